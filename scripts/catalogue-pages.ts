@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { YAMLMap } from 'yaml'
 import { isMap, isSeq, parseDocument } from 'yaml'
 import { loadCatalogue } from '../src/config/catalogue.js'
-import type { PolicyConfig } from '../src/config/model/model.js'
+import type { DataValueConfig, PolicyConfig } from '../src/config/model/model.js'
 import { packageRoot } from '../src/config/paths.js'
 import type { Generator } from './generator.js'
 import { responseRuleWords, ruleWords, yamlBlock } from './rule-words.js'
@@ -172,7 +172,7 @@ const REQUIRED = {
 function active ({ activation = {}, inactive, owns = {}, request = [] }: PolicyConfig): string {
   const { signals, required = 'card', scope, requires, onMissing } = activation
   const owned = Object.entries(owns).flatMap(([kind, names]) =>
-    (names ?? []).map(one => `- \`${one}\` (${KINDS[kind as keyof typeof KINDS]})`)
+    (names ?? []).map(one => `- ${ownedWords(one)} (${KINDS[kind as keyof typeof KINDS]})`)
   )
   return [
     `${signals === undefined ? (request.length === 0 ? 'It has no rules for requests.' : 'Its rules apply to every request, with or without activation.') : `The extension is active if ${signals.map(signal => SIGNALS[signal]).join(', or ')}.`} ${activation.default === 'inject' ? `The gateway requests it for the client${activation.expose === true ? ", and the client gets the agent's echo" : ''}.` : REQUIRED[required]}`,
@@ -190,7 +190,11 @@ function active ({ activation = {}, inactive, owns = {}, request = [] }: PolicyC
   ].join('\n\n')
 }
 
-const KINDS = { metadata: 'metadata', dataKeys: 'member of a part\'s data', mediaTypes: 'media type of a part', headers: 'header' }
+function ownedWords (one: string | DataValueConfig): string {
+  return typeof one === 'string' ? `\`${one}\`` : `\`${JSON.stringify(one.equals)}\` at \`${one.path}\``
+}
+
+const KINDS = { metadata: 'metadata', dataKeys: 'member of a part\'s data', data: "value in a part's data", mediaTypes: 'media type of a part', headers: 'header' }
 
 function list (title: string, sentences: readonly string[] | undefined): string[] {
   return sentences === undefined || sentences.length === 0 ? [] : [`## ${title}\n\n${sentences.map(one => `- ${one}`).join('\n')}`]

@@ -11,6 +11,8 @@ const ALL = 'job=~"$job",instance=~"$instance"'
 const OURS = `and on (job, instance) a2a_gateway_build_info{${ALL}}`
 const STREAMING = 'operation=~"SendStreamingMessage|SubscribeToTask"'
 const WHOLE = 'operation!~"SendStreamingMessage|SubscribeToTask"'
+/** Calls whose response was forwarded to its end. */
+const FORWARDED = 'outcome=~"forwarded|agent_error"'
 
 const rate = (metric: string, labels: string, by: string): string =>
   `sum by (${by}) (rate(a2a_gateway_${metric}{${labels}}[$__rate_interval]))`
@@ -67,6 +69,13 @@ const overview: Row = {
       queries: [[share('upstream_error'), '']]
     }),
     stat({
+      title: 'Error responses',
+      about: 'Share of calls to which the agent responded with an HTTP error or a JSON-RPC error.',
+      unit: 'percentunit',
+      limits: [0.1, 0.5],
+      queries: [[share('agent_error'), '']]
+    }),
+    stat({
       title: 'Decision, p99',
       about: 'Time to read and evaluate a request.',
       unit: 's',
@@ -83,7 +92,7 @@ const traffic: Row = {
     stacked({
       title: 'Calls by outcome',
       about:
-        'forwarded; rejected by the gateway; client_aborted; upstream_error: the agent failed; gateway_error: no card, a shutdown, or an internal error.',
+        'forwarded; agent_error: the agent responded with an error; rejected by the gateway; client_aborted; upstream_error: no usable response; gateway_error: no card, a shutdown, or an internal error.',
       unit: 'reqps',
       queries: [[rate('requests_total', ONE, 'outcome'), '{{outcome}}']]
     }),
@@ -110,6 +119,13 @@ const traffic: Row = {
       about: 'From calling the agent to the headers of its response.',
       unit: 's',
       queries: [[quantile(0.95, 'upstream_duration_seconds', ONE, 'agent, le'), '{{agent}}']]
+    }),
+    lines({
+      title: 'Share of error responses, by agent',
+      about: 'HTTP status of 400 or more, or JSON-RPC error. Includes errors that clients provoke, such as an unknown task.',
+      unit: 'percentunit',
+      max: 1,
+      queries: [[share('agent_error', ' by (agent)'), '{{agent}}']]
     }),
     lines({
       title: 'Failures of agents',
@@ -251,7 +267,7 @@ const latency: Row = {
       width: 12,
       queries: [
         [
-          `(${rate('request_duration_seconds_sum', `${ONE},${WHOLE},outcome="forwarded"`, 'agent')} - ${rate('upstream_duration_seconds_sum', `${ONE},${WHOLE}`, 'agent')}) / ${rate('request_duration_seconds_count', `${ONE},${WHOLE},outcome="forwarded"`, 'agent')}`,
+          `(${rate('request_duration_seconds_sum', `${ONE},${WHOLE},${FORWARDED}`, 'agent')} - ${rate('upstream_duration_seconds_sum', `${ONE},${WHOLE}`, 'agent')}) / ${rate('request_duration_seconds_count', `${ONE},${WHOLE},${FORWARDED}`, 'agent')}`,
           '{{agent}}'
         ]
       ]

@@ -21,6 +21,7 @@ about:
 owns:
   metadata: [$uri, $uri/*]           # the extension's URI as a key, and keys that begin with it
   dataKeys: [acme.window.*]
+  data: [{path: /type, equals: acme/window}]   # parts whose data has this type
   mediaTypes: [application/vnd.acme.window+json]
   headers: [acme-window]`,
   inactive: `
@@ -66,6 +67,10 @@ request:
     required: false                           # a message without structured parts satisfies the rule
     schema: {fromCard: ["/schemas/{schema}"]}
     error: {undeclared: unsupportedContent}
+  - id: slots-of-a-window
+    select: {part: {where: {path: /type, equals: acme/window}, path: /slots}}
+    schema: {type: array, items: {type: string}}
+    required: false
   - id: client-is-named
     select: {header: acme-client}
     required: true                            # as count: {min: 1}

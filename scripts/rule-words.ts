@@ -10,6 +10,7 @@ import type {
   RuleConfig,
   SelectorConfig
 } from '../src/config/model/model.js'
+import type { FreshnessConfig } from '../src/config/model/policy-model.js'
 
 const code = (text: string): string => `\`${text}\``
 const any = (texts: readonly string[]): string => texts.map(code).join(' or ')
@@ -49,6 +50,7 @@ function words (
   const lines = [`${level} ${id}`, '', looks, ...condition('Applies if', when, subject), ...condition('Does not apply if', unless, subject)]
   const count = countWords(rule)
   if (count !== null) lines.push('', count)
+  if (rule.notOlderThan !== undefined) lines.push('', freshnessWords(rule.notOlderThan))
   const source = sourceWords(schema)
   if (source !== null) lines.push('', source)
   if (select.part?.match !== undefined) lines.push('', 'Only parts that match:', '', yamlBlock(select.part.match))
@@ -61,7 +63,8 @@ const EVENTS = {
   last: 'the last result of a response'
 }
 
-function answered ({ part, metadata, event }: ResponseSelectorConfig): string {
+function answered ({ part, metadata, event, result }: ResponseSelectorConfig): string {
+  if (result !== undefined) return result === '' ? 'the result' : `${code(result)} in the result`
   if (event !== undefined) return EVENTS[event]
   if (metadata !== undefined) return metadataWords(metadata, ANSWER_HOLDERS)
   const places = part?.in ?? ANSWER_CONTENTS
@@ -96,10 +99,12 @@ function metadataWords (
   return `${path === undefined ? '' : `${code(path)} in `}${where}${equals === undefined ? '' : `, if it is ${code(String(equals))}`}`
 }
 
-function partWords ({ data, mediaType, dataKey, take }: PartSelectorConfig): string {
+function partWords ({ data, mediaType, dataKey, where, path, take }: PartSelectorConfig): string {
   const kind = `${take === 'first' ? 'the first of the' : 'the'} ${data === true ? 'data parts' : 'parts'}`
   const typed = mediaType === undefined ? kind : `${kind} of media type ${any(typeof mediaType === 'string' ? [mediaType] : mediaType)}`
-  return dataKey === undefined ? typed : `${code(dataKey)} in the data of ${typed}`
+  const known = where === undefined ? typed : `${typed} whose data has ${code(JSON.stringify(where.equals))} at ${code(where.path)}`
+  const keyed = dataKey === undefined ? known : `${code(dataKey)} in the data of ${known}`
+  return path === undefined ? keyed : `${code(path)} in ${dataKey === undefined ? `the data of ${keyed}` : keyed}`
 }
 
 function condition (begin: string, config: ConditionConfig | undefined, subject: string): string[] {
@@ -125,6 +130,17 @@ function countWords ({ count, required }: Pick<RuleConfig, 'count' | 'required'>
   if (min === max) return `There must be exactly ${min}.`
   const bounds = [...min === undefined ? [] : [`at least ${min}`], ...max === undefined ? [] : [`at most ${max}`]]
   return `There must be ${bounds.join(' and ')}.`
+}
+
+function freshnessWords ({ age, time, ttl, expires }: FreshnessConfig): string {
+  const ends = [
+    ...age === undefined ? [] : [`${age} after it`],
+    ...ttl === undefined ? [] : [`after the seconds at ${code(ttl)}`],
+    ...expires === undefined ? [] : [`at ${code(expires)}`]
+  ]
+  const from = time !== undefined ? `the time at ${code(time)}` : 'the time that the value is'
+  const counts = age === undefined && ttl === undefined && time === undefined ? '' : ` It counts from ${from}.`
+  return `Each must be fresh.${counts} It ends ${ends.join(', or ')}.`
 }
 
 function sourceWords (schema: RuleConfig['schema']): string | null {

@@ -3,17 +3,41 @@ import { loosePath } from '../wire/target.js'
 import type { Version } from './versions.js'
 
 /** A route that an agent offers to callers of these versions. */
-export interface ExtensionRoute { readonly verb: string, readonly path: string, readonly versions: readonly Version[] }
+export interface ExtensionRoute {
+  readonly verb: string
+  /** Below the agent's public path. */
+  readonly path: string
+  readonly versions: readonly Version[]
+  /** The key of the policy's route; default: of verb and path. */
+  readonly key?: string
+  /** For a route below an interface: the paths of the interface, without trailing slash. Default: the base of the agent. */
+  readonly below?: RouteBase
+}
+
+export interface RouteBase { readonly publicPath: string, readonly upstreamPath: string }
 
 export interface FoundRoute {
   /** The key in the form of {@link routeKey}. */
   readonly key: string
   readonly versions: readonly Version[]
+  readonly below?: RouteBase
 }
 
+/** The path is known, but not with this verb. */
+export interface RouteVerbMismatch { readonly allow: string, readonly below?: RouteBase }
+
+/** Begins the path of a route below each HTTP+JSON interface, in keys. */
+const INTERFACE = '{interface}'
+
 /** Returns the key of a route. Paths that differ only in the names of their parameters are the same route. */
-export function routeKey (verb: string, path: string): string {
-  return `${verb} ${path.replace(/\{[^/]*\}/g, '{}')}`
+export function routeKey (verb: string, path: string, base: 'agent' | 'interface' = 'agent'): string {
+  return `${verb} ${base === 'interface' ? INTERFACE : ''}${path.replace(/\{[^/]*\}/g, '{}')}`
+}
+
+/** Reads a key. */
+export function routeOfKey (key: string): { readonly verb: string, readonly path: string, readonly base: 'agent' | 'interface' } {
+  const [verb = '', path = ''] = key.split(' ')
+  return path.startsWith(INTERFACE) ? { verb, path: path.slice(INTERFACE.length), base: 'interface' } : { verb, path, base: 'agent' }
 }
 
 interface Place {
@@ -28,9 +52,8 @@ export class ExtensionRoutes {
 
   constructor (routes: readonly ExtensionRoute[]) {
     const places = new Map<string, Place>()
-    for (const { verb, path, versions } of routes) {
-      const key = routeKey(verb, path)
-      const shape = key.slice(verb.length + 1)
+    for (const { verb, path, versions, key = routeKey(verb, path), below } of routes) {
+      const shape = routeKey(verb, path).slice(verb.length + 1)
       const place = places.get(shape) ?? {
         segments: shape
           .slice(1)
@@ -39,8 +62,10 @@ export class ExtensionRoutes {
         byVerb: new Map<string, FoundRoute>()
       }
       places.set(shape, place)
-      const known = place.byVerb.get(verb)?.versions ?? []
-      place.byVerb.set(verb, { key, versions: [...known, ...versions.filter(version => !known.includes(version))] })
+      const known = place.byVerb.get(verb)
+      const before = known?.versions ?? []
+      const route = known ?? { key, ...(below === undefined ? {} : { below }) }
+      place.byVerb.set(verb, { ...route, versions: [...before, ...versions.filter(version => !before.includes(version))] })
     }
     this.places = [...places.values()].sort((a, b) => bySpecificity(a.segments, b.segments))
   }
@@ -50,7 +75,7 @@ export class ExtensionRoutes {
    * @param path below the agent's public path, not decoded
    * @returns the route, the verbs that would match, or null when no route has this path
    */
-  match (verb: string, path: string): FoundRoute | { readonly allow: string } | null {
+  match (verb: string, path: string): FoundRoute | RouteVerbMismatch | null {
     if (this.places.length === 0) return null
     const segments = path.slice(1).split('/')
     const found = this.places.filter(place => fits(place.segments, segments))
@@ -58,7 +83,10 @@ export class ExtensionRoutes {
       const route = place.byVerb.get(verb)
       if (route !== undefined) return route
     }
-    return found.length === 0 ? null : { allow: [...new Set(found.flatMap(place => [...place.byVerb.keys()]))].sort().join(', ') }
+    const [first] = found.flatMap(place => [...place.byVerb.values()])
+    if (first === undefined) return null
+    const allow = [...new Set(found.flatMap(place => [...place.byVerb.keys()]))].sort().join(', ')
+    return { allow, ...(first.below === undefined ? {} : { below: first.below }) }
   }
 
   /** True when an agent that reads paths leniently could take this path for a route. @param loose in the form of `loosePath` */

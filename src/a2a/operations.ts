@@ -84,18 +84,39 @@ export interface RestMatch {
 /** The path is known, but not with this verb. */
 export interface RestVerbMismatch { readonly allow: string }
 
-/** First segments that are never tenants, because they begin other routes. */
-const NOT_TENANTS: ReadonlySet<string> = new Set(['tasks', 'message:send', 'message:stream', 'extendedAgentCard', 'v1', '.well-known'])
+/** The path has two readings: an operation of a task, and an operation of the tenant `tasks`. */
+export interface RestAmbiguity { readonly ambiguous: true }
+
+const AMBIGUOUS: RestAmbiguity = { ambiguous: true }
+/** Never a tenant, in any encoding: the card and other well-known resources lie below it. */
+const WELL_KNOWN = '.well-known'
+
+const ENCODED_ACTION = /%3[Aa](send|stream|cancel|subscribe)$/
+
+/**
+ * Returns the form of a path below an interface in which routes are compared and forwarded: without a final slash, and with a literal colon
+ * before an action. Some agents decode the path before they compare, others do not (Express), and some accept a final slash. All of them
+ * read this form alike.
+ */
+export function plainRest (rest: string): string {
+  const path = rest.length > 1 && rest.endsWith('/') ? rest.slice(0, -1) : rest
+  return path.includes('%') ? path.replace(ENCODED_ACTION, ':$1') : path
+}
 
 /**
  * Matches the rest of a request path below the base of an HTTP+JSON interface. The path is not decoded: `:` is literal, and `%3A` is not
  * `:`.
- * @param rest path below the interface's base, beginning with `/`
+ * @param rest path below the interface's base, beginning with `/`, in the form of `plainRest`
  * @param basePath the interface's base path. A 0.3 base that ends in `/v1` may already hold the prefix (types.ts 0.3.0 example), or another
  *   prefix may follow (the SDKs always append it). Both forms are accepted, and the path is forwarded unchanged.
  * @returns the match, the verbs that would match, or null when no route of that version has this path
  */
-export function matchRest (verb: string, rest: string, version: Version, basePath: string): RestMatch | RestVerbMismatch | null {
+export function matchRest (
+  verb: string,
+  rest: string,
+  version: Version,
+  basePath: string
+): RestMatch | RestVerbMismatch | RestAmbiguity | null {
   if (rest.length < 2 || rest.charCodeAt(0) !== 0x2f) return null
   const segments = rest.slice(1).split('/')
   if (version === '0.3') {
@@ -104,10 +125,13 @@ export function matchRest (verb: string, rest: string, version: Version, basePat
     return match(verb, segments, '0.3', null)
   }
   const direct = match(verb, segments, '1.0', null)
-  if (direct !== null) return direct
   const tenant = segments[0]
-  if (tenant === undefined || tenant === '' || segments.length < 2 || NOT_TENANTS.has(decode(tenant))) return null
-  return match(verb, segments.slice(1), '1.0', tenant)
+  if (tenant === undefined || tenant === '' || segments.length < 2 || decode(tenant) === WELL_KNOWN) return direct
+  const ofTenant = match(verb, segments.slice(1), '1.0', tenant)
+  if (direct === null || ofTenant === null) return direct ?? ofTenant
+  // The order of an agent's routes decides: the JavaScript SDK reads `GET /tasks/extendedAgentCard` as the card of the tenant `tasks`.
+  if ('operation' in direct && 'operation' in ofTenant) return AMBIGUOUS
+  return 'operation' in ofTenant ? ofTenant : direct
 }
 
 function decode (text: string): string {

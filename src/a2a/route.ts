@@ -1,10 +1,10 @@
 /** Maps method and path to an interface of the agent's card and an operation. Built when a card is loaded. */
 import type { MappedInterface } from './card/map.js'
-import { CARD_PATHS } from './card/map.js'
+import { CARD_PATHS, LEGACY_EXTENDED_CARD, parentPath } from './card/map.js'
 import type { ExtensionRoute } from './extension-routes.js'
 import { ExtensionRoutes } from './extension-routes.js'
 import type { Operation } from './operations.js'
-import { isLenientRest, matchRest } from './operations.js'
+import { isLenientRest, matchRest, plainRest } from './operations.js'
 import { PathScope } from './card/path-scope.js'
 import type { Binding, Version } from './versions.js'
 import { VERSIONS } from './versions.js'
@@ -33,6 +33,8 @@ export type Route =
   }
   /** A CORS preflight for an address of the card: the agent responds to it, and no operation runs. */
   | { readonly kind: 'preflight', readonly upstreamPath: string }
+  /** The path has two readings. */
+  | { readonly kind: 'ambiguous', readonly binding: Binding, readonly version: Version }
   | { readonly kind: 'verb', readonly binding: Binding, readonly version: Version, readonly allow: string }
 
 interface RpcAddress { readonly byVersion: ReadonlyMap<Version, string>, readonly versions: readonly Version[] }
@@ -78,8 +80,8 @@ export class Router {
         const versions = rpc.get(one.publicPath) ?? new Map<Version, string>()
         if (!versions.has(one.version)) versions.set(one.version, one.dialPath)
         rpc.set(one.publicPath, versions)
-        const extended = parent(one.upstreamPath) + LEGACY_EXTENDED_CARD
-        if (legacyExtendedCard && scope.problem(extended) === null) legacy.set(parent(one.publicPath) + LEGACY_EXTENDED_CARD, extended)
+        const extended = parentPath(one.upstreamPath) + LEGACY_EXTENDED_CARD
+        if (legacyExtendedCard && scope.problem(extended) === null) legacy.set(parentPath(one.publicPath) + LEGACY_EXTENDED_CARD, extended)
       } else if (!rest.some(known => known.publicPath === one.publicPath && known.version === one.version)) {
         rest.push({ publicPath: one.publicPath, upstreamPath: one.upstreamPath === '/' ? '' : one.upstreamPath, version: one.version })
       }
@@ -120,10 +122,11 @@ export class Router {
     const rpc = this.rpc.get(trimmed)
     if (rpc !== undefined && verb === 'POST') return rpcRoute(rpc, version)
     if (CARD_PATHS.includes(path)) {
+      if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath: this.scope.base + path }
       return verb === 'GET' || verb === 'HEAD' ? { kind: 'card' } : { kind: 'verb', binding: 'HTTP+JSON', version, allow: 'GET, HEAD' }
     }
     const rest = this.matchRest(verb, path, written, version)
-    if (rest !== null && rest.kind === 'operation') return rest
+    if (rest !== null && (rest.kind === 'operation' || rest.kind === 'ambiguous')) return rest
     const legacy = this.legacyExtended.get(path)
     if (legacy !== undefined && verb === 'GET') {
       return {
@@ -168,14 +171,17 @@ export class Router {
     let unsupported: Route | null = null
     for (const address of this.rest) {
       if (!isAtOrBelow(path, address.publicPath)) continue
-      const rest = written.slice(address.publicPath.length)
+      const rest = plainRest(written.slice(address.publicPath.length))
       const found = matchRest(verb, rest, address.version, address.publicPath)
       if (found === null) continue
       if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath: address.upstreamPath + rest }
+      if ('ambiguous' in found) return { kind: 'ambiguous', binding: 'HTTP+JSON', version: address.version }
       if ('allow' in found) {
         mismatch ??= { kind: 'verb', binding: 'HTTP+JSON', version: address.version, allow: found.allow }
         continue
       }
+      // An agent that serves 0.3 here may read `/v1` as the prefix of 0.3, whatever the version.
+      if (found.tenant === 'v1' && (unsupported !== null || this.versionsAt(address.publicPath).includes('0.3'))) continue
       const route: Route = {
         kind: 'operation',
         binding: 'HTTP+JSON',
@@ -196,7 +202,8 @@ export class Router {
   private matchExtension (verb: string, path: string, version: Version): Route | null {
     const found = this.extensions.match(verb, path)
     if (found === null) return null
-    const upstreamPath = this.scope.base + path
+    const { below } = found
+    const upstreamPath = below === undefined ? this.scope.base + path : below.upstreamPath + path.slice(below.publicPath.length)
     if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath }
     if ('allow' in found) return { kind: 'verb', binding: 'HTTP+JSON', version, allow: found.allow }
     const { key, versions } = found
@@ -226,8 +233,6 @@ export class Router {
 /** Stands for a parameter. No path of an operation has this word as a segment. */
 const SOME_NAME = 'x'
 
-const LEGACY_EXTENDED_CARD = '/agent/authenticatedExtendedCard'
-
 function rpcRoute (address: RpcAddress, version: Version): Route {
   const upstreamPath = address.byVersion.get(version)
   return {
@@ -245,8 +250,4 @@ function rpcRoute (address: RpcAddress, version: Version): Route {
 
 function firstPath (address: RpcAddress): string {
   return address.byVersion.values().next().value ?? '/'
-}
-
-function parent (path: string): string {
-  return path.slice(0, Math.max(path.lastIndexOf('/'), 0))
 }

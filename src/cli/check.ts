@@ -28,7 +28,7 @@ export async function runCheck (
   }
   for (const warning of result.warnings) io.out(`${formatDiagnostic({ ...warning, message: `warning: ${warning.message}` })}\n`)
   if (args.live === true) {
-    const { findings, usable } = await lookAtAgents(result.config)
+    const { findings, usable } = await lookAtAgents(result.config, env)
     for (const finding of findings) io.out(`${formatDiagnostic(finding)}\n`)
     if (!usable) return 1
   }

@@ -71,7 +71,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     agent: args.agent,
     headers,
     known: (agent: AgentConfig): Promise<KnownAgent> => {
-      const made = known.get(agent.name) ?? knownAgent(agent, config, args.card)
+      const made = known.get(agent.name) ?? knownAgent(agent, config, args)
       known.set(agent.name, made)
       return made
     }
@@ -128,7 +128,7 @@ async function configOf ({ config: named, card, upstream, env }: ExplainArgument
   // There is no agent to connect to, so the address is that of the card's first interface.
   const [agent] = withCard(read(null, { upstream: 'http://agent.invalid' }, env), card).agents as [AgentConfig]
   const { limits } = read(null, { upstream: 'http://agent.invalid' }, env)
-  const cards = await cardsOf(agent, limits)
+  const cards = await cardsOf(agent, limits, env)
   const origin = cards.byVersion['1.0'].card.interfaces[0]?.url.origin
   if (origin === undefined) throw new CannotExplain(`${card}: the card lists no interface that the gateway supports`)
   return withCard(read(null, mergeOverrides({ upstream: origin }, overridesFromEnvironment(env)), env), card)
@@ -147,19 +147,21 @@ function withCard (config: Config, card: string | null): Config {
 
 async function cardsOf (
   agent: AgentConfig,
-  limits: Config['limits']
+  limits: Config['limits'],
+  env: NodeJS.ProcessEnv
 ): Promise<Extract<Awaited<ReturnType<typeof loadCardsOnce>>, { ok: true }>['cards']> {
   const loaded = await loadCardsOnce(
     agent,
     { card: limits.card, jsonDepth: limits.jsonDepth, jsonMembers: limits.jsonMembers },
-    readTlsFiles(agent.upstream.tls)
+    readTlsFiles(agent.upstream.tls),
+    env
   )
   if (loaded.ok) return loaded.cards
   throw new CannotExplain(`no card of agent ${agent.name}: ${loaded.problem} (give one from disk with --card)`)
 }
 
-async function knownAgent (agent: AgentConfig, config: Config, card: string | null): Promise<KnownAgent> {
-  const cards = await cardsOf(agent, config.limits)
+async function knownAgent (agent: AgentConfig, config: Config, args: Pick<ExplainArguments, 'card' | 'env'>): Promise<KnownAgent> {
+  const cards = await cardsOf(agent, config.limits, args.env)
   try {
     const options: AgentStateOptions = {
       agent,
@@ -171,7 +173,7 @@ async function knownAgent (agent: AgentConfig, config: Config, card: string | nu
       ...options,
       ready: await readySchemas(await cardCompiler.write(schemasToCompile(cards, options)))
     })
-    return { state, card: card ?? agent.card.file ?? cards.origin }
+    return { state, card: args.card ?? agent.card.file ?? cards.origin }
   } catch (error) {
     throw new CannotExplain(`agent ${agent.name}: ${(error as Error).message}`)
   }

@@ -32,7 +32,7 @@ export async function runInit ({ url, output }: InitArguments, io: Output): Prom
   if (!config.ok) return fail(config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''))
   const { agents: [agent], limits } = config.config
   const asked: AgentConfig = { ...agent as AgentConfig, card: { ...(agent as AgentConfig).card, url: place.card } }
-  const loaded = await loadCardsOnce(asked, limits, readTlsFiles(asked.upstream.tls))
+  const loaded = await loadCardsOnce(asked, limits, readTlsFiles(asked.upstream.tls), {})
   if (!loaded.ok) return fail(`no card there: ${loaded.problem}`)
   const { cards } = loaded
   const card = richer(cards)

@@ -31,25 +31,25 @@ const MAX_FINDINGS = 50
 const UNSIGNED_HINT = 'clients that verify signatures need card.signature: verbatim, and an agent that knows its public address'
 
 /** Loads the cards of every agent. Never rejects. */
-export async function lookAtAgents (config: Config): Promise<Look> {
+export async function lookAtAgents (config: Config, env: NodeJS.ProcessEnv): Promise<Look> {
   const looks: Look[] = []
   let next = 0
   const work = async (): Promise<void> => {
     for (let index = next++; index < config.agents.length; index = next++) {
-      looks[index] = await lookAt(config.agents[index] as AgentConfig, config)
+      looks[index] = await lookAt(config.agents[index] as AgentConfig, config, env)
     }
   }
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, config.agents.length) }, work))
   return { findings: looks.flatMap(look => look.findings), usable: looks.every(look => look.usable) }
 }
 
-async function lookAt (agent: AgentConfig, config: Config): Promise<Look> {
+async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEnv): Promise<Look> {
   const unusable = (message: string, hint: string): Look => ({
     findings: [diagnostic(`agent ${agent.name}`, 0, 0, { message, hint })],
     usable: false
   })
   try {
-    const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls))
+    const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls), env)
     if (!loaded.ok) return unusable(`card ${loaded.problem}`, 'set card.url or card.file to the location of the card')
     const { cards } = loaded
     const known: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...config.extensions }

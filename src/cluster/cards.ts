@@ -1,15 +1,16 @@
 /** Cards that one process reads for all processes: the primary hands out cards, and workers keep them. */
-import type { LoadedCards } from '../a2a/card/loaded-cards.js'
+import type { ExtendedCard, LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { AgentConfig } from '../config/model/model.js'
 import type { Agent } from '../gateway/agent.js'
+import type { JsonObject } from '../wire/json/object.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import { readDocument } from '../upstream/card-fetch.js'
 import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import type { HandedOut, Handout } from './messages.js'
 
 /** The key is equal for two agents that get one card from one place. */
-function sourceKey (name: string, upstream: string, card: Pick<AgentConfig['card'], 'url' | 'file'>): string {
-  return JSON.stringify([name, new URL(upstream).href, card.url, card.file])
+function sourceKey (name: string, upstream: string, card: Pick<AgentConfig['card'], 'url' | 'file' | 'extended'>): string {
+  return JSON.stringify([name, new URL(upstream).href, card.url, card.file, card.extended !== null])
 }
 
 /** Builds the message about an agent's card that the primary sends to workers. */
@@ -17,10 +18,15 @@ export function handoutOf ({ name, config, cards: { cards, status, written } }: 
   return { key: sourceKey(name, config.upstream.url, config.card), cards: cards === null ? null : packed(cards, written), status }
 }
 
-function packed ({ byVersion, fetchedAt, origin }: LoadedCards, written: WrittenSchemas): HandedOut {
+function packed ({ byVersion, extended, fetchedAt, origin }: LoadedCards, written: WrittenSchemas): HandedOut {
   const [plain, v1] = [byVersion['0.3'], byVersion['1.0']]
-  return { plain: plain.bytes, v1: v1 === plain ? null : v1.bytes, fetchedAt, origin, written }
+  return { plain: plain.bytes, v1: v1 === plain ? null : v1.bytes, extended: extended?.bytes ?? null, fetchedAt, origin, written }
 }
+
+/** Minimum time between two messages to the primary, ms. */
+const WANTED_AFTER = 1_000
+/** Time until the primary has tried to read a card that a worker wants, and has handed out the card, ms. */
+const NOTICED = 2_000
 
 const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null }
 
@@ -28,6 +34,16 @@ const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: nul
 export class HandedCards {
   private readonly handouts = new Map<string, { readonly cards: HandedOut | null, readonly status: CardStatus }>()
   private readonly keepers = new Set<HandedCard>()
+  private readonly onWanted: (agent: string) => void
+
+  /** @param onWanted asks the primary for the card of an agent */
+  constructor (onWanted: (agent: string) => void = () => {}) {
+    this.onWanted = onWanted
+  }
+
+  want (agent: string): void {
+    this.onWanted(agent)
+  }
 
   take ({ key, cards, status }: Handout): void {
     this.handouts.set(key, { cards: cards === 'same' ? this.handouts.get(key)?.cards ?? null : cards, status })
@@ -68,6 +84,8 @@ class HandedCard implements CardKeeper {
   /** Cards in preparation, until these cards or newer cards are used. */
   private pending: { readonly from: HandedOut, readonly over: Promise<void> } | null = null
   private readonly closing = new AbortController()
+  /** Earliest time, on the monotonic clock, of the next message to the primary. */
+  private wantedFrom = 0
 
   constructor (all: HandedCards, options: CardSourceOptions) {
     this.all = all
@@ -82,6 +100,15 @@ class HandedCard implements CardKeeper {
 
   async refreshNow (): Promise<void> {
     await this.pending?.over
+  }
+
+  want (): number {
+    const now = performance.now()
+    if (now >= this.wantedFrom) {
+      this.wantedFrom = now + WANTED_AFTER
+      this.all.want(this.options.agent)
+    }
+    return NOTICED
   }
 
   async close (): Promise<void> {
@@ -151,7 +178,7 @@ class HandedCard implements CardKeeper {
     }
   }
 
-  private unpack ({ plain, v1, fetchedAt, origin }: HandedOut): LoadedCards {
+  private unpack ({ plain, v1, extended, fetchedAt, origin }: HandedOut): LoadedCards {
     const read = (bytes: Uint8Array) => {
       const document = readDocument(
         { kind: 'fetched', from: origin, status: 200, bytes: Buffer.from(bytes), contentType: '', validators: null, lifetime: null },
@@ -161,10 +188,21 @@ class HandedCard implements CardKeeper {
       return document
     }
     const document = read(plain)
-    return { byVersion: { 0.3: document, '1.0': v1 === null ? document : read(v1) }, fetchedAt, origin }
+    return {
+      byVersion: { 0.3: document, '1.0': v1 === null ? document : read(v1) },
+      extended: extended === null ? null : extendedOf(Buffer.from(extended)),
+      fetchedAt,
+      origin
+    }
   }
 }
 
-function holds ({ byVersion }: LoadedCards, { plain, v1 }: HandedOut): boolean {
-  return byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
+/** The primary has written this JSON itself. */
+function extendedOf (bytes: Buffer): ExtendedCard {
+  return { bytes, raw: JSON.parse(bytes.toString()) as JsonObject }
+}
+
+function holds ({ byVersion, extended = null }: LoadedCards, { plain, v1, extended: handed }: HandedOut): boolean {
+  const isSame = handed === null ? extended === null : extended?.bytes.equals(handed) === true
+  return isSame && byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
 }

@@ -21,6 +21,8 @@ export interface HandedOut {
   readonly plain: Uint8Array
   /** Null when the agent serves the same card to both versions. */
   readonly v1: Uint8Array | null
+  /** The extended card; null for none. */
+  readonly extended: Uint8Array | null
   readonly fetchedAt: number
   readonly origin: string
   /** Schemas of these cards that the primary has compiled, so that workers need not compile them again. */
@@ -65,6 +67,8 @@ export type ToPrimary =
   | { readonly kind: 'failed', readonly problem: string }
   /** The worker accepts no more calls and will end because of its own fault. */
   | { readonly kind: 'leaving' }
+  /** A request found no usable card of the agent. */
+  | { readonly kind: 'wanted', readonly agent: string }
   /** The last message of a worker. */
   | { readonly kind: 'farewell', readonly metrics: MetricsSnapshot }
   | { readonly kind: 'answer', readonly id: number, readonly response: Responses[keyof Responses] }

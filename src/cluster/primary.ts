@@ -69,6 +69,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
         }
       )
     },
+    onWanted: name => { registry.snapshot.agents.all.find(agent => agent.name === name)?.wantCard() },
     onEnd: worker => { totals.ended(worker) }
   })
   const totals = new Totals(metrics, workers.all)

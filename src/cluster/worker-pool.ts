@@ -12,6 +12,8 @@ interface WorkerPoolOptions {
   /** The configuration, and its number, that a worker needs to start. */
   readonly first: () => ToWorker & { readonly kind: 'prepare' }
   readonly onTask: (handle: WorkerHandle, message: ToPrimary & { readonly kind: 'task' }) => void
+  /** Called when a request to an agent found no usable card. */
+  readonly onWanted: (agent: string) => void
   /** Called when a worker has ended and its metrics are final. */
   readonly onEnd: (handle: WorkerHandle) => void
 }
@@ -102,6 +104,7 @@ export class WorkerPool {
       case 'hello': return this.admit(handle)
       case 'serving': return this.serves(handle)
       case 'task': return this.options.onTask(handle, message)
+      case 'wanted': return this.options.onWanted(message.agent)
       case 'farewell':
         handle.metrics = message.metrics
         return

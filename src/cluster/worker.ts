@@ -18,7 +18,7 @@ const SLACK = 3_000
 class WorkerProcess {
   private readonly id: number
   private readonly env: NodeJS.ProcessEnv
-  private readonly cards = new HandedCards()
+  private readonly cards = new HandedCards(agent => { this.send({ kind: 'wanted', agent }) })
   private readonly tasks = new RemoteTasks(question => this.send(question))
   private serving: Serving | null = null
   private port = 0

@@ -8,11 +8,13 @@ import type {
   AgentConfig,
   CardConfig,
   Config,
+  CorsConfig,
   HostPort,
   Limits,
   ListenerTlsConfig,
   PolicyConfig,
   ResolvedPolicy,
+  SecretHeaders,
   ServerConfig,
   SheddingConfig,
   StateStoreConfig,
@@ -40,9 +42,10 @@ interface ConfigFile {
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
+interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
+  readonly cors: Texts<CorsConfig, 'maxAge'>
   readonly card: Texts<CardConfig, 'refresh' | 'maxStale'>
 }
 
@@ -119,6 +122,7 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
     ...agent,
     path: agent.path === '/' ? '' : agent.path,
     host: agent.host?.toLowerCase() ?? null,
+    cors: { origins: agent.cors.origins.map(origin => origin.toLowerCase()), maxAge: duration(agent.cors.maxAge) },
     upstream: {
       ...upstream,
       url: new URL(upstream.url).href,
@@ -136,12 +140,26 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
         serverName: upstream.tls.serverName
       }
     },
-    card: { ...card, file: onDisk(card.file), refresh: duration(card.refresh), maxStale: duration(card.maxStale) },
+    card: {
+      ...card,
+      file: onDisk(card.file),
+      refresh: duration(card.refresh),
+      maxStale: duration(card.maxStale),
+      headers: headersOf(card.headers, baseDir),
+      extended: card.extended === null ? null : { headers: headersOf(card.extended.headers, baseDir) }
+    },
     extensions: listed.map(({ name }) => name),
     policies: policies.map(policy => resolved(policy, baseDir)),
     dependencies: dependenciesOf(policies, layers, baseDir),
     reservedPaths: reserved
   }
+}
+
+/** Paths of secrets become absolute. */
+function headersOf (headers: SecretHeaders, baseDir: string): SecretHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, one]) => [name, one.file === undefined ? one : { ...one, file: resolvePath(baseDir, one.file) }])
+  )
 }
 
 function resolved (policy: LayeredPolicy, baseDir: string): ResolvedPolicy {
@@ -198,7 +216,9 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     .map(one => mapping(mapping(one).fromSecret).file)
   const others = items(agents).map(mapping).flatMap((agent) => {
     const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
-    return [ca, cert, key, mapping(agent.card).file]
+    const { headers: own, extended } = mapping(agent.card)
+    const headers = [own, mapping(extended).headers].flatMap(one => Object.values(mapping(one))).map(one => mapping(one).file)
+    return [ca, cert, key, mapping(agent.card).file, ...headers]
   })
   const { cert, key, clientCa } = mapping(mapping(server).tls)
   return [...secrets, ...others, cert, key, clientCa]

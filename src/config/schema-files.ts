@@ -11,7 +11,9 @@ import { readYaml } from './yaml/document.js'
 import { FORMATS } from './schema/formats.js'
 import { MAX_FILE_BYTES } from './yaml/guard.js'
 import type { SchemaRef, SchemaSet } from './model/model.js'
+import { INLINE_NAME } from './model/policy-model.js'
 import { readBounded } from './yaml/read-bounded.js'
+import { isObject } from '../wire/json/object.js'
 import { fault, items, mapping } from './yaml/values.js'
 import type { Mapping } from './yaml/values.js'
 
@@ -19,25 +21,34 @@ const LIMITS = { depth: 200, members: 200_000 }
 const MAX_BUNDLE_FILES = 1_000
 const MAX_BUNDLE_BYTES = 16 * 1024 * 1024
 
-type Documents = Map<string, { readonly file: string, readonly schema: unknown }>
+type Documents = Map<string, { readonly file: string, readonly schema: unknown, readonly authored: boolean }>
 
 /** A set of loaded schemas. Its JSON form is the fingerprint of its content, for use in digests. */
 class ReadSet implements SchemaSet {
   readonly draft: SchemaSet['draft']
   readonly documents: SchemaSet['documents']
-  readonly published: boolean
   private readonly fingerprint: string
 
-  constructor (draft: SchemaSet['draft'], documents: Documents, published: boolean) {
+  constructor (draft: SchemaSet['draft'], documents: Documents) {
     this.draft = draft
     this.documents = documents
-    this.published = published
     this.fingerprint = createHash('sha256').update(JSON.stringify([draft, [...documents]])).digest('hex')
   }
 
   toJSON (): string {
     return this.fingerprint
   }
+}
+
+/** URI of an inline schema in its set. */
+const INLINE = 'schema-inline:/schema'
+
+/** Keywords whose value is data, and keywords whose value maps names to schemas. */
+const CONSTANTS: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
+const NAMED: ReadonlySet<string> = new Set(['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties'])
+
+function isFileName (file: unknown): file is string {
+  return typeof file === 'string' && file !== '' && !file.includes('\0')
 }
 
 export class SchemaFiles {
@@ -49,6 +60,7 @@ export class SchemaFiles {
   private readonly single = new Map<string, SchemaRef | Unread>()
   /** Base URIs of bundles that could not be read. Their schemas are unknown. */
   private readonly unreadBases: string[] = []
+  private readonly bases: string[] = []
 
   /** @param baseDir directory that paths are relative to */
   constructor (baseDir: string) {
@@ -79,7 +91,8 @@ export class SchemaFiles {
           )
         )
       }
-      this.sets.set(name, new ReadSet((draft ?? null) as SchemaSet['draft'], documents, true))
+      this.bases.push(base)
+      this.sets.set(name, new ReadSet((draft ?? null) as SchemaSet['draft'], documents))
     }
     return Object.fromEntries(this.sets)
   }
@@ -112,9 +125,62 @@ export class SchemaFiles {
 
   private source (source: unknown, at: Path): unknown {
     const { file, ref } = mapping(source)
-    if (Object.keys(mapping(source)).length !== 1) return source
-    if (typeof file === 'string' && file !== '' && !file.includes('\0')) return this.file(file, [...at, 'file'])
-    return typeof ref === 'string' ? this.ref(ref, [...at, 'ref']) : source
+    const only = Object.keys(mapping(source)).length === 1
+    if (only && isFileName(file)) return this.file(file, [...at, 'file'])
+    return only && typeof ref === 'string' ? this.ref(ref, [...at, 'ref']) : this.inline(source, at)
+  }
+
+  /**
+   * Returns an inline schema together with the files and bundles that it refers to, by nested `{file: path}` and by `$ref`. Returns the
+   * schema itself when it refers to none.
+   */
+  private inline (schema: unknown, at: Path): unknown {
+    const documents: Documents = new Map()
+    const drafts = new Set<SchemaSet['draft']>()
+    let unread = false
+    const add = (set: SchemaSet): void => {
+      for (const [uri, document] of set.documents) documents.set(uri, document)
+    }
+    const visit = (value: unknown, here: Path, named: boolean): unknown => {
+      if (Array.isArray(value)) return value.map((one, index) => visit(one, [...here, index], false))
+      if (!isObject(value)) return value
+      const { file, $ref } = value
+      if (!named && isFileName(file) && Object.keys(value).length === 1) {
+        const found = this.file(file, [...here, 'file'])
+        unread ||= found === true
+        if (found === true) return found
+        add(found.set)
+        return { $ref: found.ref }
+      }
+      if (!named && typeof $ref === 'string') {
+        const [uri = ''] = $ref.split('#', 1)
+        const set = [...this.sets.values()].find(one => one.documents.has(uri))
+        if (set !== undefined) {
+          add(set)
+          drafts.add(set.draft)
+        } else if (uri !== '' && this.isOfBundle(uri)) {
+          unread = this.ref($ref, [...here, '$ref']) === true
+        }
+      }
+      return Object.fromEntries(
+        Object.entries(value).map(([key, child]) => [
+          key,
+          !named && CONSTANTS.has(key) ? child : visit(child, [...here, key], !named && NAMED.has(key))
+        ])
+      )
+    }
+    const schemas = visit(schema, at, false)
+    // A problem is already reported, and `true` causes no further problems.
+    if (unread) return true
+    if (documents.size === 0) return schema
+    documents.set(INLINE, { file: INLINE_NAME, schema: schemas, authored: true })
+    const [draft = null] = drafts
+    return { ref: INLINE, set: new ReadSet(drafts.size === 1 ? draft : null, documents) }
+  }
+
+  /** True for a URI below the base of a bundle. */
+  private isOfBundle (uri: string): boolean {
+    return [...this.unreadBases, ...this.bases].some(base => uri.startsWith(base))
   }
 
   /**
@@ -128,7 +194,7 @@ export class SchemaFiles {
       this.files.push(path)
       const read = readSchema(path, file)
       const ref = `schema-file:/${encodeURIComponent(file)}`
-      found = 'message' in read ? read : { ref, set: new ReadSet(null, new Map([[ref, { file, schema: read.schema }]]), false) }
+      found = 'message' in read ? read : { ref, set: new ReadSet(null, new Map([[ref, { file, schema: read.schema, authored: true }]])) }
       this.single.set(file, found)
     }
     if (!('message' in found)) return found
@@ -174,7 +240,7 @@ export class SchemaFiles {
       if ('message' in read) return rejected(read.message, read.hint)
       bytes += read.bytes
       if (bytes > MAX_BUNDLE_BYTES) return rejected(`${shown(dir)} is larger than 16 MiB`)
-      documents.set(base + name, { file, schema: read.schema })
+      documents.set(base + name, { file, schema: read.schema, authored: false })
     }
     return documents
   }

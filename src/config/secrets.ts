@@ -4,7 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import type { InjectionConfig, PolicyConfig, SecretConfig } from './model/model.js'
+import type {
+  AgentConfig,
+  CardConfig,
+  InjectionConfig,
+  SecretConfig,
+  SecretHeaderConfig,
+  SecretHeaders
+} from './model/model.js'
 import { readBounded } from './yaml/read-bounded.js'
 import type { Environment } from './yaml/substitute.js'
 import { parseStrict } from '../wire/json/json.js'
@@ -12,22 +19,30 @@ import { describe } from './describe.js'
 
 const MAX_SECRET_BYTES = 64 * 1024
 
+/** Headers with their values, by name in lower case. */
+export type Headers = Readonly<Record<string, string>>
+
 export interface Secrets {
   /** Returns the content of an injected secret as JSON text. */
   of (injection: InjectionConfig): string
+  /** `card.headers` */
+  readonly card: Headers
+  /** `card.extended.headers` */
+  readonly extended: Headers
   /** Changes when the content of a secret changes. */
   readonly fingerprint: string
 }
 
-interface NamedPolicy { readonly name: string, readonly policy: PolicyConfig }
+/** The parts of an agent's configuration that name secrets. */
+type SecretUser = Pick<AgentConfig, 'policies'> & { readonly card: Pick<CardConfig, 'headers' | 'extended'> }
 
 type As = 'text' | 'json'
 
 /**
- * Reads every secret that these policies inject.
+ * Reads every secret of an agent: those that its policies inject, and those for its card.
  * @throws Error in plain words when a secret cannot be read; the message has the secret's name and not its content
  */
-export function readSecrets (policies: readonly NamedPolicy[], env: Environment): Secrets {
+export function readSecrets ({ policies, card }: SecretUser, env: Environment): Secrets {
   const values = new Map<string, string>()
   const keyOf = ({ fromSecret, as = 'text' }: InjectionConfig): string =>
     JSON.stringify([as, fromSecret?.file ?? null, fromSecret?.env ?? null])
@@ -43,7 +58,12 @@ export function readSecrets (policies: readonly NamedPolicy[], env: Environment)
       hash.update(`${key.length}:${read.json.length}:`).update(key).update(read.json)
     }
   }
+  const headers = readHeaders(card.headers, env)
+  const extended = readHeaders(card.extended?.headers ?? {}, env, 'card.extended.headers')
+  hash.update(JSON.stringify([headers, extended]))
   return {
+    card: headers,
+    extended,
     of: injection => {
       const json = values.get(keyOf(injection))
       if (json === undefined) throw new Error('a secret was not read')
@@ -53,12 +73,41 @@ export function readSecrets (policies: readonly NamedPolicy[], env: Environment)
   }
 }
 
-/** Returns the absolute paths of all secret files that these policies inject. */
-export function secretFiles (policies: readonly NamedPolicy[]): string[] {
-  return policies
-    .flatMap(({ policy }) => policy.inject ?? [])
-    .map(({ fromSecret }) => fromSecret?.file)
+/** Returns the absolute paths of all secret files that an agent uses. */
+export function secretFiles ({ policies, card }: SecretUser): string[] {
+  const headers = [card.headers, card.extended?.headers ?? {}].flatMap(one => Object.values(one))
+  return [...policies.flatMap(({ policy }) => policy.inject ?? []).map(({ fromSecret }) => fromSecret), ...headers]
+    .map(source => source?.file)
     .filter(file => file !== undefined)
+}
+
+/**
+ * Reads the values of headers.
+ * @param key of the configuration, for messages
+ * @throws Error in plain words when a secret cannot be read; the message has the secret's name and not its content
+ */
+export function readHeaders (headers: SecretHeaders, env: Environment, key = 'card.headers'): Headers {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, source]) => {
+      const read = readHeader(source, env)
+      if ('problem' in read) throw new Error(`${key}.${name}: ${read.problem}`)
+      return [name.toLowerCase(), read.value]
+    })
+  )
+}
+
+/** Reads the value of one header: at least one visible ASCII character, and no control character. */
+export function readHeader (
+  { prefix = '', ...source }: SecretHeaderConfig,
+  env: Environment
+): { readonly value: string } | { readonly problem: string } {
+  const found = source.file === undefined ? fromEnvironment(source.env ?? '', env) : fromFile(source.file)
+  if ('problem' in found) return found
+  if (found.text === '') return { problem: `${found.name} is empty` }
+  const value = (prefix + found.text).trim()
+  return /^[\x20-\x7e]+$/.test(value)
+    ? { value }
+    : { problem: `${found.name} contains a character that a header cannot contain` }
 }
 
 /**

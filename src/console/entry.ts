@@ -13,7 +13,7 @@ export interface DecisionEntry {
   readonly binding: string
   readonly version: string
   /** Result of the call. A forwarded call may have been edited (edited), or may have broken rules that are only observed (observed). */
-  readonly outcome: 'forwarded' | 'observed' | 'edited' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'
+  readonly outcome: 'forwarded' | 'observed' | 'edited' | 'agent_error' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'
   readonly status: number
   readonly milliseconds: number
   readonly rule: string | null

@@ -43,6 +43,7 @@ export async function overviewOf (source: ConsoleSource, wanted: string): Promis
     agents: shown.map(one => agentOf(one, all.get(one.name) ?? null, {
       forwarded: count(one.name, 'forwarded'),
       rejected: count(one.name, 'rejected'),
+      errors: count(one.name, 'agent_error'),
       failed: count(one.name, 'upstream_error') + count(one.name, 'gateway_error'),
       aborted: count(one.name, 'client_aborted'),
       observed: findings.get(keyOf(one.name)) ?? 0

@@ -15,6 +15,8 @@ export interface Row {
   readonly calls: number
   readonly rejected: number
   readonly failed: number
+  /** Error responses of the agent. */
+  readonly errors: number
   readonly aborted: number
   readonly decisions: number
   readonly seconds: number
@@ -88,6 +90,7 @@ export class Series {
             calls: 0,
             rejected: 0,
             failed: 0,
+            errors: 0,
             aborted: 0,
             decisions: 0,
             seconds: 0,
@@ -102,6 +105,7 @@ export class Series {
       const row = of(labels.agent ?? '')
       row.calls += calls
       if (labels.outcome === 'rejected') row.rejected += calls
+      else if (labels.outcome === 'agent_error') row.errors += calls
       else if (labels.outcome === 'client_aborted') row.aborted += calls
       else if (labels.outcome !== 'forwarded') row.failed += calls
     })
@@ -116,6 +120,7 @@ export class Series {
       calls: 0,
       rejected: 0,
       failed: 0,
+      errors: 0,
       aborted: 0,
       decisions: 0,
       seconds: 0,
@@ -129,6 +134,7 @@ interface MutableRow {
   calls: number
   rejected: number
   failed: number
+  errors: number
   aborted: number
   decisions: number
   seconds: number
@@ -154,6 +160,7 @@ function sum (a: Row, b: Row): Row {
     calls: a.calls + b.calls,
     rejected: a.rejected + b.rejected,
     failed: a.failed + b.failed,
+    errors: a.errors + b.errors,
     aborted: a.aborted + b.aborted,
     decisions: a.decisions + b.decisions,
     seconds: a.seconds + b.seconds,

@@ -111,7 +111,8 @@ function ofRule (policy: string, uri: string, { id, select, schema }: RuleConfig
   }))
 }
 
-function placesOf ({ mediaType, dataKey }: PartSelectorConfig): FormPlace[] {
+function placesOf ({ mediaType, dataKey, path }: PartSelectorConfig): FormPlace[] {
+  if (path !== undefined) return []
   if (dataKey !== undefined) return dataKey.includes('*') ? [] : [{ kind: 'dataKey', name: dataKey }]
   const types = typeof mediaType === 'string' ? [mediaType] : mediaType ?? [null]
   return types.slice(0, 1).map(one => ({ kind: 'part', mediaType: one }))

@@ -127,7 +127,7 @@ export class AgentRegistry {
       log,
       publicUrl: config.server.publicUrl,
       tls: tlsFilesOf(entry),
-      secrets: readSecrets(entry.policies, env),
+      secrets: readSecrets(entry, env),
       onCard,
       keeper
     }))

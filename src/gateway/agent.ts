@@ -1,9 +1,11 @@
 /** One configured agent while the gateway runs: its connections, its card and the state built from the card. */
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
+import { publicCard } from '../a2a/card/minimal.js'
 import type { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
 import { buildAgentState, CardRejected, COMPILED_HERE, schemasToCompile } from '../pipeline/agent-snapshot.js'
+import { scopeOf } from '../pipeline/scope.js'
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model/model.js'
 import type { CardFinding } from '../policy/card/checks.js'
@@ -13,8 +15,11 @@ import { costOf } from '../jsonschema/lint.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
+import type { CardAccess } from '../upstream/card-access.js'
+import { requestAccess } from '../upstream/card-access.js'
 import type { CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import { CardSource } from '../upstream/card-source.js'
+import { CorsSource } from '../upstream/cors-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import type { WrittenSchemas } from './card-compiler.js'
@@ -31,7 +36,7 @@ export interface AgentOptions {
   readonly publicUrl: string | null
   /** Contents of the files of `upstream.tls`. */
   readonly tls: TlsFiles
-  /** Secrets that the agent's policies inject. */
+  /** Secrets that the agent's policies inject, and that its card needs. */
   readonly secrets: Secrets
   /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
@@ -49,6 +54,8 @@ export function identityOf (options: AgentOptions): string {
 export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
 
 const KEPT_REJECTIONS = 5
+/** Largest number of versions that are logged. Clients may send any. */
+const KEPT_MINORS = 8
 
 /** Schemas that were compiled for cards before the cards are used. */
 interface Compiled {
@@ -70,6 +77,7 @@ export class Agent {
   /** The gateway's public URL with the agent's path, without trailing slash. Null: it follows the Host of each request. */
   readonly publicBase: string | null
   readonly identity: string
+  private readonly cors: CorsSource
   /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
   /** Null until a card is loaded, and again when the card has expired. */
@@ -77,6 +85,7 @@ export class Agent {
   private readonly options: AgentOptions
   private readonly source: CardKeeper
   private readonly rejections: PastRejection[] = []
+  private readonly minors = new Set<string>()
   /** Survives expiry, so that a card that comes back need not be compiled again. */
   private lastState: AgentState | null = null
   /** Findings that policies last reported about a card. */
@@ -92,12 +101,15 @@ export class Agent {
     this.name = config.name
     this.pools = new AgentPools(config.upstream, options.tls)
     this.upstream = new URL(config.upstream.url)
+    this.cors = new CorsSource(() => this.pools.for(this.upstream.origin))
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
     this.publicBase = options.publicUrl === null ? null : options.publicUrl + config.path
     this.identity = identityOf(options)
     const sourceOptions: CardSourceOptions = {
       agent: config.name,
       config: config.card,
+      headers: options.secrets.card,
+      extended: config.card.extended === null ? null : { headers: options.secrets.extended, scope: scopeOf(config) },
       upstream: this.upstream,
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
@@ -131,6 +143,17 @@ export class Agent {
   get cardAge (): number | null {
     const { fetchedAt } = this.source.status
     return fetchedAt === null ? null : (Date.now() - fetchedAt) / 1_000
+  }
+
+  /** Determines whether the agent shows its card to a caller with these credentials. Never rejects. */
+  cardAccess (version: Version, credentials: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CardAccess> {
+    const { config, upstream, pools, options } = this
+    return requestAccess(
+      { config: config.card, upstream, dispatcher: origin => pools.forCallers(origin), limit: options.limits.card },
+      version,
+      credentials,
+      signal
+    )
   }
 
   /** Resolves when the first attempt to load the card has ended, well or not. Later attempts run in the background. */
@@ -186,6 +209,29 @@ export class Agent {
     await this.pools.close()
   }
 
+  /**
+   * Returns the cross-origin headers that the agent sends to an origin.
+   * @param card true for its card, false for its operations
+   */
+  corsHeaders (origin: string, card: boolean): readonly string[] | Promise<readonly string[]> {
+    if (card) return this.cors.headersFor({ origin, path: this.cardPath, method: 'GET' })
+    const rpc = this.state?.interfaces.find(one => one.binding === 'JSONRPC')
+    const path = rpc?.dialPath ?? `${this.state?.interfaces[0]?.dialPath ?? this.upstreamBase}/message:send`.replace('//', '/')
+    return this.cors.headersFor({ origin, path, method: 'OPTIONS' })
+  }
+
+  /** Path of the card at the agent. A card from elsewhere has the policy that the agent's own card would have. */
+  private get cardPath (): string {
+    const { origin } = this.source.status
+    const from = origin !== null && URL.canParse(origin) ? new URL(origin) : null
+    return from?.origin === this.upstream.origin ? from.pathname + from.search : `${this.upstreamBase}/.well-known/agent-card.json`
+  }
+
+  /** Called for each request that found no usable card. @returns seconds until the card may be there, at least 1 */
+  wantCard (): number {
+    return Math.max(1, Math.ceil(this.source.want() / 1_000))
+  }
+
   /** Router of the newest card ever used, expired or not; null before the first card. */
   get knownRouter (): Router | null {
     return this.lastState?.router ?? null
@@ -200,6 +246,18 @@ export class Agent {
     const { state, problem } = this.source.status
     if (problem !== null) return problem
     return state === 'expired' ? 'its card has become too old' : 'its card has not been loaded yet'
+  }
+
+  /** Warns, once for each version, of requests for a minor version that the gateway does not know. */
+  sawMinor (version: string): void {
+    const { unknownMinor } = this.config.protocol
+    if (this.minors.has(version) || this.minors.size >= KEPT_MINORS) return
+    this.minors.add(version)
+    const what = unknownMinor === 'carry' ? 'the gateway carries them with the rules of 1.0' : 'the gateway rejects them'
+    this.options.log.warn(
+      { agent: this.name },
+      `agent ${this.name}: clients request A2A ${version}, which the gateway does not know; ${what} (protocol.unknownMinor)`
+    )
   }
 
   rejected (rejection: PastRejection): void {
@@ -284,6 +342,8 @@ export class Agent {
       ready: this.ready,
       card: {
         state: status.state,
+        public: publicCard(config.card),
+        extended: state === null || config.card.extended === null ? null : state.loaded.extended != null,
         origin: status.origin,
         ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
         etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
@@ -319,7 +379,13 @@ function etagsOf ({ served }: AgentState, publicBase: string): Readonly<Record<V
 }
 
 function sameSource (a: AgentConfig, b: AgentConfig): boolean {
-  return a.upstream.url === b.upstream.url && a.card.url === b.card.url && a.card.file === b.card.file
+  const [one, other] = [a.card, b.card]
+  return (
+    a.upstream.url === b.upstream.url &&
+    one.url === other.url &&
+    one.file === other.file &&
+    (one.extended === null) === (other.extended === null)
+  )
 }
 
 function describeLayers ({ name, policy, layers }: ResolvedPolicy, agentMode: Mode): object {

@@ -53,5 +53,5 @@ function filesRead (config: Config): string[] {
   const tls = config.agents.flatMap(({ upstream }) => [upstream.tls.ca, upstream.tls.cert, upstream.tls.key]).filter(name => name !== null)
   const { tls: own } = config.server
   const listener = own === null ? [] : [own.cert, own.key, own.clientCa].filter(name => name !== null)
-  return [...tls, ...listener, ...secretFiles(config.agents.flatMap(({ policies }) => policies))]
+  return [...tls, ...listener, ...config.agents.flatMap(secretFiles)]
 }

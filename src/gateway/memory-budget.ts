@@ -1,3 +1,8 @@
+/** A call that holds more than this is large, bytes. */
+const LARGE = 1024 * 1024
+/** Share of the budget that several large calls may fill together. The rest is for small calls, whatever large calls do. */
+const LARGE_SHARE = 0.75
+
 /** Bytes of bodies that the process holds: requests from their first byte to the end of the exchange, and responses that are read whole. */
 export class MemoryBudget {
   /** `limits.memory`. A lower limit does not release bytes that are already held. */
@@ -9,9 +14,14 @@ export class MemoryBudget {
     this.limit = limit
   }
 
-  /** Reserves bytes. Each `true` is followed by a `give` of the same number. @returns false when no room is left */
-  take (bytes: number): boolean {
-    if (this.held + bytes > this.limit) return false
+  /**
+   * Reserves bytes. Each `true` is followed by a `give` of the same number.
+   * @param own bytes that the same call has reserved already
+   * @returns false when no room is left
+   */
+  take (bytes: number, own = 0): boolean {
+    const isLarge = own + bytes > LARGE && this.held > own
+    if (this.held + bytes > (isLarge ? this.limit * LARGE_SHARE : this.limit)) return false
     this.held += bytes
     return true
   }

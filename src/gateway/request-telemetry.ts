@@ -32,14 +32,14 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
 /** Sets the attributes of the request on its span. */
 function describe (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
   const { span } = exchange
-  span.name(call.operation)
-  span.set('a2a.method.name', call.operation)
+  span.name(exchange.operation)
+  span.set('a2a.method.name', exchange.operation)
   span.set('a2a_gateway.agent', exchange.agentName)
   const { taskId, contextId } = exchange.task
   if (taskId !== null) span.set('a2a.task.id', taskId)
   if (contextId !== null) span.set('a2a.context.id', contextId)
   if (exchange.binding === 'JSONRPC') {
-    for (const [name, value] of Object.entries(rpcAttributes(call))) span.set(name as SpanAttribute, value)
+    for (const [name, value] of Object.entries(rpcAttributes(exchange, call))) span.set(name as SpanAttribute, value)
     if (call.idValue !== null) span.set('jsonrpc.request.id', String(call.idValue))
   }
   if (requested.length > 0) span.set('a2a.extension.requested', requested as string[])
@@ -66,17 +66,17 @@ export function startUpstreamSpan (exchange: Exchange, { upstream }: Pick<Agent,
     'server.port': upstream.port === '' ? (scheme === 'https' ? 443 : 80) : Number(upstream.port),
     'url.scheme': scheme,
     'url.path': query < 0 ? path : path.slice(0, query),
-    ...(call === null || exchange.binding !== 'JSONRPC' ? {} : rpcAttributes(call))
+    ...(call === null || exchange.binding !== 'JSONRPC' ? {} : rpcAttributes(exchange, call))
   })
 }
 
 /** Attributes of a JSON-RPC call on both of its spans. */
-function rpcAttributes (call: Call): Readonly<Partial<Record<SpanAttribute, string>>> {
+function rpcAttributes ({ addition }: Exchange, call: Call): Readonly<Partial<Record<SpanAttribute, string>>> {
   return {
     'rpc.system.name': 'jsonrpc',
     'jsonrpc.protocol.version': '2.0',
-    // Any other method is text that a client made up.
-    ...(call.method === null ? {} : { 'rpc.method': call.operation === 'Other' ? '_OTHER' : call.method })
+    // A method that nothing declares is text that a client made up.
+    ...(call.method === null ? {} : { 'rpc.method': call.operation === 'Other' && addition === null ? '_OTHER' : call.method })
   }
 }
 
@@ -148,7 +148,7 @@ function plainEntry (
   return {
     phase,
     agent: exchange.agentName,
-    operation: exchange.label,
+    operation: exchange.operation,
     binding: exchange.binding,
     version: exchange.version,
     decision,

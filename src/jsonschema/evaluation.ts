@@ -18,6 +18,9 @@ const left = new Float64Array([Number.POSITIVE_INFINITY])
 /** Doubles that represent numbers of the data that no double holds exactly. Null when there are none. */
 let inexact: Pick<InexactNumbers, 'has'> | null = null
 
+/** Time of the evaluation, in milliseconds since 1970. Null when the caller gives none. */
+let time: number | null = null
+
 export class TooManySteps extends Error {}
 
 /** A rule reached a number that cannot be compared exactly. */
@@ -38,10 +41,13 @@ export const NOT_EXACT =
 /**
  * Runs one evaluation with its own budget of steps.
  * @param numbers the inexact numbers that `parseStrict` found
+ * @param now milliseconds since 1970, for rules about the age of values
  */
-export function evaluate<T> (numbers: Pick<InexactNumbers, 'has'> | null, run: () => T): T {
+export function evaluate<T> (numbers: Pick<InexactNumbers, 'has'> | null, run: () => T, now: number | null = null): T {
   const stepsBefore = left[0] as number
   const numbersBefore = inexact
+  const timeBefore = time
+  time = now
   left[0] = MAX_STEPS
   inexact = numbers
   try {
@@ -49,7 +55,13 @@ export function evaluate<T> (numbers: Pick<InexactNumbers, 'has'> | null, run: (
   } finally {
     left[0] = stepsBefore
     inexact = numbersBefore
+    time = timeBefore
   }
+}
+
+/** Time of this evaluation, in milliseconds since 1970; null when it is not known. */
+export function currentTime (): number | null {
+  return time
 }
 
 /**

@@ -16,11 +16,15 @@ export interface SchemaMistake {
   readonly hint: string
 }
 
-/** Keywords of all drafts. `definitions`, `dependencies`, `$defs` and `deprecated` work in each draft. */
+/**
+ * Keywords of all drafts. `definitions`, `dependencies`, `$defs` and `deprecated` work in each draft. ajv-formats adds `formatMinimum` and
+ * the like.
+ */
 const COMMON = [
   '$comment', '$defs', '$id', '$ref', '$schema', 'additionalProperties', 'allOf', 'anyOf', 'const', 'contains', 'contentEncoding',
   'contentMediaType', 'default', 'definitions', 'dependencies', 'deprecated', 'description', 'else', 'enum', 'examples',
-  'exclusiveMaximum', 'exclusiveMinimum', 'format', 'if', 'items', 'maxItems', 'maxLength', 'maxProperties', 'maximum', 'minItems',
+  'exclusiveMaximum', 'exclusiveMinimum', 'format', 'formatExclusiveMaximum', 'formatExclusiveMinimum', 'formatMaximum', 'formatMinimum',
+  'if', 'items', 'maxItems', 'maxLength', 'maxProperties', 'maximum', 'minItems',
   'minLength', 'minProperties', 'minimum', 'multipleOf', 'not', 'oneOf', 'pattern', 'patternProperties', 'properties', 'propertyNames',
   'readOnly', 'required', 'then', 'title', 'type', 'uniqueItems', 'writeOnly'
 ]

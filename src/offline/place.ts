@@ -61,7 +61,14 @@ function below (base: string, path: string): string {
 export function plainRequest (recorded: RecordedRequest, path: string | null, state: AgentState): PlainRequest {
   const { method, target, headers, body } = recorded
   const query = target === null ? '' : splitTarget(target).query
-  return { method, path: path ?? rpcPath(headers, state), query, rawHeaders: headers, body: body.length === 0 ? null : body }
+  return {
+    method,
+    path: path ?? rpcPath(headers, state),
+    query,
+    rawHeaders: headers,
+    body: body.length === 0 ? null : body,
+    now: Date.now()
+  }
 }
 
 function rpcPath (headers: readonly string[], state: AgentState): string {

@@ -8,11 +8,15 @@ import type { CardAdditions, CardChange } from '../a2a/card/additions.js'
 import { replacedByAdditions, withAdditions } from '../a2a/card/additions.js'
 import type { MappedInterface } from '../a2a/card/map.js'
 import { interfacePath, mapInterfaces } from '../a2a/card/map.js'
+import { minimalCard, publicCard } from '../a2a/card/minimal.js'
 import type { PathScope } from '../a2a/card/path-scope.js'
 import type { CardRewrite } from '../a2a/card/rewrite.js'
 import { changesOf, isSigned } from '../a2a/card/rewrite.js'
 import { ServedCard } from '../a2a/card/served-card.js'
+import { SeenNames } from '../a2a/card/seen-names.js'
+import { schemasThatDiffer, unionCard } from '../a2a/card/union.js'
 import type { ExtensionRoute } from '../a2a/extension-routes.js'
+import { routeOfKey } from '../a2a/extension-routes.js'
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
 import { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
@@ -26,14 +30,21 @@ import { requirementsOf } from '../policy/card/requirements.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import { compileAgentPolicy } from '../policy/compile/agent-policy.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
+import type { JsonObject } from '../wire/json/object.js'
 import { SchemaCache, SchemaCollector } from '../policy/compile/schema-source.js'
 
 export interface AgentState {
   readonly loaded: LoadedCards
   readonly router: Router
   readonly interfaces: readonly MappedInterface[]
+  /** Names in extended cards that callers got. Null when the gateway loads the extended card itself. */
+  readonly seen: SeenNames | null
+  /** What to do with requests for later minor versions of 1. */
+  readonly unknownMinor: 'carry' | 'reject'
   readonly policy: Readonly<Record<Version, AgentPolicy>>
   readonly served: Readonly<Record<Version, ServedCard>>
+  /** The cards for callers without credentials under `card.public: minimal`; null otherwise. */
+  readonly minimal: Readonly<Record<Version, ServedCard>> | null
   /** Differences between the agent's cards and the served cards, besides URLs and interfaces. */
   readonly changes: readonly CardChange[]
   /** Time at which the gateway first served these bytes, for `Last-Modified`. */
@@ -87,7 +98,7 @@ export function schemasToCompile (loaded: LoadedCards, options: AgentStateOption
   try {
     const cards = amendedCards(loaded, additionsOf(options.agent))
     checkCards(options.agent, [...new Set([cards['1.0'], cards['0.3']])], collector)
-    policiesOf(cards, options, collector)
+    policiesOf(cards, options, collector, null)
   } catch {
     return new Map()
   }
@@ -106,13 +117,21 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const additions = additionsOf(agent)
   const documents = loaded.byVersion
   const cards = amendedCards(loaded, additions)
-  const { mapped, conflicts } = mapInterfaces(distinct([...cards['1.0'].interfaces, ...cards['0.3'].interfaces]), scope)
+  const carries = (one: { readonly unknownMinor?: string }): boolean =>
+    agent.protocol.unknownMinor === 'carry' || one.unknownMinor === undefined
+  const listed = [...cards['1.0'].interfaces, ...cards['0.3'].interfaces]
+  const { mapped, conflicts } = mapInterfaces(distinct(listed.filter(carries)), scope)
+  conflicts.push(
+    ...listed
+      .filter(one => !carries(one))
+      .map(one => `${one.binding} ${one.unknownMinor ?? ''} ${one.url.origin}${one.url.pathname} is not served: protocol.unknownMinor is reject`)
+  )
   if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
   const routed = new Set(mapped.map(routeKey))
   const rewrite: CardRewrite = {
     scope,
     signature: agent.card.signature,
-    routed: one => routed.has(routeKey(one)),
+    routed: one => carries(one) && routed.has(routeKey(one)),
     additions
   }
   const cache = new SchemaCache({
@@ -125,15 +144,24 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   if (findings.some(finding => finding.rejects)) throw new CardRejected(findings)
   const serve = (version: Version): ServedCard =>
     new ServedCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
-  const policy = policiesOf(cards, options, cache)
+  const serveMinimal = (version: Version): ServedCard => {
+    const { additions: _, ...plain } = rewrite
+    const { bytes, card } = documents[version]
+    return new ServedCard({ bytes, raw: minimalCard(withAdditions(card.raw, additions)) }, plain)
+  }
+  const seen = agent.card.extended === null ? previous?.seen ?? new SeenNames() : null
+  const policy = policiesOf(cards, options, cache, seen)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
   const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), { scope, uncarried })
   return {
     loaded,
     router,
     interfaces: mapped,
+    seen,
+    unknownMinor: agent.protocol.unknownMinor,
     policy,
     served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
+    minimal: publicCard(agent.card) === 'minimal' ? { 0.3: serveMinimal('0.3'), '1.0': serveMinimal('1.0') } : null,
     changes: distinctChanges([documents['1.0'], documents['0.3']].flatMap(({ card }) => changesOf(card.raw, rewrite))),
     since: new Date(loaded.fetchedAt),
     rewrite,
@@ -144,8 +172,10 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
       ...router.shadowed.map(
         route => `${namesOf(route, policy)}: the route ${route} is never reached: the card has an operation at its path`
       ),
+      ...unservedRoutes(mapped, policy),
       ...[documents['1.0'], documents['0.3']].flatMap(({ card }) => replacedByAdditions(card.raw, additions)),
       ...(agent.card.signature === 'strip' && [documents['1.0'], documents['0.3']].some(({ card }) => isSigned(card.raw)) ? [UNSIGNED] : []),
+      ...extendedWarnings(loaded, agent),
       ...findings.map(finding => finding.message),
       ...policy['1.0'].warnings,
       ...policy['0.3'].warnings,
@@ -170,14 +200,30 @@ function uncarriedPaths (card: AgentCard, mapped: readonly MappedInterface[], sc
   return written.filter(path => path !== null).map(path => interfacePath(path, scope.base)).filter(path => path !== null)
 }
 
-/** Routes that policies add, in the versions that the agent supports. */
+/** Routes that policies add, in the versions that the agent supports. Routes below the agent come first: they win at the same path. */
 function extensionRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): ExtensionRoute[] {
-  return VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version =>
-    [...policies[version].routes.keys()].map(key => {
-      const [verb = '', path = ''] = key.split(' ')
-      return { verb, path, versions: [version] }
-    })
+  const routes = VERSIONS.filter(version => interfaces.some(one => one.version === version)).flatMap(version =>
+    [...policies[version].routes.keys()].map(key => ({ key, version, ...routeOfKey(key) }))
   )
+  const ofAgent = routes.filter(one => one.base === 'agent').map(({ verb, path, version }) => ({ verb, path, versions: [version] }))
+  const ofInterfaces = routes.filter(one => one.base === 'interface').flatMap(({ key, verb, path, version }) =>
+    interfaces.filter(one => one.binding === 'HTTP+JSON' && one.version === version).map(({ publicPath, upstreamPath }) => ({
+      verb,
+      path: publicPath + path,
+      versions: [version],
+      key,
+      below: { publicPath, upstreamPath: upstreamPath === '/' ? '' : upstreamPath }
+    }))
+  )
+  return [...ofAgent, ...ofInterfaces]
+}
+
+/** One warning for each route below HTTP+JSON interfaces, if the cards have no such interface. */
+function unservedRoutes (interfaces: readonly MappedInterface[], policies: Readonly<Record<Version, AgentPolicy>>): string[] {
+  if (interfaces.some(one => one.binding === 'HTTP+JSON')) return []
+  return unique(VERSIONS.flatMap(version => [...policies[version].routes.keys()]))
+    .filter(key => routeOfKey(key).base === 'interface')
+    .map(key => `${namesOf(key, policies)}: the route ${key} is never reached: the card has no HTTP+JSON interface`)
 }
 
 function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>>): string {
@@ -188,7 +234,8 @@ function namesOf (route: string, policies: Readonly<Record<Version, AgentPolicy>
 function policiesOf (
   cards: Readonly<Record<Version, AgentCard>>,
   { agent, maxExtensions, secretOf }: AgentStateOptions,
-  cache: SchemaCache
+  cache: SchemaCache,
+  seen: SeenNames | null
 ): Record<Version, AgentPolicy> {
   const policyOf = (version: Version): AgentPolicy =>
     compileAgentPolicy({
@@ -197,7 +244,8 @@ function policiesOf (
       card: cardFor(version, cards),
       otherCard: otherCard(version, cards),
       cache,
-      secretOf
+      secretOf,
+      seen
     })
   return { 0.3: policyOf('0.3'), '1.0': policyOf('1.0') }
 }
@@ -207,21 +255,28 @@ function additionsOf (agent: AgentConfig): CardAdditions {
   return { advertise, schemas, requirements: requirementsOf(agent) }
 }
 
+function extendedWarnings ({ byVersion, extended = null }: LoadedCards, agent: AgentConfig): string[] {
+  if (agent.card.extended === null) return []
+  if (extended === null) return ['card.extended has no effect: the card does not say that the agent has an extended card']
+  return [byVersion['1.0'], byVersion['0.3']].flatMap(({ card }) => schemasThatDiffer(card.raw, extended.raw))
+}
+
 function distinctChanges (changes: readonly CardChange[]): CardChange[] {
   return [...new Map(changes.map(one => [`${one.part} ${one.change} ${one.name}`, one])).values()]
 }
 
-function amendedCards ({ byVersion }: LoadedCards, additions: CardAdditions): Record<Version, AgentCard> {
-  const plain = amended(byVersion['0.3'].card, additions)
-  return { 0.3: plain, '1.0': byVersion['1.0'] === byVersion['0.3'] ? plain : amended(byVersion['1.0'].card, additions) }
+function amendedCards ({ byVersion, extended = null }: LoadedCards, additions: CardAdditions): Record<Version, AgentCard> {
+  const more = extended?.raw ?? null
+  const plain = amended(byVersion['0.3'].card, more, additions)
+  return { 0.3: plain, '1.0': byVersion['1.0'] === byVersion['0.3'] ? plain : amended(byVersion['1.0'].card, more, additions) }
 }
 
-/** The card as clients see it. The gateway validates requests against this card. */
-function amended (card: AgentCard, additions: CardAdditions): AgentCard {
-  const raw = withAdditions(card.raw, additions)
+/** The card as clients see it, with the extended card if the gateway has it. The gateway validates requests against this card. */
+function amended (card: AgentCard, extended: JsonObject | null, additions: CardAdditions): AgentCard {
+  const raw = withAdditions(extended === null ? card.raw : unionCard(card.raw, extended), additions)
   if (raw === card.raw) return card
   const read = readCard(raw)
-  if (!read.ok) throw new Error(`with the additions of the configuration, ${read.problem}`)
+  if (!read.ok) throw new Error(`with the ${extended === null ? '' : 'extended card and the '}additions of the configuration, ${read.problem}`)
   return read.card
 }
 

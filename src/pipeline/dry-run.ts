@@ -12,6 +12,7 @@ import type { Tracer } from '../policy/trace.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import { checkTarget, joinPath } from '../wire/target.js'
 import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
+import { decodeSync } from './content-encoding.js'
 import { guard, isPassthrough, MAX_GET_BODY } from './guard.js'
 import type { RequestHead } from './request-head.js'
 import { headOf } from './request-head.js'
@@ -45,6 +46,8 @@ export interface PlainRequest {
   readonly rawHeaders: readonly string[]
   /** Null: no body. */
   readonly body: Buffer | null
+  /** Time of the exchange, in milliseconds since 1970. */
+  readonly now?: number
 }
 
 /** The request that goes to the agent. */
@@ -128,24 +131,29 @@ export function dryRunRequest (
   if (route.kind === 'preflight') {
     return { ...found, kind: 'preflight', forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
   }
+  if (route.kind === 'ambiguous') return { ...found, rejection: rejections.ambiguousPath }
   if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }
   const unread = bodyProblem(request, limits)
   if (unread !== null) return { ...found, rejection: unread }
 
   const body = method === 'GET' ? EMPTY : (request.body ?? EMPTY)
-  const problem = versionProblem(route, asked)
-  const call = callOf({ route, problem, query, bytes: body }, head, limits)
+  const problem = versionProblem(route, asked, state)
+  const decoded = decodeSync(head.headers['content-encoding'], body, limits.body)
+  if ('rejection' in decoded) return { ...found, rejection: decoded.rejection }
+  const { content } = decoded
+  const call = callOf({ route, problem, query, bytes: content, encodingProblem: decoded.problem }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
-  const evaluation = ruleOn(state, { route, call, head, record: taskId === null ? null : recall(taskId) }, tracer)
+  const evaluation = ruleOn(state, { route, call, head, record: taskId === null ? null : recall(taskId), now: request.now ?? null }, tracer)
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
   const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
   const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
-  const evaluator = card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer }) : null
+  const clock = (): number | null => request.now ?? null
+  const evaluator = card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer, clock }) : null
   const forwarded = forwardedOf(
     config,
-    { ...request, body: bodyOf(evaluation, body) },
+    { ...request, body: bodyOf(evaluation, body, content) },
     forwardedHead(evaluation, head),
     route.upstreamPath,
     negotiated(route, asked, problem, evaluation, card !== null || evaluator?.enforces === true)

@@ -1,6 +1,7 @@
 /** The extended card: a response that is a card. The gateway rewrites the URLs of its interfaces, as it does for the public card. */
 import { rewriteCard } from '../a2a/card/rewrite.js'
 import type { RewriteOptions } from '../a2a/card/rewrite.js'
+import type { SeenNames } from '../a2a/card/seen-names.js'
 import type { Binding } from '../a2a/versions.js'
 import { isObject, own } from '../wire/json/object.js'
 import type { JsonLimits } from '../wire/json/json.js'
@@ -10,21 +11,27 @@ import { memberSpan } from '../wire/json/span.js'
 export interface ExtendedCardPlan {
   readonly rewrite: RewriteOptions
   readonly binding: Binding
+  /** Learns the names in the card; null for none. */
+  readonly seen: SeenNames | null
   /** Bytes. */
   readonly size: number
   readonly json: JsonLimits
 }
 
 /** @returns null when the body is not a card: unchanged, its URLs would lead past the gateway */
-export function rewriteExtendedCard (bytes: Buffer, { rewrite, binding, json }: ExtendedCardPlan): Buffer | null {
+export function rewriteExtendedCard (bytes: Buffer, { rewrite, binding, seen, json }: ExtendedCardPlan): Buffer | null {
   const parsed = parseStrict(bytes, json)
   if (!parsed.ok || !isObject(parsed.value)) return null
-  if (binding === 'HTTP+JSON') return Buffer.from(JSON.stringify(rewriteCard(parsed.value, rewrite)))
+  if (binding === 'HTTP+JSON') {
+    seen?.learn(parsed.value)
+    return Buffer.from(JSON.stringify(rewriteCard(parsed.value, rewrite)))
+  }
   const card = own(parsed.value, 'result')
   // A JSON-RPC error has HTTP status 200.
   if (card === undefined) return Object.hasOwn(parsed.value, 'error') ? bytes : null
   const span = memberSpan(bytes, ['result'])
   if (!isObject(card) || span === null) return null
+  seen?.learn(card)
   // The envelope keeps its bytes, so that the id keeps its digits.
   return Buffer.concat([bytes.subarray(0, span.start), Buffer.from(JSON.stringify(rewriteCard(card, rewrite))), bytes.subarray(span.end)])
 }

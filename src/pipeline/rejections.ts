@@ -26,6 +26,12 @@ export function badTarget (reason: string): Rejection {
   return { reason: 'BAD_REQUEST_TARGET', message: `The request target is rejected: ${reason}.`, rule: 'gateway/target' }
 }
 
+export const ambiguousPath: Rejection = {
+  reason: 'BAD_REQUEST_TARGET',
+  message: 'The path names an operation of a task and one of the tenant "tasks"; choose another id or tenant, or use JSON-RPC.',
+  rule: 'gateway/target'
+}
+
 export function duplicateHeader (name: string): Rejection {
   return {
     reason: 'BAD_REQUEST_HEADER',
@@ -83,13 +89,35 @@ export function wrongVerb (allow: string): Rejection {
   return { reason: 'METHOD_NOT_ALLOWED', message: `The HTTP method is not allowed here; use ${allow}.`, rule: 'gateway/method', allow }
 }
 
-export function noCard (agent: string): Rejection {
+/** @param retryAfter seconds */
+export function noCard (agent: string, retryAfter: number): Rejection {
   return {
     reason: 'AGENT_NOT_READY',
     message: `The gateway has no usable AgentCard of the agent "${agent}" and cannot enforce it; try again later.`,
     rule: 'gateway/no-card',
-    retryAfter: 1
+    retryAfter
   }
+}
+
+/**
+ * @param header name of the header with credentials, in lower case
+ * @param status 401, or the status with which the agent rejects the credentials of the caller
+ */
+export function cardCredentials (header: string, status: 401 | 403): Rejection {
+  return {
+    reason: 'CREDENTIALS_REQUIRED',
+    message:
+      status === 401
+        ? `The card of this agent is for callers with credentials; send those that the agent accepts in the header ${header}.`
+        : 'The agent does not show its card to a caller with these credentials.',
+    rule: 'gateway/card-credentials'
+  }
+}
+
+export const noCardAccess: Rejection = {
+  reason: 'UPSTREAM_FAILED',
+  message: 'The agent did not decide whether the caller may see its card; try again later.',
+  rule: 'gateway/card-access'
 }
 
 export function tooLarge (bytes: number): Rejection {
@@ -150,7 +178,22 @@ export const contentEncoding: CallProblem = {
   reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
   rule: 'content-encoding',
   path: 'header Content-Encoding',
-  message: 'Compressed request bodies are not accepted; send the body without Content-Encoding.'
+  message: 'The Content-Encoding is not supported; send "Content-Encoding: gzip", or the body without Content-Encoding.'
+}
+
+export const notGzip: CallProblem = {
+  reason: 'PARSE_ERROR',
+  rule: 'content-encoding',
+  path: 'header Content-Encoding',
+  message: 'The body is not one complete gzip member, although Content-Encoding is gzip.'
+}
+
+export function tooCompressed (ratio: number): Rejection {
+  return {
+    reason: 'REQUEST_TOO_LARGE',
+    message: `The request body has more than ${ratio} times its compressed size; send the body without Content-Encoding.`,
+    rule: 'gateway/body-ratio'
+  }
 }
 
 export function ambiguous ({ path, message }: FieldProblem): CallProblem {

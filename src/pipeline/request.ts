@@ -36,6 +36,8 @@ export interface Asked {
   readonly version: Version
   /** True when the client named its version. */
   readonly stated: boolean
+  /** A minor version that the gateway does not know, such as `1.1`. */
+  readonly minor?: string
   readonly problem: 'conflict' | 'unknown' | null
 }
 
@@ -55,13 +57,14 @@ const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]
 export function askedVersion (head: RequestHead, query: string): Asked {
   const asked = requestedVersion(head.headers[VERSION_HEADER] as string | undefined, query)
   return 'version' in asked
-    ? { version: asked.version, stated: asked.stated, problem: null }
+    ? { ...asked, problem: null }
     : { version: '1.0', stated: false, problem: asked.problem }
 }
 
 /** Problem of a version that this address does not support. The gateway finds it before it reads the body, and reports it afterwards. */
-export function versionProblem (route: OperationRoute, asked: Asked): CallProblem | null {
+export function versionProblem (route: OperationRoute, asked: Asked, { unknownMinor }: Pick<AgentState, 'unknownMinor'>): CallProblem | null {
   if (asked.problem !== null) return asked.problem === 'conflict' ? rejections.versionConflict : rejections.versionUnknown(route.versions)
+  if (asked.minor !== undefined && unknownMinor === 'reject') return rejections.versionUnknown(route.versions)
   // A route of an extension is not an operation of A2A: the client may call it without a version.
   return route.supported || (route.extensionRoute !== null && !asked.stated)
     ? null
@@ -75,17 +78,19 @@ export interface OperationRequest {
   readonly problem: CallProblem | null
   /** With its leading `?`, or ''. */
   readonly query: string
+  /** The decoded body. */
   readonly bytes: Bytes
+  /** Problem of the Content-Encoding; `bytes` is then the body as sent. */
+  readonly encodingProblem: CallProblem | null
 }
 
 /** Reads the call from the body of a request. */
 export function callOf (
-  { route, problem, query, bytes }: OperationRequest,
+  { route, problem, query, bytes, encodingProblem }: OperationRequest,
   head: RequestHead,
   limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
 ): Call {
   const { headers } = head
-  const encoding = headers['content-encoding']
   const call = readCall({
     bytes,
     binding: route.binding,
@@ -95,7 +100,7 @@ export function callOf (
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
   })
   if (problem !== null) return { ...call, problem }
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return { ...call, problem: rejections.contentEncoding }
+  if (encodingProblem !== null) return { ...call, problem: encodingProblem }
   if (call.problem !== null) return call
   const unclear = unclearName(call, route.binding === 'JSONRPC' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
   return unclear === null ? call : { ...call, problem: rejections.ambiguous(unclear) }
@@ -108,6 +113,8 @@ export interface EvaluationInput {
   readonly head: RequestHead
   /** What is remembered of the task that the request names. */
   readonly record: TaskRecord | null
+  /** Time of the request, in milliseconds since 1970; null when it is not known. */
+  readonly now: number | null
 }
 
 /**
@@ -116,7 +123,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record }: EvaluationInput,
+  { route, call, head, record, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -129,7 +136,8 @@ export function ruleOn (
       pathTenant: decoded(route.tenant),
       extensionRoute: route.extensionRoute,
       headers: head.rawHeaders,
-      record
+      record,
+      now
     },
     policy,
     tracer
@@ -137,7 +145,7 @@ export function ruleOn (
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 
-export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows'> {
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'clock'> {
   /** Of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
@@ -148,7 +156,7 @@ export function evaluatorFor (
   route: OperationRoute,
   call: Call,
   { policy, decision, requested }: RequestEvaluation,
-  { taskId, limits, tracer, recall, follows = false }: EvaluatorOptions
+  { taskId, limits, tracer, recall, clock, follows = false }: EvaluatorOptions
 ): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
   if (policy.mode === 'off' || (!policy.reads && !follows) || route.extensionRoute !== null) return null
@@ -157,6 +165,7 @@ export function evaluatorFor (
     decision,
     requested,
     operation: call.operation,
+    method: call.operation === 'Other' ? call.method : null,
     binding: route.binding,
     version: route.version,
     id: call.idValue,
@@ -164,6 +173,7 @@ export function evaluatorFor (
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
     tracer,
     follows,
+    ...(clock === undefined ? {} : { clock }),
     ...(recall === undefined ? {} : { recall })
   })
 }
@@ -181,6 +191,7 @@ export function extendedCardOf (state: AgentState, route: OperationRoute, limits
   return {
     rewrite: { ...state.rewrite, publicBase },
     binding: route.binding,
+    seen: state.seen,
     size: limits.response,
     json: { depth: limits.jsonDepth, members: limits.jsonMembers }
   }
@@ -200,7 +211,7 @@ export function echoOf ({ decision, policy, headerName, requested }: RequestEval
  */
 export function negotiated (
   route: OperationRoute,
-  asked: Pick<Asked, 'stated'>,
+  asked: Pick<Asked, 'stated' | 'minor'>,
   problem: CallProblem | null,
   evaluation: RequestEvaluation,
   read: boolean
@@ -210,20 +221,34 @@ export function negotiated (
     outbound: evaluation.decision.outbound,
     version: route.version,
     stated: asked.stated,
-    versionAsSent: problem !== null,
+    versionAsSent: problem !== null || asked.minor !== undefined,
     verbatim: evaluation.decision.verbatim,
     read
   }
 }
 
-/** The body to forward. Without changes, the same bytes are returned. */
-export function bodyOf<T extends Bytes> ({ decision }: { readonly decision: Pick<Decision, 'edits'> }, bytes: T): T | Buffer {
-  return decision.edits.length === 0 ? bytes : editJson(whole(bytes), decision.edits)
+/**
+ * The body to forward: as sent, or the decoded body with the edits.
+ * @param bytes the decoded body; default: `sent`, which is not compressed
+ */
+export function bodyOf<T extends Bytes> (
+  { decision }: { readonly decision: Pick<Decision, 'edits'> },
+  sent: T,
+  bytes: Bytes = sent
+): T | Buffer {
+  return decision.edits.length === 0 ? sent : editJson(whole(bytes), decision.edits)
 }
 
-/** The head to forward, without the removed headers. */
+/** The head to forward, without the removed headers. An edited body is not compressed. */
 export function forwardedHead ({ decision }: RequestEvaluation, head: RequestHead): RequestHead {
-  return decision.headers === null ? head : { method: head.method, headers: head.headers, rawHeaders: decision.headers }
+  const rawHeaders = decision.headers ?? head.rawHeaders
+  const decoded = decision.edits.length > 0 && head.headers['content-encoding'] !== undefined
+  if (decision.headers === null && !decoded) return head
+  return { method: head.method, headers: head.headers, rawHeaders: decoded ? withoutHeader(rawHeaders, 'content-encoding') : rawHeaders }
+}
+
+function withoutHeader (rawHeaders: readonly string[], name: string): string[] {
+  return rawHeaders.filter((_, i) => rawHeaders[i - i % 2]?.toLowerCase() !== name)
 }
 
 /** The header spelling that the client used, which the response uses too. Without a client header, the spelling of the version. */

@@ -40,7 +40,10 @@ export interface Negotiated {
   readonly version: Version
   /** True when the client named a version. An agent of 0.3 gets no version when the client sent none. */
   readonly stated: boolean
-  /** True for an observed request with a version that the agent does not support: the version header stays unchanged. */
+  /**
+   * True for a request with a minor version that the gateway does not know, and for an observed request with a version that the agent does
+   * not support: the version header stays unchanged.
+   */
   readonly versionAsSent: boolean
   /** The version and extension headers stay as the client sent them, line by line. */
   readonly verbatim: boolean

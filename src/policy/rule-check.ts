@@ -4,6 +4,8 @@ import type { ErrorClass, Mode } from '../config/model/model.js'
 import type { CompiledPolicy } from './compile/compiled.js'
 import { step } from '../jsonschema/evaluation.js'
 import type { Side } from './reasons.js'
+import type { CompiledFreshness } from './freshness.js'
+import { freshnessProblem } from './freshness.js'
 import { reasonOn } from './reasons.js'
 import type { CompiledSource } from './compile/schema-source.js'
 import type { Selected, Selector } from './selectors/kit.js'
@@ -15,6 +17,7 @@ export interface CheckedRule {
   readonly id: string
   readonly side: Side
   readonly schema: CompiledSource | null
+  readonly freshness: CompiledFreshness | null
   readonly errorClass: ErrorClass
   readonly undeclaredClass: ErrorClass
   readonly message: string | null
@@ -34,8 +37,23 @@ export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode,
       violations
     )
   }
+  return matchesSchema(policy, rule, mode, one, violations) && isFresh(policy, rule, mode, one, violations)
+}
+
+function isFresh (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
+  const problem = rule.freshness === null ? null : freshnessProblem(rule.freshness, one)
+  if (problem !== null) broken({ policy, rule, mode, ...problem }, violations)
+  return problem === null
+}
+
+function matchesSchema (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
   if (rule.schema === null) return true
   const found = rule.schema.find(one.captures)
+  if (found === null && rule.schema.isSeen?.(one.captures) === true) {
+    const message = "names a schema of the agent's extended card, which the gateway has not loaded (card.extended); the data is not validated"
+    fault({ policy, rule, mode: 'observe', errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
+    return true
+  }
   if (found === null) {
     const message = `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`
     return fault({ policy, rule, mode, errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)

@@ -132,6 +132,10 @@ function missingMessage (first: Violation, absent: readonly Violation[], total: 
   )
 }
 
+/** Ends a message of a policy, which may be a sentence. An ellipsis stays. */
+const FULL_STOP = /(?<!\.)\.\s*$/
+const ENDS = /[.!?…]$/
+
 function isDependency ({ reason }: Violation): boolean {
   return reason === 'EXTENSION_DEPENDENCY_MISSING'
 }
@@ -141,7 +145,8 @@ function required ({ missing, uri }: Violation): string {
 }
 
 function dataMessage (same: readonly Violation[], total: number): string {
-  const shown = same.slice(0, 3).map(found => `${found.path}${found.isStandalone ? ':' : ''} ${found.message}`)
+  const shown = same.slice(0, 3).map(found => `${found.path}${found.isStandalone ? ':' : ''} ${found.message.replace(FULL_STOP, '')}`)
   const rest = total - shown.length
-  return `${shown.join('; ')}.${rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'} in the details.` : ''}`
+  const text = shown.join('; ')
+  return `${text}${ENDS.test(text) ? '' : '.'}${rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'} in the details.` : ''}`
 }

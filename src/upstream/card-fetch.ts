@@ -35,6 +35,12 @@ export interface CardRequest {
   readonly dispatcher: (origin: string) => Dispatcher
   /** Value of A2A-Version, or null to send none. */
   readonly version: string | null
+  /** Headers with credentials, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The key of the configuration that `headers` come from, for messages. Default `card.headers`. */
+  readonly setting?: string
+  /** JSON text to post. Default: the request is a GET. */
+  readonly post?: string
   /** Sent only to the URL that they came from. */
   readonly validators: Validators | null
   readonly limit: number
@@ -85,7 +91,8 @@ export async function fetchCard (urls: readonly URL[], request: CardRequest): Pr
 async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> {
   const { signal, limit, timeout } = request
   const from = shown(url)
-  const headers: Record<string, string> = { accept: 'application/json', via: VIA }
+  const headers: Record<string, string> = { ...request.headers, accept: 'application/json', via: VIA }
+  if (request.post !== undefined) headers['content-type'] = 'application/json'
   if (request.version !== null) headers[VERSION_HEADER] = request.version
   const validators = request.validators?.from === from ? request.validators : null
   if (validators?.etag != null) headers['if-none-match'] = validators.etag
@@ -102,8 +109,9 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
     const response = await request.dispatcher(url.origin).request({
       origin: url.origin,
       path: url.pathname + url.search,
-      method: 'GET',
+      method: request.post === undefined ? 'GET' : 'POST',
       headers,
+      ...(request.post === undefined ? {} : { body: request.post }),
       headersTimeout: timeout,
       bodyTimeout: timeout,
       signal
@@ -112,7 +120,7 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
     const status = response.statusCode
     const { headers: responded } = response
     if (status === 304 && validators !== null) return { kind: 'notModified', from, lifetime: cacheLifetime(responded) }
-    const problem = statusProblem(status)
+    const problem = statusProblem(status, Object.keys(request.headers), request.setting ?? 'card.headers')
     if (problem !== null) return say(status, status < 500 && status !== 429 && status !== 408, problem)
     const encoding = single(responded['content-encoding']).trim().toLowerCase()
     if (encoding !== '' && encoding !== 'identity') {
@@ -209,7 +217,7 @@ export function readDocument (response: CardResponse & { kind: 'fetched' }, limi
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 
-function statusProblem (status: number): string | null {
+function statusProblem (status: number, credentials: readonly string[], setting: string): string | null {
   if (status >= 200 && status < 300) return null
   if (status === 304) return 'responded with 304, although the request was not conditional'
   if (status >= 300 && status < 400) return `responded with ${status}; redirects are not followed; set card.url to the final address`
@@ -217,7 +225,9 @@ function statusProblem (status: number): string | null {
     return 'responded with 508: the address leads back to this gateway; set upstream.url (or card.url) to the agent itself'
   }
   if (status === 401 || status === 403) {
-    return `responded with ${status}; the gateway sends no credentials; set card.file, or card.url to a public address`
+    return credentials.length === 0
+      ? `responded with ${status} to a request without credentials; set ${setting}${setting === 'card.headers' ? ', or card.file' : ''}`
+      : `responded with ${status} to the credentials of ${setting} (${credentials.join(', ')}); check the secrets`
   }
   return `responded with ${status}`
 }

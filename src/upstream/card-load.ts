@@ -1,10 +1,12 @@
 import type { Dispatcher } from 'undici'
-import type { CardDocument } from '../a2a/card/loaded-cards.js'
+import type { CardDocument, ExtendedCard } from '../a2a/card/loaded-cards.js'
 import type { CardConfig } from '../config/model/model.js'
 import type { Version } from '../a2a/versions.js'
 import type { Validators } from './card-cache.js'
 import { cardUrls, fetchCard, readCardFile, readDocument } from './card-fetch.js'
 import type { CardResponse, CardLimits } from './card-fetch.js'
+import type { ExtendedCardOptions } from './extended-card.js'
+import { loadExtendedCard } from './extended-card.js'
 
 /** One variant of the last good load, for conditional requests. Null stands for a variant that the agent does not serve. */
 export interface Kept {
@@ -19,6 +21,7 @@ export type CardLoad =
   | {
     readonly ok: true
     readonly byVersion: Readonly<Record<Version, CardDocument>>
+    readonly extended: ExtendedCard | null
     readonly kept: KeptByVersion
     readonly origin: string
     /** Milliseconds for which the agent allows use of the card, or null. */
@@ -30,6 +33,10 @@ export type CardLoad =
 
 export interface CardLoadOptions {
   readonly config: CardConfig
+  /** Values of `card.headers`, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** For `card.extended`: the values of its headers, and the agent's paths. Null when the extended card is not loaded. */
+  readonly extended: Pick<ExtendedCardOptions, 'headers' | 'scope'> | null
   readonly upstream: URL
   readonly limits: CardLimits
   readonly dispatcher: (origin: string) => Dispatcher
@@ -42,19 +49,29 @@ export interface CardLoadOptions {
 type Failure = CardResponse & { kind: 'failed' }
 type Variant = { readonly kept: Kept, readonly from: string, readonly notModified: boolean }
 
+/** Loads the card, and with `card.extended` the extended card: the load fails when either fails. Never throws. */
+export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
+  const load = await loadVariants(options, kept, signal)
+  if (!load.ok || options.extended === null) return load
+  const { '1.0': recent, 0.3: old } = load.byVersion
+  const card = recent.card.extendedCard ? recent.card : old.card
+  const found = await loadExtendedCard(card, { ...options, ...options.extended, signal })
+  return found.ok ? { ...load, extended: found.extended } : fail({ kind: 'failed', ...found })
+}
+
 /**
  * Loads the card in its two variants: agents may serve another card to callers that send `A2A-Version: 1.0` (the JS SDK does). If an agent
  * rejects one of the two requests, it counts as an agent with one card. Never throws.
  */
-export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
-  const { config, limits, dispatcher, timeout } = options
+async function loadVariants (options: CardLoadOptions, kept: KeptByVersion, signal: AbortSignal): Promise<CardLoad> {
+  const { config, headers, limits, dispatcher, timeout } = options
   if (config.file !== null) {
     const one = settle(await readCardFile(config.file, limits.card), kept['0.3'], limits)
     return 'problem' in one ? fail(one) : success(one, null)
   }
   const urls = cardUrls(options.upstream, config.url)
   const ask = (version: string | null, before: Kept | null): Promise<CardResponse> =>
-    fetchCard(urls, { dispatcher, version, validators: before?.validators ?? null, limit: limits.card, signal, timeout })
+    fetchCard(urls, { dispatcher, version, headers, validators: before?.validators ?? null, limit: limits.card, signal, timeout })
   const held = options.inUse ? kept : { 0.3: null, '1.0': null }
   const [plainResponse, v1Response] = await Promise.all([ask(null, kept['0.3']), ask('1.0', kept['1.0'])])
 
@@ -112,6 +129,7 @@ function success (plain: Variant | null, v1: Variant | null): CardLoad {
   return {
     ok: true,
     byVersion: { 0.3: (plain ?? some).kept.document, '1.0': (v1 ?? some).kept.document },
+    extended: null,
     kept: { 0.3: plain?.kept ?? null, '1.0': v1?.kept ?? null },
     origin: some.from,
     lifetime: lifetimes.length === 0 ? null : Math.min(...lifetimes),

@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici'
-import type { CardDocument, LoadedCards } from '../a2a/card/loaded-cards.js'
+import type { CardDocument, ExtendedCard, LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { CardConfig } from '../config/model/model.js'
 import { MAX_TIMER, nextRefresh, nextRetry } from './card-cache.js'
 import type { CardLimits } from './card-fetch.js'
 import { loadCards } from './card-load.js'
-import type { CardLoad, KeptByVersion } from './card-load.js'
+import type { CardLoad, CardLoadOptions, KeptByVersion } from './card-load.js'
 
 export type { LoadedCards } from '../a2a/card/loaded-cards.js'
 
@@ -19,6 +19,10 @@ interface CardLog {
 export interface CardSourceOptions {
   readonly agent: string
   readonly config: CardConfig
+  /** Values of `card.headers`, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** As in `CardLoadOptions`. */
+  readonly extended: CardLoadOptions['extended']
   readonly upstream: URL
   readonly limits: CardLimits
   /** Returns the connections to an origin. Called only with origins that the configuration names. */
@@ -74,6 +78,11 @@ export interface CardKeeper {
   takeOver (from: CardHandover): void
   /** Resolves when the first attempt has ended, well or not. */
   refreshNow (): Promise<void>
+  /**
+   * Called for each request that found no usable card. Refreshes soon, at most once a second.
+   * @returns milliseconds until the card may be there
+   */
+  want (): number
   /** Stops for good. No callback is called afterwards. */
   close (): Promise<void>
   readonly status: CardStatus
@@ -83,6 +92,11 @@ export interface CardKeeper {
 const PREPARING_SHARE = 20
 /** Maximum wait that PREPARING_SHARE causes, ms. */
 const LONGEST_WAIT = 600_000
+
+/** Minimum time from one refresh to the next that a request causes, ms. */
+const WANTED_AFTER = 1_000
+/** Time that a refresh usually takes, ms. */
+const USUAL_FETCH = 500
 
 /** Cards after preparation. A problem means that the cards cannot be used. */
 interface Prepared {
@@ -111,6 +125,8 @@ export class CardSource implements CardKeeper {
   #problem: string | null = null
   #closed = false
   #nextAt: number | null = null
+  /** Earliest time, on the monotonic clock, of a refresh that a request causes. */
+  #wantedFrom = 0
   #refreshTimer: NodeJS.Timeout | null = null
   #expiryTimer: NodeJS.Timeout | null = null
   #running: Promise<void> | null = null
@@ -169,6 +185,13 @@ export class CardSource implements CardKeeper {
     return this.#running
   }
 
+  want (): number {
+    if (this.#closed || this.#nextAt === null) return USUAL_FETCH
+    const due = Math.max(0, this.#wantedFrom - performance.now())
+    if (this.#nextAt - this.#now() > due) this.#schedule(due)
+    return Math.max(0, this.#nextAt - this.#now()) + USUAL_FETCH
+  }
+
   /** Stops for good. No callback is called afterwards. */
   async close (): Promise<void> {
     this.#closed = true
@@ -209,7 +232,10 @@ export class CardSource implements CardKeeper {
     const outcome = !load.ok ? this.#fail(load.outcome, load.problem) : this.#accept(load, prepared as Prepared)
     const delays = { ...this.#options.config, random: this.#random }
     const delay = this.#failures > 0 ? nextRetry(this.#failures, delays) : nextRefresh(load.ok ? load.lifetime : null, delays)
-    this.#schedule(Math.max(delay, Math.min(LONGEST_WAIT, (performance.now() - begin) * PREPARING_SHARE)))
+    const now = performance.now()
+    const pause = Math.min(LONGEST_WAIT, (now - begin) * PREPARING_SHARE)
+    this.#wantedFrom = now + Math.max(WANTED_AFTER, pause)
+    this.#schedule(Math.max(delay, pause))
     this.#options.onRefresh(outcome)
   }
 
@@ -220,8 +246,8 @@ export class CardSource implements CardKeeper {
   }
 
   /** Prepares new cards, and waits for the preparation. */
-  async #prepare ({ byVersion, origin }: CardLoad & { ok: true }, signal: AbortSignal): Promise<Prepared> {
-    const cards: LoadedCards = { byVersion, fetchedAt: this.#now(), origin }
+  async #prepare ({ byVersion, extended, origin }: CardLoad & { ok: true }, signal: AbortSignal): Promise<Prepared> {
+    const cards: LoadedCards = { byVersion, extended, fetchedAt: this.#now(), origin }
     if (!this.#isNew(cards) && !this.#expired) return { cards, problem: null }
     const rejected = this.#refused
     if (rejected !== null && sameCards(rejected.cards, cards)) return { cards, problem: rejected.problem }
@@ -333,8 +359,13 @@ export class CardSource implements CardKeeper {
   }
 }
 
-function sameCards ({ byVersion: a }: LoadedCards, { byVersion: b }: LoadedCards): boolean {
-  return same(a['0.3'], b['0.3']) && same(a['1.0'], b['1.0'])
+function sameCards (one: LoadedCards, other: LoadedCards): boolean {
+  const [a, b] = [one.byVersion, other.byVersion]
+  return same(a['0.3'], b['0.3']) && same(a['1.0'], b['1.0']) && sameExtended(one.extended ?? null, other.extended ?? null)
+}
+
+function sameExtended (a: ExtendedCard | null, b: ExtendedCard | null): boolean {
+  return a === null || b === null ? a === b : a.bytes.equals(b.bytes)
 }
 
 function same (a: CardDocument, b: CardDocument): boolean {

@@ -44,6 +44,8 @@ function createPool (origin: string, config: UpstreamConfig, files: TlsFiles): P
 
 /** Connections for cards. The gateway requests a card in two versions. */
 const CARD_CONNECTIONS = 2
+/** Connections for callers whose access to the card the agent decides. `concurrency.requests` bounds the callers that wait. */
+const CALLER_CONNECTIONS = 8
 
 /** The pools of one agent: one for its calls, and others for its card, which must be available while calls use every connection. */
 export class AgentPools {
@@ -65,12 +67,21 @@ export class AgentPools {
 
   /** Returns the pool for cards of an origin. Called only with origins that the configuration names. */
   for (origin: string): Dispatcher {
-    let pool = this.cards.get(origin)
+    return this.poolFor(origin, origin, CARD_CONNECTIONS)
+  }
+
+  /** Returns the pool for requests that callers cause at the origin of the card. They must not delay the refresh of the card. */
+  forCallers (origin: string): Dispatcher {
+    return this.poolFor(`callers ${origin}`, origin, CALLER_CONNECTIONS)
+  }
+
+  private poolFor (key: string, origin: string, connections: number): Dispatcher {
+    let pool = this.cards.get(key)
     if (pool === undefined) {
       const { config } = this
       const tls = origin === this.origin ? config.tls : { ...config.tls, serverName: null }
-      pool = createPool(origin, { ...config, connections: CARD_CONNECTIONS, tls }, this.files)
-      this.cards.set(origin, pool)
+      pool = createPool(origin, { ...config, connections, tls }, this.files)
+      this.cards.set(key, pool)
     }
     return pool
   }

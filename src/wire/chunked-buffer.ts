@@ -7,7 +7,7 @@
 export type Bytes = Buffer | ChunkedBuffer
 
 /**
- * Bytes of the largest body that is copied to shared memory: the default of `limits.body`. Larger bodies are joined in memory of their own.
+ * Bytes of the largest body that is copied to shared memory. Larger bodies are rare, and are joined in memory of their own.
  */
 const MOST = 4 * 1024 * 1024
 const LEAST = 256 * 1024

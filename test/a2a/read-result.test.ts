@@ -235,8 +235,9 @@ for (const style of STYLES) {
         { id: 't', status: 'ok' },
         { id: 't', status: { state: 'on' } }
       ]) {
-        const none = { results: [], isError: false, fault: null, problems: [], unwrapped: null }
-        t.same(answer(style, operation, result), none, JSON.stringify(result))
+        const { methodResult, ...read } = answer(style, operation, result)
+        t.same(read, { results: [], isError: false, fault: null, problems: [], unwrapped: null }, JSON.stringify(result))
+        t.same(methodResult?.value, operation === 'Other' ? result : undefined, 'rules read the result of a method, whatever its shape')
       }
       t.equal(answer(style, operation, { tasks: [task(style)] }).results[0]?.path, under(style, 'tasks[0]'))
     }

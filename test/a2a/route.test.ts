@@ -68,7 +68,30 @@ t.test('a trailing slash on a JSON-RPC URL does not matter, either way; the agen
   }
   const root = router(at('', 'JSONRPC', '1.0', '/'))
   for (const path of ['', '/']) t.match(root.match('POST', path, '1.0'), { upstreamPath: '/' }, `"${path}"`)
-  t.equal(router(at('', 'HTTP+JSON', '1.0')).match('POST', '/message:send/', '1.0'), null, 'operations of HTTP+JSON have one spelling')
+  const rest = router(at('/rest', 'HTTP+JSON', '1.0'))
+  t.match(rest.match('POST', '/rest/message:send/', '1.0'), { upstreamPath: '/up/rest/message:send' }, 'agents read one spelling')
+  t.match(rest.match('POST', '/rest/message%3Asend', '1.0'), { upstreamPath: '/up/rest/message:send' })
+  t.match(rest.match('GET', '/rest/tasks/a%3Ab', '1.0'), { upstreamPath: '/up/rest/tasks/a%3Ab' }, 'and an id as written')
+})
+
+t.test('v1 is a tenant of 1.0 unless the agent may read it as the prefix of 0.3', async t => {
+  const one = at('/rest', 'HTTP+JSON', '1.0')
+  t.match(router(one).match('POST', '/rest/v1/message:send', '1.0'), { supported: true, tenant: 'v1', operation: 'SendMessage' })
+  for (const old of [at('/rest', 'HTTP+JSON', '0.3'), at('/rest/v1', 'HTTP+JSON', '0.3')]) {
+    for (const both of [router(one, old), router(old, one)]) {
+      t.match(both.match('POST', '/rest/v1/message:send', '1.0'), { supported: false, version: '0.3', tenant: null }, old.publicPath)
+      t.match(both.match('POST', '/rest/v1/message:send', '0.3'), { supported: true, version: '0.3', tenant: null }, old.publicPath)
+      t.match(both.match('POST', '/rest/v2/message:send', '1.0'), { supported: true, tenant: 'v2' })
+    }
+  }
+})
+
+t.test('a path with two readings is no operation', async t => {
+  t.same(router(at('/rest', 'HTTP+JSON', '1.0')).match('GET', '/rest/tasks/extendedAgentCard', '1.0'), {
+    kind: 'ambiguous',
+    binding: 'HTTP+JSON',
+    version: '1.0'
+  })
 })
 
 t.test('the longest base wins', async t => {
@@ -96,7 +119,7 @@ t.test('an unsupported version differs from an unknown path', async t => {
     version: '1.0',
     operation: 'SendMessage'
   })
-  t.equal(only10.match('POST', '/rest/v1/message:send', '0.3'), null)
+  t.match(only10.match('POST', '/rest/v1/message:send', '0.3'), { supported: false, versions: ['1.0'] })
   t.equal(only10.match('POST', '/nowhere', '0.3'), null)
   const only03 = router(at('', 'HTTP+JSON', '0.3'))
   t.match(only03.match('POST', '/v1/message:send', '1.0'), { supported: false, versions: ['0.3'] })

@@ -85,6 +85,10 @@ const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown; read
     { more: { schemas: undefined }, message: /schemas/ },
     { more: { schemas: { order: 'object' } }, message: /schemas/ }
   ],
+  'mainsequence-response-kind': [
+    { message: /supportedResponseKinds is required/ },
+    { params: { supportedResponseKinds: ['stream'] }, message: /supportedResponseKinds\[0\] must be one of/ }
+  ],
   oid4vp: [{ message: /oid4vpVersions is required/ }, { params: { oid4vpVersions: [] }, message: /oid4vpVersions must/ }],
   parafe: [
     {

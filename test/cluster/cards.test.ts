@@ -62,3 +62,39 @@ t.test('a worker uses the code that the primary hands out, and starts no thread;
   const other = await workerWith({ ...handout.cards, written: new Map() })
   t.equal(other.started, 1)
 })
+
+t.test('a worker enforces the extended card that the primary has loaded', async t => {
+  const card = (extensions: object[]): Record<string, unknown> => ({ capabilities: { extendedAgentCard: true, extensions } })
+  const extended = card([{ uri: 'urn:extended:v1', required: true }])
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, card([])),
+    answer: ({ headers }, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end(headers['x-key'] === 'secret' ? JSON.stringify({ jsonrpc: '2.0', id: 1, result: extended }) : '{}')
+    }
+  })
+  const config = configOf({ yaml: oneAgent(agent.url, ['card: {extended: {headers: {X-Key: {env: KEY}}}}']), env: { KEY: 'secret' } })
+  const registry = async (more: Partial<AgentRegistryOptions>): Promise<AgentRegistry> => {
+    const made = new AgentRegistry(config, {
+      metrics: new Metrics({ serves: false }),
+      log: pino({ level: 'silent' }),
+      inFlight: new InFlight(),
+      env: { KEY: 'secret' },
+      ...more
+    })
+    t.teardown(() => made.close())
+    await made.start()
+    await until(() => made.snapshot.agents.all[0]?.ready === true, 'the card to be in use', 30_000)
+    return made
+  }
+  const [known] = (await registry({ onCard: () => {} })).snapshot.agents.all
+  if (known === undefined) throw new Error('no agent')
+  const requests = agent.received.length
+  const handed = new HandedCards()
+  handed.take(structuredClone(handoutOf(known)))
+  const worker = await registry({ keeper: handed.keeper })
+  t.same(worker.snapshot.agents.all[0]?.state?.policy['1.0'].required.map(one => one.uri), ['urn:extended:v1'])
+  t.equal(agent.received.length, requests, 'the worker requests nothing itself')
+  handed.take(structuredClone(handoutOf(known)))
+  t.same(worker.snapshot.agents.all[0]?.state?.policy['1.0'].declared, ['urn:extended:v1'], 'the same cards stay in use')
+})

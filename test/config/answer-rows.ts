@@ -26,7 +26,7 @@ const RULES: readonly Row[] = [
   [
     'header of an answer',
     responding('{header: x}'),
-    'g.yaml:9:33: unknown key "header" in extensions.p.response[0].select (known keys: part, metadata, event)'
+    'g.yaml:9:33: unknown key "header" in extensions.p.response[0].select (known keys: part, metadata, event, result)'
   ],
   [
     'place of answers in a request',
@@ -36,7 +36,7 @@ const RULES: readonly Row[] = [
   [
     'places of parts of a request',
     policyWith('request: [{id: r, select: {part: {in: [artifact]}}, count: {max: 0}}]'),
-    'g.yaml:9:39: unknown key "in" in extensions.p.request[0].select.part (known keys: data, mediaType, dataKey, match, take)'
+    'g.yaml:9:39: unknown key "in" in extensions.p.request[0].select.part (known keys: data, mediaType, dataKey, where, path, match, take)'
   ],
   [
     'event of a request',
@@ -56,7 +56,24 @@ const RULES: readonly Row[] = [
   [
     'operation without tasks',
     responding('{part: {}}', 'schema: true, on: [GetExtendedAgentCard]'),
-    'g.yaml:9:63: extensions.p.response[0].on[0] must be one of SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, SubscribeToTask, not "GetExtendedAgentCard"'
+    'g.yaml:9:63: extensions.p.response[0].on[0] must be one of SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, SubscribeToTask, not "GetExtendedAgentCard" (list a method of the extension in methods first)'
+  ],
+  [
+    'a method that the policy does not have',
+    policyWith('methods: {"x/get": {}}\nresponse: [{id: r, on: [x/gett], select: {result: ""}, schema: true}]'),
+    'g.yaml:10:29: extensions.p.response[0].on[0] must be one of SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, SubscribeToTask, x/get, not "x/gett" (did you mean "x/get"?)'
+  ],
+  [
+    'result of operations',
+    policyWith('response: [{id: r, on: [GetTask], select: {result: a}, schema: true}, {id: s, select: {result: /a}, schema: true}]'),
+    'g.yaml:9:29: extensions.p.response[0].on[0]: result selects from the results of extension methods, not of operations (select a part, metadata or event)',
+    'g.yaml:9:56: extensions.p.response[0].select.result must be a JSON Pointer (it starts with "/"; "" is the result itself)',
+    'g.yaml:9:92: extensions.p.response[1].select.result needs on (name methods of the policy)'
+  ],
+  [
+    'conditions of a result',
+    policyWith('methods: {"x/get": {}}\nresponse: [{id: r, on: [x/get], select: {result: /a}, when: {taskState: [working]}, schema: true}]'),
+    'g.yaml:10:66: extensions.p.response[0].when.taskState: the result of a method is neither a task nor a message (use requestMatched or active)'
   ],
   [
     'event',

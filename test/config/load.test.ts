@@ -142,6 +142,9 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       file: join(directory, 'card.json'),
       refresh: 5000,
       maxStale: 7200000,
+      headers: {},
+      extended: null,
+      public: null,
       onUnavailable: 'forward',
       signature: 'verbatim',
       interfaces: [],
@@ -149,6 +152,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       schemas: {}
     },
     concurrency: { requests: 4, streams: 3 },
+    protocol: { unknownMinor: 'carry' },
+    cors: { origins: [], maxAge: 600_000 },
     mode: 'observe',
     enforceOn: 'all',
     unlistedExtensions: 'strip',
@@ -302,7 +307,7 @@ t.test('without a file there is one agent, at the root', t => {
 
 t.test('the hash depends on the meaning of the configuration, not on its spelling', t => {
   const hash = (text: string) => config(parse(text)).hash
-  t.equal(hash(ONE), hash(`# a comment\n${ONE.replace('version: 1\n', '')}version: 1\nlimits: {body: 4096KiB}\n`))
+  t.equal(hash(ONE), hash(`# a comment\n${ONE.replace('version: 1\n', '')}version: 1\nlimits: {body: 20480KiB}\n`))
   t.not(hash(ONE), hash(`${ONE}limits: {body: 5MiB}\n`))
   t.not(hash(ONE), hash(`${ONE}limits: {event: 2MiB}\n`))
   t.not(hash(ONE), hash(`${ONE}state: {ttl: 1h}\n`), 'what is remembered of tasks is part of it')

@@ -128,7 +128,7 @@ const SCHEMA: readonly Row[] = [
   [
     'key of a later version',
     agentWith('identity: observe'),
-    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, card, concurrency, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, responses, jsonSchema, extensions, passthrough)'
+    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, responses, jsonSchema, extensions, passthrough)'
   ],
   [
     'null section',
@@ -295,6 +295,11 @@ const FORMATS: readonly Row[] = [
   ],
   ['host', agentWith('host: a_b'), 'g.yaml:5:11: agents[0].host must be a host name or IP address (such as "agents.example.com")'],
   [
+    'origin with a path',
+    agentWith('cors: {origins: ["https://app.example.com/"]}'),
+    'g.yaml:5:22: agents[0].cors.origins[0] must be an origin or "*" (such as "https://app.example.com", without a path and without the default port)'
+  ],
+  [
     'proxy',
     `${AGENT}server: {trustedProxies: [10.0.0.0/33]}\n`,
     'g.yaml:5:27: server.trustedProxies[0] must be an IP address or CIDR (such as "10.0.0.0/8" or "fd00::/8")'
@@ -362,7 +367,7 @@ const POLICY: readonly Row[] = [
   [
     'empty owns',
     policyWith('owns: {}'),
-    'g.yaml:9:11: extensions.p.owns must have at least 1 key (known keys: metadata, dataKeys, mediaTypes, headers)'
+    'g.yaml:9:11: extensions.p.owns must have at least 1 key (known keys: metadata, dataKeys, data, mediaTypes, headers)'
   ],
   [
     'signal',
@@ -554,6 +559,12 @@ const POLICY: readonly Row[] = [
     ruleWith('required: true\ncount: {max: 0}'),
     'g.yaml:12:9: extensions.p.request[0] requires a value, but count.max is 0 (keep one)'
   ],
+  [
+    'age without a limit',
+    ruleWith('notOlderThan: {time: /at}'),
+    'g.yaml:12:23: extensions.p.request[0].notOlderThan needs age, ttl or expires (such as "age: 5m")'
+  ],
+  ['age', ruleWith('notOlderThan: {age: 5m}')],
   [
     'required and removed',
     ruleWith('required: true\nverdict: strip'),
@@ -875,6 +886,43 @@ const CHECKED: readonly Row[] = [
     'schemas in a card served untouched',
     agentWith('card: {signature: verbatim, schemas: {a: true}}'),
     'g.yaml:5:33: agents[0].card.schemas contradicts signature: verbatim, which serves the card unchanged (remove one of them)'
+  ],
+  [
+    'headers of the card',
+    agentWith('card:\n  headers:\n    Host: {env: H}\n    a: {}\n    b: {env: B, file: rows.ts}\n    x: {env: X}\n    y: {file: rows.ts}\n    X: {env: Y, prefix: "p "}\n    z: {file: missing}\n  public: minimal\n  signature: verbatim'),
+    'g.yaml:7:9: agents[0].card.headers.Host: the gateway itself sets this header (remove it)',
+    'g.yaml:7:21: agents[0].card.headers.Host.env: environment variable H is not set',
+    'g.yaml:8:12: agents[0].card.headers.a needs file or env (such as "{env: CARD_TOKEN, prefix: \'Bearer \'}")',
+    'g.yaml:9:9: agents[0].card.headers.b has both file and env (keep one)',
+    'g.yaml:10:18: agents[0].card.headers.x.env: environment variable X is not set',
+    'g.yaml:11:19: agents[0].card.headers.y.file: the file "rows.ts" contains a character that a header cannot contain (paths are relative to the configuration file)',
+    'g.yaml:12:9: agents[0].card.headers names "X" twice (names of headers have no case)',
+    'g.yaml:12:18: agents[0].card.headers.X.env: environment variable Y is not set',
+    'g.yaml:13:19: agents[0].card.headers.z.file: cannot read "missing": no such file (paths are relative to the configuration file)',
+    'g.yaml:14:15: agents[0].card.public: minimal contradicts signature: verbatim, which serves the card unchanged (write none or full)'
+  ],
+  [
+    'headers and a file of the card',
+    agentWith('card: {file: rows.ts, headers: {x: {file: card-token.txt}}}'),
+    'g.yaml:5:27: agents[0].card.headers has no effect with card.file (remove one of them)'
+  ],
+  [
+    'headers of the extended card',
+    agentWith('card: {extended: {headers: {via: {}, x: {env: X}}}}'),
+    'g.yaml:5:33: agents[0].card.extended.headers.via: the gateway itself sets this header (remove it)',
+    'g.yaml:5:38: agents[0].card.extended.headers.via needs file or env (such as "{env: CARD_TOKEN, prefix: \'Bearer \'}")',
+    'g.yaml:5:51: agents[0].card.extended.headers.x.env: environment variable X is not set'
+  ],
+  [
+    'warning: credentials for the extended card over http',
+    agentWith('card: {url: "https://cards.example/", extended: {headers: {x: {file: card-token.txt}}}}')
+      .replace('127.0.0.1:1', 'agent.example'),
+    'g.yaml:5:54: agents[0].card.extended.headers sends credentials over http to agent.example (use https)'
+  ],
+  [
+    'warning: credentials over http',
+    agentWith('card: {headers: {x: {file: card-token.txt}}}').replace('127.0.0.1:1', 'agent.example'),
+    'g.yaml:5:12: agents[0].card.headers sends credentials over http to agent.example (use https)'
   ],
   [
     'a requirement that the card cannot show',

@@ -11,6 +11,7 @@ import { readPolicy } from '../../src/config/catalogue.js'
 import type { LoadResult } from '../../src/config/load.js'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 import type { SchemaRef } from '../../src/config/model/model.js'
+import { compileRef } from '../../src/jsonschema/schema-set.js'
 
 const HEAD = 'version: 1\nagents: [{name: a, upstream: {url: "http://h"}, extensions: [p]}]\n'
 const rule = (schema: string): string =>
@@ -39,7 +40,7 @@ t.test('a JSON or YAML file replaces the schema; it is watched, and its content 
     const result = load(rule(`{file: ${name}}`), directory)
     t.match(result, { ok: true, files: [join(directory, name)] })
     const source = result.ok ? result.config.agents[0]?.policies[0]?.policy.request?.[0]?.schema as SchemaRef : null
-    t.same([...source?.set.documents.values() ?? []], [{ file: name, schema }])
+    t.same([...source?.set.documents.values() ?? []], [{ file: name, schema, authored: true }])
   }
   const before = hash(rule('{file: a.json}'), directory)
   writeFileSync(join(directory, 'a.json'), json({ type: 'number' }))
@@ -52,7 +53,7 @@ t.test('the body of a route takes a file; it was once a schema with an unknown k
     `${HEAD}extensions:\n  p:\n    uri: urn:p\n    routes: [{verb: POST, path: /run, body: {file: ${file}}}]\n`
   const result = load(route('a.json'), directory)
   const body = result.ok ? result.config.agents[0]?.policies[0]?.policy.routes?.[0]?.body as SchemaRef : null
-  t.same([...body?.set.documents.values() ?? []], [{ file: 'a.json', schema: { type: 'object', required: ['command'] } }])
+  t.same([...body?.set.documents.values() ?? []], [{ file: 'a.json', schema: { type: 'object', required: ['command'] }, authored: true }])
   t.same(lines(route('b.json'), directory), [
     'g.yaml:6:52: extensions.p.routes[0].body.file: cannot read "b.json": no such file (paths are relative to the configuration file)'
   ])
@@ -170,6 +171,46 @@ t.test('mistakes of the author are errors in a file, and annotations in a bundle
     'g.yaml:6:43: extensions.p.request[0].schema cannot be used: own.json#/properties/a/formt: "formt" is not a keyword of JSON Schema 2020-12 (did you mean "format"?)'
   ])
   t.same(lines(bundle(), directory), [])
+})
+
+t.test('an inline schema refers to files and bundles', async t => {
+  const directory = t.testdir({
+    'id.json': json({ type: 'string', pattern: '^[a-z]+$' }),
+    'bad.json': json({ type: 'x' }),
+    set: { 'order.json': json(ORDER), 'common.json': json(COMMON) }
+  })
+  const whole = (schema: string): string => `${rule(schema)}bundles:\n  b: {base: "https://x.test/s/", dir: set}\n`
+  const validates = (schema: string, value: unknown): boolean => {
+    const result = load(whole(schema), directory)
+    if (!result.ok) throw new Error(result.problems.map(formatDiagnostic).join('\n'))
+    const compiled = compileRef(result.config.extensions.p?.request?.[0]?.schema as SchemaRef)
+    if (!compiled.ok) throw new Error(compiled.problem.message)
+    return compiled.schema.validate(value) === null
+  }
+  const nested = '{type: object, properties: {id: {file: id.json}, total: {$ref: "https://x.test/s/common.json#/$defs/a~1b"}, own: {$ref: "#/$defs/o"}}, $defs: {o: {const: 1}}}'
+  t.equal(validates(nested, { id: 'a', total: 1, own: 1 }), true)
+  for (const wrong of [{ id: 'A' }, { total: 'x' }, { own: 2 }]) t.equal(validates(nested, wrong), false, json(wrong))
+  t.equal(validates('{items: {$ref: "https://x.test/s/order.json"}}', ['a']), true)
+  t.equal(validates('{anyOf: [{file: id.json}, {const: {file: id.json}}]}', { file: 'id.json' }), true, 'a constant is data')
+  t.equal(validates('{properties: {const: {file: id.json}}}', { const: 1 }), false, 'a property of any name')
+  const result = load(whole(nested), directory)
+  t.ok(result.files.includes(join(directory, 'id.json')), 'the file is watched')
+  const before = hash(whole(nested), directory)
+  writeFileSync(join(directory, 'id.json'), json({ type: 'number' }))
+  t.not(hash(whole(nested), directory), before, 'its content is part of the configuration')
+
+  t.same(lines(whole('{items: {file: nope.json}}'), directory), [
+    'g.yaml:6:66: extensions.p.request[0].schema.items.file: cannot read "nope.json": no such file (paths are relative to the configuration file)'
+  ])
+  t.same(lines(whole('{items: {$ref: "https://x.test/s/comon.json"}}'), directory), [
+    'g.yaml:6:66: extensions.p.request[0].schema.items["$ref"]: no bundle contains "https://x.test/s/comon.json" (did you mean "common.json"?)'
+  ])
+  t.same(lines(whole('{properties: {a: {file: bad.json}}}'), directory), [
+    'g.yaml:6:51: extensions.p.request[0].schema cannot be used: bad.json#/type: not valid against its meta-schema: must be equal to one of the allowed values'
+  ])
+  t.same(lines(whole('{properties: {a: {file: id.json}, b: {requird: []}}}'), directory), [
+    'g.yaml:6:89: extensions.p.request[0].schema cannot be used: /properties/b/requird: "requird" is not a keyword of JSON Schema 2020-12 (did you mean "required"?)'
+  ])
 })
 
 t.test('problems of a bundle', async t => {

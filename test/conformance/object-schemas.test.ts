@@ -66,6 +66,34 @@ t.test('2: the message of the document triggers validation without any header, o
   t.equal(on.agent.received.length, 1)
 })
 
+t.test('2: data of another type than object is validated with its schema, and a rule demands objects', async t => {
+  const card = { ...CARD, schemas: { ...CARD.schemas, any: true } }
+  const list = part([1, 2], 'application/json;schema=any')
+  const on = await fights(t, { card })
+  t.match((await ask(on, part([1, 2]))).json(), { error: { code: -32602 } }, 'the schema demands an object')
+  const sent = { messageId: 'm1', role: 'ROLE_USER', parts: [{ data: [1, 2], mediaType: 'application/json;schema=any' }] }
+  t.equal((await on.send({ message: sent })).json().error, undefined, 'the schema allows a list')
+  const strict = await fights(t, {
+    card,
+    agent: ['extensions: [object-schemas, objects]'],
+    root: [`extensions: {objects: {uriPattern: "${URI.replace(/v1$/, '*')}", request: [{id: object, select: {part: {data: true, mediaType: "application/json;schema=*"}}, schema: {type: object}, required: false}]}}`]
+  })
+  t.match((await strict.send({ message: sent })).json(), { error: { code: -32602 } })
+  t.match((await ask(strict, list)).json(), { error: { code: -32602 } })
+  t.match((await ask(strict, part(GOOD))).json(), { result: { id: 't1' } })
+})
+
+t.test('2: a rule limits the media type to the input modes of the card', async t => {
+  const part03 = 'select: {metadata: {in: [part], key: mimeType}}'
+  const on = await fights(t, {
+    agent: ['extensions: [object-schemas, modes]'],
+    root: [`extensions: {modes: {uriPattern: "${URI.replace(/v1$/, '*')}", request: [{id: input, ${part03}, schema: {enumFromCard: "/skills/*/inputModes/*"}, required: false}]}}`]
+  })
+  t.match((await ask(on, part(GOOD))).json(), { result: { id: 't1' } })
+  t.match((await ask(on, part({ winner: 'Lion' }, 'application/json;schema=fightResponse'))).json(), { error: { code: -32602 } })
+  t.match((await ask(await fights(t), part({ winner: 'Lion' }, 'application/json;schema=fightResponse'))).json(), { result: { id: 't1' } }, 'without the rule')
+})
+
 t.test('3: an undeclared name is an error that lists the declared names', async t => {
   const on = await fights(t)
   for (const name of ['nope', 'FightComparison', '__proto__', 'constructor']) {

@@ -1,5 +1,6 @@
 /** What extensions may add to A2A, each by a policy over real sockets. */
 import t from 'tap'
+import { parseConfig } from '../../src/config/load.js'
 import { call, JSON_TYPE, MESSAGE, V1 } from '../helpers/http.js'
 import { bench, declares, KONAMI } from './kit.js'
 
@@ -179,6 +180,19 @@ t.test('aliases name one extension: the agent gets the spelling of its card, the
   t.equal(got.json().error, undefined)
   t.equal(agent.received[0]?.headers['a2a-extensions'], A)
   t.equal(got.headers['a2a-extensions'], permanent)
+})
+
+t.test('an alias that is another version is warned about', t => {
+  const warningsOf = (alias: string): string[] => {
+    const loaded = parseConfig(
+      `version: 1\nagents: [{name: agent, upstream: {url: "http://127.0.0.1:9"}}]\nextensions: {a: {uri: "${A}", aliases: [{uri: "${alias}", relation: same}]}}`,
+      { file: 'g.yaml', baseDir: '.', env: {} }
+    )
+    return loaded.ok ? loaded.warnings.map(({ message }) => message) : loaded.problems.map(({ message }) => `not loaded: ${message}`)
+  }
+  t.match(warningsOf(A.replace('v1', 'v2')).join(), /is version 2 and .* is version 1/)
+  t.notMatch(warningsOf('https://w3id.example/ext/a').join(), /version/)
+  t.end()
 })
 
 t.test('the gateway can report activated extensions for an agent that reports none', async t => {

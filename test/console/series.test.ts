@@ -14,6 +14,7 @@ t.test('slots contain the added values, and are empty otherwise', t => {
   }
   metrics.request({ agent: 'b', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'rejected' }, 0.1)
   metrics.request({ agent: 'b', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'upstream_error' }, 0.1)
+  metrics.request({ agent: 'b', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'agent_error' }, 0.1)
   metrics.decision('a', 0.0002)
   series.take(begin + SLOT)
   series.take(begin + SLOT + 1)
@@ -22,7 +23,11 @@ t.test('slots contain the added values, and are empty otherwise', t => {
   series.take(begin + 3 * SLOT)
   const { slots, bounds } = series.page()
   t.same(slots.map(one => one.at), [begin + SLOT, begin + 3 * SLOT])
-  t.match(slots[0]?.rows, { [ALL]: { calls: 5, rejected: 1, failed: 1 }, a: { calls: 3, decisions: 1 }, b: { calls: 2 } })
+  t.match(slots[0]?.rows, {
+    [ALL]: { calls: 6, rejected: 1, failed: 1, errors: 1 },
+    a: { calls: 3, decisions: 1, errors: 0 },
+    b: { calls: 3, errors: 1 }
+  })
   t.equal(slots[0]?.rows.a?.buckets[bounds.indexOf(0.00025)], 1)
   t.match(slots[1]?.rows, { [ALL]: { calls: 1, aborted: 1 }, a: { calls: 1 } })
   t.equal(slots[1]?.rows.b, undefined)
@@ -63,7 +68,8 @@ t.test('of many agents, those with most calls have rows, and all count in the su
 })
 
 t.test('several processes are summed', t => {
-  const row = (calls: number) => ({ calls, rejected: 1, failed: 0, aborted: 0, decisions: calls, seconds: 1, buckets: [calls, 0] })
+  const row = (calls: number) =>
+    ({ calls, rejected: 1, failed: 0, errors: calls, aborted: 0, decisions: calls, seconds: 1, buckets: [calls, 0] })
   const page = (at: number, calls: number) => ({
     slot: SLOT,
     bounds: [1, 2],
@@ -71,7 +77,10 @@ t.test('several processes are summed', t => {
     slots: [{ at, rows: { [ALL]: row(calls), a: row(calls) } }]
   })
   const merged = mergeSeries([page(20, 1), page(10, 2), page(20, 4)])
-  t.same(merged.slots.map(one => [one.at, one.rows[ALL]?.calls, one.rows.a?.buckets]), [[10, 2, [2, 0]], [20, 5, [5, 0]]])
+  t.same(merged.slots.map(one => [one.at, one.rows[ALL]?.calls, one.rows.a?.errors, one.rows.a?.buckets]), [
+    [10, 2, 2, [2, 0]],
+    [20, 5, 5, [5, 0]]
+  ])
   t.equal(merged.since, 10)
   t.same(mergeSeries([]).slots, [])
   t.end()

@@ -86,7 +86,7 @@ async function met (
 ): Promise<void> {
   const what = `${name}, ${form}, ${responses}`
   const ends = typeof row.ends === 'string' ? row.ends : row.ends(form, responses)
-  const as = ends === 'own' || ends === 'agent' ? 'forwarded' : 'upstream_error'
+  const as = ends === 'own' ? 'forwarded' : ends === 'agent' ? 'agent_error' : 'upstream_error'
   const failures = row.kind === null ? 0 : await errors(gateway, row.kind)
   const before = await outcome(gateway, form, as)
   const calls = agent.calls()

@@ -84,7 +84,7 @@ t.test('validators are the gateway\'s own: ETag, If-None-Match, Last-Modified, H
   const got = await call(gateway.url + CARD)
   const etag = got.headers.etag ?? ''
   t.match(etag, /^"[\w-]{20,}"$/)
-  t.equal(got.headers.vary?.toLowerCase(), 'a2a-version')
+  t.equal(got.headers.vary?.toLowerCase(), 'a2a-version, origin')
   t.ok(Number.isFinite(Date.parse(got.headers['last-modified'] ?? '')))
   for (const value of [etag, `W/${etag}`, `"a", ${etag}`, `"a",W/"b" , W/${etag},"c"`, '*', ` ${etag} `]) {
     const same = await call(gateway.url + CARD, { headers: ['if-none-match', value] })

@@ -58,7 +58,7 @@ async function behind (
 
 for (const { version, stated, header, other } of SIDES) {
   const outcome = (name: string): string =>
-    `a2a_gateway_requests_total{agent="agent",operation="Extension",binding="HTTP+JSON",version="${version}",outcome="${name}"}`
+    `a2a_gateway_requests_total{agent="agent",operation="POST /executeCommand",binding="HTTP+JSON",version="${version}",outcome="${name}"}`
   const execute = (url: string, body: string, headers: readonly string[] = []): Promise<Answer> =>
     call(`${url}/executeCommand`, { method: 'POST', headers: [...JSON_TYPE, ...stated, ...headers], body })
 
@@ -92,8 +92,8 @@ for (const { version, stated, header, other } of SIDES) {
     t.equal(agent.received.length, 1)
     await until(async () => await gateway.metric(outcome('rejected')) === 2 && await gateway.metric(outcome('forwarded')) === 1)
     t.match(gateway.audits(), [
-      { operation: 'Extension', rule: 'route', binding: 'HTTP+JSON', version },
-      { operation: 'Extension', rule: 'route-body' }
+      { operation: 'POST /executeCommand', rule: 'route', binding: 'HTTP+JSON', version },
+      { operation: 'POST /executeCommand', rule: 'route-body' }
     ])
   })
 
@@ -213,4 +213,48 @@ t.test('without the extension in the card there is no route; at the path of an o
   )
   const agents = await (await fetch(`${taken.gateway.adminUrl}/agents`)).text()
   t.match(agents, 'policy \\"dev-tool\\": the route POST /executeCommand is never reached: the card has an operation at its path')
+})
+
+t.test('base: interface puts a route below each HTTP+JSON interface, at the agent too', async t => {
+  // The interface is outside the path of upstream.url.
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, {
+      capabilities: { extensions: [{ uri: U }] },
+      supportedInterfaces: [
+        { url: `${url}/base/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+        { url: `${url}/other/rest/`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }
+      ]
+    })
+  })
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, path: /a, upstream: {url: "${agent.url}/base"}, card: {interfaces: [/other], url: "${agent.url}/.well-known/agent-card.json"}, extensions: [dev-tool]}]\n` +
+      `extensions: {dev-tool: {uri: "${U}", routes: [{verb: POST, path: "/commands/{name}", base: interface, need: declared, body: {type: object, required: [command]}}]}}`
+  })
+  const ask = (path: string, body = BODY, method = 'POST'): Promise<Answer> =>
+    call(`${gateway.url}/a${path}`, { method, headers: [...JSON_TYPE, 'a2a-version', '1.0'], ...(method === 'POST' ? { body } : {}) })
+  for (const [path, upstream] of [['/rest/commands/ls', '/base/rest/commands/ls'], ['/other/rest/commands/ls', '/other/rest/commands/ls']] as const) {
+    t.equal((await ask(path)).status, 200, path)
+    t.equal(agent.received.at(-1)?.url, upstream)
+    t.match((await ask(path, '{}')).text, /command is required/, 'the body is validated')
+    t.equal((await ask(path, '', 'GET')).headers.allow, 'POST')
+    t.equal((await ask(path, '', 'OPTIONS')).status, 200)
+    t.equal(agent.received.at(-1)?.url, upstream, 'a preflight')
+  }
+  t.equal((await ask('/commands/ls')).status, 404, 'not below the agent itself')
+})
+
+t.test('a route below an interface that the card lacks is reported', async t => {
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, {
+      capabilities: { extensions: [{ uri: U }] },
+      supportedInterfaces: [{ url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
+    })
+  })
+  const gateway = await gatewayFor(t, {
+    yaml: `agents: [{name: agent, upstream: {url: "${agent.url}"}, extensions: [dev-tool]}]\nextensions: {dev-tool: {uri: "${U}", routes: [{verb: GET, path: /x, base: interface}]}}`
+  })
+  t.match(
+    await (await fetch(`${gateway.adminUrl}/agents`)).text(),
+    'policy \\"dev-tool\\": the route GET {interface}/x is never reached: the card has no HTTP+JSON interface'
+  )
 })

@@ -239,12 +239,10 @@ t.test('responses of the agent pass unchanged', async t => {
     t.equal(got.status, 204)
     t.equal(agent.received.at(-1)?.method, verb)
   }
-  t.equal(
-    await gateway.metric(
-      'a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"}'
-    ),
-    table.length
-  )
+  const labels = 'agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0"'
+  const errors = table.filter(([status]) => status >= 400).length
+  t.equal(await gateway.metric(`a2a_gateway_requests_total{${labels},outcome="agent_error"}`), errors)
+  t.equal(await gateway.metric(`a2a_gateway_requests_total{${labels},outcome="forwarded"}`), table.length - errors)
 })
 
 async function sendThenRead (url: string, head: string, body: Buffer): Promise<string> {

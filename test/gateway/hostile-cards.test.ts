@@ -161,7 +161,9 @@ async function twoAgents (t: Test) {
   const self: { schemas: Readonly<Record<string, unknown>> } = { schemas: {} }
   const hostile = await fakeAgent(t, { card: url => cardWith(url, self.schemas) })
   const other = await fakeAgent(t)
-  const yaml = ['agents:',
+  // Without a public URL, the ETag depends on the host of a request, and /agents shows none.
+  const yaml = ['server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, publicUrl: "http://gateway.test"}',
+    'agents:',
     `  - {name: hostile, path: /hostile, upstream: {url: "${hostile.url}"}, card: {refresh: 20ms}}`,
     `  - {name: other, path: /other, upstream: {url: "${other.url}"}}`,
     'telemetry: {logs: {level: info}}'].join('\n')

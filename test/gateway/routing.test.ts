@@ -1,8 +1,11 @@
 /** Routing to agent, interface and operation, and the response when one of them does not exist. */
 import t from 'tap'
+import { quietSdk, startAgent } from '../helpers/agents.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, rpc, rpcBody, V1 } from '../helpers/http.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
+
+quietSdk()
 
 t.test('unknown addresses are 404 in the caller\'s binding, known ones with another verb 405 with Allow', async t => {
   const agent = await fakeAgent(t)
@@ -13,10 +16,8 @@ t.test('unknown addresses are 404 in the caller\'s binding, known ones with anot
     '/rest/',
     '/rest/task',
     '/rest/message:sen',
-    '/rest/message%3Asend',
     '/rpc/x',
     '/RPC',
-    '/rest/tasks/',
     '/rest/tasks/1/x',
     '/.well-known/agent',
     '/.well-known/agent-card.json/',
@@ -120,8 +121,25 @@ t.test('tenants are one segment in front, and must not contradict the body', asy
   t.match(differs.json(), { error: { status: 'INVALID_ARGUMENT', details: [{}, { fieldViolations: [{ field: 'tenant' }] }] } })
   t.notMatch(differs.text, 'other')
   t.equal((await send('/a/b/message:send', body())).status, 404, 'two segments are none')
-  t.equal((await send('/tasks/message:send', body())).status, 405, 'a task of that name, not a tenant')
   t.equal(agent.received.length, before)
+  for (const tenant of ['v2', 'tasks', 'extendedAgentCard']) t.equal((await send(`/${tenant}/message:send`, body())).status, 200, tenant)
+  const twice = await call(`${gateway.url}/rest/tasks/extendedAgentCard`, { headers: V1 })
+  t.equal(twice.status, 400, 'a task, or a tenant')
+  t.match(twice.json(), { error: { message: /the tenant "tasks"/, details: [{ reason: 'BAD_REQUEST_TARGET' }] } })
+})
+
+t.test('an encoded colon and a final slash reach every agent as the plain path', async t => {
+  // A real agent, whose router (Express) does not decode paths.
+  const agent = await startAgent({ kind: 'v1' })
+  t.teardown(() => agent.close())
+  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url) })
+  for (const path of ['message%3Asend', 'message:send/', 'message%3asend/', 'acme/message%3Asend/', 'v1/message:send', 'tasks/message:send']) {
+    const got = await call(`${gateway.url}/a2a/rest/${path}`, {
+      headers: [...JSON_TYPE, ...V1],
+      body: JSON.stringify({ message: MESSAGE })
+    })
+    t.equal(got.status, 200, `${path}: ${got.text}`)
+  }
 })
 
 t.test('unsupported versions are -32009 with the id and the supported versions', async t => {
@@ -144,7 +162,7 @@ t.test('unsupported versions are -32009 with the id and the supported versions',
     ['0.3 at a 1.0 agent', modern, ['a2a-version', '0.3'], 'message/send', '1.0'],
     ['99.0', modern, ['a2a-version', '99.0'], 'SendMessage', '1.0'],
     ['nonsense', modern, ['a2a-version', 'latest'], 'SendMessage', '1.0'],
-    ['1.1', modern, ['a2a-version', '1.1'], 'SendMessage', '1.0'],
+    ['2.1', modern, ['a2a-version', '2.1'], 'SendMessage', '1.0'],
     ['1.0 at a 0.3 agent', legacy, ['a2a-version', '1.0'], 'SendMessage', '0.3']
   ]
   for (const [name, agent, headers, method, supported] of table) {

@@ -144,6 +144,21 @@ t.test('--upstream alone serves one agent; health checks it; SIGINT stops it', a
   t.equal(child.errors(), '')
 })
 
+t.test('--upstream sends spans when the environment asks for traces', async t => {
+  const agent = await fakeAgent(t)
+  for (const [env, traced] of [[{}, false], [{ OTEL_TRACES_EXPORTER: 'console' }, true]] as const) {
+    const [listen, admin] = (await freePorts(2)).map(port => `127.0.0.1:${port}`) as [string, string]
+    const child = run(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', admin], env)
+    await listening(child)
+    await until(async () => (await fetch(`http://${admin}/readyz`)).ok)
+    t.equal((await rpc(`http://${listen}/rpc`)).status, 200)
+    child.stop('SIGTERM')
+    t.equal(await child.exited, 0)
+    t.equal(child.output().includes('"span":true'), traced, `spans with ${JSON.stringify(env)}`)
+    t.equal(agent.received.at(-1)?.headers.traceparent !== undefined, traced, 'trace context for the agent')
+  }
+})
+
 t.test('flags win over the environment, the environment over the file', async t => {
   const agent = await fakeAgent(t)
   const [fromFile, fromEnvironment, fromFlag, admin] = await freePorts(4)

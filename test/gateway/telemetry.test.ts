@@ -419,6 +419,14 @@ function working (states: readonly string[]): (request: RawRequest, response: Se
     const id = /"id":("[^"]*"|\d+)/.exec(request.body.toString())?.[1] ?? '1'
     const result = (state: string): string =>
       `{"jsonrpc":"2.0","id":${id},"result":{"task":{"id":"t-1","contextId":"c-1","status":{"state":"${state}"},"metadata":{"odd":1}}}}`
+    if (request.body.includes('"text"}')) {
+      response.setHeader('content-type', 'text/plain').end('no JSON')
+      return
+    }
+    if (request.body.includes('"garbage"}')) {
+      response.setHeader('content-type', 'application/json').end('{')
+      return
+    }
     if (!request.url.startsWith('/rpc')) {
       response.setHeader('content-type', 'application/json').end('{"id":"t-7","status":{"state":"TASK_STATE_WORKING"}}')
       return
@@ -473,8 +481,10 @@ t.test('telemetry.audit.forwarded: a line for each forwarded call and for each c
   t.equal(through.text, direct.text, 'the same bytes')
   await rpc(`${gateway.url}/rpc`, 'nonsense')
   for (let i = 0; i < 2; i++) await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't-1' })
+  await rpc(`${gateway.url}/rpc`, 'CancelTask', { id: 'text' })
+  await rpc(`${gateway.url}/rpc`, 'CancelTask', { id: 'garbage' })
   await call(`${gateway.url}/.well-known/agent-card.json`)
-  await until(() => gateway.audits().filter(line => line.phase === 'call').length === 3, 'a line for each call')
+  await until(() => gateway.audits().filter(line => line.phase === 'call').length === 5, 'a line for each call')
   const pick = (line: Record<string, unknown>): unknown[] =>
     [line.phase, line.decision, line.operation, line.task_state ?? line.outcome, line.previous_state ?? line.status ?? null, line.task_id]
   t.same(gateway.audits().filter(line => line.decision !== 'rejected').map(pick), [
@@ -485,8 +495,11 @@ t.test('telemetry.audit.forwarded: a line for each forwarded call and for each c
     ['task', 'changed', 'GetTask', 'submitted', 'completed', 't-1'],
     ['call', 'forwarded', 'GetTask', 'forwarded', 200, 't-1'],
     ['task', 'changed', 'GetTask', 'working', 'submitted', 't-1'],
-    ['call', 'forwarded', 'GetTask', 'forwarded', 200, 't-1']
+    ['call', 'forwarded', 'GetTask', 'forwarded', 200, 't-1'],
+    ['call', 'forwarded', 'CancelTask', 'forwarded', 200, 'text'],
+    ['call', 'forwarded', 'CancelTask', 'forwarded', 200, 'garbage']
   ])
+  t.notMatch(await (await fetch(`${gateway.adminUrl}/metrics`)).text(), /^a2a_gateway_(?:answers_unread_total|violations_total\{.*phase="response")/m)
   const plain = await start('{enabled: true}')
   await rpc(`${plain.url}/rpc`, 'GetTask', { id: 't-1' })
   await rpc(`${plain.url}/rpc`, 'nonsense')

@@ -97,6 +97,7 @@ export async function startTraffic (t: Test): Promise<Traffic> {
       say('odd', 'echo unasked'),
       say('odd', 'large', [USAGE]),
       say('odd', 'die').catch(() => {}),
+      say('odd', 'fault'),
       ...[1, 2, 3, 4].map(() => say('narrow', 'hello')),
       rawExchange(gateway.url, 'no HTTP at all\r\n\r\n', { until: 'close' })
     ])
@@ -125,7 +126,9 @@ function answerOddly ({ body }: RawRequest, response: ServerResponse): void {
     response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
   }
   if (text === 'die') response.socket?.resetAndDestroy()
-  else if (text === 'wait' && body.includes('Streaming')) {
+  else if (text === 'fault') {
+    response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"fault"}}')
+  } else if (text === 'wait' && body.includes('Streaming')) {
     response
       .writeHead(200, { 'content-type': 'text/event-stream' })
       .write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: message('soon') })}\n\n`)

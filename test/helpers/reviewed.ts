@@ -65,6 +65,7 @@ export function review (more: Partial<ResponseEvaluator> & { readonly seen?: str
     enforces: true,
     holdsHead: false,
     reads: true,
+    quiet: false,
     echoed: () => {},
     shown: () => [],
     evaluate: bytes => {

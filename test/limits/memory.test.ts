@@ -50,6 +50,19 @@ t.test('bodies in flight fill it, to the byte; ended calls free it', async t => 
   t.equal((await fourth).status, 200)
 })
 
+t.test('large bodies leave a quarter to small ones', async t => {
+  const agent = await holdingAgent(t)
+  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {memory: 8MiB}']) })
+  const ask = (bytes: number): ReturnType<typeof call> => call(`${gateway.url}/rpc`, { headers: HEADERS, body: bodyOf(bytes) })
+  const calls = [ask(3 * MIB), ask(3 * MIB - 2_000)]
+  await until(() => agent.received.length === 2, 'two large calls')
+  refusedForNow(t, await ask(MIB + 1_000), ['JSONRPC', '1.0'], 'memory', 'null')
+  calls.push(ask(MIB - 1_000), ask(500))
+  await until(() => agent.received.length === 4, 'small calls')
+  for (let i = 0; i < 4; i++) agent.release()
+  t.same((await Promise.all(calls)).map(({ status }) => status), [200, 200, 200, 200])
+})
+
 t.test('an incomplete body counts, until its client has disconnected', async t => {
   const agent = await fakeAgent(t, {})
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {memory: 1MiB}']) })

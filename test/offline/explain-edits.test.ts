@@ -203,7 +203,7 @@ async function bodyOffline (options: GatewayOptions, recorded: Recorded): Promis
   const sent = { ...request, headers: sentHeaders(request, []) }
   const place = placeOf(sent, agents, null)
   if (place === null) throw new Error('no agent is served there')
-  const loaded = await loadCardsOnce(place.config, limits, readTlsFiles(place.config.upstream.tls))
+  const loaded = await loadCardsOnce(place.config, limits, readTlsFiles(place.config.upstream.tls), {})
   if (!loaded.ok) throw new Error(loaded.problem)
   const state = buildAgentState(loaded.cards, {
     agent: place.config,

@@ -84,7 +84,7 @@ export function http (name: string, line: string, headers: readonly string[], bo
 export function explaining (options: GatewayOptions): (recorded: Recorded, answer?: RecordedResponse) => Promise<Explanation> {
   const config = configOf(options)
   const known: ExplainOptions['known'] = async (agent: AgentConfig) => {
-    const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls))
+    const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls), {})
     if (!loaded.ok) throw new Error(loaded.problem)
     return {
       state: buildAgentState(loaded.cards, {

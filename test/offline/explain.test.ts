@@ -36,6 +36,8 @@ extensions:
   watch:
     uri: ${WATCH}
     mode: observe
+    methods: {x/known: {need: none}}
+    routes: [{verb: GET, path: "/things/{id}", need: none}]
     request: [{id: never, select: {metadata: {key: watched}}, count: {max: 0}}]
   given:
     uri: ${PAY}
@@ -86,6 +88,8 @@ function corpus (): Recorded[] {
   all.push(
     http('unknown method', 'POST /enforced/rpc', v1, rpc(`x/${SECRET}`, {})),
     http('unknown method, forwarded', 'POST /strip/rpc', v1, rpc('x/y', {})),
+    http('known method', 'POST /enforced/rpc', v1, rpc('x/known', {})),
+    http('known route', `GET /enforced/things/${SECRET.length}`, v1),
     http('no method', 'POST /enforced/rpc', v1, '{"jsonrpc":"2.0","id":"a"}'),
     http('a batch', 'POST /enforced/rpc', v1, `[${send}]`),
     http('null id', 'POST /enforced/rpc', v1, send.replace('17', 'null').replace('m"', '')),
@@ -258,7 +262,10 @@ t.test('sets, rules with verdicts, reasons', async t => {
       ['watch', ['file', 'agent'], 'agent', 'enforce']
     ]
   )
-  t.equal((await named('unknown method')).method, null, 'a method that nobody knows may be data')
+  t.match(await named('unknown method'), { operation: 'Other', method: null }, 'a method that nobody knows may be data')
+  t.match(await named('known method'), { operation: 'x/known', method: null }, 'a method by the name that a policy declares')
+  t.match(await named('known route'), { operation: 'GET /things/{id}', method: null })
+  t.match(explanationText(await named('known method')), /^operation +x\/known$/m)
   t.equal((await named('GET a task')).policies[0]?.rules[0]?.why, 'not for this operation')
   t.same((await named('passthrough')).kind, 'passthrough')
   const { forwarded } = await named('1.0 JSONRPC: accepted with more lines and unlisted')

@@ -144,6 +144,8 @@ export function policyFor (config: Partial<PolicyConfig>, more: Partial<AgentCon
 export interface Asking {
   readonly style?: Style
   readonly operation?: Operation
+  /** JSON-RPC method of an extension, instead of the operation. */
+  readonly method?: string
   readonly requested?: readonly string[]
   /** Of the message that is sent. */
   readonly message?: object
@@ -156,13 +158,14 @@ export interface Asked { readonly decision: Decision, readonly review: ResponseE
 
 export function ask (
   policy: AgentPolicy,
-  { style = V1, operation = 'SendMessage', requested = [], message = {}, taskId = null, record = null, tracer }: Asking = {}
+  { style = V1, operation: asked = 'SendMessage', method, requested = [], message = {}, taskId = null, record = null, tracer }: Asking = {}
 ): Asked {
+  const operation = method === undefined ? asked : 'Other'
   const sends = operation === 'SendMessage' || operation === 'SendStreamingMessage'
   const content = { ...style.message([style.text('x')], taskId === null ? {} : { taskId }, 'user'), ...message }
   const params = sends ? { [style.version === '0.3' && style.binding === 'HTTP+JSON' ? 'request' : 'message']: content } : { id: taskId }
   const text = JSON.stringify(
-    style.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method: methodOfOperation(operation, style.version), params } : params
+    style.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method: method ?? methodOfOperation(operation, style.version), params } : params
   )
   const call = readCall({
     bytes: Buffer.from(style.binding === 'JSONRPC' || sends ? text : ''),
@@ -183,6 +186,7 @@ export function ask (
       decision,
       requested,
       operation,
+      method: call.operation === 'Other' ? call.method : null,
       binding: style.binding,
       version: style.version,
       id: call.idValue,

@@ -47,11 +47,15 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       tls: { ca: null, cert: null, key: null, serverName: null },
       extensionHeader: { spelling: 'auto', form: 'repeated' }
     },
+    cors: { origins: [], maxAge: 0 },
     card: {
       url: null,
       file: null,
       refresh: 1,
       maxStale: 1,
+      headers: {},
+      extended: null,
+      public: null,
       onUnavailable: 'reject',
       signature: 'strip',
       interfaces: [],
@@ -59,6 +63,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       schemas: {}
     },
     concurrency: { requests: 1, streams: 1 },
+    protocol: { unknownMinor: 'carry' },
     mode: 'enforce',
     enforceOn: 'messages',
     unlistedExtensions: 'forward',

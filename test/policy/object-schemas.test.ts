@@ -142,7 +142,7 @@ for (const { name, sent, part, root, type } of STYLES) {
 
     t.test('6: on a task every flagged part is rejected, valid or not', async t => {
       const running = (taskId: unknown, ...parts: unknown[]): string => says({ message: { taskId, parts } })
-      const refusal = `STRUCTURED_INPUT_TASK_RUNNING: ${root}[0].data: structured input is rejected because the message names a task and that task is already running; leave out taskId to start a new task.`
+      const refusal = `STRUCTURED_INPUT_TASK_RUNNING: ${root}[0].data: structured input is accepted only in a message that starts a task, and this message names a task; leave out taskId to start a new task.`
       t.equal(running('t', part(good)), refusal)
       t.equal(running('t', part(bad)), refusal)
       t.equal(running('t', part(good, 'application/json;schema=nope')), refusal)
@@ -310,7 +310,7 @@ t.test('schemas may have any name', async t => {
   const { rejection: refusal } = send(hostile, message(part10(1, 'application/json;schema=none')))
   t.match(
     refusal?.message,
-    /the card declares __proto__, constructor, a\/b~c, , \\u202e\\u009b, n{61}\.\.\.\.$/,
+    /the card declares __proto__, constructor, a\/b~c, , \\u202e\\u009b, n{61}\.\.\.$/,
     'names are clipped, control characters escaped'
   )
   const many = policyOf(

@@ -19,8 +19,8 @@ for (const style of STYLES) {
     t.same(parts(style.artifact([style.part(bad), style.text('t')]), { operation: 'SendStreamingMessage' }), ['t'])
     t.same(
       parts(style.artifact([style.part(bad), style.text('t')], { append: true }), { operation: 'SendStreamingMessage' }),
-      ['"x"', 't'],
-      'a piece stays'
+      ['t'],
+      'a stream appends each DataPart as a whole'
     )
     t.same(
       parts(

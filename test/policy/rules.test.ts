@@ -68,6 +68,12 @@ t.test('error classes become the reasons of the contract', async t => {
       .rejection,
     { reason: 'EXTENSION_CONFLICT', customReason: 'OWN', message: 'params.message.parts[0].data: not now.' }
   )
+  const says = (message: string): string | undefined =>
+    ask(policy({ id: 'r', select: DATA, schema: false, error: { message } }), { data: 1 }, { data: 2 }).rejection?.message
+  const [one, two] = ['params.message.parts[0].data:', 'params.message.parts[1].data:']
+  t.equal(says('Not now.'), `${one} Not now; ${two} Not now.`, 'one full stop')
+  t.equal(says('Wait...'), `${one} Wait...; ${two} Wait...`)
+  t.equal(says('Why?'), `${one} Why?; ${two} Why?`)
 })
 
 t.test('inline schemas, several rules, several values', async t => {

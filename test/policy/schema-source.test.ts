@@ -121,8 +121,7 @@ t.test('pointers: RFC 6901, own properties only', async t => {
 
 const set = (documents: Readonly<Record<string, unknown>>, draft: SchemaSet['draft'] = null): SchemaSet => ({
   draft,
-  published: true,
-  documents: new Map(Object.entries(documents).map(([file, schema]) => [`https://x.test/${file}`, { file: `s/${file}`, schema }]))
+  documents: new Map(Object.entries(documents).map(([file, schema]) => [`https://x.test/${file}`, { file: `s/${file}`, schema, authored: false }]))
 })
 
 t.test('from a file: references into the other files of its set, relative, absolute, by pointer, in circles', async t => {

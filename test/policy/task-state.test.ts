@@ -309,3 +309,42 @@ t.test('places that a side does not have are skipped', async t => {
   const policy = policyOf({ from: { metadata: { in: ['status'], key: 's' } }, transitions: { '': [] } })
   t.same(broken(policy, [['client', 'a'], ['agent', 'a']]), [1])
 })
+
+t.test('a state for each key', async t => {
+  const select = (path: string) => ({ metadata: { in: ['message', 'status', 'artifact'], key: 's', path } }) as const
+  const policy = policyOf({
+    from: select('/phase'),
+    key: select('/id'),
+    transitions: { '': ['started'], started: ['completed', 'failed'], completed: [], failed: [] },
+    monotonic: select('/step'),
+    maxVisits: { failed: 1 }
+  })
+  const call = (id: unknown, phase: string, step = 0): Move => ['agent', { id, phase, step }]
+  t.same(broken(policy, [call('a', 'started'), call('b', 'started'), call('b', 'failed'), call('a', 'completed')]), [])
+  t.same(broken(policy, [call('a', 'started'), call('b', 'completed'), call('a', 'completed'), call('a', 'failed')]), [1, 3], 'each begins by itself')
+  t.same(broken(policy, [call('1', 'started'), call(1, 'started'), call(1, 'completed'), call('1', 'completed')]), [], 'a number is another key')
+  t.same(broken(policy, [call('a', 'started', 5), call('b', 'started', 1), call('a', 'started', 4)]), [2], 'numbers too')
+  t.same(broken(policy, [['client', { id: 'a', phase: 'started' }], call('a', 'started'), call('a', 'completed')], null), [], 'unknown tasks')
+  for (const id of [null, {}, [], true]) t.match(play(policy, [call(id, 'started')]).found[0]?.[0], { message: 'must be a string or a number' })
+  t.match(play(policy, [['agent', { phase: 'started' }]]).found[0]?.[0], { message: /0 keys for 1 values/ })
+  t.same(broken(policy, [['agent', { id: 'a' }]]), [], 'a key without a state')
+
+  const memory = new TaskMemory(null, ['p'])
+  const found: Violation[] = []
+  const tell = (to: TaskMemory, id: unknown, phase: string): void => {
+    checkTaskState(policy, status({ s: { id, phase, step: 0 } }), 'response', to, found)
+  }
+  for (let i = 0; i < 1_000 && found.length === 0; i++) tell(memory, `call-${i}`, 'started')
+  t.match(found, [{ message: /^is one too many/ }])
+  const record = memory.take()
+  t.ok((record?.size ?? 99) < 5, 'all keys share a field: a record has 64')
+  t.ok([...record ?? []].every(([field, value]) => field.length + value.length < 16_384), 'and 32 KiB')
+  tell(memory, 'call-7', 'completed')
+  t.equal(found.length, 1, 'known keys go on')
+
+  const here = new TaskMemory(null, ['p'])
+  here.recallBy(() => record)
+  found.length = 0
+  tell(here, 'call-7', 'completed')
+  t.same(found, [], 'a key that another connection has seen')
+})

@@ -68,7 +68,7 @@ t.test('snake_case alone is the field: the schema it names is enforced, the task
   for (const form of FORMS) {
     const running = await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, GOOD)], ',"task_id":"t"'))))
     // The JavaScript SDKs of 0.3 do not read it there, Python's does.
-    if (form.version === '0.3' && form.binding === 'JSONRPC') { refused(t, one, running, 'INVALID_PARAMS', /task_id is read as "taskId" by some agents only/, `${nameOf(form)}, task_id`) } else refused(t, one, running, 'STRUCTURED_INPUT_TASK_RUNNING', /that task is already running/, `${nameOf(form)}, task_id`)
+    if (form.version === '0.3' && form.binding === 'JSONRPC') { refused(t, one, running, 'INVALID_PARAMS', /task_id is read as "taskId" by some agents only/, `${nameOf(form)}, task_id`) } else refused(t, one, running, 'STRUCTURED_INPUT_TASK_RUNNING', /this message names a task/, `${nameOf(form)}, task_id`)
   }
 })
 

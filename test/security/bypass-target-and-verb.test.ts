@@ -255,7 +255,7 @@ t.test('A2A-Version: duplicate, unknown, or different from the query is rejected
       /the query parameter A2A-Version differ/i,
       `${nameOf(form)}, header against query`
     )
-    for (const version of ['2.0', '1', '1.0, 0.3', 'v1.0', '1.1', 'latest', '01.0.x', '1.0\u00a0x']) {
+    for (const version of ['2.0', '1', '1.0, 0.3', 'v1.0', '2.1', 'latest', '01.0.x', '1.0\u00a0x']) {
       refused(
         t,
         one,

@@ -89,7 +89,7 @@ t.test('under all kinds of traffic, every query of the dashboard has data and ev
       const { expr = '', instant = false } = panelsOf(dashboard).find(panel => panel.title === title)?.targets?.[0] ?? {}
       return [...new Set((await ask(expr, instant)).map(({ metric }) => metric[label] ?? ''))].toSorted()
     }
-    t.same(await values('Calls by outcome', 'outcome'), ['forwarded', 'rejected', 'upstream_error'])
+    t.same(await values('Calls by outcome', 'outcome'), ['agent_error', 'forwarded', 'rejected', 'upstream_error'])
     t.same(await values('Requested by clients', 'echo'), ['absent', 'confirmed', 'unexpected'])
     t.same(await values('Requested by the gateway', 'echo'), ['absent', 'confirmed'])
     t.same(await values('By phase', 'phase'), ['card', 'request', 'response'])

@@ -20,7 +20,7 @@ const FIXTURES = inTests('fixtures/tls')
 
 const agentAt = (url: string, ...extra: string[]): AgentConfig =>
   configOf({ yaml: oneAgent(url, extra), baseDir: inTests('upstream') }).agents[0] as AgentConfig
-const read = (agent: AgentConfig, timeout?: number) => loadCardsOnce(agent, LIMITS, readTlsFiles(agent.upstream.tls), timeout)
+const read = (agent: AgentConfig, timeout?: number) => loadCardsOnce(agent, LIMITS, readTlsFiles(agent.upstream.tls), {}, timeout)
 
 async function serve (t: Test, server: Server): Promise<{ port: number, sockets: Set<Socket> }> {
   const sockets = new Set<Socket>()

@@ -88,6 +88,9 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
       file: null,
       refresh: 60_000,
       maxStale: 3_600_000,
+      headers: {},
+      extended: null,
+      public: null,
       onUnavailable: 'reject',
       signature: 'strip',
       interfaces: [],
@@ -95,6 +98,8 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
       schemas: {},
       ...config
     },
+    headers: {},
+    extended: null,
     upstream: new URL(upstream),
     limits: { card: 10_000, jsonDepth: 64, jsonMembers: 1000 },
     dispatcher: () => agent,

@@ -45,8 +45,8 @@ export function readCard (value: unknown): CardReading {
     if (placed.uncarried !== null) uncarried.push(placed.uncarried)
     if (placed.read === null) continue
     if (placed.warning !== null) warnings.push(placed.warning)
-    const { binding, version, url, tenant } = placed.read
-    const key = `${binding} ${version} ${url.href} ${tenant ?? ''}`
+    const { binding, version, url, tenant, unknownMinor } = placed.read
+    const key = `${binding} ${unknownMinor ?? version} ${url.href} ${tenant ?? ''}`
     if (seen.has(key)) continue
     seen.add(key)
     interfaces.push(placed.read)

@@ -1,4 +1,4 @@
-import { readVersion } from '../versions.js'
+import { readVersion, unknownMinor } from '../versions.js'
 import type { Binding, Version } from '../versions.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
@@ -11,6 +11,8 @@ export interface CardInterface {
   /** The URL as written in the card: parsing would hide dot segments and a missing slash. */
   readonly text: string
   readonly tenant: string | null
+  /** A minor version that the gateway does not know, such as `1.1`: the rules of `version` apply. Absent for known versions. */
+  readonly unknownMinor?: string
 }
 
 /** One interface of a card that the gateway cannot carry. `url` is shortened and free of credentials, suitable for a log. */
@@ -101,15 +103,30 @@ function place (
     reject(list, index, { url: shown, binding: shorten(bindingText ?? ''), version: shorten(versionText), why, path: at })
 
   if (bindingText === null) return no('it names no binding')
-  const upper = bindingText.trim().toUpperCase()
-  if (upper !== 'JSONRPC' && upper !== 'HTTP+JSON') return no(`the gateway does not support the binding "${shorten(bindingText)}"`, null)
+  const binding = readBinding(bindingText)
+  if (binding === null) return no(`the gateway does not support the binding "${shorten(bindingText)}"`, null)
   const version = readVersion(versionText)
   if (version === null) return no(`the gateway does not support protocol version "${shorten(versionText)}"`)
   if (typeof text !== 'string' || text === '') return no('it has no URL')
   if (UNSAFE_URL.test(text)) return no('its URL contains spaces, control characters or backslashes')
   if (!ABSOLUTE_HTTP.test(text) || !URL.canParse(text)) return no('its URL is not an absolute http or https URL')
-  const warning = upper === bindingText ? null : `binding "${shorten(bindingText)}" is read as ${upper}`
-  return { list, index, read: { binding: upper, version, url: new URL(text), text, tenant }, uncarried: null, warning }
+  const minor = unknownMinor(versionText)
+  const warnings = [
+    ...(binding === bindingText ? [] : [`binding "${shorten(bindingText)}" is read as ${binding}`]),
+    ...(minor === null ? [] : [`${binding} ${shorten(versionText)} ${shown}: the rules of A2A 1.0 apply to this minor version`])
+  ]
+  const read: CardInterface = { binding, version, url: new URL(text), text, tenant, ...(minor === null ? {} : { unknownMinor: minor }) }
+  return { list, index, read, uncarried: null, warning: warnings.length === 0 ? null : warnings.join('; ') }
+}
+
+/** Names that SDKs and frameworks write for the two bindings, besides those of the specification, without case and separators. */
+const BINDINGS: ReadonlyMap<string, Binding> = new Map([
+  ['JSONRPC', 'JSONRPC'], ['JSONRPC2.0', 'JSONRPC'], ['HTTPJSON', 'HTTP+JSON'], ['REST', 'HTTP+JSON'], ['HTTPREST', 'HTTP+JSON']
+])
+
+function readBinding (text: string): Binding | null {
+  if (text === 'JSONRPC' || text === 'HTTP+JSON') return text
+  return BINDINGS.get(text.trim().toUpperCase().replace(/[-_+/ ]/g, '')) ?? null
 }
 
 function reject (list: string | null, index: number, uncarried: UncarriedInterface): PlacedInterface {

@@ -9,6 +9,8 @@ export interface MappedInterface {
   readonly binding: Binding
   readonly version: Version
   readonly tenant: string | null
+  /** As in `CardInterface`. */
+  readonly unknownMinor?: string
   /** Base path at the agent, without trailing slash unless the path is `/`. Routes of HTTP+JSON are appended to this path. */
   readonly upstreamPath: string
   /**
@@ -24,6 +26,14 @@ export interface MappedInterface {
 
 /** The paths at which the gateway serves the card itself. */
 export const CARD_PATHS: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
+
+/** 0.2: path of the extended card, beside the main interface. */
+export const LEGACY_EXTENDED_CARD = '/agent/authenticatedExtendedCard'
+
+/** Returns a path without its last segment. */
+export function parentPath (path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf('/'), 0))
+}
 
 const AUTHORITY = /^https?:\/\/[^/?#]*/i
 /**
@@ -43,7 +53,7 @@ export function mapEach (interfaces: readonly CardInterface[], scope: PathScope,
   const base = canonicalPath(scope.base)
   const taken = new Map<string, string>()
   return interfaces.map((one) => {
-    const { url, text, binding, version, tenant } = one
+    const { url, text, binding, version, tenant, unknownMinor } = one
     const shown = `${binding} ${version} ${url.origin}${url.pathname}`
     const upstreamPath = trimSlash(url.pathname)
     const problem = checkCardPath(pathText(text)) ?? scope.problem(upstreamPath)
@@ -67,7 +77,8 @@ export function mapEach (interfaces: readonly CardInterface[], scope: PathScope,
     if (url.search !== '' || url.hash !== '' || /[?#]$/.test(text)) {
       conflicts.push(`${shown} is served without the query or fragment of its URL`)
     }
-    return { binding, version, tenant, upstreamPath: upstreamPath || '/', dialPath: url.pathname, publicPath, url: text }
+    const mapped = { binding, version, tenant, upstreamPath: upstreamPath || '/', dialPath: url.pathname, publicPath, url: text }
+    return unknownMinor === undefined ? mapped : { ...mapped, unknownMinor }
   })
 }
 

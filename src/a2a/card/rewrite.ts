@@ -65,7 +65,7 @@ export function rewriteCard (agents: JsonObject, options: RewriteOptions): Recor
 }
 
 /** Lists what `rewriteCard` changes in a card, besides URLs and interfaces. */
-export function changesOf (agents: JsonObject, { signature, additions }: Pick<RewriteOptions, 'signature' | 'additions'>): CardChange[] {
+export function changesOf (agents: JsonObject, { signature, additions }: CardRewrite): CardChange[] {
   if (signature === 'verbatim') return []
   const changes = additions === undefined ? [] : [...amendCard(agents, additions).changes]
   if (isSigned(agents)) changes.push({ part: 'signatures', name: 'signatures', change: 'removed', by: 'card.signature' })

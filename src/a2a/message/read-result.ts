@@ -104,6 +104,7 @@ function viewResults (place: Place, options: ResponseOptions, problems: FieldPro
     case 'ListTasks':
       return viewTasks(place, options, problems)
     case 'Other':
+      return { ...viewUnknown(place, options, problems), methodResult: place }
     case 'Extension':
       return viewUnknown(place, options, problems)
     default:

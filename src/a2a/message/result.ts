@@ -56,9 +56,14 @@ export interface ResponseView {
   readonly fault: { readonly path: string, readonly message: string } | null
   /** Members that clients might read differently. */
   readonly problems: readonly FieldProblem[]
+  /** The result of a method that is no operation, whatever its shape. */
+  readonly methodResult?: ValuePlace
   /** Set when a result of 1.0 lacks the member that wraps it: some clients read it, official clients do not. */
   readonly unwrapped: FieldProblem | null
 }
+
+/** A value in the body of a response: its path, and the keys from the root of the body. */
+export interface ValuePlace { readonly value: unknown, readonly path: string, readonly steps: JsonPath }
 
 /** Input of `match` schemas and `select.event`; docs/decisions.md describes it. */
 export type NormalisedResult = JsonObject

@@ -4,6 +4,7 @@ import type { HostPort } from '../model/model.js'
 import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
+import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { listenerTls } from './listener-tls.js'
 import { unpaired, unreadable } from './named-files.js'
@@ -43,6 +44,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...openProxies(mapping(config.server)),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
+      ...plainCredentials(mapping(agent), ['agents', index]),
       ...tooFewConnections(mapping(agent), ['agents', index])
     ]),
     ...layeredWarnings(context.layers, agents),
@@ -106,7 +108,7 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
   if (typeof card.url === 'string' && typeof card.file === 'string') {
     problems.push(fault([...path, 'card', 'file'], `${dotted([...path, 'card'])} has both url and file`, 'keep one', 'key'))
   }
-  problems.push(...additions(card, [...path, 'card']))
+  problems.push(...additions(card, [...path, 'card']), ...cardHeaderProblems(card, [...path, 'card']))
   problems.push(...unreadable(card.file, [...path, 'card', 'file'], context.baseDir))
   const tlsPath = [...path, 'upstream', 'tls']
   for (const key of ['ca', 'cert', 'key']) problems.push(...unreadable(tls[key], [...tlsPath, key], context.baseDir))

@@ -76,10 +76,10 @@ function isOperation (method: string): boolean {
 function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
   const seen = new Map<string, number>()
   return routes.flatMap((item, index) => {
-    const { verb, path: at, body } = mapping(item)
+    const { verb, path: at, base, body } = mapping(item)
     const problems: PathProblem[] = []
     if (typeof verb === 'string' && typeof at === 'string') {
-      const key = routeKey(verb, at)
+      const key = routeKey(verb, at, base === 'interface' ? base : 'agent')
       const twin = seen.get(key)
       if (twin === undefined) seen.set(key, index)
       else {

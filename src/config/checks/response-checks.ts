@@ -4,6 +4,7 @@ import { isTerminal } from '../../a2a/task-state.js'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { LayeredPolicy } from '../layers.js'
+import { RESPONDING } from '../schema/response-schema.js'
 import { contradictions, countProblems, exclusions, lowerBound, matchProblems, NEVER } from './rule-checks.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
@@ -20,6 +21,7 @@ export function responseProblems (policy: Mapping, path: Path): PathProblem[] {
         ...exclusions(rule, at),
         ...matchProblems(rule, at),
         ...matchedProblems(rule, at, requestRules),
+        ...onProblems(rule, at, Object.keys(mapping(policy.methods))),
         ...placeProblems(rule, at),
         ...notTerminal(rule, at),
         ...wholePieces(rule, at)
@@ -47,6 +49,48 @@ export function matchedProblems (rule: Mapping, at: Path, known: readonly string
       )
     ]
   })
+}
+
+/** Conditions that hold for the result of a method, which is neither a task nor a message. */
+const METHOD_CONDITIONS: readonly string[] = ['active', 'requestMatched']
+
+/** Checks the names in `on`, and that `result` selects from methods only. */
+function onProblems (rule: Mapping, at: Path, methods: readonly string[]): PathProblem[] {
+  const operations = items(rule.on)
+  const unknown = operations.flatMap((name, index) => {
+    if (typeof name !== 'string' || RESPONDING.includes(name) || methods.includes(name)) return []
+    const place = [...at, 'on', index]
+    return [
+      fault(
+        place,
+        `${dotted(place)} must be one of ${[...RESPONDING, ...methods].join(', ')}, not ${shown(name)}`,
+        didYouMean(name, [...RESPONDING, ...methods]) ?? 'list a method of the extension in methods first'
+      )
+    ]
+  })
+  if (mapping(rule.select).result === undefined) return unknown
+  const other = operations.findIndex(name => RESPONDING.includes(String(name)))
+  const useless = (['when', 'unless'] as const).flatMap(side =>
+    Object.keys(mapping(rule[side])).filter(key => !METHOD_CONDITIONS.includes(key)).map(key => [...at, side, key])
+  )
+  return [
+    ...unknown,
+    ...(rule.on === undefined
+      ? [fault([...at, 'select', 'result'], `${dotted([...at, 'select', 'result'])} needs on`, 'name methods of the policy', 'key')]
+      : []),
+    ...(other < 0
+      ? []
+      : [
+          fault(
+            [...at, 'on', other],
+            `${dotted([...at, 'on', other])}: result selects from the results of extension methods, not of operations`,
+            'select a part, metadata or event'
+          )
+        ]),
+    ...useless.map(place =>
+      fault(place, `${dotted(place)}: the result of a method is neither a task nor a message`, 'use requestMatched or active', 'key')
+    )
+  ]
 }
 
 /** Finds counts that are always met: `event` always selects exactly one value. */
@@ -122,9 +166,9 @@ function wholePieces (rule: Mapping, at: Path): PathProblem[] {
 function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path): PathProblem[] {
   if (mapping(inactive).response !== 'strip') return []
   const at = [...path, 'inactive', 'response']
-  const { metadata, dataKeys, mediaTypes } = mapping(owns)
+  const { metadata, dataKeys, data, mediaTypes } = mapping(owns)
   if (owns === undefined) return [fault(at, `${dotted(at)} has no effect without owns`, 'list the extension\'s own data in owns')]
-  if ([metadata, dataKeys, mediaTypes].every(names => items(names).length === 0)) {
+  if ([metadata, dataKeys, data, mediaTypes].every(names => items(names).length === 0)) {
     return [
       fault(
         at,

@@ -115,8 +115,15 @@ export function countProblems (rule: Mapping, at: Path): PathProblem[] {
   const problems: PathProblem[] = []
   const { max } = mapping(rule.count)
   const min = lowerBound(rule)
-  if (Object.keys(rule).length > 0 && rule.count === undefined && rule.schema === undefined && rule.required !== true) {
+  if (
+    Object.keys(rule).length > 0 &&
+    ['count', 'schema', 'notOlderThan'].every(key => rule[key] === undefined) &&
+    rule.required !== true
+  ) {
     problems.push(fault(at, `${dotted(at)} needs count, required or schema`, 'a rule without them checks nothing'))
+  }
+  if (rule.notOlderThan !== undefined && ['age', 'ttl', 'expires'].every(key => mapping(rule.notOlderThan)[key] === undefined)) {
+    problems.push(fault([...at, 'notOlderThan'], `${dotted([...at, 'notOlderThan'])} needs age, ttl or expires`, 'such as "age: 5m"'))
   }
   if (rule.required !== undefined && mapping(rule.count).min !== undefined) {
     problems.push(fault([...at, 'required'], `${dotted(at)} has both required and count.min`, 'keep one', 'key'))

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { FORMATS } from '../schema/formats.js'
-import { readSecret } from '../secrets.js'
+import { readHeader, readSecret } from '../secrets.js'
 import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
@@ -22,8 +22,38 @@ export function secretProblems (policies: Mapping, agents: readonly unknown[], {
           policyProblems(mapping(overlay), ['agents', index, 'extensions', at, name], context)
         )
       )
-    )
+    ),
+    ...agents.flatMap((agent, index) => {
+      const { headers, extended } = mapping(mapping(agent).card)
+      const path: Path = ['agents', index, 'card']
+      return [
+        ...headerProblems(headers, [...path, 'headers'], context),
+        ...headerProblems(mapping(extended).headers, [...path, 'extended', 'headers'], context)
+      ]
+    })
   ]
+}
+
+interface Context { readonly baseDir: string, readonly env: Environment }
+
+/** Checks the secrets of headers. */
+function headerProblems (headers: unknown, path: Path, { baseDir, env }: Context): PathProblem[] {
+  return Object.entries(mapping(headers)).flatMap(([name, source]) => {
+    const { file, env: variable, prefix } = mapping(source)
+    const at: Path = [...path, name, file === undefined ? 'env' : 'file']
+    const given = file ?? variable
+    if (typeof given !== 'string' || given === '' || given.includes('\0') || (file !== undefined && variable !== undefined)) return []
+    if (file === undefined && FORMATS.variable(given) !== null) return []
+    const absolute = resolve(baseDir, given)
+    const read = readHeader(
+      { ...(file === undefined ? { env: given } : { file: absolute }), ...(typeof prefix === 'string' ? { prefix } : {}) },
+      env
+    )
+    if (!('problem' in read)) return []
+    return file === undefined
+      ? [fault(at, `${dotted(at)}: ${read.problem}`)]
+      : [fault(at, `${dotted(at)}: ${read.problem.replace(absolute, () => shown(given))}`, 'paths are relative to the configuration file')]
+  })
 }
 
 function policyProblems (policy: Mapping, path: Path, context: { readonly baseDir: string, readonly env: Environment }): PathProblem[] {

@@ -17,7 +17,7 @@ export function taskProblems (policy: Mapping, path: Path): PathProblem[] {
 }
 
 function stateProblems (state: Mapping, at: Path): PathProblem[] {
-  const problems = ['from', 'monotonic'].flatMap((key) => partMatchProblems(state[key], [...at, key]))
+  const problems = ['from', 'key', 'monotonic'].flatMap((key) => partMatchProblems(state[key], [...at, key]))
   if (state.from !== undefined && ['taskStates', 'transitions', 'monotonic', 'maxVisits'].every((key) => state[key] === undefined)) {
     problems.push(fault(at, `${dotted(at)} needs taskStates, transitions, monotonic or maxVisits`, 'without them nothing is checked'))
   }

@@ -4,7 +4,7 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
-import type { InlineSchema, Mode, PolicyConfig, SchemaSet } from './policy-model.js'
+import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 
 export type * from './policy-model.js'
 
@@ -130,6 +130,9 @@ export interface AgentConfig {
   readonly card: CardConfig
   /** Largest number of calls in flight: of streaming operations (`streams`), and of all others (`requests`). */
   readonly concurrency: { readonly requests: number, readonly streams: number }
+  /** `unknownMinor`: treatment of minor versions of A2A 1 after 1.0, in cards and requests. */
+  readonly protocol: { readonly unknownMinor: 'carry' | 'reject' }
+  readonly cors: CorsConfig
   readonly mode: Mode
   readonly enforceOn: 'messages' | 'all'
   readonly unlistedExtensions: 'forward' | 'strip' | 'reject'
@@ -167,6 +170,14 @@ export interface ResolvedPolicy {
   readonly from: Readonly<Record<string, Layer>>
 }
 
+/** Cross-origin requests of browsers. */
+export interface CorsConfig {
+  /** Allowed origins in lower case, or `*`. Empty: the policy of the agent. */
+  readonly origins: readonly string[]
+  /** Time that browsers may keep a response to a preflight, ms. */
+  readonly maxAge: number
+}
+
 export interface UpstreamConfig {
   /** Absolute http(s) URL; its path is the base that the agent's interfaces are mapped from. */
   readonly url: string
@@ -188,12 +199,26 @@ export interface UpstreamConfig {
   readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both'; readonly form: 'repeated' | 'joined' }
 }
 
+/** Value of a header: a secret, with an optional text before it. `file` is absolute. */
+export interface SecretHeaderConfig extends SecretConfig { readonly prefix?: string }
+
+/** Values of headers by name, in the spelling of the configuration. */
+export type SecretHeaders = Readonly<Record<string, SecretHeaderConfig>>
+
+export type PublicCard = 'full' | 'minimal' | 'none'
+
 export interface CardConfig {
   readonly url: string | null
   /** Absolute path of a card on disk, or null. */
   readonly file: string | null
   readonly refresh: number
   readonly maxStale: number
+  /** Sent with every request for the card. */
+  readonly headers: SecretHeaders
+  /** Null: the gateway does not load the extended card. `headers` are sent with the request for the extended card. */
+  readonly extended: { readonly headers: SecretHeaders } | null
+  /** The card for callers without credentials. Null: `none` with `headers`, otherwise `full`. */
+  readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'
   readonly signature: 'strip' | 'verbatim'
   /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */

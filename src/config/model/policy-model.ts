@@ -26,6 +26,8 @@ export interface PolicyConfig {
   readonly owns?: {
     readonly metadata?: readonly string[]
     readonly dataKeys?: readonly string[]
+    /** Parts whose data has one of these values. */
+    readonly data?: readonly DataValueConfig[]
     readonly mediaTypes?: readonly string[]
     readonly headers?: readonly string[]
   }
@@ -114,8 +116,10 @@ export interface MethodConfig {
 
 export interface RouteConfig {
   readonly verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Path below the agent's path. A segment `{name}` matches any one segment. */
+  /** Path below `base`. A segment `{name}` matches any one segment. */
   readonly path: string
+  /** The agent's path (default), or the URL of each HTTP+JSON interface of the card. */
+  readonly base?: 'agent' | 'interface'
   /** Requirement on the caller, as for a method. */
   readonly need?: 'active' | 'declared' | 'none'
   /** JSON Schema of the body: inline, or from a file. */
@@ -129,6 +133,8 @@ export type OnUnknown = 'allow' | 'reject'
 export interface TaskStateConfig {
   /** Selects from requests and from responses. Skips places that one of them does not have. `event` is not allowed. */
   readonly from: ResponseSelectorConfig
+  /** Value that a substate belongs to, such as the id of a tool call. Each key has a state of its own. Pairs with the values of `from`. */
+  readonly key?: ResponseSelectorConfig
   /** Task states that each substate may occur with. Substates that are not listed may occur with any task state. */
   readonly taskStates?: Readonly<Record<string, readonly TaskState[]>>
   /**
@@ -203,6 +209,8 @@ export interface RuleConfig {
   /** True: at least one value, like `count: {min: 1}`. False: the author accepts absence. */
   readonly required?: boolean
   readonly count?: { readonly min?: number, readonly max?: number }
+  /** Every selected value must be fresh. */
+  readonly notOlderThan?: FreshnessConfig
   /** JSON Schema that every selected value must satisfy, or the location of the schema in the card. */
   readonly schema?: SchemaSource
   /** warn = the violation is observed, whatever the mode; strip = the gateway removes the violating values. Default reject. */
@@ -215,8 +223,8 @@ export interface RuleConfig {
 /** A rule for responses. The gateway evaluates the rule on each result separately, and on each event of a stream. */
 export interface ResponseRuleConfig {
   readonly id: string
-  /** Default: all operations whose responses are messages and tasks. */
-  readonly on?: readonly Operation[]
+  /** Operations, and methods of the policy. Default: all operations whose responses are messages and tasks. */
+  readonly on?: readonly (Operation | string)[]
   readonly select: ResponseSelectorConfig
   readonly when?: ConditionConfig
   readonly unless?: ConditionConfig
@@ -224,6 +232,8 @@ export interface ResponseRuleConfig {
   readonly required?: boolean
   /** Number of selected values. Applies to results that have at least one of the selected places. */
   readonly count?: { readonly min?: number, readonly max?: number }
+  /** Every selected value must be fresh. */
+  readonly notOlderThan?: FreshnessConfig
   readonly schema?: SchemaSource
   /** annotate = the gateway forwards the result and notifies the caller. Default warn. */
   readonly verdict?: 'reject' | 'warn' | 'strip' | 'annotate'
@@ -256,6 +266,8 @@ export interface ResponseSelectorConfig {
    * = the last result.
    */
   readonly event?: 'first' | 'terminal' | 'last'
+  /** JSON Pointer into the result of an extension method of `on`; a step may be `*`. '' is the result itself. */
+  readonly result?: string
 }
 
 /** status = the message of a task's status; artifact = new artifacts and additions to artifacts. */
@@ -283,9 +295,34 @@ export interface PartSelectorConfig {
   readonly mediaType?: string | readonly string[]
   /** Glob for members of a DataPart's object. Each matching member is a value. */
   readonly dataKey?: string
+  /** Only parts whose data has this value. */
+  readonly where?: DataValueConfig
+  /** JSON Pointer into the data, or into the member that `dataKey` selects. The value there is the selected value. */
+  readonly path?: string
   /** JSON Schema that the normalised part must satisfy. */
   readonly match?: InlineSchema
   readonly take?: 'first' | 'all'
+}
+
+/** The age of a value: at least one of `age`, `ttl` and `expires`. Times are RFC 3339, or seconds since 1970. */
+export interface FreshnessConfig {
+  /** Duration since `time`. */
+  readonly age?: string
+  /** JSON Pointer to the time. Default: the value itself. */
+  readonly time?: string
+  /** JSON Pointer to the lifetime, in seconds. */
+  readonly ttl?: string
+  /** JSON Pointer to the time of expiry. */
+  readonly expires?: string
+  /** Duration by which clocks may differ. Default 30s. */
+  readonly skew?: string
+}
+
+/** A scalar in the data of a part, which identifies the part: `{path: /type, equals: engram/op}`. */
+export interface DataValueConfig {
+  /** JSON Pointer into the data. */
+  readonly path: string
+  readonly equals: string | number | boolean
 }
 
 export interface ConditionConfig {
@@ -312,21 +349,28 @@ export interface ConditionConfig {
  */
 export type SchemaSource = { readonly fromCard: readonly string[] } | { readonly enumFromCard: string } | SchemaRef | InlineSchema
 
-/** A schema from a file. The configuration has `{file: path}` or `{ref: URI}`; this type holds the loaded content. */
+/**
+ * A schema from a file, or an inline schema that refers to files. The configuration has `{file: path}`, `{ref: URI}`, or a schema with a
+ * nested `{file: path}` or with a `$ref` into a bundle; this type holds the loaded content.
+ */
 export interface SchemaRef {
   /** URI in the set, with or without a JSON Pointer as fragment. */
   readonly ref: string
   readonly set: SchemaSet
 }
 
+/** Name of an inline schema in messages, where the names of the files that it refers to stand too. */
+export const INLINE_NAME = 'inline schema'
+
 /** Schemas that are loaded together and may refer to each other. */
 export interface SchemaSet {
   /** Null: the `$schema` of each document decides. */
   readonly draft: '2020-12' | '2019-09' | 'draft-07' | null
-  /** True for a bundle, which may hold schemas of other authors. Their unknown keywords are annotations. */
-  readonly published: boolean
-  /** Documents by URI. `file` is the name in messages. */
-  readonly documents: ReadonlyMap<string, { readonly file: string, readonly schema: unknown }>
+  /**
+   * Documents by URI. `file` is the name in messages. `authored` is false in a bundle, which may hold schemas of other authors: their
+   * unknown keywords are annotations.
+   */
+  readonly documents: ReadonlyMap<string, { readonly file: string, readonly schema: unknown, readonly authored: boolean }>
 }
 
 export type ErrorClass = 'invalid' | 'unsupportedContent' | 'conflict' | 'extensionRequired' | 'forbidden'

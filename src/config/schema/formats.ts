@@ -28,6 +28,10 @@ export const FORMATS = {
           message: 'must be a host name or IP address',
           hint: text.includes(':') ? 'without scheme or port; IPv6 in brackets' : 'such as "agents.example.com"'
         },
+  origin: (text: string) =>
+    text === '*' || (/^https?:\/\/[^/?#]+$/i.test(text) && URL.canParse(text) && new URL(text).origin === text.toLowerCase())
+      ? null
+      : { message: 'must be an origin or "*"', hint: 'such as "https://app.example.com", without a path and without the default port' },
   proxy: proxyFault,
   'extension-uri': (text: string) =>
     /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
@@ -46,6 +50,10 @@ export const FORMATS = {
       : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },
   pointer: (text: string) =>
     /^(\/([^~]|~[01])*)$/.test(text) ? null : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "~" is written "~0"' },
+  'result-pointer': (text: string) =>
+    /^(?:\/([^~]|~[01])*)?$/.test(text)
+      ? null
+      : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "" is the result itself' },
   'name-pattern': (text: string) => (namePatternFault(text) ?? (/^\$(?!uri(?:\/|$))/.test(text) ? NO_SUCH_NAME : null)),
   'data-key': (text: string) =>
     namePatternFault(text) ??

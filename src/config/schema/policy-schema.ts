@@ -1,14 +1,11 @@
 /** JSON Schema of one policy: the source of truth for its keys, their types, bounds and defaults. */
 import { correlation, observe, responseRule, taskStates } from './response-schema.js'
-import { condition, diskSource, names, rule } from './rule-schema.js'
-import { choice, flag, mapping, text } from './schema-kit.js'
+import { condition, dataValue, diskSource, names, rule } from './rule-schema.js'
+import { choice, flag, mapping, SECRET_SOURCES, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 const secret: Schema = {
-  ...mapping('The value is a secret from one of these sources. It appears only in the request to the agent.', [], {
-    file: text('File that contains the secret, at most 64 KiB; relative to this file. One final newline is removed.', 'file'),
-    env: text('Environment variable that contains the secret.', 'variable')
-  }),
+  ...mapping('The value is a secret from one of these sources. It appears only in the request to the agent.', [], SECRET_SOURCES),
   minProperties: 1,
   maxProperties: 1
 }
@@ -92,6 +89,13 @@ export const policySchema: Schema = mapping(
             'name-pattern'
           ),
           dataKeys: names('Members of the data of parts; as `select.part.dataKey`.', 'data-key'),
+          data: {
+            type: 'array',
+            description: 'Parts whose data has one of these values; as `select.part.where`.',
+            items: dataValue('One value.'),
+            minItems: 1,
+            maxItems: 100
+          },
           mediaTypes: names('Media types of parts; as `select.part.mediaType`.', 'media-type'),
           headers: names('Request headers.', 'header-name')
         }
@@ -153,11 +157,15 @@ export const policySchema: Schema = mapping(
         verb: { ...choice('Its HTTP method.', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), examples: ['POST'] },
         path: {
           ...text(
-            "Its path, below the agent's path; a segment `{name}` matches any one segment. If several routes match, the one with the earlier literal segment wins.",
+            'Its path, below `base`; a segment `{name}` matches any one segment. If several routes match, the one with the earlier literal segment wins.',
             'route-path'
           ),
           examples: ['/executeCommand']
         },
+        base: choice(
+          'Where the path begins: at the path of the `agent`, or at the URL of each HTTP+JSON `interface` of the card. Default: `agent`.',
+          ['agent', 'interface']
+        ),
         need: choice(
           'Condition for the call: the extension must be `active`, the card must have `declared` it, or none. Default: `active`.',
           ['active', 'declared', 'none']

@@ -1,12 +1,12 @@
 /** JSON Schema of the response rules of a policy, and of its rules across the messages of one task. */
 import { TASK_STATES } from '../../a2a/task-state.js'
 import type { Format } from './formats.js'
-import { responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
+import { freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
 import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 /** Operations whose responses are messages and tasks. */
-const RESPONDING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
+export const RESPONDING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
 
 const CONTENTS = ['message', 'status', 'artifact']
 const HOLDERS = [...CONTENTS, 'task', 'event']
@@ -38,6 +38,10 @@ const select: Schema = {
     event: choice(
       'The result itself, in the shape of `when.match`: the `first` of a response; each result that is a message or ends its task (`terminal`); the `last` of a stream, when it ends without an error.',
       ['first', 'terminal', 'last']
+    ),
+    result: text(
+      'JSON Pointer into the JSON-RPC result of a method in `on`; `*` matches any item or member, and an empty text is the result itself.',
+      'result-pointer'
     )
   }),
   minProperties: 1,
@@ -69,14 +73,15 @@ const either: Schema = {
   maxProperties: 1
 }
 
-export const responseRule = mapping('One rule; needs `count`, `required: true` or `schema`.', ['id', 'select'], {
+export const responseRule = mapping('One rule; needs `count`, `required: true`, `notOlderThan` or `schema`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['result-is-valid'] },
   on: {
     type: 'array',
-    description: 'Operations whose responses the rule applies to. Default: all that respond with messages or tasks.',
-    items: { type: 'string', enum: RESPONDING },
+    description:
+      'Operations whose responses the rule applies to, and names from `methods` of the policy. Default: all that respond with messages or tasks.',
+    items: { type: 'string', minLength: 1, maxLength: 200 },
     minItems: 1,
-    maxItems: RESPONDING.length,
+    maxItems: 100,
     uniqueItems: true
   },
   select,
@@ -84,6 +89,7 @@ export const responseRule = mapping('One rule; needs `count`, `required: true` o
   unless: responseCondition('The rule does not apply if all of these conditions match.'),
   required: required('Whether the rule must select at least one value from a result that has one of the selected places.'),
   count: { ...occurrences, description: 'How many values the rule may select from a result that has one of the selected places.' },
+  notOlderThan: freshness,
   schema: source,
   verdict: choice(
     '`warn`: violations are recorded and the response is forwarded. `annotate`: also, the header `gateway-decision` or a comment of the stream tells the client. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected). `reject`: the response is rejected. Default: `warn`.',
@@ -119,6 +125,9 @@ export const taskStates = mapping(
   ['from'],
   {
     from: eitherScalar('Where a message or a result contains the substate, a string.'),
+    key: eitherScalar(
+      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a state, numbers and visits of its own. Selects as many values as `from`, in the same order. About 400 keys in one task.'
+    ),
     taskStates: bySubstate(
       'By substate, the A2A states that the task may have with it. Substates that are not listed allow every state.',
       'substate',
@@ -253,7 +262,11 @@ export const ABBREVIATED: ReadonlySet<Schema> = new Set([
   reported,
   either,
   taskRejection,
-  ...[taskStates.properties?.from, taskStates.properties?.monotonic, correlation.properties?.when, correlation.properties?.unless].filter(
-    schema => schema !== undefined
-  )
+  ...[
+    taskStates.properties?.from,
+    taskStates.properties?.key,
+    taskStates.properties?.monotonic,
+    correlation.properties?.when,
+    correlation.properties?.unless
+  ].filter(schema => schema !== undefined)
 ])

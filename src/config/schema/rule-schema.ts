@@ -1,7 +1,7 @@
 /** JSON Schema of a policy's rules: selectors, conditions, counts, schemas. */
 import { TASK_STATES } from '../../a2a/task-state.js'
 import type { Format } from './formats.js'
-import { choice, flag, list, mapping, text } from './schema-kit.js'
+import { choice, flag, list, mapping, optionalDuration, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 /** Values of `on` in a request rule. */
@@ -91,11 +91,20 @@ export const MEMBER: Readonly<Record<string, Schema>> = {
   equals: { type: ['string', 'number', 'boolean'], description: 'Only values equal to this.' }
 }
 
+/** A scalar that identifies parts. */
+export const dataValue = (description: string): Schema =>
+  mapping(description, ['path', 'equals'], {
+    path: { ...text('JSON Pointer into the data.', 'pointer'), examples: ['/type'] },
+    equals: { type: ['string', 'number', 'boolean'], description: 'The value there.', examples: ['acme/order'] }
+  })
+
 /** Keys of a part selector, without `in`. */
 export const PART: Readonly<Record<string, Schema>> = {
   data: flag('Only parts with data.', false),
   mediaType,
   dataKey: text('Members of the part\'s data object; each is a selected value. `*` matches any characters.', 'data-key'),
+  where: dataValue('Only parts whose data has this value; such as `{path: /type, equals: acme/order}`.'),
+  path: text('JSON Pointer into the data, or into the member that `dataKey` selects; it selects the value it points to.', 'pointer'),
   match: inline('JSON Schema that the part matches, in the shape of `when.match`.'),
   take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
 }
@@ -142,6 +151,21 @@ export const occurrences: Schema = {
   minProperties: 1
 }
 
+export const freshness: Schema = {
+  ...mapping(
+    'Every selected value must be fresh. Needs one of `age`, `ttl` and `expires`; the earliest end counts. A time is RFC 3339, or seconds since 1970.',
+    [],
+    {
+      age: optionalDuration('Maximum age since `time`.', '1s', '8760h'),
+      time: text('JSON Pointer into the value, to the time from which `age` and `ttl` count. Default: the value itself.', 'pointer'),
+      ttl: text('JSON Pointer into the value, to its lifetime in seconds; a value without one passes.', 'pointer'),
+      expires: text('JSON Pointer into the value, to the time at which it expires; a value without one passes.', 'pointer'),
+      skew: optionalDuration('By how much clocks may differ: also rejects times further in the future. Default: `30s`.', '0s', '1h')
+    }
+  ),
+  minProperties: 1
+}
+
 export const required = (description: string): Schema => flag(`${description} Not with \`count.min\`.`)
 
 /** Requires that a key, when present, is the only key. */
@@ -152,7 +176,8 @@ const alone = (key: string, value: Schema): Schema => ({
 
 const FILE = alone('file', text('A JSON or YAML file with one schema; relative to the configuration file.', 'file'))
 const REF = alone('ref', text('URI of a schema in one of `bundles`; its fragment may be a JSON Pointer.', 'uri'))
-const FROM_DISK = '`{file: path}`, a JSON or YAML file that contains it, or `{ref: URI}`, one of `bundles`'
+const FROM_DISK =
+  '`{file: path}`, a JSON or YAML file that contains it, or `{ref: URI}`, one of `bundles`; an inline schema may contain `{file: path}` in place of a schema, and `$ref` with the URI of a bundle'
 
 export const diskSource = (description: string): Schema => ({
   type: ['object', 'boolean'],
@@ -191,7 +216,7 @@ export const rejection = mapping('The error of the rejection.', [], {
 
 export const onUnknown = (description: string): Schema => choice(description, ['allow', 'reject'])
 
-export const rule = mapping('One rule; needs `count`, `required: true` or `schema`.', ['id', 'select'], {
+export const rule = mapping('One rule; needs `count`, `required: true`, `notOlderThan` or `schema`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
   on: {
     type: 'array',
@@ -208,6 +233,7 @@ export const rule = mapping('One rule; needs `count`, `required: true` or `schem
     'Whether the rule must select at least one value. `schema` applies to selected values only, so without `required` and `count` a request without the value passes.'
   ),
   count: occurrences,
+  notOlderThan: freshness,
   schema: source,
   verdict: choice(
     '`warn`: violations are recorded and the request is forwarded, in every mode. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected; the line of a header) and recorded. Default: `reject`.',

@@ -56,6 +56,12 @@ export function duration (description: string, initial: string, minimum: string,
   }
 }
 
+/** A duration without a default. */
+export function optionalDuration (description: string, minimum: string, maximum: string): Schema {
+  const { default: _, ...rest } = duration(description, '', minimum, maximum)
+  return rest
+}
+
 export function size (description: string, initial: string, minimum: string, maximum: string): Schema {
   return {
     type: 'string',
@@ -132,4 +138,10 @@ function orVariable (pattern: string): string {
 
 function preset (initial: unknown): { default?: unknown } {
   return initial === undefined ? {} : { default: initial }
+}
+
+/** The sources of a secret. */
+export const SECRET_SOURCES: Readonly<Record<string, Schema>> = {
+  file: text('File that contains the secret, at most 64 KiB; relative to this file. One final newline is removed.', 'file'),
+  env: text('Environment variable that contains the secret.', 'variable')
 }

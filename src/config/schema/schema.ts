@@ -1,5 +1,5 @@
 import { policySchema } from './policy-schema.js'
-import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text } from './schema-kit.js'
+import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text, SECRET_SOURCES } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 /** The only version of the configuration format. */
@@ -71,7 +71,7 @@ const server = section('Where the gateway listens.', {
 
 const limits = section('Limits for one request, one response and one client. The gateway rejects what exceeds them.', {
   headers: size('Request line and headers of a request.', '32KiB', '1KiB', '1MiB'),
-  body: size('Body of a request.', '4MiB', '1B', '256MiB'),
+  body: size('Body of a request, as sent and decompressed.', '20MiB', '1B', '256MiB'),
   response: size('Body of a response that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
   event: size('One event of an event stream that the gateway has to read.', '1MiB', '1B', '64MiB'),
   card: size("An agent's card.", '1MiB', '1B', '16MiB'),
@@ -147,6 +147,18 @@ export const advertisedSchema = mapping('One extension, an AgentExtension of the
   params: { type: 'object', description: 'Further information for clients. Default: none.' }
 })
 
+/** Headers with secrets. */
+const secretHeaders: Schema = {
+  type: 'object',
+  default: {},
+  propertyNames: { type: 'string', 'x-format': 'header-name' },
+  additionalProperties: mapping('One header. Needs `file` or `env`.', [], {
+    ...SECRET_SOURCES,
+    prefix: { type: 'string', description: 'Text before the secret, such as `Bearer ` with its space. Default: none.', minLength: 1, maxLength: 100 }
+  }),
+  maxProperties: 16
+}
+
 const card = section("The agent's AgentCard.", {
   url: nullable(
     'Where to fetch the card. `null`: below the upstream URL, `/.well-known/agent-card.json`, then `/.well-known/agent.json`. Excludes `file`.',
@@ -155,6 +167,27 @@ const card = section("The agent's AgentCard.", {
   file: nullable('Card on disk, instead of fetching one; relative to the configuration file. Excludes `url`.', 'file'),
   refresh: duration('Minimum time between two fetches; above it, Cache-Control and ETag apply.', '60s', '10ms', '24h'),
   maxStale: duration('How long a card stays in use after its last successful fetch.', '1h', '0s', '720h'),
+  headers: {
+    ...secretHeaders,
+    description: 'Headers with credentials, sent with every request for the card, by name. The gateway sends them to the address of the card only.'
+  },
+  extended: {
+    type: ['object', 'null'],
+    description:
+      'Load the authenticated extended card too, with the credentials in `headers`, and enforce both cards together. `null`: the gateway does not load it.',
+    default: null,
+    properties: {
+      headers: { ...secretHeaders, description: 'Headers with credentials, sent with the request for the extended card, by name.' }
+    },
+    additionalProperties: false
+  },
+  public: {
+    type: ['string', 'null'],
+    description:
+      'The card for callers without credentials: `full`, `minimal` (what a client needs to call the agent, without skills and details) or `none` (401). With `minimal` and `none`, a caller whose own credentials the agent accepts for the card gets the full card. `null`: `none` with `headers`, otherwise `full`.',
+    enum: ['full', 'minimal', 'none', null],
+    default: null
+  },
   onUnavailable: choice('Without a usable card: reject calls (503), or forward them without any checks.', ['reject', 'forward'], 'reject'),
   interfaces: list(
     'Path prefixes at the agent, from the root of its origin, that interfaces of the card may have besides the path of `upstream.url`; `/` allows all. The gateway does not serve interfaces at other paths, because they could belong to another agent.',
@@ -194,6 +227,21 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   concurrency: section('Maximum load of the agent. The gateway rejects further calls with 503 and Retry-After.', {
     requests: count('Calls in flight, without streams.', 1024, 1, 1000000),
     streams: count('Calls of streaming operations in flight.', 1024, 1, 1000000)
+  }),
+  protocol: section('Versions of the protocol.', {
+    unknownMinor: choice(
+      'Interfaces of the card, and requests, with a minor version of A2A 1 that the gateway does not know, such as 1.1: `carry` them with the rules of 1.0, or `reject` them.',
+      ['carry', 'reject'],
+      'carry'
+    )
+  }),
+  cors: section('Calls from pages of other origins (CORS).', {
+    origins: list(
+      'Origins whose pages may call the agent, such as `https://app.example.com`; `*` is every origin. The gateway then responds to preflights itself, and replaces the `Access-Control-*` headers of the agent. Empty: the policy of the agent, which the gateway also applies to the card and to its own responses.',
+      { type: 'string', 'x-format': 'origin' },
+      []
+    ),
+    maxAge: duration('How long browsers may keep the response to a preflight, with `origins`.', '10m', '0s', '24h')
   }),
   mode: choice(
     '`enforce` rejects violations, `observe` only records them, `off` evaluates no rules.',

@@ -6,6 +6,7 @@ const KINDS = {
   forwarded: 'good',
   observed: 'warn',
   edited: 'info',
+  agent_error: 'warn',
   rejected: 'bad',
   client_aborted: 'plain',
   upstream_error: 'warn',

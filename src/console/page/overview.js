@@ -70,6 +70,7 @@ function tilesOf ({ totals, streams, active }, times, bounds) {
   return [
     tile('Calls since start', count(all), `${short(minute.calls / 60)} per second in the last minute`, 'calls'),
     tile('Rejected', count(totals.rejected ?? 0), `${share(totals.rejected ?? 0, all)} of all calls`, 'rejected'),
+    tile('Error responses', count(totals.agent_error ?? 0), `${share(totals.agent_error ?? 0, all)} of all calls`, 'errors'),
     tile('Failed', count((totals.upstream_error ?? 0) + (totals.gateway_error ?? 0)), 'failures of agents or of the gateway', 'failed'),
     tile('Decision time', minute.decisions === 0 ? '–' : duration(quantile(minute, bounds, 0.99)), '99th percentile, last minute', 'p99'),
     tile('In flight', count(active + streams), `${count(active)} calls, ${count(streams)} streams`, 'active')
@@ -90,10 +91,11 @@ function drawCharts (element, page, agent) {
     element,
     chart('Calls per second', [{ name: 'all', kind: 'calls', area: true, values: rate(row => row.calls) }], at, short),
     chart(
-      'Rejected and failed calls per second',
+      'Rejected and failed calls, and error responses, per second',
       [
         { name: 'rejected', kind: 'rejected', values: rate(row => row.rejected) },
-        { name: 'failed', kind: 'failed', values: rate(row => row.failed) }
+        { name: 'failed', kind: 'failed', values: rate(row => row.failed) },
+        { name: 'error responses', kind: 'errors', values: rate(row => row.errors) }
       ],
       at,
       short
@@ -138,7 +140,7 @@ function drawAgents (element, { agents, matching }) {
             'tr',
             null,
             ['Agent', 'State', 'Mode', 'Card', 'Interfaces'].map(name => h('th', { scope: 'col' }, name)),
-            ['Forwarded', 'Rejected', 'Failed'].map(name => h('th', { scope: 'col', class: 'number' }, name)),
+            ['Forwarded', 'Error responses', 'Rejected', 'Failed'].map(name => h('th', { scope: 'col', class: 'number' }, name)),
             h('th', { scope: 'col' }, 'Last rejection')
           )
         ),
@@ -175,6 +177,7 @@ function rowOf (agent) {
     ),
     cell('Interfaces', ...summary(interfaces).map(one => h('small', { class: 'plain' }, one))),
     number('Forwarded', counts.forwarded),
+    number('Error responses', counts.errors),
     number('Rejected', counts.rejected),
     number('Failed', counts.failed),
     cell(

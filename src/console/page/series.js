@@ -42,8 +42,9 @@ export function together (times) {
     sum.calls += row.calls
     sum.rejected += row.rejected
     sum.failed += row.failed
+    sum.errors += row.errors
     sum.decisions += row.decisions
     row.buckets.forEach((count, i) => { sum.buckets[i] = (sum.buckets[i] ?? 0) + count })
     return sum
-  }, { calls: 0, rejected: 0, failed: 0, decisions: 0, buckets: [] })
+  }, { calls: 0, rejected: 0, failed: 0, errors: 0, decisions: 0, buckets: [] })
 }

@@ -36,6 +36,7 @@ export const OUTCOMES = {
   forwarded: 'forwarded',
   observed: 'observed',
   edited: 'edited',
+  agent_error: 'error response',
   rejected: 'rejected',
   client_aborted: 'client disconnected',
   upstream_error: 'agent failed',

@@ -8,8 +8,11 @@ import { activationReportOf } from '../../policy/response/activation-report.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import { GATEWAY } from '../../policy/violation.js'
 import type { Rejection } from '../../a2a/errors.js'
+import type { AgentError } from '../../a2a/message/error-scan.js'
+import { ErrorScan } from '../../a2a/message/error-scan.js'
 import { failureKind } from '../../upstream/failure.js'
 import type { Receiver } from '../../upstream/forward.js'
+import { isStreaming } from '../../gateway/concurrency-limit.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import { agentFailed, pageReplaced } from './agent-failure.js'
 import type { Exchange } from './exchange.js'
@@ -28,6 +31,8 @@ export class AgentResponse implements Receiver, ResponseDriver {
   private readonly exchange: Exchange
   private readonly plan: ResponsePlan
   private readonly machine: ResponseMachine
+  /** Null for a response whose HTTP status alone tells whether the agent failed. */
+  private readonly errors: ErrorScan | null
   private readonly dispatchedAt = performance.now()
   /** Set when an event stream has started. */
   private stream: StreamOut | null = null
@@ -39,21 +44,32 @@ export class AgentResponse implements Receiver, ResponseDriver {
     this.plan = plan
     this.remember = remember
     this.machine = new ResponseMachine(plan, this)
+    this.errors = exchange.binding === 'JSONRPC' || isStreaming(exchange.label) ? new ErrorScan(exchange.binding) : null
   }
 
   head (status: number, rawHeaders: readonly Buffer[]): void {
     const { exchange } = this
-    exchange.services.metrics.upstream(exchange.agentName, exchange.label, (performance.now() - this.dispatchedAt) / 1_000)
+    exchange.services.metrics.upstream(exchange.agentName, exchange.operation, (performance.now() - this.dispatchedAt) / 1_000)
     exchange.span.upstreamEnded(status)
+    if (status >= 400) exchange.agentErred()
     this.machine.onHead(status, rawHeaders)
   }
 
   data (chunk: Buffer): boolean {
+    if (this.errors !== null) this.scanned(this.errors.chunk(chunk))
     return this.machine.onChunk(chunk)
   }
 
   end (): void {
+    if (this.errors !== null) this.scanned(this.errors.end())
     this.machine.onEnd()
+  }
+
+  private scanned (error: AgentError | null): void {
+    if (error === null) return
+    const { exchange } = this
+    exchange.agentErred()
+    if (exchange.binding === 'JSONRPC') exchange.span.rpcError(error.code, 'agent')
   }
 
   failed (error: Error): void {
@@ -76,7 +92,7 @@ export class AgentResponse implements Receiver, ResponseDriver {
   finish (rest: readonly Buffer[]): void {
     const { exchange, exchange: { response } } = this
     if (response.destroyed) return
-    exchange.settle('forwarded')
+    exchange.settleForwarded()
     const last = rest.length - 1
     for (let i = 0; i < last; i++) response.write(rest[i])
     response.end(rest[last])

@@ -19,6 +19,8 @@ import type { Metrics, Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan, Tracing } from '../../telemetry/traces/tracing.js'
 import type { Agent } from '../../gateway/agent.js'
 import { withAppHeaders } from './app-headers.js'
+import type { Cors } from './cors.js'
+import { withCors } from './cors.js'
 import type { StreamOut } from './stream-out.js'
 import type { MemoryBudget } from '../../gateway/memory-budget.js'
 import type { InFlight } from '../../gateway/in-flight.js'
@@ -47,7 +49,7 @@ export interface Services {
   readonly decisions: Decisions | null
 }
 
-/** Label of the exchange in metrics and logs: the operation, or a name for requests that reach no operation of a card. */
+/** Kind of the exchange: the operation, or a name for requests that reach no operation of a card. */
 export type Label = Operation | 'AgentCard' | 'Passthrough' | 'Preflight'
 
 /** Random prefix of request ids. It keeps ids of several workers and of successive processes distinct in shared logs. */
@@ -64,6 +66,8 @@ export class Exchange {
   agent: Agent | null = null
   state: AgentState | null = null
   label: Label = 'Other'
+  /** Name of the method or route of an extension, as a policy declares it; null for other requests. */
+  addition: string | null = null
   binding: Binding = 'HTTP+JSON'
   version: Version = '1.0'
   /** True when the request names its version. */
@@ -79,6 +83,8 @@ export class Exchange {
   /** Media type of the request. It decides the media type of a rejection. */
   mediaType: string | null = null
   forwarding: Forwarding | null = null
+  /** Cross-origin headers of the response; null for none of the gateway's own. */
+  cors: Cors | null = null
   /** Neighbours in the list of exchanges in flight. Only `InFlight` uses them. */
   previousLive: Exchange | null = null
   nextLive: Exchange | null = null
@@ -94,6 +100,8 @@ export class Exchange {
   /** Bytes of bodies that this exchange holds in the memory budget. */
   private holds = 0
   private outcome: Outcome | null = null
+  /** True when the agent responded with an error. */
+  private erred = false
   /** The rejection, for the console. */
   private rejection: Rejection | null = null
   private found: readonly Found[] | null = null
@@ -108,6 +116,11 @@ export class Exchange {
     this.span = services.tracing.startRequest(request, this.startedAt)
     services.inFlight.add(this)
     response.on('close', () => { this.leave() })
+  }
+
+  /** Name of the operation for telemetry. A closed set: operations, and the methods and routes that policies declare. */
+  get operation (): string {
+    return this.addition ?? this.label
   }
 
   /** Id for logs and audit lines. Computed on demand, because most requests have no such line. */
@@ -134,6 +147,16 @@ export class Exchange {
   /** Sets the outcome. The first outcome wins: later events are consequences of it. */
   settle (outcome: Outcome): void {
     this.outcome ??= outcome
+  }
+
+  /** Notes that the agent responded with an error. The error is forwarded, unless something rejects it. */
+  agentErred (): void {
+    this.erred = true
+  }
+
+  /** Sets the outcome of a call whose response was forwarded to its end. */
+  settleForwarded (): void {
+    this.settle(this.erred ? 'agent_error' : 'forwarded')
   }
 
   /** Keeps the violations that rules found in the request or in its response. */
@@ -163,7 +186,7 @@ export class Exchange {
 
   /** @returns false when the memory budget of the process is used up, or when the exchange is over */
   hold (bytes: number): boolean {
-    if (this.ended || !this.services.heldBytes.take(bytes)) return false
+    if (this.ended || !this.services.heldBytes.take(bytes, this.holds)) return false
     this.holds += bytes
     return true
   }
@@ -234,6 +257,7 @@ export class Exchange {
     const { response } = this
     this.tracedError(rejection)
     const { status, phrase, headers, body } = rejectionResponse(rejection, this.caller, httpStatus, more)
+    if (this.cors?.replaces === false) headers.push(...this.cors.headers)
     if (this.request.complete) {
       this.respond(status, headers, body, phrase)
     } else {
@@ -271,7 +295,7 @@ export class Exchange {
 
   begin (status: number, headers: string[], phrase = ''): void {
     if (this.services.inFlight.draining && !headers.includes('connection')) headers.push('connection', 'close')
-    const all = withAppHeaders(this.response, headers)
+    const all = withAppHeaders(this.response, this.cors?.replaces === true ? withCors(headers, this.cors) : headers)
     if (phrase === '') this.response.writeHead(status, all)
     else this.response.writeHead(status, phrase, all)
   }
@@ -293,7 +317,8 @@ export class Exchange {
     this.ended = true
     this.load?.leave(this.streaming)
     if (!this.response.writableFinished) {
-      this.settle('client_aborted')
+      // A client may disconnect as soon as it has read an error.
+      this.settle(this.erred ? 'agent_error' : 'client_aborted')
       this.forwarding?.abort()
     }
     const seconds = (performance.now() - this.startedAt) / 1_000
@@ -308,7 +333,7 @@ export class Exchange {
     const outcome = this.outcome ?? 'forwarded'
     if (this.stream !== null) services.metrics.streamClosed(this.agentName)
     services.metrics.request(
-      { agent: this.agentName, operation: this.label, binding: this.binding, version: this.version, outcome },
+      { agent: this.agentName, operation: this.operation, binding: this.binding, version: this.version, outcome },
       seconds
     )
     if (this.span.recording) this.describeResult()
@@ -324,7 +349,7 @@ export class Exchange {
     const { taskId, contextId } = this.task
     services.log[level]({
       agent: this.agentName,
-      operation: this.label,
+      operation: this.operation,
       binding: this.binding,
       version: this.version,
       status: response.statusCode,
@@ -350,7 +375,7 @@ export class Exchange {
     decisions.add({
       at: Date.now(),
       agent: this.agentName,
-      operation: this.label,
+      operation: this.operation,
       binding: this.binding,
       version: this.version,
       outcome,

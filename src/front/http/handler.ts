@@ -5,6 +5,7 @@ import type { Rejection } from '../../a2a/errors.js'
 import { namesOf, taskIdOf, tenantOf } from '../../a2a/task-id.js'
 import type { Version } from '../../a2a/versions.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
+import { encodingOf, isPlain } from '../../pipeline/content-encoding.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
@@ -24,11 +25,13 @@ import {
 } from '../../pipeline/request.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { Limits } from '../../config/model/model.js'
+import { additionName } from '../../policy/request/methods.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import type { TaskKey } from '../../state/store.js'
 import { forward } from '../../upstream/forward.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
+import { gunzip } from '../../wire/gzip.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { joinPath } from '../../wire/target.js'
 import type { Agent } from '../../gateway/agent.js'
@@ -36,6 +39,7 @@ import { AgentResponse } from './agent-response.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { readBody } from './body.js'
 import { publicOriginOf } from './client-address.js'
+import { corsOf, corsWithoutOrigin, preflightCors } from './cors.js'
 import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
 import { recordDecision, startUpstreamSpan } from '../../gateway/request-telemetry.js'
@@ -54,6 +58,26 @@ const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', '
 export function handle (exchange: Exchange, routeTarget: RouteTarget, options: HandlerOptions): void {
   const { agent } = routeTarget
   exchange.agent = agent
+  const { origin } = exchange.request.headers
+  if (agent === null || routeTarget.rejection !== null) return respond(exchange, routeTarget, options)
+  if (origin === undefined) {
+    exchange.cors = corsWithoutOrigin(agent.config.cors)
+    return respond(exchange, routeTarget, options)
+  }
+  const cors = corsOf(agent, exchange.request, origin, routeTarget.path)
+  if (!(cors instanceof Promise)) {
+    exchange.cors = cors
+    return respond(exchange, routeTarget, options)
+  }
+  cors.then(cors => {
+    exchange.cors = cors
+    // The client may have disconnected.
+    if (!exchange.response.destroyed) respond(exchange, routeTarget, options)
+  }).catch((error: unknown) => { exchange.failed(error) })
+}
+
+function respond (exchange: Exchange, routeTarget: RouteTarget, options: HandlerOptions): void {
+  const { agent } = routeTarget
   const { request } = exchange
   exchange.mediaType = mediaTypeOf(request.headers['content-type'])
   const asked = askedVersion(request, routeTarget.query)
@@ -62,6 +86,12 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   exchange.statedVersion = asked.stated
   if (routeTarget.rejection !== null) return guarded(exchange, routeTarget, routeTarget.rejection, version)
   if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
+  const preflight = preflightCors(request, exchange.cors, agent.config.cors)
+  if (preflight !== null) {
+    exchange.label = 'Preflight'
+    exchange.cors = preflight
+    return exchange.respond(204, [], null)
+  }
   const { state } = agent
   exchange.state = state
   if (state === null) return withoutCard(exchange, agent, routeTarget, options)
@@ -77,18 +107,28 @@ export function handle (exchange: Exchange, routeTarget: RouteTarget, options: H
   }
   exchange.binding = route.binding
   exchange.version = route.version
+  if (route.kind === 'ambiguous') return exchange.reject(rejections.ambiguousPath, 'rejected')
   if (route.kind === 'verb') return exchange.reject(rejections.wrongVerb(route.allow), 'rejected')
 
   if (route.operation !== null) exchange.label = route.operation
+  if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
   if (shed(exchange)) return
-  const problem = versionProblem(route, asked)
+  if (asked.minor !== undefined) agent.sawMinor(asked.minor)
+  const problem = versionProblem(route, asked, state)
   const { query } = routeTarget
   if (verb === 'GET') {
     return withoutBody(exchange, options, () => {
-      evaluate(exchange, { agent, state, route, problem, asked, query, bytes: EMPTY }, options)
+      evaluate(exchange, { agent, state, route, problem, asked, query, sent: EMPTY, bytes: EMPTY, encodingProblem: null }, options)
     })
   }
-  read(exchange, options, bytes => { evaluate(exchange, { agent, state, route, problem, asked, query, bytes }, options) })
+  read(exchange, options, sent => {
+    if (isPlain(request.headers['content-encoding'])) {
+      return evaluate(exchange, { agent, state, route, problem, asked, query, sent, bytes: sent, encodingProblem: null }, options)
+    }
+    decode(exchange, options, sent, (bytes, encodingProblem) => {
+      evaluate(exchange, { agent, state, route, problem, asked, query, sent, bytes, encodingProblem }, options)
+    })
+  })
 }
 
 /**
@@ -126,7 +166,11 @@ interface Arrived {
   readonly problem: CallProblem | null
   readonly asked: Asked
   readonly query: string
+  /** The body as sent. */
+  readonly sent: Bytes
+  /** The decoded body. */
   readonly bytes: Bytes
+  readonly encodingProblem: CallProblem | null
 }
 
 function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions): void {
@@ -135,6 +179,7 @@ function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions
   const call = callOf(arrived, exchange.request, options.limits)
   exchange.idToken = arrived.bytes.length < LARGE ? call.id : always(call.id())
   exchange.label = call.operation
+  if (call.operation === 'Other') exchange.addition = additionName(state.policy[route.version], call.method, null)
   const path = route.binding === 'HTTP+JSON' ? route.upstreamPath : null
   exchange.named = arrived.bytes.length < LARGE ? () => namesOf(call, path) : always(namesOf(call, path))
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
@@ -165,7 +210,7 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
 function decide (exchange: Exchange, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
   const { arrived: { agent, state, route }, call } = read
   const startedAt = performance.now()
-  const evaluation = ruleOn(state, { route, call, head: exchange.request, record })
+  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   recordDecision(exchange, call, evaluation.requested, evaluation.decision)
   if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
@@ -181,7 +226,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
   if (!exchange.enter(agent)) return
   const { policy } = evaluation
   const { limits } = options
-  const body = bodyOf(evaluation, arrived.bytes)
+  const body = bodyOf(evaluation, arrived.sent, arrived.bytes)
   const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
@@ -193,6 +238,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
         taskId: task?.taskId ?? null,
         limits,
         tracer: null,
+        clock: Date.now,
         follows,
         recall: taskId => tasks.now(keyOf(taskId))
       })
@@ -238,10 +284,11 @@ function publicBaseOf ({ request }: Exchange, { publicBase, config }: Agent, { t
  * nothing.
  */
 function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, options: HandlerOptions): void {
+  const retryAfter = agent.wantCard()
   const card = routeTarget.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
   if (!card && shed(exchange)) return
-  if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, agent, options)
+  if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
   const target = path + routeTarget.query
@@ -253,8 +300,8 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
  * Without a card, the binding of an address is unknown. A JSON-RPC envelope shows its binding, and its sender expects a response with its
  * id.
  */
-function rejectWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
-  const reject = (): void => { exchange.reject(rejections.noCard(agent.name), 'gateway_error') }
+function rejectWithoutCard (exchange: Exchange, rejection: Rejection, options: HandlerOptions): void {
+  const reject = (): void => { exchange.reject(rejection, 'gateway_error') }
   if (exchange.request.method !== 'POST') return reject()
   read(exchange, options, bytes => {
     const { limits } = options
@@ -310,6 +357,30 @@ function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => v
   read(exchange, options, bytes => {
     if (whole(bytes).toString('latin1').trim() === 'null') then()
     else exchange.reject(rejections.unexpectedBody('GET'), 'rejected')
+  })
+}
+
+/** Decodes a compressed body. The memory budget also counts the content. */
+function decode (
+  exchange: Exchange,
+  { limits }: HandlerOptions,
+  sent: Bytes,
+  then: (bytes: Bytes, problem: CallProblem | null) => void
+): void {
+  const encoding = encodingOf(exchange.request.headers['content-encoding'], whole(sent), limits.body)
+  if (encoding.kind === 'rejected') return exchange.reject(encoding.rejection, 'rejected')
+  if (encoding.kind === 'plain') return then(sent, null)
+  if (encoding.kind === 'problem') return then(sent, encoding.problem)
+  if (!exchange.hold(encoding.member.size)) {
+    return exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
+  }
+  gunzip(encoding.member, content => {
+    schedule('decide', exchange, () => {
+      // The client may have disconnected.
+      if (exchange.response.destroyed) return
+      if (content === null) then(sent, rejections.notGzip)
+      else then(content, null)
+    })
   })
 }
 

@@ -2,6 +2,7 @@
 import type { Rejection } from '../../a2a/errors.js'
 import { VERSION_HEADER } from '../../a2a/versions.js'
 import { guard } from '../../pipeline/guard.js'
+import { additionName } from '../../policy/request/methods.js'
 import { headOf } from '../../pipeline/request-head.js'
 import type { DryRun } from '../../pipeline/dry-run.js'
 import { dryRunRequest } from '../../pipeline/dry-run.js'
@@ -75,6 +76,11 @@ export async function explainRequest (
   const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces)
   const { route, call, evaluation, caller, rejection } = dryRun
   const decision = evaluation?.decision ?? null
+  const operation = call?.operation ?? (route?.kind === 'operation' ? route.operation : null)
+  const addition =
+    route?.kind === 'operation'
+      ? additionName(state.policy[route.version], operation === 'Other' ? (call?.method ?? null) : null, route.extensionRoute)
+      : null
   const edited = rejection === null ? (decision?.edited ?? []) : []
   return {
     request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path) },
@@ -90,9 +96,8 @@ export async function explainRequest (
     binding: route !== null && 'binding' in route ? route.binding : null,
     version: caller.version,
     versionWhy: versionWhy(request, plain.query),
-    operation: call?.operation ?? (route?.kind === 'operation' ? route.operation : null),
-    method:
-      call === null || call.method === null || (call.operation === 'Other' && !isKnownMethod(dryRun, call.method)) ? null : call.method,
+    operation: addition ?? operation,
+    method: call === null || call.method === null || call.operation === 'Other' ? null : call.method,
     extensions: evaluation === null ? null : setsOf(evaluation),
     policies: evaluation === null ? [] : traces.policies(config, evaluation.policy, edited),
     checks: decision === null ? [] : traces.checks(decision),
@@ -106,10 +111,6 @@ export async function explainRequest (
     refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
     answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }
-}
-
-function isKnownMethod ({ evaluation }: DryRun, method: string): boolean {
-  return evaluation?.policy.methods.has(method) === true
 }
 
 function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): ExtensionSets {

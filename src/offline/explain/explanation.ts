@@ -1,5 +1,4 @@
 /** The result of `explain` for one request: the shape of `--json`. Format 1: members may be added; no member changes its meaning. */
-import type { Operation } from '../../a2a/operations.js'
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { Layer, Mode } from '../../config/model/model.js'
 import type { ResponseExplanation } from './response-explanation.js'
@@ -32,8 +31,9 @@ export interface Explanation {
   readonly binding: Binding | null
   readonly version: Version
   readonly versionWhy: string
-  readonly operation: Operation | null
-  /** JSON-RPC method, when A2A or a policy defines it. */
+  /** The operation, or the method or route of an extension as a policy declares it. */
+  readonly operation: string | null
+  /** JSON-RPC method of an operation of A2A. */
   readonly method: string | null
   /** Null when the request reached no operation. */
   readonly extensions: ExtensionSets | null

@@ -2,6 +2,7 @@
 import type { DryRun, PlainRequest } from '../../pipeline/dry-run.js'
 import type { RequestEvaluation } from '../../pipeline/request.js'
 import { bodyOf } from '../../pipeline/request.js'
+import { decodeSync } from '../../pipeline/content-encoding.js'
 import type { AgentConfig } from '../../config/model/model.js'
 import type { ForwardedShown } from './explanation.js'
 import { compareHeaders, shownTarget } from '../shown.js'
@@ -16,7 +17,7 @@ export function forwardedShown ({ forwarded, evaluation }: DryRun, config: Agent
   if (forwarded === null) return null
   const upstream = new URL(config.upstream.url)
   const body = forwarded.body ?? EMPTY
-  const bytes = evaluation === null ? body.length : withoutSecrets(evaluation, sent.body ?? EMPTY, body).length
+  const bytes = evaluation === null ? body.length : withoutSecrets(evaluation, contentOf(sent), body).length
   const secret = bytes !== body.length
   const length = body.length === 0 ? [] : ['content-length', secret ? '(with the secret)' : String(bytes)]
   return {
@@ -26,6 +27,13 @@ export function forwardedShown ({ forwarded, evaluation }: DryRun, config: Agent
     removed: evaluation === null ? [] : removedNames(sent.rawHeaders, evaluation.decision.headers ?? sent.rawHeaders),
     body: { bytes, unchanged: (sent.body ?? EMPTY).equals(body), secret }
   }
+}
+
+/** The body as rules read it. */
+function contentOf ({ rawHeaders, body }: PlainRequest): Buffer {
+  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'content-encoding')
+  const decoded = decodeSync(at === -1 ? undefined : rawHeaders[at + 1], body ?? EMPTY, Infinity)
+  return 'content' in decoded ? decoded.content : EMPTY
 }
 
 /** Returns the body with each secret removed. A placeholder of the same length would reveal the length of the secret. */

@@ -37,6 +37,8 @@ export interface RequestSpec {
   readonly metadata?: JsonMap
   readonly params?: JsonMap
   readonly method?: string
+  /** RFC 3339. */
+  readonly at?: string
   /** File, `file#name` or `file#number` of a recorded request. */
   readonly http?: string
 }

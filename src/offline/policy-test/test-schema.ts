@@ -62,6 +62,7 @@ const request = mapping('What the client sends.', [], {
   metadata: object('Metadata of the request itself, beside the message.'),
   params: object("The request object, unchanged, instead of `message`: for other operations and for an extension's methods."),
   method: string('JSON-RPC method of an extension, instead of `operation`.'),
+  at: string('Time at which the gateway gets the request, for rules with `notOlderThan`: RFC 3339. Default: now.'),
   http: string(
     'A recorded request, unchanged, instead of all other keys: an .http file or captured JSON, relative to this file, followed by `#name` or `#number` if it contains several.'
   )

@@ -18,6 +18,8 @@ export function compose (spec: RequestSpec, { version, binding }: Variant, inter
   const address =
     interfaces.find(one => one.binding === binding && one.version === version) ?? interfaces.find(one => one.binding === binding)
   if (address === undefined) return `the card has no ${binding} interface`
+  const now = spec.at === undefined ? Date.now() : Date.parse(spec.at)
+  if (Number.isNaN(now)) return 'at is not a time of RFC 3339'
   const object = requestObject(spec, version, binding)
   const operation = spec.operation ?? 'SendMessage'
   if (binding === 'JSONRPC') {
@@ -27,7 +29,8 @@ export function compose (spec: RequestSpec, { version, binding }: Variant, inter
       path: address.publicPath,
       query: '',
       rawHeaders: headersOf(spec, version, true),
-      body: bytes({ jsonrpc: '2.0', id: 1, method, ...(object === null ? {} : { params: object }) })
+      body: bytes({ jsonrpc: '2.0', id: 1, method, ...(object === null ? {} : { params: object }) }),
+      now
     }
   }
   const target = restTarget(operation, object ?? {}, version)
@@ -38,7 +41,8 @@ export function compose (spec: RequestSpec, { version, binding }: Variant, inter
     path: address.publicPath + prefix + target.path,
     query: target.query,
     rawHeaders: headersOf(spec, version, target.body !== null),
-    body: target.body === null ? null : bytes(target.body)
+    body: target.body === null ? null : bytes(target.body),
+    now
   }
 }
 

@@ -76,7 +76,7 @@ export class Enforcement {
 
   /** @param event from 1; null for a whole response. @returns true when the response is rejected */
   unreadable (reason: UnreadableReason | 'no_memory', event: number | null): boolean {
-    this.driver.unreadable(reason)
+    if (!this.evaluator.quiet) this.driver.unreadable(reason)
     if (!this.evaluator.enforces) return false
     const violations = [callViolation('enforce', this.problemOf(reason, event !== null))]
     const rejection = rejectionOf(violations)

@@ -1,5 +1,6 @@
 /** Compiles policies and a card once into the tables that a request uses. One result per agent and protocol version. */
 import type { AgentCard } from '../../a2a/card/card.js'
+import type { SeenNames } from '../../a2a/card/seen-names.js'
 import { unquotedModes } from '../../a2a/card/modes.js'
 import { routeKey } from '../../a2a/extension-routes.js'
 import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, PolicyConfig, ResolvedPolicy, SchemaRef } from '../../config/model/model.js'
@@ -26,6 +27,8 @@ export interface CompileOptions {
    */
   readonly otherCard: AgentCard | null
   readonly cache: SchemaCache
+  /** Names in extended cards that callers got. Default: none. */
+  readonly seen?: SeenNames | null
   /** Returns an injected secret as JSON text. */
   readonly secretOf: (injection: InjectionConfig) => string
 }
@@ -60,6 +63,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
 
   const modes = unquotedModes(options.otherCard === null ? [card.raw] : [card.raw, options.otherCard.raw])
   const report = reportTo(unusable)
+  const seen = options.seen ?? null
   /** For conditions on other extensions: the URIs under which an extension may be active, by each of its URIs. */
   const activeUris = new Map<string, readonly string[]>()
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
@@ -75,10 +79,10 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     for (const known of new Set([...spellingsOf(policy), ...same])) {
       activeUris.set(known, [...(activeUris.get(known) ?? []), ...activators])
     }
-    const context = { cards: cardsToSearch(activators, card, options.otherCard), cache: options.cache, report }
+    const context = { cards: cardsToSearch(activators, card, options.otherCard), cache: options.cache, report, seen }
     const add = (
       added: Map<string, readonly CompiledAddition[]>,
-      kind: CompiledAddition['kind'],
+      { kind, name: shown }: Pick<CompiledAddition, 'kind' | 'name'>,
       key: string,
       need: MethodConfig['need'],
       schema: InlineSchema | SchemaRef | undefined
@@ -86,6 +90,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (!isOffered(need, extension !== null)) return
       const one = {
         kind,
+        name: shown,
         policy: name,
         uri,
         mode,
@@ -96,7 +101,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     }
     // An agent with mode `off` is still routed, but nothing is evaluated.
     if (policy.mode !== 'off') {
-      for (const { verb, path, need, body } of policy.routes ?? []) add(routes, 'route', routeKey(verb, path), need, body)
+      for (const { verb, path, base, need, body } of policy.routes ?? []) {
+        add(routes, { kind: 'route', name: `${verb} ${path}` }, routeKey(verb, path, base), need, body)
+      }
     }
     if (mode === 'off') return
     const demand = policy.activation?.required ?? 'card'
@@ -113,7 +120,9 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       if (!injected.includes(uri)) injected.push(uri)
       if (policy.activation.expose !== true) hidden.add(uri)
     }
-    for (const [method, { need, params }] of Object.entries(policy.methods ?? {})) add(methods, 'method', method, need, params)
+    for (const [method, { need, params }] of Object.entries(policy.methods ?? {})) {
+      add(methods, { kind: 'method', name: method }, method, need, params)
+    }
     if (policy.echo !== undefined && policy.echo !== 'passthrough' && mode === 'enforce' && responses === 'enforce') {
       for (const spelling of activators) echoes.set(spelling, policy.echo)
     }
@@ -199,6 +208,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     injected,
     hidden,
     labels,
+    seen,
     names,
     methods,
     routes,

@@ -1,10 +1,12 @@
 /** The compiled form of policies and a card, which requests use. Immutable. */
+import type { SeenNames } from '../../a2a/card/seen-names.js'
 import type { PartView } from '../../a2a/message/message.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { ErrorClass, Mode, OnUnknown, Signal } from '../../config/model/model.js'
 import type { Condition } from './condition.js'
 import type { ExtensionAliases } from './identity.js'
 import type { CompiledSource, UnusableSchema } from './schema-source.js'
+import type { CompiledFreshness } from '../freshness.js'
 import type { Glob } from './glob.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { Selector } from '../selectors/kit.js'
@@ -25,6 +27,7 @@ export interface CompiledRule {
   readonly min: number
   readonly max: number
   readonly schema: CompiledSource | null
+  readonly freshness: CompiledFreshness | null
   readonly errorClass: ErrorClass
   readonly undeclaredClass: ErrorClass
   readonly message: string | null
@@ -108,7 +111,10 @@ export interface CompiledResponseRule {
   readonly side: 'response'
   readonly errorClass: ErrorClass
   readonly undeclaredClass: ErrorClass
-  readonly on: ReadonlySet<Operation> | null
+  /** Operations and methods of extensions; null for all operations. */
+  readonly on: ReadonlySet<string> | null
+  /** True when the rule selects from the result of a method, whatever its shape, instead of messages and tasks. */
+  readonly ofMethod: boolean
   readonly select: Selector<ResultSubject>
   /** Results that the rule applies to (`select.event`); null for all. */
   readonly event: 'first' | 'terminal' | 'last' | null
@@ -120,6 +126,7 @@ export interface CompiledResponseRule {
   readonly min: number
   readonly max: number
   readonly schema: CompiledSource | null
+  readonly freshness: CompiledFreshness | null
   readonly message: string | null
   readonly reason: string | null
 }
@@ -139,6 +146,8 @@ export interface BothSides { readonly request: Selector, readonly response: Sele
 
 export interface CompiledTaskState {
   readonly from: BothSides
+  /** Null: the task has one state. */
+  readonly key: BothSides | null
   readonly taskStates: ReadonlyMap<string, ReadonlySet<string>>
   readonly transitions: ReadonlyMap<string, ReadonlySet<string>> | null
   readonly monotonic: BothSides | null
@@ -175,6 +184,8 @@ export interface CompiledSide {
 
 export interface CompiledAddition {
   readonly kind: 'method' | 'route'
+  /** Name for telemetry, as the policy writes it: `com.example/own`, `GET /commands/{name}`. */
+  readonly name: string
   /** Name of the policy. */
   readonly policy: string
   readonly uri: string
@@ -227,6 +238,8 @@ export interface AgentPolicy {
   readonly hidden: ReadonlySet<string>
   /** Every URI of card or policy, with its label for metrics: the policy's name, or the URI. */
   readonly labels: ReadonlyMap<string, string>
+  /** Names in extended cards that callers got; null for none. Changes while requests run. */
+  readonly seen: SeenNames | null
   /** Other URIs of the same extensions. */
   readonly names: ExtensionAliases
   /** JSON-RPC methods besides those of A2A, by name. */

@@ -3,6 +3,7 @@ import { memberPath } from '../../a2a/fields.js'
 import { isObject } from '../../wire/json/object.js'
 import { childOf, resolveSteps } from '../../wire/json/pointer.js'
 import type { Config, ResolvedPolicy, SchemaSource } from '../../config/model/model.js'
+import { INLINE_NAME } from '../../config/model/policy-model.js'
 import { mistakesIn } from '../../jsonschema/mistakes.js'
 import { compileSchema } from '../../jsonschema/schema.js'
 import { compileRef } from '../../jsonschema/schema-set.js'
@@ -59,14 +60,10 @@ export function schemaFaults (path: SchemaFault['path'], schema: unknown): Schem
   if (typeof schema !== 'boolean' && !isObject(schema)) return []
   if (isSchemaRef(schema)) {
     const result = compileRef(schema)
-    if (!result.ok) return [{ path, pointer: '', message: `${result.problem.pointer}: ${result.problem.message}` }]
-    const document = schema.set.published ? undefined : schema.set.documents.get(schema.ref)
-    return mistakesIn(document?.schema).map(({ pointer, message, ...hint }) => ({
-      path,
-      pointer: '',
-      message: `${document?.file ?? ''}#${pointer}: ${message}`,
-      ...hint
-    }))
+    if (!result.ok) return [placed(path, result.problem.pointer, result.problem.message)]
+    return [...schema.set.documents.values()].filter(({ authored }) => authored).flatMap(({ file, schema: document }) =>
+      mistakesIn(document).map(({ pointer, message, hint }) => ({ ...placed(path, `${file}#${pointer}`, message), hint }))
+    )
   }
   if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
   const result = compileSchema(schema)
@@ -76,6 +73,14 @@ export function schemaFaults (path: SchemaFault['path'], schema: unknown): Schem
   }
   // The checks of rules report a source that is written wrongly.
   return isObject(schema) && SOURCES.some(key => key in schema) ? [] : mistakesIn(schema).map(mistake => ({ path, ...mistake }))
+}
+
+/** @param place file and pointer, as `compileRef` reports them. The place in an inline schema becomes a pointer */
+function placed (path: SchemaFault['path'], place: string, message: string): SchemaFault {
+  const inline = `${INLINE_NAME}#`
+  return place.startsWith(inline)
+    ? { path, pointer: place.slice(inline.length), message }
+    : { path, pointer: '', message: `${place}: ${message}` }
 }
 
 const SOURCES: readonly string[] = ['file', 'ref', 'fromCard', 'enumFromCard']
@@ -122,7 +127,7 @@ const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless'
 const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
 
 const MATCH: readonly string[] = ['part', 'match']
-const STATE_SELECTORS: readonly string[] = ['from', 'monotonic']
+const STATE_SELECTORS: readonly string[] = ['from', 'key', 'monotonic']
 const CORRELATION_PLACES: readonly (readonly string[])[] = [['remember', 'select', ...MATCH], ['check', 'select', ...MATCH], ...CONDITIONS]
 const METRIC_PLACES: readonly (readonly string[])[] = [['from', ...MATCH], ['by', 'from', ...MATCH]]
 

@@ -5,6 +5,7 @@ import { compileCondition } from './condition.js'
 import type { CompiledResponses, CompiledPolicy, CompiledRedaction, CompiledResponseRule } from './compiled.js'
 import { compileCorrelation } from '../task/correlate.js'
 import { compileName } from './glob.js'
+import { compileFreshness } from '../freshness.js'
 import { compileObserve } from '../observe.js'
 import { atLeast } from './rule.js'
 import type { ResultSubject } from '../response/result-subject.js'
@@ -59,7 +60,8 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     side: 'response',
     errorClass: 'invalid',
     undeclaredClass: 'invalid',
-    on: rule.on === undefined ? null : new Set(rule.on),
+    on: rule.on === undefined ? null : new Set<string>(rule.on),
+    ofMethod: rule.select.result !== undefined,
     select: compileResponseSelector(rule.select, context, verdict === 'strip' && rule.select.event === undefined),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
@@ -68,18 +70,20 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     min: atLeast(rule),
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),
+    freshness: rule.notOlderThan === undefined ? null : compileFreshness(rule.notOlderThan),
     message: rule.error?.message ?? null,
     reason: rule.error?.reason ?? null
   }
 }
 
 function owned ({ owns = {} }: PolicyConfig, context: SelectContext, located: boolean): Selector<ResultSubject>[] {
-  const { metadata = [], dataKeys = [], mediaTypes = [] } = owns
+  const { metadata = [], dataKeys = [], data = [], mediaTypes = [] } = owns
   return [
     ...metadata.map(key =>
       compileResponseSelector({ metadata: { in: [...RESPONSE_CONTENTS, 'part', 'task', 'event'], key } }, context, located)
     ),
     ...dataKeys.map(dataKey => compileResponseSelector({ part: { dataKey } }, context, located)),
+    ...data.map(where => compileResponseSelector({ part: { where } }, context, located)),
     ...(mediaTypes.length === 0 ? [] : [compileResponseSelector({ part: { mediaType: mediaTypes } }, context, located)])
   ]
 }

@@ -1,5 +1,6 @@
 /** Finds and compiles the schema of a rule, once: inline, from a file, or from the agent's card by JSON Pointer template. */
 import { createHash } from 'node:crypto'
+import type { SeenNames } from '../../a2a/card/seen-names.js'
 import type { JsonSchemaConfig, SchemaRef, SchemaSource } from '../../config/model/model.js'
 import type { SchemaToWrite } from '../../jsonschema/code.js'
 import type { Formats } from '../../jsonschema/format-assertion.js'
@@ -21,6 +22,8 @@ export type SchemaEntry = { readonly usable: true, readonly schema: CompiledSche
 export interface CompiledSource {
   /** Names that the card declares, for the rejection of an undeclared name. Empty for sources without a captured name. */
   readonly names: readonly string[]
+  /** True when an extended card of the agent has a schema of that name, which the gateway does not know. */
+  isSeen?: (captures: ReadonlyMap<string, string>) => boolean
   /** @returns null when the card has no schema of that name */
   find (captures: ReadonlyMap<string, string>): { readonly name: string | null, readonly entry: SchemaEntry } | null
 }
@@ -36,6 +39,8 @@ export interface SourceContext {
   /** Receives one entry per schema that cannot be used, with its pointer from the root of the card. */
   readonly report: (problem: UnusableSchema) => void
   readonly cache: SchemaCache
+  /** Names in extended cards that callers got. */
+  readonly seen?: SeenNames | null
 }
 
 export const MAX_SCHEMAS = 256
@@ -201,8 +206,13 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
       else if (!named.has(name)) named.set(name, compileEntry(schema, pointer, context, true))
     }
   }
+  const { seen } = context
   return {
     names: [...named.keys()],
+    isSeen: captures => {
+      const name = capture === null ? undefined : captures.get(capture)
+      return name !== undefined && seen?.hasSchema(name) === true
+    },
     find: captures => {
       const name = capture === null ? undefined : captures.get(capture)
       const entry = name === undefined ? undefined : named.get(name)

@@ -33,10 +33,11 @@ export function compileActivation (
 }
 
 function ownedBody ({ owns = {} }: PolicyConfig, context: SelectContext, located: boolean): Selector[] {
-  const { metadata = [], dataKeys = [], mediaTypes = [] } = owns
+  const { metadata = [], dataKeys = [], data = [], mediaTypes = [] } = owns
   return [
     ...metadata.map(key => compileSelector({ metadata: { in: ['message', 'params', 'part'], key } }, context, located)),
     ...dataKeys.map(dataKey => compileSelector({ part: { dataKey } }, context, located)),
+    ...data.map(where => compileSelector({ part: { where } }, context, located)),
     ...(mediaTypes.length === 0 ? [] : [compileSelector({ part: { mediaType: mediaTypes } }, context, located)])
   ]
 }

@@ -21,6 +21,8 @@ export interface DecisionRequest {
   readonly headers: readonly string[]
   /** The remembered record of the task that the request names. Null when it names none, or when the task is unknown. */
   readonly record: TaskRecord | null
+  /** Time of the request, in milliseconds since 1970. */
+  readonly now?: number | null
 }
 
 /** The decision on a request. `edits`, `headers` and `edited` have no meaning when the request is rejected. */

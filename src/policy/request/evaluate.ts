@@ -20,6 +20,7 @@ import { RequestSubject } from '../selectors/subject.js'
 import { checkTaskState } from '../task/state.js'
 import { FIELDS, TaskMemory } from '../task/memory.js'
 import type { Tracer } from '../trace.js'
+import { isListed } from './unlisted.js'
 import { checkUntagged } from './untagged.js'
 import { lookedPaths, unexaminedData } from './unexamined.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
@@ -35,7 +36,7 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   if (policy.mode === 'off') return { ...nothing(policy), rejection: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
   try {
-    return evaluate(call.inexact, () => evaluateRequest(request, policy, tracer, violations))
+    return evaluate(call.inexact, () => evaluateRequest(request, policy, tracer, violations), request.now)
   } catch (error) {
     const problem = unevaluated(error)
     if (problem === null) throw error
@@ -270,7 +271,7 @@ function outboundOf (
   const requested = policy.names.canonicalize(request.requested)
   let unlisted = false
   for (let i = 0; i < requested.length; i++) {
-    if (!policy.labels.has(requested[i] as string)) unlisted = true
+    if (!isListed(policy, requested[i] as string)) unlisted = true
   }
   if (!unlisted || policy.unlisted === 'forward') return injected.length === 0 ? requested : [...requested, ...injected]
   if (policy.unlisted === 'reject') {
@@ -286,7 +287,7 @@ function outboundOf (
     )
     return [...requested, ...injected]
   }
-  const kept = policy.mode === 'observe' ? requested : requested.filter(uri => policy.labels.has(uri))
+  const kept = policy.mode === 'observe' ? requested : requested.filter(uri => isListed(policy, uri))
   return [...kept, ...injected]
 }
 

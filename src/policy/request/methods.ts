@@ -2,10 +2,26 @@
  * Checks the additions of extensions to the operations of A2A, JSON-RPC methods and HTTP routes: who may call them, and with which data.
  */
 import type { MethodConfig } from '../../config/model/model.js'
-import type { CompiledAddition, PolicyActivity } from '../compile/compiled.js'
+import type { AgentPolicy, CompiledAddition, PolicyActivity } from '../compile/compiled.js'
 import type { DecisionRequest } from './decision.js'
 import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'
+
+/**
+ * Returns the name of a method or route that a policy adds. When several policies add it, all their names are equal, but for the names of
+ * parameters of a route: the first counts.
+ * @param method of JSON-RPC, or null
+ * @param route key of an extension's route, or null
+ * @returns null for operations of A2A, and for methods that no policy declares: their names come from clients
+ */
+export function additionName (
+  { methods, routes }: Pick<AgentPolicy, 'methods' | 'routes'>,
+  method: string | null,
+  route: string | null
+): string | null {
+  const added = route !== null ? routes.get(route) : method !== null ? methods.get(method) : undefined
+  return added?.[0]?.name ?? null
+}
 
 /** @param declared true if the card lists the extension. Without it, the agent offers only additions with `need: none` */
 export function isOffered (need: MethodConfig['need'], declared: boolean): boolean {

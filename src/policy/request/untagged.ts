@@ -19,11 +19,12 @@ import { GATEWAY, addViolation, violation } from '../violation.js'
  * @returns null when the policy defines nothing for data
  */
 export function dataClaim (policy: PolicyConfig, uri: string, rules: readonly CompiledRule[], context: SelectContext): DataClaim | null {
-  const { mediaTypes = [], dataKeys = [] } = policy.owns ?? {}
+  const { mediaTypes = [], dataKeys = [], data = [] } = policy.owns ?? {}
   const selected = (policy.request ?? []).map(rule => rule.select.part)
   const selectors: PartSelectorConfig[] = [
     ...(mediaTypes.length === 0 ? [] : [{ mediaType: mediaTypes }]),
     ...dataKeys.map(dataKey => ({ dataKey })),
+    ...data.map(where => ({ where })),
     ...selected.filter(part => part !== undefined)
   ]
   if (selectors.length === 0) return null
@@ -32,6 +33,7 @@ export function dataClaim (policy: PolicyConfig, uri: string, rules: readonly Co
   const tags = [
     listed('media type', selectors.flatMap(({ mediaType = [] }) => mediaType)),
     listed('key', selectors.flatMap(({ dataKey = [] }) => dataKey)),
+    listed('value', selectors.flatMap(({ where }) => where === undefined ? [] : [`${JSON.stringify(where.equals)} at ${where.path}`])),
     listed('schemas of the card', schemas)
   ].filter(text => text !== null)
   return { claims: part => tests.some(test => test(part)), words: tags.length === 0 ? uri : `${uri} (${tags.join('; ')})` }

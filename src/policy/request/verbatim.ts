@@ -3,6 +3,7 @@ import { activityOf } from './activation.js'
 import type { AgentPolicy, CompiledPolicy } from '../compile/compiled.js'
 import type { DecisionRequest } from './decision.js'
 import type { RequestSubject } from '../selectors/subject.js'
+import { isListed } from './unlisted.js'
 import type { Violation } from '../violation.js'
 import { GATEWAY, addViolation, violation } from '../violation.js'
 
@@ -31,7 +32,7 @@ export function outboundAsSent (
   violations: Violation[]
 ): readonly string[] {
   const { requested, headerName } = request
-  if (policy.unlisted !== 'forward' && requested.some(uri => !policy.labels.has(uri))) {
+  if (policy.unlisted !== 'forward' && requested.some(uri => !isListed(policy, uri))) {
     const listed = policy.declared.join(', ')
     addViolation(
       violations,

@@ -17,6 +17,8 @@ export interface ResponseContext {
   /** URIs as the client requested them. */
   readonly requested: readonly string[]
   readonly operation: Operation
+  /** JSON-RPC method of the request if it is no operation of A2A; otherwise null. */
+  readonly method: string | null
   readonly binding: Binding
   readonly version: Version
   /** JSON-RPC id of the request as a value; null when there is none. */
@@ -26,6 +28,8 @@ export interface ResponseContext {
   readonly limits: JsonLimits
   readonly tracer: Tracer | null
   /** Returns the current record of a task if it is available immediately; otherwise null. */
+  /** Time of an evaluation, in milliseconds since 1970. */
+  readonly clock?: () => number | null
   readonly recall?: (taskId: string) => TaskRecord | null
   /** True to read every result, for {@link ResponseDecision.results}, also when no policy needs it. */
   readonly follows?: boolean
@@ -90,6 +94,8 @@ export interface ResponseEvaluator {
    * True when the body can contain relevant data. False when only the activation of extensions is open and the header has already shown it.
    */
   readonly reads: boolean
+  /** True when no policy needs the response, and faults of the response are therefore not reported. */
+  readonly quiet: boolean
   /** Takes the URIs of the agent's extension header, in either spelling. Called once, before any other method. */
   echoed (uris: readonly string[]): void
   /** The extensions for the client's header, in the client's spelling, as known now. */

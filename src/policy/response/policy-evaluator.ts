@@ -1,6 +1,6 @@
 /** Evaluates an agent's response by the policies of the request. */
 import { viewResponse } from '../../a2a/message/read-result.js'
-import type { ResponseView, ResultView } from '../../a2a/message/result.js'
+import type { ResponseView, ResultView, ValuePlace } from '../../a2a/message/result.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
 import { parseStrict } from '../../wire/json/json.js'
 import { activeUri, INACTIVE } from '../request/activation.js'
@@ -10,7 +10,7 @@ import { correlate } from '../task/correlate.js'
 import { evaluate, step, unevaluated } from '../../jsonschema/evaluation.js'
 import { observe } from '../observe.js'
 import { PastSubject } from './history-subject.js'
-import { ResultSubject } from './result-subject.js'
+import { MethodResultSubject, ResultSubject } from './result-subject.js'
 import { ResponseEdits } from './edits.js'
 import { redactHistory } from './redact.js'
 import { responseRejection, noteFault } from './rejection.js'
@@ -68,10 +68,11 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private readonly strips: boolean
   private readonly idle: boolean
   private readonly follows: boolean
-  /** True when no policy reads the response: faults of the response are then not reported. */
-  private readonly quiet: boolean
+  readonly quiet: boolean
   /** True when the evaluator looks only for the URIs that a response lists. */
   private readonly listsOnly: boolean
+  /** True when a rule selects from the result of a method. */
+  private readonly readsMethod: boolean
   private taskId: string | null
   /** The last result of the response so far. It is kept only when a rule needs it. */
   private readonly evaluatesLast: boolean
@@ -91,6 +92,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     this.annotates = works.some(one => one.annotates)
     this.strips = works.some(one => one.strips)
     this.evaluatesLast = works.some(one => one.evaluatesLast)
+    this.readsMethod = context.method !== null && works.some(one => one.responses.rules.some(rule => rule.ofMethod))
     this.idle = works.every(one => one.idle)
     this.quiet = quiet
     this.follows = context.follows ?? false
@@ -135,6 +137,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
       for (let i = 0; i < results.length; i++) {
         this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', read.inexact, outcome)
       }
+      if (this.readsMethod && read.view.methodResult !== undefined) this.methodResult(read.view.methodResult, outcome)
     })
     return outcome.decision(done ? this.memory : null)
   }
@@ -161,7 +164,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   /** @returns true when everything was evaluated */
   private withinSteps (inexact: InexactNumbers | null, outcome: EvaluationOutcome, run: () => void): boolean {
     try {
-      evaluate(inexact, run)
+      evaluate(inexact, run, this.context.clock?.() ?? null)
       return true
     } catch (error) {
       const message = unevaluated(error)
@@ -189,6 +192,17 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     for (const problem of view.problems) noteFault('answer-fields', mode, problem, violations)
     if (view.unwrapped !== null) noteFault('answer-unwrapped', 'observe', view.unwrapped, violations)
     return view.isError && view.fault === null ? null : { view, inexact: parsed.inexact ?? null }
+  }
+
+  /** Evaluates the rules on the result of a method. */
+  private methodResult (place: ValuePlace, outcome: EvaluationOutcome): void {
+    const { decision, tracer } = this.context
+    const subject = new MethodResultSubject(place, decision)
+    step(RESULT_STEPS)
+    for (const work of this.works) {
+      if (!work.idle) runResponseRules(work, subject, 'within', outcome, tracer)
+    }
+    outcome.edits?.settle([], outcome.violations)
   }
 
   private result (view: ResultView, position: ResultPosition, inexact: InexactNumbers | null, outcome: EvaluationOutcome): void {

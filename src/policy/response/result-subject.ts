@@ -3,7 +3,8 @@ import type { JsonObject } from '../../wire/json/object.js'
 import type { ContentView } from '../../a2a/message/message.js'
 import { normaliseResult } from '../../a2a/message/normalise-result.js'
 import type { Operation } from '../../a2a/operations.js'
-import type { ResultView } from '../../a2a/message/result.js'
+import { Fields, FieldSet } from '../../a2a/fields.js'
+import type { ResultView, ValuePlace } from '../../a2a/message/result.js'
 import type { TaskState } from '../../a2a/task-state.js'
 import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
 import type { Decision } from '../request/decision.js'
@@ -91,6 +92,32 @@ export class ResultSubject implements Subject {
     }
     return found
   }
+}
+
+/** The whole result of a method, whatever its shape. `select.result` selects from the value. */
+export class MethodResultSubject extends ResultSubject {
+  readonly place: ValuePlace
+
+  constructor (place: ValuePlace, decision: Pick<Decision, 'matched' | 'active'>) {
+    super({ ...NO_RESULT, path: place.path, steps: place.steps }, 'Other', decision, true)
+    this.place = place
+  }
+}
+
+const NO_RESULT: Omit<ResultView, 'path' | 'steps'> = {
+  kind: 'message',
+  fields: Fields.read({}, new FieldSet({}), '', []),
+  taskId: null,
+  contextId: null,
+  state: null,
+  message: null,
+  status: null,
+  artifacts: [],
+  append: false,
+  history: [],
+  past: [],
+  pastProblems: [],
+  unknown: []
 }
 
 /** The union of the extensions that the contents list. */

@@ -3,6 +3,7 @@ import type { Mode } from '../../config/model/model.js'
 import type { CompiledResponses, CompiledResponseRule } from '../compile/compiled.js'
 import { unevaluated } from '../../jsonschema/evaluation.js'
 import type { ResultSubject } from './result-subject.js'
+import { MethodResultSubject } from './result-subject.js'
 import type { ResponseEdits } from './edits.js'
 import type { Work } from './scope.js'
 import { broken, checkOne, countProblem, fault } from '../rule-check.js'
@@ -37,9 +38,11 @@ export function runResponseRules (
     state: { policy },
     responses
   } = work
+  const ofMethod = subject instanceof MethodResultSubject
   for (const rule of responses.rules) {
+    if (rule.ofMethod !== ofMethod) continue
     if ((rule.event === 'last') !== (position === 'afterwards') && !(position === 'last' && rule.event === 'last')) continue
-    const why = whySkipped(rule, responses, subject, findings.violations)
+    const why = whySkipped(rule, work, subject, findings.violations)
     if (why !== null) {
       tracer?.responseRule?.(policy, rule, subject.result, { skipped: why })
       continue
@@ -71,17 +74,17 @@ function selectedBy (
 }
 
 /** True when a rule applies to responses of this operation at all. */
-export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['operation']): boolean {
-  return on === null || on.has(operation)
+export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['operation'], method: string | null): boolean {
+  return on === null || on.has(operation) || (method !== null && on.has(method))
 }
 
 function whySkipped (
   rule: CompiledResponseRule,
-  responses: CompiledResponses,
+  { responses, method }: Work,
   subject: ResultSubject,
   violations: readonly Violation[]
 ): 'operation' | 'event' | 'condition' | 'bound' | null {
-  if (!isFor(rule, subject.operation)) return 'operation'
+  if (!isFor(rule, subject.operation, method)) return 'operation'
   if (rule.event !== null && !isMeantBy(rule.event, subject)) return 'event'
   if (rule.condition !== null && !rule.condition(subject)) return 'condition'
   return !acts(rule, responses, subject) && isFull(violations, modeFor(rule, subject, false)) ? 'bound' : null

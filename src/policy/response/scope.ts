@@ -31,6 +31,8 @@ export function remembersOf (operation: Operation): boolean {
 export interface Work {
   readonly state: PolicyActivity
   readonly responses: CompiledResponses
+  /** JSON-RPC method of the request if it is no operation of A2A; otherwise null. */
+  readonly method: string | null
   /** True when owned data is removed: the client did not activate the extension. */
   readonly strips: boolean
   /** `enforces`: the response may be rejected or changed. `annotates`: a broken rule may be reported to the caller. */
@@ -45,12 +47,13 @@ export interface Work {
  * Returns the policies that apply to one response, in order.
  * @param proves true if policies also count when they only prove by data that their extension is active
  */
-export function workOf ({ policy, decision, operation }: ResponseContext, proves: boolean): Work[] {
+export function workOf (context: ResponseContext, proves: boolean): Work[] {
+  const { decision } = context
   const works: Work[] = []
   for (const state of decision.activity) {
     const { responses } = state.policy
     if (responses === null || (responses.silent && !proves)) continue
-    const work = oneWork(state, responses, operation, decision, policy.hidden)
+    const work = oneWork(state, responses, context)
     if (!work.idle || (proves && responses.owned.length > 0)) works.push(work)
   }
   return works
@@ -59,15 +62,14 @@ export function workOf ({ policy, decision, operation }: ResponseContext, proves
 function oneWork (
   state: PolicyActivity,
   responses: CompiledResponses,
-  operation: Operation,
-  decision: Decision,
-  hidden: ReadonlySet<string>
+  { policy: { hidden }, decision, operation, method }: ResponseContext
 ): Work {
   const { policy } = state
   const { acts } = responses
   const strips = responses.strips && responses.owned.length > 0 && !isActivatedByClient(state, decision, hidden)
   const canEvaluate = state.active || (!responses.strips && (policy.activation.signals === null || responses.owned.length > 0))
-  const rules = canEvaluate ? responses.rules.filter(rule => isFor(rule, operation)) : []
+  // A call of the policy's own method uses the extension, whether or not the client activates the extension.
+  const rules = responses.rules.filter(rule => (canEvaluate || rule.ofMethod) && isFor(rule, operation, method))
   const remembers = canEvaluate && remembersOf(operation) && (policy.state !== null || policy.correlations.length > 0)
   const observes = canEvaluate && (responses.metrics.length > 0 || responses.attributes.length > 0)
   const redacts = responses.redact.length > 0
@@ -77,6 +79,7 @@ function oneWork (
   return {
     state,
     responses,
+    method,
     strips,
     enforces: rejectsByMemory || (acts && (strips || redacts || rules.some(rule => rule.verdict === 'reject' || rule.verdict === 'strip'))),
     annotates: acts && rules.some(rule => rule.verdict === 'annotate'),

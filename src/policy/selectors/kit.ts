@@ -68,6 +68,23 @@ export function stepInto (value: unknown, name: string): unknown {
   return Array.isArray(value) && !INDEX.test(name) ? undefined : childOf(value, name)
 }
 
+/** Keys, and numbers for indexes. */
+export type Steps = (string | number)[]
+
+/**
+ * Follows a pointer without `*`.
+ * @param at receives the steps
+ * @returns undefined when the value does not exist
+ */
+export function descend (value: unknown, steps: readonly string[], at: Steps | null): unknown {
+  let found = value
+  for (const name of steps) {
+    at?.push(Array.isArray(found) ? Number(name) : name)
+    found = stepInto(found, name)
+  }
+  return found
+}
+
 /** Returns the path of a value that need not exist. */
 export function descendPath (path: string, steps: readonly string[]): string {
   return steps.reduce((found, name) => INDEX.test(name) ? `${found}[${name}]` : memberPath(found, name, NAME_LIMIT), path)

@@ -8,14 +8,17 @@ import { isObject } from '../../wire/json/object.js'
 import type { JsonPath } from '../../wire/json/edit.js'
 import type { MediaType, MediaTypePattern } from '../../wire/media-type.js'
 import { compileMediaTypePattern, looseMediaType, parseMediaType } from '../../wire/media-type.js'
+import type { NameMatch } from '../compile/glob.js'
 import { compileGlob, matchingKeys } from '../compile/glob.js'
-import { step } from '../../jsonschema/evaluation.js'
-import type { SelectContext, Selected, Selector } from './kit.js'
-import { NAME_LIMIT, NO_CAPTURES, NOWHERE } from './kit.js'
+import { isInexact, NOT_EXACT, step } from '../../jsonschema/evaluation.js'
+import { parsePointer } from '../../wire/json/pointer.js'
+import type { SelectContext, Selected, Selector, Steps } from './kit.js'
+import { descend, descendPath, NAME_LIMIT, NO_CAPTURES, NOWHERE } from './kit.js'
 import type { Subject } from './subject.js'
 
 export function compilePart (config: PartSelectorConfig, context: SelectContext, located: boolean): Selector<Subject> {
   const matchesPart = compileMatch(config, context)
+  const steps = stepsOf(config.path)
   const firstOnly = config.take === 'first'
   const owners = config.in ?? MESSAGE
   const select = (subject: Subject): Selected[] => {
@@ -33,31 +36,26 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
           if (found.length > 0 && byType.places.every(place => places.has(place))) continue
           for (const place of byType.plainPlaces) places.add(place)
         }
-        const ambiguous = byType.ambiguous ?? (firstOnly && part.ambiguity !== null ? `${part.path} ${part.ambiguity}` : null)
+        const ambiguous = byType.ambiguous ?? matched.inexact ?? (firstOnly && part.ambiguity !== null ? `${part.path} ${part.ambiguity}` : null)
         const { typePath, captures } = byType
         const at = located ? partSteps(content, part) : NOWHERE
         for (const value of values) {
-          found.push(
-            value === null
-              ? {
-                  path: part.isData ? part.dataPath : part.path,
-                  typePath,
-                  value: part.data,
-                  captures,
-                  ambiguous,
-                  fragment: !part.isData,
-                  at
-                }
-              : {
-                  path: memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined),
-                  typePath,
-                  value: (part.data as Readonly<Record<string, unknown>>)[value.key],
-                  captures,
-                  ambiguous,
-                  fragment: false,
-                  at: located ? [...at, ...part.dataSteps, value.key] : NOWHERE
-                }
-          )
+          if (value === null && steps.length === 0) {
+            const { isData, data: whole } = part
+            found.push({ path: isData ? part.dataPath : part.path, typePath, value: whole, captures, ambiguous, fragment: !isData, at })
+            continue
+          }
+          const inside: Steps | null = located ? [] : null
+          const path = value === null ? part.dataPath : memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined)
+          found.push({
+            path: descendPath(path, steps),
+            typePath,
+            value: descend(memberOf(part, value), steps, inside),
+            captures,
+            ambiguous,
+            fragment: false,
+            at: inside === null ? NOWHERE : [...at, ...part.dataSteps, ...(value === null ? [] : [value.key]), ...inside]
+          })
         }
       }
     }
@@ -79,21 +77,40 @@ export function partSteps (content: ContentView, part: PartView): JsonPath {
   return [...content.steps, content.list?.key ?? 'parts', part.index]
 }
 
-const WHOLE = [null] as const
-/** Steps of a part, of a value that is found, of a media type that is parsed for the first time, and of one character of it. */
+function stepsOf (path: string | undefined): readonly string[] {
+  return path === undefined ? NO_STEPS : parsePointer(path)
+}
+
+const NO_STEPS: readonly string[] = []
+
+type SelectedKey = NameMatch | null
+
+/** The selected member of a part's data; null selects all of the data. */
+function memberOf (part: PartView, key: SelectedKey): unknown {
+  return key === null ? part.data : (part.data as Readonly<Record<string, unknown>>)[key.key]
+}
+
+const WHOLE: readonly SelectedKey[] = [null]
+/**
+ * Steps of a part, of a value that is found, of a step of a pointer, of a media type that is parsed for the first time, and of one
+ * character of that type.
+ */
 const PART = 0.3
 const FOUND = 0.5
+const POINTED = 0.1
 const TYPE = 2
 const CHARACTER = 1 / 20
 
 interface MatchedPart {
   readonly byType: Match
   /** The selected keys of its data; null represents all of the data. */
-  readonly values: readonly ({ readonly key: string, readonly exact: boolean } | null)[]
+  readonly values: readonly SelectedKey[]
+  /** Reason why `where` cannot be decided, or null. */
+  readonly inexact: string | null
 }
 
 function compileMatch (
-  { data, mediaType, dataKey, match }: PartSelectorConfig,
+  { data, mediaType, dataKey, where, path, match }: PartSelectorConfig,
   context: SelectContext
 ): (part: PartView) => MatchedPart | null {
   const types =
@@ -102,15 +119,28 @@ function compileMatch (
       : new TypeReader((typeof mediaType === 'string' ? [mediaType] : mediaType).map(compileMediaTypePattern), context.modes)
   const keys = dataKey === undefined ? null : [compileGlob(dataKey)]
   const matches = match === undefined ? null : context.matcher(match)
+  const steps = stepsOf(path)
+  const whereSteps = stepsOf(where?.path)
   return part => {
     step(PART)
     if (data === true && !part.isData) return null
+    let inexact: string | null = null
+    if (where !== undefined) {
+      step(whereSteps.length * POINTED)
+      const value = descend(part.data, whereSteps, null)
+      if (isInexact(value) && typeof where.equals === 'number') inexact = NOT_EXACT
+      else if (value !== where.equals) return null
+    }
     const byType = types === null ? UNTYPED : byMediaType(part, types)
     if (byType === null) return null
-    const values = keys === null ? WHOLE : isObject(part.data) ? matchingKeys(part.data, keys) : []
+    let values: readonly SelectedKey[] = keys === null ? WHOLE : isObject(part.data) ? matchingKeys(part.data, keys) : []
+    if (steps.length > 0) {
+      step(values.length * steps.length * POINTED)
+      values = values.filter(key => descend(memberOf(part, key), steps, null) !== undefined)
+    }
     step(values.length * FOUND)
     if (values.length === 0) return null
-    return matches !== null && matches(normalisePart(part)) === false ? null : { byType, values }
+    return matches !== null && matches(normalisePart(part)) === false ? null : { byType, values, inexact }
   }
 }
 

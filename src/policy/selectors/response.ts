@@ -1,11 +1,13 @@
 /** Selectors over one result of a response, and over both requests and responses. */
 import { isTerminal } from '../../a2a/task-state.js'
+import { parsePointer } from '../../wire/json/pointer.js'
 import type { ResponseSelectorConfig, ContentPlace, MetadataPlace } from '../../config/model/model.js'
 import type { BothSides } from '../compile/compiled.js'
 import type { ResultSubject } from '../response/result-subject.js'
+import { MethodResultSubject } from '../response/result-subject.js'
 import type { Side } from '../reasons.js'
-import type { SelectContext, Selected, Selector } from './kit.js'
-import { NOWHERE, plain } from './kit.js'
+import type { Place, SelectContext, Selected, Selector } from './kit.js'
+import { collect, NOWHERE, plain } from './kit.js'
 import { compilePart } from './part.js'
 import { compileMetadata, compileSelector } from './select.js'
 import type { RequestSubject, Subject } from './subject.js'
@@ -17,6 +19,7 @@ export const RESPONSE_CONTENTS: readonly ContentPlace[] = ['message', 'status', 
 export function compileResponseSelector (config: ResponseSelectorConfig, context: SelectContext, located = false): Selector<ResultSubject> {
   if (config.metadata !== undefined) return compileMetadata(config.metadata, context, located)
   if (config.event !== undefined) return compileEvent(config.event, located)
+  if (config.result !== undefined) return compileResult(config.result, located)
   const part = config.part ?? {}
   return compilePart(part.in === undefined ? { ...part, in: RESPONSE_CONTENTS } : part, context, located)
 }
@@ -36,6 +39,22 @@ function compileEvent (event: NonNullable<ResponseSelectorConfig['event']>, loca
   }
 }
 
+/** Compiles `result`: values in the result of a method. */
+function compileResult (pointer: string, located: boolean): Selector<ResultSubject> {
+  const steps = pointer === '' ? [] : parsePointer(pointer)
+  return {
+    needsMessage: false,
+    missing: null,
+    select: subject => {
+      if (!(subject instanceof MethodResultSubject)) return []
+      const { value, path, steps: at } = subject.place
+      const found: Place[] = []
+      collect({ value, path, at }, steps, found)
+      return found.map(one => plain(one.path === '' ? BODY : one.path, one.value, located ? one.at : NOWHERE))
+    }
+  }
+}
+
 /** True when `event` selects this result, as far as the result itself shows. */
 export function isMeantBy (event: NonNullable<ResponseSelectorConfig['event']>, { first, result }: ResultSubject): boolean {
   if (event === 'first') return first
@@ -45,8 +64,8 @@ export function isMeantBy (event: NonNullable<ResponseSelectorConfig['event']>, 
 const MESSAGE: readonly MetadataPlace[] = ['message']
 
 /** True when a result has one of the selected places. */
-export function compilePlaces ({ metadata, part, event }: ResponseSelectorConfig): (subject: ResultSubject) => boolean {
-  if (event !== undefined) return () => true
+export function compilePlaces ({ metadata, part, event, result }: ResponseSelectorConfig): (subject: ResultSubject) => boolean {
+  if (event !== undefined || result !== undefined) return () => true
   if (metadata !== undefined) return subject => subject.holders(metadata.in ?? MESSAGE).length > 0
   return subject => subject.contents(part?.in ?? RESPONSE_CONTENTS).length > 0
 }

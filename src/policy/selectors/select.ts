@@ -5,8 +5,8 @@ import { isInexact, NOT_EXACT, step as charge } from '../../jsonschema/evaluatio
 import type { Glob } from '../compile/glob.js'
 import { compileName, matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
-import type { SelectContext, Selected, Selector } from './kit.js'
-import { descendPath, NAME_LIMIT, NOWHERE, plain, stepInto } from './kit.js'
+import type { SelectContext, Selected, Selector, Steps } from './kit.js'
+import { descend, descendPath, NAME_LIMIT, NOWHERE, plain } from './kit.js'
 import { compilePart } from './part.js'
 import { compilePointer } from './pointer.js'
 import type { Subject } from './subject.js'
@@ -93,17 +93,4 @@ function compileHeader (header: string): Selector {
         : found
     })
   }
-}
-
-/** Keys, and numbers for indexes. */
-type Steps = (string | number)[]
-
-/** @param at receives the steps */
-function descend (value: unknown, steps: readonly string[], at: Steps | null): unknown {
-  let found = value
-  for (const name of steps) {
-    at?.push(Array.isArray(found) ? Number(name) : name)
-    found = stepInto(found, name)
-  }
-  return found
 }

@@ -9,12 +9,14 @@ export const FIELDS = {
   begun: 'b',
   /** The last TaskState. */
   state: 'state',
-  /** The last substate, as `stored` writes it. */
-  substate: (policy: string): string => `s:${policy}`,
+  /** The last substate, as `stored` writes it. `scope` is the name of the policy, or empty in the memory of a key. */
+  substate: (scope: string): string => `s:${scope}`,
   /** Number of times that a substate was entered. */
-  visits: (policy: string, substate: string): string => `v:${policy}:${substate}`,
+  visits: (scope: string, substate: string): string => `v:${scope}:${substate}`,
   /** The greatest number sent. */
-  monotonic: (policy: string): string => `m:${policy}`,
+  monotonic: (scope: string): string => `m:${scope}`,
+  /** The states of all keys, as `keyed-memory.ts` writes them. */
+  keyed: (policy: string): string => `k:${policy}`,
   /** The values of a correlation, as `remembered-values.ts` writes them. */
   correlation: (policy: string, id: string): string => `c:${policy}/${id}`,
   /** The amount that a metric has counted. */

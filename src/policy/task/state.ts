@@ -16,6 +16,8 @@ import type { SelectContext, Selected } from '../selectors/kit.js'
 import type { Subject } from '../selectors/subject.js'
 import type { TaskMemory } from './memory.js'
 import { FIELDS } from './memory.js'
+import type { StateMemory } from './keyed-memory.js'
+import { KeyedMemory } from './keyed-memory.js'
 import type { Violation } from '../violation.js'
 import { addViolation, violation } from '../violation.js'
 
@@ -28,6 +30,7 @@ export function compileTaskState (config: TaskStateConfig, mode: Mode, responses
   const act = config.onViolation === 'reject'
   return {
     from: compileBothSides(config.from, context),
+    key: config.key === undefined ? null : compileBothSides(config.key, context),
     taskStates: sets(config.taskStates ?? {}, substate => substate),
     transitions: config.transitions === undefined ? null : sets(config.transitions, stored),
     monotonic: config.monotonic === undefined ? null : compileBothSides(config.monotonic, context),
@@ -54,9 +57,15 @@ export function checkTaskState (policy: CompiledPolicy, subject: Subject, side: 
   if (state === null) return
   const check = new Check(policy, state, side, memory, violations)
   if (check.mode === 'off') return
-  for (const one of selectOn(state.from, subject, side)) check.substate(one, side === 'response' ? subject.taskState : null)
-  if (state.monotonic !== null) check.monotonic(selectOn(state.monotonic, subject, side))
+  const substates = selectOn(state.from, subject, side)
+  const numbers = state.monotonic === null ? NONE : selectOn(state.monotonic, subject, side)
+  const taskState = side === 'response' ? subject.taskState : null
+  if (state.key !== null) return check.keyed(selectOn(state.key, subject, side), substates, numbers, taskState)
+  for (const one of substates) check.substate(one, taskState)
+  if (state.monotonic !== null) check.monotonic(numbers)
 }
+
+const NONE: readonly Selected[] = []
 
 /** Steps of a substate, and of a number that is compared with the greatest. */
 const SUBSTATE = 5
@@ -67,16 +76,61 @@ class Check {
   private readonly state: CompiledTaskState
   readonly mode: Mode
   private readonly side: Side
-  private readonly memory: TaskMemory
+  private readonly task: TaskMemory
   private readonly violations: Violation[]
+  /** The memory of the task, or of one key. */
+  private memory: StateMemory
+  /** Scope of the fields: the policy; empty in the memory of a key. */
+  private scope: string
 
   constructor (policy: CompiledPolicy, state: CompiledTaskState, side: Side, memory: TaskMemory, violations: Violation[]) {
     this.policy = policy
     this.state = state
     this.mode = side === 'request' ? state.mode.request : state.mode.response
     this.side = side
+    this.task = memory
     this.memory = memory
     this.violations = violations
+    this.scope = policy.name
+  }
+
+  /** Checks each key by itself. */
+  keyed (keys: readonly Selected[], substates: readonly Selected[], numbers: readonly Selected[], taskState: string | null): void {
+    for (const values of [substates, numbers]) {
+      const [first] = values
+      if (first === undefined || values.length === keys.length) continue
+      return this.fault(first.path, `cannot be evaluated: there are ${keys.length} keys for ${values.length} values; send one key with each`)
+    }
+    const memory = new KeyedMemory(this.task, this.policy.name)
+    const sent = new Map<unknown, { readonly of: StateMemory, readonly list: Selected[] }>()
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] as Selected
+      const of = this.memoryOf(key, memory)
+      if (of === null) continue
+      this.memory = of
+      const [substate, number] = [substates[i], numbers[i]]
+      if (substate !== undefined) this.substate(substate, taskState)
+      if (number !== undefined) sent.set(key.value, { of, list: [...sent.get(key.value)?.list ?? [], number] })
+    }
+    for (const { of, list } of sent.values()) {
+      this.memory = of
+      this.monotonic(list)
+    }
+  }
+
+  /** @returns null for a value that is no key, and for a key too many: both are violations */
+  private memoryOf ({ value, path, ambiguous }: Selected, memory: KeyedMemory): StateMemory | null {
+    step(SUBSTATE)
+    this.scope = ''
+    if (ambiguous !== null) return this.noKey(path, `cannot be evaluated: ${ambiguous}`)
+    if (isInexact(value)) return this.noKey(path, NOT_EXACT)
+    if (typeof value !== 'string' && typeof value !== 'number') return this.noKey(path, 'must be a string or a number')
+    return memory.of(value) ?? this.noKey(path, 'is one too many: the gateway does not follow more keys in one task; start a new task')
+  }
+
+  private noKey (path: string, message: string): null {
+    this.fault(path, message)
+    return null
   }
 
   substate (one: Selected, taskState: string | null): void {
@@ -86,7 +140,7 @@ class Check {
     if (typeof one.value !== 'string') return this.fault(one.path, 'must be a string')
     const { value, path } = one
     const now = stored(value)
-    const field = FIELDS.substate(this.policy.name)
+    const field = FIELDS.substate(this.scope)
     const before = memory.get(field) ?? (memory.knows(this.policy.name) ? '' : null)
     let holds = this.pair(path, value, taskState)
     if (now !== before) {
@@ -112,7 +166,7 @@ class Check {
     if (next === undefined || next.has(substate)) return true
     // The task may have changed on another connection. A substate that is behind the state there is checked against the state that is known
     // here.
-    const other = this.memory.elsewhere(FIELDS.substate(this.policy.name))
+    const other = this.memory.elsewhere(FIELDS.substate(this.scope))
     if (other !== null && (other === stored(substate) || transitions.get(other)?.has(substate) !== false)) return true
     const first = before === ''
     if (next.size === 0) return this.broken(path, first ? 'must not have a state yet' : 'must not change: the task is in its last state')
@@ -126,7 +180,7 @@ class Check {
     const { mode, memory } = this
     const max = this.state.maxVisits.get(substate)
     if (max === undefined) return true
-    const field = FIELDS.visits(this.policy.name, substate)
+    const field = FIELDS.visits(this.scope, substate)
     const visits = Number(memory.get(field) ?? 0) + 1
     const within = visits <= max || this.broken(path, `is entered too often: at most ${max} ${max === 1 ? 'time' : 'times'} in one task`)
     if (mode !== 'enforce' || (within && holds)) memory.set(field, String(visits))
@@ -149,7 +203,7 @@ class Check {
       else if (greatest === null || isLess(greatest.text, text)) greatest = { path: one.path, text }
     }
     if (greatest === null) return
-    const field = FIELDS.monotonic(this.policy.name)
+    const field = FIELDS.monotonic(this.scope)
     const before = memory.get(field)
     if (before === null && !memory.knows(this.policy.name) && this.state.onUnknown === 'reject') { this.broken(greatest.path, 'cannot be evaluated: the state of this task is unknown; start a new task') } else if (before !== null && isLess(greatest.text, before)) { this.broken(greatest.path, 'must not be less than the previous number of the task; send increasing numbers') } else return memory.set(field, greatest.text)
     // When the policy only observes, the greatest number stays: each number below it did not grow.

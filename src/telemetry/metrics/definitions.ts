@@ -22,7 +22,7 @@ export interface MetricDefinition {
 }
 
 /** How a request ended. */
-export const OUTCOMES = ['forwarded', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
+export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
 /** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
 export const PHASES = ['request', 'response', 'card'] as const
@@ -39,8 +39,11 @@ export const FAILURE_KINDS = [
   'too_large', 'redirect', 'resources', 'other'
 ] as const
 
-/** Operations of A2A, and other purposes of a request. An operation without an entry does not compile. */
-const OPERATIONS: Readonly<Record<Operation | 'AgentCard' | 'Passthrough' | 'Preflight', true>> = {
+/**
+ * Operations of A2A, and other purposes of a request. An operation without an entry does not compile. `Extension` has none: each route of
+ * an extension has the name that a policy gives it.
+ */
+const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'AgentCard' | 'Passthrough' | 'Preflight', true>> = {
   SendMessage: true,
   SendStreamingMessage: true,
   GetTask: true,
@@ -55,7 +58,6 @@ const OPERATIONS: Readonly<Record<Operation | 'AgentCard' | 'Passthrough' | 'Pre
   AgentCard: true,
   Passthrough: true,
   Preflight: true,
-  Extension: true,
   Other: true
 }
 
@@ -66,7 +68,8 @@ export const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.
 
 const agent = 'name of the agent in the configuration; `other` if the address belongs to no agent'
 const served = 'name of the agent in the configuration'
-const operation = Object.keys(OPERATIONS)
+const operations = Object.keys(OPERATIONS).map(name => `\`${name}\``).join(' ')
+const operation = `${operations}, and the methods and routes that policies declare, as they write them`
 const extension = 'name of the policy, or the URI in the card if there is no policy; at most 256 for each agent, then `other`'
 const rule = 'id of the rule, from the policy or built in'
 const metric = 'name in the policy\'s `observe.metrics`'
@@ -77,7 +80,7 @@ export const METRICS = {
   requests_total: {
     type: 'counter',
     help: 'Requests, by outcome.',
-    more: '`rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent failed; `gateway_error`: no card, or an internal error of the gateway',
+    more: '`agent_error`: forwarded, and the agent responded with an HTTP status of 400 or more or with a JSON-RPC error; `rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent sent no usable response; `gateway_error`: no card, or an internal error of the gateway',
     labels: { agent, operation, binding: ['JSONRPC', 'HTTP+JSON'], version: ['0.3', '1.0'], outcome: OUTCOMES }
   },
   request_duration_seconds: {

@@ -10,6 +10,8 @@ const STRING_LENGTH = 256
 const ARRAY_LENGTH = 64
 /** Name of the span until the operation is known. */
 const UNNAMED = 'request'
+/** `error.type` of a JSON-RPC error without a readable code. */
+const UNKNOWN_ERROR = '_OTHER'
 
 /** The span of a request that OpenTelemetry records. */
 export class RecordedSpan implements RequestSpan {
@@ -25,8 +27,8 @@ export class RecordedSpan implements RequestSpan {
   private clientOpen: boolean
   /** End of the call to the agent, once its response has a head. The CLIENT span stays open for an error in the body. */
   private clientEnd: number | null
-  /** Code of the JSON-RPC error in the response to the client. */
-  private code: number | null
+  /** Code of the JSON-RPC error in the response to the client, as error type; null without an error. */
+  private code: string | null
   private operation: string
   private ended: boolean
 
@@ -81,14 +83,14 @@ export class RecordedSpan implements RequestSpan {
     else if (statusCode !== null && statusCode >= 400) fail(this.client, String(statusCode))
   }
 
-  rpcError (code: number, by: 'agent' | 'gateway'): void {
+  rpcError (code: number | null, by: 'agent' | 'gateway'): void {
     if (this.ended) return
-    this.code = code
+    this.code = code === null ? UNKNOWN_ERROR : String(code)
     this.server.setAttribute('rpc.system.name', 'jsonrpc')
-    this.server.setAttribute('rpc.response.status_code', String(code))
+    if (code !== null) this.server.setAttribute('rpc.response.status_code', this.code)
     if (by === 'gateway' || this.client === null || !this.clientOpen) return
-    this.client.setAttribute('rpc.response.status_code', String(code))
-    fail(this.client, String(code))
+    if (code !== null) this.client.setAttribute('rpc.response.status_code', this.code)
+    fail(this.client, this.code)
   }
 
   outgoing (): TraceHeaders {
@@ -105,8 +107,10 @@ export class RecordedSpan implements RequestSpan {
     this.server.setAttribute('a2a_gateway.outcome', outcome)
     if (outcome === 'gateway_error' || outcome === 'upstream_error') fail(this.server, outcome)
     // Semantic conventions: every error object of JSON-RPC is an error; of HTTP statuses, only 5xx is an error of a server.
-    else if (this.code !== null) fail(this.server, String(this.code))
+    else if (this.code !== null) fail(this.server, this.code)
     else if (statusCode >= 500) fail(this.server, String(statusCode))
+    // An error event of a stream.
+    else if (outcome === 'agent_error' && statusCode < 400) fail(this.server, outcome)
     this.server.end(this.now())
   }
 

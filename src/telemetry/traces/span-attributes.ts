@@ -10,7 +10,7 @@ export interface DescribedAttribute extends Described {
 
 export const SPAN_ATTRIBUTES = {
   'a2a_gateway.agent': { on: 'SERVER', type: 'string', when: 'operations', meaning: 'name of the agent in the configuration' },
-  'a2a.method.name': { on: 'SERVER', type: 'string', when: 'operations', meaning: 'the operation' },
+  'a2a.method.name': { on: 'SERVER', type: 'string', when: 'operations', meaning: 'the operation, or the method or route as a policy declares it' },
   'a2a.task.id': {
     on: 'SERVER',
     type: 'string',
@@ -24,7 +24,7 @@ export const SPAN_ATTRIBUTES = {
     on: 'both',
     type: 'string',
     when: 'JSON-RPC, with a method',
-    meaning: 'the method as the client wrote it; `_OTHER` if it is no operation'
+    meaning: 'the method as the client wrote it; `_OTHER` if neither A2A nor a policy declares it'
   },
   'rpc.response.status_code': {
     on: 'both',
@@ -118,7 +118,7 @@ export const SPAN_NAMES = {
   AgentCard: 'a request for a card',
   Passthrough: 'a request below a prefix of `passthrough`, or to an agent without a card with `onUnavailable: forward`',
   Preflight: 'a forwarded CORS preflight',
-  Extension: 'a route that an extension adds',
-  Other: 'a forwarded method that is not an operation',
+  'the method or route of an extension as a policy declares it, such as `GET /commands/{name}`': 'a request for it',
+  Other: 'a forwarded method that neither A2A nor a policy declares',
   request: 'a request rejected before its operation was known'
 } as const

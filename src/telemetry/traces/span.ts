@@ -41,10 +41,10 @@ export interface RequestSpan {
   upstreamEnded (statusCode: number | null, error?: Error): void
   /**
    * Records the error of a JSON-RPC response.
-   * @param code `error.code`
+   * @param code `error.code`; null when it is not known
    * @param by `agent`: the agent sent the error, so the CLIENT span has it too
    */
-  rpcError (code: number, by: 'agent' | 'gateway'): void
+  rpcError (code: number | null, by: 'agent' | 'gateway'): void
   /** Returns headers to send to the agent, or null: the client's own headers pass through unchanged. */
   outgoing (): TraceHeaders | null
   /** Closes all spans. Calls after the first do nothing. */

@@ -1,0 +1,68 @@
+/** Checks the credentials for an agent's card, and for whom the card is. */
+import { dotted, shown } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
+import { fault, mapping } from '../yaml/values.js'
+import type { Mapping } from '../yaml/values.js'
+
+const EXAMPLE = 'such as "{env: CARD_TOKEN, prefix: \'Bearer \'}"'
+
+/** Checks `card.headers`, `card.extended` and `card.public`. */
+export function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
+  const problems = [
+    ...headerProblems(mapping(card.headers), [...path, 'headers']),
+    ...headerProblems(mapping(mapping(card.extended).headers), [...path, 'extended', 'headers'])
+  ]
+  if (Object.keys(mapping(card.headers)).length > 0 && typeof card.file === 'string') {
+    problems.push(fault([...path, 'headers'], `${dotted([...path, 'headers'])} has no effect with card.file`, 'remove one of them', 'key'))
+  }
+  if (card.public === 'minimal' && card.signature === 'verbatim') {
+    problems.push(
+      fault(
+        [...path, 'public'],
+        `${dotted([...path, 'public'])}: minimal contradicts signature: verbatim, which serves the card unchanged`,
+        'write none or full'
+      )
+    )
+  }
+  return problems
+}
+
+function headerProblems (headers: Mapping, path: Path): PathProblem[] {
+  const seen = new Set<string>()
+  return Object.entries(headers).flatMap(([name, source]) => {
+    const at: Path = [...path, name]
+    const { file, env } = mapping(source)
+    const lower = name.toLowerCase()
+    const twice = seen.has(lower)
+    seen.add(lower)
+    return [
+      ...(file === undefined && env === undefined ? [fault(at, `${dotted(at)} needs file or env`, EXAMPLE)] : []),
+      ...(file !== undefined && env !== undefined ? [fault(at, `${dotted(at)} has both file and env`, 'keep one', 'key')] : []),
+      ...(OWN_HEADERS.has(lower) ? [fault(at, `${dotted(at)}: the gateway itself sets this header`, 'remove it', 'key')] : []),
+      ...(twice ? [fault(at, `${dotted(path)} names ${shown(name)} twice`, 'names of headers have no case', 'key')] : [])
+    ]
+  })
+}
+
+/** Headers of the requests for cards that only the gateway may set. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'accept', 'accept-encoding', 'a2a-version', 'connection', 'content-length', 'content-type', 'expect', 'host', 'if-modified-since', 'if-none-match',
+  'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'via'
+])
+
+/** Finds credentials that the gateway would send without encryption. */
+export function plainCredentials (agent: Mapping, path: Path): PathProblem[] {
+  const { headers, extended, url } = mapping(agent.card)
+  const upstream = mapping(agent.upstream).url
+  const places: [unknown, Path, unknown][] = [
+    [headers, [...path, 'card', 'headers'], url ?? upstream],
+    [mapping(extended).headers, [...path, 'card', 'extended', 'headers'], upstream]
+  ]
+  return places.flatMap(([values, at, address]) => {
+    if (Object.keys(mapping(values)).length === 0 || typeof address !== 'string' || !URL.canParse(address)) return []
+    const { protocol, hostname } = new URL(address)
+    return protocol !== 'http:' || hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
+      ? []
+      : [fault(at, `${dotted(at)} sends credentials over http to ${hostname}`, 'use https', 'key')]
+  })
+}
