@@ -24,13 +24,15 @@ export interface RequestFindings {
    * none.
    */
   readonly matched: Set<string> | null
+  /** Receives the paths of the values that rules select. Null when nobody asks for them. */
+  readonly looked: string[] | null
 }
 
 /** Runs the rules of one policy. */
 export function runRules (
   { policy, active }: PolicyActivity,
   subject: RequestSubject,
-  { violations, edits, matched }: RequestFindings,
+  { violations, edits, matched, looked }: RequestFindings,
   tracer: Tracer | null
 ): void {
   const injects = active && edits !== null && edits.verbatim === null
@@ -55,6 +57,7 @@ export function runRules (
             violations,
             countProblem(rule, subject, selected, placeOf(subject), injects ? suppliedTo(rule, subject, selected) : 0)
           ) && checkValues(policy, rule, selected, violations))
+      if (looked !== null && selected !== null) for (const { path } of selected) looked.push(path)
       if (rule.noted && holds && selected.length > 0) matched?.add(`${policy.name}/${rule.id}`)
       tracer?.evaluated(policy, rule, selected?.length ?? 0, violations.slice(before))
     }

@@ -22,6 +22,7 @@ import { FIELDS, TaskMemory } from '../task/memory.js'
 import type { Tracer } from '../trace.js'
 import { isListed } from './unlisted.js'
 import { checkUntagged } from './untagged.js'
+import { lookedPaths, unexaminedData } from './unexamined.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
 import type { Violation } from '../violation.js'
 import { callViolation, GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
@@ -104,7 +105,8 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   for (const one of added) if (demandExtension(one, request, activity.policies, missing, violations)) demands?.push(one)
   if (demands !== null) recordDependencies(request, activity, demands, { policy, mayAdd: verbatim === null }, violations)
   for (const one of added) checkAddition(one, request, violations)
-  const findings = { violations, edits, matched: policy.noted.size === 0 ? null : new Set<string>() }
+  const looked = policy.idle === null ? lookedPaths(activity.policies) : null
+  const findings = { violations, edits, matched: policy.noted.size === 0 ? null : new Set<string>(), looked }
   for (const one of activity.policies) {
     if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
       if (one.policy.activation.inactive === 'reject') addViolation(violations, inactive(request, one.policy, one.evidence))
@@ -136,6 +138,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
     verbatim: verbatim !== null,
     activity: activity.policies,
     matched: findings.matched ?? NOTHING_MATCHED,
+    unexamined: looked === null ? NOTHING_UNEXAMINED : unexaminedData(activity.policies, subject, looked),
     memory,
     edits: changes,
     headers,
@@ -156,6 +159,7 @@ const NO_URIS: readonly string[] = []
 const NONE_REQUIRED: readonly RequiredExtension[] = []
 const NO_ACTIVITY: readonly PolicyActivity[] = []
 const NOTHING_MATCHED: ReadonlySet<string> = new Set()
+const NOTHING_UNEXAMINED: Decision['unexamined'] = []
 const NOTHING_ADDED: readonly CompiledAddition[] = []
 
 /** Creates the memory of the request's task. A message that names no task begins a new one, so everything about that task is known. */
@@ -182,6 +186,7 @@ function nothing ({ declared }: AgentPolicy): Omit<Decision, 'rejection' | 'viol
     verbatim: false,
     activity: NO_ACTIVITY,
     matched: NOTHING_MATCHED,
+    unexamined: NOTHING_UNEXAMINED,
     memory: null,
     ...UNCHANGED
   }
