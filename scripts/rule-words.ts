@@ -10,7 +10,7 @@ import type {
   RuleConfig,
   SelectorConfig
 } from '../src/config/model/model.js'
-import type { FreshnessConfig } from '../src/config/model/policy-model.js'
+import type { FreshnessConfig, UniqueConfig } from '../src/config/model/policy-model.js'
 
 const code = (text: string): string => `\`${text}\``
 const any = (texts: readonly string[]): string => texts.map(code).join(' or ')
@@ -51,6 +51,7 @@ function words (
   const count = countWords(rule)
   if (count !== null) lines.push('', count)
   if (rule.notOlderThan !== undefined) lines.push('', freshnessWords(rule.notOlderThan))
+  if ('unique' in rule && rule.unique !== undefined) lines.push('', uniqueWords(rule.unique))
   const source = sourceWords(schema)
   if (source !== null) lines.push('', source)
   if (select.part?.match !== undefined) lines.push('', 'Only parts that match:', '', yamlBlock(select.part.match))
@@ -130,6 +131,11 @@ function countWords ({ count, required }: Pick<RuleConfig, 'count' | 'required'>
   if (min === max) return `There must be exactly ${min}.`
   const bounds = [...min === undefined ? [] : [`at least ${min}`], ...max === undefined ? [] : [`at most ${max}`]]
   return `There must be ${bounds.join(' and ')}.`
+}
+
+function uniqueWords ({ window, onUnknown }: UniqueConfig): string {
+  const unknown = onUnknown === 'allow' ? ' If the gateway cannot tell, the value passes.' : ''
+  return `None may have been accepted within ${window} before.${unknown}`
 }
 
 function freshnessWords ({ age, time, ttl, expires }: FreshnessConfig): string {

@@ -3,7 +3,8 @@ import type { Config } from '../config/model/model.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
 import type { SeriesPage } from '../console/series.js'
-import type { Lookup, TaskKey } from '../state/store.js'
+import type { ClaimKey, Lookup, TaskKey } from '../state/store.js'
+import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/metrics.js'
 import type { CardStatus } from '../upstream/card-source.js'
@@ -41,6 +42,9 @@ export interface Responses {
   readonly series: SeriesPage | null
 }
 
+/** Result of a read, of a write, and of a claim. */
+export type TaskFound = Lookup | boolean | readonly Claimed[]
+
 export type ToWorker =
   /** Prepare this configuration. A worker starts with the first configuration that it gets. */
   | {
@@ -54,7 +58,7 @@ export type ToWorker =
   | { readonly kind: 'card'; readonly card: Handout }
   /** @param since for `decisions`: the number of the last decision that was read */
   | { readonly kind: 'ask'; readonly id: number; readonly question: keyof Responses; readonly since: number }
-  | { readonly kind: 'task'; readonly id: number; readonly found: Lookup | boolean }
+  | { readonly kind: 'task'; readonly id: number; readonly found: TaskFound }
   | { readonly kind: 'drain' }
 
 export type ToPrimary =
@@ -73,3 +77,11 @@ export type ToPrimary =
   | { readonly kind: 'farewell', readonly metrics: MetricsSnapshot }
   | { readonly kind: 'answer', readonly id: number, readonly response: Responses[keyof Responses] }
   | { readonly kind: 'task', readonly id: number, readonly key: TaskKey, readonly write: TaskRecord | null }
+  /** @param release true: withdraw the claims */
+  | {
+    readonly kind: 'claim'
+    readonly id: number
+    readonly agent: string
+    readonly claims: readonly ClaimKey[]
+    readonly release: boolean
+  }

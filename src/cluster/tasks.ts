@@ -1,11 +1,12 @@
 /** Task state with several processes: the primary keeps the store of `state.store: memory`, and workers query the primary. */
 import type { StateStoreConfig } from '../config/model/model.js'
+import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { MemoryStore } from '../state/memory-store.js'
-import type { Lookup, TaskKey, TaskStore } from '../state/store.js'
-import type { ToPrimary } from './messages.js'
+import type { ClaimKey, Lookup, TaskKey, TaskStore } from '../state/store.js'
+import type { TaskFound, ToPrimary } from './messages.js'
 
-type TaskQuestion = ToPrimary & { readonly kind: 'task' }
+export type TaskQuestion = ToPrimary & { readonly kind: 'task' | 'claim' }
 
 /** Milliseconds that a worker waits for the primary. A slower primary is overloaded, and the task then counts as unknown. */
 const PATIENCE = 5_000
@@ -31,8 +32,15 @@ export class KeptTasks {
     if (store !== config.store || ttl !== config.ttl || maxTasks !== config.maxTasks) this.store = storeOf(config)
   }
 
-  async response ({ key, write }: TaskQuestion): Promise<Lookup | boolean> {
+  async response (question: TaskQuestion): Promise<TaskFound> {
     const { store } = this
+    if (question.kind === 'claim') {
+      const { agent, claims, release } = question
+      if (!release) return store?.claim(agent, claims) ?? claims.map(() => 'unavailable')
+      store?.release(agent, claims)
+      return true
+    }
+    const { key, write } = question
     if (write === null) return store?.read(key) ?? 'unavailable'
     if (store === null) return false
     return await (store.write(key, write) ?? true)
@@ -47,7 +55,7 @@ function storeOf (config: StateStoreConfig): MemoryStore | null {
 export class RemoteTasks implements TaskStore {
   /** @returns false when the message cannot be sent to the primary */
   private readonly send: (question: TaskQuestion) => boolean
-  private readonly waiting = new Map<number, (found: Lookup | boolean | null) => void>()
+  private readonly waiting = new Map<number, (found: TaskFound | null) => void>()
   private lastId = 0
 
   constructor (send: (question: TaskQuestion) => boolean) {
@@ -55,18 +63,27 @@ export class RemoteTasks implements TaskStore {
   }
 
   async read (key: TaskKey): Promise<Lookup> {
-    const found = await this.ask(key, null)
-    return found === null || typeof found === 'boolean' ? 'unavailable' : found
+    const found = await this.ask(id => ({ kind: 'task', id, key, write: null }))
+    return typeof found === 'string' || found instanceof Map ? found : 'unavailable'
   }
 
   async write (key: TaskKey, fields: TaskRecord): Promise<boolean> {
-    return await this.ask(key, fields) === true
+    return await this.ask(id => ({ kind: 'task', id, key, write: fields })) === true
+  }
+
+  async claim (agent: string, claims: readonly ClaimKey[]): Promise<readonly Claimed[]> {
+    const found = await this.ask(id => ({ kind: 'claim', id, agent, claims: claims.map(keyOf), release: false }))
+    return Array.isArray(found) ? found : claims.map(() => 'unavailable')
+  }
+
+  release (agent: string, claims: readonly ClaimKey[]): void {
+    this.send({ kind: 'claim', id: ++this.lastId, agent, claims: claims.map(keyOf), release: true })
   }
 
   /** Does nothing: one store serves every configuration and holds nothing of this process. */
   async close (): Promise<void> {}
 
-  settled (id: number, found: Lookup | boolean | null): void {
+  settled (id: number, found: TaskFound | null): void {
     this.waiting.get(id)?.(found)
   }
 
@@ -75,7 +92,7 @@ export class RemoteTasks implements TaskStore {
     for (const id of [...this.waiting.keys()]) this.settled(id, null)
   }
 
-  private ask (key: TaskKey, write: TaskRecord | null): Promise<Lookup | boolean | null> {
+  private ask (question: (id: number) => TaskQuestion): Promise<TaskFound | null> {
     return new Promise(resolve => {
       const id = ++this.lastId
       const timer = setTimeout(() => { this.settled(id, null) }, PATIENCE)
@@ -84,7 +101,12 @@ export class RemoteTasks implements TaskStore {
         clearTimeout(timer)
         resolve(found)
       })
-      if (!this.send({ kind: 'task', id, key, write })) this.settled(id, null)
+      if (!this.send(question(id))) this.settled(id, null)
     })
   }
+}
+
+/** A claim without its rule, which is no message. */
+function keyOf ({ key, window }: ClaimKey): ClaimKey {
+  return { key, window }
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Log } from '../telemetry/log.js'
 import { WorkerHandle } from './worker-handle.js'
 import type { ToPrimary, ToWorker } from './messages.js'
+import type { TaskQuestion } from './tasks.js'
 
 interface WorkerPoolOptions {
   readonly size: number
@@ -11,7 +12,7 @@ interface WorkerPoolOptions {
   readonly env: NodeJS.ProcessEnv
   /** The configuration, and its number, that a worker needs to start. */
   readonly first: () => ToWorker & { readonly kind: 'prepare' }
-  readonly onTask: (handle: WorkerHandle, message: ToPrimary & { readonly kind: 'task' }) => void
+  readonly onTask: (handle: WorkerHandle, message: TaskQuestion) => void
   /** Called when a request to an agent found no usable card. */
   readonly onWanted: (agent: string) => void
   /** Called when a worker has ended and its metrics are final. */
@@ -103,7 +104,8 @@ export class WorkerPool {
     switch (message.kind) {
       case 'hello': return this.admit(handle)
       case 'serving': return this.serves(handle)
-      case 'task': return this.options.onTask(handle, message)
+      case 'task':
+      case 'claim': return this.options.onTask(handle, message)
       case 'wanted': return this.options.onWanted(message.agent)
       case 'farewell':
         handle.metrics = message.metrics

@@ -1,10 +1,11 @@
 /** Task state: uses the store that the configuration names, which a reload may change. */
 import { digest } from '../config/digest.js'
 import type { StateStoreConfig } from '../config/model/model.js'
+import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { CountedStore, StoreOptions } from '../state/create-store.js'
 import { createStore } from '../state/create-store.js'
-import type { TaskKey } from '../state/store.js'
+import type { ClaimKey, TaskKey } from '../state/store.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 
@@ -41,6 +42,16 @@ export class Tasks {
    */
   write (key: TaskKey, fields: TaskRecord): Promise<unknown> | null {
     return this.store.write(key, fields)
+  }
+
+  /** Claims values that may be accepted once. A promise never rejects. */
+  claim (agent: string, claims: readonly ClaimKey[]): readonly Claimed[] | Promise<readonly Claimed[]> {
+    return this.store.claim(agent, claims)
+  }
+
+  /** Withdraws the claims of a request that is not forwarded. */
+  release (agent: string, claims: readonly ClaimKey[]): void {
+    if (claims.length > 0) this.store.release(agent, claims)
   }
 
   /** Called after a reload: keeps the same store while its settings stay the same. From now on, exchanges in flight use the new store. */

@@ -7,6 +7,8 @@ import type { Caller, Rejection } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
 import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model/model.js'
+import type { Claim, Claimed } from '../policy/request/claims.js'
+import { settleClaims } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { Tracer } from '../policy/trace.js'
 import { TrustedProxies } from '../wire/forwarded.js'
@@ -83,7 +85,18 @@ const NOBODY = new TrustedProxies([])
 /** Returns the remembered record of a task; null for none. */
 export type Recall = (taskId: string) => TaskRecord | null
 
-const NOTHING: Recall = () => null
+/** The state that earlier requests of a dry run left. */
+export interface DryRunMemory {
+  readonly recall: Recall
+  /**
+   * Claims the values of an accepted request.
+   * @param now time of the request, in milliseconds since 1970, or null
+   * @returns the outcome of each claim, in order
+   */
+  readonly claim: (claims: readonly Claim[], now: number | null) => readonly Claimed[]
+}
+
+const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
 
 export interface DryRunAgent {
   readonly config: AgentConfig
@@ -101,7 +114,7 @@ export function dryRunRequest (
   request: PlainRequest,
   limits: Limits,
   tracer: Tracer | null = null,
-  recall: Recall = NOTHING
+  memory: DryRunMemory = NOTHING
 ): DryRun {
   const { config, state } = agent
   const { method, path, query } = request
@@ -143,7 +156,8 @@ export function dryRunRequest (
   const { content } = decoded
   const call = callOf({ route, problem, query, bytes: content, encodingProblem: decoded.problem }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
-  const evaluation = ruleOn(state, { route, call, head, record: taskId === null ? null : recall(taskId), now: request.now ?? null }, tracer)
+  const record = taskId === null ? null : memory.recall(taskId)
+  const evaluation = claimed(ruleOn(state, { route, call, head, record, now: request.now ?? null }, tracer), request, memory)
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
@@ -165,6 +179,12 @@ export function dryRunRequest (
     anyPage: route.extensionRoute !== null
   }
   return { kind: 'operation', route, caller, call, evaluation, rejection: null, forwarded, plan }
+}
+
+function claimed (evaluation: RequestEvaluation, { now }: Pick<PlainRequest, 'now'>, memory: DryRunMemory): RequestEvaluation {
+  const { claims } = evaluation.decision
+  if (claims.length === 0) return evaluation
+  return { ...evaluation, decision: settleClaims(evaluation.decision, memory.claim(claims, now ?? null)) }
 }
 
 function callerOf (route: Route | null, call: Call | null, asked: Asked, head: RequestHead): Caller {

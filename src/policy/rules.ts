@@ -2,6 +2,8 @@
 import { carriesMessage } from '../a2a/operations.js'
 import type { Mode } from '../config/model/model.js'
 import type { CompiledPolicy, CompiledRule, PolicyActivity } from './compile/compiled.js'
+import type { Claim } from './request/claims.js'
+import { claimValues } from './request/claims.js'
 import type { Edits } from './request/edits.js'
 import { conflict } from './request/edits.js'
 import { unevaluated } from '../jsonschema/evaluation.js'
@@ -24,13 +26,15 @@ export interface RequestFindings {
    * none.
    */
   readonly matched: Set<string> | null
+  /** Receives the values of rules with `unique`. Null when no rule has it. */
+  readonly claims: Map<string, Claim> | null
 }
 
 /** Runs the rules of one policy. */
 export function runRules (
   { policy, active }: PolicyActivity,
   subject: RequestSubject,
-  { violations, edits, matched }: RequestFindings,
+  { violations, edits, matched, claims }: RequestFindings,
   tracer: Tracer | null
 ): void {
   const injects = active && edits !== null && edits.verbatim === null
@@ -54,7 +58,7 @@ export function runRules (
             rule,
             violations,
             countProblem(rule, subject, selected, placeOf(subject), injects ? suppliedTo(rule, subject, selected) : 0)
-          ) && checkValues(policy, rule, selected, violations))
+          ) && checkValues(policy, rule, selected, { violations, claims }))
       if (rule.noted && holds && selected.length > 0) matched?.add(`${policy.name}/${rule.id}`)
       tracer?.evaluated(policy, rule, selected?.length ?? 0, violations.slice(before))
     }
@@ -80,13 +84,19 @@ function selectedBy (
 }
 
 /** @returns true when all values hold; false also when the list of violations is full and the rest was not checked */
-function checkValues (policy: CompiledPolicy, rule: CompiledRule, selected: readonly Selected[], violations: Violation[]): boolean {
+function checkValues (
+  policy: CompiledPolicy,
+  rule: CompiledRule,
+  selected: readonly Selected[],
+  { violations, claims }: Pick<RequestFindings, 'violations' | 'claims'>
+): boolean {
   let holds = true
   for (const one of selected) {
     if (isFull(violations, rule.mode)) return false
     holds = checkOne(policy, rule, rule.mode, one, violations) && holds
   }
-  return holds
+  // Values of a request that breaks the rule otherwise are not claimed.
+  return holds && rule.unique !== null && claims !== null ? claimValues(policy, rule, selected, violations, claims) : holds
 }
 
 /**

@@ -47,6 +47,8 @@ export function createStore (config: StateStoreConfig, { log, onEvent, memory = 
       wrote(key.agent, true)
       return null
     },
+    claim: (agent, claims) => store.claim(agent, claims),
+    release: (agent, claims) => { store.release(agent, claims) },
     now: key => {
       const found = store instanceof MemoryStore ? store.read(key) : 'unavailable'
       return typeof found === 'string' ? null : found

@@ -2,9 +2,11 @@
  * Task state in the memory of this process. The store is bounded, evicts the least recently used task first, and is empty after a restart.
  */
 import type { StateStoreConfig } from '../config/model/model.js'
+import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
+import { MemoryClaims } from './memory-claims.js'
 import { fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
-import type { Lookup, TaskKey, TaskStore } from './store.js'
+import type { ClaimKey, Lookup, TaskKey, TaskStore } from './store.js'
 
 /** Maximum size of all records together, in UTF-16 code units. `maxTasks` bounds the number of records. */
 const MAX_TOTAL = 256 * 1024 * 1024
@@ -31,6 +33,7 @@ export class MemoryStore implements TaskStore {
   private newest: Entry | null = null
   private oldest: Entry | null = null
   private total = 0
+  private readonly claims: MemoryClaims
 
   /** @param now a clock that never goes back, ms */
   constructor (
@@ -42,6 +45,7 @@ export class MemoryStore implements TaskStore {
     this.maxTasks = maxTasks
     this.maxTotal = maxTotal
     this.now = now
+    this.claims = new MemoryClaims(now)
   }
 
   /** Number of tasks in the store. */
@@ -79,7 +83,16 @@ export class MemoryStore implements TaskStore {
     return kept ? null : LOST
   }
 
+  claim (agent: string, claims: readonly ClaimKey[]): readonly Claimed[] {
+    return this.claims.claim(agent, claims)
+  }
+
+  release (agent: string, claims: readonly ClaimKey[]): void {
+    this.claims.release(agent, claims)
+  }
+
   async close (): Promise<void> {
+    this.claims.clear()
     this.entries.clear()
     this.newest = this.oldest = null
     this.total = 0

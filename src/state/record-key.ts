@@ -17,6 +17,11 @@ export function recordKey ({ agent, tenant, taskId }: TaskKey): string {
   return `task:${agent}:${createHash('sha256').update(JSON.stringify([tenant, taskId])).digest('base64url')}`
 }
 
+/** @param key digest of a claim */
+export function claimName (agent: string, key: string): string {
+  return `claim:${agent}:${key}`
+}
+
 export function fieldLength (field: string, value: string): number {
   return field.length + value.length
 }

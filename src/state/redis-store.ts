@@ -4,12 +4,13 @@
  * No call waits for a server that is down. A call waits for a slow server at most until the timeout.
  */
 import type { StateStoreConfig } from '../config/model/model.js'
+import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { LostWrites } from './lost-writes.js'
-import { fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
+import { claimName, fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
 import type { Client, StoreLog } from './redis-connection.js'
 import { reasonOf, RedisConnection } from './redis-connection.js'
-import type { Lookup, TaskKey, TaskStore } from './store.js'
+import type { ClaimKey, Lookup, TaskKey, TaskStore } from './store.js'
 
 /** Server errors that another connection may not have: a replica that was the primary, or a server that is starting. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'NOAUTH'])
@@ -75,6 +76,24 @@ export class RedisStore implements TaskStore {
       else if (this.connection.ready === client) this.forgetOne(client, name)
       return false
     })
+  }
+
+  claim (agent: string, claims: readonly ClaimKey[]): readonly Claimed[] | Promise<readonly Claimed[]> {
+    const client = this.connection.ready
+    if (client === null) return claims.map(() => 'unavailable')
+    const commands = claims.map(({ key, window }) => ['SET', this.prefix + claimName(agent, key), '', 'NX', 'PX', String(window)])
+    return this.ask(client, commands).then(replies => {
+      if (replies === null) return claims.map(() => 'unavailable')
+      if (!replies.every(reply => reply === 'OK' || reply === null)) this.connection.drop(client, 'PROTOCOL')
+      return replies.map(reply => reply === 'OK' ? 'new' : reply === null ? 'seen' : 'unavailable')
+    })
+  }
+
+  release (agent: string, claims: readonly ClaimKey[]): void {
+    const client = this.connection.ready
+    if (client === null || claims.length === 0) return
+    // Never rejects. Claims that stay expire.
+    this.ask(client, [['DEL', ...claims.map(({ key }) => this.prefix + claimName(agent, key))]])
   }
 
   close (): Promise<void> {

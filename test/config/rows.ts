@@ -565,6 +565,12 @@ const POLICY: readonly Row[] = [
     'g.yaml:12:23: extensions.p.request[0].notOlderThan needs age, ttl or expires (such as "age: 5m")'
   ],
   ['age', ruleWith('notOlderThan: {age: 5m}')],
+  ['once', ruleWith('unique: {window: 10m, onUnknown: allow}')],
+  [
+    'once, and removed',
+    ruleWith('unique: {window: 10m}\nverdict: strip'),
+    'g.yaml:12:9: extensions.p.request[0] has both unique and verdict: strip (use reject or warn)'
+  ],
   [
     'required and removed',
     ruleWith('required: true\nverdict: strip'),

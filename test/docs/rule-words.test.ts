@@ -13,6 +13,7 @@ t.test('a rule for requests', async t => {
         when: { taskState: ['working', 'submitted'] },
         unless: { active: 'urn:other', match: true },
         count: { max: 0 },
+        unique: { window: '10m', onUnknown: 'allow' },
         onUnknown: 'reject'
       })
     ),
@@ -24,6 +25,7 @@ t.test('a rule for requests', async t => {
       'true',
       '```',
       'There must be no such value.',
+      'None may have been accepted within 10m before. If the gateway cannot tell, the value passes.',
       'If the state of the task is unknown, the rule applies.',
       'Otherwise the request is rejected as `invalid`.'
     ]

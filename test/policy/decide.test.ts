@@ -55,6 +55,7 @@ t.test('a missing required extension: named, with the header to send', async t =
     verbatim: false,
     activity: [],
     matched: new Set(),
+    claims: [],
     memory: null,
     edits: [],
     headers: null,

@@ -13,6 +13,7 @@ export function ruleProblems (rule: Mapping, at: Path, policy: Mapping): PathPro
     ...conditionProblems(rule, at, policy),
     ...matchProblems(rule, at),
     ...unseen(rule, at),
+    ...stripsUnique(rule, at),
     ...idleUnknown(rule, at)
   ]
 }
@@ -28,6 +29,12 @@ function idleUnknown (rule: Mapping, at: Path): PathProblem[] {
       'key'
     )
   ]
+}
+
+/** Finds `unique` in a rule that removes values: a request claims its values after all edits are known. */
+function stripsUnique (rule: Mapping, at: Path): PathProblem[] {
+  if (rule.unique === undefined || rule.verdict !== 'strip') return []
+  return [fault([...at, 'unique'], `${dotted(at)} has both unique and verdict: strip`, 'use reject or warn', 'key')]
 }
 
 const SOURCES: ReadonlySet<string> = new Set(['file', 'ref', 'fromCard', 'enumFromCard'])
@@ -117,7 +124,7 @@ export function countProblems (rule: Mapping, at: Path): PathProblem[] {
   const min = lowerBound(rule)
   if (
     Object.keys(rule).length > 0 &&
-    ['count', 'schema', 'notOlderThan'].every(key => rule[key] === undefined) &&
+    ['count', 'schema', 'notOlderThan', 'unique'].every(key => rule[key] === undefined) &&
     rule.required !== true
   ) {
     problems.push(fault(at, `${dotted(at)} needs count, required or schema`, 'a rule without them checks nothing'))

@@ -211,6 +211,8 @@ export interface RuleConfig {
   readonly count?: { readonly min?: number, readonly max?: number }
   /** Every selected value must be fresh. */
   readonly notOlderThan?: FreshnessConfig
+  /** No selected value may have been accepted before, within a time. */
+  readonly unique?: UniqueConfig
   /** JSON Schema that every selected value must satisfy, or the location of the schema in the card. */
   readonly schema?: SchemaSource
   /** warn = the violation is observed, whatever the mode; strip = the gateway removes the violating values. Default reject. */
@@ -316,6 +318,14 @@ export interface FreshnessConfig {
   readonly expires?: string
   /** Duration by which clocks may differ. Default 30s. */
   readonly skew?: string
+}
+
+/** Values of one rule of one agent's policy that were accepted before are rejected. */
+export interface UniqueConfig {
+  /** Duration for which an accepted value is remembered. */
+  readonly window: string
+  /** Applies while the store cannot tell. Default reject, because a replay could pass otherwise. */
+  readonly onUnknown?: OnUnknown
 }
 
 /** A scalar in the data of a part, which identifies the part: `{path: /type, equals: engram/op}`. */

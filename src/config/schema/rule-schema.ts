@@ -166,6 +166,21 @@ export const freshness: Schema = {
   minProperties: 1
 }
 
+const unique = mapping(
+  'No selected value may have been accepted before: rejects replays of a nonce or of the id of a payment. The agent\'s requests that break no rule claim their values in `state.store`. Not with `verdict: strip`.',
+  ['window'],
+  {
+    window: {
+      ...optionalDuration('For how long an accepted value is remembered. A value may occur again afterwards.', '1s', '8760h'),
+      examples: ['10m']
+    },
+    onUnknown: choice(
+      'While the store cannot be reached, or is full: no check (`allow`), or a violation (`reject`). Default: `reject`.',
+      ['allow', 'reject']
+    )
+  }
+)
+
 export const required = (description: string): Schema => flag(`${description} Not with \`count.min\`.`)
 
 /** Requires that a key, when present, is the only key. */
@@ -216,7 +231,7 @@ export const rejection = mapping('The error of the rejection.', [], {
 
 export const onUnknown = (description: string): Schema => choice(description, ['allow', 'reject'])
 
-export const rule = mapping('One rule; needs `count`, `required: true`, `notOlderThan` or `schema`.', ['id', 'select'], {
+export const rule = mapping('One rule; needs `count`, `required: true`, `notOlderThan`, `unique` or `schema`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
   on: {
     type: 'array',
@@ -234,6 +249,7 @@ export const rule = mapping('One rule; needs `count`, `required: true`, `notOlde
   ),
   count: occurrences,
   notOlderThan: freshness,
+  unique,
   schema: source,
   verdict: choice(
     '`warn`: violations are recorded and the request is forwarded, in every mode. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected; the line of a header) and recorded. Default: `reject`.',

@@ -26,6 +26,8 @@ import {
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { Limits } from '../../config/model/model.js'
 import { additionName } from '../../policy/request/methods.js'
+import { settleClaims } from '../../policy/request/claims.js'
+import type { Claimed } from '../../policy/request/claims.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import type { TaskKey } from '../../state/store.js'
 import { forward } from '../../upstream/forward.js'
@@ -212,18 +214,45 @@ function decide (exchange: Exchange, read: Read, record: TaskRecord | null, opti
   const startedAt = performance.now()
   const evaluation = ruleOn(state, { route, call, head: exchange.request, record, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
+  if (evaluation.decision.claims.length > 0) return claim(exchange, read, evaluation, options)
   recordDecision(exchange, call, evaluation.requested, evaluation.decision)
   if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
   dispatch(exchange, read, evaluation, options)
 }
 
-function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
+/** Claims the values of a request that may be accepted once, then dispatches the request or rejects it. */
+function claim (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
+  const { arrived: { agent }, call } = read
+  const { tasks } = exchange.services
+  const { claims } = evaluation.decision
+  const settle = (claimed: readonly Claimed[]): void => {
+    const decision = settleClaims(evaluation.decision, claimed)
+    const isDispatched = (): boolean => {
+      // The client may have disconnected.
+      if (exchange.response.destroyed) return false
+      recordDecision(exchange, call, evaluation.requested, decision)
+      if (decision.rejection === null) return dispatch(exchange, read, { ...evaluation, decision }, options)
+      exchange.reject(decision.rejection, 'rejected')
+      return false
+    }
+    if (!isDispatched()) tasks.release(agent.name, claims.filter((_, i) => claimed[i] === 'new'))
+  }
+  const claimed = tasks.claim(agent.name, claims)
+  if (!(claimed instanceof Promise)) return settle(claimed)
+  claimed.then(settle).catch((error: unknown) => { exchange.failed(error) })
+}
+
+/** @returns false when the request is rejected, because the agent has no capacity or the Host is unusable */
+function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): boolean {
   const { arrived, call, task } = read
   const { agent, state, route } = arrived
   const { request, span } = exchange
   const publicBase = rewritesResponse(state, call) ? publicBaseOf(exchange, agent, options) : null
-  if (publicBase === undefined) return exchange.reject(rejections.badHost, 'rejected')
-  if (!exchange.enter(agent)) return
+  if (publicBase === undefined) {
+    exchange.reject(rejections.badHost, 'rejected')
+    return false
+  }
+  if (!exchange.enter(agent)) return false
   const { policy } = evaluation
   const { limits } = options
   const body = bodyOf(evaluation, arrived.sent, arrived.bytes)
@@ -270,6 +299,7 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
     },
     response
   )
+  return true
 }
 
 /** @returns the agent's URL at the gateway, or undefined when the client's host cannot be part of a URL */

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { taskIdOf } from '../../a2a/task-id.js'
 import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
 import { dryRunResponse } from '../../pipeline/dry-run-response.js'
-import type { DryRun, PlainRequest, Recall } from '../../pipeline/dry-run.js'
+import type { DryRun, DryRunMemory, PlainRequest, Recall } from '../../pipeline/dry-run.js'
 import { dryRunRequest } from '../../pipeline/dry-run.js'
+import type { Claim, Claimed } from '../../policy/request/claims.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import { FIELDS } from '../../policy/task/memory.js'
 import { composeResponse } from './compose-response.js'
@@ -22,9 +23,11 @@ export interface Exchanged {
   readonly response: ResponseDryRun | null
 }
 
-/** Task state that is kept from one exchange to the next. */
-export class Memory {
+/** Task state and claimed values that are kept from one exchange to the next. */
+export class Memory implements DryRunMemory {
   private readonly records = new Map<string, Map<string, string>>()
+  /** Time of expiry of each claimed value. */
+  private readonly claims = new Map<string, number>()
   /** State of any task without a stored state. */
   private readonly given: TaskRecord | null
 
@@ -33,6 +36,13 @@ export class Memory {
   }
 
   readonly recall: Recall = taskId => this.records.get(taskId) ?? this.given
+
+  readonly claim = (claims: readonly Claim[], now: number | null): readonly Claimed[] => claims.map(({ key, window }) => {
+    const at = now ?? 0
+    if ((this.claims.get(key) ?? Number.NEGATIVE_INFINITY) > at) return 'seen'
+    this.claims.set(key, at + window)
+    return 'new'
+  })
 
   keep (response: ResponseDryRun): void {
     for (const { decision } of response.results) {
@@ -56,7 +66,7 @@ export function exchange (
   memory: Memory,
   directory: string
 ): Exchanged | string {
-  const dryRun = dryRunRequest(agent, request, agent.limits, null, memory.recall)
+  const dryRun = dryRunRequest(agent, request, agent.limits, null, memory)
   if (spec === undefined || dryRun.forwarded === null) return { dryRun, received: null, response: null }
   const received = spec.http === undefined ? composed(spec, dryRun) : recorded(join(directory, spec.http))
   if (typeof received === 'string') return received

@@ -215,6 +215,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     policies,
     idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
     untagged,
+    claims: policies.some(one => one.rules.some(rule => rule.unique !== null)),
     edits: policies.some(
       one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)
     ),

@@ -7,6 +7,7 @@ import type { Condition } from './condition.js'
 import type { ExtensionAliases } from './identity.js'
 import type { CompiledSource, UnusableSchema } from './schema-source.js'
 import type { CompiledFreshness } from '../freshness.js'
+import type { CompiledUnique } from '../request/claims.js'
 import type { Glob } from './glob.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { Selector } from '../selectors/kit.js'
@@ -28,6 +29,7 @@ export interface CompiledRule {
   readonly max: number
   readonly schema: CompiledSource | null
   readonly freshness: CompiledFreshness | null
+  readonly unique: CompiledUnique | null
   readonly errorClass: ErrorClass
   readonly undeclaredClass: ErrorClass
   readonly message: string | null
@@ -255,6 +257,8 @@ export interface AgentPolicy {
   readonly idle: readonly PolicyActivity[] | null
   /** Claims on DataParts. Null when unclaimed DataParts are allowed. */
   readonly untagged: readonly DataClaim[] | null
+  /** True when any rule has `unique`. */
+  readonly claims: boolean
   /** True when any policy can change a request. */
   readonly edits: boolean
   /** Handling of violations in responses. */

@@ -6,6 +6,7 @@ import type { CompiledSource } from './schema-source.js'
 import type { SelectContext } from '../selectors/kit.js'
 import { compileSelector, REQUEST_PLACES } from '../selectors/select.js'
 import { compileFreshness } from '../freshness.js'
+import { compileUnique } from '../request/claims.js'
 
 /**
  * Returns the injections that add the data that a rule requires: the same member of the same metadata. Each injection has its own
@@ -50,6 +51,7 @@ export function compileRule (
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),
     freshness: rule.notOlderThan === undefined ? null : compileFreshness(rule.notOlderThan),
+    unique: rule.unique === undefined ? null : compileUnique(rule.unique),
     errorClass: rule.error?.class ?? 'invalid',
     undeclaredClass: rule.error?.undeclared ?? rule.error?.class ?? 'invalid',
     message: rule.error?.message ?? null,

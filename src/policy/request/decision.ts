@@ -3,6 +3,7 @@ import type { Call } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Settled } from './edits.js'
 import type { PolicyActivity } from '../compile/compiled.js'
+import type { Claim } from './claims.js'
 import type { TaskMemory, TaskRecord } from '../task/memory.js'
 import type { Violation } from '../violation.js'
 
@@ -30,6 +31,8 @@ export interface Decision extends Settled {
   readonly rejection: Rejection | null
   /** All violations, including observed ones. */
   readonly violations: readonly Violation[]
+  /** The values that must not have been accepted before. Empty when a rule rejects the request. `settleClaims` adds the outcome. */
+  readonly claims: readonly Claim[]
   /**
    * URIs as the card spells them. `declared`: in the card. `listed`: in the message. `evidenced`: the message carries data of the
    * extension. `active`: the extension is active.

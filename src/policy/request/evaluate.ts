@@ -7,6 +7,7 @@ import { carriesMessage, inMessageScope } from '../../a2a/operations.js'
 import { taskStateOf } from '../../a2a/task-state.js'
 import { activityOf, INACTIVE, isEvaluated, stripInactive } from './activation.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity, RequiredExtension } from '../compile/compiled.js'
+import type { Claim } from './claims.js'
 import { correlate } from '../task/correlate.js'
 import type { Decision, DecisionRequest } from './decision.js'
 import type { Demand } from './dependencies.js'
@@ -104,7 +105,12 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   for (const one of added) if (demandExtension(one, request, activity.policies, missing, violations)) demands?.push(one)
   if (demands !== null) recordDependencies(request, activity, demands, { policy, mayAdd: verbatim === null }, violations)
   for (const one of added) checkAddition(one, request, violations)
-  const findings = { violations, edits, matched: policy.noted.size === 0 ? null : new Set<string>() }
+  const findings = {
+    violations,
+    edits,
+    matched: policy.noted.size === 0 ? null : new Set<string>(),
+    claims: policy.claims ? new Map<string, Claim>() : null
+  }
   for (const one of activity.policies) {
     if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
       if (one.policy.activation.inactive === 'reject') addViolation(violations, inactive(request, one.policy, one.evidence))
@@ -123,9 +129,11 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
   const { edits: changes, headers, edited } = settled
+  const rejection = violations.length === 0 ? null : rejectionOf(violations)
   return {
-    rejection: violations.length === 0 ? null : rejectionOf(violations),
+    rejection,
     violations,
+    claims: rejection === null && findings.claims !== null ? [...findings.claims.values()] : NO_CLAIMS,
     declared: policy.declared,
     listed,
     evidenced,
@@ -152,6 +160,7 @@ function isOdd (uri: string): boolean {
 }
 
 const NONE: readonly Violation[] = []
+const NO_CLAIMS: readonly Claim[] = []
 const NO_URIS: readonly string[] = []
 const NONE_REQUIRED: readonly RequiredExtension[] = []
 const NO_ACTIVITY: readonly PolicyActivity[] = []
@@ -181,6 +190,7 @@ function nothing ({ declared }: AgentPolicy): Omit<Decision, 'rejection' | 'viol
     missing: NO_URIS,
     verbatim: false,
     activity: NO_ACTIVITY,
+    claims: NO_CLAIMS,
     matched: NOTHING_MATCHED,
     memory: null,
     ...UNCHANGED
