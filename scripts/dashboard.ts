@@ -181,9 +181,12 @@ const violations: Row = {
     }),
     stacked({
       title: 'Observed',
-      about: 'Violations that would be rejected in mode enforce.',
+      about: 'Violations that would be rejected in mode enforce, and data of extensions that no rule looked at.',
       unit: 'reqps',
-      queries: [[rate('violations_total', `${ONE},mode="observe"`, 'extension, rule'), '{{extension}} {{rule}}']]
+      queries: [
+        [rate('violations_total', `${ONE},mode="observe"`, 'extension, rule'), '{{extension}} {{rule}}'],
+        [rate('unexamined_data_total', ONE, 'extension'), '{{extension}}: no rule']
+      ]
     }),
     stacked({
       title: 'By phase',

@@ -84,23 +84,27 @@ export interface RestMatch {
 /** The path is known, but not with this verb. */
 export interface RestVerbMismatch { readonly allow: string }
 
-/** The path has two readings: an operation of a task, and an operation of the tenant `tasks`. */
+/** The path has two readings: an operation of a task, and an operation of the tenant `tasks` or an action. */
 export interface RestAmbiguity { readonly ambiguous: true }
 
 const AMBIGUOUS: RestAmbiguity = { ambiguous: true }
 /** Never a tenant, in any encoding: the card and other well-known resources lie below it. */
 const WELL_KNOWN = '.well-known'
 
-const ENCODED_ACTION = /%3[Aa](send|stream|cancel|subscribe)$/
+const ENCODED_SEND = /(\/message)%3[Aa](send|stream)$/
+const ENCODED_TASK_ACTION = /(\/tasks\/[^/]+)%3[Aa](cancel|subscribe)$/
+const ENCODED_SUBSCRIBE = /%3[Aa]subscribe$/
 
 /**
  * Returns the form of a path below an interface in which routes are compared and forwarded: without a final slash, and with a literal colon
  * before an action. Some agents decode the path before they compare, others do not (Express), and some accept a final slash. All of them
- * read this form alike.
+ * read this form alike. No operation but an action has these paths with this verb, so that the form has the same meaning.
  */
-export function plainRest (rest: string): string {
+export function plainRest (verb: string, rest: string): string {
   const path = rest.length > 1 && rest.endsWith('/') ? rest.slice(0, -1) : rest
-  return path.includes('%') ? path.replace(ENCODED_ACTION, ':$1') : path
+  if (!path.includes('%')) return path
+  const sent = path.replace(ENCODED_SEND, '$1:$2')
+  return verb === 'POST' ? sent.replace(ENCODED_TASK_ACTION, '$1:$2') : sent
 }
 
 /**
@@ -118,6 +122,8 @@ export function matchRest (
   basePath: string
 ): RestMatch | RestVerbMismatch | RestAmbiguity | null {
   if (rest.length < 2 || rest.charCodeAt(0) !== 0x2f) return null
+  // Agents that decode the path read the action, others read the id of a task.
+  if (verb === 'GET' && ENCODED_SUBSCRIBE.test(rest)) return AMBIGUOUS
   const segments = rest.slice(1).split('/')
   if (version === '0.3') {
     if (segments[0] === 'v1') segments.shift()

@@ -171,7 +171,7 @@ export class Router {
     let unsupported: Route | null = null
     for (const address of this.rest) {
       if (!isAtOrBelow(path, address.publicPath)) continue
-      const rest = plainRest(written.slice(address.publicPath.length))
+      const rest = plainRest(verb, written.slice(address.publicPath.length))
       const found = matchRest(verb, rest, address.version, address.publicPath)
       if (found === null) continue
       if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath: address.upstreamPath + rest }

@@ -1,4 +1,5 @@
-/** Describes the gateway itself for `/agents`. */
+/** Describes the gateway itself, for `/agents` and the log. */
+import type { Config } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 
 export interface About {
@@ -19,4 +20,12 @@ const startedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString()
 export function aboutGateway (configuration: string, workers = 1): About {
   const about = { name: 'a2a-extension-gateway', version: packageVersion(), node: process.version, configuration, startedAt }
   return workers === 1 ? about : { ...about, workers }
+}
+
+/** Describes the URLs of served cards, for the log. @param url URL of the main listener */
+export function publicAddressLine ({ server: { hosts, publicUrl } }: Config, url: string): string {
+  const cards = publicUrl === null
+    ? `served cards name the host that the client used, such as ${url}; set server.publicUrl for a fixed address`
+    : `served cards name ${publicUrl}`
+  return hosts.length === 0 ? cards : `${cards}; the gateway rejects requests for hosts outside server.hosts`
 }

@@ -11,6 +11,7 @@ import type { Agent } from './agent.js'
 
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
   if (exchange.span.recording) describe(exchange, call, requested, decision)
+  for (const { extension } of decision.unexamined) exchange.services.metrics.unexaminedData(exchange.agentName, extension)
   // A decision without violations, for example one that only injects, is the normal case. The span records it; an audit line per call would
   // hide the other lines.
   if (decision.violations.length === 0) return

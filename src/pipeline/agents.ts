@@ -1,5 +1,5 @@
 /** Finds agents by host and path. A search costs one map look-up per path segment, independent of the number of agents. */
-import type { AgentConfig } from '../config/model/model.js'
+import type { AgentConfig, Config } from '../config/model/model.js'
 
 /** Any object with the configuration of an agent. */
 interface Placed { readonly config: Pick<AgentConfig, 'host' | 'path'> }
@@ -40,4 +40,15 @@ export function hostName (header: string | undefined): string {
   if (header === undefined) return ''
   const end = header.startsWith('[') ? header.indexOf(']') + 1 : header.indexOf(':')
   return (end > 0 ? header.slice(0, end) : header).toLowerCase()
+}
+
+/**
+ * Returns the host names that the gateway serves, in lower case and without port: `server.hosts`, and those that the configuration names
+ * elsewhere. Null without `server.hosts`: all.
+ */
+export function servedHosts ({ server: { hosts, publicUrl }, agents }: Config): ReadonlySet<string> | null {
+  if (hosts.length === 0) return null
+  const ofAgents = agents.map(agent => agent.host).filter(host => host !== null)
+  const own = publicUrl === null ? [] : [new URL(publicUrl).hostname]
+  return new Set([...hosts, ...ofAgents, ...own].map(name => name.toLowerCase()))
 }

@@ -28,7 +28,7 @@ export function badTarget (reason: string): Rejection {
 
 export const ambiguousPath: Rejection = {
   reason: 'BAD_REQUEST_TARGET',
-  message: 'The path names an operation of a task and one of the tenant "tasks"; choose another id or tenant, or use JSON-RPC.',
+  message: 'Agents read the path in two ways; write ":" before an action without encoding, choose another id than the name of a route or another tenant than "tasks", or use JSON-RPC.',
   rule: 'gateway/target'
 }
 

@@ -28,13 +28,15 @@ export interface RequestFindings {
   readonly matched: Set<string> | null
   /** Receives the values of rules with `unique`. Null when no rule has it. */
   readonly claims: Map<string, Claim> | null
+  /** Receives the paths of the values that rules select. Null when nobody asks for them. */
+  readonly looked: string[] | null
 }
 
 /** Runs the rules of one policy. */
 export function runRules (
   { policy, active }: PolicyActivity,
   subject: RequestSubject,
-  { violations, edits, matched, claims }: RequestFindings,
+  { violations, edits, matched, claims, looked }: RequestFindings,
   tracer: Tracer | null
 ): void {
   const injects = active && edits !== null && edits.verbatim === null
@@ -59,6 +61,7 @@ export function runRules (
             violations,
             countProblem(rule, subject, selected, placeOf(subject), injects ? suppliedTo(rule, subject, selected) : 0)
           ) && checkValues(policy, rule, selected, { violations, claims }))
+      if (looked !== null && selected !== null) for (const { path } of selected) looked.push(path)
       if (rule.noted && holds && selected.length > 0) matched?.add(`${policy.name}/${rule.id}`)
       tracer?.evaluated(policy, rule, selected?.length ?? 0, violations.slice(before))
     }

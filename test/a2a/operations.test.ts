@@ -54,7 +54,7 @@ const V03: readonly Row[] = [...COMMON, ['GET', '/card', 'GetExtendedAgentCard']
 const V10: readonly Row[] = [...COMMON, ['GET', '/extendedAgentCard', 'GetExtendedAgentCard']]
 
 const found = (verb: string, rest: string, version: Version = '1.0', base = ''): RestMatch | RestVerbMismatch | RestAmbiguity | null =>
-  matchRest(verb, plainRest(rest), version, base)
+  matchRest(verb, plainRest(verb, rest), version, base)
 
 t.test('every HTTP+JSON route of 1.0, plain and with a tenant', async t => {
   for (const [verb, path, operation] of V10) {
@@ -105,13 +105,14 @@ t.test('a colon before an action may be encoded; elsewhere %3A is part of a name
     t.same(found('POST', `/message${colon}send`), { operation: 'SendMessage', tenant: null })
     t.same(found('POST', `/acme/message${colon}stream`), { operation: 'SendStreamingMessage', tenant: 'acme' })
     t.same(found('POST', `/v1/tasks/t1${colon}cancel`, '0.3'), { operation: 'CancelTask', tenant: null })
-    t.same(found('GET', `/tasks/t1${colon}subscribe`), { operation: 'SubscribeToTask', tenant: null })
-    t.same(found('GET', `/tasks/t1${colon}cancel`), { allow: 'POST' })
-    t.equal(plainRest(`/tasks/a%3Ab${colon}cancel`), '/tasks/a%3Ab:cancel')
+    t.same(found('POST', `/tasks/t1${colon}subscribe`), { operation: 'SubscribeToTask', tenant: null })
+    t.equal(plainRest('POST', `/tasks/a%3Ab${colon}cancel`), '/tasks/a%3Ab:cancel')
     t.equal(found('POST', `/message${colon}SEND`), null)
   }
+  t.same(found('GET', '/tasks/t1%3Asubscribe'), { ambiguous: true }, 'an agent that does not decode reads the id t1:subscribe')
+  t.same(found('GET', '/tasks/t1%3Acancel'), { operation: 'GetTask', tenant: null }, 'no agent cancels with GET')
   t.same(found('GET', '/tasks/urn%3Atask%3A1'), { operation: 'GetTask', tenant: null })
-  t.equal(plainRest('/tasks/urn%3Atask%3A1'), '/tasks/urn%3Atask%3A1', 'forwarded as sent')
+  t.equal(plainRest('GET', '/tasks/urn%3Atask%3A1'), '/tasks/urn%3Atask%3A1', 'forwarded as sent')
 })
 
 t.test('a final slash does not matter', async t => {

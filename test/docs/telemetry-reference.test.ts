@@ -174,6 +174,7 @@ async function traffic (t: Test): Promise<TestGateway> {
   await rpc(at, 'SendMessage', wishing('', { parts: [{ data: {} }] }), asking(RULED))
   await rpc(at, 'SendMessage', wishing('', { parts: Array.from({ length: 25 }, () => ({ data: {} })) }), asking(RULED))
   await rpc(at, 'SendMessage', wishing('', { metadata: { loose: 1 } }), asking())
+  await rpc(at, 'SendMessage', wishing('', { metadata: { cost: 1 } }), asking(RULED))
   for (const wish of ['note', 'bad', 'garbage', 'text', 'packed', 'large', 'die', 'page', 'moved', 'task', 'fault']) {
     await rpc(at, 'SendMessage', wishing(wish), asking(RULED))
   }

@@ -97,7 +97,7 @@ const CASES: readonly Case[] = [
   {
     name: 'a compressed body',
     path: '/rpc',
-    options: { headers: [...JSON_1_0, 'content-encoding', 'gzip'], body: 'zipped' },
+    options: { headers: [...JSON_1_0, 'content-encoding', 'br'], body: 'zipped' },
     extension: GATEWAY,
     rule: 'content-encoding',
     reason: 'CONTENT_ENCODING_NOT_SUPPORTED'

@@ -51,6 +51,7 @@ function recordOne (m: Metrics): void {
   m.decision(a, 1)
   m.upstream(a, 'SendMessage', 1)
   m.violation(a, 'e', 'r', 'request', 'observe')
+  m.unexaminedData(a, 'e')
   m.activation(a, 'e', 'client', 'absent')
   m.streamOpened(a)
   m.refusal(a, 'gateway/json')

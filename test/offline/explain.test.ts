@@ -287,3 +287,27 @@ t.test('sets, rules with verdicts, reasons', async t => {
     `same content-length: ${forwarded?.body.bytes}`
   ])
 })
+
+t.test('data that a policy owns and no rule looked at is listed by its path', async t => {
+  const agent = await fakeAgent(t, { card })
+  const narrow = `  - {name: narrow, path: /narrow, extensions: [narrow], upstream: {url: "${agent.url}"}}`
+  const policy = `  narrow:
+    uri: ${WATCH}
+    mode: observe
+    owns: {metadata: [$uri]}
+    request: [{id: r, select: {metadata: {in: [message], key: $uri}}, schema: true}]
+`
+  const explain = explaining({ yaml: `${yaml(agent.url).replace('agents:\n', `agents:\n${narrow}\n`)}${policy}` })
+  for (const { name, lines, path, body } of SPELLINGS) {
+    const explained = async (text: string): Promise<Explanation> => await explain(http(name, `POST /narrow${path}`, lines, text))
+    t.same((await explained(body({ [WATCH]: SECRET }))).unexamined, [], name)
+    const plain = JSON.parse(body({})) as { readonly params?: object }
+    const metadata = { [WATCH]: SECRET }
+    const sent = plain.params === undefined ? { ...plain, metadata } : { ...plain, params: { ...plain.params, metadata } }
+    const found = await explained(JSON.stringify(sent))
+    const place = `${plain.params === undefined ? '' : 'params.'}metadata["${WATCH}"]`
+    t.same(found.unexamined, [{ extension: 'narrow', path: place }], name)
+    t.match(explanationText(found), `data that no rule looked at\n  narrow: ${place}\n`)
+    t.notMatch(explanationText(found), SECRET)
+  }
+})

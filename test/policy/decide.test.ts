@@ -56,6 +56,7 @@ t.test('a missing required extension: named, with the header to send', async t =
     activity: [],
     matched: new Set(),
     claims: [],
+    unexamined: [],
     memory: null,
     edits: [],
     headers: null,

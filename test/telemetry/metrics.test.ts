@@ -41,6 +41,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   decision_duration_seconds: ['histogram', ['agent']],
   upstream_duration_seconds: ['histogram', ['agent', 'operation']],
   violations_total: ['counter', ['agent', 'extension', 'rule', 'phase', 'mode']],
+  unexamined_data_total: ['counter', ['agent', 'extension']],
   activations_total: ['counter', ['agent', 'extension', 'source', 'echo']],
   streams_active: ['gauge', ['agent']],
   stream_events_total: ['counter', ['agent']],
@@ -79,6 +80,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.decision('weather', 0.00002)
   metrics.upstream('weather', 'SendMessage', 0.015)
   metrics.violation('weather', 'https://a.example/ext', 'schema', 'request', 'enforce')
+  metrics.unexaminedData('weather', 'https://a.example/ext')
   metrics.activation('weather', 'https://a.example/ext', 'client', 'confirmed')
   metrics.streamOpened('weather')
   metrics.streamOpened('weather')

@@ -26,6 +26,7 @@ export function explanationText (one: Explanation): string {
     ...sets(one),
     ...policies(one.policies),
     ...checks(one),
+    ...unexamined(one),
     '',
     field('decision', decision(one)),
     ...(one.forwarded === null ? [] : forwarded(one.forwarded)),
@@ -102,6 +103,11 @@ function checks ({ checks: list, edited }: Explanation): string[] {
       `    ${one.path === '' ? '' : `${one.path}: `}${one.message}`
     ])
   ]
+}
+
+function unexamined ({ unexamined: list }: Explanation): string[] {
+  if (list.length === 0) return []
+  return ['', 'data that no rule looked at', ...list.map(({ extension, path }) => `  ${extension}: ${path}`)]
 }
 
 /** True for data of an inactive extension that the gateway removes before forwarding. */

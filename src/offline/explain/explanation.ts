@@ -40,6 +40,8 @@ export interface Explanation {
   readonly policies: readonly PolicyTrace[]
   /** Violations that no `request` rule of a policy found: those of the gateway's own checks, and of the checks that every extension has. */
   readonly checks: readonly CheckTrace[]
+  /** Data that a policy owns and none of the rules that applied looked at. */
+  readonly unexamined: readonly { readonly extension: string, readonly path: string }[]
   /** answer: the gateway itself responds, with the agent's card. */
   readonly decision: 'forward' | 'reject' | 'answer'
   /** The deciding rule, as in the header `gateway-decision`. */

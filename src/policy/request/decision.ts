@@ -5,6 +5,7 @@ import type { Settled } from './edits.js'
 import type { PolicyActivity } from '../compile/compiled.js'
 import type { Claim } from './claims.js'
 import type { TaskMemory, TaskRecord } from '../task/memory.js'
+import type { UnexaminedData } from './unexamined.js'
 import type { Violation } from '../violation.js'
 
 export interface DecisionRequest {
@@ -53,6 +54,8 @@ export interface Decision extends Settled {
   readonly activity: readonly PolicyActivity[]
   /** `policy/rule` of the request rules that responses refer to, and that found something and accepted it. */
   readonly matched: ReadonlySet<string>
+  /** Data that a policy owns and no rule looked at. Empty when the request is rejected before its rules. */
+  readonly unexamined: readonly UnexaminedData[]
   /** The remembered data of the task, plus the data that this request adds. Null when nothing about tasks is remembered. */
   readonly memory: TaskMemory | null
 }

@@ -23,6 +23,7 @@ import { FIELDS, TaskMemory } from '../task/memory.js'
 import type { Tracer } from '../trace.js'
 import { isListed } from './unlisted.js'
 import { checkUntagged } from './untagged.js'
+import { lookedPaths, unexaminedData } from './unexamined.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
 import type { Violation } from '../violation.js'
 import { callViolation, GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
@@ -105,11 +106,13 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   for (const one of added) if (demandExtension(one, request, activity.policies, missing, violations)) demands?.push(one)
   if (demands !== null) recordDependencies(request, activity, demands, { policy, mayAdd: verbatim === null }, violations)
   for (const one of added) checkAddition(one, request, violations)
+  const looked = policy.idle === null ? lookedPaths(activity.policies) : null
   const findings = {
     violations,
     edits,
     matched: policy.noted.size === 0 ? null : new Set<string>(),
-    claims: policy.claims ? new Map<string, Claim>() : null
+    claims: policy.claims ? new Map<string, Claim>() : null,
+    looked
   }
   for (const one of activity.policies) {
     if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
@@ -144,6 +147,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
     verbatim: verbatim !== null,
     activity: activity.policies,
     matched: findings.matched ?? NOTHING_MATCHED,
+    unexamined: looked === null ? NOTHING_UNEXAMINED : unexaminedData(activity.policies, subject, looked),
     memory,
     edits: changes,
     headers,
@@ -165,6 +169,7 @@ const NO_URIS: readonly string[] = []
 const NONE_REQUIRED: readonly RequiredExtension[] = []
 const NO_ACTIVITY: readonly PolicyActivity[] = []
 const NOTHING_MATCHED: ReadonlySet<string> = new Set()
+const NOTHING_UNEXAMINED: Decision['unexamined'] = []
 const NOTHING_ADDED: readonly CompiledAddition[] = []
 
 /** Creates the memory of the request's task. A message that names no task begins a new one, so everything about that task is known. */
@@ -192,6 +197,7 @@ function nothing ({ declared }: AgentPolicy): Omit<Decision, 'rejection' | 'viol
     activity: NO_ACTIVITY,
     claims: NO_CLAIMS,
     matched: NOTHING_MATCHED,
+    unexamined: NOTHING_UNEXAMINED,
     memory: null,
     ...UNCHANGED
   }

@@ -108,6 +108,12 @@ export const METRICS = {
     more: 'Also `mode="observe"` if the data that breaks the rule was removed',
     labels: { agent: served, extension, rule, phase: PHASES, mode: VIOLATION_MODES }
   },
+  unexamined_data_total: {
+    type: 'counter',
+    help: 'Values in requests that belong to an extension by owns of its policy, and that no rule looked at.',
+    more: 'The policy does not cover what clients send. `explain` names the paths',
+    labels: { agent: served, extension }
+  },
   activations_total: {
     type: 'counter',
     help: 'Requested extensions, by who requested them and whether the response proves them active.',

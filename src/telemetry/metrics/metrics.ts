@@ -107,6 +107,7 @@ export class Metrics {
   private readonly decisions: Distribution
   private readonly upstreams: Distribution
   private readonly violations: LabelledValues<NumberCell>
+  private readonly unexamined: LabelledValues<NumberCell>
   private readonly activations: LabelledValues<NumberCell>
   private readonly streams: LabelledValues<NumberCell>
   private readonly events: LabelledValues<NumberCell>
@@ -140,6 +141,7 @@ export class Metrics {
     this.decisions = this.distribution('decision_duration_seconds')
     this.upstreams = this.distribution('upstream_duration_seconds')
     this.violations = this.counter('violations_total')
+    this.unexamined = this.counter('unexamined_data_total')
     this.activations = this.counter('activations_total')
     this.refusals = this.counter('refusals_total')
     this.clientErrors = this.counter('client_errors_total')
@@ -207,6 +209,10 @@ export class Metrics {
     mode: One<typeof Definitions.VIOLATION_MODES>
   ): void {
     this.violations.at(agent, this.extensions.label(agent, extension), rule, phase, mode).value++
+  }
+
+  unexaminedData (agent: string, extension: string): void {
+    this.unexamined.at(agent, this.extensions.label(agent, extension)).value++
   }
 
   activation (agent: string, extension: string, source: One<typeof Definitions.SOURCES>, echo: One<typeof Definitions.ECHOES>): void {
