@@ -26,17 +26,17 @@ export interface RequestFindings {
    * none.
    */
   readonly matched: Set<string> | null
-  /** Receives the paths of the values that rules select. Null when nobody asks for them. */
-  readonly looked: string[] | null
   /** Receives the values of rules with `unique`. Null when no rule has it. */
   readonly claims: Map<string, Claim> | null
+  /** Receives the paths of the values that rules select. Null when nobody asks for them. */
+  readonly looked: string[] | null
 }
 
 /** Runs the rules of one policy. */
 export function runRules (
   { policy, active }: PolicyActivity,
   subject: RequestSubject,
-  { violations, edits, matched, looked, claims }: RequestFindings,
+  { violations, edits, matched, claims, looked }: RequestFindings,
   tracer: Tracer | null
 ): void {
   const injects = active && edits !== null && edits.verbatim === null

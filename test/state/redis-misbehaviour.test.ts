@@ -103,6 +103,25 @@ t.test('invalid responses', async t => {
   }
 })
 
+t.test('a claim is new after OK only, and seen after null only', async t => {
+  const replies: [string, string][] = [
+    ['+OK\r\n', 'new'],
+    ['$-1\r\n', 'seen'],
+    ['$2\r\nOK\r\n', 'new'],
+    ['+ok\r\n', 'unavailable'],
+    [':1\r\n', 'unavailable'],
+    ['*0\r\n', 'unavailable'],
+    ['-ERR no\r\n', 'unavailable'],
+    ['nonsense\r\n', 'unavailable']
+  ]
+  for (const [reply, outcome] of replies) {
+    const one = await fake(t, (_socket, command, nth) => handshake(command, () => command[0] === 'SET' ? reply : null, nth))
+    await until(isReady(one))
+    t.same(await one.store.claim('a', [{ key: 'k', window: 1_000 }]), [outcome], reply)
+    await one.store.close()
+  }
+})
+
 t.test('after a fault, no task gets the record of another', async t => {
   const one = await fake(
     t,

@@ -39,6 +39,19 @@ t.test('two stores on one server share claims, which expire', async t => {
   one.release('a', [of('4')])
 })
 
+t.test('a server that does not respond in time, or whose user may not use SET: unavailable', async t => {
+  const slow = await startRedis(t, await freePort())
+  const store = await open(slow.port)
+  t.teardown(() => store.close())
+  slow.pause()
+  t.same(await store.claim('a', [of('1'), of('2')]), ['unavailable', 'unavailable'])
+  slow.resume()
+  const strict = await startRedis(t, await freePort(), '--user', 'default', 'on', 'nopass', '~*', '+@all', '-set')
+  const other = await open(strict.port)
+  t.teardown(() => other.close())
+  t.same(await other.claim('a', [of('1')]), ['unavailable'])
+})
+
 t.test('of 50 equal requests at once to two gateways, one passes', async t => {
   const { port } = await startRedis(t, await freePort())
   const agent = await fakeAgent(t, { card: nonceCard })

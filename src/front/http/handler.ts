@@ -227,7 +227,7 @@ function claim (exchange: Exchange, read: Read, evaluation: RequestEvaluation, o
   const { claims } = evaluation.decision
   const settle = (claimed: readonly Claimed[]): void => {
     const decision = settleClaims(evaluation.decision, claimed)
-    const isDispatched = (): boolean => {
+    const proceed = (): boolean => {
       // The client may have disconnected.
       if (exchange.response.destroyed) return false
       recordDecision(exchange, call, evaluation.requested, decision)
@@ -235,7 +235,7 @@ function claim (exchange: Exchange, read: Read, evaluation: RequestEvaluation, o
       exchange.reject(decision.rejection, 'rejected')
       return false
     }
-    if (!isDispatched()) tasks.release(agent.name, claims.filter((_, i) => claimed[i] === 'new'))
+    if (!proceed()) tasks.release(agent.name, claims.filter((_, i) => claimed[i] === 'new'))
   }
   const claimed = tasks.claim(agent.name, claims)
   if (!(claimed instanceof Promise)) return settle(claimed)
