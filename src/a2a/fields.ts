@@ -48,9 +48,14 @@ export class FieldSet {
   }
 }
 
-/** Returns the name of a field in a proto file. */
+/** Names of fields, which are few, by their spelling in JSON: the replacement takes longer than the look-up. */
+const SNAKE_CASE = new Map<string, string>()
+
+/** Returns the name of a field in a proto file. @param field name that A2A defines, never a key of a client */
 export function snakeCase (field: string): string {
-  return field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  let name = SNAKE_CASE.get(field)
+  if (name === undefined) SNAKE_CASE.set(field, name = field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`))
+  return name
 }
 
 /**

@@ -37,7 +37,7 @@ export interface Asked {
   /** True when the client named its version. */
   readonly stated: boolean
   /** A minor version that the gateway does not know, such as `1.1`. */
-  readonly minor?: string
+  readonly minor: string | null
   readonly problem: 'conflict' | 'unknown' | null
 }
 
@@ -57,14 +57,14 @@ const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]
 export function askedVersion (head: RequestHead, query: string): Asked {
   const asked = requestedVersion(head.headers[VERSION_HEADER] as string | undefined, query)
   return 'version' in asked
-    ? { ...asked, problem: null }
-    : { version: '1.0', stated: false, problem: asked.problem }
+    ? { version: asked.version, stated: asked.stated, minor: asked.minor ?? null, problem: null }
+    : { version: '1.0', stated: false, minor: null, problem: asked.problem }
 }
 
 /** Problem of a version that this address does not support. The gateway finds it before it reads the body, and reports it afterwards. */
 export function versionProblem (route: OperationRoute, asked: Asked, { unknownMinor }: Pick<AgentState, 'unknownMinor'>): CallProblem | null {
   if (asked.problem !== null) return asked.problem === 'conflict' ? rejections.versionConflict : rejections.versionUnknown(route.versions)
-  if (asked.minor !== undefined && unknownMinor === 'reject') return rejections.versionUnknown(route.versions)
+  if (asked.minor !== null && unknownMinor === 'reject') return rejections.versionUnknown(route.versions)
   // A route of an extension is not an operation of A2A: the client may call it without a version.
   return route.supported || (route.extensionRoute !== null && !asked.stated)
     ? null
@@ -221,7 +221,7 @@ export function negotiated (
     outbound: evaluation.decision.outbound,
     version: route.version,
     stated: asked.stated,
-    versionAsSent: problem !== null || asked.minor !== undefined,
+    versionAsSent: problem !== null || asked.minor !== null,
     verbatim: evaluation.decision.verbatim,
     read
   }

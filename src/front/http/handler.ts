@@ -115,7 +115,7 @@ function respond (exchange: Exchange, routeTarget: RouteTarget, options: Handler
   if (route.operation !== null) exchange.label = route.operation
   if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
   if (shed(exchange)) return
-  if (asked.minor !== undefined) agent.sawMinor(asked.minor)
+  if (asked.minor !== null) agent.sawMinor(asked.minor)
   const problem = versionProblem(route, asked, state)
   const { query } = routeTarget
   if (verb === 'GET') {
