@@ -157,3 +157,17 @@ t.test('the id keeps the digits and escapes that the client wrote', async t => {
   ]
   for (const [text, token] of rows) t.equal(idToken(Buffer.from(text), JSON.parse(text)), token, text)
 })
+
+t.test('the gravest problem is reported, in any order of the members', async t => {
+  const reversed = (object: object): object => Object.fromEntries(Object.entries(object).reverse())
+  const rows: readonly (readonly [object, string, EnvelopeProblem['reason']])[] = [
+    [{ method: 3, methOd: '', id: 1 }, 'methOd', 'INVALID_REQUEST'],
+    [{ params: 1, Params: {}, method: 'm' }, 'Params', 'INVALID_REQUEST'],
+    [{ params: 1, method: 3 }, 'method', 'INVALID_REQUEST'],
+    [{ params: 1, method: 'm' }, 'params', 'INVALID_PARAMS']
+  ]
+  for (const [object, path, reason] of rows) {
+    t.match(bad(object), { path, reason })
+    t.same(bad(reversed(object)), bad(object))
+  }
+})

@@ -36,18 +36,25 @@ export function readEnvelope (value: unknown): EnvelopeResult {
   if (!isObject(value)) return bad('', 'The body must be one JSON-RPC 2.0 object with "jsonrpc", "id", "method" and "params".')
   const problems: FieldProblem[] = []
   Fields.read(value, RPC_REQUEST, '', problems)
-  const first = problems[0]
-  if (first !== undefined) {
-    return first.message.startsWith('must be ')
-      ? bad(first.path, `The member "${first.path}" ${first.message}.`, first.path === 'params' ? 'INVALID_PARAMS' : 'INVALID_REQUEST')
-      : bad(first.path, `Ambiguous envelope: the member ${first.path} ${first.message}.`)
-  }
+  if (problems.length > 0) return worst(problems)
   if (own(value, 'jsonrpc') !== '2.0') return bad('jsonrpc', 'The member "jsonrpc" must be the string "2.0".')
   const method = own(value, 'method')
   if (typeof method !== 'string' || method === '') return bad('method', 'The member "method" must be a non-empty string.')
   const params = own(value, 'params')
   const id = own(value, 'id') as string | number | null | undefined
   return { ok: true, envelope: { method, params: isObject(params) ? params : null, id: id ?? null } }
+}
+
+/**
+ * Rejects an envelope for its gravest problem, so that the error code does not depend on the order of the members. An ambiguous envelope
+ * has no certain reading. Params of the wrong type are the only problem that leaves the envelope itself valid (JSON-RPC 2.0 §5.1).
+ */
+function worst (problems: readonly FieldProblem[]): EnvelopeResult {
+  const ambiguous = problems.find(({ message }) => !message.startsWith('must be '))
+  if (ambiguous !== undefined) return bad(ambiguous.path, `Ambiguous envelope: the member ${ambiguous.path} ${ambiguous.message}.`)
+  const typed = problems.find(({ path }) => path !== 'params') ?? problems[0] as FieldProblem
+  const { path, message } = typed
+  return bad(path, `The member "${path}" ${message}.`, path === 'params' ? 'INVALID_PARAMS' : 'INVALID_REQUEST')
 }
 
 /**
