@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { packageRoot } from '../src/config/paths.js'
 
-export const VERDICTS = ['holds', 'with policy', 'partly', 'not'] as const
+export const VERDICTS = ['met', 'with policy', 'partly', 'not met'] as const
 export type Verdict = typeof VERDICTS[number]
 
 export interface Statement {
@@ -45,7 +45,7 @@ const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\
 function row (statement: Statement): string {
   const tests = citations(statement).map(({ file, title }) => `[${cell(title.replace(/\$\{[^}]*\}/g, '…')).replace(/[[\]]/g, '\\$&')}](../${file})`)
   const { id, section, statement: words, verdict, text } = statement
-  return `| ${[id, section, cell(words), verdict === 'not' ? '**not**' : verdict, cell(text), tests.join('<br>')].join(' | ')} |`
+  return `| ${[id, section, cell(words), verdict === 'not met' ? '**not met**' : verdict, cell(text), tests.join('<br>')].join(' | ')} |`
 }
 
 export function conformancePage (): string {
@@ -71,10 +71,10 @@ it. A test checks that every cited test exists; "…" in a title stands for each
 
 | verdict | statements | meaning |
 |---|---|---|
-| holds | ${count('holds')} | without configuration |
+| met | ${count('met')} | without configuration |
 | with policy | ${count('with policy')} | with a [policy](policy-guide.md) or a setting that the text names |
 | partly | ${count('partly')} | the text says which part, and which part is missing |
-| **not** | ${count('not')} | the gateway does not do this |
+| **not met** | ${count('not met')} | the gateway does not do this |
 
 Statements about the internals of clients and agents, such as the authentication of webhooks, are left out.
 

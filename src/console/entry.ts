@@ -1,8 +1,8 @@
 /** One decision as the page shows it: names and paths, never data of a request. The source of an entry contains no such data. */
 import type { Ended, Found } from './decisions.js'
 import { cut } from './decisions.js'
-import type { Mended } from './mend.js'
-import { mendedOf } from './mend.js'
+import type { Correction } from './correction.js'
+import { correctionOf } from './correction.js'
 
 export interface DecisionEntry {
   readonly id: string
@@ -25,7 +25,7 @@ export interface DecisionEntry {
   readonly traceId: string | null
   readonly port: number
   /** The corrections that the caller has to make. Null when nothing was rejected. */
-  readonly mended: Mended | null
+  readonly correction: Correction | null
 }
 
 export interface EntryViolation {
@@ -62,10 +62,10 @@ export function entryOf (id: string, ended: Ended): DecisionEntry {
     requestId: ended.requestId,
     traceId: ended.traceId,
     port: ended.port,
-    mended:
+    correction:
       rejection === null || ended.outcome !== 'rejected'
         ? null
-        : mendedOf(
+        : correctionOf(
           rejection,
           violations.filter(one => one.mode === 'enforce'),
           ended.version

@@ -22,7 +22,7 @@ t.test('decisions, counts and charts of all workers', async t => {
     await until(() => entries.length === calls, 'all of them in the tail', 60_000)
     return workers(entries) === 2
   }, 'decisions of both', 60_000)
-  t.ok(entries.every(one => one.outcome === 'rejected' && one.mended?.headers[0]?.value === REQUIRED))
+  t.ok(entries.every(one => one.outcome === 'rejected' && one.correction?.headers[0]?.value === REQUIRED))
   const api = async (path: string) => (await call(`${gateway.adminUrl}/console/api/${path}`)).json()
   t.match(await api('overview'), {
     workers: 2,

@@ -118,7 +118,7 @@ t.test('an entry names the deciding rule', t => {
       rule: 'x/soft',
       reason: 'EXTENSION_DATA_INVALID',
       message: null,
-      mended: null,
+      correction: null,
       violations: [{ mode: 'observe', path: 'params.a' }]
     },
     { outcome: 'edited', edited: ['x/soft'] }

@@ -26,7 +26,7 @@ t.test('a rejected call is shown with its reason and fix; a forwarded one while 
     rule: `${REQUIRED}/required`,
     reason: 'EXTENSION_SUPPORT_REQUIRED',
     violations: [{ phase: 'request', mode: 'enforce', path: 'header A2A-Extensions' }],
-    mended: { headers: [{ name: 'A2A-Extensions', value: REQUIRED }] }
+    correction: { headers: [{ name: 'A2A-Extensions', value: REQUIRED }] }
   }, 'the call before anybody looked is there, the forwarded one is not')
   const audit = gateway.audits()[0]
   t.equal(entries[0]?.requestId, audit?.request_id, 'the same id as in the audit log')

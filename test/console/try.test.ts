@@ -30,7 +30,7 @@ t.test('a rejected and a forwarded call, each with the gateway\'s decision', asy
   t.match(refused.decision, {
     outcome: 'rejected',
     rule: `${REQUIRED}/required`,
-    mended: { headers: [{ name: 'A2A-Extensions', value: REQUIRED }] }
+    correction: { headers: [{ name: 'A2A-Extensions', value: REQUIRED }] }
   })
   t.equal(agent.received.length, 0)
   const forwarded = (

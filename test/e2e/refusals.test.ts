@@ -370,13 +370,13 @@ t.test('the message alone is enough to fix the request', async (t) => {
         if (header !== null) headers.push(header)
         for (const [, name, what] of message.matchAll(/\.data\.([a-z]) (is required|is not a property|must be string)/g)) {
           if (what === 'is not a property') Reflect.deleteProperty(data, name as string)
-          else data[name as string] = 'mended'
+          else data[name as string] = 'fixed'
         }
         if (answer.headers['gateway-decision'] === undefined) break
       }
       t.match(answer?.text, /echo: message/, `${nameOf(form)}, agent ${kind}`)
       t.same(headers, [[headerOf(form), `${FIRST},${SECOND}`]])
-      t.equal(pair.agent.calls().length, 1, 'the agent saw the mended request only')
+      t.equal(pair.agent.calls().length, 1, 'the agent saw the fixed request only')
     }
   }
 })

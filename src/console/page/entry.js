@@ -51,12 +51,12 @@ export function details (entry) {
         one.phase === 'response' ? badge('plain', 'response') : null,
         h('span', { class: 'mono' }, data(`${one.extension}/${one.rule}`)),
         h('p', null, code(one.path), ' ', data(one.message)))))),
-    entry.mended === null ? null : mended(entry.mended))
+    entry.correction === null ? null : correction(entry.correction))
 }
 
 /** Shows the corrections to the request. The gateway never shows the sent data. */
-function mended ({ headers, without, body, notes, allow, retryAfter }) {
-  return h('div', { class: 'mended' }, h('h3', null, 'The corrected request'),
+function correction ({ headers, without, body, notes, allow, retryAfter }) {
+  return h('div', { class: 'correction' }, h('h3', null, 'The corrected request'),
     h('pre', { tabindex: '0', 'aria-label': 'What to change in the request' },
       allow === null ? null : line('add', `${allow} …`),
       headers.map(({ name, value }) => line('add', `${name}: ${value}`)),

@@ -99,7 +99,7 @@ function checks ({ checks: list, edited }: Explanation): string[] {
     '',
     'other checks',
     ...list.flatMap(one => [
-      `  ${one.rule}: ${isMended(one, edited) ? 'violated; the gateway removes the data' : brokenOr(one.verdict)}`,
+      `  ${one.rule}: ${removesData(one, edited) ? 'violated; the gateway removes the data' : brokenOr(one.verdict)}`,
       `    ${one.path === '' ? '' : `${one.path}: `}${one.message}`
     ])
   ]
@@ -111,7 +111,7 @@ function unexamined ({ unexamined: list }: Explanation): string[] {
 }
 
 /** True for data of an inactive extension that the gateway removes before forwarding. */
-function isMended ({ rule: name }: CheckTrace, edited: readonly string[]): boolean {
+function removesData ({ rule: name }: CheckTrace, edited: readonly string[]): boolean {
   return name.endsWith(`/${INACTIVE}`) && edited.includes(name)
 }
 
@@ -119,7 +119,7 @@ function decision (one: Explanation): string {
   if (one.decision === 'reject') return `reject, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
   if (one.decision === 'answer') return 'the gateway responds with the agent\'s card'
   const observed =
-    one.checks.filter(each => !isMended(each, one.edited)).length +
+    one.checks.filter(each => !removesData(each, one.edited)).length +
     one.policies.flatMap(policy => policy.rules.filter(each => each.verdict === 'observed' && !policy.edits.includes(each.id))).length
   const forwarded =
     one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : one.verbatim ? 'forward, unchanged (verbatim)' : 'forward'

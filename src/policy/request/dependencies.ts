@@ -11,8 +11,8 @@ import { violation } from '../violation.js'
 export type Demand = Pick<RequiredExtension, 'uri' | 'mode'>
 
 /**
- * Records every missing dependency of the extensions that are active, or that the request is told to activate. A client that adds what one
- * rejection names therefore gets no second rejection for a dependency.
+ * Records every missing dependency of the extensions that are active, or that the gateway activates for the request. A client that adds the
+ * extensions of one rejection therefore gets no second rejection for a dependency.
  * @param mayAdd true if the gateway itself requests the dependencies of policies with `onMissing: add`
  */
 export function recordDependencies (

@@ -11,7 +11,7 @@ export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   target: async () => (await import('./target.js')).target,
   'media-type': async () => (await import('./media-type.js')).mediaType,
   message: async () => (await import('./message.js')).message,
-  answer: async () => (await import('./answer.js')).answer,
+  response: async () => (await import('./response.js')).response,
   policy: async () => (await import('./policy.js')).policy,
   config: async () => (await import('./config.js')).config,
   card: async () => (await import('./card.js')).card

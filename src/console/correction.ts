@@ -5,7 +5,7 @@
 import type { Rejection } from '../a2a/errors.js'
 import type { EntryViolation } from './entry.js'
 
-export interface Mended {
+export interface Correction {
   /** Header lines to add or replace. */
   readonly headers: readonly { readonly name: string, readonly value: string }[]
   /** Headers that must not be sent. */
@@ -32,7 +32,7 @@ export interface Outline {
 const HEADER = /^header (.+)$/i
 const PLACES = 40
 
-export function mendedOf (rejection: Rejection, violations: readonly EntryViolation[], version: string): Mended | null {
+export function correctionOf (rejection: Rejection, violations: readonly EntryViolation[], version: string): Correction | null {
   // The caller cannot fix faults of a response.
   if (violations.some(one => one.phase === 'response')) return null
   const headers: { name: string, value: string }[] = []

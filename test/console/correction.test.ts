@@ -1,7 +1,7 @@
 /** The changes that a caller would have to make to a rejected request, derived from the rejection alone. */
 import t from 'tap'
 import type { EntryViolation } from '../../src/console/entry.js'
-import { mendedOf, stepsOf } from '../../src/console/mend.js'
+import { correctionOf, stepsOf } from '../../src/console/correction.js'
 
 function broken (path: string, message: string, phase: EntryViolation['phase'] = 'request'): EntryViolation {
   return { phase, mode: 'enforce', extension: 'x', rule: 'r', reason: 'EXTENSION_DATA_INVALID', path, message }
@@ -17,12 +17,12 @@ t.test('paths', t => {
 })
 
 t.test('a missing extension is a header line', t => {
-  const mended = mendedOf(
+  const correction = correctionOf(
     { ...REFUSAL, reason: 'EXTENSION_SUPPORT_REQUIRED', metadata: { missingExtensions: 'urn:a,urn:b' } },
     [broken('header A2A-Extensions', 'must name the required extension urn:a')],
     '1.0'
   )
-  t.same(mended, {
+  t.same(correction, {
     headers: [{ name: 'A2A-Extensions', value: 'urn:a,urn:b' }],
     without: [],
     body: null,
@@ -30,16 +30,16 @@ t.test('a missing extension is a header line', t => {
     allow: null,
     retryAfter: null
   })
-  t.match(mendedOf({ ...REFUSAL, metadata: { missingExtensions: 'urn:a' } }, [], '0.3')?.headers, [{ name: 'X-A2A-Extensions' }])
+  t.match(correctionOf({ ...REFUSAL, metadata: { missingExtensions: 'urn:a' } }, [], '0.3')?.headers, [{ name: 'X-A2A-Extensions' }])
   t.end()
 })
 
 t.test('a version is one header line to send, or one to remove', t => {
-  t.match(mendedOf({ ...REFUSAL, metadata: { supportedVersions: '0.3,1.0' } }, [broken('header A2A-Version', 'no')], '1.0'), {
+  t.match(correctionOf({ ...REFUSAL, metadata: { supportedVersions: '0.3,1.0' } }, [broken('header A2A-Version', 'no')], '1.0'), {
     headers: [{ name: 'A2A-Version', value: '1.0' }],
     notes: []
   })
-  t.match(mendedOf({ ...REFUSAL, metadata: { supportedVersions: '0.3' } }, [broken('header A2A-Version', 'no')], '1.0'), {
+  t.match(correctionOf({ ...REFUSAL, metadata: { supportedVersions: '0.3' } }, [broken('header A2A-Version', 'no')], '1.0'), {
     headers: [],
     without: ['A2A-Version'],
     notes: []
@@ -48,7 +48,7 @@ t.test('a version is one header line to send, or one to remove', t => {
 })
 
 t.test('data is an outline of the expected values', t => {
-  const mended = mendedOf(
+  const correction = correctionOf(
     REFUSAL,
     [
       broken('params.parts[0].data.a', 'is required'),
@@ -57,8 +57,8 @@ t.test('data is an outline of the expected values', t => {
     ],
     '1.0'
   )
-  t.match(mended?.notes, [{ path: 'query parameter', expected: 'is odd' }])
-  const [[, params] = []] = mended?.body?.members ?? []
+  t.match(correction?.notes, [{ path: 'query parameter', expected: 'is odd' }])
+  const [[, params] = []] = correction?.body?.members ?? []
   const [[, parts] = []] = params?.members ?? []
   t.equal(parts?.list, true)
   const [[, part] = []] = parts?.members ?? []
@@ -70,9 +70,9 @@ t.test('data is an outline of the expected values', t => {
 })
 
 t.test('waiting and verbs; no fix for errors that the caller did not cause', t => {
-  t.match(mendedOf({ ...REFUSAL, retryAfter: 5 }, [], '1.0'), { retryAfter: 5 })
-  t.match(mendedOf({ ...REFUSAL, allow: 'POST' }, [], '1.0'), { allow: 'POST' })
-  t.equal(mendedOf(REFUSAL, [broken('result.a', 'is required', 'response')], '1.0'), null)
-  t.equal(mendedOf(REFUSAL, [], '1.0'), null)
+  t.match(correctionOf({ ...REFUSAL, retryAfter: 5 }, [], '1.0'), { retryAfter: 5 })
+  t.match(correctionOf({ ...REFUSAL, allow: 'POST' }, [], '1.0'), { allow: 'POST' })
+  t.equal(correctionOf(REFUSAL, [broken('result.a', 'is required', 'response')], '1.0'), null)
+  t.equal(correctionOf(REFUSAL, [], '1.0'), null)
   t.end()
 })

@@ -26,8 +26,8 @@ const OPTIONS: readonly ResponseOptions[] = OPERATIONS.flatMap(operation =>
   )
 )
 
-export const answer: Target = {
-  name: 'answer',
+export const response: Target = {
+  name: 'response',
   maxBytes: 1200,
   seeds: [
     '{"jsonrpc":"2.0","id":1,"result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING","message":{"role":"ROLE_AGENT","parts":[{"data":{"a":1}}]}},"artifacts":[{"artifactId":"a","parts":[{"text":"t"}]}],"history":[{"role":"ROLE_USER","parts":[]}]}}}',
