@@ -11,6 +11,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
     'the body is not JSON in UTF-8, a DataPart belongs to no extension (`untaggedData: reject`), or the data names a schema that the card does not declare (with reason `SCHEMA_UNUSABLE`: a schema that the gateway could not compile)',
   EXTENSION_CONFLICT:
     'the data is not allowed in this situation; object-schemas: structured input on an existing task, reason `STRUCTURED_INPUT_TASK_RUNNING`',
+  PUSH_URL_NOT_ALLOWED: 'a push notification configuration does not comply with `push` of the agent ([push notifications](push-notifications.md))',
   EXTENSION_DEPENDENCY_MISSING: 'an extension is active without others that it requires, directly or through one of them',
   INVALID_AGENT_RESPONSE:
     "with `responses: enforce`, the agent's response breaks a rule or cannot be read; the task itself may have continued",

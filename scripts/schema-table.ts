@@ -8,7 +8,11 @@ export const TABLE_HEAD = '| key | type | default | bounds | |\n|---|---|---|---
 export function tableRows (schema: Schema, prefix: string, listed: ReadonlySet<Schema>): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, child]) => {
     const name = `${prefix}${key}`
-    if (child.properties !== undefined && !listed.has(child)) return tableRows(child, `${name}.`, listed)
+    if (child.properties !== undefined && !listed.has(child)) {
+      // A section that may be null has a meaning of its own; any other section is only a prefix.
+      const own = child.type === 'object' ? [] : [`| \`${name}\` | ${type(child)} | ${code(child.default)} |  | ${cell(child.description ?? '')} |`]
+      return [...own, ...tableRows(child, `${name}.`, listed)]
+    }
     const given = schema.required?.includes(key) === true ? 'required' : initial(child)
     const inner = child.items?.properties === undefined || listed.has(child.items) ? [] : tableRows(child.items, `${name}[].`, listed)
     return [`| \`${name}\` | ${type(child)} | ${given} | ${bounds(child)} | ${cell(unbounded(child.description ?? ''))} |`, ...inner]

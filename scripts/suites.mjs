@@ -21,7 +21,7 @@ const UNIT_GROUPS = {
 const INTEGRATION_GROUPS = {
   advisories: /^security\/(?:CVE|GHSA)-(?!2026-109924)/,
   bypass: /^security\/bypass-(?!passthrough-spellings)/,
-  clients: /^e2e\/(?:answers-(?:bytes|echo|limits|page|removed|schemas)|refusals|sdk-direct|sdk-via-gateway)/,
+  clients: /^e2e\/(?:answers-(?:bytes|echo|limits|page|removed|schemas)|push|refusals|sdk-direct|sdk-via-gateway)/,
   conformance: /^conformance\//,
   proxy:
     /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|forward-headers|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,

@@ -40,6 +40,7 @@ const SETTINGS = [
   'unlistedExtensions',
   'unknownMethods',
   'untaggedData',
+  'push',
   'jsonSchema',
   'passthrough',
   'concurrency',

@@ -3,7 +3,7 @@
  * callers.
  */
 import type { MetadataSelectorConfig, PartSelectorConfig, PolicyConfig, RuleConfig, SchemaSource } from '../config/model/model.js'
-import { compileGlob } from '../policy/compile/glob.js'
+import { compileGlob } from '../wire/glob.js'
 import { isEnumFromCard, isFromCard, isSchemaRef, schemasAt } from '../policy/compile/schema-source.js'
 import { valuesAt } from '../policy/selectors/values-at.js'
 import { resolvePointer } from '../wire/json/pointer.js'

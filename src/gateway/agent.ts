@@ -363,6 +363,7 @@ export class Agent {
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
       untaggedData: config.untaggedData,
+      push: config.push,
       jsonSchema: config.jsonSchema,
       passthrough: config.passthrough,
       lastRefusals: this.rejections

@@ -6,7 +6,7 @@ import { builtPolicies } from '../../scripts/catalogue.js'
 import { builtCatalogue } from '../../src/config/built/catalogue.js'
 import { catalogueFiles, loadCatalogue, readPolicy, unchanged } from '../../src/config/catalogue.js'
 import { ownUris } from '../../src/config/checks/policy-checks.js'
-import { compileGlob } from '../../src/policy/compile/glob.js'
+import { compileGlob } from '../../src/wire/glob.js'
 import { inlineSchemaProblems } from '../../src/policy/compile/inline-schemas.js'
 
 t.test('a bad policy of the catalogue is an error with every problem', t => {

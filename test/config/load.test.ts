@@ -159,6 +159,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     untaggedData: 'allow',
+    push: null,
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',
     extensions: ['own'],

@@ -128,7 +128,7 @@ const SCHEMA: readonly Row[] = [
   [
     'key of a later version',
     agentWith('identity: observe'),
-    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, responses, jsonSchema, extensions, passthrough)'
+    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, push, responses, jsonSchema, extensions, passthrough)'
   ],
   [
     'null section',
@@ -294,6 +294,11 @@ const FORMATS: readonly Row[] = [
     'g.yaml:5:11: agents[0].host must be a host name or IP address (without scheme or port; IPv6 in brackets)'
   ],
   ['host', agentWith('host: a_b'), 'g.yaml:5:11: agents[0].host must be a host name or IP address (such as "agents.example.com")'],
+  [
+    'pattern of URLs without a scheme',
+    agentWith('push: {allow: ["hooks.example.com"]}'),
+    'g.yaml:5:20: agents[0].push.allow[0] must be a pattern of URLs (such as "https://*.hooks.example.com/a2a/*": scheme, host, and optionally port and path)'
+  ],
   [
     'origin with a path',
     agentWith('cors: {origins: ["https://app.example.com/"]}'),

@@ -69,6 +69,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
     untaggedData: 'allow',
+    push: null,
     responses: 'observe',
     jsonSchema: { formats: 'draft' },
     extensions: [],

@@ -1,7 +1,8 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
-import { compileGlob, compileName, matchingKeys } from '../../src/policy/compile/glob.js'
+import { compileName, matchingKeys } from '../../src/policy/compile/glob.js'
+import { compileGlob } from '../../src/wire/glob.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

@@ -139,6 +139,8 @@ export interface AgentConfig {
   readonly unknownMethods: 'reject' | 'forward'
   /** Treatment of DataParts that no policy claims. */
   readonly untaggedData: 'allow' | 'reject'
+  /** Null: push notification configurations are not checked. */
+  readonly push: PushConfig | null
   /** Treatment of violations in responses: `enforce` acts on them, `observe` records them, `off` does not read responses. */
   readonly responses: Mode
   readonly jsonSchema: JsonSchemaConfig
@@ -168,6 +170,14 @@ export interface ResolvedPolicy {
   readonly layers: readonly Layer[]
   /** The layer that gave each key. Keys that are merged member by member are listed by member, such as `activation.scope`. */
   readonly from: Readonly<Record<string, Layer>>
+}
+
+/** Limits of the URLs to which clients let the agent send push notifications. */
+export interface PushConfig {
+  readonly mode: Mode
+  /** Patterns of allowed URLs. Empty: every public host. */
+  readonly allow: readonly string[]
+  readonly require: { readonly https: boolean, readonly authentication: boolean }
 }
 
 /** Cross-origin requests of browsers. */

@@ -1,5 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { compileMediaTypePattern } from '../../wire/media-type.js'
+import { compileUrlPattern } from '../../wire/url-pattern.js'
 import type { HostPort } from '../model/model.js'
 
 /** The problem of a string: the rest of a sentence that begins with the key's name. */
@@ -33,6 +34,10 @@ export const FORMATS = {
       ? null
       : { message: 'must be an origin or "*"', hint: 'such as "https://app.example.com", without a path and without the default port' },
   proxy: proxyFault,
+  'url-pattern': (text: string) =>
+    compileUrlPattern(text) === null
+      ? { message: 'must be a pattern of URLs', hint: 'such as "https://*.hooks.example.com/a2a/*": scheme, host, and optionally port and path' }
+      : null,
   'extension-uri': (text: string) =>
     /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
       ? null

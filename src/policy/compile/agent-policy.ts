@@ -15,6 +15,7 @@ import { compileRule, supplyOf } from './rule.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, RequiredExtension } from './compiled.js'
 import type { SelectContext } from '../selectors/kit.js'
 import { compileInjection } from '../request/inject.js'
+import { compilePush } from '../push/check.js'
 import { dataClaim } from '../request/untagged.js'
 
 export interface CompileOptions {
@@ -196,9 +197,10 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     }
   }
   const additions = [...methods.values(), ...routes.values()].flat()
+  const push = compilePush(agent.push, agent.mode)
   return {
     mode: agent.mode,
-    readMode: [...required, ...policies, ...additions].some(one => one.mode === 'enforce') ? 'enforce' : agent.mode,
+    readMode: [...required, ...policies, ...additions, ...(push === null ? [] : [push])].some(one => one.mode === 'enforce') ? 'enforce' : agent.mode,
     enforceOn: agent.enforceOn,
     unlisted: agent.unlistedExtensions,
     unknownMethods: agent.unknownMethods,
@@ -215,6 +217,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     policies,
     idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
     untagged,
+    push,
     claims: policies.some(one => one.rules.some(rule => rule.unique !== null)),
     edits: policies.some(
       one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)

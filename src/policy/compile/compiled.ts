@@ -8,7 +8,8 @@ import type { ExtensionAliases } from './identity.js'
 import type { CompiledSource, UnusableSchema } from './schema-source.js'
 import type { CompiledFreshness } from '../freshness.js'
 import type { CompiledUnique } from '../request/claims.js'
-import type { Glob } from './glob.js'
+import type { CompiledPush } from '../push/check.js'
+import type { Glob } from '../../wire/glob.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { Selector } from '../selectors/kit.js'
 import type { Subject } from '../selectors/subject.js'
@@ -257,6 +258,8 @@ export interface AgentPolicy {
   readonly idle: readonly PolicyActivity[] | null
   /** Claims on DataParts. Null when unclaimed DataParts are allowed. */
   readonly untagged: readonly DataClaim[] | null
+  /** Limits of push notification configurations; null for none. */
+  readonly push: CompiledPush | null
   /** True when any rule has `unique`. */
   readonly claims: boolean
   /** True when any policy can change a request. */

@@ -16,6 +16,7 @@ import { Edits, UNCHANGED } from './edits.js'
 import { evaluate, step, unevaluated } from '../../jsonschema/evaluation.js'
 import { inject } from './inject.js'
 import { checkAddition, demandExtension } from './methods.js'
+import { checkPush } from '../push/check.js'
 import { runRules } from '../rules.js'
 import { RequestSubject } from '../selectors/subject.js'
 import { checkTaskState } from '../task/state.js'
@@ -129,6 +130,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
     if (one.active && edits !== null && one.policy.inject.length > 0) inject(one.policy, subject, edits, violations)
   }
   if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
+  if (policy.push !== null) checkPush(policy.push, call, violations)
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
   const { edits: changes, headers, edited } = settled

@@ -2,7 +2,7 @@
 import { memberPath } from '../../a2a/fields.js'
 import type { MetadataPlace, MetadataSelectorConfig, SelectorConfig } from '../../config/model/model.js'
 import { isInexact, NOT_EXACT, step as charge } from '../../jsonschema/evaluation.js'
-import type { Glob } from '../compile/glob.js'
+import type { Glob } from '../../wire/glob.js'
 import { compileName, matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
 import type { SelectContext, Selected, Selector, Steps } from './kit.js'
