@@ -6,9 +6,11 @@ import { packageRoot } from '../../src/config/paths.js'
 
 /**
  * Packages that stay outside of the bundle: few starts need them, or only development installs them. The project depends on them directly,
- * so `require` finds them from the bundle too.
+ * so `require` finds them from the bundle too. What V8 caches of a module takes time and memory in every start (src/bundled.ts).
  */
-const APART = ['@opentelemetry/*', '@redis/client', 'pino-pretty']
+const APART = [
+  '@fastify/http-proxy', '@opentelemetry/exporter-*', '@opentelemetry/resources', '@opentelemetry/sdk-*', '@redis/client', 'pino-pretty'
+]
 
 /**
  * Bundles the entries into one script.
@@ -36,7 +38,7 @@ export async function bundle (root: string, entries: Readonly<Record<string, str
     // The bundle loads external packages with `require`: code from V8's cache no longer knows the module that calls `import()`, and Node 20
     // throws an error.
     supported: { 'dynamic-import': false },
-    plugins: [ownModules(root), testsApart],
+    plugins: [ownModules(root), testsApart, unusedApart],
     logLevel: 'silent'
   })
   if (warnings.length > 0) {
@@ -49,6 +51,18 @@ export async function bundle (root: string, entries: Readonly<Record<string, str
 const testsApart: Plugin = {
   name: 'tests-apart',
   setup: ({ onResolve }) => { onResolve({ filter: /^\.\/tests\.cjs$/ }, () => ({ path: '../config/built/tests.cjs', external: true })) }
+}
+
+/**
+ * Leaves out the modules that Fastify and undici load for features that the gateway does not use: schemas of routes, `inject`, and bodies
+ * of the type FormData. `require` finds them where they are installed.
+ */
+const unusedApart: Plugin = {
+  name: 'unused-apart',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^(@fastify\/(ajv-compiler|fast-json-stringify-compiler)|light-my-request)$/ }, ({ path }) => ({ path, external: true }))
+    onResolve({ filter: /\/web\/fetch\/body\.js$/ }, () => ({ path: 'undici/lib/web/fetch/body.js', external: true }))
+  }
 }
 
 /**
