@@ -5,6 +5,7 @@
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import type { SheddingConfig } from '../config/model/model.js'
+import { fastify, NO_SCHEMAS } from '../framework.js'
 import type { Log } from '../telemetry/log.js'
 
 /** Interval of the measurements, ms. */
@@ -28,6 +29,7 @@ export class Overload {
   retryAfter: number
   private config: SheddingConfig
   private readonly log: Log
+  private app: FastifyInstance | null = null
   private timer: NodeJS.Timeout | null = null
   /** True when the last sample was late too. A single long turn of the event loop is over when it is noticed, so it does not count. */
   private late = false
@@ -43,11 +45,20 @@ export class Overload {
     this.retryAfter = secondsOf(config)
   }
 
-  /** Measures from now on, until the listener closes. */
-  async watch (app: FastifyInstance): Promise<void> {
+  /** Measures from now on, until `close`. */
+  async watch (): Promise<void> {
+    // The plugin decorates its app, so it gets one of its own, without a listener.
+    const app = fastify({ schemaController: NO_SCHEMAS })
+    this.app = app
     await app.register(underPressure, { sampleInterval: INTERVAL, eventLoopUtilizationMode: 'interval' })
+    await app.ready()
     this.timer = setInterval(() => { this.take(app.memoryUsage() as Sample) }, INTERVAL).unref()
-    app.addHook('onClose', () => { this.stop() })
+  }
+
+  async close (): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer)
+    this.timer = null
+    await this.app?.close()
   }
 
   take (sample: Sample): void {
@@ -75,11 +86,6 @@ export class Overload {
     ]
     this.late = late
     return signs.filter(([, there]) => there).map(([sign]) => sign)
-  }
-
-  private stop (): void {
-    if (this.timer !== null) clearInterval(this.timer)
-    this.timer = null
   }
 }
 

@@ -1,4 +1,7 @@
-/** Reports the decision about a request to span, metrics and audit. Reports URIs and paths only, never data. */
+/**
+ * Reports the decision about a request to span, metrics and audit, and the end of a call to the log. Reports URIs and paths only, never
+ * data.
+ */
 import type { Call } from '../a2a/message/call.js'
 import type { ResultView } from '../a2a/message/result.js'
 import type { Decision } from '../policy/request/decision.js'
@@ -166,4 +169,33 @@ function plainEntry (
 function namesIn (exchange: Exchange): Pick<AuditEntry, 'task_id' | 'context_id'> {
   const { taskId, contextId } = exchange.task
   return { task_id: taskId, context_id: contextId }
+}
+
+/** Writes the log line of a call that is over. */
+export function logCall (exchange: Exchange, outcome: Outcome, seconds: number): void {
+  const { services: { log }, response } = exchange
+  const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
+  if (!log.isLevelEnabled(level)) return
+  const { taskId, contextId } = exchange.task
+  const { traceId } = exchange.span
+  log[level]({
+    agent: exchange.agentName,
+    operation: exchange.operation,
+    binding: exchange.binding,
+    version: exchange.version,
+    status: response.statusCode,
+    outcome,
+    duration_ms: Math.round(seconds * 1e6) / 1e3,
+    request_id: exchange.id,
+    ...(taskId === null ? {} : { task_id: shortened(taskId) }),
+    ...(contextId === null ? {} : { context_id: shortened(contextId) }),
+    ...(traceId === null ? {} : { trace_id: traceId })
+  }, 'request')
+}
+
+/** Longest id in a log line, in UTF-16 code units. */
+const ID_LENGTH = 256
+
+function shortened (id: string): string {
+  return id.length <= ID_LENGTH ? id : id.slice(0, ID_LENGTH)
 }

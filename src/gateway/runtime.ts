@@ -81,6 +81,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   })
   const tasks = new Tasks(config.state, metrics, log, options.memory)
   const overload = new Overload(config.shedding, log)
+  await overload.watch()
   const slowReaders = new SlowReaders({ live: inFlight, metrics, log })
   const heldBytes = new MemoryBudget(config.limits.memory)
   metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
@@ -100,6 +101,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   }
   const close = async (): Promise<void> => {
     slowReaders.close()
+    await overload.close()
     recorded?.close()
     await registry.close()
     await tasks.close()
@@ -113,4 +115,9 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
 /** Log level for Fastify. Fastify's own lines below a warning only repeat lines of the gateway. */
 export function quietened (level: Config['telemetry']['logs']['level']): string {
   return level === 'silent' ? 'silent' : 'warn'
+}
+
+/** True when an agent has a `passthrough` list. */
+export function hasPassthrough ({ agents }: Config): boolean {
+  return agents.some(agent => agent.passthrough.length > 0)
 }

@@ -18,7 +18,7 @@ import { consoleSource, dialled } from './console.js'
 import type { InFlight } from './in-flight.js'
 import { Reloads } from './reload.js'
 import type { Runtime, RuntimeOptions, StartOptions } from './runtime.js'
-import { buildRuntime } from './runtime.js'
+import { buildRuntime, hasPassthrough } from './runtime.js'
 
 export interface Gateway {
   /** URL of the main listener, without trailing slash. */
@@ -49,7 +49,7 @@ export interface Serving extends Runtime {
 export async function buildServing (config: Config, options: RuntimeOptions): Promise<Serving> {
   const runtime = await buildRuntime(config, options)
   const { registry, services } = runtime
-  const app = await buildApp({ services, snapshot: () => registry.snapshot }, config.server.tls)
+  const app = await buildApp({ services, snapshot: () => registry.snapshot, passthrough: hasPassthrough(config) }, config.server.tls)
   const listener = new ListenerLimits(app.server, config.limits)
   const certificate = new ListenerCertificate(app.server, services.log)
   certificate.use(config.server.tls)

@@ -12,7 +12,7 @@ import { CHECKS, readConfiguration } from '../gateway/configuration.js'
 import { FollowedConfiguration } from '../gateway/followed-configuration.js'
 import { Reloads } from '../gateway/reload.js'
 import type { Runtime } from '../gateway/runtime.js'
-import { buildRuntime } from '../gateway/runtime.js'
+import { buildRuntime, hasPassthrough } from '../gateway/runtime.js'
 
 export interface A2aGatewayOptions {
   /** Path of the configuration file, or the configuration as an object with the keys of the file. */
@@ -60,7 +60,7 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
 
   const runtime = await buildRuntime(config, { env, ...logs === undefined ? {} : { logs }, ...audit === undefined ? {} : { audit } })
   const { registry, services, services: { log, metrics, inFlight } } = runtime
-  const front = await HttpFront.create({ services, snapshot: () => registry.snapshot })
+  const front = await HttpFront.create({ services, snapshot: () => registry.snapshot, passthrough: hasPassthrough(config) })
   const reloads = new Reloads({ registry, metrics, log, apply: runtime.apply })
   runtimes.set(app.server, runtime)
   metrics.configInfo(config.hash)

@@ -1,14 +1,9 @@
 /** Connection pools: separate pools for each agent, never shared, with TLS verified. */
-import { createRequire } from 'node:module'
-import type * as Undici from 'undici'
 import type { Dispatcher, Pool } from 'undici'
 import type { UpstreamConfig } from '../config/model/model.js'
 import { ConnectionQueue } from './connection-queue.js'
 import type { TlsFiles } from './tls.js'
-
-// Loaded with `require`: Node 20 first reads an imported CommonJS package for its export names. `check` and `init` run outside of the
-// bundle (measured: 3% of the processor time of `check`).
-const undici = createRequire(import.meta.url)('undici') as typeof Undici
+import * as undici from './undici.js'
 
 /** Calls per connection. The limit makes a connection that is never idle follow a host name that has moved. */
 const CALLS_PER_CONNECTION = 1_000

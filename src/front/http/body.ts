@@ -1,4 +1,4 @@
-/** Reads a request body, bounded in bytes and in time. */
+/** Reads a request body, or discards its rest; both bounded in bytes and in time. */
 import type { IncomingMessage } from 'node:http'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { ChunkedBuffer, joined } from '../../wire/chunked-buffer.js'
@@ -86,4 +86,23 @@ class BodyReader {
     this.chunks = []
     this.done(result)
   }
+}
+
+const READ_OFF_BYTES = 16 * 1024 * 1024
+const READ_OFF_MS = 5_000
+
+/**
+ * Reads and discards the rest of a request that was rejected. Closing at once would reset the connection, and the client might never see
+ * the response (RFC 9112 §9.6). Reading without bounds would let the client send for ever.
+ */
+export function readOff (request: IncomingMessage, done: () => void): void {
+  let left = READ_OFF_BYTES
+  const timer = setTimeout(() => { request.socket.destroy() }, READ_OFF_MS).unref()
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.socket.destroy()
+  })
+  request.once('end', done)
+  request.once('close', () => { clearTimeout(timer) })
+  request.resume()
 }

@@ -19,6 +19,7 @@ import type { Metrics, Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan, Tracing } from '../../telemetry/traces/tracing.js'
 import type { Agent } from '../../gateway/agent.js'
 import { withAppHeaders } from './app-headers.js'
+import { readOff } from './body.js'
 import type { Cors } from './cors.js'
 import { withCors } from './cors.js'
 import type { StreamOut } from './stream-out.js'
@@ -28,7 +29,7 @@ import type { ConcurrencyLimit } from '../../gateway/concurrency-limit.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
 import type { Overload } from '../../gateway/overload.js'
 import type { Tasks } from '../../gateway/tasks.js'
-import { callEntry } from '../../gateway/request-telemetry.js'
+import { callEntry, logCall } from '../../gateway/request-telemetry.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import type { Forwarding } from '../../upstream/forward.js'
 
@@ -344,22 +345,7 @@ export class Exchange {
       services.audit.record(callEntry(this, outcome, this.active))
     }
     if (decisions !== null && decisions.wants(outcome, this.found)) this.keep(decisions, outcome, seconds)
-    const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
-    if (!services.log.isLevelEnabled(level)) return
-    const { taskId, contextId } = this.task
-    services.log[level]({
-      agent: this.agentName,
-      operation: this.operation,
-      binding: this.binding,
-      version: this.version,
-      status: response.statusCode,
-      outcome,
-      duration_ms: Math.round(seconds * 1e6) / 1e3,
-      request_id: this.id,
-      ...(taskId === null ? {} : { task_id: shortened(taskId) }),
-      ...(contextId === null ? {} : { context_id: shortened(contextId) }),
-      ...(this.span.traceId === null ? {} : { trace_id: this.span.traceId })
-    }, 'request')
+    logCall(this, outcome, seconds)
   }
 
   /** Sets the names that only the response has. The span has those of the request. */
@@ -393,29 +379,3 @@ export class Exchange {
 const NO_TASK = (): TaskNames => NO_NAMES
 
 const NOTHING_FOUND: readonly Found[] = []
-
-/** Longest id in a log line, in UTF-16 code units. */
-const ID_LENGTH = 256
-
-function shortened (id: string): string {
-  return id.length <= ID_LENGTH ? id : id.slice(0, ID_LENGTH)
-}
-
-const READ_OFF_BYTES = 16 * 1024 * 1024
-const READ_OFF_MS = 5_000
-
-/**
- * Reads and discards the rest of a request that was rejected. Closing at once would reset the connection, and the client might never see
- * the response (RFC 9112 §9.6). Reading without bounds would let the client send for ever.
- */
-function readOff (request: IncomingMessage, done: () => void): void {
-  let left = READ_OFF_BYTES
-  const timer = setTimeout(() => { request.socket.destroy() }, READ_OFF_MS).unref()
-  request.on('data', (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0) request.socket.destroy()
-  })
-  request.once('end', done)
-  request.once('close', () => { clearTimeout(timer) })
-  request.resume()
-}

@@ -1,4 +1,4 @@
-/** Handles one A2A request from its first byte to the agent: route, read, evaluate, then forward or reject. */
+/** Handles one A2A request from its first byte to the decision: route, read, evaluate, then forward (`dispatch.ts`) or reject. */
 import type { Call, CallProblem } from '../../a2a/message/call.js'
 import { readCall } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
@@ -8,50 +8,27 @@ import { mediaTypeOf } from '../../pipeline/caller.js'
 import { encodingOf, isPlain } from '../../pipeline/content-encoding.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
-import type { AgentState } from '../../pipeline/agent-snapshot.js'
-import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
-import {
-  askedVersion,
-  bodyOf,
-  callOf,
-  forwardedHead,
-  echoOf,
-  extendedCardOf,
-  negotiated,
-  evaluatorFor,
-  rewritesResponse,
-  ruleOn,
-  versionProblem
-} from '../../pipeline/request.js'
-import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
-import type { Limits } from '../../config/model/model.js'
+import type { OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
+import { askedVersion, callOf, ruleOn, versionProblem } from '../../pipeline/request.js'
 import { additionName } from '../../policy/request/methods.js'
 import { settleClaims } from '../../policy/request/claims.js'
 import type { Claimed } from '../../policy/request/claims.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import type { TaskKey } from '../../state/store.js'
-import { forward } from '../../upstream/forward.js'
-import type { TrustedProxies } from '../../wire/forwarded.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { gunzip } from '../../wire/gzip.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { joinPath } from '../../wire/target.js'
 import type { Agent } from '../../gateway/agent.js'
-import { AgentResponse } from './agent-response.js'
-import { RELAYED } from '../../pipeline/response/driver.js'
 import { readBody } from './body.js'
-import { publicOriginOf } from './client-address.js'
 import { corsOf, corsWithoutOrigin, preflightCors } from './cors.js'
+import type { Arrived, HandlerOptions, Read } from './dispatch.js'
+import { dispatch, passOn } from './dispatch.js'
 import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
-import { recordDecision, startUpstreamSpan } from '../../gateway/request-telemetry.js'
+import { recordDecision } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
-
-export interface HandlerOptions {
-  readonly limits: Limits
-  readonly trusted: TrustedProxies
-}
 
 const EMPTY = Buffer.alloc(0)
 /** Rules of problems in a call whose JSON-RPC envelope is valid. */
@@ -161,20 +138,6 @@ function always<T> (value: T): () => T {
   return () => value
 }
 
-interface Arrived {
-  readonly agent: Agent
-  readonly state: AgentState
-  readonly route: OperationRoute
-  readonly problem: CallProblem | null
-  readonly asked: Asked
-  readonly query: string
-  /** The body as sent. */
-  readonly sent: Bytes
-  /** The decoded body. */
-  readonly bytes: Bytes
-  readonly encodingProblem: CallProblem | null
-}
-
 function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions): void {
   const startedAt = performance.now()
   const { agent, state, route } = arrived
@@ -192,16 +155,6 @@ function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions
     // The client may have disconnected.
     if (!exchange.response.destroyed) decide(exchange, read, record, options)
   }).catch((error: unknown) => { exchange.failed(error) })
-}
-
-/** A request with all data that a decision needs, except the stored state of its task. */
-interface Read {
-  readonly arrived: Arrived
-  readonly call: Call
-  /** The task that the request names; null when no task state is kept. */
-  readonly task: TaskKey | null
-  /** Seconds that reading took. */
-  readonly seconds: number
 }
 
 function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | null {
@@ -240,73 +193,6 @@ function claim (exchange: Exchange, read: Read, evaluation: RequestEvaluation, o
   const claimed = tasks.claim(agent.name, claims)
   if (!(claimed instanceof Promise)) return settle(claimed)
   claimed.then(settle).catch((error: unknown) => { exchange.failed(error) })
-}
-
-/** @returns false when the request is rejected, because the agent has no capacity or the Host is unusable */
-function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): boolean {
-  const { arrived, call, task } = read
-  const { agent, state, route } = arrived
-  const { request, span } = exchange
-  const publicBase = rewritesResponse(state, call) ? publicBaseOf(exchange, agent, options) : null
-  if (publicBase === undefined) {
-    exchange.reject(rejections.badHost, 'rejected')
-    return false
-  }
-  if (!exchange.enter(agent)) return false
-  const { policy } = evaluation
-  const { limits } = options
-  const body = bodyOf(evaluation, arrived.sent, arrived.bytes)
-  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
-  const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
-  const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
-  const { tasks, audit: { forwarded: follows } } = exchange.services
-  exchange.active = evaluation.decision.active
-  const evaluator =
-    card === null
-      ? evaluatorFor(route, call, evaluation, {
-        taskId: task?.taskId ?? null,
-        limits,
-        tracer: null,
-        clock: Date.now,
-        follows,
-        recall: taskId => tasks.now(keyOf(taskId))
-      })
-      : null
-  const reads = card !== null || (evaluator !== null && (follows || evaluator.enforces))
-  const plan = {
-    echo: echoOf(evaluation),
-    card,
-    evaluation: evaluator === null ? null : { evaluator, limits },
-    anyPage: route.extensionRoute !== null
-  }
-  const response = new AgentResponse(exchange, plan, (taskId, fields) => tasks.write(keyOf(taskId), fields))
-  startUpstreamSpan(exchange, agent, route.upstreamPath, call)
-  exchange.forwarding = forward(
-    {
-      dispatcher: agent.pools.main,
-      gate: agent.pools.gate,
-      total: agent.config.upstream.timeouts.total,
-      method: request.method ?? 'GET',
-      path: route.upstreamPath + arrived.query,
-      headers: upstreamHeaders(forwardedHead(evaluation, request), {
-        peer: request.socket.remoteAddress,
-        config: agent.config.upstream,
-        trusted: options.trusted,
-        trace: span.outgoing(),
-        negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads)
-      }),
-      body: body.length === 0 ? null : body
-    },
-    response
-  )
-  return true
-}
-
-/** @returns the agent's URL at the gateway, or undefined when the client's host cannot be part of a URL */
-function publicBaseOf ({ request }: Exchange, { publicBase, config }: Agent, { trusted }: HandlerOptions): string | undefined {
-  if (publicBase !== null) return publicBase
-  const origin = publicOriginOf(request, trusted)
-  return origin === null ? undefined : origin.url + config.path
 }
 
 /**
@@ -350,32 +236,6 @@ function rejectWithoutCard (exchange: Exchange, rejection: Rejection, options: H
     }
     reject()
   })
-}
-
-/** Forwards without inspection: no negotiation, no rules. */
-function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): void {
-  if (!exchange.enter(agent)) return
-  const { request, span } = exchange
-  span.name(exchange.label)
-  startUpstreamSpan(exchange, agent, target, null)
-  exchange.forwarding = forward(
-    {
-      dispatcher: agent.pools.main,
-      gate: agent.pools.gate,
-      total: agent.config.upstream.timeouts.total,
-      method: request.method ?? 'GET',
-      path: target,
-      headers: upstreamHeaders(request, {
-        peer: request.socket.remoteAddress,
-        config: agent.config.upstream,
-        trusted: options.trusted,
-        trace: span.outgoing(),
-        negotiated: null
-      }),
-      body: bytes.length === 0 ? null : bytes
-    },
-    new AgentResponse(exchange, RELAYED)
-  )
 }
 
 /**

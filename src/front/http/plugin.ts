@@ -17,6 +17,8 @@ export interface FrontOptions {
   readonly services: Services
   /** Called once per request. A configuration change replaces the whole snapshot. */
   readonly snapshot: () => Snapshot
+  /** True when the configuration at the start has a `passthrough` list. */
+  readonly passthrough: boolean
 }
 
 /** Handles requests that Fastify has routed. */

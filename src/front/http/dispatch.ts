@@ -1,0 +1,142 @@
+/** Forwards a request to its agent: a request that the rules accepted, or one that no rule sees. */
+import type { Call, CallProblem } from '../../a2a/message/call.js'
+import { tenantOf } from '../../a2a/task-id.js'
+import type { Limits } from '../../config/model/model.js'
+import type { Agent } from '../../gateway/agent.js'
+import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
+import type { AgentState } from '../../pipeline/agent-snapshot.js'
+import * as rejections from '../../pipeline/rejections.js'
+import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
+import { bodyOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse } from '../../pipeline/request.js'
+import { RELAYED } from '../../pipeline/response/driver.js'
+import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
+import type { TaskKey } from '../../state/store.js'
+import { forward } from '../../upstream/forward.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
+import type { TrustedProxies } from '../../wire/forwarded.js'
+import { AgentResponse } from './agent-response.js'
+import { publicOriginOf } from './client-address.js'
+import type { Exchange } from './exchange.js'
+
+export interface HandlerOptions {
+  readonly limits: Limits
+  readonly trusted: TrustedProxies
+}
+
+/** A request whose body has arrived. */
+export interface Arrived {
+  readonly agent: Agent
+  readonly state: AgentState
+  readonly route: OperationRoute
+  readonly problem: CallProblem | null
+  readonly asked: Asked
+  readonly query: string
+  /** The body as sent. */
+  readonly sent: Bytes
+  /** The decoded body. */
+  readonly bytes: Bytes
+  readonly encodingProblem: CallProblem | null
+}
+
+/** A request with all data that a decision needs, except the stored state of its task. */
+export interface Read {
+  readonly arrived: Arrived
+  readonly call: Call
+  /** The task that the request names; null when no task state is kept. */
+  readonly task: TaskKey | null
+  /** Seconds that reading took. */
+  readonly seconds: number
+}
+
+/** @returns false when the request is rejected, because the agent has no capacity or the Host is unusable */
+export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): boolean {
+  const { arrived, call, task } = read
+  const { agent, state, route } = arrived
+  const { request, span } = exchange
+  const publicBase = rewritesResponse(state, call) ? publicBaseOf(exchange, agent, options) : null
+  if (publicBase === undefined) {
+    exchange.reject(rejections.badHost, 'rejected')
+    return false
+  }
+  if (!exchange.enter(agent)) return false
+  const { policy } = evaluation
+  const { limits } = options
+  const body = bodyOf(evaluation, arrived.sent, arrived.bytes)
+  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
+  const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
+  const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
+  const { tasks, audit: { forwarded: follows } } = exchange.services
+  exchange.active = evaluation.decision.active
+  const evaluator =
+    card === null
+      ? evaluatorFor(route, call, evaluation, {
+        taskId: task?.taskId ?? null,
+        limits,
+        tracer: null,
+        clock: Date.now,
+        follows,
+        recall: taskId => tasks.now(keyOf(taskId))
+      })
+      : null
+  const reads = card !== null || (evaluator !== null && (follows || evaluator.enforces))
+  const plan = {
+    echo: echoOf(evaluation),
+    card,
+    evaluation: evaluator === null ? null : { evaluator, limits },
+    anyPage: route.extensionRoute !== null
+  }
+  const response = new AgentResponse(exchange, plan, (taskId, fields) => tasks.write(keyOf(taskId), fields))
+  startUpstreamSpan(exchange, agent, route.upstreamPath, call)
+  exchange.forwarding = forward(
+    {
+      dispatcher: agent.pools.main,
+      gate: agent.pools.gate,
+      total: agent.config.upstream.timeouts.total,
+      method: request.method ?? 'GET',
+      path: route.upstreamPath + arrived.query,
+      headers: upstreamHeaders(forwardedHead(evaluation, request), {
+        peer: request.socket.remoteAddress,
+        config: agent.config.upstream,
+        trusted: options.trusted,
+        trace: span.outgoing(),
+        negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads)
+      }),
+      body: body.length === 0 ? null : body
+    },
+    response
+  )
+  return true
+}
+
+/** @returns the agent's URL at the gateway, or undefined when the client's host cannot be part of a URL */
+function publicBaseOf ({ request }: Exchange, { publicBase, config }: Agent, { trusted }: HandlerOptions): string | undefined {
+  if (publicBase !== null) return publicBase
+  const origin = publicOriginOf(request, trusted)
+  return origin === null ? undefined : origin.url + config.path
+}
+
+/** Forwards without inspection: no negotiation, no rules. */
+export function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): void {
+  if (!exchange.enter(agent)) return
+  const { request, span } = exchange
+  span.name(exchange.label)
+  startUpstreamSpan(exchange, agent, target, null)
+  exchange.forwarding = forward(
+    {
+      dispatcher: agent.pools.main,
+      gate: agent.pools.gate,
+      total: agent.config.upstream.timeouts.total,
+      method: request.method ?? 'GET',
+      path: target,
+      headers: upstreamHeaders(request, {
+        peer: request.socket.remoteAddress,
+        config: agent.config.upstream,
+        trusted: options.trusted,
+        trace: span.outgoing(),
+        negotiated: null
+      }),
+      body: bytes.length === 0 ? null : bytes
+    },
+    new AgentResponse(exchange, RELAYED)
+  )
+}

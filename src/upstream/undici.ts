@@ -1,0 +1,16 @@
+/**
+ * Loads the parts of undici that the gateway uses: 24 of its 110 modules. The rest, such as `fetch` with its caches and WebSockets, also
+ * makes Node load the copy of undici that Node itself contains (measured, for a start: 90 of 690 ms without the bundle, and 10 MB).
+ * `require` is faster than `import`: Node 20 first reads an imported CommonJS package for its export names, and `check` and `init` run
+ * outside of the bundle.
+ */
+import { createRequire } from 'node:module'
+import type * as Undici from 'undici'
+
+const require = createRequire(import.meta.url)
+
+const { prototype } = require('undici/lib/dispatcher/dispatcher.js') as { readonly prototype: Undici.Dispatcher }
+// The package's main module adds the methods to all dispatchers in the same way. The gateway calls only this one, besides `dispatch`.
+prototype.request = require('undici/lib/api/api-request.js') as Undici.Dispatcher['request']
+
+export const Pool = require('undici/lib/dispatcher/pool.js') as typeof Undici.Pool
