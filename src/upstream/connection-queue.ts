@@ -1,6 +1,6 @@
 /**
- * Queue of one agent's calls that wait for a connection. undici has its own queue, but its entries never time out: an abandoned call stays
- * there with its body until a connection is free. A call is therefore passed to undici only while the pool has room.
+ * Queue of one agent's calls that wait for a connection. The pool has its own queue, but its entries never time out: an abandoned call
+ * stays there with its body until a connection is free. A call is therefore passed to the pool only while the pool has room.
  */
 
 /** A call that has not begun. */
@@ -12,8 +12,8 @@ export interface Waiter {
 }
 
 /**
- * The part of undici's Pool that the queue needs. Its `dispatch` returns false when the pool is full, and it emits `drain` when it has room
- * again.
+ * The part of a ConnectionPool that the queue needs. Its `dispatch` returns false when the pool is full, and it emits `drain` when it has
+ * room again.
  */
 interface Room {
   on (event: 'drain', listener: () => void): unknown

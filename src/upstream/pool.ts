@@ -1,9 +1,9 @@
 /** Connection pools: separate pools for each agent, never shared, with TLS verified. */
-import type { Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { UpstreamConfig } from '../config/model/model.js'
+import { ConnectionPool } from './connection-pool.js'
 import { ConnectionQueue } from './connection-queue.js'
 import type { TlsFiles } from './tls.js'
-import * as undici from './undici.js'
 
 /** Calls per connection. The limit makes a connection that is never idle follow a host name that has moved. */
 const CALLS_PER_CONNECTION = 1_000
@@ -13,9 +13,9 @@ const CALLS_PER_CONNECTION = 1_000
  * response to the next caller. Idle connections are closed after 4 s, before the 5 s of Node and most servers, so that a request seldom
  * meets a closing socket.
  */
-function createPool (origin: string, config: UpstreamConfig, files: TlsFiles): Pool {
+function createPool (origin: string, config: UpstreamConfig, files: TlsFiles): ConnectionPool {
   const { timeouts, tls } = config
-  return new undici.Pool(origin, {
+  return new ConnectionPool(origin, {
     connections: config.connections,
     pipelining: 1,
     allowH2: false,
@@ -27,6 +27,7 @@ function createPool (origin: string, config: UpstreamConfig, files: TlsFiles): P
     maxRequestsPerClient: CALLS_PER_CONNECTION,
     strictContentLength: true,
     connect: {
+      allowH2: false,
       timeout: timeouts.connect,
       rejectUnauthorized: true,
       ...(files.ca === null ? {} : { ca: files.ca }),
@@ -44,13 +45,13 @@ const CALLER_CONNECTIONS = 8
 
 /** The pools of one agent: one for its calls, and others for its card, which must be available while calls use every connection. */
 export class AgentPools {
-  readonly main: Pool
+  readonly main: ConnectionPool
   /** Queue where calls wait for a connection of `main`. */
   readonly gate: ConnectionQueue
   private readonly origin: string
   private readonly config: UpstreamConfig
   private readonly files: TlsFiles
-  private readonly cards = new Map<string, Pool>()
+  private readonly cards = new Map<string, ConnectionPool>()
 
   constructor (config: UpstreamConfig, files: TlsFiles) {
     this.origin = new URL(config.url).origin

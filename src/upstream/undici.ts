@@ -9,8 +9,9 @@ import type * as Undici from 'undici'
 
 const require = createRequire(import.meta.url)
 
-const { prototype } = require('undici/lib/dispatcher/dispatcher.js') as { readonly prototype: Undici.Dispatcher }
+export const Dispatcher = require('undici/lib/dispatcher/dispatcher.js') as typeof Undici.Dispatcher
 // The package's main module adds the methods to all dispatchers in the same way. The gateway calls only this one, besides `dispatch`.
-prototype.request = require('undici/lib/api/api-request.js') as Undici.Dispatcher['request']
+Dispatcher.prototype.request = require('undici/lib/api/api-request.js') as Undici.Dispatcher['request']
 
-export const Pool = require('undici/lib/dispatcher/pool.js') as typeof Undici.Pool
+export const Client = require('undici/lib/dispatcher/client.js') as typeof Undici.Client
+export const buildConnector = require('undici/lib/core/connect.js') as typeof Undici.buildConnector
