@@ -35,10 +35,13 @@ export class SharedMemory {
   /** Number of the ChunkedBuffer whose bytes are in the memory; 0 for none. A number keeps no object alive. */
   holder = 0
   bytes: Buffer
+  /** The reserved bytes. */
+  words: Uint32Array
 
   constructor (size: number) {
     this.memory = memoryOf(size)
-    this.bytes = this.memory === null ? Buffer.allocUnsafeSlow(size) : afterReserved(this.memory)
+    this.bytes = this.memory === null ? Buffer.allocUnsafeSlow(size) : Buffer.from(this.memory.buffer, RESERVED)
+    this.words = reservedOf(this.memory)
   }
 
   /** @returns false when the system has no more memory */
@@ -51,7 +54,8 @@ export class SharedMemory {
       return false
     }
     this.holder = 0
-    this.bytes = afterReserved(memory)
+    this.bytes = Buffer.from(memory.buffer, RESERVED)
+    this.words = reservedOf(memory)
     return true
   }
 }
@@ -69,8 +73,8 @@ function memoryOf (size: number): WebAssemblyMemory | null {
   }
 }
 
-function afterReserved (memory: WebAssemblyMemory): Buffer {
-  return Buffer.from(memory.buffer, RESERVED)
+function reservedOf (memory: WebAssemblyMemory | null): Uint32Array {
+  return memory === null ? new Uint32Array(0) : new Uint32Array(memory.buffer, 0, RESERVED / 4)
 }
 
 /** Bytes of memory for a text: whole pages, and for larger texts more than needed, so that the memory seldom grows. */

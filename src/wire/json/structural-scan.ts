@@ -15,8 +15,11 @@ import type { JsonLimits } from './json.js'
 import type { SharedMemory, WebAssemblyMemory } from '../shared-memory.js'
 import { giveBack, holderOf, RESERVED, take, webAssembly } from '../shared-memory.js'
 
-/** Minimum size in bytes of a text that is scanned. */
-export const SCANNED = 1_024
+/**
+ * Minimum size in bytes of a text that is scanned. The scan costs no more than the loop from about 200 bytes on, but saves less than 0.5 µs
+ * of a call of 110 µs below this size.
+ */
+export const SCANNED = 512
 
 export interface Structure {
   /** Colons outside of strings. */
@@ -33,11 +36,11 @@ interface Exports {
   readonly scan: (text: number, size: number, depth: number, members: number, long: number) => number
 }
 
-/** Outcomes and places in memory, as in structural-scan.as. */
+/** Outcomes, and places in memory in words of four bytes, as in structural-scan.as. */
 const LOOK_CLOSER = 0
 const FINE_AND_DISTINCT = 2
-const STRINGS = 64
-const NUMBERS = STRINGS + 12 * 1_024
+const STRINGS = 16
+const NUMBERS = STRINGS + 3 * 1_024
 const MAX_UINT32 = 0xffff_ffff
 
 /** Null before the first use; undefined when this system cannot run the module. */
@@ -60,26 +63,33 @@ export function scanStructure (bytes: Buffer, limits: JsonLimits, long: number):
   }
 }
 
-function run ({ memory }: SharedMemory, size: number, limits: JsonLimits, long: number): Structure | null {
+function run ({ memory, words }: SharedMemory, size: number, limits: JsonLimits, long: number): Structure | null {
   if (memory === null) return null
   const exports = instances.get(memory) ?? instantiate(memory)
   const outcome = exports?.scan(RESERVED, size, uint32(limits.depth), uint32(limits.members), uint32(long)) ?? LOOK_CLOSER
   if (outcome === LOOK_CLOSER) return null
-  const [colons, strings, numbers] = new Uint32Array(memory.buffer, 0, 3) as unknown as [number, number, number]
+  const strings = words[1] as number
+  const numbers = words[2] as number
   return {
-    colons,
+    colons: words[0] as number,
     distinct: outcome === FINE_AND_DISTINCT,
-    strings: strings === 0 ? null : readStrings(new Uint32Array(memory.buffer, STRINGS, 3 * strings)),
-    numbers: numbers === 0 ? null : Array.from(new Uint32Array(memory.buffer, NUMBERS, 2 * numbers))
+    strings: strings === 0 ? null : readStrings(words, strings),
+    numbers: numbers === 0 ? null : readNumbers(words, numbers)
   }
 }
 
-function readStrings (words: Uint32Array): LongString[] {
+function readStrings (words: Uint32Array, count: number): LongString[] {
   const strings: LongString[] = []
-  for (let i = 0; i < words.length; i += 3) {
+  for (let i = STRINGS; i < STRINGS + 3 * count; i += 3) {
     strings.push({ start: words[i] as number, end: words[i + 1] as number, escapes: words[i + 2] === 1 })
   }
   return strings
+}
+
+function readNumbers (words: Uint32Array, count: number): number[] {
+  const offsets: number[] = []
+  for (let i = NUMBERS; i < NUMBERS + 2 * count; i++) offsets.push(words[i] as number)
+  return offsets
 }
 
 function instantiate (memory: WebAssemblyMemory): Exports | undefined {
