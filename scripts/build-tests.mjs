@@ -26,7 +26,7 @@ function files (folders, pattern) {
 export function sourcesDigest () {
   const hash = createHash('sha256')
   for (const file of [
-    ...files(['src', 'scripts', 'examples', 'config', 'bench'], /\.(ts|mjs|js|css|html|svg|yaml)$/),
+    ...files(['src', 'scripts', 'examples', 'config', 'bench'], /\.(ts|as|mjs|js|css|html|svg|yaml)$/),
     'package.json',
     'package-lock.json'
   ]) {

@@ -17,6 +17,7 @@ import { OBSERVABILITY_PAGES } from './observability-pages.js'
 import { policyPage } from './policy-page.js'
 import { ADDRESSED_FILES } from './public-address.js'
 import { refusalsPage } from './rejections-page.js'
+import { writeStructuralScan } from './structural-scan.js'
 import { writeValidators } from './validators.js'
 
 /** All generators. The build writes the file of each generator in this list, and the tests fail when a file is out of date. */
@@ -64,13 +65,14 @@ function current (file: string): string | null {
   }
 }
 
-function main (args: readonly string[]): number {
+async function main (args: readonly string[]): Promise<number> {
   if (!args.includes('--check')) {
     for (const file of generate()) console.log(`wrote ${file}`)
     writeValidators()
     writeMetaSchemas()
     writeCatalogue()
     copyPage()
+    await writeStructuralScan()
     return 0
   }
   const files = drifted()
@@ -79,5 +81,5 @@ function main (args: readonly string[]): number {
 }
 
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  process.exitCode = main(process.argv.slice(2))
+  process.exitCode = await main(process.argv.slice(2))
 }

@@ -4,22 +4,10 @@
  * that only read them get a temporary view of shared memory.
  */
 
+import { giveBack, take } from './shared-memory.js'
+
 export type Bytes = Buffer | ChunkedBuffer
 
-/**
- * Bytes of the largest body that is copied to shared memory. Larger bodies are rare, and are joined in memory of their own.
- */
-const MOST = 4 * 1024 * 1024
-const LEAST = 256 * 1024
-
-/**
- * Memory that one call of `withContiguous` after the other uses. The reference is weak, so the next full collection may free the memory.
- */
-let shared: WeakRef<Buffer> | null = null
-/** Number of the ChunkedBuffer whose bytes are in the shared memory; 0 for none. A number keeps no object alive. */
-let lentTo = 0
-/** True while a callback reads the shared memory. */
-let busy = false
 let last = 0
 
 /** @param size bytes of all chunks. @returns a single chunk as it is, without a copy */
@@ -60,23 +48,18 @@ export class ChunkedBuffer {
    * @param look must not keep the buffer, a view of it, or an object that reads from it later
    */
   withContiguous<T> (look: (bytes: Buffer) => T): T {
-    if (this.joined !== null || busy || this.length > MOST) return look(this.whole())
-    busy = true
+    const memory = this.joined === null ? take(this.length) : null
+    if (memory === null) return look(this.whole())
     try {
-      return look(this.borrowed())
+      if (memory.holder !== this.number) {
+        memory.holder = 0
+        this.copy(memory.bytes, 0, this.length)
+        memory.holder = this.number
+      }
+      return look(memory.bytes.subarray(0, this.length))
     } finally {
-      busy = false
+      giveBack()
     }
-  }
-
-  private borrowed (): Buffer {
-    const memory = memoryFor(this.length)
-    if (lentTo !== this.number) {
-      lentTo = 0
-      this.copy(memory, 0, this.length)
-      lentTo = this.number
-    }
-    return memory.subarray(0, this.length)
   }
 
   private copy (target: Buffer, start: number, end: number): void {
@@ -87,15 +70,6 @@ export class ChunkedBuffer {
       at += piece.length
     }
   }
-}
-
-function memoryFor (bytes: number): Buffer {
-  const there = shared?.deref()
-  if (there !== undefined && there.length >= bytes) return there
-  lentTo = 0
-  const memory = Buffer.allocUnsafeSlow(Math.max(LEAST, 2 ** Math.ceil(Math.log2(bytes))))
-  shared = new WeakRef(memory)
-  return memory
 }
 
 /** Returns all bytes in one buffer that the caller may keep. */

@@ -5,6 +5,7 @@ import { findFault } from './fault.js'
 import type { LongString } from './lazy-string.js'
 import { LONG, longString, LazyString, withoutLong } from './lazy-string.js'
 import { ALWAYS_EXACT, InexactNumbers, NUMERIC } from './number.js'
+import { SCANNED, scanStructure } from './structural-scan.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { withContiguous } from '../chunked-buffer.js'
 
@@ -49,16 +50,19 @@ export type JsonResult =
  * duplicate shows as fewer keys in the parsed value. Only then does the parser read the text again to name the place.
  *
  * @param bytes must not change while the value is used: strings longer than `long` bytes are decoded from it at their first read
+ * @param scanned minimum size in bytes of a text that the structural scan reads first. The result is the same without the scan
  */
-export function parseStrict (bytes: Bytes, limits: JsonLimits, long = LONG): JsonResult {
-  return Buffer.isBuffer(bytes) ? parse(bytes, bytes, limits, long) : withContiguous(bytes, lent => parse(lent, bytes, limits, long))
+export function parseStrict (bytes: Bytes, limits: JsonLimits, long = LONG, scanned = SCANNED): JsonResult {
+  return Buffer.isBuffer(bytes)
+    ? parse(bytes, bytes, limits, long, scanned)
+    : withContiguous(bytes, lent => parse(lent, bytes, limits, long, scanned))
 }
 
 /**
  * @param bytes may be a temporary view: the parser keeps no reference to it
  * @param kept the same bytes, for later reads
  */
-function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): JsonResult {
+function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, scanned: number): JsonResult {
   const ascii = isAscii(bytes)
   if (!ascii) {
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return reject('bom', 0, 'the JSON begins with a byte order mark')
@@ -68,11 +72,13 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): J
   let i = skipSpace(bytes, 0)
   if (i === length) return reject('empty', null, 'the body is empty, JSON was expected')
 
+  const structure = length < scanned ? null : scanStructure(bytes, limits, long)
   let depth = 0
-  let colons = 0
+  let colons = structure?.colons ?? 0
   let members = 0
-  let left: LongString[] | null = null
-  let tokens: number[] | null = null
+  let left: LongString[] | null = structure?.strings ?? null
+  let tokens: number[] | null = structure?.numbers ?? null
+  if (structure !== null) i = length
   while (i < length) {
     const kind = KINDS[bytes[i] ?? 0]
     if (kind === PLAIN) {
@@ -119,7 +125,7 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number): J
   } catch {
     return syntaxProblem(bytes) // V8's message quotes the text, so the gateway does not use that message
   }
-  return colons === countKeys(value, null) ? accepted(value, kept, tokens) : duplicateProblem(bytes)
+  return structure?.distinct === true || colons === countKeys(value, null) ? accepted(value, kept, tokens) : duplicateProblem(bytes)
 }
 
 function accepted (value: unknown, bytes: Bytes, tokens: readonly number[] | null): JsonResult {

@@ -1,0 +1,117 @@
+/**
+ * A scan of JSON text in WebAssembly (structural-scan.as), before the parser's own loop. The scan has two outcomes: the text is surely
+ * fine, with the facts that the loop would have found, or null, "look closer". After null, the plain code reads the text from its
+ * beginning. The scan never rejects, so the plain code stays the only place that knows why a text is rejected.
+ *
+ * "Surely fine" means: every string ends and has neither control characters nor invalid escapes; there is no backslash outside of strings;
+ * each bracket closes one that was open; depth and members are within the limits. `JSON.parse` still validates everything else.
+ *
+ * Measured on Node 20, CPU time of the strict parse in µs, without and with the scan: 50 kB of Markdown 171 and 16, JSON in a string 351
+ * and 19, Chinese 20 and 13, data 370 and 281.
+ */
+import { structuralScan } from '../built/structural-scan.js'
+import type { LongString } from './lazy-string.js'
+import type { JsonLimits } from './json.js'
+import type { SharedMemory, WebAssemblyMemory } from '../shared-memory.js'
+import { giveBack, holderOf, RESERVED, take, webAssembly } from '../shared-memory.js'
+
+/**
+ * Minimum size in bytes of a text that is scanned. The scan costs no more than the loop from about 200 bytes on, but saves less than 0.5 µs
+ * of a call of 110 µs below this size.
+ */
+export const SCANNED = 512
+
+export interface Structure {
+  /** Colons outside of strings. */
+  readonly colons: number
+  /** True when surely no object has two members of the same name. False says nothing. */
+  readonly distinct: boolean
+  /** Strings of more than the given length that are not names; null for none. */
+  readonly strings: LongString[] | null
+  /** Offsets of the numbers that may be inexact: beginning, end, beginning, end; null for none. */
+  readonly numbers: number[] | null
+}
+
+interface Exports {
+  readonly scan: (text: number, size: number, depth: number, members: number, long: number) => number
+}
+
+/** Outcomes, and places in memory in words of four bytes, as in structural-scan.as. */
+const LOOK_CLOSER = 0
+const FINE_AND_DISTINCT = 2
+const STRINGS = 16
+const NUMBERS = STRINGS + 3 * 1_024
+const MAX_UINT32 = 0xffff_ffff
+
+/** Null before the first use; undefined when this system cannot run the module. */
+let module: object | null | undefined = null
+const instances = new WeakMap<WebAssemblyMemory, Exports>()
+
+/** @returns null when the plain code must read the text */
+export function scanStructure (bytes: Buffer, limits: JsonLimits, long: number): Structure | null {
+  if (module === undefined || long < 0) return null
+  const held = holderOf(bytes)
+  if (held !== null) return run(held, bytes.length, limits, long)
+  const memory = take(bytes.length)
+  if (memory === null) return null
+  try {
+    memory.holder = 0
+    memory.bytes.set(bytes)
+    return run(memory, bytes.length, limits, long)
+  } finally {
+    giveBack()
+  }
+}
+
+function run ({ memory, words }: SharedMemory, size: number, limits: JsonLimits, long: number): Structure | null {
+  if (memory === null) return null
+  const exports = instances.get(memory) ?? instantiate(memory)
+  const outcome = exports?.scan(RESERVED, size, uint32(limits.depth), uint32(limits.members), uint32(long)) ?? LOOK_CLOSER
+  if (outcome === LOOK_CLOSER) return null
+  const strings = words[1] as number
+  const numbers = words[2] as number
+  return {
+    colons: words[0] as number,
+    distinct: outcome === FINE_AND_DISTINCT,
+    strings: strings === 0 ? null : readStrings(words, strings),
+    numbers: numbers === 0 ? null : readNumbers(words, numbers)
+  }
+}
+
+function readStrings (words: Uint32Array, count: number): LongString[] {
+  const strings: LongString[] = []
+  for (let i = STRINGS; i < STRINGS + 3 * count; i += 3) {
+    strings.push({ start: words[i] as number, end: words[i + 1] as number, escapes: words[i + 2] === 1 })
+  }
+  return strings
+}
+
+function readNumbers (words: Uint32Array, count: number): number[] {
+  const offsets: number[] = []
+  for (let i = NUMBERS; i < NUMBERS + 2 * count; i++) offsets.push(words[i] as number)
+  return offsets
+}
+
+function instantiate (memory: WebAssemblyMemory): Exports | undefined {
+  try {
+    module ??= compiled()
+    if (module === undefined || webAssembly === undefined) return undefined
+    const exports = new webAssembly.Instance(module, { env: { memory } }).exports as Exports
+    instances.set(memory, exports)
+    return exports
+  } catch {
+    // A processor without SIMD.
+    module = undefined
+    return undefined
+  }
+}
+
+function compiled (): object | undefined {
+  const code = structuralScan()
+  return code === null || webAssembly === undefined ? undefined : new webAssembly.Module(Buffer.from(code, 'base64'))
+}
+
+/** Limits beyond 32 bits limit nothing here: a text has at most 4 MB. */
+function uint32 (limit: number): number {
+  return Math.min(limit, MAX_UINT32)
+}
