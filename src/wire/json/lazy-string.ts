@@ -188,3 +188,19 @@ export function hasUnread (object: object): boolean {
 export function isUnread (object: object, key: string): boolean {
   return (object as Holder)[LEFT] !== undefined && Object.getOwnPropertyDescriptor(object, key)?.get !== undefined
 }
+
+/** Returns the strings of a value that nobody has read yet, without reading them. */
+export function unreadStrings (root: unknown): LongString[] {
+  const found: LongString[] = []
+  const open: unknown[] = [root]
+  while (open.length > 0) {
+    const node = open.pop()
+    if (typeof node !== 'object' || node === null) continue
+    const strings = (node as Holder)[LEFT]?.strings
+    for (const [key, { get, value }] of Object.entries(Object.getOwnPropertyDescriptors(node))) {
+      if (get === undefined) open.push(value)
+      else found.push(strings?.get(Array.isArray(node) ? Number(key) : key) as LongString)
+    }
+  }
+  return found
+}
