@@ -197,9 +197,10 @@ export function unreadStrings (root: unknown): LongString[] {
     const node = open.pop()
     if (typeof node !== 'object' || node === null) continue
     const strings = (node as Holder)[LEFT]?.strings
-    for (const [key, { get, value }] of Object.entries(Object.getOwnPropertyDescriptors(node))) {
-      if (get === undefined) open.push(value)
-      else found.push(strings?.get(Array.isArray(node) ? Number(key) : key) as LongString)
+    for (const key in node) {
+      if (strings === undefined || Object.getOwnPropertyDescriptor(node, key)?.get === undefined) {
+        open.push((node as Record<string, unknown>)[key])
+      } else found.push(strings.get(Array.isArray(node) ? Number(key) : key) as LongString)
     }
   }
   return found
