@@ -3,8 +3,8 @@
  * data.
  */
 import type { Call } from '../a2a/message/call.js'
-import type { ResultView } from '../a2a/message/result.js'
 import type { Decision } from '../policy/request/decision.js'
+import type { ResultSummary } from '../policy/response/evaluator.js'
 import type { Violation } from '../policy/violation.js'
 import type { AuditEntry } from '../telemetry/audit.js'
 import type { Outcome } from '../telemetry/metrics/metrics.js'
@@ -133,7 +133,7 @@ export function callEntry (exchange: Exchange, outcome: Outcome, extensions: rea
 }
 
 /** The audit line of a task that changed its state. */
-export function taskEntry (exchange: Exchange, { taskId, contextId, state }: ResultView, before: string | null): AuditEntry {
+export function taskEntry (exchange: Exchange, { taskId, contextId, state }: ResultSummary, before: string | null): AuditEntry {
   return {
     ...plainEntry(exchange, 'task', 'changed'),
     task_state: state ?? '',

@@ -152,13 +152,14 @@ export interface Asking {
   readonly taskId?: string | null
   readonly record?: TaskRecord | null
   readonly tracer?: Tracer
+  readonly clock?: () => number
 }
 
 export interface Asked { readonly decision: Decision, readonly review: ResponseEvaluator | null }
 
 export function ask (
   policy: AgentPolicy,
-  { style = V1, operation: asked = 'SendMessage', method, requested = [], message = {}, taskId = null, record = null, tracer }: Asking = {}
+  { style = V1, operation: asked = 'SendMessage', method, requested = [], message = {}, taskId = null, record = null, tracer, clock }: Asking = {}
 ): Asked {
   const operation = method === undefined ? asked : 'Other'
   const sends = operation === 'SendMessage' || operation === 'SendStreamingMessage'
@@ -192,7 +193,8 @@ export function ask (
       id: call.idValue,
       taskId,
       limits: LIMITS,
-      tracer: tracer ?? null
+      tracer: tracer ?? null,
+      ...(clock === undefined ? {} : { clock })
     })
   }
 }

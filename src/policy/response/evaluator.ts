@@ -48,11 +48,17 @@ export interface ResponseDecision {
   readonly annotations: readonly string[]
   readonly attributes: readonly ObservedAttribute[]
   readonly measures: readonly Measure[]
-  /** The results that were read, in order; also of a rejected response. */
-  readonly results: readonly ResultView[]
+  /**
+   * The results that were read, in order; also of a rejected response. An event that repeats an earlier one may have the results of the
+   * earlier one, which differ in nothing that is shown here.
+   */
+  readonly results: readonly ResultSummary[]
   /** Fields of the request's task that must be remembered before anyone sees the response; null for none. */
   readonly remember: { readonly taskId: string, readonly fields: TaskRecord } | null
 }
+
+/** What telemetry records of a result. */
+export type ResultSummary = Pick<ResultView, 'kind' | 'taskId' | 'contextId' | 'state'>
 
 /** An attribute for the span: scalars only, shortened like every attribute. */
 export interface ObservedAttribute { readonly name: string, readonly value: string | number | boolean }

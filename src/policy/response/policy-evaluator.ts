@@ -5,13 +5,14 @@ import type { InexactNumbers } from '../../wire/json/number.js'
 import { parseStrict } from '../../wire/json/json.js'
 import { activeUri, INACTIVE } from '../request/activation.js'
 import { Activations } from './activation-report.js'
-import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision } from './evaluator.js'
+import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision, ResultSummary } from './evaluator.js'
 import { correlate } from '../task/correlate.js'
 import { evaluate, step, unevaluated } from '../../jsonschema/evaluation.js'
 import { observe } from '../observe.js'
 import { PastSubject } from './history-subject.js'
 import { MethodResultSubject, ResultSubject } from './result-subject.js'
 import { ResponseEdits } from './edits.js'
+import { EventTemplates } from './event-templates.js'
 import { redactHistory } from './redact.js'
 import { responseRejection, noteFault } from './rejection.js'
 import type { Findings, ResultPosition } from './rules.js'
@@ -80,6 +81,9 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     null
 
   private first = true
+  /** True when decisions depend on nothing but the event, after the first one: neither on a task's memory nor on later events. */
+  private readonly repeats: boolean
+  private templates: EventTemplates | null = null
   /** True when the memory is bound to its task. */
   private recalls = false
 
@@ -97,6 +101,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     this.quiet = quiet
     this.follows = context.follows ?? false
     this.listsOnly = works.length === 0 && this.memory === null && !activations.holdsHead && !this.follows
+    this.repeats = this.memory === null && context.tracer === null && !this.evaluatesLast && !this.readsMethod
     this.taskId = context.taskId
   }
 
@@ -127,17 +132,53 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   evaluate (bytes: Buffer, stream: boolean): ResponseDecision {
     // The response to a notification, or an event that keeps a connection open, is empty: there is nothing to evaluate.
     if (!this.reads || bytes.length === 0 || (stream && this.showsNothing(bytes))) return FORWARD
+    if (!stream || !this.repeats) return this.evaluateBytes(bytes, stream)
+    const known = this.templates?.find(bytes) ?? null
+    if (known !== null) return known
+    // The first result has rules of its own.
+    const { first } = this
+    const decision = this.evaluateBytes(bytes, stream)
+    if (!first) (this.templates ??= new EventTemplates(this.context.limits)).learn(bytes, decision, value => this.evaluateAgain(value))
+    return decision
+  }
+
+  private evaluateBytes (bytes: Buffer, stream: boolean): ResponseDecision {
     const outcome = new EvaluationOutcome(new ResponseEdits())
-    const read = this.read(bytes, stream, outcome.violations)
-    if (this.quiet) return read === null ? FORWARD : { ...FORWARD, results: read.view.results }
-    if (read === null) return outcome.decision(null)
-    const { results } = read.view
+    const parsed = parseStrict(bytes, this.context.limits)
+    if (!parsed.ok) {
+      const mode = this.enforces ? 'enforce' : 'observe'
+      noteFault('answer-json', mode, { path: '', message: `is not acceptable JSON: ${parsed.problem.message}` }, outcome.violations)
+      return this.quiet ? FORWARD : outcome.decision(null)
+    }
+    return this.evaluateValue(parsed.value, parsed.inexact ?? null, stream, this.context.clock?.() ?? null, outcome)
+  }
+
+  /** Evaluates an event without effects. A rule about the age of a value has no time, and its fault appears in the decision. */
+  private evaluateAgain (value: unknown): ResponseDecision | null {
+    try {
+      return this.evaluateValue(value, null, true, null, new EvaluationOutcome(new ResponseEdits()))
+    } catch {
+      return null
+    }
+  }
+
+  private evaluateValue (
+    value: unknown,
+    inexact: InexactNumbers | null,
+    stream: boolean,
+    now: number | null,
+    outcome: EvaluationOutcome
+  ): ResponseDecision {
+    const view = this.read(value, stream, outcome.violations)
+    if (this.quiet) return view === null ? FORWARD : { ...FORWARD, results: view.results }
+    if (view === null) return outcome.decision(null)
+    const { results, methodResult } = view
     outcome.results = results
-    const done = this.withinSteps(read.inexact, outcome, () => {
+    const done = this.withinSteps(inexact, outcome, now, () => {
       for (let i = 0; i < results.length; i++) {
-        this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', read.inexact, outcome)
+        this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', inexact, outcome)
       }
-      if (this.readsMethod && read.view.methodResult !== undefined) this.methodResult(read.view.methodResult, outcome)
+      if (this.readsMethod && methodResult !== undefined) this.methodResult(methodResult, outcome)
     })
     return outcome.decision(done ? this.memory : null)
   }
@@ -155,16 +196,16 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     const { subject, evaluated, inexact } = this.last
     this.last = null
     const outcome = new EvaluationOutcome(null)
-    this.withinSteps(inexact, outcome, () => {
+    this.withinSteps(inexact, outcome, this.context.clock?.() ?? null, () => {
       for (const work of evaluated) runResponseRules(work, subject, 'afterwards', outcome, this.context.tracer)
     })
     return outcome.decision(null)
   }
 
   /** @returns true when everything was evaluated */
-  private withinSteps (inexact: InexactNumbers | null, outcome: EvaluationOutcome, run: () => void): boolean {
+  private withinSteps (inexact: InexactNumbers | null, outcome: EvaluationOutcome, now: number | null, run: () => void): boolean {
     try {
-      evaluate(inexact, run, this.context.clock?.() ?? null)
+      evaluate(inexact, run, now)
       return true
     } catch (error) {
       const message = unevaluated(error)
@@ -174,24 +215,15 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     }
   }
 
-  /** @returns null when there is nothing to evaluate: the bytes are not a response, or the response is an error */
-  private read (
-    bytes: Buffer,
-    stream: boolean,
-    violations: Violation[]
-  ): { readonly view: ResponseView; readonly inexact: InexactNumbers | null } | null {
-    const { limits, binding, version, operation, id } = this.context
+  /** @returns null when there is nothing to evaluate: the value is not a response, or the response is an error */
+  private read (value: unknown, stream: boolean, violations: Violation[]): ResponseView | null {
+    const { binding, version, operation, id } = this.context
     const mode = this.enforces ? 'enforce' : 'observe'
-    const parsed = parseStrict(bytes, limits)
-    if (!parsed.ok) {
-      noteFault('answer-json', mode, { path: '', message: `is not acceptable JSON: ${parsed.problem.message}` }, violations)
-      return null
-    }
-    const view = viewResponse(parsed.value, { binding, version, operation, id, stream })
+    const view = viewResponse(value, { binding, version, operation, id, stream })
     if (view.fault !== null) noteFault('answer-envelope', mode, view.fault, violations)
     for (const problem of view.problems) noteFault('answer-fields', mode, problem, violations)
     if (view.unwrapped !== null) noteFault('answer-unwrapped', 'observe', view.unwrapped, violations)
-    return view.isError && view.fault === null ? null : { view, inexact: parsed.inexact ?? null }
+    return view.isError && view.fault === null ? null : view
   }
 
   /** Evaluates the rules on the result of a method. */
@@ -325,7 +357,7 @@ class EvaluationOutcome implements Findings {
   readonly measures: Measure[] = []
   /** The request's task, when this response contains it. */
   taskId: string | null = null
-  results: readonly ResultView[] = NONE
+  results: readonly ResultSummary[] = NONE
 
   constructor (edits: ResponseEdits | null) {
     this.edits = edits

@@ -188,3 +188,20 @@ export function hasUnread (object: object): boolean {
 export function isUnread (object: object, key: string): boolean {
   return (object as Holder)[LEFT] !== undefined && Object.getOwnPropertyDescriptor(object, key)?.get !== undefined
 }
+
+/** Returns the strings of a value that nobody has read yet, without reading them. */
+export function unreadStrings (root: unknown): LongString[] {
+  const found: LongString[] = []
+  const open: unknown[] = [root]
+  while (open.length > 0) {
+    const node = open.pop()
+    if (typeof node !== 'object' || node === null) continue
+    const strings = (node as Holder)[LEFT]?.strings
+    for (const key in node) {
+      if (strings === undefined || Object.getOwnPropertyDescriptor(node, key)?.get === undefined) {
+        open.push((node as Record<string, unknown>)[key])
+      } else found.push(strings.get(Array.isArray(node) ? Number(key) : key) as LongString)
+    }
+  }
+  return found
+}
