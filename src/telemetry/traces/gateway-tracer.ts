@@ -24,11 +24,12 @@ export class GatewayTracer implements Pick<Tracer, 'startSpan'> {
    */
   startSpan (name: string, { kind = SpanKind.INTERNAL, startTime, attributes }: SpanOptions = {}, context: Context = ROOT_CONTEXT): Span {
     const parent = trace.getSpanContext(context)
+    const spanId = this.ids.generateSpanId()
     const traceId = parent?.traceId ?? this.ids.generateTraceId()
     const { decision, traceState = parent?.traceState } = this.sampler.shouldSample(context, traceId, name, kind, {}, [])
     const own: SpanContext = {
       traceId,
-      spanId: this.ids.generateSpanId(),
+      spanId,
       traceFlags: decision === SamplingDecision.RECORD_AND_SAMPLED ? TraceFlags.SAMPLED : TraceFlags.NONE
     }
     if (traceState !== undefined) own.traceState = traceState

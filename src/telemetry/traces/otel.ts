@@ -18,8 +18,6 @@ import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
 const SERVICE_NAME = 'a2a-extension-gateway'
 /** Milliseconds that a stop waits for the collector. */
 const SHUTDOWN_TIMEOUT = 5_000
-/** Spans per batch, unless OTEL_BSP_MAX_EXPORT_BATCH_SIZE is set. Serializing a batch blocks all calls (docs/performance.md). */
-const BATCH = 128
 /** Maximum number of waiting spans, unless OTEL_BSP_MAX_QUEUE_SIZE is set. Equal to the SDK's default. */
 const QUEUE = 2_048
 
@@ -60,7 +58,6 @@ async function sinkFor (
   return withEnvironment(env, () =>
     new SpanQueue(new ReportingExporter(otlpExporter(encoder), log, onLost), encoder, {
       size: queueSize(env),
-      batch: batchSize(env),
       log,
       onLost
     })
@@ -80,11 +77,6 @@ function resource (options: TracingOptions): Resource {
   return defaultResource()
     .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME, 'service.version': options.version }))
     .merge(detected)
-}
-
-/** @returns undefined when the SDK reads the value from the environment */
-function batchSize (env: NodeJS.ProcessEnv): number | undefined {
-  return env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE?.trim() ? undefined : BATCH
 }
 
 function queueSize (env: NodeJS.ProcessEnv): number {

@@ -9,8 +9,6 @@ import type { GatewaySpan } from './gateway-span.js'
 export interface SpanQueueOptions {
   /** Maximum number of waiting spans. */
   readonly size: number
-  /** Spans per batch; undefined: OTEL_BSP_MAX_EXPORT_BATCH_SIZE decides. */
-  readonly batch: number | undefined
   readonly log: Log
   readonly onLost?: ((spans: number) => void) | undefined
 }
@@ -30,17 +28,14 @@ export class SpanQueue {
 
   constructor (exporter: SpanExporter, encoder: SpanEncoder, options: SpanQueueOptions) {
     this.encoder = encoder
-    const { size, batch, log, onLost } = options
+    const { size, log, onLost } = options
     this.size = size
     this.losses = new LossReport(
       log,
       'There are more spans than the trace collector accepts; spans that do not fit into the queue are lost.',
       onLost
     )
-    this.queue = new BatchSpanProcessor(this.counting(exporter), {
-      maxQueueSize: size,
-      ...(batch === undefined ? {} : { maxExportBatchSize: Math.min(batch, size) })
-    })
+    this.queue = new BatchSpanProcessor(this.counting(exporter), { maxQueueSize: size })
   }
 
   onEnd (span: GatewaySpan): void {
