@@ -1,12 +1,15 @@
 /**
- * Tracing with the OpenTelemetry SDK. tracing.ts loads this module by `import()` only when tracing is on. Contexts are passed explicitly
- * and nothing is registered globally, so that several gateways can run in one process.
+ * Tracing with OpenTelemetry: samplers, resource, queue and exporter of the SDK, and spans of the gateway. tracing.ts loads this module by
+ * `import()` only when tracing is on. Contexts are passed explicitly and nothing is registered globally, so that several gateways can run in
+ * one process.
  */
-import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import type { Resource } from '@opentelemetry/resources'
 import type { Log } from '../log.js'
+import { limitsOf, samplerOf } from './environment.js'
+import type { GatewaySpan, SpanOrigin } from './gateway-span.js'
+import { GatewayTracer } from './gateway-tracer.js'
 import { RecordedSpan } from './recorded-span.js'
 import { ReportingExporter } from './reporting-exporter.js'
 import { SpanQueue } from './span-queue.js'
@@ -15,45 +18,50 @@ import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
 const SERVICE_NAME = 'a2a-extension-gateway'
 /** Milliseconds that a stop waits for the collector. */
 const SHUTDOWN_TIMEOUT = 5_000
-/** Spans per batch, unless OTEL_BSP_MAX_EXPORT_BATCH_SIZE is set. Serializing a batch blocks all calls (docs/performance.md). */
-const BATCH = 128
 /** Maximum number of waiting spans, unless OTEL_BSP_MAX_QUEUE_SIZE is set. Equal to the SDK's default. */
 const QUEUE = 2_048
-const SAMPLERS = ['always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio']
 
-/** Starts the SDK, which sends batches to OTLP or writes lines. The standard `OTEL_*` variables configure it. */
+/** Receives the spans that ended. */
+interface Sink {
+  onEnd (span: GatewaySpan): void
+  /** Sends the remaining spans. */
+  shutdown (): Promise<void>
+}
+
+/** Starts tracing, which sends batches to OTLP or writes lines. The standard `OTEL_*` variables configure it. */
 export async function createRecorder (options: TracingOptions, protocol: ExporterProtocol): Promise<Tracing> {
-  const { log, env } = options
-  checkSampler(env, log)
-  const processor = await processorFor(protocol, options)
-  const provider = withEnvironment(env, () => new BasicTracerProvider({ resource: resource(options), spanProcessors: [processor()] }))
-  const tracer = provider.getTracer(SERVICE_NAME, options.version)
+  const { log, env, version } = options
+  const sampler = samplerOf(env, log)
+  const origin = { resource: withEnvironment(env, () => resource(options)), scope: { name: SERVICE_NAME, version } }
+  const sink = await sinkFor(protocol, options, origin)
+  const tracer = new GatewayTracer({ ...origin, ...limitsOf(env), onEnd: span => { sink.onEnd(span) } }, sampler)
   return {
     startRequest: (request, at) => new RecordedSpan(tracer, request, at),
-    shutdown: () => stop(provider, log)
+    shutdown: () => stop(sink, log)
   }
 }
 
-/** @returns a function that creates the processor, to be called while `process.env` is replaced (see withEnvironment) */
-async function processorFor (
+async function sinkFor (
   protocol: ExporterProtocol,
-  { log, env, stream = process.stdout, onLost }: TracingOptions
-): Promise<() => SpanProcessor> {
+  { log, env, stream = process.stdout, onLost }: TracingOptions,
+  origin: Pick<SpanOrigin, 'resource' | 'scope'>
+): Promise<Sink> {
   if (protocol === 'console') {
     const { LineExporter } = await import('./line-exporter.js')
-    return () => new SimpleSpanProcessor(new LineExporter(stream, onLost))
+    return new SimpleSpanProcessor(new LineExporter(stream, onLost))
   }
-  const { OTLPTraceExporter } =
+  const encoder =
     protocol === 'http/json'
-      ? await import('@opentelemetry/exporter-trace-otlp-http')
-      : await import('@opentelemetry/exporter-trace-otlp-proto')
-  return () =>
-    new SpanQueue(new ReportingExporter(new OTLPTraceExporter() as SpanExporter, log, onLost), {
+      ? new (await import('./json-spans.js')).JsonSpans(origin)
+      : new (await import('./protobuf-spans.js')).ProtobufSpans(origin)
+  const { otlpExporter } = await import('./otlp-exporter.js')
+  return withEnvironment(env, () =>
+    new SpanQueue(new ReportingExporter(otlpExporter(encoder), log, onLost), encoder, {
       size: queueSize(env),
-      batch: batchSize(env),
       log,
       onLost
     })
+  )
 }
 
 /** Merges the SDK's own attributes, then the gateway's name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
@@ -71,22 +79,9 @@ function resource (options: TracingOptions): Resource {
     .merge(detected)
 }
 
-/** @returns undefined when the SDK reads the value from the environment */
-function batchSize (env: NodeJS.ProcessEnv): number | undefined {
-  return env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE?.trim() ? undefined : BATCH
-}
-
 function queueSize (env: NodeJS.ProcessEnv): number {
   const size = Number(env.OTEL_BSP_MAX_QUEUE_SIZE?.trim() || QUEUE)
   return Number.isInteger(size) && size > 0 ? size : QUEUE
-}
-
-/** Warns about an unknown sampler. The SDK falls back to its default without a warning, unless its diagnostics have a listener. */
-function checkSampler (env: NodeJS.ProcessEnv, log: Log): void {
-  const sampler = env.OTEL_TRACES_SAMPLER?.trim()
-  if (sampler && !SAMPLERS.includes(sampler)) {
-    log.warn({ sampler }, `OTEL_TRACES_SAMPLER is not one of ${SAMPLERS.join(', ')}; parentbased_always_on is used.`)
-  }
 }
 
 /** Replaces `process.env` by `env` while `make` runs. The SDK reads `process.env` in its constructors and offers no other way. */
@@ -101,7 +96,7 @@ function withEnvironment<T> (env: NodeJS.ProcessEnv, make: () => T): T {
   }
 }
 
-async function stop (provider: BasicTracerProvider, log: Log): Promise<void> {
+async function stop (sink: Sink, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
@@ -109,7 +104,7 @@ async function stop (provider: BasicTracerProvider, log: Log): Promise<void> {
     }, SHUTDOWN_TIMEOUT)
   })
   try {
-    await Promise.race([provider.shutdown(), late])
+    await Promise.race([sink.shutdown(), late])
   } catch (err) {
     log.warn({ err }, 'Some spans were lost while stopping.')
   } finally {

@@ -16,7 +16,7 @@ const UNKNOWN_ERROR = '_OTHER'
 /** The span of a request that OpenTelemetry records. */
 export class RecordedSpan implements RequestSpan {
   readonly traceId: string
-  private readonly tracer: Tracer
+  private readonly tracer: Pick<Tracer, 'startSpan'>
   private readonly server: Span
   /**
    * Epoch milliseconds minus `performance.now()`, read once. All spans of a request share this clock. Unlike the SDK's own fallback, the
@@ -32,11 +32,12 @@ export class RecordedSpan implements RequestSpan {
   private operation: string
   private ended: boolean
 
-  constructor (tracer: Tracer, request: TracedRequest, at: number) {
+  constructor (tracer: Pick<Tracer, 'startSpan'>, request: TracedRequest, at: number) {
     this.tracer = tracer
     this.offset = Date.now() - performance.now()
-    const options: SpanOptions = { kind: SpanKind.SERVER, startTime: this.offset + at, attributes: boundAll(attributesOf(request)) }
+    const options: SpanOptions = { kind: SpanKind.SERVER, startTime: this.offset + at }
     this.server = tracer.startSpan(UNNAMED, options, callerContext(request.headers))
+    if (this.server.isRecording()) describeHead(this.server, request)
     this.traceId = this.server.spanContext().traceId
     this.client = null
     this.clientOpen = false
@@ -67,8 +68,9 @@ export class RecordedSpan implements RequestSpan {
   upstreamStarted (attributes: Attributes): void {
     if (this.ended) return
     this.closeClient()
-    const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.now(), attributes: boundAll(attributes) }
+    const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.now() }
     this.client = this.tracer.startSpan(this.operation, options, trace.setSpan(ROOT_CONTEXT, this.server))
+    for (const key in attributes) this.client.setAttribute(key, bound(attributes[key as SpanAttribute] as Attribute))
     this.clientOpen = true
     this.clientEnd = null
   }
@@ -131,29 +133,28 @@ const METHODS: ReadonlySet<string> = new Set(
 )
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 }
 
-/** Attributes of the request's head, which samplers may read. */
-function attributesOf ({ method = 'GET', url = '/', headers, socket }: TracedRequest): Attributes {
+/** Sets the attributes of the request's head. */
+function describeHead (span: Span, { method = 'GET', url = '/', headers, socket }: TracedRequest): void {
   const scheme = socket?.encrypted === true ? 'https' : 'http'
   const query = url.indexOf('?')
-  return {
-    'http.request.method': METHODS.has(method) ? method : '_OTHER',
-    'url.path': query < 0 ? url : url.slice(0, query),
-    'url.scheme': scheme,
-    ...serverOf(headers.host, scheme, socket)
-  }
+  span.setAttribute('http.request.method', METHODS.has(method) ? method : '_OTHER')
+  span.setAttribute('url.path', clip(query < 0 ? url : url.slice(0, query)))
+  span.setAttribute('url.scheme', scheme)
+  describeServer(span, headers.host, scheme, socket)
 }
 
 const HOST = /^(\[[0-9a-fA-F:.]+\]|[^:]*)(?::(\d{1,5}))?$/
 
-/** Address and port as the client names them; without a readable Host header, those of the socket. */
-function serverOf (host: string | undefined, scheme: string, socket: TracedRequest['socket']): Attributes {
+/** Sets address and port as the client names them; without a readable Host header, those of the socket. */
+function describeServer (span: Span, host: string | undefined, scheme: string, socket: TracedRequest['socket']): void {
   const [, name = '', port] = HOST.exec(host ?? '') ?? []
   if (name !== '') {
-    const address = name.startsWith('[') ? name.slice(1, -1) : name
-    return { 'server.address': address, 'server.port': port === undefined ? (DEFAULT_PORTS[scheme] ?? 0) : Number(port) }
+    span.setAttribute('server.address', clip(name.startsWith('[') ? name.slice(1, -1) : name))
+    span.setAttribute('server.port', port === undefined ? (DEFAULT_PORTS[scheme] ?? 0) : Number(port))
+  } else if (socket?.localAddress !== undefined && socket.localPort !== undefined) {
+    span.setAttribute('server.address', clip(socket.localAddress))
+    span.setAttribute('server.port', socket.localPort)
   }
-  if (socket?.localAddress === undefined || socket.localPort === undefined) return {}
-  return { 'server.address': socket.localAddress, 'server.port': socket.localPort }
 }
 
 /** Returns the context with the caller's span as parent, or the root when the caller sent no valid one. */
@@ -191,11 +192,5 @@ function bound (value: Attribute): Attribute {
   const length = Math.min(value.length, ARRAY_LENGTH)
   const bounded = new Array<string>(length)
   for (let i = 0; i < length; i++) bounded[i] = clip(value[i] as string)
-  return bounded
-}
-
-function boundAll (attributes: Attributes): Record<string, Attribute> {
-  const bounded: Record<string, Attribute> = {}
-  for (const [key, value] of Object.entries(attributes)) bounded[key] = bound(value)
   return bounded
 }
