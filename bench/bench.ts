@@ -16,6 +16,13 @@ export interface Bench {
   readonly seconds: number
   /** Fewer bodies and fewer streams. */
   readonly quick: boolean
+  /**
+   * True if the run measures a work of a case: `--only` can choose works, and `--quick` measures only the main ones.
+   * @param main true for a work that carries a goal
+   */
+  wants (name: string, work: string, main: boolean): boolean
+  /** @returns the usual parties of a case that not all parties take part in; all running parties if the user has chosen them */
+  mostly (parties: readonly Party[], usual: ReadonlySet<string>): readonly Party[]
   /** Calls per second for cases with a fixed rate. When unset, each case uses its own rate. */
   readonly rate?: number | undefined
   /** Reports the current step. */
@@ -29,6 +36,8 @@ export type Table = Pick<Measured, 'work' | 'rows'>
 export interface Case {
   readonly name: string
   readonly about: string
+  /** The works that the case can measure; `--only=CASE:TEXT` chooses those that contain the text. */
+  readonly works: readonly string[]
   /** @param parties the installed and requested parties, running */
   run (bench: Bench, parties: readonly Party[]): Promise<Table[]>
 }

@@ -2,7 +2,7 @@
  * Reports if a change made the gateway slower. The script builds two commits beside each other and measures them in alternating turns, with
  * the benchmark of the working tree.
  *
- *     npm run bench:compare -- [COMMIT] [COMMIT] [--rounds N] [--seconds S]
+ *     npm run bench:compare -- [COMMIT] [COMMIT] [--rounds N] [--seconds S] [--only TEXT,...]
  */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -12,17 +12,18 @@ import { parseArgs } from 'node:util'
 import { packageRoot } from '../src/config/paths.js'
 import type { Bench } from './bench.js'
 import { setUp } from './bench.js'
-import { versus } from './cases/versus.js'
+import { VERSUS_WORKS, versus } from './cases/versus.js'
 import { toolInstalled } from './load/closed.js'
 import { UsageError, command, positive } from './options.js'
 import { startGateway } from './parties/gateway.js'
 import type { Party } from './parties/party.js'
 
-const HELP = `npm run bench:compare -- [COMMIT] [COMMIT] [--rounds=N] [--seconds=S]
+const HELP = `npm run bench:compare -- [COMMIT] [COMMIT] [--rounds=N] [--seconds=S] [--only=TEXT,...]
 
 Builds both commits in temporary worktrees, measures their gateways alternately, and prints how the second compares with the first.
 With one commit the second is the working tree. With none the working tree is compared with HEAD, or HEAD with its parent where nothing is changed.
-The dependencies of the working tree are used for both.
+The dependencies of the working tree are used for both. --only takes the works whose names contain one of the texts:
+${VERSUS_WORKS.map(work => `  ${work}`).join('\n')}
 `
 
 /** A gateway to build. Without a commit: the working tree with its current build. */
@@ -39,13 +40,18 @@ async function main (args: readonly string[]): Promise<number> {
   }
   const rounds = Math.round(positive(values.rounds, '--rounds') ?? 10)
   const seconds = positive(values.seconds, '--seconds') ?? 1
+  const texts = values.only?.split(',').map(text => text.trim().toLowerCase())
+  const wants = (work: string): boolean => texts === undefined || texts.some(text => work.toLowerCase().includes(text))
+  if (!VERSUS_WORKS.some(wants)) throw new UsageError(`--only: no work contains this; choose of ${VERSUS_WORKS.join(', ')}`)
   const [before, after] = sides(positionals)
   const directory = mkdtempSync(join(tmpdir(), 'a2a-compare-'))
   const worktrees: string[] = []
   const begin = performance.now()
   const say = (line: string): void => { console.error(`${Math.round((performance.now() - begin) / 1_000)} s  ${line}`) }
   const { place, tearDown } = await setUp()
-  const bench: Bench = { place, tool: toolInstalled(), rounds, seconds, quick: false, say }
+  const bench: Bench = {
+    place, tool: toolInstalled(), rounds, seconds, quick: false, say, wants: () => true, mostly: running => running
+  }
   const parties: Party[] = []
   try {
     for (const [i, side] of [before, after].entries()) {
@@ -54,7 +60,7 @@ async function main (args: readonly string[]): Promise<number> {
         side.commit === null ? join(packageRoot(), 'dist/src/main.js') : build(side.commit, join(directory, String(i)), worktrees, say)
       parties.push({ ...await startGateway(place, { name: `side-${i}`, main }), name: side.name })
     }
-    console.log(await versus(bench, parties[0] as Party, parties[1] as Party))
+    console.log(await versus(bench, parties[0] as Party, parties[1] as Party, wants))
     return 0
   } finally {
     await Promise.all(parties.map(party => party.stop()))
@@ -64,12 +70,17 @@ async function main (args: readonly string[]): Promise<number> {
   }
 }
 
-function parsed (args: readonly string[]): { values: { rounds?: string, seconds?: string, help?: boolean }, positionals: string[] } {
+interface Parsed {
+  readonly values: { readonly rounds?: string, readonly seconds?: string, readonly only?: string, readonly help?: boolean }
+  readonly positionals: string[]
+}
+
+function parsed (args: readonly string[]): Parsed {
   try {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { rounds: { type: 'string' }, seconds: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
+      options: { rounds: { type: 'string' }, seconds: { type: 'string' }, only: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
     })
   } catch (error) {
     throw new UsageError((error as Error).message)

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/config/paths.js'
+import { notStarted, waitUntilIdle } from './idle.js'
 import { HELP, benchOptions, command } from './options.js'
 import { render } from './render.js'
 import { run } from './run.js'
@@ -13,7 +14,15 @@ async function main (args: readonly string[]): Promise<number> {
     return 0
   }
   const begin = performance.now()
-  const results = await run(options, line => { console.error(`${Math.round((performance.now() - begin) / 1_000)} s  ${line}`) })
+  const say = (line: string): void => { console.error(`${Math.round((performance.now() - begin) / 1_000)} s  ${line}`) }
+  if (options.out !== null && !options.quick) {
+    const busy = await waitUntilIdle(say)
+    if (busy !== null) {
+      console.error(notStarted(busy))
+      return 1
+    }
+  }
+  const results = await run(options, say)
   console.log(render(results))
   if (options.out !== null) {
     mkdirSync(options.out, { recursive: true })

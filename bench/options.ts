@@ -5,6 +5,7 @@ import { CASES } from './cases/all.js'
 import { KINDS } from './parties/all.js'
 
 export interface BenchOptions {
+  /** Names of cases, each alone or with a colon and a part of the name of its works. */
   readonly only: readonly string[] | null
   readonly parties: readonly string[] | null
   readonly rounds: number
@@ -32,16 +33,17 @@ const DEFAULTS = { full: { rounds: 5, seconds: 1 }, quick: { rounds: 2, seconds:
 
 export const HELP = `npm run bench -- [flags]
 
-Measures this gateway and other proxies, in about 12 minutes. Run nothing else on the machine at the same time.
+Measures this gateway and other proxies, in about 25 minutes. Run nothing else on the machine at the same time.
 
-  --quick          2 rounds, fewer bodies and streams: under 3 minutes
-  --only=CASE,...  these cases only
+  --quick          2 rounds, fewer bodies and streams: about 5 minutes
+  --only=CASE,...  these cases only. CASE:TEXT takes the works whose names contain TEXT: --only='bodies:1 MB of,latency'
   --parties=P,...  these parties only
   --rounds=N       default ${DEFAULTS.full.rounds}
   --seconds=S      of one measurement, default ${DEFAULTS.full.seconds}; wrk counts whole seconds
   --out=DIR        write RESULTS.md and results.json there
 
-A complete run writes bench/RESULTS.md and bench/results.json. A run with --quick, --only or --parties only prints its results.
+A complete run writes bench/RESULTS.md and bench/results.json, and starts only on an idle machine. A run with --quick, --only or --parties
+starts on any machine and only prints its results.
 
 Cases:
 ${CASES.map(({ name, about }) => `  ${name.padEnd(16)} ${about}`).join('\n')}
@@ -54,7 +56,7 @@ ${KINDS.map(({ name, title }) => `  ${name.padEnd(16)} ${title.replaceAll('`', '
 export function benchOptions (args: readonly string[], ownDirectory: string): BenchOptions | null {
   const values = flags(args)
   if (values.help === true) return null
-  const only = names(values.only, '--only', CASES.map(({ name }) => name))
+  const only = names(values.only, '--only', CASES.map(({ name }) => name), worksOf)
   const parties = names(values.parties, '--parties', KINDS.map(({ name }) => name))
   const quick = values.quick === true
   const { rounds, seconds } = quick ? DEFAULTS.quick : DEFAULTS.full
@@ -96,12 +98,47 @@ function flags (args: readonly string[]): {
   }
 }
 
-function names (value: string | undefined, flag: string, known: readonly string[]): string[] | null {
+const NO_WORKS: readonly string[] = []
+const worksOf = (name: string): readonly string[] => CASES.find(one => one.name === name)?.works ?? NO_WORKS
+
+/** @param parts the possible parts of a name, which follow its colon */
+function names (
+  value: string | undefined,
+  flag: string,
+  known: readonly string[],
+  parts: (name: string) => readonly string[] = () => NO_WORKS
+): string[] | null {
   if (value === undefined) return null
   const wanted = value.split(',').map(name => name.trim())
-  const unknown = wanted.find(name => !known.includes(name))
-  if (unknown !== undefined) throw new UsageError(`${flag}: there is no "${unknown}"; choose of ${known.join(', ')}`)
+  for (const one of wanted) {
+    const [name = '', text] = split(one)
+    if (!known.includes(name)) throw new UsageError(`${flag}: there is no "${name}"; choose of ${known.join(', ')}`)
+    if (text !== null && !parts(name).some(part => contains(part, text))) {
+      throw new UsageError(`${flag}: ${name} has no "${text}"${parts(name).length === 0 ? '' : `; choose of ${parts(name).join(', ')}`}`)
+    }
+  }
   return wanted
+}
+
+function split (one: string): [name: string, text: string | null] {
+  const colon = one.indexOf(':')
+  return colon < 0 ? [one, null] : [one.slice(0, colon), one.slice(colon + 1).trim()]
+}
+
+const contains = (work: string, text: string): boolean => work.toLowerCase().includes(text.toLowerCase())
+
+/** @param only as in the options */
+export function wantsCase (only: BenchOptions['only'], name: string): boolean {
+  return only === null || only.some(one => split(one)[0] === name)
+}
+
+/**
+ * A quick run takes only the main works of a case, unless the options name works.
+ * @param main true for a work that carries a goal
+ */
+export function wantsWork ({ only, quick }: Pick<BenchOptions, 'only' | 'quick'>, name: string, work: string, main: boolean): boolean {
+  const texts = (only ?? []).flatMap(one => split(one)[0] === name ? [split(one)[1]] : [])
+  return texts.some(text => text !== null) ? texts.some(text => text !== null && contains(work, text)) : main || !quick
 }
 
 export function positive (value: string | undefined, flag: string): number | null {

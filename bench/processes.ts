@@ -151,6 +151,15 @@ export function cpuSeconds (pids: readonly number[]): number {
   return seconds
 }
 
+/** CPU seconds since the start of the processes, with threads and children that have ended, in steps of 10 ms. */
+export function lifetimeCpuSeconds (pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const stat = read(`/proc/${pid}/stat`) ?? ''
+    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 15)
+    return sum + ticks.reduce((all, one) => all + Number(one), 0) / 100
+  }, 0)
+}
+
 /** @returns resident bytes of all processes together */
 export function residentBytes (pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + Number(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1] ?? 0) * 1024, 0)

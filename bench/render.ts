@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../src/config/paths.js'
 import type { Measurement } from './goals.js'
 import { GOALS, capacityRatio, verdict } from './goals.js'
-import type { Measured, Results, Row } from './results.js'
+import type { Conditions, Measured, Results, Row } from './results.js'
 import { figures } from './results.js'
 import type { Spread } from './statistics.js'
 import { difference, pairwise, ratio, spread } from './statistics.js'
@@ -29,7 +29,7 @@ export function render (results: Results): string {
 function conditions ({ conditions: c, parties }: Results): string[] {
   const absent = parties.filter(({ version }) => version === null)
   return [
-    `Run of ${c.at.slice(0, 10)}, commit ${c.commit}: Node ${c.node}, Linux ${c.kernel}, ${c.cores} cores (${c.cpu}), ${c.pinned === null ? 'not pinned' : `proxy on core ${c.pinned.proxy}, load and agent on ${c.pinned.load}`}; ${c.tool}, ${c.rounds} rounds of ${c.seconds} s, ${Math.round(c.took / 60)} minutes in all. Load of the machine before: ${c.loadBefore.toFixed(2)}.${c.loadBefore > 0.5 ? ' **Other work used the machine during the run: these figures are not reliable.**' : ''}`,
+    `Run of ${c.at.slice(0, 10)}, commit ${c.commit}: Node ${c.node}, Linux ${c.kernel}, ${c.cores} cores (${c.cpu}), ${c.pinned === null ? 'not pinned' : `proxy on core ${c.pinned.proxy}, load and agent on ${c.pinned.load}`}; ${c.tool}, ${c.rounds} rounds of ${c.seconds} s, ${Math.round(c.took / 60)} minutes in all. Load of the machine before: ${c.loadBefore.toFixed(2)}.${c.loadDuring === undefined ? '' : ` Other processes during the run: ${c.loadDuring.toFixed(2)} cores.`}${foreignLoad(c) > 0.5 ? ' **Other work used the machine during the run: these figures are not reliable.**' : ''}`,
     table(
       ['party', 'what it is', 'version'],
       parties.filter(one => !absent.includes(one)).map(({ name, title, version }) => [name, title, version ?? ''])
@@ -37,6 +37,9 @@ function conditions ({ conditions: c, parties }: Results): string[] {
     ...(absent.length === 0 ? [] : [`Not measured, because not installed: ${absent.map(({ name }) => name).join(', ')}.`])
   ]
 }
+
+/** Cores that others used: before the run, or during it. */
+export const foreignLoad = ({ loadBefore, loadDuring = 0 }: Conditions): number => Math.max(loadBefore, loadDuring)
 
 function goals (results: Results): string {
   return table(['work', 'against', 'goal', 'measured', ''], GOALS.map(goal => {
@@ -66,15 +69,20 @@ function sections (measured: readonly Measured[]): string[] {
 
 const TABLES: Readonly<Record<string, (measured: Measured) => string>> = {
   latency: timeTable,
+  cold: timeTable,
   'first-event': timeTable,
   memory: memoryTable,
-  start: startTable
+  start: startTable,
+  spread: spreadTable
 }
+
+/** Cases whose rows are configurations, which are compared with the first. In the others, the first party is compared with the rest. */
+const CONFIGURATIONS = new Set(['size', 'reading', 'crowded'])
 
 /** The first row is the baseline for the others. */
 function capacityTable ({ rows, case: name }: Measured): string {
   const [base] = rows
-  const who = name === 'size' || name === 'reading' ? 'configuration' : 'party'
+  const who = CONFIGURATIONS.has(name) ? 'configuration' : 'party'
   const compared = who === 'party' ? `${base?.party ?? ''} against it` : 'against the first'
   return table([who, compared, 'calls per second', 'CPU µs per call', 'core used'], rows.map(row => withFigures(row, 4, () => {
     const proxy = figures(row, 'busy').length > 0
@@ -95,15 +103,16 @@ function capacityTable ({ rows, case: name }: Measured): string {
 function timeTable ({ rows }: Measured): string {
   const direct = rows.find(row => row.party === 'direct')
   return table(
-    ['party', 'added p50, ms', 'added p99, ms', 'p50, ms', 'p99, ms', 'longest, ms', 'sent late p99, ms'],
+    ['party', 'added p50, ms', 'added p99, ms', 'p50, ms', 'p99, ms', 'longest, ms', 'sent late p99, ms', 'CPU µs per call'],
     rows.map(row =>
-      withFigures(row, 6, () => {
+      withFigures(row, 7, () => {
         const added = (measure: string): string =>
           direct === undefined || row === direct
             ? ''
             : short(spread(pairwise(figures(row, measure), figures(direct, measure), difference).map(thousandth)))
         const own = (measure: string): string => short(spread(figures(row, measure).map(thousandth)))
-        return [added('p50'), added('p99'), own('p50'), own('p99'), own('max'), own('late99')]
+        const cpu = figures(row, 'cpuPerCall')
+        return [added('p50'), added('p99'), own('p50'), own('p99'), own('max'), own('late99'), cpu.length === 0 ? '' : short(spread(cpu))]
       })
     )
   )
@@ -128,7 +137,23 @@ function memoryTable ({ rows }: Measured): string {
 }
 
 function startTable ({ rows }: Measured): string {
-  return table(['', 'ms'], rows.map(row => withFigures(row, 1, () => [short(spread(figures(row, 'milliseconds')))])))
+  const columns: ReadonlyArray<readonly [string, string, number]> = [
+    ['ms', 'milliseconds', 1], ['CPU, ms', 'cpu', 1], ['idle memory, MB', 'idle', 1_000_000]
+  ]
+  // Results of version 1 have only the time.
+  const shown = columns.filter(([, measure]) => rows.some(row => figures(row, measure).length > 0))
+  return table(
+    ['', ...shown.map(([title]) => title)],
+    rows.map(row => withFigures(row, shown.length, () =>
+      shown.map(([, measure, divisor]) => short(spread(figures(row, measure).map(figure => figure / divisor))))))
+  )
+}
+
+function spreadTable ({ rows }: Measured): string {
+  return table(
+    ['', 'connections of a worker, most / mean', 'workers without a connection'],
+    rows.map(row => withFigures(row, 2, () => ['spread', 'without'].map(measure => short(spread(figures(row, measure))))))
+  )
 }
 
 const thousandth = (figure: number): number => figure / 1_000

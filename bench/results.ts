@@ -44,14 +44,19 @@ export interface Conditions {
   readonly pinned: { readonly proxy: string, readonly load: string } | null
   /** Cores in use before the run. More than about 0.5 means that other processes used the machine. */
   readonly loadBefore: number
+  /** Cores in use by others during the run, in the mean; absent in results of version 1. */
+  readonly loadDuring?: number
   readonly tool: string
   readonly rounds: number
   readonly seconds: number
   readonly took: number
 }
 
+/** Version of the set of cases and works. Results of an earlier version do not have the figures of all goals. */
+export const VERSION = 2
+
 export interface Results {
-  readonly version: 1
+  readonly version: number
   readonly conditions: Conditions
   readonly parties: readonly PartyInfo[]
   readonly measured: readonly Measured[]

@@ -4,15 +4,16 @@
  *
  * GET /stats returns `{calls, bytes, streams}`. Any other GET returns a card, below `/POLICIES/NODES`. POST is a call. The header
  * `bench-stream` requests an event stream: `burst N` sends N events as fast as the reader takes them, `paced N` sends N events, one every
- * 10 ms, and `hold` sends one event and then nothing. `bench-digest: yes` puts the SHA-256 of the request body into the response header
- * `bench-digest`.
+ * 10 ms, and `hold` sends one event and then nothing. `bench-response: SHAPE BYTES` requests a response of that content.
+ * `bench-digest: yes` puts the SHA-256 of the request body into the response header `bench-digest`.
  */
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { announce } from '../processes.js'
-import { ANSWER, EVENT, card } from './calls.js'
+import { ANSWER, EVENT, responseTo } from './calls.js'
+import { card } from './card.js'
 
 const EVENTS_PER_WRITE = 10
 const PACE = 10
@@ -23,6 +24,8 @@ const STREAM_HEAD = Buffer.from(
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n'
 )
 const PLAIN = whole('200 OK', ANSWER)
+/** Whole responses, by the value of `bench-response`. */
+const REQUESTED = new Map<string, Buffer>()
 
 const stats = { calls: 0, bytes: 0, streams: 0 }
 
@@ -90,9 +93,12 @@ class Connection {
     }
     stats.calls++
     const wanted = this.head.includes('event-stream') ? /^bench-stream: (\w+) ?(\d*)/im.exec(this.head) : null
+    const response = this.head.includes('bench-response') ? /^bench-response: (\w+ \d+)/im.exec(this.head)?.[1] : undefined
     if (wanted !== null) this.stream(wanted[1] as string, Number(wanted[2]))
-    else if (this.digest !== null) this.socket.write(whole('200 OK', ANSWER, `Bench-Digest: ${this.digest.digest('hex')}\r\n`))
-    else this.socket.write(PLAIN)
+    else if (this.digest !== null) {
+      const body = response === undefined ? ANSWER : responseTo(response)
+      this.socket.write(whole('200 OK', body, `Bench-Digest: ${this.digest.digest('hex')}\r\n`))
+    } else this.socket.write(response === undefined ? PLAIN : requested(response))
   }
 
   private stream (kind: string, events: number): void {
@@ -133,6 +139,14 @@ class Connection {
     else if (kind === 'paced') paced()
     else socket.write(CHUNK)
   }
+}
+
+function requested (wanted: string): Buffer {
+  const known = REQUESTED.get(wanted)
+  if (known !== undefined) return known
+  const response = whole('200 OK', responseTo(wanted))
+  REQUESTED.set(wanted, response)
+  return response
 }
 
 function whole (status: string, body: Buffer, more = ''): Buffer {

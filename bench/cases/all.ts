@@ -1,9 +1,14 @@
 import type { Case } from '../bench.js'
+import { COLD_AND_WARM } from './cold.js'
 import { READING, SIZE } from './configurations.js'
+import { CROWDED } from './crowded.js'
 import { FIRST_EVENT, LATENCY } from './latency.js'
 import { MEMORY } from './memory.js'
+import { SPREAD } from './spread.js'
 import { START } from './start.js'
-import { STREAM, THROUGHPUT } from './throughput.js'
+import { BODIES, RESPONSES, STREAM, THROUGHPUT } from './throughput.js'
 
 /** All cases, in the order in which they run and in which the page shows them. */
-export const CASES: readonly Case[] = [THROUGHPUT, STREAM, LATENCY, FIRST_EVENT, MEMORY, START, SIZE, READING]
+export const CASES: readonly Case[] = [
+  THROUGHPUT, BODIES, RESPONSES, STREAM, LATENCY, COLD_AND_WARM, FIRST_EVENT, CROWDED, MEMORY, SPREAD, START, SIZE, READING
+]

@@ -3,7 +3,7 @@ import type { Bench } from '../bench.js'
 import { WrongAnswer } from '../bench.js'
 import { closedLoop } from '../load/closed.js'
 import { wrongWith } from '../load/verify.js'
-import type { Party } from '../parties/party.js'
+import type { Party, Place } from '../parties/party.js'
 import { cpuSeconds } from '../processes.js'
 import type { Sample } from '../results.js'
 
@@ -25,10 +25,10 @@ export async function closedSample (bench: Bench, party: Party, call: Call): Pro
   const url = `${party.url}/rpc`
   const doubt = await wrongWith(url, call.headers, call.body)
   if (doubt !== null) throw new WrongAnswer(doubt)
-  const before = { ...await agentStats(bench), cpu: cpuSeconds(party.pids) }
+  const before = { ...await agentStats(bench.place), cpu: cpuSeconds(party.pids) }
   const { calls, bad, seconds: took } = await closedLoop({ url, ...call, seconds: bench.seconds }, bench.tool, bench.place.directory)
   const cpu = cpuSeconds(party.pids) - before.cpu
-  const after = await agentStats(bench)
+  const after = await agentStats(bench.place)
   if (bad > 0 || calls === 0) throw new WrongAnswer(`${bad} of ${calls + bad} calls failed`)
   // Calls that are cut off at the end of the load reach the agent, but are not counted.
   const [reached, bytes] = [after.calls - before.calls, after.bytes - before.bytes]
@@ -43,10 +43,10 @@ const WARM_CALLS = 3_000
 const WARM_SECONDS = 5
 
 /** Warms up the parties. The number of calls decides and not the time, because compilation also takes longer on a slow machine. */
-export async function warm (bench: Bench, parties: readonly Party[], call: Call): Promise<void> {
+export async function warm (bench: Bench, parties: readonly Party[], call: Call, seconds = WARM_SECONDS): Promise<void> {
   for (const party of parties) {
     try {
-      for (let calls = 0, end = Date.now() + bench.seconds * WARM_SECONDS * 1_000; calls < WARM_CALLS && Date.now() < end;) {
+      for (let calls = 0, end = Date.now() + bench.seconds * seconds * 1_000; calls < WARM_CALLS && Date.now() < end;) {
         calls += (await closedSample(bench, party, call)).perSecond as number * bench.seconds
       }
     } catch (error) {
@@ -55,6 +55,7 @@ export async function warm (bench: Bench, parties: readonly Party[], call: Call)
   }
 }
 
-async function agentStats ({ place }: Bench): Promise<{ calls: number, bytes: number }> {
-  return await (await fetch(`${place.agent}/stats`)).json() as { calls: number, bytes: number }
+/** @returns what the agent has counted: calls, bytes of their bodies, and streams that are open now */
+export async function agentStats ({ agent }: Place): Promise<{ calls: number, bytes: number, streams: number }> {
+  return await (await fetch(`${agent}/stats`)).json() as { calls: number, bytes: number, streams: number }
 }

@@ -1,7 +1,9 @@
 /** Measures what a larger or different configuration costs: the gateway compared with itself under another configuration. */
-import { HEADERS, callBody, streamHeaders } from '../agent/calls.js'
+import { SMALL, SMALL_STREAMING } from '../agent/bodies.js'
+import { HEADERS, streamHeaders } from '../agent/calls.js'
 import type { Bench, Case, Table } from '../bench.js'
 import { interleave, subjects } from '../bench.js'
+import { OBSERVED, UNREAD } from '../names.js'
 import type { GatewayOptions } from '../parties/gateway.js'
 import { startGateway } from '../parties/gateway.js'
 import type { Party } from '../parties/party.js'
@@ -11,7 +13,7 @@ import { FEW, MANY, closedSample, warm } from './closed.js'
 type Configurations = Readonly<Record<string, GatewayOptions>>
 
 /** The first configuration is the baseline for the others. */
-const SIZES: Configurations = {
+export const SIZES: Configurations = {
   'one agent': {},
   '100 agents': { agents: 100 },
   '1,000 agents': { agents: 1_000 },
@@ -25,18 +27,19 @@ const SIZES: Configurations = {
 export const SIZE: Case = {
   name: 'size',
   about: 'calls of 400 B with more agents, policies, rules of other agents, and larger schemas',
+  works: ['400 B'],
   run: async bench =>
-    await sideBySide(bench, 'size', '400 B', SIZES, { headers: HEADERS, body: callBody({ bytes: 400, shape: 'text' }), connections: MANY })
+    await sideBySide(bench, 'size', '400 B', SIZES, { headers: HEADERS, body: SMALL, connections: MANY })
 }
 
 /**
  * The calls request an extension that the agent never reports as activated. The gateway therefore reads events for a proof of activation
  * until it finds one.
  */
-const READINGS: Configurations = {
-  'responses not read (responses: off)': { responses: 'off' },
+export const READINGS: Configurations = {
+  [UNREAD]: { responses: 'off' },
   'no rules, only proof of activation (responses: observe)': { responses: 'observe', nodes: 0 },
-  'object schemas observed': { responses: 'observe' },
+  [OBSERVED]: { responses: 'observe' },
   'object schemas enforced': { responses: 'enforce' }
 }
 const EVENTS = 500
@@ -44,10 +47,11 @@ const EVENTS = 500
 export const READING: Case = {
   name: 'reading',
   about: `streams of ${EVENTS} events of 400 B, by the treatment of responses`,
+  works: [`${EVENTS} events`],
   run: async bench =>
     await sideBySide(bench, 'reading', `${EVENTS} events`, READINGS, {
       headers: streamHeaders(`burst ${EVENTS}`),
-      body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'),
+      body: SMALL_STREAMING,
       connections: FEW
     })
 }

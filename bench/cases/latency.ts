@@ -1,34 +1,37 @@
 import type { RecordableHistogram } from 'node:perf_hooks'
-import { ANSWER, EVENT, HEADERS, callBody, streamHeaders } from '../agent/calls.js'
+import { SMALL, SMALL_STREAMING } from '../agent/bodies.js'
+import { ANSWER, EVENT, HEADERS, streamHeaders } from '../agent/calls.js'
 import type { Bench, Case, Table } from '../bench.js'
 import { WrongAnswer, interleave, subjects } from '../bench.js'
 import type { OpenLoad, OpenResult } from '../load/open.js'
 import { openLoop } from '../load/open.js'
+import { wrongWith } from '../load/verify.js'
 import type { Party } from '../parties/party.js'
+import { cpuSeconds } from '../processes.js'
 import type { Sample } from '../results.js'
 
 /** Calls per second. */
-const RATE = 1_000
+export const RATE = 1_000
 const STREAM_RATE = 100
 const PACED = 3
+
+export type Load = Omit<OpenLoad, 'url' | 'seconds'>
+export const CALLS: Load = { headers: HEADERS, body: SMALL, rate: RATE, expected: ANSWER.length }
 
 export const LATENCY: Case = {
   name: 'latency',
   about: `time of a call of 400 B at ${RATE} calls per second, sent whether or not earlier calls have ended`,
-  run: async (bench, parties) => await fixedRate(bench, parties, 'latency', '400 B', 'whole', {
-    headers: HEADERS, body: callBody({ bytes: 400, shape: 'text' }), rate: RATE, expected: ANSWER.length
-  })
+  works: ['400 B'],
+  run: async (bench, parties) => await fixedRate(bench, parties, 'latency', '400 B', 'whole', CALLS)
 }
 
 export const FIRST_EVENT: Case = {
   name: 'first-event',
   about: `time to the first event of a stream, at ${STREAM_RATE} streams per second`,
+  works: [`${PACED} events, 10 ms apart`],
   run: async (bench, parties) =>
     await fixedRate(bench, parties, 'first-event', `${PACED} events, 10 ms apart`, 'first', {
-      headers: streamHeaders(`paced ${PACED}`),
-      body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'),
-      rate: STREAM_RATE,
-      expected: PACED * EVENT.length
+      headers: streamHeaders(`paced ${PACED}`), body: SMALL_STREAMING, rate: STREAM_RATE, expected: PACED * EVENT.length
     })
 }
 
@@ -38,20 +41,28 @@ async function fixedRate (
   name: string,
   work: string,
   of: 'first' | 'whole',
-  load: Omit<OpenLoad, 'url' | 'seconds'>
+  load: Load
 ): Promise<Table[]> {
-  const measure = async (party: Party, seconds: number): Promise<Sample> => {
-    const result = await openLoop({ ...load, rate: bench.rate ?? load.rate, url: `${party.url}/rpc`, seconds })
-    if (result.bad > 0) throw new WrongAnswer(`${result.bad} of ${result.calls} responses were not complete`)
-    return microseconds(result, of)
-  }
   bench.say(`${name}: warming up`)
   for (const party of parties) {
-    await measure(party, bench.seconds / 2).catch(error => {
+    await fixedSample(bench, party, load, bench.seconds / 2, of).catch(error => {
       if (!(error instanceof WrongAnswer)) throw error
     })
   }
-  return [{ work, rows: await interleave(bench, name, subjects(parties), party => measure(party, bench.seconds * 2)) }]
+  const measure = (party: Party): Promise<Sample> => fixedSample(bench, party, load, bench.seconds * 2, of)
+  return [{ work, rows: await interleave(bench, name, subjects(parties), measure) }]
+}
+
+/** @returns times in microseconds, and `cpuPerCall` of proxies */
+export async function fixedSample (bench: Bench, party: Party, load: Load, seconds: number, of: 'first' | 'whole'): Promise<Sample> {
+  const url = `${party.url}/rpc`
+  const doubt = await wrongWith(url, load.headers, load.body)
+  if (doubt !== null) throw new WrongAnswer(doubt)
+  const before = cpuSeconds(party.pids)
+  const result = await openLoop({ ...load, rate: bench.rate ?? load.rate, url, seconds })
+  const cpu = cpuSeconds(party.pids) - before
+  if (result.bad > 0) throw new WrongAnswer(`${result.bad} of ${result.calls} responses were not complete`)
+  return { ...microseconds(result, of), ...(party.pids.length === 0 ? {} : { cpuPerCall: cpu / result.calls * 1e6 }) }
 }
 
 function microseconds (result: OpenResult, of: 'first' | 'whole'): Sample {

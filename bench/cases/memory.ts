@@ -1,37 +1,30 @@
 import { once } from 'node:events'
-import { EVENT, HEADERS, callBody, streamHeaders } from '../agent/calls.js'
+import { SMALL, SMALL_STREAMING } from '../agent/bodies.js'
+import { EVENT, HEADERS, streamHeaders } from '../agent/calls.js'
 import type { Bench, Case } from '../bench.js'
 import { WrongAnswer, interleave } from '../bench.js'
+import type { HeldStreams } from '../load/streams.js'
 import { holdStreams } from '../load/streams.js'
-import { startGateway, watched } from '../parties/gateway.js'
+import { STREAMS } from '../names.js'
 import type { Party } from '../parties/party.js'
-import { ours } from '../parties/party.js'
-import { built } from '../processes.js'
 import type { Sample } from '../results.js'
 import { MANY, warm } from './closed.js'
+import { RESTARTABLE, startFresh } from './fresh.js'
 
-const STREAMS = 2_000
 const MOST_ROUNDS = 3
-
-const FRESH: Readonly<Record<string, (bench: Bench) => Promise<Party>>> = {
-  gateway: ({ place }) => startGateway(place, { name: 'memory', watched: true }),
-  'node-proxy': ({ place }) => ours('memory-node', place, [...watched(), built('bench/parties/node-proxy.js'), place.agent], { ipc: true }),
-  'fastify-proxy': ({ place }) =>
-    ours('memory-fastify', place, [...watched(), built('bench/parties/fastify-proxy.js'), place.agent], { ipc: true })
-}
 
 /** Each round starts new processes. In an old process, memory that was freed once would not appear as growth a second time. */
 export const MEMORY: Case = {
   name: 'memory',
   about: `memory per stream, of ${STREAMS} open streams`,
+  works: [`${STREAMS} open streams`],
   run: async (bench, parties) => {
     const streams = bench.quick ? STREAMS / 4 : STREAMS
-    const which = parties.flatMap(({ name }) => FRESH[name] === undefined ? [] : [{ name, of: FRESH[name] }])
     const rows = await interleave(
       bench,
       'memory',
-      which,
-      async fresh => await perStream(bench, fresh, streams),
+      parties.flatMap(({ name }) => RESTARTABLE.has(name) ? [{ name, of: name }] : []),
+      async party => await perStream(bench, party, streams),
       Math.min(bench.rounds, MOST_ROUNDS)
     )
     return [{ work: `${streams} open streams`, rows }]
@@ -41,14 +34,12 @@ export const MEMORY: Case = {
 interface Memory { readonly rss: number, readonly heapUsed: number, readonly external: number }
 
 /** @returns bytes per stream: `rss`, `heap` (of JavaScript, after garbage collection), `external` (buffers) */
-async function perStream (bench: Bench, fresh: (bench: Bench) => Promise<Party>, streams: number): Promise<Sample> {
-  const party = await fresh(bench)
+async function perStream (bench: Bench, name: string, streams: number): Promise<Sample> {
+  const party = await startFresh(bench.place, name, 'memory', { memory: true })
   try {
-    await warm({ ...bench, seconds: 1 }, [party], { headers: HEADERS, body: callBody({ bytes: 400, shape: 'text' }), connections: MANY })
+    await warm({ ...bench, seconds: 1 }, [party], { headers: HEADERS, body: SMALL, connections: MANY })
     const before = await memoryOf(party)
-    const body = callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage')
-    const held = await holdStreams(`${party.url}/rpc`, streamHeaders('hold'), body, streams, EVENT)
-      .catch((error: Error) => { throw new WrongAnswer(error.message) })
+    const held = await openStreams(party, streams)
     const after = await memoryOf(party)
     await held.close()
     return {
@@ -59,6 +50,11 @@ async function perStream (bench: Bench, fresh: (bench: Bench) => Promise<Party>,
   } finally {
     await party.stop()
   }
+}
+
+export async function openStreams (party: Party, streams: number): Promise<HeldStreams> {
+  return await holdStreams(`${party.url}/rpc`, streamHeaders('hold'), SMALL_STREAMING, streams, EVENT)
+    .catch((error: Error) => { throw new WrongAnswer(error.message) })
 }
 
 async function memoryOf ({ child }: Party): Promise<Memory> {

@@ -1,31 +1,83 @@
-import { HEADERS, WORKS, callBody, streamHeaders } from '../agent/calls.js'
-import type { Work } from '../agent/calls.js'
-import type { Case } from '../bench.js'
+import type { Work } from '../agent/bodies.js'
+import { REAL_WORKS, SMALL, SMALL_STREAMING, WORKS, callBody } from '../agent/bodies.js'
+import { HEADERS, responseHeaders, streamHeaders } from '../agent/calls.js'
+import type { Bench, Case, Table } from '../bench.js'
 import { interleave, subjects } from '../bench.js'
+import { startGateway } from '../parties/gateway.js'
+import type { Party } from '../parties/party.js'
 import type { Call } from './closed.js'
 import { FEW, MANY, closedSample, warm } from './closed.js'
 
-export const callOf = (work: Work): Call => ({ headers: HEADERS, body: callBody(work), connections: work.bytes > 100_000 ? FEW : MANY })
+const connectionsFor = ({ bytes }: Work): number => bytes > 100_000 ? FEW : MANY
+export const callOf = (work: Work): Call => ({ headers: HEADERS, body: callBody(work), connections: connectionsFor(work) })
+/** A small call with a response of the work's content. */
+export const responseCallOf = (work: Work): Call => ({ headers: responseHeaders(work), body: SMALL, connections: connectionsFor(work) })
 
-/** The works that `--quick` leaves out. */
-const SLOW = new Set(['4 kB'])
+interface Treatment {
+  readonly call: (work: Work) => Call
+  /** True for a work with all rounds and a complete warm-up. The others follow it with the same code, and take less time. */
+  readonly main: (work: Work) => boolean
+}
+
+const FEWER_ROUNDS = 3
+const BRIEF_WARM_UP = 1
+
+async function measureWorks (
+  bench: Bench,
+  name: string,
+  parties: readonly Party[],
+  works: readonly Work[],
+  { call, main }: Treatment
+): Promise<Table[]> {
+  const measured = []
+  for (const work of works.filter(work => bench.wants(name, work.name, main(work)))) {
+    const title = `${name}, ${work.name}`
+    const made = call(work)
+    bench.say(`${title}: warming up`)
+    await warm(bench, parties, made, main(work) ? undefined : BRIEF_WARM_UP)
+    const rounds = main(work) ? bench.rounds : Math.min(bench.rounds, FEWER_ROUNDS)
+    const rows = await interleave(bench, title, subjects(parties), party => closedSample(bench, party, made), rounds)
+    measured.push({ work: work.name, rows })
+  }
+  return measured
+}
 
 export const THROUGHPUT: Case = {
   name: 'throughput',
   about: 'calls per second and CPU per call, of bodies from 400 B to 1 MB, 8 connections for 1 MB, else 64',
+  works: WORKS.map(({ name }) => name),
+  run: (bench, parties) => measureWorks(bench, 'throughput', parties, WORKS, { call: callOf, main: ({ bytes }) => bytes !== 4_000 })
+}
+
+const ofMiddleSize = ({ bytes }: Work): boolean => bytes === 50_000
+
+/** Without `--parties`: those that read bodies, and the bare proxies of Node. */
+const READERS = new Set(['gateway', 'node-proxy', 'fastify-proxy', 'nginx-njs', 'envoy-lua'])
+
+export const BODIES: Case = {
+  name: 'bodies',
+  about: 'requests of the kinds that language models and agents send, 8 connections for 1 MB, else 64',
+  works: REAL_WORKS.map(({ name }) => name),
+  run: (bench, parties) =>
+    measureWorks(bench, 'bodies', bench.mostly(parties, READERS), REAL_WORKS, { call: callOf, main: ofMiddleSize })
+}
+
+/** No other party reads responses. */
+const FORWARDERS = new Set(['gateway', 'node-proxy', 'fastify-proxy'])
+
+export const RESPONSES: Case = {
+  name: 'responses',
+  about: 'small requests with responses of the same kinds, 8 connections for 1 MB, else 64',
+  works: REAL_WORKS.map(({ name }) => name),
   run: async (bench, parties) => {
-    const measured = []
-    for (const work of WORKS) {
-      if (bench.quick && SLOW.has(work.name)) continue
-      const call = callOf(work)
-      bench.say(`throughput, ${work.name}: warming up`)
-      await warm(bench, parties, call)
-      measured.push({
-        work: work.name,
-        rows: await interleave(bench, `throughput, ${work.name}`, subjects(parties), party => closedSample(bench, party, call))
-      })
+    const enforced = { ...await startGateway(bench.place, { name: 'enforced', responses: 'enforce' }), name: 'gateway, responses enforced' }
+    try {
+      const [gateway, ...others] = bench.mostly(parties, FORWARDERS)
+      const measured = [...gateway === undefined ? [] : [gateway], enforced, ...others]
+      return await measureWorks(bench, 'responses', measured, REAL_WORKS, { call: responseCallOf, main: ofMiddleSize })
+    } finally {
+      await enforced.stop()
     }
-    return measured
   }
 }
 
@@ -35,12 +87,9 @@ export const EVENTS = 50
 export const STREAM: Case = {
   name: 'stream',
   about: `streams of ${EVENTS} events of 400 B per second, 64 at once`,
+  works: [`${EVENTS} events`],
   run: async (bench, parties) => {
-    const call: Call = {
-      headers: streamHeaders(`burst ${EVENTS}`),
-      body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'),
-      connections: MANY
-    }
+    const call: Call = { headers: streamHeaders(`burst ${EVENTS}`), body: SMALL_STREAMING, connections: MANY }
     bench.say('stream: warming up')
     await warm(bench, parties, call)
     return [

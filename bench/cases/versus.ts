@@ -1,8 +1,8 @@
 /** Compares two gateways with the same configuration, in alternating turns. */
-import { ANSWER, HEADERS, WORKS, callBody, streamHeaders } from '../agent/calls.js'
+import { REAL_WORKS, SMALL, SMALL_STREAMING, WORKS } from '../agent/bodies.js'
+import { ANSWER, HEADERS, streamHeaders } from '../agent/calls.js'
 import type { Bench } from '../bench.js'
-import { WrongAnswer, interleave, subjects } from '../bench.js'
-import { openLoop } from '../load/open.js'
+import { interleave, subjects } from '../bench.js'
 import type { Party } from '../parties/party.js'
 import { table } from '../render.js'
 import type { Row } from '../results.js'
@@ -10,7 +10,9 @@ import { figures } from '../results.js'
 import { pairwise, ratio, spread } from '../statistics.js'
 import type { Call } from './closed.js'
 import { MANY, closedSample, warm } from './closed.js'
-import { EVENTS, callOf } from './throughput.js'
+import type { Load } from './latency.js'
+import { fixedSample } from './latency.js'
+import { EVENTS, callOf, responseCallOf } from './throughput.js'
 
 const RATE = 500
 const MEASURES: ReadonlyArray<readonly [string, string]> = [
@@ -20,8 +22,22 @@ const MEASURES: ReadonlyArray<readonly [string, string]> = [
   ['p99', 'p99']
 ]
 
-/** @returns a table: for each work, the second party's figures as multiples of the first party's, with their quartiles */
-export async function versus (bench: Bench, before: Party, after: Party): Promise<string> {
+const COMPARED = [...WORKS.filter(({ bytes }) => bytes !== 4_000), ...REAL_WORKS.filter(({ bytes }) => bytes === 50_000)]
+
+const CALLS: ReadonlyArray<readonly [string, Call]> = [
+  ...COMPARED.map((work): [string, Call] => [work.name, callOf(work)]),
+  ...REAL_WORKS.filter(({ bytes }) => bytes === 50_000).map((work): [string, Call] => [`response, ${work.name}`, responseCallOf(work)]),
+  [`streams of ${EVENTS} events`, { headers: streamHeaders(`burst ${EVENTS}`), body: SMALL_STREAMING, connections: MANY }]
+]
+
+/** Latency is a work too. */
+const LATENCY_WORK = `${RATE} calls of 400 B per second`
+
+/**
+ * @param wants chooses works by their names
+ * @returns a table: for each work, the second party's figures as multiples of the first party's, with their quartiles
+ */
+export async function versus (bench: Bench, before: Party, after: Party, wants: (work: string) => boolean): Promise<string> {
   const pair = subjects([before, after].map((party, i) => ({ ...party, name: String(i) })))
   const lines: string[][] = []
   const tell = (work: string, [first, second]: readonly Row[]): void => {
@@ -41,37 +57,16 @@ export async function versus (bench: Bench, before: Party, after: Party): Promis
       ])
     }
   }
-  for (const [work, call] of calls()) {
+  for (const [work, call] of CALLS.filter(([work]) => wants(work))) {
     bench.say(`${work}: warming up`)
     await warm(bench, [before, after], call)
     tell(work, await interleave(bench, work, pair, party => closedSample(bench, party, call)))
   }
-  const body = callBody({ bytes: 400, shape: 'text' })
-  tell(`${RATE} calls of 400 B per second`, await interleave(bench, 'latency', pair, async party => {
-    const { bad, whole } = await openLoop({
-      url: `${party.url}/rpc`,
-      headers: HEADERS,
-      body,
-      rate: RATE,
-      seconds: bench.seconds,
-      expected: ANSWER.length
-    })
-    if (bad > 0) throw new WrongAnswer(`${bad} responses were not complete`)
-    return { p50: whole.percentile(50), p99: whole.percentile(99) }
-  }))
+  if (wants(LATENCY_WORK)) {
+    const load: Load = { headers: HEADERS, body: SMALL, rate: RATE, expected: ANSWER.length }
+    tell(LATENCY_WORK, await interleave(bench, 'latency', pair, party => fixedSample(bench, party, load, bench.seconds, 'whole')))
+  }
   return `${after.name}\nagainst ${before.name}\n\n${table(['work', 'measure', 'second against first'], lines)}`
 }
 
-function calls (): Array<[string, Call]> {
-  return [
-    ...WORKS.filter(({ name }) => name !== '4 kB').map((work): [string, Call] => [work.name, callOf(work)]),
-    [
-      `streams of ${EVENTS} events`,
-      {
-        headers: streamHeaders(`burst ${EVENTS}`),
-        body: callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage'),
-        connections: MANY
-      }
-    ]
-  ]
-}
+export const VERSUS_WORKS: readonly string[] = [...CALLS.map(([work]) => work), LATENCY_WORK]

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/config/paths.js'
 import { built } from '../processes.js'
+import { ENVOY, ENVOY_LUA } from './envoy.js'
 import { GATEWAY, TRACED } from './gateway.js'
 import type { PartyKind } from './party.js'
 import { ours } from './party.js'
@@ -33,4 +34,4 @@ export const FASTIFY_PROXY: PartyKind = {
 }
 
 /** The first party is the baseline for all others. */
-export const KINDS: readonly PartyKind[] = [GATEWAY, TRACED, DIRECT, NODE_PROXY, FASTIFY_PROXY, NGINX_NJS, NGINX, HAPROXY]
+export const KINDS: readonly PartyKind[] = [GATEWAY, TRACED, DIRECT, NODE_PROXY, FASTIFY_PROXY, NGINX_NJS, ENVOY_LUA, NGINX, ENVOY, HAPROXY]

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageVersion } from '../../src/config/paths.js'
-import { REQUIRED, extension } from '../agent/calls.js'
+import { REQUIRED, extension } from '../agent/card.js'
 import { built, until } from '../processes.js'
 import type { Party, PartyKind, Place } from './party.js'
 import { ours } from './party.js'
@@ -28,6 +28,7 @@ export interface GatewayOptions {
   /** `host:port`; default: a port that the system chooses. */
   readonly listen?: string
   readonly admin?: string
+  readonly workers?: number
 }
 
 const OTHERS_WITH_RULES = 10
@@ -69,7 +70,8 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
     responses,
     traces = false,
     listen = '127.0.0.1:0',
-    admin = '127.0.0.1:0'
+    admin = '127.0.0.1:0',
+    workers
   } = options
   const card = { refresh: '1h' }
   const own = Array.from({ length: policies }, (_none, i) => policy(`own-${i}`, i, 1))
@@ -85,7 +87,7 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
   }))
   return {
     version: 1,
-    server: { listen, admin },
+    server: { listen, admin, ...(workers === undefined ? {} : { workers }) },
     telemetry: { traces: { enabled: traces } },
     extensions: Object.fromEntries([...own, ...rules]),
     agents: [...others, {

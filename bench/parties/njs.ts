@@ -3,7 +3,7 @@
  * the body is JSON, and the first DataPart that names the schema conforms to it. The script supports neither the card nor other bindings.
  * `internalRedirect` keeps the original body.
  */
-import { REQUIRED } from '../agent/calls.js'
+import { DATA_TYPE, REQUIRED } from '../agent/card.js'
 
 export const NJS = `
 function asked (value) {
@@ -40,7 +40,7 @@ function request (r) {
   if (!asked(r.headersIn['a2a-extensions'])) return refuse(r, -32008, 'extension required')
   var parts = call.params && call.params.message && call.params.message.parts
   if (!Array.isArray(parts)) return refuse(r, -32602, 'no parts')
-  var named = parts.find(function (part) { return part.data !== undefined && part.mediaType === 'application/json;schema=order' })
+  var named = parts.find(function (part) { return part.data !== undefined && part.mediaType === '${DATA_TYPE}' })
   if (named !== undefined && !valid(named.data)) return refuse(r, -32602, 'data breaks the schema')
   r.internalRedirect('@agent')
 }

@@ -26,8 +26,8 @@ export const NGINX_NJS: PartyKind = {
 export const HAPROXY: PartyKind = {
   name: 'haproxy',
   title: 'haproxy, forwarding only',
-  version: () => said('haproxy', '-v', /version (\S+)/),
-  start: async place => await startServer('haproxy', place, (port, directory) => {
+  version: () => versionOutput(which('haproxy'), '-v', /version (\S+)/),
+  start: async place => await startServer('haproxy', which('haproxy') as string, place, (port, directory) => {
     const file = join(directory, 'haproxy.cfg')
     writeFileSync(file, `global
   nbthread 1
@@ -49,23 +49,23 @@ listen bench
 }
 
 function nginxVersion (): string | null {
-  return said('nginx', '-v', /nginx\/(\S+)/)
+  return versionOutput(which('nginx'), '-v', /nginx\/(\S+)/)
 }
 
 function njsModule (): string | null {
   return NJS_MODULES.find(file => existsSync(file)) ?? null
 }
 
-function said (program: string, flag: string, version: RegExp): string | null {
-  const found = which(program)
-  if (found === null) return null
-  const { stdout, stderr } = spawnSync(found, [flag], { encoding: 'utf8' })
-  return version.exec(stdout + stderr)?.[1] ?? 'of unknown version'
+/** @param program path of the program; null: not installed */
+export function versionOutput (program: string | null, flag: string, version: RegExp): string | null {
+  if (program === null) return null
+  const { stdout, stderr } = spawnSync(program, [flag], { encoding: 'utf8' })
+  return version.exec(`${stdout}${stderr}`)?.[1] ?? 'of unknown version'
 }
 
 /** Starts nginx configured for speed: bodies stay in memory, and connections to the agent are kept alive. */
 async function startNginx (name: string, place: Place, njs: string | null): Promise<Party> {
-  return await startServer(name, place, (port, directory) => {
+  return await startServer(name, which('nginx') as string, place, (port, directory) => {
     const file = join(directory, 'nginx.conf')
     if (njs !== null) writeFileSync(join(directory, 'check.js'), NJS)
     writeFileSync(
@@ -99,11 +99,17 @@ http {
   })
 }
 
-async function startServer (name: string, place: Place, configure: (port: number, directory: string) => string[]): Promise<Party> {
+/** @param configure writes the configuration. @returns the arguments of the program */
+export async function startServer (
+  name: string,
+  program: string,
+  place: Place,
+  configure: (port: number, directory: string) => string[]
+): Promise<Party> {
   const port = await freePort()
   const directory = join(place.directory, name)
   mkdirSync(directory)
-  const child = start(which(name.split('-')[0] as string) as string, configure(port, directory), { cores: place.cores?.proxy })
+  const child = start(program, configure(port, directory), { cores: place.cores?.proxy })
   const url = `http://127.0.0.1:${port}`
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`${name} stopped with exit code ${child.exitCode}`)

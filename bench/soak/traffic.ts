@@ -6,7 +6,7 @@ import { ask, callOf, FORMS } from '../../test/faults/calls.js'
 import type { Ended, Form } from '../../test/faults/calls.js'
 import { call, JSON_TYPE, open, V1 } from '../../test/helpers/http.js'
 import type { AgentClient } from '../../test/helpers/sdk-clients.js'
-import type { Random } from './random.js'
+import type { Random } from '../random.js'
 
 export interface Counts { own: number, told: number, cut: number, left: number, refused: number, lost: number, crossed: number }
 

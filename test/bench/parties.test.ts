@@ -1,6 +1,8 @@
 /** All installed parties forward the same bytes. Otherwise, a comparison of their figures would have no meaning. */
 import t from 'tap'
-import { EVENT, HEADERS, REQUIRED, WORKS, callBody, streamHeaders } from '../../bench/agent/calls.js'
+import { REAL_WORKS, SMALL, SMALL_STREAMING, WORKS, callBody } from '../../bench/agent/bodies.js'
+import { EVENT, HEADERS, responseHeaders, streamHeaders } from '../../bench/agent/calls.js'
+import { REQUIRED } from '../../bench/agent/card.js'
 import { setUp } from '../../bench/bench.js'
 import { holdStreams } from '../../bench/load/streams.js'
 import { wrongWith } from '../../bench/load/verify.js'
@@ -10,9 +12,7 @@ import { call, until } from '../helpers/http.js'
 const { place, tearDown } = await setUp({ pin: false })
 t.teardown(tearDown)
 
-const CHECKING = new Set(['gateway', 'gateway-traced', 'nginx-njs'])
-const good = callBody({ bytes: 400, shape: 'text' })
-const streaming = callBody({ bytes: 400, shape: 'text' }, 'SendStreamingMessage')
+const CHECKING = new Set(['gateway', 'gateway-traced', 'nginx-njs', 'envoy-lua'])
 
 for (const kind of KINDS) {
   if (kind.version() === null) {
@@ -23,17 +23,18 @@ for (const kind of KINDS) {
     const party = await kind.start(place)
     t.teardown(() => party.stop())
     const url = `${party.url}/rpc`
-    for (const work of WORKS) t.equal(await wrongWith(url, HEADERS, callBody(work)), null, work.name)
-    t.equal(await wrongWith(url, streamHeaders('burst 50'), streaming), null, 'a stream')
-    const held = await holdStreams(url, streamHeaders('hold'), streaming, 10, EVENT)
+    for (const work of [...WORKS, ...REAL_WORKS]) t.equal(await wrongWith(url, HEADERS, callBody(work)), null, work.name)
+    for (const work of REAL_WORKS) t.equal(await wrongWith(url, responseHeaders(work), SMALL), null, `response, ${work.name}`)
+    t.equal(await wrongWith(url, streamHeaders('burst 50'), SMALL_STREAMING), null, 'a stream')
+    const held = await holdStreams(url, streamHeaders('hold'), SMALL_STREAMING, 10, EVENT)
     await held.close()
     await until(
       async () => Number((await call(`${place.agent}/stats`, { method: 'GET' })).json()['streams']) === 0,
       'who goes away to be gone for the agent too'
     )
     const breaches = {
-      'no extension': await answer(url, { ...HEADERS, 'a2a-extensions': '' }, good),
-      'bad data': await answer(url, HEADERS, Buffer.from(good.toString().replace('"quantity":2', '"quantity":0')))
+      'no extension': await answer(url, { ...HEADERS, 'a2a-extensions': '' }, SMALL),
+      'bad data': await answer(url, HEADERS, Buffer.from(SMALL.toString().replace('"quantity":2', '"quantity":0')))
     }
     for (const [what, text] of Object.entries(breaches)) {
       t.equal(
@@ -47,14 +48,14 @@ for (const kind of KINDS) {
 
 t.test('wrong responses are detected', async t => {
   t.match(
-    await wrongWith(`${place.agent}/rpc`, { ...HEADERS, 'bench-stream': 'burst 2' }, streaming),
+    await wrongWith(`${place.agent}/rpc`, { ...HEADERS, 'bench-stream': 'burst 2' }, SMALL_STREAMING),
     /that are not the 800/,
     'another answer than expected'
   )
 })
 
 t.test('bodies have the size in the tables, and request what the card requires', async t => {
-  for (const work of WORKS) {
+  for (const work of [...WORKS, ...REAL_WORKS]) {
     const body = callBody(work)
     t.equal(body.length, work.bytes, work.name)
     t.doesNotThrow(() => JSON.parse(String(body)))

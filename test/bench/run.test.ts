@@ -2,15 +2,18 @@ import t from 'tap'
 import { CASES } from '../../bench/cases/all.js'
 import { WrongAnswer, interleave } from '../../bench/bench.js'
 import type { Bench } from '../../bench/bench.js'
-import { HELP, UsageError, benchOptions } from '../../bench/options.js'
+import { HELP, UsageError, benchOptions, wantsCase, wantsWork } from '../../bench/options.js'
 import { render } from '../../bench/render.js'
 import { run } from '../../bench/run.js'
+
+/** The figure that shows the CPU of a case whose work is not calls, or that it has been measured. */
+const CPU: Readonly<Record<string, string>> = { spread: 'spread', start: 'cpu' }
 
 t.test('cases run for a short time', async t => {
   const said: string[] = []
   const results = await run(
     {
-      only: ['stream', 'latency', 'start'],
+      only: ['bodies:4 kB of json', 'responses:4 kB of data', 'stream', 'latency', 'cold', 'spread', 'start'],
       parties: ['gateway', 'direct'],
       rounds: 1,
       seconds: 0.1,
@@ -21,14 +24,27 @@ t.test('cases run for a short time', async t => {
     },
     line => said.push(line)
   )
-  t.same(results.measured.map(({ case: name, work }) => `${name} ${work}`), ['stream 50 events', 'latency 400 B', 'start start to ready'])
+  t.same(
+    results.measured.map(({ case: name, work, rows }) => `${name} ${work}: ${rows.map(({ party }) => party).join(' | ')}`),
+    [
+      'bodies 4 kB of JSON in a string: gateway | direct',
+      'responses 4 kB of data: gateway | gateway, responses enforced | direct',
+      'stream 50 events: gateway | direct',
+      'latency 400 B: gateway | direct',
+      'cold first 2,000 calls: gateway | direct',
+      'cold after 24,000 more: gateway | direct',
+      'spread 128 connections: gateway',
+      'start start to ready: gateway'
+    ]
+  )
   for (const { work, rows } of results.measured) {
     for (const { party, broken, samples } of rows) {
       t.match({ broken, rounds: samples.length }, { broken: undefined, rounds: 1 }, `${party} at ${work}`)
     }
   }
-  t.ok((results.measured[0]?.rows[0]?.samples[0]?.['perSecond'] ?? 0) > 0)
-  t.ok((results.measured[0]?.rows[0]?.samples[0]?.['cpuPerCall'] ?? 0) > 0)
+  const own = results.measured.map(({ case: name, rows }) => [name, rows[0]?.samples[0] ?? {}] as const)
+  for (const [name, sample] of own) t.ok((sample[CPU[name] ?? 'cpuPerCall'] ?? 0) > 0, `${name} has the CPU of its work`)
+  t.ok((own[0]?.[1]['perSecond'] ?? 0) > 0)
   t.notOk(
     results.measured[0]?.rows.find(({ party }) => party === 'direct')?.samples[0]?.['cpuPerCall'],
     'there is no proxy whose CPU could be told'
@@ -79,6 +95,7 @@ t.test('flags', async t => {
   t.equal(benchOptions(['--help'], '/own'), null)
   for (const [args, message] of [
     [['--only=lattency'], /--only: there is no "lattency"; choose of throughput/],
+    [['--only=bodies:50 kB of nothing'], /--only: bodies has no "50 kB of nothing"; choose of 4 kB of Markdown, /],
     [['--rounds=0'], /--rounds must be a number above 0/],
     [['--fast'], /--fast/],
     [['--parties=apache'], /there is no "apache"/]
@@ -90,5 +107,11 @@ t.test('flags', async t => {
       t.ok(error instanceof UsageError)
     }
   }
+  const only = benchOptions(['--only=bodies:markdown,latency'], '/own')?.only ?? null
+  t.same(['bodies', 'latency', 'responses'].map(name => wantsCase(only, name)), [true, true, false])
+  const wants = (quick: boolean, name: string, work: string, main = false): boolean => wantsWork({ only, quick }, name, work, main)
+  t.ok(wants(true, 'bodies', '1 MB of Markdown'), 'a chosen work is measured, also in a quick run')
+  t.notOk(wants(false, 'bodies', '50 kB of data', true))
+  t.same([wants(false, 'latency', '400 B'), wants(true, 'latency', '400 B'), wants(true, 'latency', '400 B', true)], [true, false, true])
   for (const { name } of CASES) t.match(HELP, `  ${name} `)
 })

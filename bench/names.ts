@@ -1,0 +1,14 @@
+/** Names of works and rows that goals name. The file imports nothing, because the build renders the page without the cases. */
+export const COLD_CALLS = 2_000
+export const WARMING_CALLS = 24_000
+/** Streams that are open at once. */
+export const STREAMS = 2_000
+
+const inWords = (count: number): string => count.toLocaleString('en-US')
+
+export const COLD = `first ${inWords(COLD_CALLS)} calls`
+export const WARM = `after ${inWords(WARMING_CALLS)} more`
+export const ALONE = 'no streams'
+export const WITH_STREAMS = `${inWords(STREAMS)} streams open`
+export const UNREAD = 'responses not read (responses: off)'
+export const OBSERVED = 'object schemas observed'
