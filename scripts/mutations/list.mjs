@@ -26,6 +26,8 @@ export const MUTATIONS = [
   ['jsonschema/keyword-functions.ts', '.sort()', ''],
   ['policy/request/untagged.ts', '!part.isData || claims.some', 'part.isData || claims.some'],
   ['wire/json/duplicate.ts', 'if (seen.has(name)) return', 'if (seen.size > 1 && seen.has(name)) return'],
+  ['wire/json/structural-scan.ts', 'memory.holder = 0', ''],
+  ['wire/shared-memory.ts', ' && bytes.length === used.size', '', 'wire/structural-scan'],
   ['wire/target.ts', 'byte === SLASH || byte === BACKSLASH', 'byte === SLASH'],
   ['wire/target.ts', 'const MAX_LENGTH = 8192', 'const MAX_LENGTH = 8292'],
   ['wire/ip.ts', 'code > 0x39 || part === 0', 'code > 0x39'],

@@ -34,6 +34,8 @@ export class SharedMemory {
   readonly memory: WebAssemblyMemory | null
   /** Number of the ChunkedBuffer whose bytes are in the memory; 0 for none. A number keeps no object alive. */
   holder = 0
+  /** Number of bytes that the user reads. */
+  size = 0
   bytes: Buffer
   /** The reserved bytes. */
   words: Uint32Array
@@ -97,6 +99,7 @@ export function take (size: number): SharedMemory | null {
     there = new SharedMemory(roomFor(size))
     shared = new WeakRef(there)
   }
+  there.size = size
   inUse = there
   return there
 }
@@ -105,7 +108,9 @@ export function giveBack (): void {
   inUse = null
 }
 
-/** @returns the memory in use when these bytes lie at its beginning */
+/** @returns the memory in use when these are all bytes that its user reads; a part of them has other bytes behind it, not the padding */
 export function holderOf (bytes: Buffer): SharedMemory | null {
-  return inUse !== null && inUse.memory !== null && bytes.buffer === inUse.memory.buffer && bytes.byteOffset === RESERVED ? inUse : null
+  const used = inUse
+  if (used === null || used.memory === null || bytes.buffer !== used.memory.buffer) return null
+  return bytes.byteOffset === RESERVED && bytes.length === used.size ? used : null
 }

@@ -34,6 +34,7 @@ t.test('the build contains the scan, and the scan finds what the parser needs', 
     strings: [{ start: 9, end: 18, escapes: false }, { start: 42, end: 55, escapes: true }],
     numbers: [63, 66, 71, 88, 93, 110]
   })
+  t.same(scanned('["four","fives"]')?.strings, [{ start: 9, end: 14, escapes: false }], 'only longer strings')
   t.same(scanned('[]'), { colons: 0, distinct: true, strings: null, numbers: null })
 })
 
@@ -63,6 +64,16 @@ t.test('values and faults at every place of a block', async (t) => {
       compare(`${value}${' '.repeat(Math.max(0, size - value.length))}`)
       compare(`["${'\\'.repeat(size)}",${value}]`)
       compare(`["${'é'.repeat(size)}\\",${value}`)
+    }
+  }
+  t.pass('no difference')
+})
+
+t.test('every character after a backslash, and every character in a string and outside of strings', async (t) => {
+  for (let code = 0; code < 256; code++) {
+    for (const text of ['["\\#"]', '["\\u#000"]', '["\\u00#0"]', '["\\u000#"]', '["#"]', '#[]', '[#]', '["a"#"b"]', '{"a"#:1}']) {
+      compare(Buffer.from(text.replace('#', String.fromCharCode(code)), 'latin1'))
+      compare(text.replace('#', String.fromCharCode(code)))
     }
   }
   t.pass('no difference')
@@ -178,7 +189,8 @@ t.test('the scan of one body does not show in another body that shares the memor
     t.ok(lent.equals(bytes))
     t.not(scanStructure(lent, LIMITS, LONG), null, 'and scanned in place')
     t.ok(lent.equals(bytes), 'without a change')
-    t.equal(scanStructure(lent.subarray(1), LIMITS, LONG), null, 'but only from its beginning')
+    for (const part of [lent.subarray(1), lent.subarray(0, SCANNED)]) t.equal(scanStructure(part, LIMITS, LONG), null, 'but only as a whole')
+    t.ok(lent.equals(bytes))
   })
 })
 

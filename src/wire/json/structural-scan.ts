@@ -44,7 +44,7 @@ const NUMBERS = STRINGS + 3 * 1_024
 const MAX_UINT32 = 0xffff_ffff
 
 /** Null before the first use; undefined when this system cannot run the module. */
-let module: object | null | undefined = null
+let module: object | null | undefined = webAssembly === undefined ? undefined : null
 const instances = new WeakMap<WebAssemblyMemory, Exports>()
 
 /** @returns null when the plain code must read the text */
@@ -55,6 +55,7 @@ export function scanStructure (bytes: Buffer, limits: JsonLimits, long: number):
   const memory = take(bytes.length)
   if (memory === null) return null
   try {
+    if (memory.memory === null) return null
     memory.holder = 0
     memory.bytes.set(bytes)
     return run(memory, bytes.length, limits, long)

@@ -14,7 +14,7 @@ import { json } from './json.js'
 const ROOMY: JsonLimits = { depth: 64, members: 10_000 }
 const LIMITS: readonly JsonLimits[] = [ROOMY, { depth: 3, members: 6 }]
 /** White space before the text. The first bytes of the text end a block, or follow one. */
-const SHIFTS = [0, 1, 57, 60, 62, 63].map(size => Buffer.alloc(size, ' '))
+const SHIFTS = [0, 57, 62, 63].map(size => Buffer.alloc(size, ' '))
 
 export const scan: Target = {
   name: 'scan',
@@ -41,7 +41,7 @@ export const scan: Target = {
     for (const shift of SHIFTS) {
       const text = Buffer.concat([shift, bytes])
       for (const limits of LIMITS) {
-        for (const long of [0, 20, LONG]) same(parseStrict(text, limits, long, 0), parseStrict(text, limits, long, Infinity))
+        for (const long of [0, LONG]) same(parseStrict(text, limits, long, 0), parseStrict(text, limits, long, Infinity))
       }
       if (valid) ok(scanStructure(text, ROOMY, LONG) !== null, 'what is acceptable needs no closer look')
     }
