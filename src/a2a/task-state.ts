@@ -29,15 +29,10 @@ const NUMBERS: readonly TaskState[] = [
   'auth-required'
 ]
 
-/** The usual spellings of 1.0. Most events name a state, and the conversion below takes longer than the look-up. */
-const USUAL: ReadonlyMap<string, TaskState> = new Map(TASK_STATES.map(name => [`TASK_STATE_${name.toUpperCase().replaceAll('-', '_')}`, name]))
-
 /** @returns null when the value is no state */
 export function taskStateOf (value: unknown): TaskState | null {
   if (typeof value === 'number') return NUMBERS[value] ?? null
   if (typeof value !== 'string') return null
-  const usual = USUAL.get(value)
-  if (usual !== undefined) return usual
   const name = value.startsWith('TASK_STATE_') ? value.slice(11).toLowerCase().replaceAll('_', '-') : value
   // proto 0.3.0 writes CANCELLED. UNSPECIFIED means that the state is not stated.
   if (name === 'cancelled') return 'canceled'
@@ -52,7 +47,6 @@ export function taskStateOf (value: unknown): TaskState | null {
  */
 export function isStateName (value: unknown, proto: boolean, plain: boolean): boolean {
   if (typeof value !== 'string') return proto && taskStateOf(value) !== null
-  if (USUAL.has(value)) return proto
   if (value.startsWith('TASK_STATE_')) return proto && value === value.toUpperCase() && taskStateOf(value) !== null
   return plain && KNOWN.has(value)
 }

@@ -33,7 +33,7 @@ function effects (decision: ResponseDecision | null): unknown {
   return { ...decision, results: decision.results.map(({ kind, taskId, contextId, state }) => ({ kind, taskId, contextId, state })) }
 }
 
-/** @returns the number of events that got the decision of an earlier one */
+/** @returns the number of events that got the decision of an earlier one. A learned decision is a copy: its first use does not count */
 function compare ({ fast, plain }: Pair, events: readonly Buffer[]): number {
   const decisions = new Set<ResponseDecision>()
   let repeated = 0
@@ -53,7 +53,7 @@ const deltas = (style: Style, texts: readonly string[]): Buffer[] => texts.map(t
 const TEXTS = Array.from({ length: 20 }, (_none, i) => `piece ${i} `.repeat(i % 4))
 
 t.test('pieces of a text repeat the first ones, in both versions and bindings', async t => {
-  for (const style of STYLES) t.equal(compare(pairOf({ response: [rule()] }, style), deltas(style, TEXTS)), 20 - 5, style.name)
+  for (const style of STYLES) t.equal(compare(pairOf({ response: [rule()] }, style), deltas(style, TEXTS)), 20 - 5 - 1, style.name)
 })
 
 t.test('status updates and artifact updates in turns', async t => {
@@ -61,7 +61,7 @@ t.test('status updates and artifact updates in turns', async t => {
     V1.status('working', { message: V1.message([V1.text(text)], { messageId: `m-${i}` }), timestamp: `2026-01-15T12:00:${10 + i}Z` }),
     ...deltas(V1, [text])
   ])
-  t.equal(compare(pairOf({ response: [rule()] }, V1), events), 40 - 6)
+  t.equal(compare(pairOf({ response: [rule()] }, V1), events), 40 - 6 - 2)
 })
 
 t.test('a string that a rule reads is compared', async t => {
