@@ -87,6 +87,7 @@ const script: fc.Arbitrary<Script> = fc.record({
   status: fc.constantFrom(200, 400, 502)
 })
 
+/* eslint-disable no-restricted-properties -- both tracers get the same ids from Math.random */
 /** Plays scripts with ids and clocks that depend on nothing else. @returns the trace headers for the agent after each step */
 function play (scripts: readonly Script[], tracer: ConstructorParameters<typeof RecordedSpan>[0]): unknown[] {
   const [ids, wall, monotonic] = [Math.random, Date.now, performance.now]
@@ -118,11 +119,17 @@ function play (scripts: readonly Script[], tracer: ConstructorParameters<typeof 
     [Math.random, Date.now, performance.now] = [ids, wall, monotonic]
   }
 }
+/* eslint-enable no-restricted-properties */
 
 /** @returns the spans that the SDK's tracer makes of the scripts */
 function bySdk (scripts: readonly Script[], env: NodeJS.ProcessEnv): { spans: ReadableSpan[], seen: unknown[] } {
   const spans: ReadableSpan[] = []
-  const processor = { onStart () {}, onEnd: (span: ReadableSpan) => { spans.push(span) }, forceFlush: async () => {}, shutdown: async () => {} }
+  const processor = {
+    onStart () {},
+    onEnd: (span: ReadableSpan) => { spans.push(span) },
+    forceFlush: async () => {},
+    shutdown: async () => {}
+  }
   const own = process.env
   process.env = env
   try {
@@ -251,7 +258,8 @@ function decode (bytes: Buffer): Fields {
     const type = Number(tag & 7n)
     const read = (length: number): Buffer => {
       if (at + length > bytes.length) throw new Error('the message is too short')
-      return bytes.subarray(at, at += length)
+      at += length
+      return bytes.subarray(at - length, at)
     }
     const found =
       type === 0 ? varint() : type === 1 ? read(8).readBigUInt64LE() : type === 5 ? BigInt(read(4).readUInt32LE()) : read(Number(varint()))

@@ -1,6 +1,6 @@
 /**
- * A span in the form of OpenTelemetry's API (`Span`) and SDK (`ReadableSpan`). The SDK's own class validates and looks up each attribute, and
- * its tracer copies the first ones twice: docs/performance.md ("Spans") has the measurement. A test compares both.
+ * A span in the form of OpenTelemetry's API (`Span`) and SDK (`ReadableSpan`). The SDK's own class validates and looks up each attribute,
+ * and its tracer copies the first ones twice (docs/performance.md, "Spans"). A test compares both.
  */
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { AttributeValue, Attributes, HrTime, Span, SpanContext, SpanKind, SpanStatus, TimeInput } from '@opentelemetry/api'
@@ -38,11 +38,11 @@ export class GatewaySpan implements Span, ReadableSpan {
   private readonly context: SpanContext
 
   /** @param parent a valid context */
-  constructor (origin: SpanOrigin, context: SpanContext, parent: SpanContext | undefined, name: string, kind: SpanKind, startedAt: number) {
+  constructor (origin: SpanOrigin, context: SpanContext, parent: SpanContext | undefined, kind: SpanKind, startedAt: number) {
     this.origin = origin
     this.context = context
     if (parent !== undefined) this.parentSpanContext = parent
-    this.name = name
+    this.name = ''
     this.kind = kind
     this.status = UNSET
     this.ended = false

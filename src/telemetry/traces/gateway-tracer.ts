@@ -5,6 +5,12 @@ import type { Sampler } from '@opentelemetry/sdk-trace-base'
 import { GatewaySpan } from './gateway-span.js'
 import type { SpanOrigin } from './gateway-span.js'
 
+// The packages export getters, which cost as much as a lookup in a Map.
+const { NOT_RECORD, RECORD_AND_SAMPLED } = SamplingDecision
+const { NONE, SAMPLED } = TraceFlags
+const NO_ATTRIBUTES = Object.freeze({})
+const NO_LINKS: never[] = []
+
 /** Starts spans as the SDK's tracer does, without its copies of options and attributes. */
 export class GatewayTracer implements Pick<Tracer, 'startSpan'> {
   private readonly origin: SpanOrigin
@@ -26,15 +32,15 @@ export class GatewayTracer implements Pick<Tracer, 'startSpan'> {
     const parent = trace.getSpanContext(context)
     const spanId = this.ids.generateSpanId()
     const traceId = parent?.traceId ?? this.ids.generateTraceId()
-    const { decision, traceState = parent?.traceState } = this.sampler.shouldSample(context, traceId, name, kind, {}, [])
+    const { decision, traceState = parent?.traceState } = this.sampler.shouldSample(context, traceId, name, kind, NO_ATTRIBUTES, NO_LINKS)
     const own: SpanContext = {
       traceId,
       spanId,
-      traceFlags: decision === SamplingDecision.RECORD_AND_SAMPLED ? TraceFlags.SAMPLED : TraceFlags.NONE
+      traceFlags: decision === RECORD_AND_SAMPLED ? SAMPLED : NONE
     }
     if (traceState !== undefined) own.traceState = traceState
-    if (decision === SamplingDecision.NOT_RECORD) return trace.wrapSpanContext(own)
-    const span = new GatewaySpan(this.origin, own, parent, name, kind, typeof startTime === 'number' ? startTime : Date.now())
+    if (decision === NOT_RECORD) return trace.wrapSpanContext(own)
+    const span = new GatewaySpan(this.origin, own, parent, kind, typeof startTime === 'number' ? startTime : Date.now()).updateName(name)
     return attributes === undefined ? span : span.setAttributes(attributes)
   }
 }

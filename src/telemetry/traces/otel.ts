@@ -1,7 +1,7 @@
 /**
  * Tracing with OpenTelemetry: samplers, resource, queue and exporter of the SDK, and spans of the gateway. tracing.ts loads this module by
- * `import()` only when tracing is on. Contexts are passed explicitly and nothing is registered globally, so that several gateways can run in
- * one process.
+ * `import()` only when tracing is on. Contexts are passed explicitly and nothing is registered globally, so that several gateways can run
+ * in one process.
  */
 import { SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'

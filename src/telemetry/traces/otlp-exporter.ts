@@ -4,8 +4,8 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { EncodedSpan, SpanEncoder } from './encoded-span.js'
 
 /**
- * The SDK's exporter for traces, which reads `OTEL_EXPORTER_OTLP_*` from `process.env` when it is made, with spans that are encoded already.
- * The SDK's own class has a fixed serializer.
+ * Creates the SDK's exporter for traces, for spans that are encoded already: the SDK's own class has a fixed serializer. Headers, TLS,
+ * compression, timeout and retries follow `OTEL_EXPORTER_OTLP_*` in `process.env`.
  */
 export function otlpExporter (encoder: SpanEncoder): SpanExporter {
   const options = convertLegacyHttpOptions({}, 'TRACES', 'v1/traces', { 'Content-Type': encoder.contentType })

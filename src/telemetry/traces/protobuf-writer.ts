@@ -78,7 +78,9 @@ export class ProtobufWriter {
     const { length } = digits
     let at = this.at
     bytes[at++] = length >> 1
-    for (let i = 0; i < length; i += 2) bytes[at++] = (digit(digits.charCodeAt(i)) << 4) | digit(digits.charCodeAt(i + 1))
+    for (let i = 0; i < length; i += 2) {
+      bytes[at++] = ((DIGITS[digits.charCodeAt(i)] as number) << 4) | (DIGITS[digits.charCodeAt(i + 1)] as number)
+    }
     this.at = at
   }
 
@@ -179,6 +181,9 @@ export class ProtobufWriter {
   }
 }
 
+/** Values of hexadecimal digits in lower case, by character code. */
+const DIGITS = Uint8Array.from({ length: 103 }, (_none, code) => Math.max(0, '0123456789abcdef'.indexOf(String.fromCharCode(code))))
+
 /** Encoded names of attributes. The gateway has few, and policies add some. */
 const keys = new Map<string, Buffer>()
 const KEYS = 1_024
@@ -235,6 +240,3 @@ function longVarintSize (value: number): number {
 
 const isUint32 = (value: number): boolean => value >= 0 && value <= 0xffffffff
 const isInt64 = (value: number): boolean => Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
-
-/** Value of a hexadecimal digit in lower case, from its character code. */
-const digit = (code: number): number => code < 58 ? code - 48 : code - 87
