@@ -35,7 +35,7 @@ export const HELP = `npm run bench -- [flags]
 
 Measures this gateway and other proxies, in about 25 minutes. Run nothing else on the machine at the same time.
 
-  --quick          2 rounds, fewer bodies and streams: about 5 minutes
+  --quick          2 rounds, fewer bodies and streams: about 8 minutes
   --only=CASE,...  these cases only. CASE:TEXT takes the works whose names contain TEXT: --only='bodies:1 MB of,latency'
   --parties=P,...  these parties only
   --rounds=N       default ${DEFAULTS.full.rounds}

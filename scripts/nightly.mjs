@@ -14,8 +14,8 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   console.error('usage: npm run test:nightly [-- --minutes=60] [--seed=N]')
   process.exit(2)
 }
-// The suites below take about 35 minutes on two cores; fuzzing and soak share the rest.
-const spare = Math.max(2, minutes - 35)
+// The suites below take about 40 minutes on two cores; fuzzing and soak share the rest.
+const spare = Math.max(2, minutes - 40)
 const env = { ...process.env, A2A_TEST_SEED: String(seed), A2A_TEST_RUNS: '10' }
 const STEPS = [
   ['unit, integration and system suites, new seed, ten times the runs', 'node', ['scripts/test.mjs', 'unit']],

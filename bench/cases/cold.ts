@@ -8,7 +8,7 @@ import { startFresh } from './fresh.js'
 import { CALLS, RATE, fixedSample } from './latency.js'
 
 /** Seconds after which a slow party is measured with fewer calls. */
-const PATIENCE = 20
+const PATIENCE = 12
 const STARTED = new Set(['gateway', 'node-proxy'])
 
 /**

@@ -7,25 +7,32 @@ import type { Case } from '../bench.js'
 import { WrongAnswer, interleave } from '../bench.js'
 import { startGateway } from '../parties/gateway.js'
 import type { Party } from '../parties/party.js'
-import { family } from '../processes.js'
+import { family, until } from '../processes.js'
 import type { Sample } from '../results.js'
 
 const WORKERS = 8
 const CONNECTIONS = 128
+/** A quick run has this part of both. */
+const QUICK = 4
+
+const workOf = (workers: number, connections: number): string => `${connections} connections, ${workers} workers`
 
 /** A client opens its connections at once, as a load balancer does when it starts; each has a call, and stays open. */
 export const SPREAD: Case = {
   name: 'spread',
-  about: `how evenly ${WORKERS} workers share ${CONNECTIONS} connections that one client opens at once; 1 is perfectly even`,
-  works: [`${CONNECTIONS} connections`],
+  about: 'how evenly workers share the connections that one client opens at once; 1 is perfectly even',
+  works: [workOf(WORKERS, CONNECTIONS)],
   run: async bench => {
     const { cores } = bench.place
     // Workers share all cores, as in production. On one core, the worker that runs would accept most connections.
     const place = cores === null ? bench.place : { ...bench.place, cores: { ...cores, proxy: `${cores.load},${cores.proxy}` } }
-    const gateway = await startGateway(place, { name: 'spread', workers: WORKERS })
+    const [workers, connections] = [WORKERS, CONNECTIONS].map(one => bench.quick ? one / QUICK : one) as [number, number]
+    bench.say(`spread: starting ${workers} workers`)
+    const gateway = await startGateway(place, { name: 'spread', workers })
     try {
-      const rows = await interleave(bench, 'spread', [{ name: 'gateway', of: gateway }], connectAndCount)
-      return [{ work: `${CONNECTIONS} connections`, rows }]
+      await until(async () => await serving(gateway.admin) === workers, 'all workers serve')
+      const measure = (party: Party): Promise<Sample> => connectAndCount(party, workers, connections)
+      return [{ work: workOf(workers, connections), rows: await interleave(bench, 'spread', [{ name: 'gateway', of: gateway }], measure) }]
     } finally {
       await gateway.stop()
     }
@@ -33,19 +40,23 @@ export const SPREAD: Case = {
 }
 
 /** @returns `spread`: most connections of a worker, divided by their mean; `without`: workers without a connection */
-async function connectAndCount ({ url, child }: Party): Promise<Sample> {
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+async function connectAndCount ({ url, child }: Party, workers: number, connections: number): Promise<Sample> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
   try {
-    await Promise.all(Array.from({ length: CONNECTIONS }, () => call(`${url}/rpc`, agent)))
+    await Promise.all(Array.from({ length: connections }, () => call(`${url}/rpc`, agent)))
     const counts = connectionsOf(family(child?.pid as number).slice(1), Number(new URL(url).port))
     const all = counts.reduce((sum, one) => sum + one, 0)
-    if (counts.length !== WORKERS || all !== CONNECTIONS) {
+    if (counts.length !== workers || all !== connections) {
       throw new WrongAnswer(`${counts.length} workers have ${all} connections: ${counts.join(', ')}`)
     }
-    return { spread: Math.max(...counts) / (all / WORKERS), without: counts.filter(one => one === 0).length }
+    return { spread: Math.max(...counts) / (all / workers), without: counts.filter(one => one === 0).length }
   } finally {
     agent.destroy()
   }
+}
+
+async function serving (admin: string): Promise<number> {
+  return Number(/^a2a_gateway_workers (\d+)$/m.exec(await (await fetch(`${admin}/metrics`)).text())?.[1])
 }
 
 async function call (url: string, agent: Agent): Promise<void> {

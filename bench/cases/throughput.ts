@@ -17,6 +17,8 @@ interface Treatment {
   readonly call: (work: Work) => Call
   /** True for a work with all rounds and a complete warm-up. The others follow it with the same code, and take less time. */
   readonly main: (work: Work) => boolean
+  /** True for a work of quick runs. */
+  readonly quick: (work: Work) => boolean
 }
 
 const FEWER_ROUNDS = 3
@@ -27,10 +29,10 @@ async function measureWorks (
   name: string,
   parties: readonly Party[],
   works: readonly Work[],
-  { call, main }: Treatment
+  { call, main, quick }: Treatment
 ): Promise<Table[]> {
   const measured = []
-  for (const work of works.filter(work => bench.wants(name, work.name, main(work)))) {
+  for (const work of works.filter(work => bench.wants(name, work.name, quick(work)))) {
     const title = `${name}, ${work.name}`
     const made = call(work)
     bench.say(`${title}: warming up`)
@@ -46,10 +48,17 @@ export const THROUGHPUT: Case = {
   name: 'throughput',
   about: 'calls per second and CPU per call, of bodies from 400 B to 1 MB, 8 connections for 1 MB, else 64',
   works: WORKS.map(({ name }) => name),
-  run: (bench, parties) => measureWorks(bench, 'throughput', parties, WORKS, { call: callOf, main: ({ bytes }) => bytes !== 4_000 })
+  run: (bench, parties) => {
+    const main = ({ bytes }: Work): boolean => bytes !== 4_000
+    return measureWorks(bench, 'throughput', parties, WORKS, { call: callOf, main, quick: main })
+  }
 }
 
 const ofMiddleSize = ({ bytes }: Work): boolean => bytes === 50_000
+const OF_REAL_WORKS: Omit<Treatment, 'call'> = {
+  main: ofMiddleSize,
+  quick: work => ofMiddleSize(work) && (work.shape === 'markdown' || work.shape === 'data')
+}
 
 /** Without `--parties`: those that read bodies, and the bare proxies of Node. */
 const READERS = new Set(['gateway', 'node-proxy', 'fastify-proxy', 'nginx-njs', 'envoy-lua'])
@@ -59,7 +68,7 @@ export const BODIES: Case = {
   about: 'requests of the kinds that language models and agents send, 8 connections for 1 MB, else 64',
   works: REAL_WORKS.map(({ name }) => name),
   run: (bench, parties) =>
-    measureWorks(bench, 'bodies', bench.mostly(parties, READERS), REAL_WORKS, { call: callOf, main: ofMiddleSize })
+    measureWorks(bench, 'bodies', bench.mostly(parties, READERS), REAL_WORKS, { ...OF_REAL_WORKS, call: callOf })
 }
 
 /** No other party reads responses. */
@@ -74,7 +83,7 @@ export const RESPONSES: Case = {
     try {
       const [gateway, ...others] = bench.mostly(parties, FORWARDERS)
       const measured = [...gateway === undefined ? [] : [gateway], enforced, ...others]
-      return await measureWorks(bench, 'responses', measured, REAL_WORKS, { call: responseCallOf, main: ofMiddleSize })
+      return await measureWorks(bench, 'responses', measured, REAL_WORKS, { ...OF_REAL_WORKS, call: responseCallOf })
     } finally {
       await enforced.stop()
     }

@@ -33,7 +33,7 @@ t.test('cases run for a short time', async t => {
       'latency 400 B: gateway | direct',
       'cold first 2,000 calls: gateway | direct',
       'cold after 24,000 more: gateway | direct',
-      'spread 128 connections: gateway',
+      'spread 32 connections, 2 workers: gateway',
       'start start to ready: gateway'
     ]
   )
