@@ -159,8 +159,13 @@ function plainEntry (
     violations: [],
     trace_id: exchange.span.traceId,
     client: exchange.request.socket.remoteAddress ?? null,
+    ...callerOf(exchange),
     request_id: exchange.id
   }
+}
+
+function callerOf ({ identity, principal }: Exchange): Pick<AuditEntry, 'caller' | 'credential'> {
+  return identity === null || principal === null ? {} : { caller: identity.describe(principal), credential: principal.kind }
 }
 
 function namesIn (exchange: Exchange): Pick<AuditEntry, 'task_id' | 'context_id'> {

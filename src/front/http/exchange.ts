@@ -28,6 +28,9 @@ import type { ConcurrencyLimit } from '../../gateway/concurrency-limit.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
 import type { Overload } from '../../gateway/overload.js'
 import type { Tasks } from '../../gateway/tasks.js'
+import type { Carrier } from '../../identity/authentication.js'
+import type { Principal } from '../../identity/principal.js'
+import type { Identity } from '../../gateway/identity.js'
 import { callEntry } from '../../gateway/request-telemetry.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import type { Forwarding } from '../../upstream/forward.js'
@@ -66,6 +69,12 @@ export class Exchange {
   agent: Agent | null = null
   state: AgentState | null = null
   label: Label = 'Other'
+  /** The identity in force when the request came; null without `identity`. */
+  identity: Identity | null = null
+  /** The caller; null without `identity`, and for requests that need no caller. */
+  principal: Principal | null = null
+  /** The carrier of the caller's credentials. */
+  carrier: Carrier | null = null
   /** Name of the method or route of an extension, as a policy declares it; null for other requests. */
   addition: string | null = null
   binding: Binding = 'HTTP+JSON'
@@ -358,7 +367,8 @@ export class Exchange {
       request_id: this.id,
       ...(taskId === null ? {} : { task_id: shortened(taskId) }),
       ...(contextId === null ? {} : { context_id: shortened(contextId) }),
-      ...(this.span.traceId === null ? {} : { trace_id: this.span.traceId })
+      ...(this.span.traceId === null ? {} : { trace_id: this.span.traceId }),
+      ...(this.principal === null ? {} : { caller: this.identity?.describe(this.principal) })
     }, 'request')
   }
 
@@ -383,6 +393,7 @@ export class Exchange {
       seconds,
       requestId: this.id,
       traceId: this.span.traceId,
+      caller: this.principal === null ? null : (this.identity?.describe(this.principal) ?? null),
       port: this.request.socket.remotePort ?? 0,
       refusal: this.rejection,
       found: this.found ?? NOTHING_FOUND

@@ -37,6 +37,7 @@ import { gunzip } from '../../wire/gzip.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { joinPath } from '../../wire/target.js'
 import type { Agent } from '../../gateway/agent.js'
+import type { Identity } from '../../gateway/identity.js'
 import { AgentResponse } from './agent-response.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { readBody } from './body.js'
@@ -44,6 +45,7 @@ import { publicOriginOf } from './client-address.js'
 import { corsOf, corsWithoutOrigin, preflightCors } from './cors.js'
 import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
+import { headersForAgent, identify, queryForAgent } from './identify.js'
 import { recordDecision, startUpstreamSpan } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
@@ -51,6 +53,8 @@ import { schedule } from '../../gateway/event-loop-batch.js'
 export interface HandlerOptions {
   readonly limits: Limits
   readonly trusted: TrustedProxies
+  /** Null: nobody needs to authenticate. */
+  readonly identity: Identity | null
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -96,6 +100,14 @@ function respond (exchange: Exchange, routeTarget: RouteTarget, options: Handler
   }
   const { state } = agent
   exchange.state = state
+  const { identity, trusted } = options
+  if (identity === null) return admitted(exchange, agent, routeTarget, asked, options)
+  identify(exchange, { agent, target: routeTarget, identity, trusted }, () => { admitted(exchange, agent, routeTarget, asked, options) })
+}
+
+/** Handles a request that has a caller, if it needs one. */
+function admitted (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, asked: Asked, options: HandlerOptions): void {
+  const { request, state, version } = exchange
   if (state === null) return withoutCard(exchange, agent, routeTarget, options)
 
   const verb = request.method ?? 'GET'
@@ -105,7 +117,7 @@ function respond (exchange: Exchange, routeTarget: RouteTarget, options: Handler
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
     if (shed(exchange)) return
-    return passOn(exchange, agent, route.upstreamPath + routeTarget.query, options, EMPTY)
+    return passOn(exchange, agent, route.upstreamPath + queryForAgent(exchange, agent, routeTarget.query), options, EMPTY)
   }
   exchange.binding = route.binding
   exchange.version = route.version
@@ -287,14 +299,14 @@ function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation
       gate: agent.pools.gate,
       total: agent.config.upstream.timeouts.total,
       method: request.method ?? 'GET',
-      path: route.upstreamPath + arrived.query,
-      headers: upstreamHeaders(forwardedHead(evaluation, request), {
+      path: route.upstreamPath + queryForAgent(exchange, agent, arrived.query),
+      headers: headersForAgent(exchange, agent, upstreamHeaders(forwardedHead(evaluation, request), {
         peer: request.socket.remoteAddress,
         config: agent.config.upstream,
         trusted: options.trusted,
         trace: span.outgoing(),
         negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads)
-      }),
+      })),
       body: body.length === 0 ? null : body
     },
     response
@@ -321,7 +333,7 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
   if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
-  const target = path + routeTarget.query
+  const target = path + queryForAgent(exchange, agent, routeTarget.query)
   if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
   read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
 }
@@ -365,13 +377,13 @@ function passOn (exchange: Exchange, agent: Agent, target: string, options: Hand
       total: agent.config.upstream.timeouts.total,
       method: request.method ?? 'GET',
       path: target,
-      headers: upstreamHeaders(request, {
+      headers: headersForAgent(exchange, agent, upstreamHeaders(request, {
         peer: request.socket.remoteAddress,
         config: agent.config.upstream,
         trusted: options.trusted,
         trace: span.outgoing(),
         negotiated: null
-      }),
+      })),
       body: bytes.length === 0 ? null : bytes
     },
     new AgentResponse(exchange, RELAYED)
