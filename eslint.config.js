@@ -15,7 +15,7 @@ const required = group => {
   return names.length === 0 ? [] : [`CallExpression[callee.name='require']${argument}`, `CallExpression[callee.callee.name='createRequire']${argument}`]
 }
 const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
-const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'offline', 'state', 'upstream', 'telemetry', 'console', 'front', 'gateway', 'admin', 'cluster', 'plugin', 'cli']
+const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'identity', 'offline', 'state', 'upstream', 'telemetry', 'console', 'front', 'gateway', 'admin', 'cluster', 'plugin', 'cli']
 /** Files of a folder, and of folders in it, import these folders and no others. `config/model`: the types of the configuration. */
 const arrows = (folder, may, packages, message) => {
   const others = FOLDERS.filter(one => one !== folder && !may.includes(one))
@@ -33,6 +33,7 @@ export default [
   arrows('jsonschema', ['wire', 'a2a', 'config/model'], EDGES, 'jsonschema/ is pure, and knows no policy.'),
   arrows('policy', ['wire', 'a2a', 'jsonschema', 'config/model'], EDGES, 'policy/ is pure: it imports wire/, a2a/, jsonschema/ and the types of config/ only.'),
   arrows('pipeline', ['wire', 'a2a', 'jsonschema', 'policy', 'config/model'], EDGES, 'pipeline/ is pure: it imports wire/, a2a/, jsonschema/, policy/ and the types of config/ only.'),
+  arrows('identity', ['wire', 'a2a', 'config/model'], EDGES, 'identity/ verifies credentials that it is given: it imports wire/, a2a/ and the types of config/ only.'),
   arrows('state', ['wire', 'a2a', 'policy', 'config/model'], EDGES.filter(one => one !== '@redis/*'), 'state/ stores records: it imports wire/, a2a/, policy/ and the types of config/ only.'),
   arrows('config', ['wire', 'a2a'], ['fastify', '@redis/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*'], 'config/ loads files; it knows nothing of the running gateway.'),
   arrows('offline', ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'upstream'], ['fastify', '@redis/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', 'node:http', 'node:net'], 'offline/ evaluates without a running gateway: it reads files and prints nothing.'),

@@ -1,4 +1,5 @@
 import type { Schema } from '../src/config/schema/schema-kit.js'
+import { identitySchema, sourceSchema } from '../src/config/schema/identity-schema.js'
 import { advertisedSchema, configSchema } from '../src/config/schema/schema.js'
 import { TABLE_HEAD, tableRows } from './schema-table.js'
 
@@ -79,6 +80,8 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
   { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
   { title: '`agents[].card.advertise[]`', schema: advertisedSchema },
+  { title: '`identity`', schema: identitySchema },
+  { title: '`identity.sources.<name>`', schema: sourceSchema },
   { title: '`state`', schema: at(configSchema, 'state') },
   { title: '`telemetry`', schema: at(configSchema, 'telemetry') }
 ]

@@ -90,6 +90,8 @@ async function main (argv: readonly string[]): Promise<number> {
         { files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env },
         { out, err }
       )
+    case 'key':
+      return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires') }, { out, err })
     case 'schema':
       return (await import('./cli/schema.js')).runSchema({ out })
     default:

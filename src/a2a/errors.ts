@@ -24,6 +24,8 @@ export type Reason =
   | 'HOST_NOT_SERVED'
   | 'METHOD_NOT_ALLOWED'
   | 'CREDENTIALS_REQUIRED'
+  | 'UNAUTHENTICATED'
+  | 'RATE_LIMITED'
   | 'REQUEST_TOO_LARGE'
   | 'REQUEST_TIMEOUT'
   | 'BAD_REQUEST_TARGET'
@@ -71,6 +73,9 @@ export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   ROUTE_NOT_FOUND: infra(404, 'NOT_FOUND', -32601),
   HOST_NOT_SERVED: infra(421, 'NOT_FOUND', -32600),
   CREDENTIALS_REQUIRED: infra(401, 'UNAUTHENTICATED', -32600),
+  // The only code of an official SDK for this error: Go (jsonrpc.go).
+  UNAUTHENTICATED: infra(401, 'UNAUTHENTICATED', -31401),
+  RATE_LIMITED: infra(429, 'RESOURCE_EXHAUSTED'),
   METHOD_NOT_ALLOWED: infra(405, 'UNIMPLEMENTED', -32600),
   REQUEST_TOO_LARGE: infra(413, 'OUT_OF_RANGE'),
   REQUEST_TIMEOUT: infra(408, 'DEADLINE_EXCEEDED'),
@@ -107,7 +112,7 @@ export interface Rejection {
   readonly fields?: readonly FieldViolation[]
   /** URI of the violated extension; becomes a `google.rpc.Help` link when it is an http(s) URL. */
   readonly helpUri?: string
-  /** `allow` is the value of `Allow` for status 405. `retryAfter` is the seconds of `Retry-After` for status 503. */
+  /** `allow` is the value of `Allow` for status 405. `retryAfter` is the seconds of `Retry-After` for status 503 or 429. */
   readonly allow?: string
   readonly retryAfter?: number
   /** Value of `ErrorInfo.reason` when a policy names its own reason. The table entry of `reason` still determines the codes. */
@@ -186,6 +191,7 @@ function phraseOf (message: string): string {
 
 /** Names of the errors of A2A 1.0.1 §5.4 and JSON-RPC 2.0 §5.1. */
 const ERROR_NAMES: Readonly<Record<number, string>> = {
+  '-31401': 'UnauthenticatedError',
   '-32700': 'JSONParseError',
   '-32600': 'InvalidRequestError',
   '-32601': 'MethodNotFoundError',

@@ -20,6 +20,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     positionals: Infinity
   },
   test: { flags: ['config', 'format', 'only'], positionals: Infinity },
+  key: { flags: ['id', 'client', 'expires'] },
   schema: {},
   health: { flags: ['admin'] }
 }

@@ -72,6 +72,17 @@ const HELP: Readonly<Record<string, Help>> = {
       'Exit: 0 all tests passed, 1 a test failed, 2 a file could not be used'
     ]
   },
+  key: {
+    synopsis: 'key --id NAME [--client NAME] [--expires DATE]',
+    does: 'makes an API key for a caller',
+    more: [
+      '--id NAME                names the key; no two keys of a file have the same id',
+      '--client NAME            names the caller, if it has several keys, for example while it changes from one to the next',
+      '--expires DATE           a date such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z',
+      '',
+      'Prints the key, for the caller, and the entry for the key file, which has its digest only. Exit: 0 done, 2 wrong arguments'
+    ]
+  },
   schema: { synopsis: 'schema', does: 'prints the JSON Schema of the configuration, for editors', more: [] },
   health: {
     synopsis: 'health [--admin HOST:PORT]',

@@ -13,6 +13,7 @@ import type { Agent } from '../gateway/agent.js'
 import { local } from '../gateway/console.js'
 import type { PreparedChange } from '../gateway/agent-registry.js'
 import { AgentRegistry } from '../gateway/agent-registry.js'
+import { digestKey } from '../gateway/identity.js'
 import { InFlight } from '../gateway/in-flight.js'
 import { publicAddressLine } from '../gateway/about.js'
 import { Reloads } from '../gateway/reload.js'
@@ -39,6 +40,7 @@ import { Totals } from './totals.js'
 export async function startCluster (config: Config, size: number, env: NodeJS.ProcessEnv): Promise<Gateway> {
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
+  digestKey()
   const log = createLogger(config.telemetry.logs)
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
   const metrics = new Metrics({ serves: false })

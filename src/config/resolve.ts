@@ -21,6 +21,7 @@ import type {
   TelemetryConfig,
   UpstreamConfig
 } from './model/model.js'
+import type { IdentityConfig, SourceConfig } from './model/identity-model.js'
 import { duration, size } from './model/units.js'
 import { items, mapping } from './yaml/values.js'
 
@@ -36,6 +37,7 @@ interface ConfigFile {
   >
   readonly shedding: Texts<SheddingConfig, 'eventLoopDelay' | 'heapUsed' | 'rss' | 'retryAfter'>
   readonly agents: readonly AgentFile[]
+  readonly identity: IdentityConfig | null
   readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
   readonly telemetry: TelemetryConfig
 }
@@ -96,6 +98,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     agents: file.agents.map((agent, index) => resolveAgent(agent, baseDir, layers, reserved[index] ?? [])),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,
+    identity: identityOf(file.identity, baseDir),
     state: { ...file.state, ttl: duration(file.state.ttl), timeout: duration(file.state.timeout) },
     telemetry: file.telemetry
   }
@@ -110,6 +113,17 @@ function listenerTls ({ cert, key, clientCa, clientCertificate }: ConfigFile['se
     clientCa: clientCa === null ? null : resolvePath(baseDir, clientCa),
     clientCertificate
   }
+}
+
+/** Paths become absolute, names of headers lower case. */
+function identityOf (identity: IdentityConfig | null, baseDir: string): IdentityConfig | null {
+  if (identity === null) return null
+  const keysOf = ({ keys }: { readonly keys: { readonly file: string } }) => ({ keys: { file: resolvePath(baseDir, keys.file) } })
+  const sourceOf = ({ apiKey, basic }: SourceConfig): SourceConfig =>
+    apiKey !== undefined
+      ? { apiKey: { ...apiKey, header: apiKey.header?.toLowerCase() ?? null, ...keysOf(apiKey) } }
+      : basic !== undefined ? { basic: keysOf(basic) } : {}
+  return { ...identity, sources: Object.fromEntries(Object.entries(identity.sources).map(([name, one]) => [name, sourceOf(one)])) }
 }
 
 function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): AgentConfig {
@@ -209,7 +223,7 @@ function freeze<T> (value: T): T {
 
 /** Returns the absolute path of every file that the configuration names. The value may still be wrong. */
 export function namedFiles (value: unknown, baseDir: string): string[] {
-  const { agents, extensions, server } = mapping(value)
+  const { agents, extensions, identity, server } = mapping(value)
   const overlays = items(agents).flatMap((agent) => items(mapping(agent).extensions)).flatMap((entry) => Object.values(mapping(entry)))
   const secrets = [...Object.values(mapping(extensions)), ...overlays]
     .flatMap(policy => items(mapping(policy).inject))
@@ -220,8 +234,11 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     const headers = [own, mapping(extended).headers].flatMap(one => Object.values(mapping(one))).map(one => mapping(one).file)
     return [ca, cert, key, mapping(agent.card).file, ...headers]
   })
+  const keyFiles = Object.values(mapping(mapping(identity).sources))
+    .flatMap(source => Object.values(mapping(source)))
+    .map(source => mapping(mapping(source).keys).file)
   const { cert, key, clientCa } = mapping(mapping(server).tls)
-  return [...secrets, ...others, cert, key, clientCa]
+  return [...secrets, ...others, ...keyFiles, cert, key, clientCa]
     .filter(file => typeof file === 'string')
     .filter(file => file !== '' && !file.includes('\0'))
     .map(file => resolvePath(baseDir, file))

@@ -30,6 +30,8 @@ export interface Ended {
   readonly seconds: number
   readonly requestId: string
   readonly traceId: string | null
+  /** The caller, as log lines name it. */
+  readonly caller: { readonly source: string, readonly id: string } | null
   /** Port of the client's end of the connection. 0 when it is no longer known. */
   readonly port: number
   readonly refusal: Rejection | null

@@ -23,6 +23,8 @@ export interface DecisionEntry {
   readonly edited: readonly string[]
   readonly requestId: string
   readonly traceId: string | null
+  /** Source and id of the caller, as log lines name them. */
+  readonly caller: { readonly source: string, readonly id: string } | null
   readonly port: number
   /** The corrections that the caller has to make. Null when nothing was rejected. */
   readonly correction: Correction | null
@@ -61,6 +63,7 @@ export function entryOf (id: string, ended: Ended): DecisionEntry {
     edited,
     requestId: ended.requestId,
     traceId: ended.traceId,
+    caller: ended.caller === null ? null : { source: ended.caller.source, id: cut(ended.caller.id) },
     port: ended.port,
     correction:
       rejection === null || ended.outcome !== 'rejected'

@@ -13,6 +13,8 @@ import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
+import type { Identity } from './identity.js'
+import { identityOf as callersOf } from './identity.js'
 import type { InFlight } from './in-flight.js'
 
 /** The state that a request begins with and keeps. A configuration change replaces it as a whole. */
@@ -22,6 +24,8 @@ export interface Snapshot {
   /** Host names that the gateway serves, in lower case and without port. Null: all. */
   readonly hosts: ReadonlySet<string> | null
   readonly agents: Agents<Agent>
+  /** Null: nobody needs to authenticate. */
+  readonly identity: Identity | null
 }
 
 export interface AgentRegistryOptions {
@@ -56,13 +60,14 @@ export class AgentRegistry {
   constructor (config: Config, options: AgentRegistryOptions) {
     this.options = options
     this.config = config
-    this.snapshot = snapshotOf(config, [])
+    this.snapshot = snapshotOf(config, [], null)
   }
 
   /** @throws Error with a readable message when the start fails, for example because of an unusable TLS file */
   async start (): Promise<void> {
+    const identity = callersOf(this.config.identity, null)
     const agents = this.prepare(this.config)
-    this.snapshot = snapshotOf(this.config, agents)
+    this.snapshot = snapshotOf(this.config, agents, identity)
     this.updateMetrics()
     await firstCards(agents)
   }
@@ -78,6 +83,7 @@ export class AgentRegistry {
     const problems = inlineSchemaProblems(config)
     if (problems.length > 0) throw new Error(problems.join('\n'))
     const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
+    const identity = callersOf(config.identity, this.snapshot.identity)
     const next = this.prepare(config)
     const made = next.filter(agent => old.get(agent.name) !== agent)
     await Promise.all(
@@ -99,7 +105,8 @@ export class AgentRegistry {
         agent.concurrency = predecessor.concurrency
         if (!fresh.includes(agent)) agent.takeOver(predecessor)
       }
-      this.snapshot = snapshotOf(config, next)
+      if (identity !== null && identity !== this.snapshot.identity) this.options.log.info({}, 'the sources of callers have changed')
+      this.snapshot = snapshotOf(config, next, identity)
       this.config = config
       this.updateMetrics()
       for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
@@ -168,12 +175,13 @@ export class AgentRegistry {
   }
 }
 
-function snapshotOf (config: Config, agents: readonly Agent[]): Snapshot {
+function snapshotOf (config: Config, agents: readonly Agent[], identity: Identity | null): Snapshot {
   return {
     limits: config.limits,
     trusted: new TrustedProxies(config.server.trustedProxies),
     hosts: servedHosts(config),
-    agents: new Agents(agents)
+    agents: new Agents(agents),
+    identity
   }
 }
 

@@ -115,6 +115,7 @@ function differences (a: Config, b: Config): string[] {
       a.shedding[key],
       b.shedding[key]
     ]),
+    ['identity', a.identity, b.identity],
     ...(Object.keys(a.state) as (keyof Config['state'])[]).map((key): [string, unknown, unknown] => [
       `state.${key}`,
       a.state[key],

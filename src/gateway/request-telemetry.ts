@@ -162,8 +162,13 @@ function plainEntry (
     violations: [],
     trace_id: exchange.span.traceId,
     client: exchange.request.socket.remoteAddress ?? null,
+    ...callerOf(exchange),
     request_id: exchange.id
   }
+}
+
+function callerOf ({ identity, principal }: Exchange): Pick<AuditEntry, 'caller' | 'credential'> {
+  return identity === null || principal === null ? {} : { caller: identity.describe(principal), credential: principal.kind }
 }
 
 function namesIn (exchange: Exchange): Pick<AuditEntry, 'task_id' | 'context_id'> {
@@ -189,7 +194,8 @@ export function logCall (exchange: Exchange, outcome: Outcome, seconds: number):
     request_id: exchange.id,
     ...(taskId === null ? {} : { task_id: shortened(taskId) }),
     ...(contextId === null ? {} : { context_id: shortened(contextId) }),
-    ...(traceId === null ? {} : { trace_id: traceId })
+    ...(traceId === null ? {} : { trace_id: traceId }),
+    ...(exchange.principal === null ? {} : { caller: exchange.identity?.describe(exchange.principal) })
   }, 'request')
 }
 

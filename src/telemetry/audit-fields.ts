@@ -33,6 +33,12 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   context_id: { type: 'string or null', meaning: 'id of the context, likewise' },
   trace_id: { type: 'string or null', meaning: 'trace id of the gateway, or else of the client' },
   client: { type: 'string or null', meaning: 'address of the client connection' },
+  caller: {
+    type: 'object',
+    when: 'the caller is [authenticated](identity.md)',
+    meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), and `client` and `tenant` if they are known'
+  },
+  credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`' },
   request_id: { type: 'string or null', meaning: 'as in the log' }
 }
 

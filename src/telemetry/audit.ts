@@ -47,6 +47,9 @@ export interface AuditEntry {
   readonly trace_id: string | null
   /** The client's address. */
   readonly client: string | null
+  /** The authenticated caller, and the kind of its credential. */
+  readonly caller?: object
+  readonly credential?: string
   readonly request_id: string | null
 }
 
@@ -169,6 +172,8 @@ function formatLine (entry: AuditEntry, time: string): string {
     context_id: clip(entry.context_id),
     trace_id: entry.trace_id,
     client: clip(entry.client),
+    caller: entry.caller,
+    credential: entry.credential,
     request_id: clip(entry.request_id)
   }
   return JSON.stringify(line) + '\n'

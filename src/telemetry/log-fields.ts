@@ -34,7 +34,10 @@ export const LOG_FIELDS = {
     meaning: 'as in `upstream_errors_total`, or as in `client_errors_total`'
   },
   code: { type: 'string', when: 'a connection without a request', meaning: 'error code of Node' },
-  client: { type: 'string', when: 'a connection without a request', meaning: 'address of the client' },
+  client: { type: 'string', when: 'a connection without a request; rejected credentials', meaning: 'address of the client' },
+  caller: { type: 'object', when: '`request`, of an [authenticated](identity.md) caller', meaning: '`source`, `id`, `client`, `tenant`, as in the audit line' },
+  source: { type: 'string', when: 'rejected credentials', meaning: 'source of `identity.sources`; `other` if several share the header' },
+  omitted: { type: 'number', when: 'rejected credentials, more than 10 in a second', meaning: 'number of failures without a line' },
   url: { type: 'string', when: '`listening`', meaning: 'URL of the main listener' },
   publicUrl: { type: 'string', when: '`listening`, with `server.publicUrl`', meaning: 'URL in the served cards' },
   certificate: { type: 'string', when: 'a certificate of `server.tls` is in use', meaning: 'its subject alternative names' },
@@ -57,8 +60,8 @@ export const LOG_FIELDS = {
   },
   problem: {
     type: 'string',
-    when: 'a rejected configuration; an expired card; a worker that ended',
-    meaning: 'description of the problem'
+    when: 'a rejected configuration; an expired card; a worker that ended; rejected credentials',
+    meaning: 'description of the problem; for credentials, `outcome` of `authentications_total`'
   },
   problems: { type: 'number', when: 'a rejected configuration', meaning: 'number of problems; each has a line before this one' },
   origin: { type: 'string', when: 'a card was loaded', meaning: 'URL or file of the card' },

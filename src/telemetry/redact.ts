@@ -12,7 +12,18 @@ const NAMES = [
   'accesstoken', 'refreshtoken', 'idtoken', 'client_secret', 'clientsecret', 'password', 'credentials'
 ]
 const SECRET = new Set(NAMES)
-const MENTION = new RegExp(`"(?:${NAMES.join('|')})"`, 'i')
+let mention = mentionOf()
+
+function mentionOf (): RegExp {
+  return new RegExp(`"(?:${[...SECRET].map(name => name.replace(/[^a-z0-9_-]/g, '\\$&')).join('|')})"`, 'i')
+}
+
+/** Redacts the values of further headers from now on. @param names in lower case */
+export function redactAlso (names: readonly string[]): void {
+  for (const name of names) SECRET.add(name)
+  mention = mentionOf()
+}
+
 /** Matches a credential inside a text: a token after Bearer or Basic that is not a plain word ("Basic authentication" stays). */
 const CREDENTIAL = /\b([Bb]earer|[Bb]asic|BEARER|BASIC)[ \t]+(?=[A-Za-z]*(?:[0-9=+/]|[._~-][A-Za-z0-9]|[a-z][A-Z]))[A-Za-z0-9._~+/=-]{6,}/g
 
@@ -21,7 +32,7 @@ const LOST = '{"level":"error","msg":"A log line was dropped: it mentions a secr
 /** Returns the line (one JSON object and its newline) without the values of secret names and without bearer or basic credentials. */
 export function redactLine (line: string): string {
   let safe = line
-  if (MENTION.test(line)) {
+  if (mention.test(line)) {
     try {
       safe = JSON.stringify(censor(JSON.parse(line))) + '\n'
     } catch {

@@ -96,6 +96,22 @@ export function clientAddress (headers: Readonly<Record<string, string | readonl
   return { scheme: scheme === 'http' || scheme === 'https' ? scheme : hop.scheme, host: host === '' ? hop.host : host }
 }
 
+/**
+ * Returns the IP address of the client: the last one that no trusted proxy has.
+ * @param peer the socket's remote address
+ */
+export function clientIp (
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  peer: string | undefined,
+  trusted: TrustedProxies
+): string | undefined {
+  if (!trusted.trusts(peer)) return peer
+  const chain = headers['x-forwarded-for']
+  const hops = typeof chain === 'string' ? chain.split(',').map(hop => hop.trim()) : []
+  const stranger = hops.findLast(hop => !trusted.trusts(hop))
+  return stranger === undefined || parseAddress(stranger) === null ? peer : stranger
+}
+
 function lastOf (header: string | readonly string[] | undefined): string {
   return typeof header === 'string' ? header.slice(header.lastIndexOf(',') + 1).trim() : ''
 }

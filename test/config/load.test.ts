@@ -135,6 +135,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
         key: join(directory, 'pem/key.pem'),
         serverName: 'agent.internal'
       },
+      credentials: { client: 'strip' },
       extensionHeader: { spelling: 'both', form: 'joined' }
     },
     card: {

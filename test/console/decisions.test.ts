@@ -20,6 +20,7 @@ function ended (extra: Partial<Ended> = {}): Ended {
     seconds: 0.01,
     requestId: '1',
     traceId: null,
+    caller: null,
     port: 0,
     refusal: null,
     found: [],

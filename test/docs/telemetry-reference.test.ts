@@ -290,7 +290,21 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'log how': 'test/cluster/workers.test.ts',
   // A request tells at most 20 violations of a rule; a reader must be slower than a test can wait for.
   'audit violations_omitted': 'test/telemetry/audit.test.ts',
-  'audit dropped': 'test/telemetry/audit.test.ts'
+  'audit dropped': 'test/telemetry/audit.test.ts',
+  // Only with `identity`.
+  a2a_gateway_authentications_total: 'test/identity/api-keys.test.ts',
+  'authentications_total outcome ok': 'test/identity/api-keys.test.ts',
+  'authentications_total outcome missing': 'test/identity/api-keys.test.ts',
+  'authentications_total outcome malformed': 'test/identity/api-keys.test.ts',
+  'authentications_total outcome expired': 'test/identity/api-keys.test.ts',
+  'authentications_total outcome unknown_key': 'test/identity/api-keys.test.ts',
+  'log caller': 'test/identity/api-keys.test.ts',
+  'log source': 'test/identity/api-keys.test.ts',
+  'log omitted': 'test/identity/api-keys.test.ts',
+  'audit caller': 'test/identity/api-keys.test.ts',
+  'audit credential': 'test/identity/api-keys.test.ts',
+  'span enduser.pseudo.id': 'test/identity/api-keys.test.ts',
+  'span a2a_gateway.caller.source': 'test/identity/api-keys.test.ts'
 }
 
 const used = new Set<string>()

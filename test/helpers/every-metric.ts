@@ -56,6 +56,7 @@ function recordOne (m: Metrics): void {
   m.streamOpened(a)
   m.refusal(a, 'gateway/json')
   m.clientError('other')
+  m.authentication(a, 's', 'ok')
   m.requestsActive(new Map([[a, () => 1]]))
   m.streamEvents(a, 1)
   m.cardAge(a, () => 1)

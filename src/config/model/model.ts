@@ -4,6 +4,7 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
+import type { IdentityConfig } from './identity-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 
 export type * from './policy-model.js'
@@ -19,6 +20,8 @@ export interface Config {
   readonly extensions: Readonly<Record<string, PolicyConfig>>
   /** Schemas of the `bundles:` key, by name. */
   readonly bundles: Readonly<Record<string, SchemaSet>>
+  /** Null: the gateway authenticates nobody. */
+  readonly identity: IdentityConfig | null
   /** Settings of the task state store. */
   readonly state: StateStoreConfig
   readonly telemetry: TelemetryConfig
@@ -206,6 +209,8 @@ export interface UpstreamConfig {
     readonly key: string | null
     readonly serverName: string | null
   }
+  /** Treatment of the caller's credentials that `identity` has verified. */
+  readonly credentials: { readonly client: 'strip' | 'forward' }
   readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both'; readonly form: 'repeated' | 'joined' }
 }
 

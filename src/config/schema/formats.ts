@@ -224,7 +224,7 @@ function hasBlankOrControl (text: string): boolean {
 }
 
 /** Attribute names of the gateway's own SERVER spans, docs/traces.md. */
-const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|error|http|jsonrpc|rpc|server|url)\./
+const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|enduser|error|http|jsonrpc|rpc|server|url)\./
 
 function attributeFault (text: string): Fault | null {
   if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(text)) return { message: 'must be 1 to 100 of a-z, 0-9, "_", "." and "-", and begin with a letter' }

@@ -1,3 +1,4 @@
+import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text, SECRET_SOURCES } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
@@ -128,6 +129,13 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
     cert: nullable('PEM file of the client certificate; needs `key`.', 'file'),
     key: nullable("PEM file of the client certificate's key; needs `cert`.", 'file'),
     serverName: nullable("Expected name in the agent's certificate. `null`: the host of the URL.", 'host')
+  }),
+  credentials: section('Credentials of callers whom `identity` has authenticated.', {
+    client: choice(
+      '`strip`: the gateway removes the credentials that it has verified. `forward`: the agent gets them too.',
+      ['strip', 'forward'],
+      'strip'
+    )
   }),
   extensionHeader: section('How requested extensions are written for this agent.', {
     spelling: choice(
@@ -387,6 +395,7 @@ export const configSchema: Schema = {
       }),
       maxProperties: 100
     },
+    identity: identitySchema,
     state,
     telemetry
   }),

@@ -39,6 +39,7 @@ export function details (entry) {
     ['HTTP status', String(entry.status)],
     ['Took', duration(entry.milliseconds / 1000)],
     ['Edited by', entry.edited.length === 0 ? null : entry.edited.map(one => [code(one), ' '])],
+    ['Caller', entry.caller === null ? null : [code(entry.caller.source), ' ', code(entry.caller.id)]],
     ['Request id', code(entry.requestId)],
     ['Trace id', entry.traceId === null ? null : code(entry.traceId)]
   ].filter(([, value]) => value !== null)

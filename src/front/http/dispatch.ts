@@ -3,6 +3,7 @@ import type { Call, CallProblem } from '../../a2a/message/call.js'
 import { tenantOf } from '../../a2a/task-id.js'
 import type { Limits } from '../../config/model/model.js'
 import type { Agent } from '../../gateway/agent.js'
+import type { Identity } from '../../gateway/identity.js'
 import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import * as rejections from '../../pipeline/rejections.js'
@@ -17,10 +18,13 @@ import type { TrustedProxies } from '../../wire/forwarded.js'
 import { AgentResponse } from './agent-response.js'
 import { publicOriginOf } from './client-address.js'
 import type { Exchange } from './exchange.js'
+import { headersForAgent, queryForAgent } from './identify.js'
 
 export interface HandlerOptions {
   readonly limits: Limits
   readonly trusted: TrustedProxies
+  /** Null: nobody needs to authenticate. */
+  readonly identity: Identity | null
 }
 
 /** A request whose body has arrived. */
@@ -93,14 +97,14 @@ export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEva
       gate: agent.pools.gate,
       total: agent.config.upstream.timeouts.total,
       method: request.method ?? 'GET',
-      path: route.upstreamPath + arrived.query,
-      headers: upstreamHeaders(forwardedHead(evaluation, request), {
+      path: route.upstreamPath + queryForAgent(exchange, agent, arrived.query),
+      headers: headersForAgent(exchange, agent, upstreamHeaders(forwardedHead(evaluation, request), {
         peer: request.socket.remoteAddress,
         config: agent.config.upstream,
         trusted: options.trusted,
         trace: span.outgoing(),
         negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads)
-      }),
+      })),
       body: body.length === 0 ? null : body
     },
     response
@@ -128,13 +132,13 @@ export function passOn (exchange: Exchange, agent: Agent, target: string, option
       total: agent.config.upstream.timeouts.total,
       method: request.method ?? 'GET',
       path: target,
-      headers: upstreamHeaders(request, {
+      headers: headersForAgent(exchange, agent, upstreamHeaders(request, {
         peer: request.socket.remoteAddress,
         config: agent.config.upstream,
         trusted: options.trusted,
         trace: span.outgoing(),
         negotiated: null
-      }),
+      })),
       body: bytes.length === 0 ? null : bytes
     },
     new AgentResponse(exchange, RELAYED)

@@ -30,6 +30,9 @@ import { isStreaming } from '../../gateway/concurrency-limit.js'
 import type { Overload } from '../../gateway/overload.js'
 import type { Tasks } from '../../gateway/tasks.js'
 import { callEntry, logCall } from '../../gateway/request-telemetry.js'
+import type { Carrier } from '../../identity/authentication.js'
+import type { Principal } from '../../identity/principal.js'
+import type { Identity } from '../../gateway/identity.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import type { Forwarding } from '../../upstream/forward.js'
 
@@ -67,6 +70,12 @@ export class Exchange {
   agent: Agent | null = null
   state: AgentState | null = null
   label: Label = 'Other'
+  /** The identity in force when the request came; null without `identity`. */
+  identity: Identity | null = null
+  /** The caller; null without `identity`, and for requests that need no caller. */
+  principal: Principal | null = null
+  /** The carrier of the caller's credentials. */
+  carrier: Carrier | null = null
   /** Name of the method or route of an extension, as a policy declares it; null for other requests. */
   addition: string | null = null
   binding: Binding = 'HTTP+JSON'
@@ -369,6 +378,7 @@ export class Exchange {
       seconds,
       requestId: this.id,
       traceId: this.span.traceId,
+      caller: this.principal === null ? null : (this.identity?.describe(this.principal) ?? null),
       port: this.request.socket.remotePort ?? 0,
       refusal: this.rejection,
       found: this.found ?? NOTHING_FOUND

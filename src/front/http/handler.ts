@@ -8,7 +8,7 @@ import { mediaTypeOf } from '../../pipeline/caller.js'
 import { encodingOf, isPlain } from '../../pipeline/content-encoding.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
-import type { OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
+import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
 import { askedVersion, callOf, ruleOn, versionProblem } from '../../pipeline/request.js'
 import { additionName } from '../../policy/request/methods.js'
 import { settleClaims } from '../../policy/request/claims.js'
@@ -26,6 +26,7 @@ import type { Arrived, HandlerOptions, Read } from './dispatch.js'
 import { dispatch, passOn } from './dispatch.js'
 import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
+import { identify, queryForAgent } from './identify.js'
 import { recordDecision } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
@@ -73,6 +74,14 @@ function respond (exchange: Exchange, routeTarget: RouteTarget, options: Handler
   }
   const { state } = agent
   exchange.state = state
+  const { identity, trusted } = options
+  if (identity === null) return admitted(exchange, agent, routeTarget, asked, options)
+  identify(exchange, { agent, target: routeTarget, identity, trusted }, () => { admitted(exchange, agent, routeTarget, asked, options) })
+}
+
+/** Handles a request that has a caller, if it needs one. */
+function admitted (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, asked: Asked, options: HandlerOptions): void {
+  const { request, state, version } = exchange
   if (state === null) return withoutCard(exchange, agent, routeTarget, options)
 
   const verb = request.method ?? 'GET'
@@ -82,7 +91,7 @@ function respond (exchange: Exchange, routeTarget: RouteTarget, options: Handler
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
     if (shed(exchange)) return
-    return passOn(exchange, agent, route.upstreamPath + routeTarget.query, options, EMPTY)
+    return passOn(exchange, agent, route.upstreamPath + queryForAgent(exchange, agent, routeTarget.query), options, EMPTY)
   }
   exchange.binding = route.binding
   exchange.version = route.version
@@ -207,7 +216,7 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
   if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
-  const target = path + routeTarget.query
+  const target = path + queryForAgent(exchange, agent, routeTarget.query)
   if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
   read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
 }

@@ -19,6 +19,8 @@ import { PLAIN } from '../../pipeline/response/driver.js'
 import { AgentResponse } from './agent-response.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
+import { headersForAgent, identify, queryForAgent } from './identify.js'
+import type { Agent } from '../../gateway/agent.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { routeTargetOf } from './route-target.js'
 import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
@@ -115,21 +117,30 @@ export class Passthrough {
     const { services, snapshot } = this.options
     const exchange = this.begin(request, reply)
     const now = snapshot()
-    const { limits, trusted } = now
-    const { agent, path, query } = routeTargetOf(request.raw, now)
+    const { trusted, identity } = now
+    const target = routeTargetOf(request.raw, now)
+    const { agent } = target
     if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
     const { overload } = services
     if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
+    if (identity === null) return this.admitted(exchange, request, agent, now)
+    identify(exchange, { agent, target, identity, trusted }, () => { this.admitted(exchange, request, agent, now) })
+  }
+
+  /** Handles a request that has a caller, if it needs one. */
+  private admitted (exchange: Exchange, request: FastifyRequest, agent: Agent, now: Snapshot): void {
+    const { limits, trusted } = now
+    const { path, query } = routeTargetOf(request.raw, now)
     const length = request.headers['content-length']
     if (Number(length ?? 0) > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
     if (!exchange.enter(agent)) return
-    const headers = upstreamHeaders(request.raw, {
+    const headers = headersForAgent(exchange, agent, upstreamHeaders(request.raw, {
       peer: request.raw.socket.remoteAddress,
       config: agent.config.upstream,
       trusted,
       trace: exchange.span.outgoing(),
       negotiated: null
-    })
+    }))
     const body = bodyOf(request.raw, limits.body, () => {
       exchange.forwarding?.abort()
       exchange.reject(rejections.tooLarge(limits.body), 'rejected')
@@ -142,7 +153,7 @@ export class Passthrough {
       gate: agent.pools.gate,
       total: agent.config.upstream.timeouts.total,
       method: request.method,
-      path: target + query,
+      path: target + queryForAgent(exchange, agent, query),
       headers,
       body
     }, new AgentResponse(exchange, PLAIN))

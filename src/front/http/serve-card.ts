@@ -17,7 +17,9 @@ export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, 
   exchange.span.name('AgentCard')
   const { card } = agent.config
   if (publicCard(card) === 'full') return send(exchange, agent, state, { card: state.served[version], trusted, vary: [], shared: true })
-  const vary = credentialHeaders(card)
+  const vary = [...new Set([...credentialHeaders(card), ...(exchange.identity?.headers ?? [])])]
+  // The gateway has authenticated the caller; the agent gets no credentials that the gateway has verified.
+  if (exchange.principal !== null) return send(exchange, agent, state, { card: state.served[version], trusted, vary, shared: false })
   const credentials = credentialsIn(exchange.request.headers, card)
   if (credentials === null) {
     return state.minimal === null

@@ -25,6 +25,7 @@ export interface MetricDefinition {
 export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
 /** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
+export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'unknown_key'] as const
 export const PHASES = ['request', 'response', 'card'] as const
 export const VIOLATION_MODES = ['enforce', 'observe'] as const
 export const SOURCES = ['client', 'gateway'] as const
@@ -134,6 +135,16 @@ export const METRICS = {
     help: 'Client connections without a valid request, and connections that the gateway closed, by reason.',
     more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`; `tls_handshake`: a connection to `server.tls` without TLS, or without a valid client certificate. Clients that disconnect are not counted',
     labels: { kind: CLIENT_ERRORS }
+  },
+  authentications_total: {
+    type: 'counter',
+    help: 'Authentications of callers, by source and outcome.',
+    more: 'Only with `identity`. Requests that need no caller are not counted',
+    labels: {
+      agent: served,
+      source: 'name in `identity.sources`; `none` without credentials or with those of two sources, `other` if no source of several knows them',
+      outcome: AUTHENTICATION_OUTCOMES
+    }
   },
   requests_active: {
     type: 'gauge',

@@ -120,6 +120,7 @@ export class Metrics {
   private readonly observedValues: LabelledValues<NumberCell>
   private readonly unread: LabelledValues<NumberCell>
   private readonly refusals: LabelledValues<NumberCell>
+  private readonly authentications: LabelledValues<NumberCell>
   private readonly clientErrors: LabelledValues<NumberCell>
   private readonly info: Gauge
   private remembered: () => number | null = () => null
@@ -144,6 +145,7 @@ export class Metrics {
     this.unexamined = this.counter('unexamined_data_total')
     this.activations = this.counter('activations_total')
     this.refusals = this.counter('refusals_total')
+    this.authentications = this.counter('authentications_total')
     this.clientErrors = this.counter('client_errors_total')
     this.askingGauge('requests_active', this.active)
     this.streams = this.gauge('streams_active')
@@ -176,6 +178,10 @@ export class Metrics {
   /** @param rule as in the header `gateway-decision` */
   refusal (agent: string, rule: string): void {
     this.refusals.at(agent, rule.startsWith('gateway/') ? rule : this.rules.label(agent, rule)).value++
+  }
+
+  authentication (agent: string, source: string, outcome: One<typeof Definitions.AUTHENTICATION_OUTCOMES>): void {
+    this.authentications.at(agent, source, outcome).value++
   }
 
   clientError (kind: ClientError): void {

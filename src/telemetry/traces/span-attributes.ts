@@ -95,6 +95,13 @@ export const SPAN_ATTRIBUTES = {
     when: 'the response was changed',
     meaning: '`policy/rule` of each removal from the response, never the data'
   },
+  'enduser.pseudo.id': {
+    on: 'SERVER',
+    type: 'string',
+    when: 'the caller is authenticated',
+    meaning: 'the caller, as in the [audit line](logs.md)'
+  },
+  'a2a_gateway.caller.source': { on: 'SERVER', type: 'string', when: 'the caller is authenticated', meaning: 'source of `identity.sources`' },
   'a2a_gateway.outcome': { on: 'SERVER', type: 'string', meaning: 'as in `requests_total`' },
   'http.request.method': { on: 'both', type: 'string', meaning: 'method of the request, or of the call to the agent; `_OTHER` if unknown' },
   'url.scheme': { on: 'both', type: 'string', meaning: '`http` or `https`, of the connection itself' },

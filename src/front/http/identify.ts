@@ -1,0 +1,131 @@
+/**
+ * Requires a caller for a request (`identity`), from its head alone: a stranger costs no body. Runs for operations, for `passthrough`
+ * prefixes and for agents without a card.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Rejection } from '../../a2a/errors.js'
+import type { Route } from '../../a2a/route.js'
+import { publicCard } from '../../a2a/card/minimal.js'
+import type { Authentication } from '../../identity/authentication.js'
+import { challengesOf } from '../../identity/challenge.js'
+import { isRepeated, queryWithoutCredentials, withoutCredentials } from '../../identity/credentials.js'
+import * as identityRejections from '../../identity/rejections.js'
+import type { Agent } from '../../gateway/agent.js'
+import type { Identity } from '../../gateway/identity.js'
+import { recordCaller, recordFailure } from '../../gateway/identity-telemetry.js'
+import { duplicateHeader, overloaded } from '../../pipeline/rejections.js'
+import type { TrustedProxies } from '../../wire/forwarded.js'
+import { clientIp } from '../../wire/forwarded.js'
+import type { Exchange } from './exchange.js'
+import type { RouteTarget } from './route-target.js'
+
+export interface Identified {
+  readonly agent: Agent
+  readonly target: RouteTarget
+  readonly identity: Identity
+  readonly trusted: TrustedProxies
+}
+
+/** Calls `then` when the request has a caller or needs none. Rejects it otherwise. */
+export function identify (exchange: Exchange, identified: Identified, then: () => void): void {
+  const { agent, target, identity } = identified
+  const { request, services: { overload } } = exchange
+  exchange.identity = identity
+  const route = target.kind === 'passthrough' ? null : routeOf(exchange, target)
+  const need = needOf(exchange, identified, route)
+  if (need === 'nothing') return then()
+  if (need === 'caller' && overload.shedding) return exchange.reject(overloaded(overload.retryAfter), 'rejected')
+  const found = identity.authenticator.authenticate({ headers: request.headers, query: target.query }, Date.now())
+  if (found.kind === 'caller') {
+    exchange.principal = found.principal
+    exchange.carrier = found.carrier
+    recordCaller(exchange, identity, found.principal)
+    return then()
+  }
+  if (found.kind === 'missing' && need === 'nothing if missing') return then()
+  addressOf(exchange, route)
+  reject(exchange, identified, found)
+  exchange.services.metrics.authentication(agent.name, sourceOf(found), found.kind === 'failed' ? found.problem : found.kind === 'missing' ? 'missing' : 'malformed')
+}
+
+function routeOf ({ request, state, version }: Exchange, target: RouteTarget): Route | null {
+  return state?.router.match(request.method ?? 'GET', target.path, version) ?? null
+}
+
+/** Sets the binding and version of a rejection, as far as the path shows them. */
+function addressOf (exchange: Exchange, route: Route | null): void {
+  if (route === null) return
+  if ('binding' in route) {
+    exchange.binding = route.binding
+    exchange.version = route.version
+  }
+  if (route.kind === 'operation' && route.operation !== null) exchange.label = route.operation
+  if (route.kind === 'card') exchange.label = 'AgentCard'
+}
+
+function needOf (
+  { request, state }: Exchange,
+  { agent, target }: Identified,
+  route: Route | null
+): 'nothing' | 'caller' | 'nothing if missing' {
+  if (isPreflight(request)) return 'nothing'
+  if (target.kind === 'passthrough') return 'caller'
+  // Without a card, the gateway itself responds to a request for it.
+  if (state === null) return target.path.startsWith('/.well-known/agent') ? 'nothing' : 'caller'
+  if (route?.kind !== 'card') return 'caller'
+  const shown = publicCard(agent.config.card)
+  return shown === 'full' ? 'nothing' : shown === 'minimal' ? 'nothing if missing' : 'caller'
+}
+
+/** A real preflight: no page and no client gets data through it, and an agent that reads a body of OPTIONS gets none. */
+function isPreflight ({ method, headers }: IncomingMessage): boolean {
+  return (
+    method === 'OPTIONS' &&
+    headers.origin !== undefined &&
+    headers['access-control-request-method'] !== undefined &&
+    headers['transfer-encoding'] === undefined &&
+    (headers['content-length'] ?? '0') === '0'
+  )
+}
+
+type NoCaller = Exclude<Authentication, { readonly kind: 'caller' }>
+
+function sourceOf (found: NoCaller): string {
+  return found.kind === 'failed' ? (found.source ?? 'other') : 'none'
+}
+
+function reject (exchange: Exchange, { agent, identity, trusted }: Identified, found: NoCaller): void {
+  const { request } = exchange
+  const { carriers } = identity.authenticator
+  const challenges = challengesOf(carriers, agent.name).flatMap(challenge => ['www-authenticate', challenge])
+  const unauthenticated = (rejection: Rejection): void => { exchange.reject(rejection, 'rejected', undefined, challenges) }
+  if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers))
+  if (found.kind === 'several') return exchange.reject(identityRejections.several(found.carriers), 'rejected')
+  const { carrier } = found
+  if (carrier.in === 'header' && isRepeated(request.rawHeaders, carrier.name)) {
+    return exchange.reject(duplicateHeader(carrier.name), 'rejected')
+  }
+  const address = clientIp(request.headers, request.socket.remoteAddress, trusted)
+  const wait = identity.brake.failed(address, performance.now())
+  const rejection = wait > 0 ? identityRejections.tooManyFailures(wait) : identityRejections.failed(found.problem)
+  recordFailure(exchange, identity, { source: sourceOf(found), problem: found.problem, rejection, client: address ?? null })
+  if (wait > 0) exchange.reject(rejection, 'rejected')
+  else unauthenticated(rejection)
+}
+
+/**
+ * Removes the credentials that the gateway has verified from the headers for the agent. A request without a caller, a preflight, loses all
+ * that a source would read.
+ */
+export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
+  const { identity, carrier } = exchange
+  if (identity === null || agent.config.upstream.credentials.client === 'forward') return headers
+  return withoutCredentials(headers, carrier === null ? identity.authenticator.carriers : [carrier])
+}
+
+/** As {@link headersForAgent}, for the query. */
+export function queryForAgent (exchange: Exchange, agent: Agent, query: string): string {
+  const { identity, carrier } = exchange
+  if (identity === null || agent.config.upstream.credentials.client === 'forward') return query
+  return queryWithoutCredentials(query, carrier === null ? identity.authenticator.carriers : [carrier])
+}

@@ -1,0 +1,46 @@
+/** Reports callers, and requests without one, to metrics, span, log and audit. Never reports credentials. */
+import type { Rejection } from '../a2a/errors.js'
+import type { Problem } from '../identity/authentication.js'
+import type { Principal } from '../identity/principal.js'
+import { violation } from '../policy/violation.js'
+import type { Exchange } from '../front/http/exchange.js'
+import type { Identity } from './identity.js'
+import { auditEntry } from './request-telemetry.js'
+
+export function recordCaller (exchange: Exchange, identity: Identity, principal: Principal): void {
+  const { services: { metrics }, span } = exchange
+  metrics.authentication(exchange.agentName, principal.source, 'ok')
+  if (!span.recording) return
+  span.set('enduser.pseudo.id', identity.describe(principal).id)
+  span.set('a2a_gateway.caller.source', principal.source)
+}
+
+export interface Failure {
+  readonly source: string
+  readonly problem: Problem
+  readonly rejection: Rejection
+  /** Address of the client. */
+  readonly client: string | null
+}
+
+/** Writes a log line and an audit line, within bounds. A request without credentials is no failure: the log has its line anyway. */
+export function recordFailure (exchange: Exchange, identity: Identity, { source, problem, rejection, client }: Failure): void {
+  const { services: { log, audit }, agentName, id } = exchange
+  const found = violation({
+    mode: 'enforce',
+    reason: rejection.reason,
+    extension: 'gateway',
+    rule: 'authentication',
+    path: 'header',
+    message: rejection.message,
+    isStandalone: true
+  })
+  const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [found]), client }
+  identity.failures.record(source, omitted => {
+    log.warn(
+      { agent: agentName, source, problem, client, request_id: id, ...(omitted === 0 ? {} : { omitted }) },
+      'the credentials of a caller are not accepted'
+    )
+    audit.record(omitted === 0 ? entry : { ...entry, lines_omitted: omitted })
+  })
+}

@@ -1,0 +1,115 @@
+/** Reads credentials from the head of a request, and removes them from what goes to the agent. */
+import type { Carrier } from './authentication.js'
+
+/** The parts of a request that can carry credentials. */
+export interface Presented {
+  /** Headers by lower-case name, as Node joins repeated lines. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** Query with its leading `?`, or ''. */
+  readonly query: string
+}
+
+/** RFC 9110 §11.4: a scheme, at least one blank, then the credentials. */
+const CREDENTIALS = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) +(\S.*)$/
+
+/**
+ * Returns the credential of a carrier. '' when the carrier occurs more than once: two readers could take different ones.
+ * @returns null when the request has none
+ */
+export function credentialOf ({ headers, query }: Presented, { in: place, name, scheme }: Carrier): string | null {
+  if (place === 'query') return query === '' ? null : single(parametersOf(query, name))
+  const header = headers[place === 'cookie' ? 'cookie' : name]
+  if (typeof header !== 'string' || header === '') return null
+  if (place === 'cookie') return single(cookiesOf(header, name))
+  if (scheme === null) return header
+  const found = CREDENTIALS.exec(header)
+  return found?.[1]?.toLowerCase() === scheme ? (found[2] ?? '') : null
+}
+
+/** True when a header has more than one line. Node joins the lines with a comma, so the joined text is no credential. */
+export function isRepeated (rawHeaders: readonly string[], name: string): boolean {
+  let lines = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === name) lines++
+  return lines > 1
+}
+
+function single (values: readonly string[]): string | null {
+  return values.length > 1 ? '' : (values[0] ?? null)
+}
+
+function cookiesOf (header: string, name: string): string[] {
+  return header.split(';').map(pair => pair.trim()).filter(pair => cookieName(pair) === name).map(pair => {
+    const value = pair.slice(name.length + 1).trim()
+    return value.startsWith('"') && value.endsWith('"') && value.length > 1 ? value.slice(1, -1) : value
+  })
+}
+
+function cookieName (pair: string): string {
+  const equals = pair.indexOf('=')
+  return equals < 0 ? '' : pair.slice(0, equals).trim()
+}
+
+function parametersOf (query: string, name: string): string[] {
+  return query.slice(1).split('&').filter(pair => parameterName(pair) === name).map(pair => {
+    const equals = pair.indexOf('=')
+    return equals < 0 ? '' : decoded(pair.slice(equals + 1))
+  })
+}
+
+function parameterName (pair: string): string {
+  const equals = pair.indexOf('=')
+  return decoded(equals < 0 ? pair : pair.slice(0, equals))
+}
+
+function decoded (text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}
+
+/**
+ * Removes the credentials of carriers from headers. A name with `_` in the place of `-` goes too: a CGI-like agent reads both names as one
+ * variable (CVE-2025-64484).
+ * @param headers flat list of lower-case names and values
+ */
+export function withoutCredentials (headers: readonly string[], carriers: readonly Carrier[]): string[] {
+  const out: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? ''
+    const value = headers[i + 1] ?? ''
+    const plain = name.replaceAll('_', '-')
+    let kept: string | null = value
+    for (const carrier of carriers) {
+      if (kept === null) break
+      if (carrier.in === 'header' && carrier.name === plain) kept = ofScheme(carrier, value) ? null : kept
+      else if (carrier.in === 'cookie' && plain === 'cookie') kept = withoutCookie(kept, carrier.name)
+    }
+    if (kept !== null) out.push(name, kept)
+  }
+  return out
+}
+
+/** Credentials of another scheme in `Authorization` are for the agent. */
+function ofScheme ({ scheme }: Carrier, value: string): boolean {
+  return scheme === null || CREDENTIALS.exec(value)?.[1]?.toLowerCase() === scheme
+}
+
+function withoutCookie (header: string, name: string): string | null {
+  const kept = header.split(';').map(pair => pair.trim()).filter(pair => pair !== '' && cookieName(pair) !== name)
+  return kept.length === 0 ? null : kept.join('; ')
+}
+
+/** Removes the parameters of carriers from a query. @param query with its leading `?`, or '' */
+export function queryWithoutCredentials (query: string, carriers: readonly Carrier[]): string {
+  const names = carriers.filter(carrier => carrier.in === 'query').map(({ name }) => name)
+  if (query === '' || names.length === 0) return query
+  const kept = query.slice(1).split('&').filter(pair => !names.includes(parameterName(pair)))
+  return kept.length === 0 ? '' : `?${kept.join('&')}`
+}
+
+/** Names of the headers on which the result of an authentication depends, for `Vary`. */
+export function headersOf (carriers: readonly Carrier[]): string[] {
+  return [...new Set(carriers.flatMap(({ in: place, name }) => (place === 'query' ? [] : [place === 'cookie' ? 'cookie' : name])))]
+}

@@ -1,0 +1,18 @@
+/** Who calls, as a source of `identity.sources` has verified it. The configuration says `caller`. */
+import type { JsonObject } from '../wire/json/object.js'
+
+/** Kinds of sources, as the configuration names them. */
+export type SourceKind = 'apiKey' | 'basic'
+
+export interface Principal {
+  /** Name of the source in the configuration. */
+  readonly source: string
+  readonly kind: SourceKind
+  /** Unique within the source, and the same for all credentials of one caller. */
+  readonly subject: string
+  readonly client: string | null
+  readonly scopes: readonly string[]
+  readonly groups: readonly string[]
+  readonly tenant: string | null
+  readonly claims: JsonObject
+}

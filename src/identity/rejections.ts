@@ -1,0 +1,44 @@
+/** Rejections of callers. Each message says what to send; none says what the gateway knows of the credentials. */
+import type { Rejection } from '../a2a/errors.js'
+import type { Carrier, Problem } from './authentication.js'
+import { shownCarrier } from './authentication.js'
+
+const RULE = 'gateway/authentication'
+
+export function missing (carriers: readonly Carrier[]): Rejection {
+  return {
+    reason: 'UNAUTHENTICATED',
+    message: `This agent requires credentials: send ${carriers.map(shownCarrier).join(', or ')}.`,
+    rule: RULE,
+    metadata: { problem: 'missing' satisfies Problem }
+  }
+}
+
+const SENTENCES: Readonly<Record<Exclude<Problem, 'missing'>, string>> = {
+  malformed: 'The credentials cannot be read; send one credential, in the form that its scheme defines.',
+  expired: 'The credentials have expired; get new ones.',
+  unknown_key: 'The credentials are not valid here.'
+}
+
+export function failed (problem: Exclude<Problem, 'missing'>): Rejection {
+  return { reason: 'UNAUTHENTICATED', message: SENTENCES[problem], rule: RULE, metadata: { problem } }
+}
+
+export function several (carriers: readonly Carrier[]): Rejection {
+  return {
+    reason: 'BAD_REQUEST_HEADER',
+    message: `The request has two kinds of credentials, ${carriers.map(shownCarrier).join(', and ')}; send one of them.`,
+    rule: 'gateway/credentials'
+  }
+}
+
+/** @param milliseconds until the next attempt */
+export function tooManyFailures (milliseconds: number): Rejection {
+  return {
+    reason: 'RATE_LIMITED',
+    message: 'Too many requests from this address had credentials that are not valid; wait before the next one.',
+    rule: 'gateway/failed-authentications',
+    metadata: { limit: 'failed-authentications' },
+    retryAfter: Math.max(1, Math.ceil(milliseconds / 1_000))
+  }
+}

@@ -1,0 +1,33 @@
+/** `identity` with several processes: all of them know the same callers, by the same names, and take a changed key file. */
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { digestOf } from '../../src/identity/api-keys.js'
+import { oneAgent } from '../helpers/gateway.js'
+import { rpc, until } from '../helpers/http.js'
+import { fakeAgent } from '../helpers/raw.js'
+import { cluster } from './kit.js'
+
+t.test('keys, and their change', async t => {
+  const agent = await fakeAgent(t)
+  const file = join(t.testdir(), 'keys.yaml')
+  const put = (key: string): void => {
+    writeFileSync(`${file}.new`, `- {id: ${key}, sha256: ${digestOf(key)}, client: acme}\n`)
+    renameSync(`${file}.new`, file)
+  }
+  put('first')
+  const gateway = await cluster(t, oneAgent(agent.url, [], [`identity: {sources: {s: {apiKey: {header: x-api-key, keys: {file: "${file}"}}}}}`]))
+  const ask = async (key: string): Promise<number> => (await rpc(`${gateway.url}/rpc`, 'SendMessage', undefined, ['x-api-key', key])).status
+  for (let i = 0; i < 6; i++) t.equal(await ask('first'), 200)
+  t.equal(await ask('second'), 401)
+  put('second')
+  await until(() => gateway.said(/^the sources of callers have changed/).length >= 3, 'primary and workers', 60_000)
+  for (let i = 0; i < 6; i++) t.equal(await ask('second'), 200)
+  for (let i = 0; i < 6; i++) t.equal(await ask('first'), 401)
+  t.equal(await gateway.metric(/^a2a_gateway_authentications_total\{agent="agent",source="s",outcome="ok"\}/), 12)
+  for (const pid of gateway.workers().values()) process.kill(pid, 'SIGKILL')
+  await until(() => gateway.said(/^worker \d+ ended/).length === 2 && gateway.workers().size === 2, 'two other processes', 60_000)
+  t.equal(await ask('second'), 200)
+  t.equal(await ask('first'), 401)
+  t.equal(agent.received.length, 13)
+})
