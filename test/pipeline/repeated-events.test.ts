@@ -15,7 +15,8 @@ const odd = [
   V1.artifact([V1.part({ total: 1 })]),
   V1.artifact([V1.part({ total: 'x' })], { append: true }),
   delta('x').fill('!', 20, 23),
-  V1.status('completed')
+  V1.status('completed'),
+  Buffer.from(delta('x').toString().replace('"t1"', '"t2"'))
 ]
 const events = [...texts.map(delta), ...odd.slice(0, 1), ...texts.map(delta)]
 const framed = (list: readonly Buffer[]): Buffer => Buffer.concat(list.map((data, i) => {
