@@ -17,19 +17,15 @@ const NAMES: usize = NUMBERS + 8 * <usize>MAX_NUMBERS
 const MAX_NAMES: u32 = 8184
 const BASES: usize = NAMES + 8 * <usize>MAX_NAMES
 const MAX_DEPTH: u32 = 512
-/** Bytes below the text; equals RESERVED of `shared-memory.ts`. */
+/** First byte after the tables. RESERVED of `shared-memory.ts` is at least as large. */
 const END: usize = BASES + 4 * <usize>(MAX_DEPTH + 1)
 /** Names of one object that are compared one by one. An object with more names leaves duplicates to the caller. */
 const MAX_COMPARED: u32 = 64
 
-/** Answers. */
+/** Outcomes. */
 const LOOK_CLOSER: u32 = 0
 const FINE: u32 = 1
 const FINE_AND_DISTINCT: u32 = 2
-
-export function reserved (): u32 {
-  return <u32>END
-}
 
 // @ts-ignore: decorator
 @inline
@@ -119,6 +115,7 @@ function hashOf (at: usize, size: u32): u64 {
  * @returns LOOK_CLOSER, FINE, or FINE_AND_DISTINCT when, in addition, no object has two equal names
  */
 export function scan (text: usize, size: u32, maxDepth: u32, maxMembers: u32, longFrom: u32): u32 {
+  if (text < END) return LOOK_CLOSER
   const end = text + size
   const space = i8x16.splat(0x20)
   const zero = i8x16.splat(0)
