@@ -40,7 +40,7 @@ export async function closedSample (bench: Bench, party: Party, call: Call): Pro
 
 /** Number of warm-up calls for one work. The time limit below is long enough: a party that is not warm by then never is. */
 const WARM_CALLS = 3_000
-const WARM_SECONDS = 5
+const WARM_SECONDS = 4
 const QUICK_WARM_SECONDS = 2
 
 /** Warms up the parties. The number of calls decides and not the time, because compilation also takes longer on a slow machine. */
