@@ -3,34 +3,33 @@
  * down the calls of another agent. The script makes two runs with one gateway each. In the first run, the agent's card stays the same. In
  * the second run, each refresh gets another card, which is hostile or as expensive as the bounds allow.
  */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { Agent, createServer, request } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { packageRoot } from '../src/config/paths.js'
+import { OBJECT_SCHEMAS } from './agent/card.js'
+import { openLoop } from './load/open.js'
+import { object, range } from './many.js'
+import { built, endWithSignals, listening, start, stop, until } from './processes.js'
 
-const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
 const CARD = '.well-known'
-const BODY = JSON.stringify({
+const BODY = Buffer.from(JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
   method: 'SendMessage',
   params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x'.repeat(250) }] } }
-})
+}))
 const REPLY = '{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"ok"}]}}}'
 
-const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
-const map = <T>(count: number, make: (index: number) => T): Record<string, T> =>
-  Object.fromEntries(many(count, index => [`k${index}`, make(index)]))
+const map = <T>(count: number, make: (index: number) => T): Record<string, T> => object(count, index => `k${index}`, make)
 
 /** Cards of one agent, by the number of the refresh. Each call returns a different card. */
 const KINDS: readonly ((salt: number) => Record<string, unknown>)[] = [
   salt => map(40, index => ({ pattern: `(?:${'a?'.repeat(345)}${salt}){1000}${index}` })),
-  salt => ({ a: { anyOf: many(1_500, index => ({ properties: { [`a${salt}`]: { const: index } } })) } }),
+  salt => ({ a: { anyOf: range(1_500, index => ({ properties: { [`a${salt}`]: { const: index } } })) } }),
   salt => map(6, index => ({ pattern: `(?:ab${salt % 10}${index}){999}` })),
   salt => ({
     a: {
@@ -47,7 +46,7 @@ const KINDS: readonly ((salt: number) => Record<string, unknown>)[] = [
           maxProperties: 4
         }
       },
-      anyOf: many(2_000, () => ({ $ref: '#/$defs/a' }))
+      anyOf: range(2_000, () => ({ $ref: '#/$defs/a' }))
     }
   }),
   salt => map(200, index => ({ type: 'object', properties: map(20, field => ({ type: 'string', maxLength: salt + index + field })) }))
@@ -60,6 +59,8 @@ const option = (name: string, otherwise: number): number => {
 const SECONDS = option('seconds', 30)
 /** Calls per second. */
 const RATE = option('rate', 200)
+/** Seconds without measurement. */
+const WARM_UP = 1
 
 async function agent (schemas: () => Record<string, unknown>): Promise<{ url: string, cards: () => number, close: () => void }> {
   let url = ''
@@ -109,65 +110,37 @@ async function run (hostile: boolean): Promise<Run> {
     'version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\ntelemetry: {audit: {enabled: false}}\nagents:\n' +
       `  - {name: hostile, path: /hostile, upstream: {url: "${attacker.url}"}, card: {refresh: 1s}}\n  - {name: other, path: /other, upstream: {url: "${other.url}"}}\n`
   )
-  const gateway = spawn(process.execPath, [join(packageRoot(), 'dist/src/main.js'), 'serve', '--config', file], {
-    stdio: ['ignore', 'pipe', 'inherit']
-  })
+  const gateway = start(process.execPath, [built('src/main.js'), 'serve', '--config', file])
   try {
-    const { url, admin } = await new Promise<{ url: string, admin: string }>((resolve, reject) => {
-      let text = ''
-      gateway.stdout.on('data', (chunk: Buffer) => {
-        text += chunk.toString()
-        const line = text.split('\n').find(one => one.includes('"msg":"listening"'))
-        if (line !== undefined) resolve(JSON.parse(line) as { url: string, admin: string })
-      })
-      gateway.once('exit', () => { reject(new Error(text)) })
-    })
-    const metrics = async (): Promise<string> => await (await fetch(`${admin}/metrics`)).text()
-    const keepAlive = new Agent({ keepAlive: true })
-    const call = (): Promise<number> => new Promise((resolve, reject) => {
-      const begin = performance.now()
-      request(
-        `${url}/other/rpc`,
-        { method: 'POST', agent: keepAlive, headers: { 'content-type': 'application/json', 'a2a-version': '1.0' } },
-        response => {
-          response.resume().on('end', () => {
-            resolve(performance.now() - begin)
-          })
-        }
-      )
-        .on('error', reject)
-        .end(BODY)
-    })
-    while (!(await fetch(`${admin}/livez`)).ok) await sleep(50)
-    for (let i = 0; i < 200; i++) await call()
-    const times: Promise<number>[] = []
-    const begin = performance.now()
-    // Calls start at fixed times, even when earlier calls have not ended. The figures therefore include the whole time of a gateway that
-    // stands still.
-    while (performance.now() - begin < SECONDS * 1_000) {
-      await sleep(Math.max(0, times.length * 1_000 / RATE - (performance.now() - begin)))
-      times.push(call())
+    const { url, admin = '' } = await listening(gateway, 'the gateway')
+    await until(async () => (await fetch(`${admin}/livez`)).ok, 'the gateway is live')
+    const load = {
+      url: `${url}/other/rpc`,
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      body: BODY,
+      rate: RATE,
+      expected: REPLY.length
     }
-    const sorted = (await Promise.all(times)).toSorted((a, b) => a - b)
-    const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number
+    await openLoop({ ...load, seconds: WARM_UP })
+    const { calls, bad, whole } = await openLoop({ ...load, seconds: SECONDS })
+    if (bad > 0) throw new Error(`${bad} calls failed`)
     // Waits until the thread has ended and its memory is free.
     await sleep(8_000)
-    const text = await metrics()
+    const text = await (await fetch(`${admin}/metrics`)).text()
     const outcomes = [...text.matchAll(/^a2a_gateway_card_refreshes_total\{agent="hostile",outcome="(\w+)"\} (\d+)/gm)]
       .map(([, name, count]) => `${name} ${count}`)
       .join(', ')
     return {
-      p50: at(0.5),
-      p99: at(0.99),
-      max: at(1),
-      calls: sorted.length,
+      p50: whole.percentile(50) / 1_000,
+      p99: whole.percentile(99) / 1_000,
+      max: whole.max / 1_000,
+      calls,
       rss: Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / 2 ** 20,
       cards: attacker.cards(),
       outcomes
     }
   } finally {
-    gateway.kill()
-    await once(gateway, 'exit')
+    await stop(gateway)
     rmSync(folder, { recursive: true })
     attacker.close()
     other.close()
@@ -175,19 +148,15 @@ async function run (hostile: boolean): Promise<Run> {
 }
 
 const show = (name: string, { p50, p99, max, calls, rss, cards, outcomes }: Run): void => {
-  console.log(
-    `${name.padEnd(16)} p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms  max ${max.toFixed(0)} ms  calls ${calls}  memory after ${rss.toFixed(0)} MiB  cards read ${cards} (${outcomes})`
-  )
+  const times = `p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms  max ${max.toFixed(0)} ms  calls ${calls}`
+  console.log(`${name.padEnd(16)} ${times}  memory after ${rss.toFixed(0)} MiB  cards read ${cards} (${outcomes})`)
 }
-console.log(
-  `${SECONDS} s, ${RATE} calls a second to the other agent; refresh of the hostile agent 1 s; load of the machine ${loadavg()
-    .map(one => one.toFixed(1))
-    .join(' ')}`
-)
+endWithSignals()
+const load = loadavg().map(one => one.toFixed(1)).join(' ')
+console.log(`${SECONDS} s, ${RATE} calls a second to the other agent; refresh of the hostile agent 1 s; load of the machine ${load}`)
 const without = await run(false)
 show('without', without)
 const hostile = await run(true)
 show('hostile cards', hostile)
-console.log(
-  `p99 ${(hostile.p99 / without.p99).toFixed(2)} times as long (goal: 2); memory ${(hostile.rss - without.rss).toFixed(0)} MiB more (goal: 20)`
-)
+const more = (hostile.rss - without.rss).toFixed(0)
+console.log(`p99 ${(hostile.p99 / without.p99).toFixed(2)} times as long (goal: 2); memory ${more} MiB more (goal: 20)`)

@@ -138,7 +138,7 @@ function memoryTable ({ rows }: Measured): string {
 
 function startTable ({ rows }: Measured): string {
   const columns: ReadonlyArray<readonly [string, string, number]> = [
-    ['ms', 'milliseconds', 1], ['CPU, ms', 'cpu', 1], ['idle memory, MB', 'idle', 1_000_000]
+    ['ms without warm-up', 'milliseconds', 1], ['ms', 'ready', 1], ['CPU, ms', 'cpu', 1], ['idle memory, MB', 'idle', 1_000_000]
   ]
   // Results of version 1 have only the time.
   const shown = columns.filter(([, measure]) => rows.some(row => figures(row, measure).length > 0))

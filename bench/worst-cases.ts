@@ -3,6 +3,8 @@
  * test/policy/budget.test.ts checks that each case is charged. bench/worst-case.ts measures the cost of the whole budget for each case.
  */
 
+import { numbered, object, range } from './many.js'
+
 /** A schema and data for it. A keyword with several entries has several ways to be expensive. */
 export interface SchemaCase {
   readonly keyword: string
@@ -12,16 +14,12 @@ export interface SchemaCase {
   readonly draft?: 'draft-07' | '2019-09'
 }
 
-const range = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
-const object = (count: number, key: (index: number) => string, value: (index: number) => unknown): object =>
-  Object.fromEntries(range(count, i => [key(i), value(i)]))
-
 /** As many members as `limits.jsonMembers` allows, and a text as long as `limits.body` allows. */
 const MANY = 90_000
 const LONG = 3_900_000
 const numbers = range(MANY, i => i)
 const texts = range(MANY, i => `text ${i}`)
-const keys = object(MANY, i => `k${i}`, i => i)
+const keys = numbered(MANY)
 /** Objects with so many shapes that V8 never caches their property access. */
 const shapes = range(20_000, i => ({ [`a${i % 997}`]: 1, [`b${i}`]: 2, c: 3 }))
 const objects = range(20_000, i => ({ a: i, b: String(i), c: null }))
@@ -29,7 +27,6 @@ const long = 'x'.repeat(LONG)
 const tildes = { ['~'.repeat(LONG)]: 1 }
 const deep = range(60, i => i).reduce<unknown>(value => ({ a: value, b: value }), 1)
 const chain = range(60, i => i).reduce<unknown>(value => ({ a: value }), 1)
-const many = (count: number, schema: (index: number) => object): object[] => range(count, schema)
 const TREE = { type: 'object', properties: { a: { $ref: '#' }, b: { $ref: '#' } } }
 
 export const SCHEMA_CASES: readonly SchemaCase[] = [
@@ -51,34 +48,14 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
   {
     keyword: 'const',
     name: 'a long list',
-    schema: { allOf: many(10, i => ({ not: { const: [...numbers.slice(0, 400), i + 0.5] } })) },
+    schema: { allOf: range(10, i => ({ not: { const: [...numbers.slice(0, 400), i + 0.5] } })) },
     data: [...numbers.slice(0, 400), 0]
   },
   {
     keyword: 'const',
     name: 'a large object',
-    schema: {
-      allOf: many(80, () => ({
-        not: {
-          const: {
-            ...object(
-              50,
-              i => `k${i}`,
-              i => i
-            ),
-            z: 2
-          }
-        }
-      }))
-    },
-    data: {
-      ...object(
-        50,
-        i => `k${i}`,
-        i => i
-      ),
-      z: 1
-    }
+    schema: { allOf: range(80, () => ({ not: { const: { ...numbered(50), z: 2 } } })) },
+    data: { ...numbered(50), z: 1 }
   },
   { keyword: 'const', name: 'small objects', schema: { items: { not: { const: { a: -1, b: 'x', c: null } } } }, data: objects },
   { keyword: 'uniqueItems', name: 'numbers', schema: { uniqueItems: true }, data: numbers },
@@ -100,11 +77,11 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
     schema: { items: { minimum: -1, maximum: 1e9, exclusiveMinimum: -1, exclusiveMaximum: 1e9 } },
     data: numbers
   },
-  { keyword: 'maximum', name: 'a thousand of them', schema: { items: { allOf: many(1_000, i => ({ maximum: 1e6 + i })) } }, data: numbers },
+  { keyword: 'maximum', name: 'a thousand of them', schema: { items: { allOf: range(1_000, i => ({ maximum: 1e6 + i })) } }, data: numbers },
   { keyword: 'exclusiveMinimum', name: 'items', schema: { items: { exclusiveMinimum: -1 } }, data: numbers },
   { keyword: 'exclusiveMaximum', name: 'items', schema: { items: { exclusiveMaximum: 1e9 } }, data: numbers },
-  { keyword: 'maxLength', name: 'a long text', schema: { allOf: many(1_000, i => ({ maxLength: 9e6 + i })) }, data: long },
-  { keyword: 'minLength', name: 'surrogates', schema: { allOf: many(1_000, i => ({ minLength: i })) }, data: '\u{1f600}'.repeat(900_000) },
+  { keyword: 'maxLength', name: 'a long text', schema: { allOf: range(1_000, i => ({ maxLength: 9e6 + i })) }, data: long },
+  { keyword: 'minLength', name: 'surrogates', schema: { allOf: range(1_000, i => ({ minLength: i })) }, data: '\u{1f600}'.repeat(900_000) },
   { keyword: 'minLength', name: 'short texts', schema: { items: { minLength: 1, maxLength: 100 } }, data: texts },
   { keyword: 'pattern', name: 'a long text', schema: { pattern: '(a|aa)+b|[a-z]{3,40}z' }, data: long },
   { keyword: 'pattern', name: 'a pattern that counts', schema: { pattern: '(?:a{1,30}){1,30}$' }, data: 'a'.repeat(100_000) },
@@ -115,11 +92,11 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
   {
     keyword: 'maxItems',
     name: 'a thousand of them',
-    schema: { items: { allOf: many(1_000, i => ({ maxItems: 9 + i })) } },
+    schema: { items: { allOf: range(1_000, i => ({ maxItems: 9 + i })) } },
     data: range(40_000, () => [1])
   },
-  { keyword: 'maxProperties', name: 'many keys', schema: { allOf: many(1_000, i => ({ maxProperties: 1e6 + i })) }, data: keys },
-  { keyword: 'minProperties', name: 'many keys', schema: { allOf: many(1_000, i => ({ minProperties: i })) }, data: keys },
+  { keyword: 'maxProperties', name: 'many keys', schema: { allOf: range(1_000, i => ({ maxProperties: 1e6 + i })) }, data: keys },
+  { keyword: 'minProperties', name: 'many keys', schema: { allOf: range(1_000, i => ({ minProperties: i })) }, data: keys },
   { keyword: 'minProperties', name: 'shapes', schema: { items: { minProperties: 1 } }, data: shapes },
   {
     keyword: 'required',
@@ -131,46 +108,18 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
     keyword: 'required',
     name: 'all of a thousand',
     schema: { items: { required: range(1_000, i => `k${i}`) } },
-    data: range(90, () =>
-      object(
-        1_000,
-        i => `k${i}`,
-        i => i
-      )
-    )
+    data: range(90, () => numbered(1_000))
   },
   {
     keyword: 'properties',
     name: 'a thousand that are there',
-    schema: {
-      items: {
-        properties: object(
-          1_000,
-          i => `k${i}`,
-          () => ({ type: 'number' })
-        )
-      }
-    },
-    data: range(90, () =>
-      object(
-        1_000,
-        i => `k${i}`,
-        i => i
-      )
-    )
+    schema: { items: { properties: object(1_000, i => `k${i}`, () => ({ type: 'number' })) } },
+    data: range(90, () => numbered(1_000))
   },
   {
     keyword: 'properties',
     name: 'a thousand that are not there',
-    schema: {
-      items: {
-        properties: object(
-          1_000,
-          i => `z${i}`,
-          () => ({ type: 'number' })
-        )
-      }
-    },
+    schema: { items: { properties: object(1_000, i => `z${i}`, () => ({ type: 'number' })) } },
     data: shapes
   },
   { keyword: 'properties', name: 'trees', schema: TREE, data: deep },
@@ -178,32 +127,21 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
   {
     keyword: 'additionalProperties',
     name: 'none of many keys',
-    schema: { anyOf: many(1_000, () => ({ additionalProperties: false })) },
+    schema: { anyOf: range(1_000, () => ({ additionalProperties: false })) },
     data: keys
   },
   {
     keyword: 'additionalProperties',
     name: 'a long key',
-    schema: { additionalProperties: { anyOf: many(1_000, () => ({ type: 'string' })) } },
+    schema: { additionalProperties: { anyOf: range(1_000, () => ({ type: 'string' })) } },
     data: tildes
   },
   {
     keyword: 'additionalProperties',
     name: 'a long key, referred to',
     schema: {
-      $defs: {
-        a: {
-          type: 'number',
-          ...object(
-            15,
-            i => `x${i}`,
-            i => i
-          ),
-          maximum: 9,
-          minimum: 0
-        }
-      },
-      additionalProperties: { allOf: many(1_000, () => ({ $ref: '#/$defs/a' })) }
+      $defs: { a: { type: 'number', ...numbered(15, 'x'), maximum: 9, minimum: 0 } },
+      additionalProperties: { allOf: range(1_000, () => ({ $ref: '#/$defs/a' })) }
     },
     data: tildes
   },
@@ -223,33 +161,20 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
   {
     keyword: 'propertyNames',
     name: 'a long key',
-    schema: { propertyNames: { anyOf: many(1_000, () => ({ maxLength: 1 })) } },
+    schema: { propertyNames: { anyOf: range(1_000, () => ({ maxLength: 1 })) } },
     data: tildes
   },
   {
     keyword: 'dependentRequired',
     name: 'lists',
     schema: { items: { dependentRequired: { c: range(1_000, i => `k${i}`) } } },
-    data: range(90, () => ({
-      c: 1,
-      ...object(
-        1_000,
-        i => `k${i}`,
-        i => i
-      )
-    }))
+    data: range(90, () => ({ c: 1, ...numbered(1_000) }))
   },
   {
     keyword: 'dependentSchemas',
     name: 'shapes',
     schema: {
-      items: {
-        dependentSchemas: object(
-          500,
-          i => (i === 0 ? 'c' : `z${i}`),
-          () => ({ minProperties: 1 })
-        )
-      }
+      items: { dependentSchemas: object(500, i => (i === 0 ? 'c' : `z${i}`), () => ({ minProperties: 1 })) }
     },
     data: shapes
   },
@@ -258,14 +183,7 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
     name: 'lists',
     draft: 'draft-07',
     schema: { items: { dependencies: { c: range(1_000, i => `k${i}`) } } },
-    data: range(90, () => ({
-      c: 1,
-      ...object(
-        1_000,
-        i => `k${i}`,
-        i => i
-      )
-    }))
+    data: range(90, () => ({ c: 1, ...numbered(1_000) }))
   },
   {
     keyword: 'items',
@@ -276,7 +194,7 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
   {
     keyword: 'prefixItems',
     name: 'a thousand',
-    schema: { items: { prefixItems: many(1_000, () => ({ type: 'number' })) } },
+    schema: { items: { prefixItems: range(1_000, () => ({ type: 'number' })) } },
     data: range(90, () => range(1_000, i => i))
   },
   {
@@ -287,7 +205,7 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
     data: numbers
   },
   { keyword: 'contains', name: 'nothing', schema: { contains: { type: 'string' } }, data: numbers },
-  { keyword: 'contains', name: 'nothing, often', schema: { anyOf: many(500, () => ({ contains: { const: -1 } })) }, data: numbers },
+  { keyword: 'contains', name: 'nothing, often', schema: { anyOf: range(500, () => ({ contains: { const: -1 } })) }, data: numbers },
   { keyword: 'unevaluatedItems', name: 'many', schema: { unevaluatedItems: { type: 'number' } }, data: numbers },
   {
     keyword: 'unevaluatedProperties',
@@ -299,19 +217,12 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
     keyword: 'unevaluatedProperties',
     name: 'copied up a chain of references',
     schema: {
-      $defs: object(
-        300,
-        i => `d${i}`,
-        i => (i === 299 ? { patternProperties: { k: true } } : { $ref: `#/$defs/d${i + 1}`, minProperties: 0 })
-      ),
+      $defs: object(300, i => `d${i}`, i =>
+        i === 299 ? { patternProperties: { k: true } } : { $ref: `#/$defs/d${i + 1}`, minProperties: 0 }),
       $ref: '#/$defs/d0',
       unevaluatedProperties: false
     },
-    data: object(
-      20_000,
-      i => `k${i}`,
-      i => i
-    )
+    data: numbered(20_000)
   },
   {
     keyword: '$ref',
@@ -324,17 +235,7 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
     name: 'items',
     schema: {
       items: { $ref: '#/$defs/a' },
-      $defs: {
-        a: {
-          type: 'number',
-          ...object(
-            15,
-            i => `x${i}`,
-            i => i
-          ),
-          minimum: 0
-        }
-      }
+      $defs: { a: { type: 'number', ...numbered(15, 'x'), minimum: 0 } }
     },
     data: numbers
   },
@@ -351,23 +252,23 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
     schema: { $recursiveAnchor: true, properties: { a: { $recursiveRef: '#' }, b: { $recursiveRef: '#' } } },
     data: deep
   },
-  { keyword: 'allOf', name: 'a thousand', schema: { items: { allOf: many(1_000, () => ({ type: 'number' })) } }, data: numbers },
+  { keyword: 'allOf', name: 'a thousand', schema: { items: { allOf: range(1_000, () => ({ type: 'number' })) } }, data: numbers },
   {
     keyword: 'anyOf',
     name: 'the last of a thousand',
-    schema: { items: { anyOf: [...many(999, () => ({ type: 'string' })), { type: 'number' }] } },
+    schema: { items: { anyOf: [...range(999, () => ({ type: 'string' })), { type: 'number' }] } },
     data: numbers
   },
   {
     keyword: 'anyOf',
     name: 'objects',
-    schema: { items: { anyOf: [...many(500, i => ({ properties: { a: { const: `x${i}` } }, required: ['a', 'b'] })), {}] } },
+    schema: { items: { anyOf: [...range(500, i => ({ properties: { a: { const: `x${i}` } }, required: ['a', 'b'] })), {}] } },
     data: objects
   },
   {
     keyword: 'oneOf',
     name: 'one of a thousand',
-    schema: { items: { oneOf: [...many(999, () => ({ type: 'string' })), { type: 'number' }] } },
+    schema: { items: { oneOf: [...range(999, () => ({ type: 'string' })), { type: 'number' }] } },
     data: numbers
   },
   {
@@ -391,7 +292,7 @@ export const SCHEMA_CASES: readonly SchemaCase[] = [
   {
     keyword: 'if',
     name: 'hundreds',
-    schema: { items: { allOf: many(700, () => ({ if: { minimum: 5 }, then: { minimum: 0 } })) } },
+    schema: { items: { allOf: range(700, () => ({ if: { minimum: 5 }, then: { minimum: 0 } })) } },
     data: numbers
   },
   ...[

@@ -40,12 +40,10 @@ export async function closedSample (bench: Bench, party: Party, call: Call): Pro
 
 /** Number of warm-up calls for one work. The time limit below is long enough: a party that is not warm by then never is. */
 const WARM_CALLS = 3_000
-const WARM_SECONDS = 5
-const QUICK_WARM_SECONDS = 2
+const WARM_SECONDS = 4
 
 /** Warms up the parties. The number of calls decides and not the time, because compilation also takes longer on a slow machine. */
-export async function warm (bench: Bench, parties: readonly Party[], call: Call, most = WARM_SECONDS): Promise<void> {
-  const seconds = bench.quick ? Math.min(most, QUICK_WARM_SECONDS) : most
+export async function warm (bench: Bench, parties: readonly Party[], call: Call, seconds = WARM_SECONDS): Promise<void> {
   for (const party of parties) {
     try {
       for (let calls = 0, end = Date.now() + bench.seconds * seconds * 1_000; calls < WARM_CALLS && Date.now() < end;) {

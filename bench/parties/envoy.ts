@@ -32,7 +32,8 @@ function envoyPath (): string | null {
   const packages = join(packageRoot(), 'bench/.venv/lib')
   const versions = existsSync(packages) ? readdirSync(packages) : []
   const installed = versions.map(python => join(packages, python, 'site-packages/envoy/_bin/envoy'))
-  return process.env['ENVOY'] ?? which('envoy') ?? installed.find(file => existsSync(file)) ?? null
+  const candidates = [process.env['ENVOY'], which('envoy'), ...installed]
+  return candidates.find((file): file is string => typeof file === 'string' && existsSync(file)) ?? null
 }
 
 /** Bodies stay in memory up to this size. */

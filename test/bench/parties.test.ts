@@ -14,6 +14,9 @@ t.teardown(tearDown)
 
 const CHECKING = new Set(['gateway', 'gateway-traced', 'nginx-njs', 'envoy-lua'])
 
+/** @param text JSON, without quotes, that stands before the text of the call */
+const withText = (text: string): Buffer => Buffer.from(SMALL.toString().replace('"text":"', () => `"text":"${text}`))
+
 for (const kind of KINDS) {
   if (kind.version() === null) {
     t.test(kind.name, { skip: 'not installed' }, async () => {})
@@ -32,7 +35,10 @@ for (const kind of KINDS) {
       async () => Number((await call(`${place.agent}/stats`, { method: 'GET' })).json()['streams']) === 0,
       'who goes away to be gone for the agent too'
     )
+    t.equal(await wrongWith(url, HEADERS, withText(String.raw`\" \\ \/ \b\f\n\r\t \u00e9 \ud83d\ude00`)), null, 'every escape of JSON')
     const breaches = {
+      'not JSON': await answer(url, HEADERS, SMALL.subarray(0, -1)),
+      'an escape that JSON does not have': await answer(url, HEADERS, withText(String.raw`\x`)),
       'no extension': await answer(url, { ...HEADERS, 'a2a-extensions': '' }, SMALL),
       'bad data': await answer(url, HEADERS, Buffer.from(SMALL.toString().replace('"quantity":2', '"quantity":0')))
     }
