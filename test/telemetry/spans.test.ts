@@ -244,7 +244,6 @@ t.test('a span is encoded once, when it ends; none is when the queue is full', a
 
 /** A message of protobuf, decoded without a schema: for each field its values, in order. */
 type Fields = Map<number, Array<bigint | Buffer>>
-
 function decode (bytes: Buffer): Fields {
   const fields: Fields = new Map()
   let at = 0
@@ -277,7 +276,6 @@ const only = (fields: Fields, number: number): bigint | Buffer | undefined => fi
 const inner = (fields: Fields, number: number): Fields[] => (fields.get(number) ?? []).map(one => decode(one as Buffer))
 const string = (fields: Fields, number: number): string | undefined => only(fields, number)?.toString()
 const hex = (fields: Fields, number: number): string | undefined => (only(fields, number) as Buffer | undefined)?.toString('hex')
-
 function attributesIn (fields: Fields, number: number): Record<string, unknown> {
   const valueIn = (any: Fields): unknown => {
     if (any.has(1)) return string(any, 1)
