@@ -6,7 +6,7 @@ import type { SeriesPage } from '../console/series.js'
 import type { ClaimKey, Lookup, TaskKey } from '../state/store.js'
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
-import type { MetricsSnapshot } from '../telemetry/metrics/metrics.js'
+import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
 import type { CardStatus } from '../upstream/card-source.js'
 
 /** The card of one source in the primary. */

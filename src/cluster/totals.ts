@@ -1,6 +1,7 @@
 /** Merges the metrics of all processes: `/metrics` of a gateway with workers. */
-import type { Metrics, MetricsSnapshot } from '../telemetry/metrics/metrics.js'
-import { lasting, mergeSnapshots } from '../telemetry/metrics/metrics.js'
+import type { Metrics } from '../telemetry/metrics/metrics.js'
+import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
+import { lasting, mergeSnapshots } from '../telemetry/metrics/registry.js'
 import type { WorkerHandle } from './worker-handle.js'
 
 export class Totals {

@@ -1,6 +1,6 @@
 /** One worker process, as the primary sees it. */
 import type { Worker } from 'node:cluster'
-import type { MetricsSnapshot } from '../telemetry/metrics/metrics.js'
+import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
 import type { Responses, ToPrimary, ToWorker } from './messages.js'
 
 /** Milliseconds to wait for a response. A worker that needs longer is overloaded. */

@@ -3,7 +3,8 @@ import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { processors, workersOf } from '../../src/cluster/how-many.js'
 import { changesBetween } from '../../src/gateway/changes.js'
-import { lasting, mergeSnapshots, Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { lasting, mergeSnapshots } from '../../src/telemetry/metrics/registry.js'
 import { configOf, oneAgent } from '../helpers/gateway.js'
 
 t.test('processors: by affinity, and by the limit of the container', async t => {

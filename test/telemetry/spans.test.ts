@@ -2,11 +2,14 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { IncomingHttpHeaders } from 'node:http'
+import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import type { TLSSocket } from 'node:tls'
 import { gunzipSync } from 'node:zlib'
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { resourceFromAttributes } from '@opentelemetry/resources'
@@ -23,6 +26,7 @@ import type { Attribute } from '../../src/telemetry/traces/span.js'
 import { SpanQueue } from '../../src/telemetry/traces/span-queue.js'
 import { createTracing } from '../../src/telemetry/traces/tracing.js'
 import { createLogger } from '../../src/telemetry/logging.js'
+import { inTests } from '../helpers/paths.js'
 import { check } from '../helpers/seed.js'
 
 const silentLog = createLogger({ level: 'silent', format: 'json' }, new PassThrough())
@@ -240,7 +244,6 @@ t.test('a span is encoded once, when it ends; none is when the queue is full', a
 
 /** A message of protobuf, decoded without a schema: for each field its values, in order. */
 type Fields = Map<number, Array<bigint | Buffer>>
-
 function decode (bytes: Buffer): Fields {
   const fields: Fields = new Map()
   let at = 0
@@ -273,7 +276,6 @@ const only = (fields: Fields, number: number): bigint | Buffer | undefined => fi
 const inner = (fields: Fields, number: number): Fields[] => (fields.get(number) ?? []).map(one => decode(one as Buffer))
 const string = (fields: Fields, number: number): string | undefined => only(fields, number)?.toString()
 const hex = (fields: Fields, number: number): string | undefined => (only(fields, number) as Buffer | undefined)?.toString('hex')
-
 function attributesIn (fields: Fields, number: number): Record<string, unknown> {
   const valueIn = (any: Fields): unknown => {
     if (any.has(1)) return string(any, 1)
@@ -365,4 +367,32 @@ t.test('a collector receives the spans: after a retry, compressed, with headers'
   t.same([client, serverSpan].map(one => inner(one, 15).map(status => [string(status, 2), only(status, 3)])), [[[undefined, 0n]], [['-32001', 2n]]])
   const [start, end] = [only(serverSpan, 7), only(serverSpan, 8)] as [bigint, bigint]
   t.ok(start <= end && Math.abs(Number(start / 1_000_000n) - before) < 60_000)
+})
+
+t.test('a collector over TLS is trusted by its CA, and sees a certificate', async t => {
+  const tls = (name: string): string => inTests('fixtures', 'tls', `${name}.pem`)
+  const seen: unknown[] = []
+  const server = https.createServer(
+    { key: readFileSync(tls('right.key')), cert: readFileSync(tls('right')), ca: readFileSync(tls('ca')), requestCert: true },
+    (req, res) => {
+      seen.push([req.url, (req.socket as TLSSocket).authorized])
+      req.resume().on('end', () => { res.writeHead(200).end() })
+    }
+  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `https://localhost:${(server.address() as AddressInfo).port}`,
+    OTEL_EXPORTER_OTLP_CERTIFICATE: tls('ca'),
+    OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: tls('right'),
+    OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: tls('right.key')
+  }
+  for (const [trusted, variables] of [[true, env], [false, { ...env, OTEL_EXPORTER_OTLP_CERTIFICATE: '' }]] as const) {
+    let lost = 0
+    const tracing = await createTracing({ enabled: true, version: '1', env: variables, log: silentLog, onLost: spans => { lost += spans } })
+    tracing.startRequest({ headers: {} }, performance.now()).end('forwarded', 200)
+    await tracing.shutdown()
+    t.equal(lost, trusted ? 0 : 1)
+  }
+  t.same(seen, [['/v1/traces', true]])
 })

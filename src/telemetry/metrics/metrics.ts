@@ -1,15 +1,12 @@
-/**
- * The Prometheus metrics of the gateway. Only this file imports prom-client: the package was renamed after 15.1.3, so a later swap is one
- * line. Nothing is registered globally; every `Metrics` has its own registry.
- */
-import * as prometheus from 'prom-client'
-import type { Counter, Gauge, Metric, MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
-import { LabelledValues, NumberCell, clipLabel } from './labelled-values.js'
-import { Distribution } from './distribution.js'
+/** The Prometheus metrics of the gateway. Nothing is registered globally; every `Metrics` has its own registry. */
+import { clipLabel } from './labelled-values.js'
+import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
+import type { Distribution } from './distribution.js'
 import { LabelShares } from './label-shares.js'
 import type * as Definitions from './definitions.js'
-import { DECISION_BUCKETS, definitionOf } from './definitions.js'
-import type { MetricName } from './definitions.js'
+import { DECISION_BUCKETS } from './definitions.js'
+import { MetricRegistry, PREFIX } from './registry.js'
+import type { MetricsSnapshot } from './registry.js'
 import { Vitals } from './vitals.js'
 
 type One<List extends readonly string[]> = List[number]
@@ -27,11 +24,6 @@ const EXTENSIONS = 256
  * and are always exposed.
  */
 const RULES = 1_024
-export const PREFIX = 'a2a_gateway_'
-
-/** The metrics of one process, in the form that is sent to another process. */
-export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
-
 /** Counts so far of one agent, and of one outcome for requests. Entries are in order of creation, and are never removed. */
 export interface Counted {
   readonly labels: Readonly<Record<string, string>>
@@ -40,38 +32,6 @@ export interface Counted {
   readonly sum: number
   /** Counts by bucket, not cumulative. */
   readonly counts: readonly number[]
-}
-
-/**
- * How samples of several processes are merged when a sum makes no sense. For metrics that prom-client omits, the first process's sample is
- * used.
- */
-const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
-  [`${PREFIX}card_age_seconds`]: 'first',
-  [`${PREFIX}card_max_stale_seconds`]: 'first',
-  [`${PREFIX}card_usable`]: 'first',
-  [`${PREFIX}config_info`]: 'first',
-  [`${PREFIX}config_last_reload_successful`]: 'first',
-  [`${PREFIX}build_info`]: 'first',
-  [`${PREFIX}memory_limit_bytes`]: 'first',
-  [`${PREFIX}observed_value`]: 'max'
-}
-
-/** Merges snapshots: sums counters, distributions and gauges of open items. For process metrics, prom-client defines the aggregation. */
-export function mergeSnapshots (snapshots: readonly MetricsSnapshot[]): { snapshot(): Promise<MetricsSnapshot>; text(): Promise<string> } {
-  const told = snapshots.map(metrics =>
-    metrics.map(metric => {
-      const aggregator = TOGETHER[metric.name] ?? (metric.aggregator === 'omit' ? 'first' : metric.aggregator)
-      return { ...metric, aggregator }
-    })
-  )
-  const registry = prometheus.AggregatorRegistry.aggregate(told)
-  return { snapshot: () => registry.getMetricsAsJSON(), text: () => registry.metrics() }
-}
-
-/** Keeps the metrics of an ended process that stay valid: its counts, but not its last gauge values. */
-export function lasting (snapshot: MetricsSnapshot): MetricsSnapshot {
-  return snapshot.filter(({ type }) => String(type) === 'counter' || String(type) === 'histogram')
 }
 
 /** The labels of a request that has ended. */
@@ -97,7 +57,7 @@ export class Metrics {
   /** Content type of {@link text}. */
   readonly contentType: string
   readonly vitals: Vitals
-  private readonly registry: Registry
+  private readonly registry: MetricRegistry
   private readonly extensions: LabelShares
   private readonly ages: Map<string, () => number | null>
   private readonly active: Map<string, () => number | null>
@@ -122,7 +82,7 @@ export class Metrics {
   private readonly refusals: LabelledValues<NumberCell>
   private readonly authentications: LabelledValues<NumberCell>
   private readonly clientErrors: LabelledValues<NumberCell>
-  private readonly info: Gauge
+  private readonly info: (labels: Labels) => void
   private remembered: () => number | null = () => null
 
   /**
@@ -130,43 +90,43 @@ export class Metrics {
    * handles no calls.
    */
   constructor (options: { readonly process?: boolean; readonly serves?: boolean } = {}) {
-    const registry = new prometheus.Registry()
+    const registry = new MetricRegistry()
     this.registry = registry
     this.contentType = registry.contentType
     this.extensions = new LabelShares(EXTENSIONS)
     this.ages = new Map()
     this.active = new Map()
     this.rules = new LabelShares(RULES)
-    this.requests = this.counter('requests_total')
-    this.durations = this.distribution('request_duration_seconds')
-    this.decisions = this.distribution('decision_duration_seconds')
-    this.upstreams = this.distribution('upstream_duration_seconds')
-    this.violations = this.counter('violations_total')
-    this.unexamined = this.counter('unexamined_data_total')
-    this.activations = this.counter('activations_total')
-    this.refusals = this.counter('refusals_total')
-    this.authentications = this.counter('authentications_total')
-    this.clientErrors = this.counter('client_errors_total')
-    this.askingGauge('requests_active', this.active)
-    this.streams = this.gauge('streams_active')
-    this.events = this.counter('stream_events_total')
-    this.askingGauge('card_age_seconds', this.ages)
-    this.refreshes = this.counter('card_refreshes_total')
-    this.reloads = this.counter('config_reloads_total')
-    this.info = new prometheus.Gauge({ ...described('config_info'), registers: [registry] })
-    this.errors = this.counter('upstream_errors_total')
-    this.lookups = this.counter('task_lookups_total')
-    this.writes = this.counter('task_writes_total')
-    this.rememberedCollector()
-    this.observedTotals = this.counter('observed_total')
-    this.observedValues = this.gauge('observed_value')
-    this.unread = this.counter('answers_unread_total')
+    this.requests = registry.counter('requests_total')
+    this.durations = registry.distribution('request_duration_seconds')
+    this.decisions = registry.distribution('decision_duration_seconds')
+    this.upstreams = registry.distribution('upstream_duration_seconds')
+    this.violations = registry.counter('violations_total')
+    this.unexamined = registry.counter('unexamined_data_total')
+    this.activations = registry.counter('activations_total')
+    this.refusals = registry.counter('refusals_total')
+    this.authentications = registry.counter('authentications_total')
+    this.clientErrors = registry.counter('client_errors_total')
+    registry.agentGauge('requests_active', this.active)
+    this.streams = registry.gauge('streams_active')
+    this.events = registry.counter('stream_events_total')
+    registry.agentGauge('card_age_seconds', this.ages)
+    this.refreshes = registry.counter('card_refreshes_total')
+    this.reloads = registry.counter('config_reloads_total')
+    this.info = registry.infoGauge('config_info')
+    this.errors = registry.counter('upstream_errors_total')
+    this.lookups = registry.counter('task_lookups_total')
+    this.writes = registry.counter('task_writes_total')
+    registry.callbackGauge('tasks_remembered', () => this.remembered())
+    this.observedTotals = registry.counter('observed_total')
+    this.observedValues = registry.gauge('observed_value')
+    this.unread = registry.counter('answers_unread_total')
     this.vitals = new Vitals(PREFIX, options.serves ?? true)
-    for (const vital of this.vitals.metrics) registry.registerMetric(vital as unknown as Metric<string>)
+    for (const vital of this.vitals.metrics) registry.register(vital)
     // Present from the start, so that the first failed reload is an increase.
     this.reloads.at('ok')
     this.reloads.at('invalid')
-    if (options.process !== false) prometheus.collectDefaultMetrics({ register: registry })
+    if (options.process !== false) registry.collectProcessMetrics()
   }
 
   /** Records one request that ended `seconds` after its head arrived. */
@@ -262,8 +222,7 @@ export class Metrics {
 
   /** Sets the configuration in force. Only the last hash is exposed. */
   configInfo (hash: string): void {
-    this.info.reset()
-    this.info.set({ hash: clipLabel(hash) }, 1)
+    this.info({ hash: clipLabel(hash) })
   }
 
   upstreamError (agent: string, kind: One<typeof Definitions.FAILURE_KINDS>): void {
@@ -301,21 +260,8 @@ export class Metrics {
 
   /** Adds the metrics of a gateway of several processes: the number of serving workers, and the number of replaced workers. */
   workers (serving: () => number, replaced: () => number): void {
-    const gauge: Gauge = new prometheus.Gauge({
-      ...described('workers'),
-      registers: [this.registry],
-      collect () {
-        gauge.set(serving())
-      }
-    })
-    const counter: Counter = new prometheus.Counter({
-      ...described('worker_restarts_total'),
-      registers: [this.registry],
-      collect () {
-        counter.reset()
-        counter.inc(replaced())
-      }
-    })
+    this.registry.callbackGauge('workers', serving)
+    this.registry.callbackCounter('worker_restarts_total', replaced)
   }
 
   /**
@@ -330,12 +276,12 @@ export class Metrics {
 
   /** Returns the metrics for another process, which merges several snapshots. */
   snapshot (): Promise<MetricsSnapshot> {
-    return this.registry.getMetricsAsJSON()
+    return this.registry.snapshot()
   }
 
   /** Returns the exposition, in Prometheus text format 0.0.4. */
   text (): Promise<string> {
-    return this.registry.metrics()
+    return this.registry.text()
   }
 
   /** Removes every metric. Numbers recorded afterwards are lost. */
@@ -344,84 +290,5 @@ export class Metrics {
     this.active.clear()
     this.remembered = () => null
     this.registry.clear()
-  }
-
-  private counter (name: MetricName): LabelledValues<NumberCell> {
-    const tree = new LabelledValues(described(name).labelNames, labels => new NumberCell(labels))
-    const counter = new prometheus.Counter({
-      ...described(name),
-      registers: [this.registry],
-      collect () {
-        for (const cell of tree.cells) {
-          counter.inc(cell.labels, cell.value)
-          cell.value = 0
-        }
-      }
-    })
-    return tree
-  }
-
-  private gauge (name: MetricName): LabelledValues<NumberCell> {
-    const tree = new LabelledValues(described(name).labelNames, labels => new NumberCell(labels))
-    const gauge = new prometheus.Gauge({
-      ...described(name),
-      registers: [this.registry],
-      collect () {
-        for (const cell of tree.cells) gauge.set(cell.labels, cell.value)
-      }
-    })
-    return tree
-  }
-
-  private distribution (metric: MetricName): Distribution {
-    const { name, help, labelNames } = described(metric)
-    const distribution = new Distribution(name, help, labelNames, definitionOf(metric).buckets ?? [])
-    // The registry calls only get(), the one method that a collectable metric needs.
-    this.registry.registerMetric(distribution as unknown as Metric<string>)
-    return distribution
-  }
-
-  private rememberedCollector (): void {
-    const count = (): number | null => readOrNull(() => this.remembered())
-    const gauge: Gauge = new prometheus.Gauge({
-      ...described('tasks_remembered'),
-      registers: [this.registry],
-      collect () {
-        gauge.remove()
-        const tasks = count()
-        if (tasks !== null) gauge.set(tasks)
-      }
-    })
-  }
-
-  /** Adds a gauge with one sample per agent, read at each scrape. */
-  private askingGauge (name: MetricName, agents: ReadonlyMap<string, () => number | null>): void {
-    const gauge: Gauge = new prometheus.Gauge({
-      ...described(name),
-      registers: [this.registry],
-      collect () {
-        gauge.reset()
-        for (const [agent, read] of agents) {
-          const value = readOrNull(read)
-          if (value !== null) gauge.set({ agent }, value)
-        }
-      }
-    })
-  }
-}
-
-/** Options of a metric in the form that prom-client expects. */
-function described (name: MetricName): { readonly name: string, readonly help: string, readonly labelNames: string[] } {
-  const { help, labels } = definitionOf(name)
-  return { name: PREFIX + name, help, labelNames: Object.keys(labels) }
-}
-
-/** Reads a value; null when it cannot be read. A value that fails, for example the age of a card, must not fail the whole scrape. */
-function readOrNull (read: () => number | null): number | null {
-  try {
-    const told = read()
-    return told === null || !Number.isFinite(told) ? null : told
-  } catch {
-    return null
   }
 }

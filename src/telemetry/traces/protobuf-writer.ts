@@ -1,6 +1,6 @@
 /**
  * Writes the messages of OTLP that spans need, as protobuf. The length of a message is computed before it is written, so that no bytes are
- * moved. The SDK's serializer takes six times as long, for a batch at once (docs/performance.md, "Spans").
+ * moved. The SDK's serializer takes almost three times as long, for a batch at once (docs/performance.md, "Spans").
  */
 import type { AttributeValue } from '@opentelemetry/api'
 
@@ -119,7 +119,7 @@ export class ProtobufWriter {
   }
 
   /**
-   * Writes most attributes in half of the time: all lengths have one byte, and the text is read once.
+   * Writes most attributes in two thirds of the time: all lengths have one byte, and the text is read once.
    * @returns false when the text is too long or not ASCII; nothing is then written
    */
   private shortAttribute (tag: number, name: string, value: string): boolean {
