@@ -7,10 +7,9 @@
 import { createRequire } from 'node:module'
 import type * as Undici from 'undici'
 
-const require = createRequire(import.meta.url)
-
-const { prototype } = require('undici/lib/dispatcher/dispatcher.js') as { readonly prototype: Undici.Dispatcher }
+// The bundle (scripts/bundle/) follows this form of `require`.
+const { prototype } = createRequire(import.meta.url)('undici/lib/dispatcher/dispatcher.js') as { readonly prototype: Undici.Dispatcher }
 // The package's main module adds the methods to all dispatchers in the same way. The gateway calls only this one, besides `dispatch`.
-prototype.request = require('undici/lib/api/api-request.js') as Undici.Dispatcher['request']
+prototype.request = createRequire(import.meta.url)('undici/lib/api/api-request.js') as Undici.Dispatcher['request']
 
-export const Pool = require('undici/lib/dispatcher/pool.js') as typeof Undici.Pool
+export const Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js') as typeof Undici.Pool
