@@ -70,7 +70,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
 /** Starts the gateway. Loads the code for several processes only when there are several. */
 async function start (config: Config, env: NodeJS.ProcessEnv): Promise<Gateway> {
   const workers = workersOf(config.server.workers)
-  if (workers === 1) return await startGateway(config, { env })
+  if (workers === 1) return await startGateway(config, { env, warmUp: true })
   const { startCluster } = await import('../cluster/primary.js')
   return await startCluster(config, workers, env)
 }

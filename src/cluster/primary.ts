@@ -124,7 +124,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     frameworkLog.level = quietened(telemetry.logs.level)
   }
   const reloads = new Reloads({ registry, metrics, log, apply, prepare })
-  const state = stateOf(registry, inFlight, size)
+  const state = stateOf(registry, inFlight, { workers: size })
   const agents = async (): Promise<unknown> =>
     mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...workers.all].map(one => one.ask('agents'))))
   const ready: AdminState['ready'] = enough => {

@@ -8,6 +8,7 @@ import type { PreparedChange } from '../gateway/agent-registry.js'
 import type { Serving } from '../gateway/start.js'
 import { listen } from '../admin/listeners.js'
 import { buildServing } from '../gateway/start.js'
+import { WarmUp } from '../gateway/warm-up.js'
 import { HandedCards } from './cards.js'
 import type { AgentDescription, Responses, Handout, ToPrimary, ToWorker } from './messages.js'
 import { RemoteTasks } from './tasks.js'
@@ -145,6 +146,9 @@ class WorkerProcess {
     const memory = (_config: StateStoreConfig): RemoteTasks => this.tasks
     const serving = await buildServing(config, { env: this.env, worker: this.id, keeper: this.cards.keeper, memory })
     await serving.registry.start()
+    const warmUp = new WarmUp(serving.registry, serving.services.log)
+    // Without a card, the worker serves at once.
+    if (warmUp.pending) await warmUp.run()
     this.serving = serving
   }
 

@@ -42,7 +42,11 @@ export interface AgentOptions {
   readonly onCard?: ((agent: Agent) => void) | undefined
   /** Source of the card when another process fetches the card from the agent. That process also logs the warnings about the card. */
   readonly keeper?: ((options: CardSourceOptions) => CardKeeper) | undefined
+  /** Connections of calls. Default: to the upstream. */
+  readonly pools?: Connections
 }
+
+type Connections = Pick<AgentPools, keyof AgentPools>
 
 /** The identity is equal for two agents that are built from the same inputs. */
 export function identityOf (options: AgentOptions): string {
@@ -70,7 +74,7 @@ const NOTHING_READY: ReadonlyMap<string, KnownSchema> = new Map()
 export class Agent {
   readonly config: AgentConfig
   readonly name: string
-  readonly pools: AgentPools
+  readonly pools: Connections
   readonly upstream: URL
   /** Path of `upstream.url` without trailing slash. */
   readonly upstreamBase: string
@@ -99,7 +103,7 @@ export class Agent {
     this.options = options
     this.config = config
     this.name = config.name
-    this.pools = new AgentPools(config.upstream, options.tls)
+    this.pools = options.pools ?? new AgentPools(config.upstream, options.tls)
     this.upstream = new URL(config.upstream.url)
     this.cors = new CorsSource(() => this.pools.for(this.upstream.origin))
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')

@@ -15,16 +15,19 @@ export class InFlight {
    */
   private first: Exchange | null = null
   private count = 0
+  private last = 0
   private emptied: (() => void) | null = null
   /** For each agent that is waited for: its exchanges that are not over, and the callback for the end of the last one. */
   private readonly awaited = new Map<Agent, { readonly exchanges: Set<Exchange>, readonly over: () => void }>()
 
-  add (exchange: Exchange): void {
+  /** @returns the number of the exchange, from 1 */
+  add (exchange: Exchange): number {
     const { first } = this
     exchange.nextLive = first
     if (first !== null) first.previousLive = exchange
     this.first = exchange
     this.count++
+    return ++this.last
   }
 
   /** Removes an exchange. Called once per exchange. */

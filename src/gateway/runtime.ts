@@ -32,6 +32,8 @@ export interface StartOptions {
   readonly traces?: Writable
   /** Node's process metrics; off in tests that start many gateways. Default true. */
   readonly processMetrics?: boolean
+  /** True to warm the process up before it reports that it is ready. Default false. */
+  readonly warmUp?: boolean
 }
 
 export interface Runtime {

@@ -19,6 +19,7 @@ import type { InFlight } from './in-flight.js'
 import { Reloads } from './reload.js'
 import type { Runtime, RuntimeOptions, StartOptions } from './runtime.js'
 import { buildRuntime, hasPassthrough } from './runtime.js'
+import { WarmUp } from './warm-up.js'
 
 export interface Gateway {
   /** URL of the main listener, without trailing slash. */
@@ -66,7 +67,8 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const serving = await buildServing(config, options)
   const { app, registry, apply, services: { metrics, log, inFlight } } = serving
   metrics.configInfo(config.hash)
-  const state = stateOf(registry, inFlight)
+  const warmUp = options.warmUp === true ? new WarmUp(registry, log) : null
+  const state = stateOf(registry, inFlight, { warming: () => warmUp?.pending === true })
   const main = (): MainAddress => ({ ...dialled(app, config.server.listen), tls: config.server.tls !== null })
   const source =
     serving.console === null
@@ -91,9 +93,11 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       'listening'
     )
     log.info({}, publicAddressLine(config, url))
+    warmUp?.run()
     const reloads = new Reloads({ registry, metrics, log, apply })
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
+      warmUp?.close()
       await Promise.all([serving.drain(config.server.drainTimeout), reloads.close()])
       await admin.close()
       await serving.close()
@@ -118,8 +122,18 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   }
 }
 
-/** @param workers number of processes that serve */
-export function stateOf (registry: AgentRegistry, inFlight: Pick<InFlight, 'draining'>, workers = 1): AdminState {
+interface StateOptions {
+  /** Number of processes that serve. Default 1. */
+  readonly workers?: number
+  /** True while this process warms up. */
+  readonly warming?: () => boolean
+}
+
+export function stateOf (
+  registry: AgentRegistry,
+  inFlight: Pick<InFlight, 'draining'>,
+  { workers = 1, warming = () => false }: StateOptions = {}
+): AdminState {
   const agents = (): readonly Agent[] => registry.snapshot.agents.all
   return {
     live: () => true,
@@ -129,6 +143,7 @@ export function stateOf (registry: AgentRegistry, inFlight: Pick<InFlight, 'drai
         enough === 'any' && missing.length < agents().length ? [] : missing.map(agent => `agent ${agent.name}: ${agent.problem}`)
       if (inFlight.draining) reasons.unshift('the gateway is shutting down')
       if (agents().length === 0) reasons.unshift('the gateway is starting')
+      if (warming()) reasons.push('the gateway is warming up')
       return { ready: reasons.length === 0, reasons }
     },
     agents: () => {

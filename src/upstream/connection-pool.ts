@@ -14,8 +14,8 @@ import * as undici from './undici.js'
 export interface PoolOptions extends Omit<Client.Options, 'connect'> {
   /** Largest number of connections at once. */
   readonly connections: number
-  /** Options of the sockets. */
-  readonly connect: NonNullable<Parameters<typeof Undici.buildConnector>[0]>
+  /** Options of the sockets, or a function that makes connections. */
+  readonly connect: NonNullable<Parameters<typeof Undici.buildConnector>[0]> | Undici.buildConnector.connector
 }
 
 class PooledClient extends undici.Client {
@@ -45,7 +45,7 @@ export class ConnectionPool extends undici.Dispatcher {
     this.origin = new URL(origin)
     this.limit = connections
     // One connector for all clients, because it keeps the TLS sessions for resumption.
-    this.clientOptions = { ...options, connect: undici.buildConnector(connect) }
+    this.clientOptions = { ...options, connect: typeof connect === 'function' ? connect : undici.buildConnector(connect) }
   }
 
   override dispatch (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {

@@ -7,11 +7,10 @@
 import { createRequire } from 'node:module'
 import type * as Undici from 'undici'
 
-const require = createRequire(import.meta.url)
-
-export const Dispatcher = require('undici/lib/dispatcher/dispatcher.js') as typeof Undici.Dispatcher
+// The bundle (scripts/bundle/) follows this form of `require`.
+export const Dispatcher = createRequire(import.meta.url)('undici/lib/dispatcher/dispatcher.js') as typeof Undici.Dispatcher
 // The package's main module adds the methods to all dispatchers in the same way. The gateway calls only this one, besides `dispatch`.
-Dispatcher.prototype.request = require('undici/lib/api/api-request.js') as Undici.Dispatcher['request']
+Dispatcher.prototype.request = createRequire(import.meta.url)('undici/lib/api/api-request.js') as Undici.Dispatcher['request']
 
-export const Client = require('undici/lib/dispatcher/client.js') as typeof Undici.Client
-export const buildConnector = require('undici/lib/core/connect.js') as typeof Undici.buildConnector
+export const Client = createRequire(import.meta.url)('undici/lib/dispatcher/client.js') as typeof Undici.Client
+export const buildConnector = createRequire(import.meta.url)('undici/lib/core/connect.js') as typeof Undici.buildConnector

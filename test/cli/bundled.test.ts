@@ -33,12 +33,12 @@ function taken (flags: readonly string[] = []): boolean | undefined {
 }
 
 /** Starts it, sends a call through it, stops it. */
-async function works (t: Test, flags: readonly string[] = [], settings = ''): Promise<string> {
+async function works (t: Test, flags: readonly string[] = [], settings = '', ofAgent = ''): Promise<string> {
   const agent = await fakeAgent(t)
   const file = join(copy, 'gateway.yaml')
   writeFileSync(
     file,
-    `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]\n${settings}`
+    `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\nagents: [{name: agent, ${ofAgent}upstream: {url: "${agent.url}"}}]\n${settings}`
   )
   const args = [...flags, join(copy, 'dist/src/main.js'), 'serve', '--config', file]
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -54,6 +54,7 @@ async function works (t: Test, flags: readonly string[] = [], settings = ''): Pr
   const { url, admin } = JSON.parse(line) as { url: string, admin: string }
   await until(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready', 60_000)
   t.equal((await rpc(`${url}/rpc`)).status, 200)
+  if (ofAgent !== '') t.equal((await fetch(`${url}/docs/x`)).status, 200)
   t.equal((await fetch(`${admin}/console/`)).status, 200, 'what is loaded later is in it, and finds its files')
   child.kill('SIGTERM')
   t.same(await exited, [0, null], output)
@@ -75,6 +76,18 @@ t.test('rarely needed packages are found next to the script', async t => {
   t.match(output, /no connection to the store/)
   t.match(output, /ECONNREFUSED/, 'what the client of Redis says')
   t.notMatch(output, /Tracing is off/)
+})
+
+t.test('a configuration with passthrough finds its library, which the script leaves out', async t => {
+  await works(t, [], '', 'passthrough: [/docs], ')
+})
+
+t.test('the script holds what starts need: not all of undici, nor code that runs once or never', async t => {
+  const modules = readFileSync(script, 'latin1').split('\n').filter(line => /^ *\/\/ \S*(?:node_modules|dist)\//.test(line))
+  t.ok(modules.some(line => line.includes('/undici/lib/dispatcher/')))
+  const unneeded =
+    /\/undici\/(?:index\.js|lib\/(?:web|cache|mock)\/)|\/(?:http-proxy|reply-from|re2js|light-my-request|ajv-compiler)\/|\/built\/\S+\.cjs/
+  t.strictSame(modules.filter(line => unneeded.test(line)), [])
 })
 
 t.test('a missing, truncated, damaged or foreign cache is not used either', async t => {

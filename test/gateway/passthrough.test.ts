@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import type { Test } from 'tap'
-import { gatewayFor } from '../helpers/gateway.js'
+import { configOf, gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { call, JSON_TYPE, lines, MESSAGE, open, rawAgent, readAnswer, rpcBody, until, V1 } from '../helpers/http.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
@@ -334,4 +334,15 @@ t.test('a client that disconnects mid-upload aborts the agent\'s request', async
   outgoing.destroy()
   await until(() => aborted)
   await until(async () => await gateway.metric(outcome('client_aborted')) === 1)
+})
+
+t.test('a reload adds the first prefix: its first requests arrive together, and all reach the agent', async t => {
+  const agent = await fakeAgent(t)
+  const yaml = (prefixes: string): string => `agents: [{name: agent, upstream: {url: "${agent.url}"}, passthrough: [${prefixes}]}]`
+  const gateway = await gatewayFor(t, { yaml: yaml('') })
+  t.equal((await call(`${gateway.url}/docs/x`)).status, 404)
+  t.ok((await gateway.reload(configOf({ yaml: yaml('/docs') }))).ok)
+  const found = await Promise.all(['a', 'b', 'c'].map(name => call(`${gateway.url}/docs/${name}`)))
+  t.strictSame(found.map(one => one.status), [200, 200, 200])
+  t.strictSame(agent.received.map(one => one.url).sort(), ['/docs/a', '/docs/b', '/docs/c'])
 })

@@ -58,7 +58,6 @@ export type Label = Operation | 'AgentCard' | 'Passthrough' | 'Preflight'
 
 /** Random prefix of request ids. It keeps ids of several workers and of successive processes distinct in shared logs. */
 const PROCESS = randomBytes(4).toString('hex')
-let lastId = 0
 
 export class Exchange {
   readonly request: IncomingMessage
@@ -122,9 +121,8 @@ export class Exchange {
     this.response = response
     this.services = services
     this.startedAt = performance.now()
-    this.number = ++lastId
     this.span = services.tracing.startRequest(request, this.startedAt)
-    services.inFlight.add(this)
+    this.number = services.inFlight.add(this)
     response.on('close', () => { this.leave() })
   }
 
