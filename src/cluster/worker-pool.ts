@@ -2,6 +2,7 @@
 import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../telemetry/log.js'
+import { passOnUnaccepted } from './handoff.js'
 import { WorkerHandle } from './worker-handle.js'
 import type { ToPrimary, ToWorker } from './messages.js'
 import type { TaskQuestion } from './tasks.js'
@@ -61,10 +62,8 @@ export class WorkerPool {
    * @throws Error with a readable message when no worker can serve
    */
   async start (): Promise<void> {
-    // Each worker accepts connections from the shared socket by itself. If the primary distributed the connections, two problems would
-    // follow. Connections on their way to a worker that dies would hang (measured: Node 20 never closes them). New connections would wait
-    // while the primary reads a large configuration.
-    cluster.schedulingPolicy = cluster.SCHED_NONE
+    // Node's default: the primary passes each connection to the next free worker. With a shared socket, the kernel gives most connections
+    // to a few workers (128 over 16: 44, 37, 14, ..., none for six workers). NODE_CLUSTER_SCHED_POLICY=none chooses the shared socket.
     cluster.setupPrimary({ exec: fileURLToPath(new URL('main.js', import.meta.url)), args: [], serialization: 'advanced' })
     // Workers do not outlive the primary, whatever ends it, as long as its exit handler runs.
     process.on('exit', this.killAll)
@@ -93,6 +92,7 @@ export class WorkerPool {
   private fork (): void {
     const worker = cluster.fork(this.options.env)
     const handle = new WorkerHandle(worker)
+    passOnUnaccepted(worker, () => [...this.all].some(one => one !== handle && one.serving && !one.leaving))
     this.all.add(handle)
     worker.on('message', (message: ToPrimary) => { this.onMessage(handle, message) })
     worker.on('error', error => { this.options.log.error({ err: error, of: handle.id }, `worker ${handle.id}: ${error.message}`) })

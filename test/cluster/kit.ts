@@ -12,15 +12,15 @@ export interface Cluster extends ServedGateway {
   workers (): Map<number, number>
 }
 
-/** With two workers that both serve. */
-export async function cluster (t: Test, yaml: string, confines: Confines = {}): Promise<Cluster> {
-  const gateway = await serve(t, yaml, { A2A_GATEWAY_WORKERS: '2' }, confines)
+/** @param size number of workers, which all serve */
+export async function cluster (t: Test, yaml: string, confines: Confines = {}, size = 2): Promise<Cluster> {
+  const gateway = await serve(t, yaml, { A2A_GATEWAY_WORKERS: String(size) }, confines)
   const workers = (): Map<number, number> => {
     const gone = new Set(gateway.said(/^worker \d+ ended/).map(line => line.of))
     return new Map(gateway.said(/^worker \d+ serves$/).filter(line => !gone.has(line.of)).map(line => [line.of ?? 0, line.pid ?? 0]))
   }
   t.teardown(() => { for (const pid of workers().values()) if (alive(pid)) process.kill(pid, 'SIGKILL') })
-  await until(() => workers().size === 2, 'both workers', 60_000)
+  await until(() => workers().size === size, 'all workers', 60_000)
   return { ...gateway, workers }
 }
 
