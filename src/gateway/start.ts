@@ -127,6 +127,7 @@ export function stateOf (registry: AgentRegistry, inFlight: Pick<InFlight, 'drai
       const missing = agents().filter(agent => !agent.ready)
       const reasons =
         enough === 'any' && missing.length < agents().length ? [] : missing.map(agent => `agent ${agent.name}: ${agent.problem}`)
+      reasons.push(...(registry.snapshot.identity?.problems ?? []))
       if (inFlight.draining) reasons.unshift('the gateway is shutting down')
       if (agents().length === 0) reasons.unshift('the gateway is starting')
       return { ready: reasons.length === 0, reasons }

@@ -53,6 +53,7 @@ const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
   [`${PREFIX}config_info`]: 'first',
   [`${PREFIX}config_last_reload_successful`]: 'first',
   [`${PREFIX}build_info`]: 'first',
+  [`${PREFIX}identity_keys_age_seconds`]: 'max',
   [`${PREFIX}memory_limit_bytes`]: 'first',
   [`${PREFIX}observed_value`]: 'max'
 }
@@ -121,6 +122,7 @@ export class Metrics {
   private readonly unread: LabelledValues<NumberCell>
   private readonly refusals: LabelledValues<NumberCell>
   private readonly authentications: LabelledValues<NumberCell>
+  private readonly keyRefreshes: LabelledValues<NumberCell>
   private readonly clientErrors: LabelledValues<NumberCell>
   private readonly info: Gauge
   private remembered: () => number | null = () => null
@@ -146,6 +148,7 @@ export class Metrics {
     this.activations = this.counter('activations_total')
     this.refusals = this.counter('refusals_total')
     this.authentications = this.counter('authentications_total')
+    this.keyRefreshes = this.counter('identity_key_refreshes_total')
     this.clientErrors = this.counter('client_errors_total')
     this.askingGauge('requests_active', this.active)
     this.streams = this.gauge('streams_active')
@@ -182,6 +185,10 @@ export class Metrics {
 
   authentication (agent: string, source: string, outcome: One<typeof Definitions.AUTHENTICATION_OUTCOMES>): void {
     this.authentications.at(agent, source, outcome).value++
+  }
+
+  keyRefresh (source: string, outcome: One<typeof Definitions.KEY_OUTCOMES>): void {
+    this.keyRefreshes.at(source, outcome).value++
   }
 
   clientError (kind: ClientError): void {
