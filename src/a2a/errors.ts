@@ -25,6 +25,7 @@ export type Reason =
   | 'METHOD_NOT_ALLOWED'
   | 'CREDENTIALS_REQUIRED'
   | 'UNAUTHENTICATED'
+  | 'IDENTITY_UNAVAILABLE'
   | 'RATE_LIMITED'
   | 'REQUEST_TOO_LARGE'
   | 'REQUEST_TIMEOUT'
@@ -75,6 +76,7 @@ export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   CREDENTIALS_REQUIRED: infra(401, 'UNAUTHENTICATED', -32600),
   // The only code of an official SDK for this error: Go (jsonrpc.go).
   UNAUTHENTICATED: infra(401, 'UNAUTHENTICATED', -31401),
+  IDENTITY_UNAVAILABLE: infra(503, 'UNAVAILABLE'),
   RATE_LIMITED: infra(429, 'RESOURCE_EXHAUSTED'),
   METHOD_NOT_ALLOWED: infra(405, 'UNIMPLEMENTED', -32600),
   REQUEST_TOO_LARGE: infra(413, 'OUT_OF_RANGE'),

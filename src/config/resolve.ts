@@ -21,7 +21,7 @@ import type {
   TelemetryConfig,
   UpstreamConfig
 } from './model/model.js'
-import type { IdentityConfig, SourceConfig } from './model/identity-model.js'
+import type { IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import { duration, size } from './model/units.js'
 import { items, mapping } from './yaml/values.js'
 
@@ -37,10 +37,16 @@ interface ConfigFile {
   >
   readonly shedding: Texts<SheddingConfig, 'eventLoopDelay' | 'heapUsed' | 'rss' | 'retryAfter'>
   readonly agents: readonly AgentFile[]
-  readonly identity: IdentityConfig | null
+  readonly identity: IdentityFile | null
   readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
   readonly telemetry: TelemetryConfig
 }
+
+interface IdentityFile extends Omit<IdentityConfig, 'sources'> {
+  readonly sources: Readonly<Record<string, Omit<SourceConfig, 'jwt'> & { readonly jwt?: JwtFile }>>
+}
+
+type JwtFile = Texts<Omit<JwtConfig, 'keys'>, 'leeway' | 'maxLifetime'> & { readonly keys: 'discover' | Texts<JwtConfig['keys'], 'maxStale'> }
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
@@ -116,14 +122,31 @@ function listenerTls ({ cert, key, clientCa, clientCertificate }: ConfigFile['se
 }
 
 /** Paths become absolute, names of headers lower case. */
-function identityOf (identity: IdentityConfig | null, baseDir: string): IdentityConfig | null {
+function identityOf (identity: IdentityFile | null, baseDir: string): IdentityConfig | null {
   if (identity === null) return null
   const keysOf = ({ keys }: { readonly keys: { readonly file: string } }) => ({ keys: { file: resolvePath(baseDir, keys.file) } })
-  const sourceOf = ({ apiKey, basic }: SourceConfig): SourceConfig =>
-    apiKey !== undefined
+  const sourceOf = ({ apiKey, basic, jwt }: IdentityFile['sources'][string]): SourceConfig => {
+    if (jwt !== undefined) return { jwt: jwtOf(jwt, baseDir) }
+    return apiKey !== undefined
       ? { apiKey: { ...apiKey, header: apiKey.header?.toLowerCase() ?? null, ...keysOf(apiKey) } }
       : basic !== undefined ? { basic: keysOf(basic) } : {}
+  }
   return { ...identity, sources: Object.fromEntries(Object.entries(identity.sources).map(([name, one]) => [name, sourceOf(one)])) }
+}
+
+/** Time for which discovered keys stay in use while the issuer cannot be reached, as the default of `maxStale`. */
+const MAX_STALE = '24h'
+
+function jwtOf ({ keys, header, types, leeway, maxLifetime, ...jwt }: JwtFile, baseDir: string): JwtConfig {
+  const { url, file, maxStale } = keys === 'discover' ? { url: null, file: null, maxStale: MAX_STALE } : keys
+  return {
+    ...jwt,
+    keys: { url, file: file === null ? null : resolvePath(baseDir, file), maxStale: duration(maxStale) },
+    header: header?.toLowerCase() ?? null,
+    types: types.map(type => type.toLowerCase()),
+    leeway: duration(leeway),
+    maxLifetime: duration(maxLifetime)
+  }
 }
 
 function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): AgentConfig {

@@ -13,8 +13,7 @@ import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
-import type { Identity } from './identity.js'
-import { identityOf as callersOf } from './identity.js'
+import { Identity } from './identity.js'
 import type { InFlight } from './in-flight.js'
 
 /** The state that a request begins with and keeps. A configuration change replaces it as a whole. */
@@ -65,7 +64,7 @@ export class AgentRegistry {
 
   /** @throws Error with a readable message when the start fails, for example because of an unusable TLS file */
   async start (): Promise<void> {
-    const identity = callersOf(this.config.identity, null)
+    const identity = await Identity.prepare(this.config.identity, null, this.options)
     const agents = this.prepare(this.config)
     this.snapshot = snapshotOf(this.config, agents, identity)
     this.updateMetrics()
@@ -83,7 +82,8 @@ export class AgentRegistry {
     const problems = inlineSchemaProblems(config)
     if (problems.length > 0) throw new Error(problems.join('\n'))
     const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
-    const identity = callersOf(config.identity, this.snapshot.identity)
+    const earlier = this.snapshot.identity
+    const identity = await Identity.prepare(config.identity, earlier, this.options)
     const next = this.prepare(config)
     const made = next.filter(agent => old.get(agent.name) !== agent)
     await Promise.all(
@@ -105,7 +105,8 @@ export class AgentRegistry {
         agent.concurrency = predecessor.concurrency
         if (!fresh.includes(agent)) agent.takeOver(predecessor)
       }
-      if (identity !== null && identity !== this.snapshot.identity) this.options.log.info({}, 'the sources of callers have changed')
+      if (earlier !== identity) earlier?.close(identity)
+      if (identity !== null && identity !== earlier) this.options.log.info({}, 'the sources of callers have changed')
       this.snapshot = snapshotOf(config, next, identity)
       this.config = config
       this.updateMetrics()
@@ -113,11 +114,16 @@ export class AgentRegistry {
       const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
       return changesBetween(before, wanted, rebuilt)
     }
-    return { agents: next, commit, discard: async () => { await Promise.all(made.map(agent => agent.close())) } }
+    const discard = async (): Promise<void> => {
+      if (identity !== earlier) identity?.close(earlier)
+      await Promise.all(made.map(agent => agent.close()))
+    }
+    return { agents: next, commit, discard }
   }
 
   /** Closes all agents, even those that exchanges still use. */
   async close (): Promise<void> {
+    this.snapshot.identity?.close(null)
     await Promise.all([...this.snapshot.agents.all, ...this.retired].map(agent => agent.close()))
   }
 
@@ -146,6 +152,7 @@ export class AgentRegistry {
   private updateMetrics (): void {
     const { metrics } = this.options
     const { all } = this.snapshot.agents
+    metrics.vitals.issuersOf(this.snapshot.identity?.vitals ?? new Map())
     metrics.cardAges(new Map(all.map(agent => [agent.name, () => agent.cardAge])))
     metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.concurrency.requests])))
     metrics.vitals.agents(

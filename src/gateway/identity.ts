@@ -1,28 +1,25 @@
-/** Authentication of the running gateway: the sources of `identity`, with the contents of their files. */
+/** Authentication of the running gateway: the sources of `identity`, with the contents of their files and the keys of their issuers. */
 import { createHmac, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { digest } from '../config/digest.js'
+import { describe } from '../config/describe.js'
 import { readKeyFile } from '../config/key-file.js'
-import type { IdentityConfig, KeyEntry } from '../config/model/identity-model.js'
+import type { IdentityConfig, KeyEntry, SourceConfig } from '../config/model/identity-model.js'
 import type { Carrier, Source } from '../identity/authentication.js'
 import { ApiKeys, BasicKeys } from '../identity/api-keys.js'
 import { Authenticator } from '../identity/authenticator.js'
 import { Brake } from '../identity/brake.js'
 import { headersOf } from '../identity/credentials.js'
+import { readJwkSet } from '../identity/jwk-set.js'
+import type { Keys } from '../identity/jwt-source.js'
+import { JwtSource } from '../identity/jwt-source.js'
 import type { Principal } from '../identity/principal.js'
+import type { Log } from '../telemetry/log.js'
+import type { Metrics } from '../telemetry/metrics/metrics.js'
 import { redactAlso } from '../telemetry/redact.js'
 import { FailureLog } from './failure-log.js'
-
-export interface Identity {
-  readonly authenticator: Authenticator
-  /** Names of request headers that carry credentials, for `Vary`. */
-  readonly headers: readonly string[]
-  readonly brake: Brake
-  readonly failures: FailureLog
-  /** The caller as log lines, audit lines and spans name it. */
-  describe (principal: Principal): DescribedCaller
-  /** Equal for two configurations with the same sources and the same contents of their files. */
-  readonly fingerprint: string
-}
+import { IssuerKeys } from './issuer-keys.js'
 
 export interface DescribedCaller {
   readonly source: string
@@ -31,45 +28,172 @@ export interface DescribedCaller {
   readonly tenant?: string
 }
 
+export interface IdentityOptions {
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+/** A source, and what it is made of. A reload keeps a source that has not changed, with its keys and its verified tokens. */
+interface Prepared {
+  readonly source: Source
+  readonly fingerprint: string
+  /** Null for sources without an issuer, and for keys from a file. */
+  readonly keys: IssuerKeys | null
+}
+
 /** Environment variable that hands the key of digests from the primary to its workers. */
 const DIGEST_KEY = 'A2A_GATEWAY_IDENTITY_DIGEST_KEY'
+/** Longest wait of a start or reload for the first keys of an issuer, ms. */
+const FIRST_KEYS_MS = 1_000
 
-/**
- * Reads the files of the sources. @returns the previous identity when nothing has changed, so that its memory stays
- * @throws Error with a readable message when a file cannot be used
- */
-export function identityOf (config: IdentityConfig | null, previous: Identity | null): Identity | null {
-  if (config === null) return null
-  const files = new Map(keyFilesOf(config).map(file => [file, entriesOf(file)]))
-  const fingerprint = digest([config, [...files]])
-  if (previous?.fingerprint === fingerprint) return previous
-  const sources = Object.entries(config.sources).map(([name, { apiKey, basic }]): Source => {
-    if (apiKey !== undefined) return new ApiKeys(name, carrierOf(apiKey), files.get(apiKey.keys.file) ?? [])
-    return new BasicKeys(name, files.get(basic?.keys.file ?? '') ?? [])
-  })
-  const authenticator = new Authenticator(sources)
-  // No field of a log line has a name with a hyphen, so no field loses its value.
-  redactAlso(authenticator.carriers.flatMap(({ in: place, name }) => (place === 'header' && name.includes('-') ? [name] : [])))
-  return {
-    authenticator,
-    headers: headersOf(authenticator.carriers),
-    brake: previous?.brake ?? new Brake(),
-    failures: previous?.failures ?? new FailureLog(),
-    describe: describer(config.audit),
-    fingerprint
+export class Identity {
+  readonly authenticator: Authenticator
+  /** Names of request headers that carry credentials, for `Vary`. */
+  readonly headers: readonly string[]
+  readonly brake: Brake
+  readonly failures: FailureLog
+  /** Issuers of access tokens, for the metadata of RFC 9728. */
+  readonly issuers: readonly string[]
+  private readonly prepared: ReadonlyMap<string, Prepared>
+  private readonly audit: IdentityConfig['audit']
+  private readonly described = new WeakMap<Principal, DescribedCaller>()
+
+  private constructor (config: IdentityConfig, prepared: ReadonlyMap<string, Prepared>, previous: Identity | null) {
+    this.prepared = prepared
+    this.audit = config.audit
+    this.authenticator = new Authenticator([...prepared.values()].map(({ source }) => source))
+    const { carriers } = this.authenticator
+    // No field of a log line has a name with a hyphen, so no field loses its value.
+    redactAlso(carriers.flatMap(({ in: place, name }) => (place === 'header' && name.includes('-') ? [name] : [])))
+    this.headers = headersOf(carriers)
+    this.brake = previous?.brake ?? new Brake()
+    this.failures = previous?.failures ?? new FailureLog()
+    this.issuers = [...new Set([...prepared.values()].flatMap(({ source }) => (source instanceof JwtSource ? [source.issuer] : [])))]
+  }
+
+  /**
+   * Reads the files of the sources, and waits a moment for the first keys of new issuers.
+   * @returns the previous identity when nothing has changed
+   * @throws Error with a readable message when a file cannot be used
+   */
+  static async prepare (config: IdentityConfig | null, previous: Identity | null, options: IdentityOptions): Promise<Identity | null> {
+    if (config === null) return null
+    // All files are read before any source is made, because any file may be unusable.
+    const contents = new Map(keyFilesOf(config).map(file => [file, entriesOf(file)]))
+    const sets = new Map(jwkFilesOf(config).map(file => [file, keySetOf(file)]))
+    const prepared = new Map(Object.entries(config.sources).map(([name, source]): [string, Prepared] => {
+      const fingerprint = digest([source, filesOf(source).map(file => contents.get(file) ?? sets.get(file))])
+      const known = previous?.prepared.get(name)
+      return [name, known?.fingerprint === fingerprint ? known : { fingerprint, ...sourceOf(name, source, { contents, sets }, options) }]
+    }))
+    const same = previous !== null && previous.audit === config.audit && previous.prepared.size === prepared.size &&
+      [...prepared].every(([name, one]) => previous.prepared.get(name) === one)
+    if (same) return previous
+    const next = new Identity(config, prepared, previous)
+    await next.startKeys(previous)
+    return next
+  }
+
+  /** The caller as log lines, audit lines and spans name it. */
+  describe (principal: Principal): DescribedCaller {
+    let found = this.described.get(principal)
+    if (found === undefined) {
+      const { source, subject, client, tenant } = principal
+      const named = this.audit === 'subject'
+      found = {
+        source,
+        id: named ? subject : createHmac('sha256', digestKey()).update(JSON.stringify([source, subject])).digest('base64url').slice(0, 22),
+        ...(client === null || !named ? {} : { client }),
+        ...(tenant === null ? {} : { tenant })
+      }
+      this.described.set(principal, found)
+    }
+    return found
+  }
+
+  /** The reasons why tokens of an issuer cannot be verified, in words for an operator. */
+  get problems (): string[] {
+    return [...this.prepared].flatMap(([name, { keys }]) =>
+      keys === null || keys.current !== null ? [] : [`identity source ${name}: ${keys.problem ?? 'its keys are too old'}`]
+    )
+  }
+
+  /** Functions that metrics call at each scrape, by source. */
+  get vitals (): ReadonlyMap<string, { readonly age: () => number | null; readonly tokens: () => number }> {
+    return new Map([...this.prepared].flatMap(([name, { source, keys }]) =>
+      source instanceof JwtSource ? [[name, { age: () => keys?.age ?? null, tokens: () => source.remembered }] as const] : []
+    ))
+  }
+
+  /** Ends the fetches for issuers that another identity does not have. */
+  close (next: Identity | null): void {
+    const kept = new Set(next === null ? [] : [...next.prepared.values()].map(({ keys }) => keys))
+    for (const { keys } of this.prepared.values()) if (keys !== null && !kept.has(keys)) keys.close()
+  }
+
+  private async startKeys (previous: Identity | null): Promise<void> {
+    const known = new Set(previous === null ? [] : [...previous.prepared.values()].map(({ keys }) => keys))
+    const fresh = [...this.prepared.values()].flatMap(({ keys }) => (keys === null || known.has(keys) ? [] : [keys]))
+    if (fresh.length === 0) return
+    await Promise.race([Promise.all(fresh.map(keys => keys.start())), sleep(FIRST_KEYS_MS, undefined, { ref: false })])
   }
 }
 
-/** Absolute paths of the key files. */
-export function keyFilesOf (config: IdentityConfig | null): string[] {
-  const sources = config === null ? [] : Object.values(config.sources)
-  return [...new Set(sources.flatMap(({ apiKey, basic }) => [apiKey?.keys.file, basic?.keys.file]).filter(file => file !== undefined))]
+interface Files {
+  readonly contents: ReadonlyMap<string, readonly KeyEntry[]>
+  readonly sets: ReadonlyMap<string, Keys & { readonly current: NonNullable<Keys['current']> }>
+}
+
+function sourceOf (
+  name: string,
+  { apiKey, basic, jwt }: SourceConfig,
+  { contents, sets }: Files,
+  options: IdentityOptions
+): Omit<Prepared, 'fingerprint'> {
+  if (jwt !== undefined) {
+    const fixed = jwt.keys.file === null ? undefined : sets.get(jwt.keys.file)
+    if (fixed !== undefined) return { source: new JwtSource(name, jwt, fixed), keys: null }
+    const keys = new IssuerKeys(name, jwt, options)
+    return { source: new JwtSource(name, jwt, keys), keys }
+  }
+  if (apiKey !== undefined) return { source: new ApiKeys(name, carrierOf(apiKey), contents.get(apiKey.keys.file) ?? []), keys: null }
+  return { source: new BasicKeys(name, contents.get(basic?.keys.file ?? '') ?? []), keys: null }
+}
+
+function filesOf ({ apiKey, basic, jwt }: SourceConfig): string[] {
+  return [apiKey?.keys.file, basic?.keys.file, jwt?.keys.file].filter(file => typeof file === 'string')
+}
+
+/** Absolute paths of the files of all sources. */
+export function identityFiles (config: IdentityConfig | null): string[] {
+  return config === null ? [] : [...new Set(Object.values(config.sources).flatMap(filesOf))]
+}
+
+function keyFilesOf (config: IdentityConfig): string[] {
+  const others = Object.entries(config.sources).filter(([, { jwt }]) => jwt === undefined)
+  return identityFiles({ ...config, sources: Object.fromEntries(others) })
+}
+
+function jwkFilesOf (config: IdentityConfig): string[] {
+  return Object.values(config.sources).map(({ jwt }) => jwt?.keys.file).filter(file => typeof file === 'string')
 }
 
 function entriesOf (file: string): readonly KeyEntry[] {
   const read = readKeyFile(file)
   if ('entries' in read) return read.entries
   throw new Error(read.problems.map(problem => `identity: ${file}: ${problem}`).join('\n'))
+}
+
+function keySetOf (file: string): Keys & { readonly current: NonNullable<Keys['current']> } {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch (error) {
+    throw new Error(`identity: cannot read ${file}: ${describe(error)}`, { cause: error })
+  }
+  const set = readJwkSet(bytes)
+  if ('problem' in set) throw new Error(`identity: ${file} ${set.problem}`)
+  return { current: set.keys, failing: false, refresh: async () => {} }
 }
 
 function carrierOf ({ header, cookie, query }: { readonly [K in Carrier['in']]: string | null }): Carrier {
@@ -82,25 +206,4 @@ export function digestKey (): string {
   const key = process.env[DIGEST_KEY] ?? randomBytes(32).toString('base64url')
   process.env[DIGEST_KEY] = key
   return key
-}
-
-function describer (audit: IdentityConfig['audit']): Identity['describe'] {
-  const known = new WeakMap<Principal, DescribedCaller>()
-  const key = audit === 'digest' ? digestKey() : ''
-  const name = ({ source, subject }: Principal): string =>
-    audit === 'subject' ? subject : createHmac('sha256', key).update(JSON.stringify([source, subject])).digest('base64url').slice(0, 22)
-  return principal => {
-    let found = known.get(principal)
-    if (found === undefined) {
-      const { source, client, tenant } = principal
-      found = {
-        source,
-        id: name(principal),
-        ...(client === null || audit === 'digest' ? {} : { client }),
-        ...(tenant === null ? {} : { tenant })
-      }
-      known.set(principal, found)
-    }
-    return found
-  }
 }

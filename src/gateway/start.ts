@@ -141,6 +141,7 @@ export function stateOf (
       const missing = agents().filter(agent => !agent.ready)
       const reasons =
         enough === 'any' && missing.length < agents().length ? [] : missing.map(agent => `agent ${agent.name}: ${agent.problem}`)
+      reasons.push(...(registry.snapshot.identity?.problems ?? []))
       if (inFlight.draining) reasons.unshift('the gateway is shutting down')
       if (agents().length === 0) reasons.unshift('the gateway is starting')
       if (warming()) reasons.push('the gateway is warming up')

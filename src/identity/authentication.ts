@@ -4,7 +4,7 @@ import type { Principal } from './principal.js'
 /**
  * Problems of a credential. The list is closed: values are labels of a metric, and `ErrorInfo.metadata.problem` for clients.
  */
-export const PROBLEMS = ['missing', 'malformed', 'expired', 'unknown_key'] as const
+export const PROBLEMS = ['missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key'] as const
 
 export type Problem = (typeof PROBLEMS)[number]
 
@@ -13,19 +13,25 @@ export interface Carrier {
   readonly in: 'header' | 'cookie' | 'query'
   readonly name: string
   /** Scheme of `Authorization`, in lower case; null for other carriers. */
-  readonly scheme: 'basic' | null
+  readonly scheme: 'basic' | 'bearer' | null
 }
 
 /** What a source says about one credential. `foreign`: another source with the same carrier may know the credential. */
 export type Verdict =
   | { readonly principal: Principal }
   | { readonly problem: Exclude<Problem, 'missing'>, readonly foreign: boolean }
+  /** The keys that would tell cannot be had. `retryAfter` is in seconds. */
+  | { readonly unavailable: true, readonly retryAfter: number }
+  /** The client may not cause a verification now. */
+  | { readonly braked: true }
 
 export type Authentication =
   | { readonly kind: 'caller', readonly principal: Principal, readonly carrier: Carrier }
   /** `source` is null when several sources share the carrier, and none knows the credential. */
   | { readonly kind: 'failed', readonly problem: Exclude<Problem, 'missing'>, readonly source: string | null, readonly carrier: Carrier }
   | { readonly kind: 'missing' }
+  | { readonly kind: 'unavailable', readonly source: string, readonly retryAfter: number }
+  | { readonly kind: 'braked', readonly source: string }
   /** The request has credentials for several sources. Gateway and agent could take different ones. */
   | { readonly kind: 'several', readonly carriers: readonly Carrier[] }
 
@@ -33,12 +39,14 @@ export type Authentication =
 export interface Source {
   readonly name: string
   readonly carrier: Carrier
-  verify (credential: string, now: number): Verdict
+  /** @param braked true when the client may not cause an expensive verification */
+  verify (credential: string, now: number, braked: () => boolean): Verdict | Promise<Verdict>
 }
 
 /** The carrier as a client reads it in a message. */
 export function shownCarrier ({ in: place, name, scheme }: Carrier): string {
   if (scheme === 'basic') return 'Basic credentials in the header Authorization'
-  if (place === 'header') return `an API key in the header ${name}`
-  return place === 'cookie' ? `an API key in the cookie ${name}` : `an API key in the query parameter ${name}`
+  if (scheme === 'bearer') return 'an access token in the header Authorization, after "Bearer "'
+  if (place === 'header') return `credentials in the header ${name}`
+  return place === 'cookie' ? `credentials in the cookie ${name}` : `credentials in the query parameter ${name}`
 }

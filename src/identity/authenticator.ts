@@ -25,7 +25,8 @@ export class Authenticator {
     this.carriers = this.slots.map(({ carrier }) => carrier)
   }
 
-  authenticate (presented: Presented, now: number): Authentication {
+  /** @param braked true when the client may not cause an expensive verification */
+  authenticate (presented: Presented, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
     let slot: Slot | null = null
     let credential = ''
     for (const one of this.slots) {
@@ -36,17 +37,23 @@ export class Authenticator {
       slot = one
       credential = found
     }
-    return slot === null ? MISSING : verified(slot, credential, now)
+    return slot === null ? MISSING : verified(slot, credential, now, braked)
   }
 }
 
-function verified ({ carrier, sources }: Slot, credential: string, now: number): Authentication {
-  let last: Verdict | null = null
+function verified (slot: Slot, credential: string, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+  const { carrier, sources } = slot
   for (const source of sources) {
-    last = source.verify(credential, now)
-    if ('principal' in last) return { kind: 'caller', principal: last.principal, carrier }
-    if (!last.foreign) return { kind: 'failed', problem: last.problem, source: source.name, carrier }
+    const verdict = source.verify(credential, now, braked)
+    // Only the source of the credential needs time: the others know at once that it is foreign.
+    if (verdict instanceof Promise) return verdict.then(settled => resultOf(slot, source, settled))
+    if (!('foreign' in verdict) || !verdict.foreign || sources.length === 1) return resultOf(slot, source, verdict)
   }
-  const problem = last === null || 'principal' in last ? 'malformed' : last.problem
-  return { kind: 'failed', problem, source: sources.length === 1 ? (sources[0] as Source).name : null, carrier }
+  return { kind: 'failed', problem: carrier.scheme === 'bearer' ? 'issuer' : 'unknown_key', source: null, carrier }
+}
+
+function resultOf ({ carrier }: Slot, { name }: Source, verdict: Verdict): Authentication {
+  if ('principal' in verdict) return { kind: 'caller', principal: verdict.principal, carrier }
+  if ('unavailable' in verdict) return { kind: 'unavailable', source: name, retryAfter: verdict.retryAfter }
+  return 'braked' in verdict ? { kind: 'braked', source: name } : { kind: 'failed', problem: verdict.problem, source: name, carrier }
 }

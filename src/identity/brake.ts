@@ -15,6 +15,12 @@ export class Brake {
   /** The time until which the failures of an address use up its rate. Ordered by the last failure. */
   private readonly until = new Map<string, number>()
 
+  /** True when a failure of the address would be beyond the rate. */
+  holds (address: string | undefined, now: number): boolean {
+    const until = this.until.size === 0 ? undefined : this.until.get(networkOf(address))
+    return until !== undefined && until + INTERVAL - now > BURST * INTERVAL
+  }
+
   /**
    * Counts a failure.
    * @param now milliseconds of a clock that never steps back

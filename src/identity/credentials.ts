@@ -79,7 +79,7 @@ export function withoutCredentials (headers: readonly string[], carriers: readon
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? ''
     const value = headers[i + 1] ?? ''
-    const plain = name.replaceAll('_', '-')
+    const plain = name.includes('_') ? name.replaceAll('_', '-') : name
     let kept: string | null = value
     for (const carrier of carriers) {
       if (kept === null) break

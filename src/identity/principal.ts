@@ -2,7 +2,7 @@
 import type { JsonObject } from '../wire/json/object.js'
 
 /** Kinds of sources, as the configuration names them. */
-export type SourceKind = 'apiKey' | 'basic'
+export type SourceKind = 'apiKey' | 'basic' | 'jwt'
 
 export interface Principal {
   /** Name of the source in the configuration. */

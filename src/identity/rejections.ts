@@ -16,7 +16,10 @@ export function missing (carriers: readonly Carrier[]): Rejection {
 
 const SENTENCES: Readonly<Record<Exclude<Problem, 'missing'>, string>> = {
   malformed: 'The credentials cannot be read; send one credential, in the form that its scheme defines.',
-  expired: 'The credentials have expired; get new ones.',
+  expired: 'The credentials have expired, or are not valid yet; get new ones.',
+  audience: 'The access token is for another audience; request one for this agent.',
+  issuer: 'The access token is of an issuer that is not accepted here.',
+  signature: 'The signature of the access token is not valid.',
   unknown_key: 'The credentials are not valid here.'
 }
 
@@ -29,6 +32,16 @@ export function several (carriers: readonly Carrier[]): Rejection {
     reason: 'BAD_REQUEST_HEADER',
     message: `The request has two kinds of credentials, ${carriers.map(shownCarrier).join(', and ')}; send one of them.`,
     rule: 'gateway/credentials'
+  }
+}
+
+/** Never 401: the caller's credentials may be right. @param retryAfter seconds */
+export function unavailable (retryAfter: number): Rejection {
+  return {
+    reason: 'IDENTITY_UNAVAILABLE',
+    message: 'The gateway cannot get the keys that verify the credentials; try again later.',
+    rule: 'gateway/identity-unavailable',
+    retryAfter
   }
 }
 

@@ -38,7 +38,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
     when: 'the caller is [authenticated](identity.md)',
     meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), and `client` and `tenant` if they are known'
   },
-  credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`' },
+  credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`' },
   request_id: { type: 'string or null', meaning: 'as in the log' }
 }
 

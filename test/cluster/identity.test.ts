@@ -6,6 +6,7 @@ import { digestOf } from '../../src/identity/api-keys.js'
 import { oneAgent } from '../helpers/gateway.js'
 import { rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
 import { cluster } from './kit.js'
 
 t.test('keys, and their change', async t => {
@@ -30,4 +31,20 @@ t.test('keys, and their change', async t => {
   t.equal(await ask('second'), 200)
   t.equal(await ask('first'), 401)
   t.equal(agent.received.length, 13)
+})
+
+t.test('access tokens, verified by every process of the built gateway', async t => {
+  const agent = await fakeAgent(t)
+  const key = await keyOf('a')
+  const issuer = await issuerFor(t, [key])
+  const gateway = await cluster(t, oneAgent(agent.url, [], [`identity: {sources: {${jwtSource('corp', issuer.url)}}}`]))
+  const ask = async (token: string): Promise<number> => (await rpc(`${gateway.url}/rpc`, 'SendMessage', undefined, ['authorization', `Bearer ${token}`])).status
+  const token = await issuer.token(key)
+  for (let i = 0; i < 8; i++) t.equal(await ask(token), 200)
+  const next = await keyOf('b', 'RS256')
+  issuer.keys = [key.jwk, next.jwk]
+  const rotated = await issuer.token(next)
+  for (let i = 0; i < 8; i++) t.equal(await ask(rotated), 200)
+  t.equal(await ask(`${token}x`), 401)
+  t.equal(agent.received.length, 16)
 })

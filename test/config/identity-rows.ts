@@ -26,6 +26,7 @@ export const identityLines = (text: string, directory: string): string[] => line
 
 export const withSource = (source: string): string => `${AGENT}identity:\n  sources:\n    s: ${source}\n`
 const withKeys = (file: string): string => withSource(`{basic: {keys: {file: ${file}}}}`)
+const withJwt = (keys: string): string => withSource(`{jwt: {issuer: "https://idp.example.com", audience: ["aud"], ${keys}}}`)
 const AT = 'g.yaml:7:30: identity.sources.s.basic.keys.file'
 
 export const IDENTITY_ROWS: readonly Row[] = [
@@ -36,7 +37,7 @@ export const IDENTITY_ROWS: readonly Row[] = [
   ['null', `${AGENT}identity: null\n`],
   ['no sources', `${AGENT}identity: {}\n`, 'g.yaml:5:11: identity.sources is required'],
   ['no source', `${AGENT}identity: {sources: {}}\n`, 'g.yaml:5:21: identity.sources must have at least 1 key'],
-  ['no kind', withSource('{}'), 'g.yaml:7:8: identity.sources.s must have at least 1 key (known keys: apiKey, basic)'],
+  ['no kind', withSource('{}'), 'g.yaml:7:8: identity.sources.s must have at least 1 key (known keys: apiKey, basic, jwt)'],
   [
     'two kinds',
     withSource('{basic: {keys: {file: keys.yaml}}, apiKey: {header: x-key, keys: {file: keys.yaml}}}'),
@@ -62,6 +63,44 @@ export const IDENTITY_ROWS: readonly Row[] = [
     withSource('{apiKey: {header: Authorization, keys: {file: keys.yaml}}}'),
     'g.yaml:7:26: identity.sources.s.apiKey.header cannot be "Authorization" (choose another header, such as x-api-key)'
   ],
+  ['right, tokens', withJwt('keys: discover')],
+  ['right, tokens with keys of a file', withJwt('keys: {file: keys.json}, claims: {client: /azp}, types: [at+jwt], header: x-token')],
+  ['right, an issuer on this machine', withJwt('keys: {url: "http://127.0.0.1:1/jwks"}').replace('https://idp.example.com', 'http://localhost:1')],
+  [
+    'no audience',
+    withSource('{jwt: {issuer: "https://idp.example.com", keys: discover}}'),
+    'g.yaml:7:14: identity.sources.s.jwt.audience is required'
+  ],
+  [
+    'every audience',
+    withJwt('keys: discover').replace('"aud"', '"*"'),
+    'g.yaml:7:60: identity.sources.s.jwt.audience accepts every token of the issuer, also those for other services and ID tokens (name the audience of the agents)'
+  ],
+  [
+    'an issuer without TLS',
+    withJwt('keys: discover').replace('https://idp', 'http://idp'),
+    'g.yaml:7:23: identity.sources.s.jwt.issuer must be an https URL (http is for issuers on this machine only: whoever changes the response can make tokens)'
+  ],
+  [
+    'another word',
+    withJwt('keys: jwks'),
+    'g.yaml:7:75: identity.sources.s.jwt.keys must be "discover", or a mapping with url or file'
+  ],
+  [
+    'no place of keys',
+    withJwt('keys: {maxStale: 1h}'),
+    'g.yaml:7:75: identity.sources.s.jwt.keys needs url or file (or write "keys: discover")'
+  ],
+  [
+    'two places of keys',
+    withJwt('keys: {url: "https://idp.example.com/jwks", file: keys.json}'),
+    'g.yaml:7:113: identity.sources.s.jwt.keys has both url and file (keep one)'
+  ],
+  [
+    'one issuer twice',
+    withJwt('keys: discover') + withJwt('keys: discover').split('\n').slice(-2).join('\n').replace('s:', 'other:'),
+    'g.yaml:8:27: identity.sources.other.jwt.issuer is the issuer of the source "s" too (list all audiences in one source)'
+  ],
   ['no file', withKeys('none.yaml'), `${AT}: "none.yaml": no such file`],
   ['a folder', withKeys('folder'), `${AT}: "folder": not a file`],
   ['too large', withKeys('big.yaml'), `${AT}: "big.yaml": larger than 4 MiB`],
@@ -75,13 +114,13 @@ export const IDENTITY_ROWS: readonly Row[] = [
       '1:3: must be a mapping with id and sha256',
       '2:8: id must have from 1 to 256 visible ASCII characters',
       '2:20: sha256 must be the SHA-256 of the key, 64 hex digits',
-      '3:92: client must have from 1 to 256 visible ASCII characters',
-      '3:105: groups must be a list of at most 32 names',
-      '3:117: expires must be a date or time, such as 2027-01-01 or 2027-01-01T12:00:00Z',
-      '4:84: unknown key "expire", did you mean "expires"?',
+      '3:93: client must have from 1 to 256 visible ASCII characters',
+      '3:106: groups must be a list of at most 32 names',
+      '3:118: expires must be a date or time, such as 2027-01-01 or 2027-01-01T12:00:00Z',
+      '4:85: unknown key "expire", did you mean "expires"?',
       '4:8: two keys have the id "a"',
       '4:19: two entries have the same key',
-      '4:115: expires must be a date or time, such as 2027-01-01 or 2027-01-01T12:00:00Z'
+      '4:114: expires must be a date or time, such as 2027-01-01 or 2027-01-01T12:00:00Z'
     ].map(text => `${AT}: "wrong.yaml": ${text}`)
   ],
   [

@@ -57,6 +57,8 @@ function recordOne (m: Metrics): void {
   m.refusal(a, 'gateway/json')
   m.clientError('other')
   m.authentication(a, 's', 'ok')
+  m.keyRefresh('s', 'changed')
+  m.vitals.issuersOf(new Map([['s', { age: () => 1, tokens: () => 1 }]]))
   m.requestsActive(new Map([[a, () => 1]]))
   m.streamEvents(a, 1)
   m.cardAge(a, () => 1)

@@ -78,7 +78,7 @@ t.test('strangers: a challenge in every binding and version, and no byte for the
     t.match(answer.json(), expected, name)
     t.equal(answer.headers['www-authenticate'], 'ApiKey realm="agent", header="x-api-key", Basic realm="agent", charset="UTF-8"', name)
     t.equal(answer.headers['gateway-decision'], 'reject;rule="gateway/authentication"', name)
-    t.match(answer.text, 'send an API key in the header x-api-key, or Basic credentials in the header Authorization', name)
+    t.match(answer.text, 'send credentials in the header x-api-key, or Basic credentials in the header Authorization', name)
   }
   t.equal(agent.received.length, 0)
   t.equal(await gateway.metric('a2a_gateway_authentications_total{agent="agent",source="none",outcome="missing"}'), forms.length)

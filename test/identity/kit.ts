@@ -45,15 +45,19 @@ export interface GuardedOptions {
   readonly root?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
   readonly identity?: string
+  /** Further files beside the configuration. */
+  readonly files?: Readonly<Record<string, string>>
+  /** False: the gateway need not be ready. */
+  readonly waitReady?: boolean
   readonly agent?: Parameters<typeof fakeAgent>[1]
 }
 
 export async function guarded (t: Test, options: GuardedOptions = {}): Promise<Guarded> {
   const { sources = [PARTNERS, PEOPLE], env } = options
   const agent = await fakeAgent(t, options.agent)
-  const dir = keyFiles(t)
+  const dir = keyFiles(t, options.files)
   const yaml = yamlOf(agent.url, { ...options, sources })
-  const gateway = await gatewayFor(t, { yaml, baseDir: dir, ...(env === undefined ? {} : { env }) })
+  const gateway = await gatewayFor(t, { yaml, baseDir: dir, ...(env === undefined ? {} : { env }) }, options.waitReady)
   return { agent, gateway, dir }
 }
 

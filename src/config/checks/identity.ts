@@ -2,8 +2,9 @@
 import { resolve } from 'node:path'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
+import { unreadable } from './named-files.js'
 import { readKeyFile } from '../key-file.js'
-import { fault, mapping } from '../yaml/values.js'
+import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 const CARRIERS = ['header', 'cookie', 'query'] as const
@@ -17,12 +18,42 @@ const TAKEN: ReadonlySet<string> = new Set([
 
 /** @param baseDir directory that the paths are relative to */
 export function identityProblems (identity: Mapping, baseDir: string): PathProblem[] {
+  const sources = Object.entries(mapping(identity.sources))
+  return [...sourceProblems(sources, baseDir), ...sameIssuers(sources)]
+}
+
+/** A token names its source by its issuer alone. */
+function sameIssuers (sources: readonly (readonly [string, unknown])[]): PathProblem[] {
+  const seen = new Map<string, string>()
+  return sources.flatMap(([name, source]) => {
+    const { issuer, header } = mapping(mapping(source).jwt)
+    if (typeof issuer !== 'string') return []
+    const key = `${issuer} ${typeof header === 'string' ? header.toLowerCase() : ''}`
+    const other = seen.get(key)
+    if (other === undefined) seen.set(key, name)
+    const path: Path = ['identity', 'sources', name, 'jwt', 'issuer']
+    return other === undefined ? [] : [fault(path, `${dotted(path)} is the issuer of the source ${shown(other)} too`, 'list all audiences in one source')]
+  })
+}
+
+/** Warns of tokens that were issued for other services. */
+export function identityWarnings (identity: Mapping): PathProblem[] {
   return Object.entries(mapping(identity.sources)).flatMap(([name, source]) => {
+    const path: Path = ['identity', 'sources', name, 'jwt', 'audience']
+    return items(mapping(mapping(source).jwt).audience).includes('*')
+      ? [fault(path, `${dotted(path)} accepts every token of the issuer, also those for other services and ID tokens`, 'name the audience of the agents')]
+      : []
+  })
+}
+
+function sourceProblems (sources: readonly (readonly [string, unknown])[], baseDir: string): PathProblem[] {
+  return sources.flatMap(([name, source]) => {
     const at: Path = ['identity', 'sources', name]
-    const { apiKey, basic } = mapping(source)
+    const { apiKey, basic, jwt } = mapping(source)
     return [
       ...(apiKey === undefined ? [] : [...carrierProblems(mapping(apiKey), [...at, 'apiKey']), ...keyProblems(mapping(apiKey), [...at, 'apiKey'], baseDir)]),
-      ...(basic === undefined ? [] : keyProblems(mapping(basic), [...at, 'basic'], baseDir))
+      ...(basic === undefined ? [] : keyProblems(mapping(basic), [...at, 'basic'], baseDir)),
+      ...(jwt === undefined ? [] : jwtProblems(mapping(jwt), [...at, 'jwt'], baseDir))
     ]
   })
 }
@@ -41,10 +72,25 @@ function carrierProblems (apiKey: Mapping, at: Path): PathProblem[] {
   if (typeof query === 'string' && allowQuery === false) {
     return [fault([...at, 'query'], `${dotted([...at, 'query'])} also needs allowQuery`, 'proxies log URLs; prefer a header')]
   }
+  return headerProblems(header, [...at, 'header'])
+}
+
+function headerProblems (header: unknown, at: Path): PathProblem[] {
   const lower = typeof header === 'string' ? header.toLowerCase() : ''
   return TAKEN.has(lower) || lower.startsWith('x-forwarded-')
-    ? [fault([...at, 'header'], `${dotted([...at, 'header'])} cannot be ${shown(header)}`, 'choose another header, such as x-api-key')]
+    ? [fault(at, `${dotted(at)} cannot be ${shown(header)}`, 'choose another header, such as x-api-key')]
     : []
+}
+
+function jwtProblems (jwt: Mapping, at: Path, baseDir: string): PathProblem[] {
+  const keys = mapping(jwt.keys)
+  const path: Path = [...at, 'keys']
+  const named = ['url', 'file'].filter(one => typeof keys[one] === 'string')
+  if (jwt.keys === keys && named.length === 0 && (keys.url ?? keys.file ?? null) === null) {
+    return [fault(path, `${dotted(path)} needs url or file`, 'or write "keys: discover"')]
+  }
+  if (named.length > 1) return [fault([...path, 'file'], `${dotted(path)} has both url and file`, 'keep one', 'key')]
+  return [...headerProblems(jwt.header, [...at, 'header']), ...unreadable(keys.file, [...path, 'file'], baseDir)]
 }
 
 function keyProblems (source: Mapping, at: Path, baseDir: string): PathProblem[] {

@@ -10,6 +10,7 @@ export interface IdentityConfig {
 export interface SourceConfig {
   readonly apiKey?: ApiKeyConfig
   readonly basic?: BasicConfig
+  readonly jwt?: JwtConfig
 }
 
 /** Exactly one of `header`, `cookie` and `query` is not null. */
@@ -24,6 +25,36 @@ export interface ApiKeyConfig {
 }
 
 export interface BasicConfig { readonly keys: { readonly file: string } }
+
+export interface JwtConfig {
+  readonly issuer: string
+  readonly audience: readonly string[]
+  readonly keys: JwtKeysConfig
+  /** In lower case. Null: `Authorization: Bearer`. */
+  readonly header: string | null
+  readonly algorithms: readonly string[]
+  /** In lower case, without `application/`. */
+  readonly types: readonly string[]
+  /** ms */
+  readonly leeway: number
+  readonly maxLifetime: number
+  /** JSON Pointers into the claims. Null: the usual claims. */
+  readonly claims: {
+    readonly subject: string
+    readonly client: string | null
+    readonly scopes: string | null
+    readonly groups: string
+    readonly tenant: string | null
+  }
+}
+
+/** `file` is absolute. Neither `url` nor `file`: the address is in the metadata of the issuer. */
+export interface JwtKeysConfig {
+  readonly url: string | null
+  readonly file: string | null
+  /** ms */
+  readonly maxStale: number
+}
 
 /** One line of a key file. */
 export interface KeyEntry {

@@ -19,6 +19,10 @@ export const FORMATS = {
       : null,
   'base-url': (text: string) => urlFault(text, true),
   url: (text: string) => urlFault(text, false),
+  issuer: (text: string) =>
+    urlFault(text, true) ??
+    (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for issuers on this machine only: whoever changes the response can make tokens' }),
+  discover: (text: string) => (text === 'discover' ? null : { message: 'must be "discover", or a mapping with url or file' }),
   path: pathFault,
   'path-prefix': (text: string) => (text === '/' ? { message: 'must not be "/"', hint: 'name the prefixes to forward' } : pathFault(text)),
   name: (text: string) => (/^[a-z0-9-]{1,63}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "-"' }),
@@ -225,6 +229,12 @@ function hasBlankOrControl (text: string): boolean {
 
 /** Attribute names of the gateway's own SERVER spans, docs/traces.md. */
 const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|enduser|error|http|jsonrpc|rpc|server|url)\./
+
+/** True for https, and for http on this machine. */
+function isSafeUrl (text: string): boolean {
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
 
 function attributeFault (text: string): Fault | null {
   if (!/^[a-z][a-z0-9_.-]{0,99}$/.test(text)) return { message: 'must be 1 to 100 of a-z, 0-9, "_", "." and "-", and begin with a letter' }

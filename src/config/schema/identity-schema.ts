@@ -1,6 +1,6 @@
 /** The key `identity`. */
 import type { Schema } from './schema-kit.js'
-import { choice, flag, mapping, nullable, section, text } from './schema-kit.js'
+import { choice, duration, flag, list, mapping, nullable, section, text } from './schema-kit.js'
 
 const keys: Schema = mapping('The accepted keys.', ['file'], {
   file: {
@@ -22,8 +22,52 @@ const apiKey = mapping('API keys. Needs one of `header`, `cookie` and `query`.',
 
 const basic = mapping('`Authorization: Basic`, with the `id` or `client` of an API key as the user and the key as the password.', ['keys'], { keys })
 
+const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA', 'RS384', 'PS384', 'ES384', 'RS512', 'PS512', 'ES512']
+
+const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC 9068).', ['issuer', 'audience', 'keys'], {
+  issuer: {
+    ...text('Value of the claim `iss`: an https URL, or http on this machine. Compared exactly, with or without a final slash.', 'issuer'),
+    examples: ['https://idp.example.com/']
+  },
+  audience: {
+    type: 'array',
+    description: 'Accepted values of the claim `aud`: what tokens for these agents are issued for. `"*"` accepts any token of the issuer, those for other services too.',
+    items: { type: 'string', minLength: 1, maxLength: 1024 },
+    minItems: 1,
+    maxItems: 100,
+    uniqueItems: true
+  },
+  keys: {
+    type: ['string', 'object'],
+    description: '`discover`: the address of the keys is in the metadata of the issuer. Or a mapping with `url` or `file`.',
+    'x-format': 'discover',
+    properties: {
+      url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
+      file: nullable('File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'),
+      maxStale: duration('How long fetched keys stay in use while the issuer cannot be reached.', '24h', '1m', '720h')
+    },
+    additionalProperties: false
+  },
+  header: nullable('Header that carries the token, without a scheme. `null`: `Authorization: Bearer`.', 'header-name'),
+  algorithms: list('Accepted signature algorithms.', { type: 'string', enum: ALGORITHMS }, ['RS256', 'PS256', 'ES256', 'EdDSA']),
+  types: list(
+    'Accepted values of the header `typ`, without `application/`. Only `at+jwt` keeps tokens out that were not issued as access tokens.',
+    { type: 'string', minLength: 1, maxLength: 100 },
+    ['at+jwt', 'JWT']
+  ),
+  leeway: duration('Difference between the clocks of issuer and gateway that `exp`, `nbf` and `iat` may show.', '30s', '0s', '10m'),
+  maxLifetime: duration('Longest time from `iat` to `exp`.', '24h', '1m', '8760h'),
+  claims: section('Claims that describe the caller, as JSON Pointers.', {
+    subject: text('The subject.', 'pointer', '/sub'),
+    client: nullable('The client. `null`: `/client_id`, else `/azp`.', 'pointer'),
+    scopes: nullable('The scopes: a list, or a text with blanks. `null`: `/scope`, else `/scp`.', 'pointer'),
+    groups: text('The groups: a list, or a text with blanks.', 'pointer', '/groups'),
+    tenant: nullable('The tenant. `null`: none.', 'pointer')
+  })
+})
+
 export const sourceSchema: Schema = {
-  ...section('One source of callers: exactly one kind.', { apiKey, basic }),
+  ...section('One source of callers: exactly one kind.', { apiKey, basic, jwt }),
   minProperties: 1,
   maxProperties: 1
 }

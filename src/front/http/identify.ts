@@ -16,7 +16,9 @@ import { recordCaller, recordFailure } from '../../gateway/identity-telemetry.js
 import { duplicateHeader, overloaded } from '../../pipeline/rejections.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { clientIp } from '../../wire/forwarded.js'
+import { publicOriginOf } from './client-address.js'
 import type { Exchange } from './exchange.js'
+import { METADATA, pathOf } from './resource-metadata.js'
 import type { RouteTarget } from './route-target.js'
 
 export interface Identified {
@@ -28,14 +30,31 @@ export interface Identified {
 
 /** Calls `then` when the request has a caller or needs none. Rejects it otherwise. */
 export function identify (exchange: Exchange, identified: Identified, then: () => void): void {
-  const { agent, target, identity } = identified
+  const { target, identity } = identified
   const { request, services: { overload } } = exchange
   exchange.identity = identity
-  const route = target.kind === 'passthrough' ? null : routeOf(exchange, target)
-  const need = needOf(exchange, identified, route)
+  const need = needOf(exchange, identified)
   if (need === 'nothing') return then()
   if (need === 'caller' && overload.shedding) return exchange.reject(overloaded(overload.retryAfter), 'rejected')
-  const found = identity.authenticator.authenticate({ headers: request.headers, query: target.query }, Date.now())
+  const braked = (): boolean => identity.brake.holds(addressOf(exchange, identified), performance.now())
+  const found = identity.authenticator.authenticate({ headers: request.headers, query: target.query }, Date.now(), braked)
+  const settle = (found: Authentication): void => { settled(exchange, identified, { found, need }, then) }
+  if (!(found instanceof Promise)) return settle(found)
+  found.then(found => {
+    // The client may have disconnected.
+    if (!exchange.response.destroyed) settle(found)
+  }).catch((error: unknown) => { exchange.failed(error) })
+}
+
+type Need = 'nothing' | 'caller' | 'nothing if missing'
+
+function settled (
+  exchange: Exchange,
+  identified: Identified,
+  { found, need }: { readonly found: Authentication; readonly need: Need },
+  then: () => void
+): void {
+  const { agent, target, identity } = identified
   if (found.kind === 'caller') {
     exchange.principal = found.principal
     exchange.carrier = found.carrier
@@ -43,9 +62,9 @@ export function identify (exchange: Exchange, identified: Identified, then: () =
     return then()
   }
   if (found.kind === 'missing' && need === 'nothing if missing') return then()
-  addressOf(exchange, route)
+  if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
+  exchange.services.metrics.authentication(agent.name, sourceOf(found), outcomeOf(found))
   reject(exchange, identified, found)
-  exchange.services.metrics.authentication(agent.name, sourceOf(found), found.kind === 'failed' ? found.problem : found.kind === 'missing' ? 'missing' : 'malformed')
 }
 
 function routeOf ({ request, state, version }: Exchange, target: RouteTarget): Route | null {
@@ -53,7 +72,7 @@ function routeOf ({ request, state, version }: Exchange, target: RouteTarget): R
 }
 
 /** Sets the binding and version of a rejection, as far as the path shows them. */
-function addressOf (exchange: Exchange, route: Route | null): void {
+function describeRoute (exchange: Exchange, route: Route | null): void {
   if (route === null) return
   if ('binding' in route) {
     exchange.binding = route.binding
@@ -63,16 +82,16 @@ function addressOf (exchange: Exchange, route: Route | null): void {
   if (route.kind === 'card') exchange.label = 'AgentCard'
 }
 
-function needOf (
-  { request, state }: Exchange,
-  { agent, target }: Identified,
-  route: Route | null
-): 'nothing' | 'caller' | 'nothing if missing' {
+/** Below this path only, a request may need no caller. The others need no route before they have one. */
+const WELL_KNOWN = '/.well-known/agent'
+
+function needOf (exchange: Exchange, { agent, target }: Identified): Need {
+  const { request } = exchange
   if (isPreflight(request)) return 'nothing'
-  if (target.kind === 'passthrough') return 'caller'
+  if (target.kind === 'passthrough' || !target.path.startsWith(WELL_KNOWN)) return 'caller'
   // Without a card, the gateway itself responds to a request for it.
-  if (state === null) return target.path.startsWith('/.well-known/agent') ? 'nothing' : 'caller'
-  if (route?.kind !== 'card') return 'caller'
+  if (exchange.state === null) return 'nothing'
+  if (routeOf(exchange, target)?.kind !== 'card') return 'caller'
   const shown = publicCard(agent.config.card)
   return shown === 'full' ? 'nothing' : shown === 'minimal' ? 'nothing if missing' : 'caller'
 }
@@ -91,26 +110,51 @@ function isPreflight ({ method, headers }: IncomingMessage): boolean {
 type NoCaller = Exclude<Authentication, { readonly kind: 'caller' }>
 
 function sourceOf (found: NoCaller): string {
-  return found.kind === 'failed' ? (found.source ?? 'other') : 'none'
+  return 'source' in found ? (found.source ?? 'other') : 'none'
 }
 
-function reject (exchange: Exchange, { agent, identity, trusted }: Identified, found: NoCaller): void {
+function outcomeOf (found: NoCaller): Parameters<Exchange['services']['metrics']['authentication']>[2] {
+  if (found.kind === 'failed') return found.problem
+  return found.kind === 'missing' || found.kind === 'unavailable' ? found.kind : 'malformed'
+}
+
+function addressOf ({ request }: Exchange, { trusted }: Identified): string | undefined {
+  return clientIp(request.headers, request.socket.remoteAddress, trusted)
+}
+
+function reject (exchange: Exchange, identified: Identified, found: NoCaller): void {
+  const { agent, identity } = identified
   const { request } = exchange
   const { carriers } = identity.authenticator
-  const challenges = challengesOf(carriers, agent.name).flatMap(challenge => ['www-authenticate', challenge])
-  const unauthenticated = (rejection: Rejection): void => { exchange.reject(rejection, 'rejected', undefined, challenges) }
+  const unauthenticated = (rejection: Rejection): void => {
+    const error = found.kind === 'failed' && found.carrier.scheme === 'bearer' ? rejection.message : null
+    const challenges = challengesOf(carriers, agent.name, { metadata: metadataUrl(exchange, identified), error })
+    exchange.reject(rejection, 'rejected', undefined, challenges.flatMap(challenge => ['www-authenticate', challenge]))
+  }
   if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers))
   if (found.kind === 'several') return exchange.reject(identityRejections.several(found.carriers), 'rejected')
+  if (found.kind === 'unavailable') return exchange.reject(identityRejections.unavailable(found.retryAfter), 'rejected')
+  const address = addressOf(exchange, identified)
+  if (found.kind === 'braked') {
+    const wait = identity.brake.failed(address, performance.now())
+    return exchange.reject(identityRejections.tooManyFailures(wait), 'rejected')
+  }
   const { carrier } = found
   if (carrier.in === 'header' && isRepeated(request.rawHeaders, carrier.name)) {
     return exchange.reject(duplicateHeader(carrier.name), 'rejected')
   }
-  const address = clientIp(request.headers, request.socket.remoteAddress, trusted)
   const wait = identity.brake.failed(address, performance.now())
   const rejection = wait > 0 ? identityRejections.tooManyFailures(wait) : identityRejections.failed(found.problem)
   recordFailure(exchange, identity, { source: sourceOf(found), problem: found.problem, rejection, client: address ?? null })
   if (wait > 0) exchange.reject(rejection, 'rejected')
   else unauthenticated(rejection)
+}
+
+/** URL of the metadata of the agent (RFC 9728 §3.1): the path of the agent follows the well-known one. */
+function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Identified): string | null {
+  if (identity === null || identity.issuers.length === 0) return null
+  const base = agent.publicBase ?? publicOriginOf(request, trusted)?.url
+  return base === undefined ? null : new URL(base).origin + METADATA + pathOf(agent)
 }
 
 /**

@@ -11,6 +11,7 @@ import { Exchange } from './exchange.js'
 import { handle } from './handler.js'
 import { keepAppHeaders } from './app-headers.js'
 import { Passthrough } from './passthrough.js'
+import { asksForMetadata, serveMetadata } from './resource-metadata.js'
 import { routeTargetOf } from './route-target.js'
 
 export interface FrontOptions {
@@ -50,8 +51,9 @@ export class HttpFront {
     const { services, snapshot } = this.options
     const now = snapshot()
     const routeTarget = routeTargetOf(request, now)
-    if (routeTarget.kind === 'passthrough' && rejection === null) return this.passthrough.handle(request, response)
+    if (routeTarget.kind === 'passthrough' && rejection === null && !asksForMetadata(request, now)) return this.passthrough.handle(request, response)
     const exchange = new Exchange(request, response, services)
+    if (routeTarget.rejection === null && rejection === null && serveMetadata(exchange, now)) return
     try {
       handle(exchange, rejection === null ? routeTarget : { ...routeTarget, rejection: routeTarget.rejection ?? rejection }, now)
     } catch (error) {

@@ -25,7 +25,8 @@ export interface MetricDefinition {
 export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
 /** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
-export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'unknown_key'] as const
+export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'unavailable'] as const
+export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export const PHASES = ['request', 'response', 'card'] as const
 export const VIOLATION_MODES = ['enforce', 'observe'] as const
 export const SOURCES = ['client', 'gateway'] as const
@@ -145,6 +146,24 @@ export const METRICS = {
       source: 'name in `identity.sources`; `none` without credentials or with those of two sources, `other` if no source of several knows them',
       outcome: AUTHENTICATION_OUTCOMES
     }
+  },
+  identity_key_refreshes_total: {
+    type: 'counter',
+    help: 'Attempts to fetch the keys of an issuer.',
+    more: 'Each process fetches for itself',
+    labels: { source: 'name in `identity.sources`', outcome: KEY_OUTCOMES }
+  },
+  identity_keys_age_seconds: {
+    type: 'gauge',
+    help: 'Seconds since the gateway last got the keys of an issuer.',
+    labels: { source: 'name in `identity.sources`' },
+    present: 'for each `jwt` source whose keys were fetched'
+  },
+  token_cache_entries: {
+    type: 'gauge',
+    help: 'Verified access tokens that the process remembers.',
+    labels: { source: 'name in `identity.sources`' },
+    present: 'for each `jwt` source'
   },
   requests_active: {
     type: 'gauge',

@@ -81,6 +81,7 @@ export class Metrics {
   private readonly unread: LabelledValues<NumberCell>
   private readonly refusals: LabelledValues<NumberCell>
   private readonly authentications: LabelledValues<NumberCell>
+  private readonly keyRefreshes: LabelledValues<NumberCell>
   private readonly clientErrors: LabelledValues<NumberCell>
   private readonly info: (labels: Labels) => void
   private remembered: () => number | null = () => null
@@ -106,6 +107,7 @@ export class Metrics {
     this.activations = registry.counter('activations_total')
     this.refusals = registry.counter('refusals_total')
     this.authentications = registry.counter('authentications_total')
+    this.keyRefreshes = registry.counter('identity_key_refreshes_total')
     this.clientErrors = registry.counter('client_errors_total')
     registry.agentGauge('requests_active', this.active)
     this.streams = registry.gauge('streams_active')
@@ -142,6 +144,10 @@ export class Metrics {
 
   authentication (agent: string, source: string, outcome: One<typeof Definitions.AUTHENTICATION_OUTCOMES>): void {
     this.authentications.at(agent, source, outcome).value++
+  }
+
+  keyRefresh (source: string, outcome: One<typeof Definitions.KEY_OUTCOMES>): void {
+    this.keyRefreshes.at(source, outcome).value++
   }
 
   clientError (kind: ClientError): void {

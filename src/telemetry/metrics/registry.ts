@@ -27,6 +27,7 @@ const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
   [`${PREFIX}config_info`]: 'first',
   [`${PREFIX}config_last_reload_successful`]: 'first',
   [`${PREFIX}build_info`]: 'first',
+  [`${PREFIX}identity_keys_age_seconds`]: 'max',
   [`${PREFIX}memory_limit_bytes`]: 'first',
   [`${PREFIX}observed_value`]: 'max'
 }

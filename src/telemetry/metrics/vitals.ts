@@ -25,6 +25,7 @@ export class Vitals {
   reloaded = true
   private readonly prefix: string
   private agentsNow: ReadonlyMap<string, AgentVitals> = new Map()
+  private issuers: ReadonlyMap<string, { readonly age: () => number | null; readonly tokens: () => number }> = new Map()
   private held: { readonly bytes: () => number, readonly limit: () => number } | null = null
   private spans = 0
   private auditLines = 0
@@ -41,6 +42,8 @@ export class Vitals {
         : [],
       this.perAgent('card_usable', one => one.hasCard() ? 1 : 0),
       this.perAgent('card_max_stale_seconds', one => one.maxStale),
+      this.callbackMetric('identity_keys_age_seconds', () => [...this.issuers].map(([source, one]): LabelledSample => [{ source }, one.age()])),
+      this.callbackMetric('token_cache_entries', () => [...this.issuers].map(([source, one]): LabelledSample => [{ source }, one.tokens()])),
       this.single('config_last_reload_successful', () => this.reloaded ? 1 : 0),
       this.single('held_bytes', () => this.held?.bytes() ?? null),
       this.single('held_limit_bytes', () => this.held?.limit() ?? null),
@@ -55,6 +58,11 @@ export class Vitals {
   /** Sets the agents in force. Other agents have no sample. */
   agents (agents: ReadonlyMap<string, AgentVitals>): void {
     this.agentsNow = agents
+  }
+
+  /** Sets the sources with keys of an issuer in force. Other sources have no sample. */
+  issuersOf (issuers: Vitals['issuers']): void {
+    this.issuers = issuers
   }
 
   /** Sets the functions that return the held bytes of bodies and their limit. */

@@ -1,0 +1,73 @@
+/** The keys of an issuer, as the sources of tokens see them: fetched in the background, counted and logged. */
+import type { JwtConfig } from '../config/model/identity-model.js'
+import { readJwkSet } from '../identity/jwk-set.js'
+import type { VerificationKey } from '../identity/jwk-set.js'
+import type { Keys } from '../identity/jwt-source.js'
+import { issuerPool } from '../upstream/keys-fetch.js'
+import { KeysSource } from '../upstream/keys-source.js'
+import type { IdentityOptions } from './identity.js'
+
+export class IssuerKeys implements Keys {
+  private keys: readonly VerificationKey[] | null = null
+  private readonly source: KeysSource
+  private readonly pool = issuerPool()
+
+  constructor (name: string, { issuer, keys: { url, maxStale } }: JwtConfig, { metrics, log }: IdentityOptions) {
+    let last: string | null = null
+    this.source = new KeysSource({
+      url,
+      issuer,
+      maxStale,
+      dispatcher: this.pool,
+      accept: bytes => this.accept(bytes),
+      onRefresh: (outcome, problem) => {
+        metrics.keyRefresh(name, outcome)
+        if (problem !== null && problem !== last) log.warn({ source: name, problem }, 'the keys of an issuer cannot be fetched')
+        else if (problem === null && last !== null) log.info({ source: name }, 'the keys of an issuer can be fetched again')
+        last = problem
+      }
+    })
+  }
+
+  get current (): readonly VerificationKey[] | null {
+    return this.source.usable ? this.keys : null
+  }
+
+  get failing (): boolean {
+    return this.source.problem !== null
+  }
+
+  get problem (): string | null {
+    return this.source.problem
+  }
+
+  /** Seconds since the last successful fetch. */
+  get age (): number | null {
+    return this.source.age
+  }
+
+  start (): Promise<void> {
+    return this.source.start()
+  }
+
+  refresh (): Promise<void> {
+    return this.source.refreshForUnknown()
+  }
+
+  close (): void {
+    this.source.close()
+    this.pool.destroy().catch(() => {})
+  }
+
+  private accept (bytes: Buffer): { readonly problem: string } | { readonly changed: boolean } {
+    const set = readJwkSet(bytes)
+    if ('problem' in set) return set
+    const changed = identityOf(set.keys) !== identityOf(this.keys ?? [])
+    if (changed) this.keys = set.keys
+    return { changed }
+  }
+}
+
+function identityOf (keys: readonly VerificationKey[]): string {
+  return JSON.stringify(keys.map(({ kid, thumbprint, algorithms }) => [kid, thumbprint, algorithms]))
+}

@@ -1,0 +1,110 @@
+/** Reads a JSON Web Token (RFC 7519) and validates all that needs no key. Nothing that it returns is proven before the signature is. */
+import type { JwtConfig } from '../config/model/identity-model.js'
+import { parseStrict } from '../wire/json/json.js'
+import type { JsonObject } from '../wire/json/object.js'
+import { isObject } from '../wire/json/object.js'
+import { childOf, parsePointer } from '../wire/json/pointer.js'
+import type { Problem } from './authentication.js'
+import type { Principal } from './principal.js'
+
+export interface Unverified {
+  readonly alg: string
+  readonly kid: string | null
+  readonly claims: JsonObject
+  /** Seconds since the epoch. */
+  readonly exp: number
+}
+
+/** Longest token, in characters. Checked before anything else. */
+export const LONGEST = 8_192
+const LONGEST_KID = 1_024
+/** Values kept of each list of a token. */
+const VALUES = 32
+
+/** Three parts: an encrypted token (JWE) has five. */
+const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
+
+export type Read = { readonly problem: Exclude<Problem, 'missing'> } | Unverified
+
+const MALFORMED: Read = { problem: 'malformed' }
+
+/** @param now milliseconds since the epoch */
+export function readToken (token: string, config: JwtConfig, now: number): Read {
+  if (token.length > LONGEST || !COMPACT.test(token)) return MALFORMED
+  const [head = '', body = ''] = token.split('.')
+  const header = decoded(head)
+  const claims = header === null ? null : decoded(body)
+  if (header === null || claims === null) return MALFORMED
+  if (claims['iss'] !== config.issuer) return { problem: 'issuer' }
+  const { alg, kid, typ, crit, b64 } = header
+  if (typeof alg !== 'string' || !config.algorithms.includes(alg)) return MALFORMED
+  // No extension of RFC 7515 §4.1.11 is supported. The members jku, x5u, jwk and x5c are ignored: the configuration decides about keys.
+  if (crit !== undefined || b64 !== undefined) return MALFORMED
+  if (kid !== undefined && (typeof kid !== 'string' || kid.length > LONGEST_KID)) return MALFORMED
+  if (!isAllowedType(typ, config.types) || isIdToken(claims)) return MALFORMED
+  // A token that is bound to a key of its caller is not a bearer token.
+  if (claims['cnf'] !== undefined) return MALFORMED
+  const problem = claimProblem(claims, config, now / 1_000)
+  return problem === null ? { alg, kid: kid ?? null, claims, exp: claims['exp'] as number } : { problem }
+}
+
+function decoded (part: string): JsonObject | null {
+  const parsed = parseStrict(Buffer.from(part, 'base64url'), { depth: 16, members: 1_000 })
+  return parsed.ok && isObject(parsed.value) ? parsed.value : null
+}
+
+/** RFC 7519 §5.1: a type without a slash stands for `application/<type>`; case does not matter. */
+function isAllowedType (typ: unknown, types: readonly string[]): boolean {
+  // RFC 7519 makes `typ` optional: a token without it is a JWT.
+  if (typ === undefined) return types.includes('jwt')
+  return typeof typ === 'string' && types.includes(typ.toLowerCase().replace(/^application\/(?=[^/]+$)/, ''))
+}
+
+/** ID tokens of some providers have the type and the key of access tokens (Keycloak 26). Their audience is the client, not the agent. */
+function isIdToken (claims: JsonObject): boolean {
+  return claims['at_hash'] !== undefined || claims['c_hash'] !== undefined || claims['nonce'] !== undefined || claims['typ'] === 'ID'
+}
+
+function claimProblem (claims: JsonObject, config: JwtConfig, now: number): Exclude<Problem, 'missing'> | null {
+  const { exp, nbf, iat, aud, sub } = claims
+  const leeway = config.leeway / 1_000
+  if (!isTime(exp) || (nbf !== undefined && !isTime(nbf)) || (iat !== undefined && !isTime(iat))) return 'malformed'
+  if (typeof sub !== 'string' || sub === '') return 'malformed'
+  if (now >= exp + leeway || (nbf !== undefined && now < nbf - leeway) || (iat !== undefined && now < iat - leeway)) return 'expired'
+  if (exp - (iat ?? now) > config.maxLifetime / 1_000 + leeway) return 'expired'
+  const audiences = typeof aud === 'string' ? [aud] : Array.isArray(aud) ? aud : []
+  return config.audience.includes('*') || audiences.some(one => config.audience.includes(one as string)) ? null : 'audience'
+}
+
+/** A time that a double represents to the second. */
+function isTime (value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < 2 ** 40
+}
+
+/** The caller that a verified token names. */
+export function principalOf (source: string, claims: JsonObject, { claims: names }: JwtConfig): Principal | null {
+  const at = (pointer: string | null): unknown => {
+    if (pointer === null) return undefined
+    let value: unknown = claims
+    for (const key of parsePointer(pointer)) value = childOf(value, key)
+    return value
+  }
+  const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' && value.length <= 1_024 ? value : null)
+  const subject = text(at(names.subject))
+  if (subject === null) return null
+  return Object.freeze({
+    source,
+    kind: 'jwt',
+    subject,
+    client: text(names.client === null ? (claims['client_id'] ?? claims['azp']) : at(names.client)),
+    scopes: listOf(names.scopes === null ? (claims['scope'] ?? claims['scp']) : at(names.scopes)),
+    groups: listOf(at(names.groups)),
+    tenant: text(at(names.tenant)),
+    claims
+  })
+}
+
+function listOf (value: unknown): readonly string[] {
+  const list = typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : []
+  return list.filter((one): one is string => typeof one === 'string' && one !== '').slice(0, VALUES)
+}

@@ -1,0 +1,100 @@
+/** Fetches the keys of an issuer (RFC 7517), and its metadata (OpenID Connect Discovery, RFC 8414). */
+import type { Dispatcher } from 'undici'
+import { parseStrict } from '../wire/json/json.js'
+import { isObject } from '../wire/json/object.js'
+import { cacheLifetime, single } from './card-cache.js'
+import { Agent } from './undici.js'
+import { VIA } from './via.js'
+
+/** `lifetime` is the time for which the response may be used, in ms; null when it does not say. */
+export type Fetched =
+  | { readonly bytes: Buffer, readonly etag: string | null, readonly lifetime: number | null }
+  | { readonly unchanged: true, readonly lifetime: number | null }
+  | { readonly problem: string, readonly status: number | null }
+
+/** Longest wait for a response, ms. */
+const TIMEOUT = 5_000
+const MAX_BYTES = 256 * 1024
+
+/** Connections to issuers: few, verified by the system's authorities. */
+export function issuerPool (): Dispatcher {
+  return new Agent({
+    connections: 2,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: 4_000,
+    connect: { timeout: TIMEOUT, rejectUnauthorized: true }
+  })
+}
+
+/** True for URLs that the gateway fetches keys from: https, or http on this machine. */
+export function isSafeUrl (text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, username, password } = new URL(text)
+  if (username !== '' || password !== '') return false
+  const here = hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  return protocol === 'https:' || (protocol === 'http:' && here)
+}
+
+/** Fetches one document, without redirects and without compression. Never throws. */
+export async function fetchDocument (url: URL, dispatcher: Dispatcher, etag: string | null): Promise<Fetched> {
+  const from = url.origin + url.pathname
+  const failed = (text: string, status: number | null = null): Fetched => ({ problem: `${from} ${text}`, status })
+  const signal = AbortSignal.timeout(TIMEOUT)
+  let body: Dispatcher.ResponseData['body'] | null = null
+  try {
+    const response = await dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'GET',
+      headers: { accept: 'application/json', 'accept-encoding': 'identity', via: VIA, ...(etag === null ? {} : { 'if-none-match': etag }) },
+      headersTimeout: TIMEOUT,
+      bodyTimeout: TIMEOUT,
+      signal
+    })
+    body = response.body
+    const { statusCode: status, headers } = response
+    if (status === 304 && etag !== null) return { unchanged: true, lifetime: cacheLifetime(headers) }
+    if (status >= 300 && status < 400) return failed(`responded with ${status}; redirects are not followed`, status)
+    if (status !== 200) return failed(`responded with ${status}`, status)
+    const encoding = single(headers['content-encoding']).trim().toLowerCase()
+    if (encoding !== '' && encoding !== 'identity') return failed('responded with a content-encoding, although the request accepted none', status)
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > MAX_BYTES) return failed('responded with more than 256 KiB', status)
+      chunks.push(chunk)
+    }
+    const tag = single(headers['etag'])
+    return { bytes: Buffer.concat(chunks, size), etag: tag === '' ? null : tag, lifetime: cacheLifetime(headers) }
+  } catch (error) {
+    if (signal.aborted) return failed(`did not respond within ${TIMEOUT} ms`)
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    return failed(`cannot be reached: ${code}`)
+  } finally {
+    if (body !== null && !body.readableEnded) body.on('error', () => {}).destroy()
+  }
+}
+
+/** Reads the address of the keys from the issuer's metadata. The metadata must name the issuer exactly (RFC 8414 §3.3). */
+export async function discover (issuer: string, dispatcher: Dispatcher): Promise<{ readonly url: URL } | { readonly problem: string }> {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  let first: string | null = null
+  for (const url of [`${origin}${path}/.well-known/openid-configuration`, `${origin}/.well-known/oauth-authorization-server${path}`]) {
+    const found = await fetchDocument(new URL(url), dispatcher, null)
+    if (!('bytes' in found)) {
+      first ??= 'problem' in found ? found.problem : 'responded with 304'
+      if ('status' in found && found.status !== null && found.status >= 400 && found.status < 500) continue
+      break
+    }
+    const parsed = parseStrict(found.bytes, { depth: 16, members: 10_000 })
+    const document = parsed.ok && isObject(parsed.value) ? parsed.value : {}
+    if (document['issuer'] !== issuer) return { problem: `${url} names another issuer, or none` }
+    const keys = document['jwks_uri']
+    if (typeof keys !== 'string' || !isSafeUrl(keys)) return { problem: `${url} names no https URL of keys (jwks_uri)` }
+    return { url: new URL(keys) }
+  }
+  return { problem: first ?? 'no metadata' }
+}
