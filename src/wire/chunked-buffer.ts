@@ -11,6 +11,8 @@ export type Bytes = Buffer | ChunkedBuffer
  */
 const MOST = 4 * 1024 * 1024
 const LEAST = 256 * 1024
+/** Chunks up to this total size, in bytes, are joined: a copy costs less than a list of chunks. */
+const SMALL = 65_536
 
 /**
  * Memory that one call of `withContiguous` after the other uses. The reference is weak, so the next full collection may free the memory.
@@ -87,6 +89,11 @@ export class ChunkedBuffer {
       at += piece.length
     }
   }
+}
+
+/** Combines the chunks of a body. Most bodies come in one chunk, which is not copied. Large bodies stay in chunks. */
+export function collected (chunks: readonly Buffer[], size: number): Bytes {
+  return chunks.length > 1 && size > SMALL ? new ChunkedBuffer(chunks, size) : joined(chunks, size)
 }
 
 function memoryFor (bytes: number): Buffer {

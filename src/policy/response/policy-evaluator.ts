@@ -1,6 +1,8 @@
 /** Evaluates an agent's response by the policies of the request. */
 import { viewResponse } from '../../a2a/message/read-result.js'
 import type { ResponseView, ResultView, ValuePlace } from '../../a2a/message/result.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
+import { whole } from '../../wire/chunked-buffer.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
 import { parseStrict } from '../../wire/json/json.js'
 import { activeUri, INACTIVE } from '../request/activation.js'
@@ -124,9 +126,9 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     return this.activations.truth()
   }
 
-  evaluate (bytes: Buffer, stream: boolean): ResponseDecision {
+  evaluate (bytes: Bytes, stream: boolean): ResponseDecision {
     // The response to a notification, or an event that keeps a connection open, is empty: there is nothing to evaluate.
-    if (!this.reads || bytes.length === 0 || (stream && this.showsNothing(bytes))) return FORWARD
+    if (!this.reads || bytes.length === 0 || (stream && this.showsNothing(whole(bytes)))) return FORWARD
     const outcome = new EvaluationOutcome(new ResponseEdits())
     const read = this.read(bytes, stream, outcome.violations)
     if (this.quiet) return read === null ? FORWARD : { ...FORWARD, results: read.view.results }
@@ -176,7 +178,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
 
   /** @returns null when there is nothing to evaluate: the bytes are not a response, or the response is an error */
   private read (
-    bytes: Buffer,
+    bytes: Bytes,
     stream: boolean,
     violations: Violation[]
   ): { readonly view: ResponseView; readonly inexact: InexactNumbers | null } | null {
