@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import { parseStrict } from '../wire/json/json.js'
 import { isObject } from '../wire/json/object.js'
 import { cacheLifetime, single } from './card-cache.js'
-import { Agent } from './undici.js'
+import { agentClass } from './undici.js'
 import { VIA } from './via.js'
 
 /** `lifetime` is the time for which the response may be used, in ms; null when it does not say. */
@@ -18,6 +18,7 @@ const MAX_BYTES = 256 * 1024
 
 /** Connections to issuers: few, verified by the system's authorities. */
 export function issuerPool (): Dispatcher {
+  const Agent = agentClass()
   return new Agent({
     connections: 2,
     pipelining: 1,

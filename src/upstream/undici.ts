@@ -14,4 +14,8 @@ Dispatcher.prototype.request = createRequire(import.meta.url)('undici/lib/api/ap
 
 export const Client = createRequire(import.meta.url)('undici/lib/dispatcher/client.js') as typeof Undici.Client
 export const buildConnector = createRequire(import.meta.url)('undici/lib/core/connect.js') as typeof Undici.buildConnector
-export const Agent = createRequire(import.meta.url)('undici/lib/dispatcher/agent.js') as typeof Undici.Agent
+
+/** Loaded on demand: few gateways call other servers than agents. */
+export function agentClass (): typeof Undici.Agent {
+  return createRequire(import.meta.url)('undici/lib/dispatcher/agent.js') as typeof Undici.Agent
+}

@@ -8,6 +8,9 @@ import { giveBack, take } from './shared-memory.js'
 
 export type Bytes = Buffer | ChunkedBuffer
 
+/** Chunks up to this total size, in bytes, are joined: a copy costs less than a list of chunks. */
+const SMALL = 65_536
+
 let last = 0
 
 /** @param size bytes of all chunks. @returns a single chunk as it is, without a copy */
@@ -70,6 +73,11 @@ export class ChunkedBuffer {
       at += piece.length
     }
   }
+}
+
+/** Combines the chunks of a body. Most bodies come in one chunk, which is not copied. Large bodies stay in chunks. */
+export function collected (chunks: readonly Buffer[], size: number): Bytes {
+  return chunks.length > 1 && size > SMALL ? new ChunkedBuffer(chunks, size) : joined(chunks, size)
 }
 
 /** Returns all bytes in one buffer that the caller may keep. */

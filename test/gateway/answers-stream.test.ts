@@ -16,6 +16,7 @@ import { fakeAgent } from '../helpers/raw.js'
 import type { Reviewed, ReviewedOptions } from '../helpers/reviewed.js'
 import { broken, FORWARD, REMEMBER, review, reviewed } from '../helpers/reviewed.js'
 import { checkAsync } from '../helpers/seed.js'
+import { whole } from '../../src/wire/chunked-buffer.js'
 
 const SSE = { 'content-type': 'text/event-stream' }
 const EVENTS = 'a2a_gateway_stream_events_total{agent="other"}'
@@ -159,7 +160,7 @@ t.test(
       const { gateway, next } = await streaming(t, {
         binding,
         version,
-        review: () => review({ evaluate: bytes => (bytes.includes('bad') ? broken('enforce') : FORWARD) })
+        review: () => review({ evaluate: bytes => (whole(bytes).includes('bad') ? broken('enforce') : FORWARD) })
       })
       const client = await listen(gateway)
       const agent = await next()
@@ -273,7 +274,7 @@ t.test('an agent that dies within an event: held bytes are dropped, and the conn
 t.test('an event waits for the task record, and later events and heartbeats wait in order', async t => {
   const written: (() => void)[] = []
   const { gateway, next } = await streaming(t, {
-    review: () => review({ enforces: false, evaluate: bytes => bytes.includes('keep') ? REMEMBER : FORWARD }),
+    review: () => review({ enforces: false, evaluate: bytes => whole(bytes).includes('keep') ? REMEMBER : FORWARD }),
     remember: () => new Promise<void>(resolve => { written.push(resolve) })
   })
   const client = await listen(gateway)

@@ -1,10 +1,13 @@
 /** The response machine after a rejection: the agent's remaining bytes, end and failure have no effect. */
 import t from 'tap'
 import type { ResponseDriver, ResponsePlan } from '../../src/pipeline/response/driver.js'
+import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
 import { ResponseMachine } from '../../src/pipeline/response.js'
 import { ExtensionAliases } from '../../src/policy/compile/identity.js'
 import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import { broken, review } from '../helpers/reviewed.js'
+import { broken, FORWARD, review } from '../helpers/reviewed.js'
+import type { Bytes } from '../../src/wire/chunked-buffer.js'
+import { ChunkedBuffer, whole } from '../../src/wire/chunked-buffer.js'
 
 const policy = {
   hidden: new Set(),
@@ -14,12 +17,19 @@ const policy = {
   names: new ExtensionAliases()
 } as unknown as AgentPolicy
 
-function drive (type: string, evaluate: () => ReturnType<typeof broken>): { readonly machine: ResponseMachine, readonly done: string[] } {
+interface Driven { readonly machine: ResponseMachine, readonly done: string[], readonly sent: Buffer[] }
+
+function drive (
+  type: string,
+  evaluate: (bytes: Bytes) => ResponseDecision,
+  { limit = 1_000, holds = true }: { readonly limit?: number, readonly holds?: boolean } = {}
+): Driven {
   const done: string[] = []
+  const sent: Buffer[] = []
   const driver: ResponseDriver = {
     begin: () => { done.push('begin') },
-    write: () => { done.push('write'); return true },
-    finish: () => { done.push('finish') },
+    write: bytes => { done.push('write'); sent.push(bytes); return true },
+    finish: rest => { done.push('finish'); sent.push(...rest) },
     reject: ({ rule }) => { done.push(`reject ${rule}`) },
     unusable: why => { done.push(why) },
     remember: () => null,
@@ -40,12 +50,12 @@ function drive (type: string, evaluate: () => ReturnType<typeof broken>): { read
   const plan: ResponsePlan = {
     echo: { policy, headerName: 'A2A-Extensions', requested: [], outbound: [], injected: [], active: [] },
     card: null,
-    evaluation: { evaluator: review({ evaluate }), limits: { response: 1_000, event: 1_000 } },
+    evaluation: { evaluator: review({ evaluate, holds }), limits: { response: limit, event: limit } },
     anyPage: false
   }
   const machine = new ResponseMachine(plan, driver)
   machine.onHead(200, ['content-type', type])
-  return { machine, done }
+  return { machine, done, sent }
 }
 
 const failing = (): ReturnType<typeof broken> => broken('enforce')
@@ -72,3 +82,17 @@ t.test('a failure before any rejection is reported', async t => {
   machine.onFailure(() => { done.push('reported') })
   t.same(done, ['reported'])
 })
+
+for (const holds of [true, false]) {
+  t.test(`a large response that is ${holds ? 'enforced' : 'observed'} stays in the chunks in which it arrived`, async t => {
+    const chunks = ['a', 'b', 'c'].map(letter => Buffer.alloc(40_000, letter))
+    const seen: Bytes[] = []
+    const { machine, sent } = drive('application/json', bytes => { seen.push(bytes); return FORWARD }, { limit: 1_000_000, holds })
+    for (const chunk of chunks) machine.onChunk(chunk)
+    machine.onEnd()
+    const [evaluated] = seen
+    t.ok(evaluated instanceof ChunkedBuffer)
+    t.equal(whole(evaluated as Bytes).equals(Buffer.concat(chunks)), true)
+    t.same(sent.map(chunk => (chunks as Buffer[]).indexOf(chunk)), [0, 1, 2], 'the same memory is forwarded')
+  })
+}

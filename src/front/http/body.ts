@@ -1,14 +1,12 @@
 /** Reads a request body, or discards its rest; both bounded in bytes and in time. */
 import type { IncomingMessage } from 'node:http'
 import type { Bytes } from '../../wire/chunked-buffer.js'
-import { ChunkedBuffer, joined } from '../../wire/chunked-buffer.js'
+import { collected } from '../../wire/chunked-buffer.js'
 
 export type BodyResult =
   { readonly ok: true; readonly bytes: Bytes } | { readonly ok: false; readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
 
 const EMPTY = Buffer.alloc(0)
-/** Chunks up to this total size, in bytes, are joined: a copy costs less than a list of chunks. */
-const SMALL = 65_536
 
 export interface BodyLimits {
   /** Bytes. */
@@ -28,11 +26,6 @@ export function readBody (request: IncomingMessage, limits: BodyLimits, done: (r
   if (declared !== undefined && Number(declared) > limits.size) return done({ ok: false, why: 'too_large' })
   if (declared === undefined && request.headers['transfer-encoding'] === undefined) return done({ ok: true, bytes: EMPTY })
   new BodyReader(request, limits, done).start()
-}
-
-/** Combines the chunks of a body. Most bodies come in one chunk, which is not copied. Large bodies stay in chunks. */
-export function collected (chunks: readonly Buffer[], size: number): Bytes {
-  return chunks.length > 1 && size > SMALL ? new ChunkedBuffer(chunks, size) : joined(chunks, size)
 }
 
 class BodyReader {

@@ -4,6 +4,7 @@ import type { Rejection } from '../../a2a/errors.js'
 import { decisionHeader } from '../../a2a/errors.js'
 import type { ResponseDecision, ResponseEvaluator } from '../../policy/response/evaluator.js'
 import { callViolation, rejectionOf } from '../../policy/violation.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
 import type { EchoPlan } from '../echo.js'
 import { pushEcho } from '../echo.js'
 import { internal } from '../rejections.js'
@@ -59,7 +60,7 @@ export class Enforcement {
   }
 
   /** @param bytes the whole body, or the data of an event */
-  evaluate (bytes: Buffer, event: number | null): ResponseDecision {
+  evaluate (bytes: Bytes, event: number | null): ResponseDecision {
     this.driver.before(event)
     return this.recorded(event, () => this.evaluator.evaluate(bytes, event !== null))
   }

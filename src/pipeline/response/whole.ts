@@ -1,6 +1,7 @@
 /** Responses that are read whole: JSON, and extended cards. */
 import type { ResponseDecision } from '../../policy/response/evaluator.js'
-import { joined } from '../../wire/chunked-buffer.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
+import { collected, whole } from '../../wire/chunked-buffer.js'
 import { editJson } from '../../wire/json/edit.js'
 import type { ExtendedCardPlan } from '../extended-card.js'
 import { rewriteExtendedCard } from '../extended-card.js'
@@ -32,7 +33,7 @@ abstract class WholeBody implements Body {
   }
 
   end (): void {
-    this.whole(joined(this.chunks, this.size))
+    this.whole(collected(this.chunks, this.size))
   }
 
   failed (report: () => void): void {
@@ -42,7 +43,7 @@ abstract class WholeBody implements Body {
   /** @returns as `chunk` */
   protected abstract exceeded (why: 'too_large' | 'no_memory'): boolean
 
-  protected abstract whole (bytes: Buffer): void
+  protected abstract whole (bytes: Bytes): void
 }
 
 /** Evaluates a JSON response, stores its task record, and then forwards, edits or rejects the response. */
@@ -79,7 +80,7 @@ export class HeldJson extends WholeBody {
     return more
   }
 
-  protected override whole (bytes: Buffer): void {
+  protected override whole (bytes: Bytes): void {
     const decision = this.enforcement.evaluate(bytes, null)
     const act = (): void => { this.driver.schedule('respond', () => { this.act(decision, bytes) }) }
     const stored = this.enforcement.remember(decision)
@@ -87,19 +88,19 @@ export class HeldJson extends WholeBody {
     stored.then(act).catch((error: unknown) => { this.driver.abort(error) })
   }
 
-  private act (decision: ResponseDecision, bytes: Buffer): void {
+  private act (decision: ResponseDecision, bytes: Bytes): void {
     const { driver, chunks } = this
     this.chunks = []
     if (driver.gone) return
     if (decision.rejection !== null) return this.enforcement.reject(decision.rejection)
-    const edited = decision.edits.length === 0 ? bytes : editJson(bytes, decision.edits)
+    const edited = decision.edits.length === 0 ? null : editJson(whole(bytes), decision.edits)
     this.enforcement.begin(
       this.status,
-      edited === bytes ? this.headers : headersOfChanged(this.headers, edited.length),
+      edited === null ? this.headers : headersOfChanged(this.headers, edited.length),
       false,
       noticesOf(decision)
     )
-    driver.finish(edited === bytes ? chunks : [edited])
+    driver.finish(edited === null ? chunks : [edited])
   }
 }
 
@@ -135,7 +136,7 @@ export class ObservedJson implements Body {
     this.relay.end()
     if (chunks === null) return
     this.chunks = null
-    const bytes = joined(chunks, this.size)
+    const bytes = collected(chunks, this.size)
     enforcement.driver.schedule('evaluate', () => { enforcement.remember(enforcement.evaluate(bytes, null)) })
   }
 
@@ -194,8 +195,8 @@ export class ExtendedCardBody extends WholeBody {
     return true
   }
 
-  protected override whole (bytes: Buffer): void {
-    const body = rewriteExtendedCard(bytes, this.plan)
+  protected override whole (bytes: Bytes): void {
+    const body = rewriteExtendedCard(whole(bytes), this.plan)
     if (body === null) return this.driver.unusable('protocol', this.status, this.headers)
     const headers = headersOfChanged(this.headers.filter((_, i) => this.headers[i - i % 2] !== 'cache-control'), body.length)
     headers.push('cache-control', 'private, no-store')

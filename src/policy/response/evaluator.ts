@@ -3,6 +3,7 @@ import type { Rejection } from '../../a2a/errors.js'
 import type { ResultView } from '../../a2a/message/result.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { Binding, Version } from '../../a2a/versions.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
 import type { JsonEdit } from '../../wire/json/edit.js'
 import type { JsonLimits } from '../../wire/json/json.js'
 import type { AgentPolicy } from '../compile/compiled.js'
@@ -107,7 +108,7 @@ export interface ResponseEvaluator {
   /** The extensions for the client's header, in the client's spelling, as known now. */
   shown (): readonly string[]
   /** @param bytes the whole body, or the data of one event */
-  evaluate (bytes: Buffer, stream: boolean): ResponseDecision
+  evaluate (bytes: Bytes, stream: boolean): ResponseDecision
   /** Handles the regular end of an event stream: evaluates what only the last event shows. */
   end (): ResponseDecision | null
   activationReport (): ActivationReport

@@ -1,6 +1,8 @@
 /** Evaluates an agent's response by the policies of the request. */
 import { viewResponse } from '../../a2a/message/read-result.js'
 import type { ResponseView, ResultView, ValuePlace } from '../../a2a/message/result.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
+import { whole } from '../../wire/chunked-buffer.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
 import { parseStrict } from '../../wire/json/json.js'
 import { activeUri, INACTIVE } from '../request/activation.js'
@@ -129,20 +131,23 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     return this.activations.truth()
   }
 
-  evaluate (bytes: Buffer, stream: boolean): ResponseDecision {
+  evaluate (bytes: Bytes, stream: boolean): ResponseDecision {
     // The response to a notification, or an event that keeps a connection open, is empty: there is nothing to evaluate.
-    if (!this.reads || bytes.length === 0 || (stream && this.showsNothing(bytes))) return FORWARD
-    if (!stream || !this.repeats) return this.evaluateBytes(bytes, stream)
-    const known = this.templates?.find(bytes) ?? null
+    if (!this.reads || bytes.length === 0) return FORWARD
+    if (!stream) return this.evaluateBytes(bytes, false)
+    const event = whole(bytes)
+    if (this.showsNothing(event)) return FORWARD
+    if (!this.repeats) return this.evaluateBytes(event, true)
+    const known = this.templates?.find(event) ?? null
     if (known !== null) return known
     // The first result has rules of its own.
     const { first } = this
-    const decision = this.evaluateBytes(bytes, stream)
-    if (!first) (this.templates ??= new EventTemplates(this.context.limits)).learn(bytes, decision, value => this.evaluateAgain(value))
+    const decision = this.evaluateBytes(event, true)
+    if (!first) (this.templates ??= new EventTemplates(this.context.limits)).learn(event, decision, value => this.evaluateAgain(value))
     return decision
   }
 
-  private evaluateBytes (bytes: Buffer, stream: boolean): ResponseDecision {
+  private evaluateBytes (bytes: Bytes, stream: boolean): ResponseDecision {
     const outcome = new EvaluationOutcome(new ResponseEdits())
     const parsed = parseStrict(bytes, this.context.limits)
     if (!parsed.ok) {

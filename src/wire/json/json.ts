@@ -5,6 +5,7 @@ import { findFault } from './fault.js'
 import type { LongString } from './lazy-string.js'
 import { LONG, longString, LazyString, withoutLong } from './lazy-string.js'
 import { ALWAYS_EXACT, InexactNumbers, NUMERIC } from './number.js'
+import { parseRecords } from './records.js'
 import { SCANNED, scanStructure } from './structural-scan.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { withContiguous } from '../chunked-buffer.js'
@@ -68,6 +69,8 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, sc
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return reject('bom', 0, 'the JSON begins with a byte order mark')
     if (!isUtf8(bytes)) return reject('encoding', null, 'the JSON is not UTF-8')
   }
+  const records = ascii ? parseRecords(bytes, limits, long) : null
+  if (records !== null) return accepted(records.value, kept, records.tokens)
   const length = bytes.length
   let i = skipSpace(bytes, 0)
   if (i === length) return reject('empty', null, 'the body is empty, JSON was expected')

@@ -6,6 +6,7 @@ import type { Target } from '../engine/target.js'
 export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   json: async () => (await import('./json.js')).json,
   scan: async () => (await import('./scan.js')).scan,
+  records: async () => (await import('./records.js')).records,
   'json-edit': async () => (await import('./json-edit.js')).jsonEdit,
   sse: async () => (await import('./sse.js')).sse,
   'header-list': async () => (await import('./header-list.js')).headerList,

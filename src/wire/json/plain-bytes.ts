@@ -1,0 +1,76 @@
+/** Finds the bytes that a JSON string must not contain as they are: backslashes and control characters. */
+import { BACKSLASH } from './bytes.js'
+
+const WORD = 4
+/** Bytes that a search runs ahead of the strings. Readers that go back search them again. */
+const AHEAD = 4_096
+const SPACE = 0x20
+const CONTROLS = 0x20202020
+const BACKSLASHES = 0x5c5c5c5c
+const ONES = 0x01010101
+const HIGH_BITS = 0x80808080
+
+/** Searches a text from its beginning to its end. */
+export class PlainBytes {
+  private readonly bytes: Buffer
+  /** Offset before which no byte, since the last search, is odd. */
+  private to = -1
+  /** True when the byte at `to` is odd. */
+  private oddThere = false
+
+  constructor (bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  /** True when no byte of the range is odd. Ranges follow each other. */
+  isPlain (from: number, to: number): boolean {
+    return to <= this.to || this.search(from, to)
+  }
+
+  /** Forgets what was found, because the next range is before the last one. */
+  goBack (): void {
+    this.to = -1
+    this.oddThere = false
+  }
+
+  private search (from: number, to: number): boolean {
+    const { bytes } = this
+    if (this.to < from) {
+      this.to = from
+      this.oddThere = false
+    }
+    while (this.to < to && !this.oddThere) {
+      const end = Math.min(this.to + AHEAD, bytes.length)
+      this.to = nextOdd(bytes, this.to, end)
+      this.oddThere = this.to < end
+    }
+    return this.to >= to
+  }
+}
+
+/** Returns the offset of the next control character or backslash; `length` when there is none before. */
+function nextOdd (bytes: Buffer, from: number, length: number): number {
+  let i = from
+  while (i < length && ((bytes.byteOffset + i) & (WORD - 1)) !== 0) {
+    if (isOdd(bytes[i] as number)) return i
+    i++
+  }
+  const words = (length - i) >> 2
+  if (words > 0) {
+    const list = new Int32Array(bytes.buffer, bytes.byteOffset + i, words)
+    let at = 0
+    while (at < words) {
+      const word = list[at] as number
+      const odd = word ^ BACKSLASHES
+      if (((((word - CONTROLS) & ~word) | ((odd - ONES) & ~odd)) & HIGH_BITS) !== 0) break
+      at++
+    }
+    i += at * WORD
+  }
+  while (i < length && !isOdd(bytes[i] as number)) i++
+  return i
+}
+
+function isOdd (byte: number): boolean {
+  return byte < SPACE || byte === BACKSLASH
+}

@@ -1,0 +1,48 @@
+/** What objects of JSON have in common with the object before them: the text around their values. */
+
+/** Twice the number of objects with other shapes, in a row, that one place may have. */
+const MISSES = 8
+
+/** A place in the text where objects of one shape may follow each other. */
+export class Slot {
+  shape: Shape | null = null
+  /** The last string of more than a few characters, and its offset. */
+  text = ''
+  from = 0
+  /** The elements, when the values at this place are arrays. */
+  elements: Slot | null = null
+  private misses = 0
+
+  hit (): void {
+    if (this.misses > 0) this.misses--
+  }
+
+  /** @returns false when most objects have another shape than their predecessor */
+  miss (): boolean {
+    this.misses += 2
+    return this.misses < MISSES
+  }
+}
+
+/** The offset of a text, and its length. */
+export interface Range { readonly from: number, readonly length: number }
+
+export interface Shape {
+  readonly names: readonly string[]
+  /** The text before each value, from the end of the one before: `{"sku":`, `,"quantity":`. */
+  readonly before: readonly Range[]
+  /** The text after the last value: `}`. */
+  readonly after: Range
+  /** The places of the values. */
+  readonly slots: readonly Slot[]
+}
+
+export interface Learnt { readonly names: string[], readonly before: Range[], readonly slots: Slot[] }
+
+/**
+ * @param keys names as V8 holds the names of properties: a store by another copy of a name would search for this one
+ * @returns null for an object without members, and for names that are numbers, which an object lists in another order
+ */
+export function shapeOf ({ names, before, slots }: Learnt, keys: readonly string[], after: Range): Shape | null {
+  return names.length > 0 && names.every((name, k) => name === keys[k]) ? { names: keys, before, after, slots } : null
+}
