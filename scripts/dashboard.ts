@@ -425,6 +425,30 @@ const saturation: Row = {
       queries: [[rate('client_errors_total', ALL, 'kind'), '{{kind}}']]
     }),
     lines({
+      title: 'Authentications',
+      about: 'By source and outcome; only with identity.',
+      unit: 'reqps',
+      queries: [[rate('authentications_total', ONE, 'source, outcome'), '{{source}} {{outcome}}']]
+    }),
+    lines({
+      title: 'Age of the keys of issuers',
+      about: 'The gateway fetches keys at least once an hour; a growing age means that the issuer cannot be reached.',
+      unit: 's',
+      queries: [[`max by (source) (a2a_gateway_identity_keys_age_seconds{${ALL}})`, '{{source}}']]
+    }),
+    lines({
+      title: 'Fetches of the keys of issuers',
+      about: 'By source and outcome.',
+      unit: 'short',
+      queries: [[rate('identity_key_refreshes_total', ALL, 'source, outcome'), '{{source}} {{outcome}}']]
+    }),
+    lines({
+      title: 'Verified access tokens in memory',
+      about: 'At most 10,000 for each source in each process.',
+      unit: 'short',
+      queries: [[`sum by (source) (a2a_gateway_token_cache_entries{${ALL}})`, '{{source}}']]
+    }),
+    lines({
       title: 'Garbage collection',
       about: 'Seconds per second.',
       unit: 'percentunit',

@@ -2,11 +2,7 @@
 import t from 'tap'
 import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js'
 
-const directory = t.testdir(IDENTITY_FILES)
-
-for (const [name, text, ...expected] of IDENTITY_ROWS) {
-  t.test(name, t => {
-    t.same(identityLines(text, directory), expected)
-    t.end()
-  })
-}
+t.test('messages about identity', async t => {
+  const directory = t.testdir(IDENTITY_FILES)
+  for (const [name, text, ...expected] of IDENTITY_ROWS) t.same(identityLines(text, directory), expected, name)
+})
