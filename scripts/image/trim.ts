@@ -27,7 +27,13 @@ const FOR_DEVELOPERS: ReadonlySet<string> = new Set([
 const FOR_BUNDLERS = /^build\/(?:esm|esnext)\//
 
 /** The parts of a package-lock.json, version 3, that this module reads. */
-export interface Lock { readonly packages: Readonly<Record<string, { readonly dev?: boolean, readonly devOptional?: boolean }>> }
+export interface Lock {
+  readonly packages: Readonly<Record<string, {
+    readonly dev?: boolean
+    readonly devOptional?: boolean
+    readonly dependencies?: Readonly<Record<string, string>>
+  }>>
+}
 
 /** Folders of the packages that a running gateway needs, such as `node_modules/a/node_modules/b`. */
 export function productionOf (lock: Lock): ReadonlySet<string> {
