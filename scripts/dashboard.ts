@@ -496,6 +496,12 @@ const tasks: Row = {
       unit: 'reqps',
       queries: [[rate('task_writes_total', ONE, 'outcome'), '{{outcome}}']]
     }),
+    stacked({
+      title: 'Unique values',
+      about: 'seen: a replay. unavailable: the store did not respond, or its memory is full.',
+      unit: 'reqps',
+      queries: [[rate('unique_claims_total', ONE, 'outcome'), '{{outcome}}']]
+    }),
     lines({
       title: 'Remembered',
       about: 'In the process; none if a server stores them.',

@@ -46,7 +46,13 @@ export class Tasks {
 
   /** Claims values that may be accepted once. A promise never rejects. */
   claim (agent: string, claims: readonly ClaimKey[]): readonly Claimed[] | Promise<readonly Claimed[]> {
-    return this.store.claim(agent, claims)
+    const claimed = this.store.claim(agent, claims)
+    return claimed instanceof Promise ? claimed.then(found => this.counted(agent, found)) : this.counted(agent, claimed)
+  }
+
+  private counted (agent: string, claimed: readonly Claimed[]): readonly Claimed[] {
+    for (const outcome of claimed) this.metrics.uniqueClaim(agent, outcome)
+    return claimed
   }
 
   /** Withdraws the claims of a request that is not forwarded. */

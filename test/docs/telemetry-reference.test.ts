@@ -291,6 +291,11 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   // A request tells at most 20 violations of a rule; a reader must be slower than a test can wait for.
   'audit violations_omitted': 'test/telemetry/audit.test.ts',
   'audit dropped': 'test/telemetry/audit.test.ts',
+  // Only with `unique`.
+  a2a_gateway_unique_claims_total: 'test/gateway/unique.test.ts',
+  'unique_claims_total outcome new': 'test/gateway/unique.test.ts',
+  'unique_claims_total outcome seen': 'test/gateway/unique.test.ts',
+  'unique_claims_total outcome unavailable': 'test/gateway/unique.test.ts',
   // Only with `identity`.
   a2a_gateway_authentications_total: 'test/identity/api-keys.test.ts',
   'authentications_total outcome ok': 'test/identity/api-keys.test.ts',

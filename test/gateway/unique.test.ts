@@ -14,6 +14,8 @@ t.test('of 50 equal requests at once, one passes', async t => {
   for (const text of rejections) t.match(text, /parts\[0\]\.data\.nonce was accepted before; send a new value/)
   t.equal(agent.received.length, 1)
   t.equal((await sendAtOnce([gateway.url], 'b')).passed, 1, 'another value')
+  const claims = (outcome: string): Promise<number> => gateway.metric(`a2a_gateway_unique_claims_total{agent="agent",outcome="${outcome}"}`)
+  t.same([await claims('new'), await claims('seen')], [2, 98])
   await until(() => gateway.audits().filter(one => one.rule === 'once').length === 98, 'audit lines')
 })
 
@@ -45,4 +47,5 @@ t.test('without its store: onUnknown decides', async t => {
   t.equal(agent.received.length, 0)
   const lenient = await gatewayFor(t, { yaml: nonceGateway(agent.url, { root, unique: '{window: 10m, onUnknown: allow}' }) })
   t.equal((await sendAtOnce([lenient.url], 'a', 2)).passed, 2)
+  t.equal(await lenient.metric('a2a_gateway_unique_claims_total{agent="agent",outcome="unavailable"}'), 2, 'no skipped check is silent')
 })

@@ -53,6 +53,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   upstream_errors_total: ['counter', ['agent', 'kind']],
   task_lookups_total: ['counter', ['agent', 'outcome']],
   task_writes_total: ['counter', ['agent', 'outcome']],
+  unique_claims_total: ['counter', ['agent', 'outcome']],
   tasks_remembered: ['gauge', []],
   observed_total: ['counter', ['agent', 'extension', 'metric', 'by']],
   observed_value: ['gauge', ['agent', 'extension', 'metric', 'by']],
@@ -70,7 +71,11 @@ const DESIGN: Record<string, [string, string[]]> = {
   heap_limit_bytes: ['gauge', []],
   memory_limit_bytes: ['gauge', []],
   trace_spans_lost_total: ['counter', []],
-  audit_lines_lost_total: ['counter', []]
+  audit_lines_lost_total: ['counter', []],
+  authentications_total: ['counter', ['agent', 'source', 'outcome']],
+  identity_key_refreshes_total: ['counter', ['source', 'outcome']],
+  identity_keys_age_seconds: ['gauge', ['source']],
+  token_cache_entries: ['gauge', ['source']]
 }
 
 function recordEverything (metrics: Metrics): void {
@@ -95,6 +100,10 @@ function recordEverything (metrics: Metrics): void {
   metrics.taskLookup('weather', 'known')
   metrics.taskLookup('weather', 'unavailable')
   metrics.taskWrite('weather', 'kept')
+  metrics.uniqueClaim('weather', 'seen')
+  metrics.authentication('weather', 'corp', 'expired')
+  metrics.keyRefresh('corp', 'failed')
+  metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))
   metrics.tasksRemembered(() => 7)
   metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: '', value: 120 })
   metrics.observed('weather', { extension: 'usage', metric: 'latency', type: 'gauge', by: 'fast', value: 0.25 })
@@ -168,6 +177,10 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_task_lookups_total', { outcome: 'known' }), times)
     t.equal(get('a2a_gateway_task_lookups_total', { outcome: 'unavailable' }), times)
     t.equal(get('a2a_gateway_task_writes_total', { outcome: 'kept' }), times)
+    t.equal(get('a2a_gateway_unique_claims_total', { outcome: 'seen' }), times)
+    t.equal(get('a2a_gateway_authentications_total', { source: 'corp', outcome: 'expired' }), times)
+    t.equal(get('a2a_gateway_identity_key_refreshes_total', { outcome: 'failed' }), times)
+    t.equal(get('a2a_gateway_identity_keys_age_seconds', { source: 'corp' }), 3)
     t.equal(get('a2a_gateway_tasks_remembered', {}), 7)
     t.equal(get('a2a_gateway_observed_total', { extension: 'usage', metric: 'tokens', by: '' }), 120 * times)
     t.equal(get('a2a_gateway_observed_value', { extension: 'usage', metric: 'latency', by: 'fast' }), 0.25, 'the last value')

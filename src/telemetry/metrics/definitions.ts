@@ -34,6 +34,8 @@ export const ECHOES = ['confirmed', 'absent', 'unexpected'] as const
 export const CARD_OUTCOMES = ['changed', 'unchanged', 'not_modified', 'invalid', 'unreachable'] as const
 export const RELOAD_OUTCOMES = ['ok', 'invalid'] as const
 export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
+/** Outcomes of `Claimed`. */
+export const CLAIM_OUTCOMES = ['new', 'seen', 'unavailable'] as const
 export const WRITE_OUTCOMES = ['kept', 'lost'] as const
 export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
 export const FAILURE_KINDS = [
@@ -253,6 +255,12 @@ export const METRICS = {
     type: 'counter',
     help: 'Writes of task state to the store, by result.',
     labels: { agent: served, outcome: WRITE_OUTCOMES }
+  },
+  unique_claims_total: {
+    type: 'counter',
+    help: 'Values that must be unique, by result.',
+    more: 'Only if a rule has `unique`. `unavailable`: the store did not respond, or its memory is full; `onUnknown` of the rule decides',
+    labels: { agent: served, outcome: CLAIM_OUTCOMES }
   },
   tasks_remembered: {
     type: 'gauge',

@@ -75,6 +75,7 @@ export class Metrics {
   private readonly reloads: LabelledValues<NumberCell>
   private readonly errors: LabelledValues<NumberCell>
   private readonly lookups: LabelledValues<NumberCell>
+  private readonly claims: LabelledValues<NumberCell>
   private readonly writes: LabelledValues<NumberCell>
   private readonly observedTotals: LabelledValues<NumberCell>
   private readonly observedValues: LabelledValues<NumberCell>
@@ -119,6 +120,7 @@ export class Metrics {
     this.errors = registry.counter('upstream_errors_total')
     this.lookups = registry.counter('task_lookups_total')
     this.writes = registry.counter('task_writes_total')
+    this.claims = registry.counter('unique_claims_total')
     registry.callbackGauge('tasks_remembered', () => this.remembered())
     this.observedTotals = registry.counter('observed_total')
     this.observedValues = registry.gauge('observed_value')
@@ -238,6 +240,10 @@ export class Metrics {
   /** Records a lookup of a task that a request names. */
   taskLookup (agent: string, outcome: One<typeof Definitions.LOOKUP_OUTCOMES>): void {
     this.lookups.at(agent, outcome).value++
+  }
+
+  uniqueClaim (agent: string, outcome: One<typeof Definitions.CLAIM_OUTCOMES>): void {
+    this.claims.at(agent, outcome).value++
   }
 
   taskWrite (agent: string, outcome: One<typeof Definitions.WRITE_OUTCOMES>): void {
