@@ -54,7 +54,7 @@ export class KeysSource {
 
   /** Fetches now, and keeps the keys fresh. @returns when the first attempt has ended */
   start (): Promise<void> {
-    return this.fetch()
+    return this.refresh()
   }
 
   get usable (): boolean {
@@ -78,7 +78,7 @@ export class KeysSource {
     this.waiting++
     let timer: NodeJS.Timeout | undefined
     const patience = new Promise<void>(resolve => { timer = setTimeout(resolve, PATIENCE) })
-    await Promise.race([this.fetch(), patience])
+    await Promise.race([this.refresh(), patience])
     clearTimeout(timer)
     this.waiting--
   }
@@ -88,7 +88,7 @@ export class KeysSource {
     if (this.timer !== null) clearTimeout(this.timer)
   }
 
-  private fetch (): Promise<void> {
+  private refresh (): Promise<void> {
     this.fetching ??= this.attempt().finally(() => { this.fetching = null })
     return this.fetching
   }
@@ -136,6 +136,6 @@ export class KeysSource {
 
   private schedule (milliseconds: number): void {
     if (this.timer !== null) clearTimeout(this.timer)
-    this.timer = setTimeout(() => { this.fetch().catch(() => {}) }, milliseconds).unref()
+    this.timer = setTimeout(() => { this.refresh().catch(() => {}) }, milliseconds).unref()
   }
 }
