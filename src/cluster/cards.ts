@@ -35,10 +35,19 @@ export class HandedCards {
   private readonly handouts = new Map<string, { readonly cards: HandedOut | null, readonly status: CardStatus }>()
   private readonly keepers = new Set<HandedCard>()
   private readonly onWanted: (agent: string) => void
+  private readonly onUsed: (agent: string) => void
 
-  /** @param onWanted asks the primary for the card of an agent */
-  constructor (onWanted: (agent: string) => void = () => {}) {
+  /**
+   * @param onWanted asks the primary for the card of an agent
+   * @param onUsed is called when a card of an agent is in force
+   */
+  constructor (onWanted: (agent: string) => void = () => {}, onUsed: (agent: string) => void = () => {}) {
     this.onWanted = onWanted
+    this.onUsed = onUsed
+  }
+
+  used (agent: string): void {
+    this.onUsed(agent)
   }
 
   want (agent: string): void {
@@ -165,6 +174,7 @@ class HandedCard implements CardKeeper {
     if (isNew) this.options.onCards(cards)
     this.cards = cards
     this.from = from
+    this.all.used(this.options.agent)
   }
 
   private attempt (what: () => void): void {

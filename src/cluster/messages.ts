@@ -71,6 +71,8 @@ export type ToPrimary =
   | { readonly kind: 'failed', readonly problem: string }
   /** The worker accepts no more calls and will end because of its own fault. */
   | { readonly kind: 'leaving' }
+  /** The worker uses a card of the agent. */
+  | { readonly kind: 'carded', readonly agent: string }
   /** A request found no usable card of the agent. */
   | { readonly kind: 'wanted', readonly agent: string }
   /** The last message of a worker. */

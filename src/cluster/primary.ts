@@ -27,6 +27,7 @@ import { mergeDescriptions } from './agents.js'
 import { consoleOfWorkers } from './console.js'
 import { handoutOf } from './cards.js'
 import { WorkerPool } from './worker-pool.js'
+import { HandedAgents } from './handed.js'
 import type { WorkerHandle } from './worker-handle.js'
 import type { AgentDescription, Handout, ToWorker } from './messages.js'
 import { KeptTasks } from './tasks.js'
@@ -79,7 +80,9 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
 
   /** The cards that workers have, by source. */
   const handed = new Map<string, unknown>()
+  const handedAgents = new HandedAgents(() => workers.all)
   const handOut = (agent: Agent): void => {
+    handedAgents.handedOut(agent.name, agent.state !== null)
     const card: Handout = handoutOf(agent)
     const { cards } = agent.cards
     const same = cards !== null && handed.get(card.key) === cards
@@ -129,6 +132,11 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...workers.all].map(one => one.ask('agents'))))
   const ready: AdminState['ready'] = enough => {
     const { reasons } = state.ready(enough)
+    const { all } = registry.snapshot.agents
+    const onTheirWay = all.filter(agent => handedAgents.isOnItsWay(agent.name))
+    if (enough === 'all' || onTheirWay.length === all.filter(agent => agent.ready).length) {
+      reasons.push(...onTheirWay.map(({ name }) => `agent ${name}: a worker still prepares its card`))
+    }
     if (workers.serving === 0 && !inFlight.draining) reasons.push('no worker serves')
     return { ready: reasons.length === 0, reasons }
   }

@@ -13,8 +13,10 @@ export class WorkerHandle {
   readonly pid: number
   /** True when the worker has got its start configuration. From then on, the worker needs every later configuration. */
   admitted = false
-  /** True when the listener of the worker is open. */
-  serving = false
+  /** Time at which the listener of the worker opened, ms of `performance.now()`; null before. */
+  servingSince: number | null = null
+  /** Names of the agents whose card the worker has. */
+  readonly carded = new Set<string>()
   /** True when the worker was sent a drain message, or has announced its end. */
   leaving = false
   /** The last known metrics of the worker. */
@@ -32,6 +34,10 @@ export class WorkerHandle {
     this.worker = worker
     this.id = worker.id
     this.pid = worker.process.pid ?? 0
+  }
+
+  get serving (): boolean {
+    return this.servingSince !== null
   }
 
   /** Sends a message. Does nothing when the worker is gone: the `exit` event reports that. */
@@ -69,14 +75,16 @@ export class WorkerHandle {
 
   /** Passes a response of the worker to the caller that waits for it. */
   onMessage (message: ToPrimary): void {
-    if (message.kind === 'answer') this.waiting.get(message.id)?.(message.response)
+    if (message.kind === 'carded') this.carded.add(message.agent)
+    else if (message.kind === 'answer') this.waiting.get(message.id)?.(message.response)
     else if (message.kind === 'prepared' && message.change === this.preparing?.change) this.preparing.done(message.problems)
   }
 
   /** Called when the process of the worker has ended. */
   ended (): void {
     this.gone = true
-    this.serving = this.admitted = false
+    this.servingSince = null
+    this.admitted = false
     this.preparing?.done(null)
     for (const done of this.waiting.values()) done(null)
   }

@@ -137,7 +137,7 @@ export class WorkerPool {
 
   private serves (handle: WorkerHandle): void {
     const { log, size } = this.options
-    handle.serving = true
+    handle.servingSince = performance.now()
     this.everServed = true
     log.info({ of: handle.id, pid: handle.pid, serving: this.serving, workers: size }, `worker ${handle.id} serves`)
     this.started?.resolve()

@@ -19,7 +19,11 @@ const SLACK = 3_000
 class WorkerProcess {
   private readonly id: number
   private readonly env: NodeJS.ProcessEnv
-  private readonly cards = new HandedCards(agent => { this.send({ kind: 'wanted', agent }) })
+  private readonly cards = new HandedCards(
+    agent => { this.send({ kind: 'wanted', agent }) },
+    agent => { this.send({ kind: 'carded', agent }) }
+  )
+
   private readonly tasks = new RemoteTasks(question => this.send(question))
   private serving: Serving | null = null
   private port = 0
