@@ -9,6 +9,9 @@ import type { RawRequest } from './raw.js'
 import { fakeAgent, plainCard, rawExchange } from './raw.js'
 import type { ServedGateway } from './serve.js'
 import { serve } from './serve.js'
+import { nonceCard, nonceMessage, nonceRules } from './unique.js'
+import type { Key } from '../identity/issuer.js'
+import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
 import { rpc, until } from './http.js'
 
 const USAGE = 'https://example.com/ext/usage/v1'
@@ -20,6 +23,8 @@ const CONFINED = ['--import', 'data:text/javascript,process.constrainedMemory=()
 
 export interface Traffic {
   readonly gateway: ServedGateway
+  /** A second gateway, which authenticates callers. Its agent is "guarded". */
+  readonly guarded: ServedGateway
   /** Sends all traffic once more. */
   round (): Promise<void>
 }
@@ -76,6 +81,8 @@ export async function startTraffic (t: Test): Promise<Traffic> {
   let count = 0
   let rounds = 0
 
+  const { gateway: guarded, round: guardedRound } = await startGuarded(t)
+
   // These calls end when the agent closes at the end of the test.
   for (let i = 0; i < 4; i++) say('narrow', 'wait').catch(() => {})
   say('odd', 'wait', [], {}, 'SendStreamingMessage').catch(() => {})
@@ -99,7 +106,8 @@ export async function startTraffic (t: Test): Promise<Traffic> {
       say('odd', 'die').catch(() => {}),
       say('odd', 'fault'),
       ...[1, 2, 3, 4].map(() => say('narrow', 'hello')),
-      rawExchange(gateway.url, 'no HTTP at all\r\n\r\n', { until: 'close' })
+      rawExchange(gateway.url, 'no HTTP at all\r\n\r\n', { until: 'close' }),
+      guardedRound()
     ])
     rounds++
     const before = await gateway.metric(/^a2a_gateway_config_reloads_total\{outcome="invalid"\}/)
@@ -112,7 +120,23 @@ export async function startTraffic (t: Test): Promise<Traffic> {
       30_000
     )
   }
-  return { gateway, round }
+  return { gateway, guarded, round }
+}
+
+/** A gateway with access tokens, and a rule with `unique`. A token with an unknown key makes it fetch the keys again. */
+async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
+  const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
+  const issuer = await issuerFor(t, [known])
+  const agent = await fakeAgent(t, { card: nonceCard })
+  const gateway = await serve(t, [
+    'agents:',
+    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces]}`,
+    `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
+    ...nonceRules('{window: 10m}')
+  ].join('\n'))
+  const send = async (key: Key): Promise<unknown> =>
+    await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage('same'), ['authorization', `Bearer ${await issuer.token(key)}`])
+  return { gateway, round: () => Promise.all([send(known), send(unknown)]) }
 }
 
 function answerOddly ({ body }: RawRequest, response: ServerResponse): void {

@@ -29,10 +29,10 @@ export interface PrometheusOptions {
   readonly rules?: readonly string[]
 }
 
-/** Resolves after the first successful scrape of `target` (host:port). */
+/** Resolves after the first successful scrape. @param targets host:port, one or several */
 export async function startPrometheus (
   t: Test,
-  target: string,
+  targets: string | readonly string[],
   { job = 'gateway', rules = [] }: PrometheusOptions = {}
 ): Promise<Prometheus> {
   const directory = await mkdtemp(join(tmpdir(), 'a2agw-prometheus-'))
@@ -41,7 +41,7 @@ export async function startPrometheus (
   const config = join(directory, 'prometheus.yml')
   await writeFile(
     config,
-    `global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }\nrule_files: ${JSON.stringify(rules.map(file => resolvePath(file)))}\nscrape_configs:\n  - job_name: ${job}\n    static_configs: [{ targets: ['${target}'] }]\n`
+    `global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }\nrule_files: ${JSON.stringify(rules.map(file => resolvePath(file)))}\nscrape_configs:\n  - job_name: ${job}\n    static_configs: [{ targets: ${JSON.stringify([targets].flat())} }]\n`
   )
   const server = spawn(
     'prometheus',

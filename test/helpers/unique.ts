@@ -13,20 +13,28 @@ export function nonceGateway (
   upstream: string,
   { unique = '{window: 10m}', agent = [], root = [] }: { readonly unique?: string, readonly agent?: string[], readonly root?: string[] } = {}
 ): string {
-  return oneAgent(upstream, ['extensions: [nonces]', ...agent], [
+  return oneAgent(upstream, ['extensions: [nonces]', ...agent], [...nonceRules(unique), ...root])
+}
+
+/** @returns lines of the configuration */
+export function nonceRules (unique: string): string[] {
+  return [
     'extensions:',
     '  nonces:',
     `    uri: ${NONCES}`,
     '    activation: {signals: [always]}',
     '    request:',
     `      - {id: once, select: {part: {data: true, path: /nonce}}, unique: ${unique}}`,
-    '      - {id: text, select: {part: {data: true, path: /note}}, schema: {type: string}, required: false}',
-    ...root
-  ])
+    '      - {id: text, select: {part: {data: true, path: /note}}, schema: {type: string}, required: false}'
+  ]
+}
+
+export function nonceMessage (nonce: string, note: unknown = ''): object {
+  return { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ data: { nonce, note } }] } }
 }
 
 export function sendNonce (url: string, nonce: string, note: unknown = ''): Promise<Answer> {
-  return rpc(`${url}/rpc`, 'SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ data: { nonce, note } }] } })
+  return rpc(`${url}/rpc`, 'SendMessage', nonceMessage(nonce, note))
 }
 
 /** Sends the same request many times at once, each on a connection of its own. @returns number of results, and texts of rejections */

@@ -36,8 +36,9 @@ function largest (series: readonly Series[]): number | null {
 
 t.test('under all kinds of traffic, every query of the dashboard has data and every rule is healthy', async t => {
   const began = new Date()
-  const { gateway, round } = await startTraffic(t)
-  const prometheus = await startPrometheus(t, new URL(gateway.adminUrl).host, {
+  const { gateway, guarded, round } = await startTraffic(t)
+  const instances = [gateway, guarded].map(({ adminUrl }) => new URL(adminUrl).host)
+  const prometheus = await startPrometheus(t, instances, {
     job: 'a2a-gateway',
     rules: ['deploy/prometheus/alerts.yaml']
   })
@@ -109,8 +110,8 @@ t.test('under all kinds of traffic, every query of the dashboard has data and ev
         found,
         {
           job: ['a2a-gateway'],
-          instance: [new URL(gateway.adminUrl).host],
-          agent: ['eightball', 'fight', 'fight-held', 'gone', 'narrow', 'odd']
+          instance: instances.toSorted(),
+          agent: ['eightball', 'fight', 'fight-held', 'gone', 'guarded', 'narrow', 'odd']
         }[name],
         name
       )
