@@ -39,7 +39,7 @@ export function readJwkSet (bytes: Buffer): JwkSet {
   if (list.length > MAX_KEYS) return { problem: `has more than ${MAX_KEYS} keys` }
   const entries = list.filter(entry => isObject(entry))
   if (entries.some(entry => PRIVATE.some(member => Object.hasOwn(entry, member)))) {
-    return { problem: 'contains a private key; whoever can read it can make tokens, so the issuer must replace the key' }
+    return { problem: 'contains a private key; anybody who reads the key can make tokens, so the issuer must replace it' }
   }
   const keys = entries.map(keyOf).filter(key => key !== null)
   return keys.length === 0 ? { problem: 'has no key that can verify tokens' } : { keys, skipped: list.length - keys.length }

@@ -79,7 +79,7 @@ export const IDENTITY_ROWS: readonly Row[] = [
   [
     'an issuer without TLS',
     withJwt('keys: discover').replace('https://idp', 'http://idp'),
-    'g.yaml:7:23: identity.sources.s.jwt.issuer must be an https URL (http is for issuers on this machine only: whoever changes the response can make tokens)'
+    'g.yaml:7:23: identity.sources.s.jwt.issuer must be an https URL (http is for issuers on this machine only: a changed response could make tokens valid)'
   ],
   [
     'another word',

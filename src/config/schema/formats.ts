@@ -21,7 +21,7 @@ export const FORMATS = {
   url: (text: string) => urlFault(text, false),
   issuer: (text: string) =>
     urlFault(text, true) ??
-    (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for issuers on this machine only: whoever changes the response can make tokens' }),
+    (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for issuers on this machine only: a changed response could make tokens valid' }),
   discover: (text: string) => (text === 'discover' ? null : { message: 'must be "discover", or a mapping with url or file' }),
   path: pathFault,
   'path-prefix': (text: string) => (text === '/' ? { message: 'must not be "/"', hint: 'name the prefixes to forward' } : pathFault(text)),

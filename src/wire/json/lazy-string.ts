@@ -10,23 +10,13 @@ import { isAscii } from 'node:buffer'
 import { BACKSLASH } from './bytes.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { part } from '../chunked-buffer.js'
+import { CONTROLS, HIGH_BITS, isOddWord, nextWord, pastEscape, wordsOf } from './words.js'
 
 /** Minimum length in bytes of a string that is replaced. Parsing a shorter string takes less time than replacing it. */
 export const LONG = 4_096
 
 /** Offsets of the text between the quotes. */
 export interface LongString { readonly start: number, readonly end: number, readonly escapes: boolean }
-
-/** Characters that may follow a backslash, except `u` (RFC 8259 §7). */
-const ESCAPED = new Uint8Array(256)
-for (const character of '"\\/bfnrt') ESCAPED[character.charCodeAt(0)] = 1
-const LETTER_U = 0x75
-const CONTROLS = 0x20202020
-const BACKSLASHES = 0x5c5c5c5c
-const ONES = 0x01010101
-const HIGH_BITS = 0x80808080
-const NO_WORDS = new Int32Array(0)
-const FOUR_DIGITS = /^[\dA-Fa-f]{4}$/
 
 /** @returns null when `JSON.parse` would reject the string: a control character, or an invalid escape */
 export function longString (bytes: Buffer, start: number, end: number): LongString | null {
@@ -40,9 +30,7 @@ function isEscaped (bytes: Buffer, start: number, end: number): boolean {
   const words = wordsOf(bytes, first, (end - first) >> 2)
   let i = pastBytes(bytes, start, first)
   for (let at = 0; at < words.length && i !== -1; at++) {
-    const word = words[at] as number
-    const odd = word ^ BACKSLASHES
-    if (((((word - CONTROLS) & ~word) | ((odd - ONES) & ~odd)) & HIGH_BITS) === 0) continue
+    if (!isOddWord(words[at] as number)) continue
     const from = first + at * 4
     i = pastBytes(bytes, Math.max(i, from), from + 4)
   }
@@ -56,10 +44,8 @@ function pastBytes (bytes: Buffer, from: number, to: number): number {
   while (i < to) {
     const byte = bytes[i] as number
     if (byte < 0x20) return -1
-    if (byte !== BACKSLASH) i++
-    else if (ESCAPED[bytes[i + 1] as number] === 1) i += 2
-    else if (bytes[i + 1] === LETTER_U && FOUR_DIGITS.test(bytes.toString('latin1', i + 2, i + 6))) i += 6
-    else return -1
+    i = byte === BACKSLASH ? pastEscape(bytes, i + 1) : i + 1
+    if (i === -1) return -1
   }
   return i
 }
@@ -83,15 +69,6 @@ function isPlain (bytes: Buffer, start: number, end: number): boolean {
 function hasControls (bytes: Buffer, from: number, to: number): boolean {
   for (let i = from; i < to; i++) if ((bytes[i] as number) < 0x20) return true
   return false
-}
-
-/** Returns the first offset at which a typed array may begin: typed arrays begin only at multiples of the size of their elements. */
-function nextWord ({ byteOffset }: Buffer, start: number, end: number): number {
-  return Math.min(end, start + (-(byteOffset + start) & 3))
-}
-
-function wordsOf ({ buffer, byteOffset }: Buffer, first: number, length: number): Int32Array {
-  return length === 0 ? NO_WORDS : new Int32Array(buffer, byteOffset + first, length)
 }
 
 /** Text that replaces a string in the parsed text. The number of the string follows. */

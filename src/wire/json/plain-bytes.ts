@@ -1,14 +1,11 @@
 /** Finds the bytes that a JSON string must not contain as they are: backslashes and control characters. */
 import { BACKSLASH } from './bytes.js'
+import { isOddWord, nextWord, wordsOf } from './words.js'
 
 const WORD = 4
 /** Bytes that a search runs ahead of the strings. Readers that go back search them again. */
 const AHEAD = 4_096
 const SPACE = 0x20
-const CONTROLS = 0x20202020
-const BACKSLASHES = 0x5c5c5c5c
-const ONES = 0x01010101
-const HIGH_BITS = 0x80808080
 
 /** Searches a text from its beginning to its end. */
 export class PlainBytes {
@@ -48,26 +45,17 @@ export class PlainBytes {
   }
 }
 
-/** Returns the offset of the next control character or backslash; `length` when there is none before. */
-function nextOdd (bytes: Buffer, from: number, length: number): number {
+/** Returns the offset of the next control character or backslash; `end` when there is none before. */
+function nextOdd (bytes: Buffer, from: number, end: number): number {
   let i = from
-  while (i < length && ((bytes.byteOffset + i) & (WORD - 1)) !== 0) {
-    if (isOdd(bytes[i] as number)) return i
-    i++
-  }
-  const words = (length - i) >> 2
-  if (words > 0) {
-    const list = new Int32Array(bytes.buffer, bytes.byteOffset + i, words)
-    let at = 0
-    while (at < words) {
-      const word = list[at] as number
-      const odd = word ^ BACKSLASHES
-      if (((((word - CONTROLS) & ~word) | ((odd - ONES) & ~odd)) & HIGH_BITS) !== 0) break
-      at++
-    }
-    i += at * WORD
-  }
-  while (i < length && !isOdd(bytes[i] as number)) i++
+  const first = nextWord(bytes, from, end)
+  while (i < first && !isOdd(bytes[i] as number)) i++
+  if (i < first) return i
+  const words = wordsOf(bytes, first, (end - first) >> 2)
+  let at = 0
+  while (at < words.length && !isOddWord(words[at] as number)) at++
+  i += at * WORD
+  while (i < end && !isOdd(bytes[i] as number)) i++
   return i
 }
 

@@ -4,22 +4,10 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { BACKSLASH, QUOTE } from './bytes.js'
+import { hasQuote, HIGH_BITS, isOddWord, pastEscape } from './words.js'
 
 /** Offsets of the text between the quotes of a string. */
 export interface StringSpan { readonly start: number, readonly end: number }
-
-/** Characters that may follow a backslash, except `u` (RFC 8259 §7). */
-const ESCAPED = new Uint8Array(256)
-for (const character of '"\\/bfnrt') ESCAPED[character.charCodeAt(0)] = 1
-const HEX = new Uint8Array(256)
-for (const character of '0123456789abcdefABCDEF') HEX[character.charCodeAt(0)] = 1
-const LETTER_U = 0x75
-/** The same byte four times. */
-const CONTROLS = 0x20202020
-const QUOTES = 0x22222222
-const BACKSLASHES = 0x5c5c5c5c
-const ONES = 0x01010101
-const HIGH_BITS = 0x80808080
 
 export class JsonTemplate {
   private readonly text: Buffer
@@ -33,7 +21,7 @@ export class JsonTemplate {
    */
   constructor (text: Buffer, free: readonly StringSpan[]) {
     this.text = text
-    this.words = wordsOf(text)
+    this.words = viewOf(text)
     this.gaps = Int32Array.from([...free].sort((a, b) => a.start - b.start).flatMap(({ start, end }) => [start, end]))
   }
 
@@ -41,7 +29,7 @@ export class JsonTemplate {
   matches (bytes: Buffer): boolean {
     const { text, words, gaps } = this
     const { length } = bytes
-    const others = wordsOf(bytes)
+    const others = viewOf(bytes)
     let at = 0
     let i = 0
     let all = 0
@@ -54,7 +42,7 @@ export class JsonTemplate {
       for (;;) {
         for (; i + 4 <= length; i += 4) {
           const word = others.getInt32(i)
-          if (isSpecial(word)) break
+          if (isOddWord(word) || hasQuote(word)) break
           all |= word
         }
         // Beyond the end, the byte is 0: a control character.
@@ -73,22 +61,6 @@ export class JsonTemplate {
   }
 }
 
-function wordsOf ({ buffer, byteOffset, length }: Buffer): DataView {
+function viewOf ({ buffer, byteOffset, length }: Buffer): DataView {
   return new DataView(buffer, byteOffset, length)
-}
-
-/** True when a byte of the word is a quote, a backslash or a control character, and in some words that have none of them. */
-function isSpecial (word: number): boolean {
-  const quote = word ^ QUOTES
-  const backslash = word ^ BACKSLASHES
-  return ((((word - CONTROLS) & ~word) | ((quote - ONES) & ~quote) | ((backslash - ONES) & ~backslash)) & HIGH_BITS) !== 0
-}
-
-/** @returns the offset after the escape whose backslash is before `at`; -1 when it is not valid */
-function pastEscape (bytes: Buffer, at: number): number {
-  const byte = bytes[at] ?? 0
-  if (ESCAPED[byte] === 1) return at + 1
-  if (byte !== LETTER_U) return -1
-  for (let i = at + 1; i <= at + 4; i++) if (HEX[bytes[i] ?? 0] !== 1) return -1
-  return at + 5
 }
