@@ -28,7 +28,17 @@ function knownKeys (source: string, kind: SourceKind, entries: readonly KeyEntry
   return new Map(entries.map(({ id, sha256, client, expires, groups, scopes, tenant }) => [
     sha256,
     {
-      principal: Object.freeze({ source, kind, subject: client ?? id, client: client ?? id, scopes, groups, tenant, claims: { key: id } }),
+      principal: Object.freeze({
+        source,
+        kind,
+        subject: client ?? id,
+        client: client ?? id,
+        scopes,
+        groups,
+        tenant,
+        spiffe: null,
+        claims: { key: id }
+      }),
       names: client === null ? [id] : [id, client],
       expires: expires ?? Infinity
     }

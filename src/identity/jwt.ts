@@ -100,6 +100,7 @@ export function principalOf (source: string, claims: JsonObject, { claims: names
     scopes: listOf(names.scopes === null ? (claims['scope'] ?? claims['scp']) : at(names.scopes)),
     groups: listOf(at(names.groups)),
     tenant: text(at(names.tenant)),
+    spiffe: null,
     claims
   })
 }

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../wire/json/object.js'
 
 /** Kinds of sources, as the configuration names them. */
-export type SourceKind = 'apiKey' | 'basic' | 'jwt'
+export type SourceKind = 'apiKey' | 'basic' | 'jwt' | 'certificate'
 
 export interface Principal {
   /** Name of the source in the configuration. */
@@ -14,5 +14,7 @@ export interface Principal {
   readonly scopes: readonly string[]
   readonly groups: readonly string[]
   readonly tenant: string | null
+  /** SPIFFE ID of a client certificate, such as `spiffe://prod.example.com/ns/jobs/sa/batch`. */
+  readonly spiffe: string | null
   readonly claims: JsonObject
 }

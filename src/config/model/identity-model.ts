@@ -68,3 +68,26 @@ export interface KeyEntry {
   readonly scopes: readonly string[]
   readonly tenant: string | null
 }
+
+/**
+ * A condition on the caller. All given keys must hold. `subject`, `client`, `spiffe` and `tenant` are patterns in which `*` matches any
+ * characters.
+ */
+export interface CallerConfig {
+  readonly source?: readonly string[]
+  readonly subject?: readonly string[]
+  readonly client?: readonly string[]
+  readonly spiffe?: readonly string[]
+  /** All of them. */
+  readonly scopes?: readonly string[]
+  /** Any of them. */
+  readonly groups?: readonly string[]
+  readonly tenant?: readonly string[]
+  /** Values by JSON Pointer into the claims. */
+  readonly claims?: Readonly<Record<string, ClaimValue | readonly ClaimValue[]>>
+  readonly anonymous?: boolean
+  /** JSON Schema over the caller. */
+  readonly match?: Readonly<Record<string, unknown>> | boolean
+}
+
+export type ClaimValue = string | number | boolean

@@ -1,0 +1,47 @@
+/** A condition on the caller: `caller` in conditions, access lists, activation and views of cards. */
+import type { Schema } from './schema-kit.js'
+import { flag, mapping } from './schema-kit.js'
+
+const patterns = (description: string): Schema => ({
+  type: 'array',
+  description: `${description} One of them must match; \`*\` matches any characters.`,
+  items: { type: 'string', minLength: 1, maxLength: 1024 },
+  minItems: 1,
+  maxItems: 1000,
+  uniqueItems: true
+})
+
+const names = (description: string): Schema => ({ ...patterns(''), description })
+
+const SCALAR = ['string', 'number', 'boolean']
+
+const CALLER = {
+  source: names('Names of sources in `identity.sources`; one of them must have verified the caller.'),
+  subject: patterns('The subject.'),
+  client: patterns('The client.'),
+  spiffe: patterns('The SPIFFE ID of the client certificate.'),
+  scopes: names('Scopes; the caller must have **all** of them.'),
+  groups: names('Groups; the caller must be in one of them.'),
+  tenant: patterns('The tenant.'),
+  claims: {
+    type: 'object',
+    description: 'Claims by JSON Pointer. Each must have the value, or one of the values; a claim with a list must contain one.',
+    propertyNames: { type: 'string', 'x-format': 'pointer' },
+    additionalProperties: {
+      type: [...SCALAR, 'array'],
+      items: { type: SCALAR },
+      minItems: 1,
+      maxItems: 1000
+    },
+    minProperties: 1,
+    maxProperties: 100
+  },
+  anonymous: flag('Whether the request has no caller.'),
+  match: {
+    type: ['object', 'boolean'],
+    description: 'JSON Schema that the caller matches: `{source, subject, client, spiffe, scopes, groups, tenant, claims}`.'
+  }
+} satisfies Readonly<Record<string, Schema>>
+
+/** All given keys must hold. An empty mapping is a mistake: it would match everybody. */
+export const caller = (description: string): Schema => ({ ...mapping(description, [], CALLER), minProperties: 1 })
