@@ -55,7 +55,7 @@ export const MUTATIONS = [
   ],
   ['gateway/concurrency-limit.ts', 'this.streams >= limits.streams', 'this.streams > limits.streams', 'limits/concurrency'],
   ['gateway/memory-budget.ts', 'this.held -= bytes', 'this.held -= 0', 'limits/memory'],
-  ['front/http/slow-readers.ts', 'before?.taken === taken ? before', 'before !== undefined ? before', 'limits/slow-readers'],
+  ['front/http/listener/slow-readers.ts', 'before?.taken === taken ? before', 'before !== undefined ? before', 'limits/slow-readers'],
   ['gateway/overload.ts', "['eventLoopDelay', late && this.late]", "['eventLoopDelay', late]", 'limits/shedding'],
   ['state/memory-store.ts', 'this.total -= entry.length', 'this.total -= 0'],
   [

@@ -13,7 +13,7 @@ import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
-import { Identity } from './identity.js'
+import { Identity } from './identity/identity.js'
 import type { InFlight } from './in-flight.js'
 
 /** The state that a request begins with and keeps. A configuration change replaces it as a whole. */

@@ -1,7 +1,7 @@
 /** A configuration that is read again whenever one of its files changes. */
 import type { LoadResult } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
-import { identityFiles } from './identity.js'
+import { identityFiles } from './identity/identity.js'
 import { secretFiles } from '../config/secrets.js'
 import { FileWatch } from '../config/watch.js'
 

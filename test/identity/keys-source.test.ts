@@ -1,8 +1,8 @@
 /** The keys of an issuer in the background: lifetimes, unknown keys, and who waits. */
 import t from 'tap'
-import { IssuerKeys } from '../../src/gateway/issuer-keys.js'
-import type { IdentityOptions } from '../../src/gateway/identity.js'
-import { Identity } from '../../src/gateway/identity.js'
+import { IssuerKeys } from '../../src/gateway/identity/issuer-keys.js'
+import type { IdentityOptions } from '../../src/gateway/identity/identity.js'
+import { Identity } from '../../src/gateway/identity/identity.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { discover, isSafeUrl, issuerPool } from '../../src/upstream/keys-fetch.js'

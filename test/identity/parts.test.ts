@@ -2,7 +2,7 @@
 import t from 'tap'
 import { runKey } from '../../src/cli/key.js'
 import { readKeyFile, timeOf } from '../../src/config/key-file.js'
-import { FailureLog } from '../../src/gateway/failure-log.js'
+import { FailureLog } from '../../src/gateway/identity/failure-log.js'
 import type { Carrier } from '../../src/identity/authentication.js'
 import { ApiKeys, digestOf } from '../../src/identity/api-keys.js'
 import { Brake } from '../../src/identity/brake.js'

@@ -32,7 +32,7 @@ import type { Tasks } from '../../gateway/tasks.js'
 import { callEntry, logCall } from '../../gateway/request-telemetry.js'
 import type { Carrier } from '../../identity/authentication.js'
 import type { Principal } from '../../identity/principal.js'
-import type { Identity } from '../../gateway/identity.js'
+import type { Identity } from '../../gateway/identity/identity.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import type { Forwarding } from '../../upstream/forward.js'
 

@@ -4,9 +4,9 @@
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { decisionHeader } from '../../a2a/errors.js'
-import type { Log } from '../../telemetry/log.js'
-import type { ClientError, Metrics } from '../../telemetry/metrics/metrics.js'
+import { decisionHeader } from '../../../a2a/errors.js'
+import type { Log } from '../../../telemetry/log.js'
+import type { ClientError, Metrics } from '../../../telemetry/metrics/metrics.js'
 
 interface Found {
   readonly kind: ClientError

@@ -1,11 +1,11 @@
 /** Reports callers, and requests without one, to metrics, span, log and audit. Never reports credentials. */
-import type { Rejection } from '../a2a/errors.js'
-import type { Problem } from '../identity/authentication.js'
-import type { Principal } from '../identity/principal.js'
-import { violation } from '../policy/violation.js'
-import type { Exchange } from '../front/http/exchange.js'
+import type { Rejection } from '../../a2a/errors.js'
+import type { Problem } from '../../identity/authentication.js'
+import type { Principal } from '../../identity/principal.js'
+import { violation } from '../../policy/violation.js'
+import type { Exchange } from '../../front/http/exchange.js'
 import type { Identity } from './identity.js'
-import { auditEntry } from './request-telemetry.js'
+import { auditEntry } from '../request-telemetry.js'
 
 export function recordCaller (exchange: Exchange, identity: Identity, principal: Principal): void {
   const { services: { metrics }, span } = exchange

@@ -1,6 +1,6 @@
 /** Limits of the main listener: headers, times and connections. All of them can change while the gateway listens. */
 import type { Server, ServerOptions } from 'node:http'
-import type { Limits } from '../../config/model/model.js'
+import type { Limits } from '../../../config/model/model.js'
 
 /** Margin above the timer of the body reader, ms. Node's timeout covers bodies that the body reader does not read: passthrough uploads. */
 const NET = 5_000

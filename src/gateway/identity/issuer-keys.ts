@@ -1,10 +1,10 @@
 /** The keys of an issuer, as the sources of tokens see them: fetched in the background, counted and logged. */
-import type { JwtConfig } from '../config/model/identity-model.js'
-import { readJwkSet } from '../identity/jwk-set.js'
-import type { VerificationKey } from '../identity/jwk-set.js'
-import type { Keys } from '../identity/jwt-source.js'
-import { issuerPool } from '../upstream/keys-fetch.js'
-import { KeysSource } from '../upstream/keys-source.js'
+import type { JwtConfig } from '../../config/model/identity-model.js'
+import { readJwkSet } from '../../identity/jwk-set.js'
+import type { VerificationKey } from '../../identity/jwk-set.js'
+import type { Keys } from '../../identity/jwt-source.js'
+import { issuerPool } from '../../upstream/keys-fetch.js'
+import { KeysSource } from '../../upstream/keys-source.js'
 import type { IdentityOptions } from './identity.js'
 
 export class IssuerKeys implements Keys {

@@ -3,10 +3,10 @@
  * never wait, and the others wait in many places in the code.
  */
 import type { Socket } from 'node:net'
-import type { Log } from '../../telemetry/log.js'
-import type { Metrics } from '../../telemetry/metrics/metrics.js'
-import type { Exchange } from './exchange.js'
-import type { InFlight } from '../../gateway/in-flight.js'
+import type { Log } from '../../../telemetry/log.js'
+import type { Metrics } from '../../../telemetry/metrics/metrics.js'
+import type { Exchange } from '../exchange.js'
+import type { InFlight } from '../../../gateway/in-flight.js'
 
 interface Options {
   readonly live: InFlight
