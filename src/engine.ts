@@ -24,10 +24,10 @@ export function setEngineFlags (): void {
 const BACKGROUND = 10
 
 /**
- * Gives V8's threads, which optimize code and mark garbage, a lower priority than the main thread. A new process optimizes for some thousand
- * calls. On a single core, these calls would wait for their own optimization (measured at 1,000 calls a second: p99 65 ms,
- * 21 with this; once everything is optimized no difference). Linux only: elsewhere, threads have no priority of their own. Called before
- * other threads exist.
+ * Gives V8's threads, which optimize code and mark garbage, a lower priority than the main thread. A new process optimizes for some
+ * thousand calls. On a single core, these calls would wait for their own optimization (measured at 1,000 calls per second: p99 65 ms,
+ * 21 ms with this; no difference once everything is optimized). Linux only: elsewhere, threads have no priority of their own. Called
+ * before other threads exist.
  */
 export function lowerPriorityOfEngineThreads (): void {
   if (process.platform !== 'linux') return
