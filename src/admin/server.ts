@@ -1,8 +1,11 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { ConsoleHandler } from '../console/handler.js'
 import type { ConsoleSource } from '../console/source.js'
 import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
+import type { AdminAccess } from './access.js'
 import { hostProblem } from './host-guard.js'
+import { serveSession } from './session-route.js'
 
 /** Number of agents that must be callable before the gateway is ready: all of them, or any. */
 export type Enough = 'all' | 'any'
@@ -25,12 +28,17 @@ export interface AdminOptions {
   readonly console?: ConsoleSource | null
   /** Host names, other than IP addresses and localhost, under which agents and console are served. Default: none. */
   readonly names?: ReadonlySet<string>
+  /** Who may use `/agents` and the console; null for everybody. Default null. */
+  readonly access?: AdminAccess | null
   /** Serves only probes and metrics, for `server.metrics`. Default false. */
   readonly probesOnly?: boolean
 }
 
 const PROBES = ['/livez', '/readyz', '/metrics']
 const NO_NAMES: ReadonlySet<string> = new Set()
+/** Data of the console, below the prefix of the admin routes. */
+const API = '/console/api/'
+const SESSION = '/console/api/session'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
@@ -59,7 +67,7 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
 
 /** A Fastify plugin with the routes of the admin listener. `ownApp` adds a redirect from `/` to the console. */
 export async function adminRoutes (app: FastifyInstance, options: AdminOptions & { readonly ownApp?: boolean }): Promise<void> {
-  const { state, metrics, log, console: source = null, names = NO_NAMES, probesOnly = false, ownApp = false } = options
+  const { state, metrics, log, console: source = null, names = NO_NAMES, access = null, probesOnly = false, ownApp = false } = options
   // No endpoint reads a body. The console reads its own bodies.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => { done(null) })
@@ -111,15 +119,33 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
   get('/agents', async (request, reply) => {
     const rejected = hostProblem(request.headers.host, names)
     if (rejected !== null) return reply.code(rejected.status).send({ error: rejected.error })
+    const admitted = await access?.admit(request.raw)
+    if (admitted !== undefined && 'error' in admitted) {
+      return reply.code(admitted.status).headers(admitted.headers).send({ error: admitted.error })
+    }
     return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
   })
 
   if (source === null) return
   const page = lazily(source, app, log)
+  const serve = async ({ raw: request, url }: FastifyRequest, response: ServerResponse): Promise<void> => {
+    const target = url.slice(app.prefix.length)
+    const rejected = hostProblem(request.headers.host, names)
+    // The files of the page hold no data: the page that signs in needs them.
+    if (access === null || rejected !== null || !target.startsWith(API)) return page(request, response, target, rejected)
+    if (target === SESSION) return await serveSession(access, request, response, app.prefix === '' ? '/' : app.prefix)
+    const admitted = await access.admit(request)
+    if (response.destroyed) return
+    // A challenge would open the browser's own dialog over the page.
+    page(request, response, target, 'error' in admitted ? { status: admitted.status, error: admitted.error } : null)
+  }
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.hijack()
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value)
-    page(request.raw, reply.raw, request.url.slice(app.prefix.length), hostProblem(request.headers.host, names))
+    serve(request, reply.raw).catch((error: unknown) => {
+      log.error({ err: error }, 'a request for the console failed')
+      reply.raw.destroy()
+    })
   }
   for (const url of ['/console', '/console/*', ...ownApp ? ['/'] : []]) app.all(url, handler)
 }

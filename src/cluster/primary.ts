@@ -1,6 +1,7 @@
 /**
  * A gateway of several processes: the primary reads configuration and cards and has the admin listener; workers serve the main listener.
  */
+import { adminAccessOf } from '../admin/access.js'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
@@ -148,7 +149,8 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     state: { live: () => !workers.hopeless, ready, agents },
     metrics: totals,
     log: frameworkLog as unknown as FastifyBaseLogger,
-    console: source
+    console: source,
+    access: adminAccessOf(config, registry)
   })
 
   try {

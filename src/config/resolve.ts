@@ -5,6 +5,7 @@ import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
 import type {
+  AdminAccessConfig,
   AgentConfig,
   CardConfig,
   Config,
@@ -27,7 +28,8 @@ import { items, mapping } from './yaml/values.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
-  readonly server: Texts<Omit<ServerConfig, 'metrics' | 'tls'>, 'listen' | 'admin' | 'drainTimeout'> & {
+  readonly server: Texts<Omit<ServerConfig, 'metrics' | 'tls' | 'adminAccess'>, 'listen' | 'admin' | 'drainTimeout'> & {
+    readonly adminAccess: (Partial<Pick<AdminAccessConfig, 'allow'>> & Pick<AdminAccessConfig, 'sources'> & { readonly session: string }) | null
     readonly metrics: string | null
     readonly tls: { readonly [K in keyof ListenerTlsConfig]: K extends 'clientCertificate' ? ListenerTlsConfig[K] : string | null }
   }
@@ -73,6 +75,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       admin: hostPort(file.server.admin),
       metrics: file.server.metrics === null ? null : hostPort(file.server.metrics),
       adminHosts: file.server.adminHosts,
+      adminAccess: adminAccess(file.server.adminAccess),
       publicUrl: file.server.publicUrl === null ? null : new URL(file.server.publicUrl).href.replace(/\/+$/, ''),
       hosts: file.server.hosts,
       trustedProxies: file.server.trustedProxies,
@@ -109,6 +112,10 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
+}
+
+function adminAccess (file: ConfigFile['server']['adminAccess']): AdminAccessConfig | null {
+  return file === null ? null : { sources: file.sources, allow: file.allow ?? [], session: duration(file.session) }
 }
 
 function listenerTls ({ cert, key, clientCa, clientCertificate }: ConfigFile['server']['tls'], baseDir: string): ListenerTlsConfig | null {

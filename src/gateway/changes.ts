@@ -24,7 +24,7 @@ export type ReloadReport =
 
 /** Returns the new configuration, with the old values of settings that only a restart can change. */
 export function inEffect (before: Config, after: Config): Config {
-  const { listen, admin, metrics, adminHosts, drainTimeout, workers, console } = before.server
+  const { listen, admin, metrics, adminHosts, adminAccess, drainTimeout, workers, console } = before.server
   const { telemetry } = before
   const [tls, wanted] = [before.server.tls, after.server.tls]
   return {
@@ -35,6 +35,7 @@ export function inEffect (before: Config, after: Config): Config {
       admin,
       metrics,
       adminHosts,
+      adminAccess,
       drainTimeout,
       workers,
       console,
@@ -100,11 +101,13 @@ function shortened (list: readonly string[]): string {
   return list.length <= SHOWN ? list.join(', ') : `${list.slice(0, SHOWN).join(', ')} and ${list.length - SHOWN} more`
 }
 
+const SERVER = [
+  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls'
+] as const
+
 function differences (a: Config, b: Config): string[] {
   const pairs: [string, unknown, unknown][] = [
-    ...(['listen', 'admin', 'metrics', 'adminHosts', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls'] as const).map(
-      (key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]
-    ),
+    ...SERVER.map((key): [string, unknown, unknown] => [`server.${key}`, a.server[key], b.server[key]]),
     ...(Object.keys(a.limits) as (keyof Config['limits'])[]).map((key): [string, unknown, unknown] => [
       `limits.${key}`,
       a.limits[key],

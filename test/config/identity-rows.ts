@@ -127,5 +127,22 @@ export const IDENTITY_ROWS: readonly Row[] = [
     'an unknown key',
     withKeys('deep.yaml'),
     `${AT}: "deep.yaml": 1:85: unknown key "other", known keys: id, sha256, client, expires, groups, scopes, tenant`
+  ],
+  ['admin access', `${withSource('{basic: {keys: {file: keys.yaml}}}')}server: {adminAccess: {sources: [s], allow: [{source: [s], groups: [g]}]}}\n`],
+  [
+    'admin access without identity',
+    `${AGENT}server: {adminAccess: {sources: [staff]}}\n`,
+    'g.yaml:5:33: server.adminAccess.sources[0]: identity has no source "staff" (define it in identity.sources)'
+  ],
+  [
+    'admin access with a wrong name',
+    `${withSource('{basic: {keys: {file: keys.yaml}}}').replace('s:', 'staff:')}server: {adminAccess: {sources: [staf], allow: [{source: [staf]}]}}\n`,
+    'g.yaml:8:33: server.adminAccess.sources[0]: identity has no source "staf" (did you mean "staff"?)',
+    'g.yaml:8:59: server.adminAccess.allow[0].source[0]: identity has no source "staf" (did you mean "staff"?)'
+  ],
+  [
+    'admin access for nobody',
+    `${withSource('{basic: {keys: {file: keys.yaml}}}')}server: {adminAccess: {sources: [], allow: [{}], session: 1s}}\n`,
+    'x'
   ]
 ]

@@ -5,6 +5,7 @@ import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
 import { cardHeaderProblems, plainCredentials } from './card-checks.js'
+import { adminAccess } from './admin-access.js'
 import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { listenerTls } from './listener-tls.js'
@@ -37,6 +38,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
+    ...adminAccess(mapping(config.server), mapping(config.identity)),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),

@@ -4,7 +4,7 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
-import type { IdentityConfig } from './identity-model.js'
+import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 
 export type * from './policy-model.js'
@@ -36,6 +36,8 @@ export interface ServerConfig {
   readonly metrics: HostPort | null
   /** Host names that are allowed in requests for agents and console. IP addresses, localhost and the host of `admin` are always allowed. */
   readonly adminHosts: readonly string[]
+  /** Null: the admin listener authenticates nobody. */
+  readonly adminAccess: AdminAccessConfig | null
   /** Absolute http(s) URL without trailing slash. Null: the URLs of served cards follow the Host of each request. */
   readonly publicUrl: string | null
   /** Host names, without port, by which clients reach the main listener. Empty: any. */
@@ -49,6 +51,16 @@ export interface ServerConfig {
   readonly console: ConsoleConfig
   /** TLS of the main listener. Null: plain HTTP. */
   readonly tls: ListenerTlsConfig | null
+}
+
+/** Who may use `/agents` and the console. */
+export interface AdminAccessConfig {
+  /** Names of sources in `identity.sources`. */
+  readonly sources: readonly string[]
+  /** One of these conditions must hold. Empty: every caller of the sources. */
+  readonly allow: readonly CallerConfig[]
+  /** Longest session of a browser, ms. */
+  readonly session: number
 }
 
 /** TLS of the main listener. Files are PEM, with absolute paths. */

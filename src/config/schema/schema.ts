@@ -1,3 +1,4 @@
+import { adminAccess } from './admin-access-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
@@ -26,6 +27,7 @@ const server = section('Where the gateway listens.', {
     { type: 'string', 'x-format': 'host' },
     []
   ),
+  adminAccess,
   publicUrl: nullable(
     'URL at which clients reach the main listener; the gateway writes it into the cards it serves. `null`: the scheme and the Host of each request for a card, or X-Forwarded-Proto and X-Forwarded-Host of trusted proxies. Absolute, http or https, without query and fragment.',
     'base-url'

@@ -15,7 +15,29 @@ export async function post (name, body) {
   )
 }
 
+/**
+ * Begins a session.
+ * @param {{user: string, credential: string}} given `user` is empty for an API key or an access token
+ */
+export async function signIn (given) {
+  const response = await session('POST', given)
+  if (!response.ok) throw new Error((await response.json()).error ?? `the gateway responded with ${response.status}`)
+}
+
+/** Ends the session, and shows the page that signs in. */
+export async function signOut () {
+  await session('DELETE')
+  location.replace(SIGN_IN)
+}
+
+const SIGN_IN = 'sign-in.html'
+
+async function session (method, body) {
+  return await fetch('api/session', { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+}
+
 async function read (response) {
+  if (response.status === 401) location.replace(SIGN_IN)
   const value = await response.json()
   if (!response.ok) throw new Error(value.error ?? `the gateway responded with ${response.status}`)
   return value

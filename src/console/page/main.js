@@ -1,6 +1,6 @@
 /** Selects the page from the part of the address after `#`, and draws the parts that all pages share. */
 import { agentPage } from './agent.js'
-import { get, poll } from './api.js'
+import { get, poll, signOut } from './api.js'
 import { decisionsPage } from './decisions.js'
 import { h, notice, replace, visible } from './dom.js'
 import { extensionsPage } from './extensions.js'
@@ -69,13 +69,15 @@ function tell (state, text) {
 }
 
 poll(5000, async () => {
-  const { ready, reasons, version, hash, workers, agentCount } = await get('status')
+  const { ready, reasons, version, hash, workers, agentCount, signOut: protects } = await get('status')
   tell(ready ? 'good' : 'bad', ready ? 'ready' : 'not ready')
   pill.title = visible(reasons.join('\n'))
+  document.getElementById('sign-out').hidden = !protects
   document.getElementById('foot').textContent =
     `a2a-extension-gateway ${version} · configuration ${hash} · ${agentCount} ${agentCount === 1 ? 'agent' : 'agents'}${workers === null ? '' : ` · ${workers} workers`}`
 }, () => { tell('unknown', 'no response') })
 
+document.getElementById('sign-out').addEventListener('click', signOut)
 addEventListener('hashchange', navigate)
 main.replaceChildren(notice('Loading …'))
 navigate()

@@ -1,4 +1,4 @@
-/** The theme: light, dark, or the system's. */
+/** The theme: light, dark, or the system's. The page that signs in has no choice of its own. */
 const KEY = 'console-theme'
 const select = document.getElementById('theme')
 
@@ -16,8 +16,8 @@ function use (theme) {
 }
 
 use(remembered())
-select.value = remembered()
-select.addEventListener('change', () => {
+if (select !== null) select.value = remembered()
+select?.addEventListener('change', () => {
   use(select.value)
   try {
     localStorage.setItem(KEY, select.value)

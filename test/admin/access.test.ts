@@ -1,0 +1,128 @@
+/** `server.adminAccess`: who may read `/agents` and the console, with a credential or with a browser's session. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Test } from 'tap'
+import { digestOf } from '../../src/identity/api-keys.js'
+import type { TestGateway } from '../helpers/gateway.js'
+import { configOf, gatewayFor } from '../helpers/gateway.js'
+import { call } from '../helpers/http.js'
+import { fakeAgent } from '../helpers/raw.js'
+import { ACME, GONE, keyFiles, PARTNERS, PEOPLE, USER } from '../identity/kit.js'
+
+const PROTECTED = ['/agents', '/console/api/status', '/console/api/overview', '/console/api/decisions', '/console/api/try', '/console/api/unknown']
+const OPEN = ['/livez', '/readyz', '/metrics', '/console/', '/console/main.js', '/console/sign-in.html', '/console/sign-in.js', '/console/console.css']
+
+async function protectedGateway (t: Test, access: string): Promise<{ gateway: TestGateway, dir: string, reload: () => Promise<unknown> }> {
+  const agent = await fakeAgent(t)
+  const dir = keyFiles(t)
+  const options = {
+    baseDir: dir,
+    yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, adminAccess: ${access}}
+identity: {sources: {${PARTNERS}, ${PEOPLE}}}
+agents: [{name: agent, upstream: {url: "${agent.url}"}}]`
+  }
+  const gateway = await gatewayFor(t, options)
+  return { gateway, dir, reload: async () => await gateway.reload(configOf(options)) }
+}
+
+const flat = (headers: Readonly<Record<string, string>>): string[] => Object.entries(headers).flat()
+const basic = (user: string, key: string): { authorization: string } => ({ authorization: `Basic ${Buffer.from(`${user}:${key}`).toString('base64')}` })
+
+t.test('nobody reads data without a credential; probes, metrics and files stay open', async t => {
+  const { gateway } = await protectedGateway(t, '{sources: [people]}')
+  for (const path of PROTECTED) {
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'OPTIONS']) {
+      const { status } = await call(`${gateway.adminUrl}${path}`, { method })
+      t.ok([401, 403, 405].includes(status), `${method} ${path}: ${status}`)
+      if (path.startsWith('/console/')) t.equal(status, 401, `${method} ${path}`)
+    }
+  }
+  for (const path of OPEN) t.equal((await call(`${gateway.adminUrl}${path}`)).status, 200, path)
+  const { headers } = await call(`${gateway.adminUrl}/agents`)
+  t.match(headers['www-authenticate'], /Basic realm="admin"/)
+})
+
+t.test('a credential with each request', async t => {
+  const { gateway } = await protectedGateway(t, '{sources: [people, partners], allow: [{source: [people]}, {groups: [finance]}]}')
+  const rows: readonly (readonly [Record<string, string>, number, RegExp])[] = [
+    [basic('ada', USER), 200, /"agent"/],
+    [{ 'x-api-key': ACME }, 200, /"agent"/],
+    [{ 'x-api-key': GONE }, 401, /the credential is not valid \(expired\)/],
+    [{ 'x-api-key': 'guess' }, 401, /the credential is not valid \(unknown_key\)/],
+    [{ ...basic('ada', USER), 'x-api-key': ACME }, 401, /two sources/]
+  ]
+  for (const [headers, status, body] of rows) {
+    const response = await call(`${gateway.adminUrl}/agents`, { headers: flat(headers) })
+    t.equal(response.status, status)
+    t.match(response.text, body)
+    t.equal((await call(`${gateway.adminUrl}/console/api/status`, { headers: flat(headers) })).status, status)
+  }
+})
+
+t.test('callers of other sources, and callers that no condition allows, get 403', async t => {
+  const { gateway } = await protectedGateway(t, '{sources: [partners], allow: [{groups: [admins]}]}')
+  for (const headers of [basic('ada', USER), { 'x-api-key': ACME }]) {
+    const response = await call(`${gateway.adminUrl}/agents`, { headers: flat(headers) })
+    t.equal(response.status, 403)
+    t.notMatch(response.text, /admins|partners/)
+  }
+})
+
+t.test('a browser signs in, reads, and signs out', async t => {
+  const { gateway, dir, reload } = await protectedGateway(t, '{sources: [people, partners], session: 1h}')
+  const session = `${gateway.adminUrl}/console/api/session`
+  const page = { origin: gateway.adminUrl, 'content-type': 'application/json' }
+  const signIn = (body: unknown, headers: Record<string, string> = page): ReturnType<typeof call> =>
+    call(session, { method: 'POST', headers: flat(headers), body: JSON.stringify(body) })
+
+  t.equal((await signIn({ user: 'ada', credential: USER }, { 'content-type': 'application/json' })).status, 403, 'not a page of the console')
+  t.equal((await signIn({ user: 'ada', credential: USER }, { ...page, origin: 'https://evil.example' })).status, 403, 'a foreign page')
+  for (const wrong of [null, 1, [], {}, { credential: '' }, { credential: 'a\nb' }, { user: 1, credential: 'a' }]) {
+    t.equal((await signIn(wrong)).status, 400, JSON.stringify(wrong))
+  }
+  t.equal((await signIn({ credential: 'x'.repeat(20_000) })).status, 413)
+  const denied = await signIn({ credential: 'guess' })
+  t.equal(denied.status, 401)
+  t.equal(denied.headers['www-authenticate'], undefined, "the browser's own dialog stays closed")
+  t.equal(denied.headers['set-cookie'], undefined)
+  t.equal((await call(session)).status, 405)
+
+  for (const given of [{ user: 'ada', credential: USER }, { credential: ACME }]) {
+    const response = await signIn(given)
+    t.equal(response.status, 204)
+    const [cookie = ''] = [response.headers['set-cookie']].flat()
+    t.match(cookie, /^a2a_gateway_session=[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; SameSite=Strict$/)
+    const headers = { cookie: cookie.split(';')[0] ?? '' }
+    const status = async (more: Record<string, string> = {}): Promise<number> =>
+      (await call(`${gateway.adminUrl}/agents`, { headers: flat({ ...headers, ...more }) })).status
+    t.equal(await status(), 200)
+    t.equal(await status({ cookie: `${headers.cookie}; ${headers.cookie}` }), 401, 'two cookies are none')
+    t.equal(await status({ cookie: `${headers.cookie}x` }), 401)
+    t.equal(await status({ 'x-api-key': 'guess' }), 401, 'a session does not hide a wrong credential')
+    t.match((await call(`${gateway.adminUrl}/console/api/status`, { headers: flat(headers) })).text, /"signOut":true/)
+    t.equal((await call(session, { method: 'DELETE', headers: flat(headers) })).status, 403, 'a foreign page cannot sign out')
+    if (!('user' in given)) {
+      writeFileSync(join(dir, 'partners.yaml'), `- {id: other, sha256: ${digestOf('another-key')}}\n`)
+      await reload()
+      t.equal(await status(), 401, 'a revoked key ends the session')
+    } else {
+      t.equal((await call(session, { method: 'DELETE', headers: flat({ ...page, ...headers }) })).status, 204)
+      t.equal(await status(), 401)
+    }
+  }
+})
+
+t.test('guesses are slowed down', async t => {
+  const { gateway } = await protectedGateway(t, '{sources: [people]}')
+  const statuses = new Set<number>()
+  for (let i = 0; i < 60; i++) statuses.add((await call(`${gateway.adminUrl}/agents`, { headers: flat(basic('ada', `guess-${i}`)) })).status)
+  t.same([...statuses], [401, 429])
+  t.equal((await call(`${gateway.adminUrl}/agents`, { headers: flat(basic('ada', USER)) })).status, 200, 'the right credential still works')
+})
+
+t.test('without the setting everybody who reaches the listener reads', async t => {
+  const { gateway } = await protectedGateway(t, 'null')
+  for (const path of ['/agents', '/console/api/status']) t.equal((await call(`${gateway.adminUrl}${path}`)).status, 200)
+  t.equal((await call(`${gateway.adminUrl}/console/api/session`)).status, 404)
+})
