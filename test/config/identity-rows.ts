@@ -132,17 +132,19 @@ export const IDENTITY_ROWS: readonly Row[] = [
   [
     'admin access without identity',
     `${AGENT}server: {adminAccess: {sources: [staff]}}\n`,
-    'g.yaml:5:33: server.adminAccess.sources[0]: identity has no source "staff" (define it in identity.sources)'
+    'g.yaml:5:34: server.adminAccess.sources[0]: identity has no source "staff" (define it in identity.sources)'
   ],
   [
     'admin access with a wrong name',
-    `${withSource('{basic: {keys: {file: keys.yaml}}}').replace('s:', 'staff:')}server: {adminAccess: {sources: [staf], allow: [{source: [staf]}]}}\n`,
-    'g.yaml:8:33: server.adminAccess.sources[0]: identity has no source "staf" (did you mean "staff"?)',
+    `${withSource('{basic: {keys: {file: keys.yaml}}}').replace('    s:', '    staff:')}server: {adminAccess: {sources: [staf], allow: [{source: [staf]}]}}\n`,
+    'g.yaml:8:34: server.adminAccess.sources[0]: identity has no source "staf" (did you mean "staff"?)',
     'g.yaml:8:59: server.adminAccess.allow[0].source[0]: identity has no source "staf" (did you mean "staff"?)'
   ],
   [
     'admin access for nobody',
     `${withSource('{basic: {keys: {file: keys.yaml}}}')}server: {adminAccess: {sources: [], allow: [{}], session: 1s}}\n`,
-    'x'
+    'g.yaml:8:33: server.adminAccess.sources must have at least 1 entry',
+    'g.yaml:8:45: server.adminAccess.allow[0] must have at least 1 key (known keys: source, subject, client, spiffe, scopes, groups, tenant, claims, anonymous)',
+    'g.yaml:8:59: server.adminAccess.session must be from 1m to 168h, not 1s'
   ]
 ]

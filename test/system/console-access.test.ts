@@ -24,7 +24,7 @@ agents: [{name: agent, upstream: {url: "${agent.url}"}}]`
     await page.getByText('Not signed in: the credential is not valid (unknown_key)').waitFor()
     await page.getByLabel('API key or access token').fill(USER)
     await page.keyboard.press('Enter')
-    await page.getByText('ready', { exact: true }).waitFor()
+    await page.locator('#ready-text', { hasText: 'ready' }).waitFor()
     await page.getByRole('link', { name: 'agent' }).first().waitFor()
     t.same(await hurdles(page), [])
     t.notMatch(await page.evaluate('document.cookie'), /session/, 'scripts cannot read the cookie')
