@@ -29,7 +29,7 @@ import { items, mapping } from './yaml/values.js'
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
   readonly server: Texts<Omit<ServerConfig, 'metrics' | 'tls' | 'adminAccess'>, 'listen' | 'admin' | 'drainTimeout'> & {
-    readonly adminAccess: (Partial<Pick<AdminAccessConfig, 'allow'>> & Pick<AdminAccessConfig, 'sources'> & { readonly session: string }) | null
+    readonly adminAccess: Texts<AdminAccessConfig, 'session'> | null
     readonly metrics: string | null
     readonly tls: { readonly [K in keyof ListenerTlsConfig]: K extends 'clientCertificate' ? ListenerTlsConfig[K] : string | null }
   }
@@ -115,7 +115,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
 }
 
 function adminAccess (file: ConfigFile['server']['adminAccess']): AdminAccessConfig | null {
-  return file === null ? null : { sources: file.sources, allow: file.allow ?? [], session: duration(file.session) }
+  return file === null ? null : { sources: file.sources, allow: file.allow, session: duration(file.session) }
 }
 
 function listenerTls ({ cert, key, clientCa, clientCertificate }: ConfigFile['server']['tls'], baseDir: string): ListenerTlsConfig | null {

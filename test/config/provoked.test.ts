@@ -16,11 +16,9 @@ import { AGENT, lines, ROWS } from './rows.js'
 import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
-const NOT_MESSAGES = [
-  'schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
-].map(
-  name => `schema/${name}`
-)
+const NOT_MESSAGES = readdirSync(join(ROOT, 'src/config/schema'))
+  .filter(name => /(?:^|-)schema(?:-kit)?\.ts$/.test(name))
+  .map(name => `schema/${name}`)
 
 const SOURCES = [
   ...readdirSync(join(ROOT, 'src/config'), { recursive: true, encoding: 'utf8' })

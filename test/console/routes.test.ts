@@ -26,7 +26,7 @@ t.test('the page and its files, under a strict policy', async t => {
     const file = await api(name)
     t.equal(file.status, 200, name)
     t.ok(file.bytes.equals(readFileSync(join(PAGE, name))), name)
-    t.match(file.headers['content-type'], { js: /^text\/javascript/, css: /^text\/css/, svg: /^image\/svg/ }[name.split('.').at(-1) ?? ''])
+    t.match(file.headers['content-type'], { js: /^text\/javascript/, css: /^text\/css/, svg: /^image\/svg/, html: /^text\/html/ }[name.split('.').at(-1) ?? ''])
   }
   for (const answer of [page, root, await api('console.css'), await api('nowhere'), await api('api/overview'), await api('api/nowhere')]) {
     const policy = String(answer.headers['content-security-policy'])

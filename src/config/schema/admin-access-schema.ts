@@ -20,9 +20,9 @@ export const adminAccess: Schema = {
     },
     allow: {
       type: 'array',
-      description: 'Conditions on the caller; one of them must hold. Default: every caller of `sources`.',
+      description: 'Conditions on the caller; one of them must hold. Empty: every caller of `sources`.',
+      default: [],
       items: callerWithoutMatch('A condition on the caller. All keys must hold.'),
-      minItems: 1,
       maxItems: 1000
     },
     session: duration(
