@@ -7,6 +7,7 @@ import type { PolicyLayers } from '../layers.js'
 import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
+import { rateProblems, rateWarnings } from './rate-checks.js'
 import { listenerTls } from './listener-tls.js'
 import { unpaired, unreadable } from './named-files.js'
 import { secretProblems } from './secret-checks.js'
@@ -37,6 +38,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
+    ...rateProblems(config, context.layers),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -45,6 +47,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...identityWarnings(mapping(config.identity)),
+    ...rateWarnings(config),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),
