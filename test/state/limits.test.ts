@@ -114,12 +114,12 @@ t.test('memory is bounded: of 10^6 keys, the last 10^5 count', async t => {
     // A count in use is not forgotten, even if every use is rejected.
     if (i % 50_000 === 0 && i > 0) t.not(limits.take(one('k0', rate)).wait, 0)
   }
-  t.equal(limits.size, MAX_KEYS + 1)
+  t.ok(limits.size <= MAX_KEYS + 1 && limits.size > 0.98 * MAX_KEYS, String(limits.size))
   t.not(limits.take(one('k999999', rate)).wait, 0)
   t.equal(limits.take(one('k5', rate)).wait, 0, 'the stalest is forgotten')
   t.not(limits.take([{ key: 'budget', rule: { limit: 1, window: 3_600_000 } }]).wait, 0, 'budgets are apart')
   for (let i = 0; i < MAX_KEYS + 10; i++) limits.spend([{ key: `b${i}`, rule: { limit: 1, window: 1 }, amount: 1 }])
-  t.equal(limits.size, 2 * MAX_KEYS)
+  t.ok(limits.size <= 2 * MAX_KEYS, String(limits.size))
 })
 
 t.test('budgets: a window begins with the first amount', async t => {
