@@ -102,15 +102,15 @@ export const RATE_ROWS: readonly Row[] = [
     rate('{id: b, by: [address, caller], rate: 1/1s}', ''),
     'g.yaml:10:27: rates[1].by[1]: without identity, all requests have the same caller (configure identity, or use address)'
   ],
-  ['no metric', budget('of: tokens'), 'g.yaml:10:53: budgets[0].of must be the names of a policy and of one of its metrics (such as "usage/tokens")'],
-  ['an unknown policy of a metric', budget('of: usgae/tokens'), 'g.yaml:10:53: budgets[0].of: no policy has the name "usgae" (did you mean "usage"?)'],
-  ['an unknown metric', budget('of: usage/token'), 'g.yaml:10:53: budgets[0].of: the policy "usage" has no metric "token" (did you mean "tokens"?)'],
-  ['a policy without metrics', budget('of: more/tokens'), 'g.yaml:10:53: budgets[0].of: the policy "more" has no metric "tokens" (define it in observe.metrics of the policy)'],
-  ['a gauge', budget('of: usage/price'), 'g.yaml:10:53: budgets[0].of: the metric "price" is a gauge (a budget counts amounts: use a metric of type: counter)'],
-  ['an amount below 0', budget('of: usage/tokens, max: -1'), 'g.yaml:10:72: budgets[0].max must be from 0.000001 to 1000000000000000, not -1'],
+  ['no metric', budget('of: tokens'), 'g.yaml:10:54: budgets[0].of must be the names of a policy and of one of its metrics (such as "usage/tokens")'],
+  ['an unknown policy of a metric', budget('of: usgae/tokens'), 'g.yaml:10:54: budgets[0].of: no policy has the name "usgae" (did you mean "usage"?)'],
+  ['an unknown metric', budget('of: usage/token'), 'g.yaml:10:54: budgets[0].of: the policy "usage" has no metric "token" (did you mean "tokens"?)'],
+  ['a policy without metrics', budget('of: more/tokens'), 'g.yaml:10:54: budgets[0].of: the policy "more" has no metric "tokens" (define it in observe.metrics of the policy)'],
+  ['a gauge', budget('of: usage/price'), 'g.yaml:10:54: budgets[0].of: the metric "price" is a gauge (a budget counts amounts: use a metric of type: counter)'],
+  ['an amount below 0', budget('of: usage/tokens, max: -1'), 'g.yaml:10:73: budgets[0].max must be from 0.000001 to 1000000000000000, not -1'],
   [
     'responses that are not read',
     budget('of: usage/tokens').replace('path: /b,', 'path: /b, responses: off,'),
-    'g.yaml:10:53: budgets[0].of counts nothing of agent "silent", which has responses: off (the gateway must read its responses)'
+    'g.yaml:10:54: budgets[0].of counts nothing of agent "silent", which has responses: off (the gateway must read its responses)'
   ]
 ]

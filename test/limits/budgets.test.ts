@@ -15,7 +15,7 @@ const KEY = ['x-api-key', ACME]
 /** Responds with the usage that the message asks for, as JSON text: of a message, or of a task. */
 function answer (request: RawRequest, response: ServerResponse): void {
   const body = request.body.toString()
-  const tokens = /usage=(\S+?)["\\]/.exec(body)?.[1] ?? '0'
+  const tokens = decodeURIComponent(/usage=([\w%.+-]+)/.exec(body)?.[1] ?? '0')
   const task = /task=(\w+)/.exec(body)?.[1]
   const metadata = `{"tokens":${tokens}}`
   const result = task === undefined
@@ -70,7 +70,7 @@ t.test('the next message is rejected, and no response is cut', async t => {
 
 t.test('one report counts at most `max`; reports that are no amounts count nothing', async t => {
   const { gateway } = await budgeted(t, 'by: [caller], limit: 100, window: 1h, max: 30')
-  for (const [report, total] of [['-1', 0], ['1e308', 0], ['1e400', 0], ['"5"', 0], ['null', 0], ['-1e308', 0], ['9007199254740991', 30], ['5', 35], ['0', 35], ['0.5', 35.5]] as const) {
+  for (const [report, total] of [['-1', 0], ['1e308', 0], ['1e400', 0], ['%225%22', 0], ['null', 0], ['-1e308', 0], ['9007199254740991', 30], ['5', 35], ['0', 35], ['0.5', 35.5]] as const) {
     t.equal((await send(gateway, `usage=${report}`)).status, 200, report)
     t.equal(await spent(gateway), total, report)
   }
@@ -90,9 +90,9 @@ t.test('what a task reports counts once, in streams and later responses too', as
   const { gateway } = await budgeted(t, 'by: [tenant], limit: 100, window: 1h')
   t.equal((await send(gateway, 'usage=40 task=t1', KEY, 'SendStreamingMessage')).status, 200)
   await until(async () => await spent(gateway) === 40, 'three events of one amount')
-  for (let i = 0; i < 3; i++) await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't1', metadata: { x: 'usage=40 task=t1"' } }, KEY)
+  for (let i = 0; i < 3; i++) await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't1', metadata: { x: 'usage=40 task=t1' } }, KEY)
   t.equal(await spent(gateway), 40)
-  await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't1', metadata: { x: 'usage=70 task=t1"' } }, KEY)
+  await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't1', metadata: { x: 'usage=70 task=t1' } }, KEY)
   t.equal(await spent(gateway), 70, 'the increase only')
   await send(gateway, 'usage=30 task=t2')
   t.equal((await send(gateway, 'usage=1')).status, 429)

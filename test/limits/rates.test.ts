@@ -97,7 +97,7 @@ t.test('by operation, tenant and extension', async t => {
   t.same(await rules(4, route), ['200', '200', '200', 'each'], 'a route of an extension')
   t.same(await rules(5, () => rpc(`${url}/rpc`, 'ListTasks', {}, with1('urn:x'))), ['200', '200', '200', '200', 'any'])
   t.equal(rule(await rpc(`${url}/rpc`, 'ListTasks', {}, with1('urn:x', 'urn:other'))), 'any')
-  t.same(await rules(5, () => rpc(`${url}/rpc`, 'ListTasks', {}, with1(`urn:made-up-${agent.received.length}`))), ['200', '200', '200', '200', 'any'], 'unknown extensions are one')
+  t.same(await rules(5, () => rpc(`${url}/rpc`, 'ListTasks', {}, with1('urn:made-up'))), Array(5).fill('200'), 'an extension that nothing names is not active')
   t.equal(rule(await rpc(`${url}/rpc`, 'ListTasks', {})), '200', 'no extension')
   t.match((await rpc(`${url}/rpc`, 'GetTask', { id: '1' })).json(), { id: 1 }, 'after the body the id is known')
 })
@@ -116,7 +116,7 @@ t.test('callers: their own limits and headers', async t => {
     root: [
       'telemetry: {logs: {level: silent}, traces: {enabled: true}}',
       'rates:',
-      '  - {id: per-caller, by: [caller], rate: 600/1m, burst: 3}',
+      '  - {id: per-caller, by: [caller], rate: 60/1m, burst: 3}',
       '  - {id: wide, by: [client, agent], rate: 6000/1m}',
       '  - {id: hidden, by: [caller], rate: 1000/1h, burst: 2, headers: none, on: [GetTask]}'
     ],
@@ -124,13 +124,13 @@ t.test('callers: their own limits and headers', async t => {
     extra: ['cors: {origins: ["https://page.example"]}']
   })
   const first = await send(gateway.url, [...KEY, 'origin', 'https://page.example'])
-  t.match([first.headers['ratelimit-policy'], first.headers.ratelimit], ['"per-caller";q=600;w=60', '"per-caller";r=2;t=1'])
+  t.match([first.headers['ratelimit-policy'], first.headers.ratelimit], ['"per-caller";q=60;w=60', '"per-caller";r=2;t=1'])
   t.match(first.headers['access-control-expose-headers'], /RateLimit-Policy, RateLimit/)
   // Another key of the same caller does not help.
   const found = await Promise.all(Array.from({ length: 20 }, (_, i) => send(gateway.url, ['x-api-key', i % 2 === 0 ? ACME : OLD])))
   const limited = found.filter(({ status }) => status === 429)
-  t.ok(limited.length >= 15, String(limited.length))
-  t.match(limited[0]?.headers, { ratelimit: '"per-caller";r=0;t=1', 'retry-after': '1', 'gateway-decision': 'reject;rule="gateway/rate-limit"' })
+  t.ok(limited.length >= 12, String(limited.length))
+  t.match(limited[0]?.headers, { ratelimit: /^"per-caller";r=0;t=[23]$/, 'retry-after': '1', 'gateway-decision': 'reject;rule="gateway/rate-limit"' })
   await until(() => gateway.audits().some(line => line.limit === 'per-caller'), 'an audit line')
   t.ok(gateway.audits().every(line => line.reason === 'RATE_LIMITED' && line.extension === 'gateway' && line.rule === 'rate-limit'))
   t.match(gateway.audits()[0], { caller: { source: 'partners' }, decision: 'rejected' })

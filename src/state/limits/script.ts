@@ -36,6 +36,7 @@ for i, key in ipairs(KEYS) do
     if amount >= a then wait = math.max(1, math.ceil(ends - now)) end
   else
     local level = tonumber(redis.call('GET', key) or nil)
+    if level ~= level then level = nil end -- NaN
     local units = level and level - now * a / b or 0
     used[i] = math.min(math.max(units, 0), burst)
     if units > burst then behind[i] = true end
