@@ -153,7 +153,8 @@ class WorkerProcess {
 
   private async start (config: Config): Promise<void> {
     const memory = (_config: StateStoreConfig): RemoteTasks => this.tasks
-    const serving = await buildServing(config, { env: this.env, worker: this.id, keeper: this.cards.keeper, memory, limitStore: this.limits })
+    const { env, id: worker, cards: { keeper }, limits: limitStore } = this
+    const serving = await buildServing(config, { env, worker, keeper, memory, limitStore })
     await serving.registry.start()
     const warmUp = new WarmUp(serving.registry, serving.services.log)
     // Without a card, the worker serves at once.

@@ -93,7 +93,18 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const heldBytes = new MemoryBudget(config.limits.memory)
   metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
   const recorded = consolePart(config.server.console, metrics)
-  const services: Services = { metrics, tracing, audit, log, inFlight, tasks, limits, overload, heldBytes, decisions: recorded?.decisions ?? null }
+  const services: Services = {
+    metrics,
+    tracing,
+    audit,
+    log,
+    inFlight,
+    tasks,
+    limits,
+    overload,
+    heldBytes,
+    decisions: recorded?.decisions ?? null
+  }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env: options.env ?? process.env, keeper: options.keeper })

@@ -42,7 +42,8 @@ class Bucket {
 t.test('the same decisions and waits as a token bucket in whole numbers', async () => {
   const steps = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 80 })
   check('state/limits/gcra', fc.property(
-    fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 1e9 }), steps,
+    fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 1, max: 50 }),
+    fc.integer({ min: 0, max: 1e9 }), steps,
     (count, period, burst, start, gaps) => {
       const bucket = new Bucket({ count: BigInt(count), period: BigInt(period), burst: BigInt(burst) })
       let now = start

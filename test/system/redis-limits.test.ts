@@ -183,7 +183,7 @@ t.test('a server that loses its scripts or restarts: no call fails, and limits g
   t.same(alone.filter(status => status === 200).length, 20, 'local: each of the two admits its half')
   t.ok(alone.every(status => status === 200 || status === 429), 'no call fails')
   await startRedis(t, port)
-  await until(() => both.gateways.every(gateway => gateway.logs().filter(line => line.msg === 'state: connected to the store').length >= 2), 'new connections', 20_000)
+  await until(() => both.gateways.every(gateway => gateway.logs().filter(line => line.msg === 'state: connected to the store').length >= 4), 'new connections, for tasks and for limits', 30_000)
   const ok = (): Promise<number[]> => Promise.all(both.gateways.map(gateway => gateway.metric('a2a_gateway_rate_store_total{outcome="ok"}')))
   const counted = await ok()
   t.same(await some(both, 4), [200, 200, 200, 200], 'the shared limit, which the server has forgotten')

@@ -242,8 +242,15 @@ interface WithoutCard {
   readonly retryAfter: number
 }
 
-function forwardWithoutCard (exchange: Exchange, agent: Agent, { routeTarget, card, retryAfter }: WithoutCard, options: HandlerOptions): void {
-  if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
+function forwardWithoutCard (
+  exchange: Exchange,
+  agent: Agent,
+  { routeTarget, card, retryAfter }: WithoutCard,
+  options: HandlerOptions
+): void {
+  if (card || agent.config.card.onUnavailable === 'reject') {
+    return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
+  }
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
   const target = path + queryForAgent(exchange, agent, routeTarget.query)

@@ -144,7 +144,8 @@ function reject (exchange: Exchange, identified: Identified, found: NoCaller): v
     return exchange.reject(duplicateHeader(carrier.name), 'rejected')
   }
   const braked = brake.failed(failing, performance.now())
-  const rejection = braked === null ? identityRejections.failed(found.problem) : identityRejections.tooManyFailures(braked.limit, braked.wait)
+  const { failed, tooManyFailures } = identityRejections
+  const rejection = braked === null ? failed(found.problem) : tooManyFailures(braked.limit, braked.wait)
   const limit = braked?.limit ?? null
   recordFailure(exchange, identity, { source: sourceOf(found), problem: found.problem, rejection, client: failing.address ?? null, limit })
   if (braked === null) unauthenticated(rejection)

@@ -122,11 +122,12 @@ function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): Ex
 }
 
 /** The limits that a running gateway would ask. A request that the rules reject counts only in those of its head. */
-function limitsShown ({ route, call, evaluation, rejection }: DryRun, agent: string, config: Config): { readonly limits?: readonly string[] } {
+function limitsShown ({ route, call, evaluation, rejection }: DryRun, agent: string, config: Config): Pick<Explanation, 'limits'> {
   const limits = compileLimits(config)?.get(agent)
   if (limits === undefined || route?.kind !== 'operation') return {}
   const head = { agent, principal: null, network: '' }
-  const late = call === null || evaluation === null || rejection !== null ? [] : lateCharges(limits.late, head, { call, route, evaluation }).decisive
+  const accepted = call !== null && evaluation !== null && rejection === null
+  const late = accepted ? lateCharges(limits.late, head, { call, route, evaluation }).decisive : []
   const ids = [...new Set([...earlyCharges(limits.early, head), ...late].map(({ limit }) => limit.id))]
   return ids.length === 0 ? {} : { limits: ids }
 }

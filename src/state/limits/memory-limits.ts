@@ -91,7 +91,9 @@ export class MemoryLimits implements LimitStore {
   private spent (key: string, window: number, now: number): Spent {
     const found = this.budgets.get(key)
     // After a clock has stepped back, no window is longer than the configuration says.
-    return found === undefined || found.ends <= now ? { amount: 0, ends: now + window } : { amount: found.amount, ends: Math.min(found.ends, now + window) }
+    return found === undefined || found.ends <= now
+      ? { amount: 0, ends: now + window }
+      : { amount: found.amount, ends: Math.min(found.ends, now + window) }
   }
 
   private count (key: string, used: number[], i: number, rule: RateRule, now: number): void {

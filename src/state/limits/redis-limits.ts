@@ -57,7 +57,8 @@ export class RedisLimits implements LimitStore {
     const { client } = this
     if (client === null) return false
     const args = spendings.flatMap(({ rule, amount }) => [String(rule.window), String(amount)])
-    return this.run(client, SPEND, [String(spendings.length), ...spendings.map(one => this.nameOf(one)), ...args]).then(reply => reply !== null)
+    const names = spendings.map(one => this.nameOf(one))
+    return this.run(client, SPEND, [String(names.length), ...names, ...args]).then(reply => reply !== null)
   }
 
   close (): Promise<void> {
@@ -73,7 +74,9 @@ export class RedisLimits implements LimitStore {
     return this.prefix + createHash('sha256').update(key).digest('base64url')
   }
 
-  /** Runs a script that the server has, or sends it. @returns null when the server rejects it, the connection is lost, or the time is over */
+  /**
+   * Runs a script that the server has, or sends it. @returns null when the server rejects it, the connection is lost, or the time is over
+   */
   private run (client: Client, { text, sha1 }: Script, args: readonly string[]): Promise<unknown> {
     return new Promise(resolve => {
       const sent = performance.now()

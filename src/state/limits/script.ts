@@ -5,7 +5,7 @@ export interface Script { readonly text: string, readonly sha1: string }
 
 const script = (text: string): Script => ({ text, sha1: createHash('sha1').update(text).digest('hex') })
 
-/** The time of the server, in ms: clocks of gateways may differ. `spent` reads the value of a budget: its amount and the end of its window. */
+/** The time of the server, in ms: clocks of gateways may differ. `spent` returns the amount of a budget, and the end of its window. */
 const COMMON = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
@@ -20,8 +20,8 @@ end
 
 /**
  * Counts one request under all keys, or under none. As `gcra.ts` and `memory-limits.ts`.
- * Arguments of each key: `count period burst` of a rate, `limit window 0` of a budget. Reply: index from 1 of the key with the longest wait,
- * or 0; the wait in ms; what counts under each key.
+ * Arguments of each key: `count period burst` of a rate, `limit window 0` of a budget. Reply: index from 1 of the key with the longest
+ * wait, or 0; the wait in ms; what counts under each key.
  */
 export const TAKE = script(`${COMMON}
 local reply = {0, '0'}

@@ -37,7 +37,13 @@ export function limitEarly (exchange: Exchange, agent: Agent, snapshot: Snapshot
 }
 
 /** Calls `then` when all other limits accept the call. */
-export function limitLate (exchange: Exchange, { arrived, call }: Read, evaluation: RequestEvaluation, snapshot: Snapshot, then: () => void): void {
+export function limitLate (
+  exchange: Exchange,
+  { arrived, call }: Read,
+  evaluation: RequestEvaluation,
+  snapshot: Snapshot,
+  then: () => void
+): void {
   const { agent, route } = arrived
   const late = snapshot.rates?.get(agent.name)?.late ?? []
   if (late.length === 0) return then()
