@@ -14,6 +14,7 @@ import { SPEND, TAKE } from './script.js'
 
 /** Server errors that another connection may not have, as in `redis-store.ts`. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'NOAUTH'])
+const LOST = 'state: no connection to the store; shared limits are not shared until there is one'
 /** Minimum time between two log lines about a server that rejects commands, ms. */
 const REJECTIONS = 60_000
 
@@ -31,7 +32,7 @@ export class RedisLimits implements LimitStore {
     this.prefix = `${prefix}{limits}:`
     this.timeout = timeout
     this.log = log
-    this.connection = new RedisConnection(store, ['TIME'], log, async () => {}, 'shared limits are not shared until there is one')
+    this.connection = new RedisConnection(store, ['TIME'], log, async () => {}, LOST)
   }
 
   take (keys: readonly LimitKey[]): null | Promise<Taken | null> {
