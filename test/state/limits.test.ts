@@ -106,17 +106,17 @@ t.test('a clock that steps back locks nobody out', async t => {
   t.equal(limits.take([{ key: 'b', rule: { limit: 10, window: 1_000 } }]).wait, 1_000)
 })
 
-t.test('memory is bounded: of 10^6 keys, the last 10^5 count', async t => {
+t.test('memory is bounded: of 10^6 keys, at most 10^5 count', async t => {
   const limits = new MemoryLimits(() => 0)
   const rate = rule(1, 3_600_000, 1)
   limits.spend([{ key: 'budget', rule: { limit: 1, window: 3_600_000 }, amount: 1 }])
   for (let i = 0; i < 1_000_000; i++) {
     limits.take(one(`k${i}`, rate))
     // A count in use is not forgotten, even if every use is rejected.
-    if (i % 50_000 === 0 && i > 0) t.not(limits.take(one('k0', rate)).wait, 0)
+    if (i % 40_000 === 0 && i > 0) t.not(limits.take(one('k0', rate)).wait, 0)
   }
-  t.ok(limits.size <= MAX_KEYS + 1 && limits.size > 0.98 * MAX_KEYS, String(limits.size))
-  t.not(limits.take(one('k999999', rate)).wait, 0)
+  t.ok(limits.size <= MAX_KEYS + 1 && limits.size >= MAX_KEYS / 2, String(limits.size))
+  for (const last of [999_999, 950_000]) t.not(limits.take(one(`k${last}`, rate)).wait, 0)
   t.equal(limits.take(one('k5', rate)).wait, 0, 'the stalest is forgotten')
   t.not(limits.take([{ key: 'budget', rule: { limit: 1, window: 3_600_000 } }]).wait, 0, 'budgets are apart')
   for (let i = 0; i < MAX_KEYS + 10; i++) limits.spend([{ key: `b${i}`, rule: { limit: 1, window: 1 }, amount: 1 }])
