@@ -82,6 +82,8 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`agents[].card.advertise[]`', schema: advertisedSchema },
   { title: '`identity`', schema: identitySchema },
   { title: '`identity.sources.<name>`', schema: sourceSchema },
+  { title: '`rates[]`', schema: at(configSchema, 'rates') },
+  { title: '`budgets[]`', schema: at(configSchema, 'budgets') },
   { title: '`state`', schema: at(configSchema, 'state') },
   { title: '`telemetry`', schema: at(configSchema, 'telemetry') }
 ]

@@ -430,6 +430,24 @@ const saturation: Row = {
       unit: 'reqps',
       queries: [[rate('authentications_total', ONE, 'source, outcome'), '{{source}} {{outcome}}']]
     }),
+    stacked({
+      title: 'Requests beyond limits',
+      about: 'Rejected with 429, by id in rates or budgets.',
+      unit: 'reqps',
+      queries: [[rate('rate_limited_total', ONE, 'agent, limit'), '{{agent}} {{limit}}']]
+    }),
+    lines({
+      title: 'Counts of shared limits',
+      about: 'Requests to the server that gateways share. unavailable: onStoreDown of each limit decides.',
+      unit: 'reqps',
+      queries: [[rate('rate_store_total', ALL, 'outcome'), '{{outcome}}']]
+    }),
+    lines({
+      title: 'Spent budgets',
+      about: 'Amounts per second, as agents report them.',
+      unit: 'short',
+      queries: [[rate('budget_spent_total', ALL, 'budget'), '{{budget}}']]
+    }),
     lines({
       title: 'Age of the keys of issuers',
       about: 'The gateway fetches keys at least once an hour; a growing age means that the issuer cannot be reached.',

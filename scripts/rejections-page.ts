@@ -26,7 +26,8 @@ const WHEN: Readonly<Record<Reason, string>> = {
   CREDENTIALS_REQUIRED: 'the card is for callers with credentials (`card.public`), and the request has none that the agent accepts',
   UNAUTHENTICATED: 'the request has no credentials, or none that a source of `identity` accepts; `metadata.problem` and `WWW-Authenticate` say more ([identity](identity.md))',
   IDENTITY_UNAVAILABLE: 'the keys of the issuer of the access token cannot be had; `Retry-After` says when to retry',
-  RATE_LIMITED: 'too many requests from the address had credentials that are not valid; `Retry-After` says when to retry',
+  RATE_LIMITED: 'a limit of `rates` is reached, or too many requests from the address had credentials that are not valid; `metadata.limit` names the limit, `Retry-After` says when to retry ([limits of requests](rate-limits.md))',
+  BUDGET_EXHAUSTED: 'a budget of `budgets` is spent; `metadata.limit` names it, `Retry-After` says when it is whole again ([budgets](rate-limits.md#budgets))',
   METHOD_NOT_ALLOWED: 'the path exists with another HTTP method, which `Allow` names',
   REQUEST_TOO_LARGE: 'the body, as sent or decompressed, is larger than `limits.body`, or it decompresses to more than 100 times its size',
   REQUEST_TIMEOUT: 'the body did not arrive within `limits.requestTimeout`',
@@ -36,7 +37,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
   AGENT_NOT_READY: 'the gateway has no usable card of the agent',
   OVERLOADED:
-    'the gateway is overloaded, or the agent has reached its concurrency limit; `Retry-After` says when to retry ([limits](limits.md))',
+    'the gateway is overloaded, the agent has reached its concurrency limit, or the store of a shared limit with `onStoreDown: reject` does not respond; `Retry-After` says when to retry ([limits](limits.md))',
   UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, or its certificate is not accepted',
   UPSTREAM_FAILED: 'the agent broke the connection, redirected, sent an error page (which keeps its status), or did not send HTTP',
   UPSTREAM_TIMEOUT: 'the agent did not accept the connection, respond, or finish in time',

@@ -3,6 +3,7 @@ import type { Config } from '../config/model/model.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
 import type { SeriesPage } from '../console/series.js'
+import type { LimitKey, Spending, Taken } from '../state/limits/limit-store.js'
 import type { ClaimKey, Lookup, TaskKey } from '../state/store.js'
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
@@ -59,6 +60,7 @@ export type ToWorker =
   /** @param since for `decisions`: the number of the last decision that was read */
   | { readonly kind: 'ask'; readonly id: number; readonly question: keyof Responses; readonly since: number }
   | { readonly kind: 'task'; readonly id: number; readonly found: TaskFound }
+  | { readonly kind: 'limit'; readonly id: number; readonly taken: Taken }
   | { readonly kind: 'drain' }
 
 export type ToPrimary =
@@ -79,6 +81,14 @@ export type ToPrimary =
   | { readonly kind: 'farewell', readonly metrics: MetricsSnapshot }
   | { readonly kind: 'answer', readonly id: number, readonly response: Responses[keyof Responses] }
   | { readonly kind: 'task', readonly id: number, readonly key: TaskKey, readonly write: TaskRecord | null }
+  /** Counts for limits. Only `take` gets a response. */
+  | {
+    readonly kind: 'limit'
+    readonly id: number
+    readonly take: readonly LimitKey[]
+    readonly release: readonly LimitKey[]
+    readonly spend: readonly Spending[]
+  }
   /** @param release true: withdraw the claims */
   | {
     readonly kind: 'claim'

@@ -31,6 +31,7 @@ import { WorkerPool } from './worker-pool.js'
 import { HandedAgents } from './handed.js'
 import type { WorkerHandle } from './worker-handle.js'
 import type { AgentDescription, Handout, ToWorker } from './messages.js'
+import { KeptLimits } from './limits.js'
 import { KeptTasks } from './tasks.js'
 import { Totals } from './totals.js'
 
@@ -49,6 +50,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   metrics.configInfo(config.hash)
   const tasks = new KeptTasks(config.state)
   metrics.tasksRemembered(() => tasks.remembered)
+  const limits = new KeptLimits()
   const inFlight = new InFlight()
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env, onCard: agent => { handOut(agent) } })
   const at: HostPort = { host: config.server.listen.host, port: await freePort(config.server.listen) }
@@ -72,6 +74,10 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
           log.error({ err: error }, 'the state of a task could not be read')
         }
       )
+    },
+    onLimit: (worker, message) => {
+      const taken = limits.response(message)
+      if (taken !== null) worker.send({ kind: 'limit', id: message.id, taken })
     },
     onWanted: name => { registry.snapshot.agents.all.find(agent => agent.name === name)?.wantCard() },
     onEnd: worker => { totals.ended(worker) }

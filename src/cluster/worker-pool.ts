@@ -5,6 +5,7 @@ import type { Log } from '../telemetry/log.js'
 import { passOnUnaccepted } from './handoff.js'
 import { WorkerHandle } from './worker-handle.js'
 import type { ToPrimary, ToWorker } from './messages.js'
+import type { LimitQuestion } from './limits.js'
 import type { TaskQuestion } from './tasks.js'
 
 interface WorkerPoolOptions {
@@ -14,6 +15,7 @@ interface WorkerPoolOptions {
   /** The configuration, and its number, that a worker needs to start. */
   readonly first: () => ToWorker & { readonly kind: 'prepare' }
   readonly onTask: (handle: WorkerHandle, message: TaskQuestion) => void
+  readonly onLimit: (handle: WorkerHandle, message: LimitQuestion) => void
   /** Called when a request to an agent found no usable card. */
   readonly onWanted: (agent: string) => void
   /** Called when a worker has ended and its metrics are final. */
@@ -106,6 +108,7 @@ export class WorkerPool {
       case 'serving': return this.serves(handle)
       case 'task':
       case 'claim': return this.options.onTask(handle, message)
+      case 'limit': return this.options.onLimit(handle, message)
       case 'wanted': return this.options.onWanted(message.agent)
       case 'farewell':
         handle.metrics = message.metrics

@@ -11,6 +11,7 @@ import { buildServing } from '../gateway/start.js'
 import { WarmUp } from '../gateway/warm-up.js'
 import { HandedCards } from './cards.js'
 import type { AgentDescription, Responses, Handout, ToPrimary, ToWorker } from './messages.js'
+import { RemoteLimits } from './limits.js'
 import { RemoteTasks } from './tasks.js'
 
 /** Milliseconds that a stop may take beyond the drain time. */
@@ -25,6 +26,7 @@ class WorkerProcess {
   )
 
   private readonly tasks = new RemoteTasks(question => this.send(question))
+  private readonly limits = new RemoteLimits(question => this.send(question))
   private serving: Serving | null = null
   private port = 0
   /** The configuration that is ready to commit. */
@@ -50,6 +52,7 @@ class WorkerProcess {
     })
     process.once('disconnect', () => {
       this.tasks.lost()
+      this.limits.lost()
       this.serving?.services.log.warn({}, 'the primary process is gone; this worker stops')
       this.end(0)
     })
@@ -113,6 +116,8 @@ class WorkerProcess {
         return this.cards.take(message.card)
       case 'task':
         return this.tasks.settled(message.id, message.found)
+      case 'limit':
+        return this.limits.settled(message.id, message.taken)
       case 'ask':
         return this.response(message.id, message.question, message.since)
       case 'drain':
@@ -148,7 +153,8 @@ class WorkerProcess {
 
   private async start (config: Config): Promise<void> {
     const memory = (_config: StateStoreConfig): RemoteTasks => this.tasks
-    const serving = await buildServing(config, { env: this.env, worker: this.id, keeper: this.cards.keeper, memory })
+    const { env, id: worker, cards: { keeper }, limits: limitStore } = this
+    const serving = await buildServing(config, { env, worker, keeper, memory, limitStore })
     await serving.registry.start()
     const warmUp = new WarmUp(serving.registry, serving.services.log)
     // Without a card, the worker serves at once.

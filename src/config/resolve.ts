@@ -23,6 +23,8 @@ import type {
   UpstreamConfig
 } from './model/model.js'
 import type { IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
+import type { BudgetConfig, RateConfig } from './model/rates-model.js'
+import { rateOf } from './model/rates-model.js'
 import { duration, size } from './model/units.js'
 import { items, mapping } from './yaml/values.js'
 
@@ -40,6 +42,8 @@ interface ConfigFile {
   readonly shedding: Texts<SheddingConfig, 'eventLoopDelay' | 'heapUsed' | 'rss' | 'retryAfter'>
   readonly agents: readonly AgentFile[]
   readonly identity: IdentityFile | null
+  readonly rates: readonly (Texts<Omit<RateConfig, 'burst'>, 'rate'> & { readonly burst: number | null })[]
+  readonly budgets: readonly Texts<BudgetConfig, 'window'>[]
   readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
   readonly telemetry: TelemetryConfig
 }
@@ -108,6 +112,8 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,
     identity: identityOf(file.identity, baseDir),
+    rates: file.rates.map(({ rate, burst, ...limit }) => ({ ...limit, rate: rateOf(rate), burst: burst ?? rateOf(rate).count })),
+    budgets: file.budgets.map(budget => ({ ...budget, window: duration(budget.window) })),
     state: { ...file.state, ttl: duration(file.state.ttl), timeout: duration(file.state.timeout) },
     telemetry: file.telemetry
   }

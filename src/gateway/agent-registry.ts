@@ -4,6 +4,8 @@ import { Agents, servedHosts } from '../pipeline/agents.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
 import { readSecrets } from '../config/secrets.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
+import type { AgentLimits } from '../policy/limits/charge.js'
+import { compileLimits } from '../policy/limits/compile.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { TlsFiles } from '../upstream/tls.js'
@@ -25,6 +27,8 @@ export interface Snapshot {
   readonly agents: Agents<Agent>
   /** Null: nobody needs to authenticate. */
   readonly identity: Identity | null
+  /** `rates` and `budgets` by name of the agent; null without any. */
+  readonly rates: ReadonlyMap<string, AgentLimits> | null
 }
 
 export interface AgentRegistryOptions {
@@ -188,7 +192,8 @@ function snapshotOf (config: Config, agents: readonly Agent[], identity: Identit
     trusted: new TrustedProxies(config.server.trustedProxies),
     hosts: servedHosts(config),
     agents: new Agents(agents),
-    identity
+    identity,
+    rates: compileLimits(config)
   }
 }
 

@@ -119,6 +119,8 @@ function differences (a: Config, b: Config): string[] {
       b.shedding[key]
     ]),
     ['identity', a.identity, b.identity],
+    ['rates', a.rates, b.rates],
+    ['budgets', a.budgets, b.budgets],
     ...(Object.keys(a.state) as (keyof Config['state'])[]).map((key): [string, unknown, unknown] => [
       `state.${key}`,
       a.state[key],

@@ -13,6 +13,7 @@ import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics/metrics.js'
 import { createTracing } from '../telemetry/traces/tracing.js'
 import type { StoreOptions } from '../state/create-store.js'
+import type { LimitStore } from '../state/limits/limit-store.js'
 import type { Services } from '../front/http/exchange.js'
 import { SlowReaders } from '../front/http/listener/slow-readers.js'
 import type { AgentRegistryOptions } from './agent-registry.js'
@@ -20,6 +21,7 @@ import { AgentRegistry } from './agent-registry.js'
 import { InFlight } from './in-flight.js'
 import { MemoryBudget } from './memory-budget.js'
 import { Overload } from './overload.js'
+import { Limits } from './limits/limits.js'
 import { Tasks } from './tasks.js'
 
 export interface StartOptions {
@@ -50,6 +52,8 @@ export interface Runtime {
 
 /** Options of a process that is one of several. */
 export interface RuntimeOptions extends StartOptions, Pick<AgentRegistryOptions, 'keeper'>, Pick<StoreOptions, 'memory'> {
+  /** Counts of limits that are not shared; default: this process. */
+  readonly limitStore?: LimitStore
   /** Number of the worker, for the log. */
   readonly worker?: number
 }
@@ -82,21 +86,35 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     }
   })
   const tasks = new Tasks(config.state, metrics, log, options.memory)
+  const limits = new Limits(config, metrics, log, options.limitStore)
   const overload = new Overload(config.shedding, log)
   await overload.watch()
   const slowReaders = new SlowReaders({ live: inFlight, metrics, log })
   const heldBytes = new MemoryBudget(config.limits.memory)
   metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
   const recorded = consolePart(config.server.console, metrics)
-  const services: Services = { metrics, tracing, audit, log, inFlight, tasks, overload, heldBytes, decisions: recorded?.decisions ?? null }
+  const services: Services = {
+    metrics,
+    tracing,
+    audit,
+    log,
+    inFlight,
+    tasks,
+    limits,
+    overload,
+    heldBytes,
+    decisions: recorded?.decisions ?? null
+  }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env: options.env ?? process.env, keeper: options.keeper })
   slowReaders.use(config.limits.writeTimeout)
-  const apply = ({ limits, shedding, telemetry, state }: Config): void => {
+  const apply = (config: Config): void => {
+    const { shedding, telemetry, state } = config
     tasks.use(state)
-    heldBytes.limit = limits.memory
-    slowReaders.use(limits.writeTimeout)
+    limits.use(config)
+    heldBytes.limit = config.limits.memory
+    slowReaders.use(config.limits.writeTimeout)
     overload.use(shedding)
     log.level = telemetry.logs.level
     frameworkLog.level = quietened(telemetry.logs.level)
@@ -107,6 +125,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     recorded?.close()
     await registry.close()
     await tasks.close()
+    await limits.close()
     await tracing.shutdown()
     audit.close()
     metrics.close()

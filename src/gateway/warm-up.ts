@@ -32,6 +32,7 @@ import type { AgentRegistry } from './agent-registry.js'
 import { InFlight } from './in-flight.js'
 import { MemoryBudget } from './memory-budget.js'
 import { Overload } from './overload.js'
+import { Limits } from './limits/limits.js'
 import { Tasks } from './tasks.js'
 
 /** CPU time of the process that the warm-up may take, in microseconds, and time until it gives up, in milliseconds. */
@@ -104,6 +105,8 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     audit: createAudit({ enabled: false, stream: process.stdout }),
     inFlight: new InFlight(),
     tasks: new Tasks({ ...config.state, store: 'memory' }, metrics, log),
+    // Rehearsed calls count nowhere.
+    limits: new Limits({ rates: [], budgets: [], state: { ...config.state, store: 'memory' } }, metrics, log),
     overload: new Overload(config.shedding, log),
     heldBytes: new MemoryBudget(config.limits.memory),
     decisions: null
@@ -120,6 +123,7 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     trusted: new TrustedProxies([]),
     hosts: null,
     identity: null,
+    rates: null,
     agents: new Agents(agents.map(agent => twinOf(agent, { config, metrics, log, upstream })))
   }
   const app = await buildApp({ services, snapshot: () => snapshot, passthrough: false }, null)

@@ -45,13 +45,16 @@ export function unavailable (retryAfter: number): Rejection {
   }
 }
 
-/** @param milliseconds until the next attempt */
-export function tooManyFailures (milliseconds: number): Rejection {
+/**
+ * @param limit id of the limit
+ * @param milliseconds until the next attempt
+ */
+export function tooManyFailures (limit: string, milliseconds: number): Rejection {
   return {
     reason: 'RATE_LIMITED',
     message: 'Too many requests from this address had credentials that are not valid; wait before the next one.',
     rule: 'gateway/failed-authentications',
-    metadata: { limit: 'failed-authentications' },
+    metadata: { limit },
     retryAfter: Math.max(1, Math.ceil(milliseconds / 1_000))
   }
 }

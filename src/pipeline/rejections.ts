@@ -174,6 +174,48 @@ export function tooManyStreams (limit: number, retryAfter: number): Rejection {
   }
 }
 
+/**
+ * @param limit id of the limit
+ * @param milliseconds until no limit rejects the request
+ */
+export function rateLimited (limit: string, milliseconds: number): Rejection {
+  const retryAfter = wholeSeconds(milliseconds)
+  return {
+    reason: 'RATE_LIMITED',
+    message: `The limit "${limit}" is reached: wait ${retryAfter} s before the next request.`,
+    rule: 'gateway/rate-limit',
+    metadata: { limit },
+    retryAfter
+  }
+}
+
+/** As {@link rateLimited}, for a budget that is spent. */
+export function budgetExhausted (limit: string, milliseconds: number): Rejection {
+  const retryAfter = wholeSeconds(milliseconds)
+  return {
+    reason: 'BUDGET_EXHAUSTED',
+    message: `The budget "${limit}" is spent: wait ${retryAfter} s before the next message.`,
+    rule: 'gateway/budget',
+    metadata: { limit },
+    retryAfter
+  }
+}
+
+/** @param retryAfter seconds */
+export function limitUnavailable (limit: string, retryAfter: number): Rejection {
+  return {
+    reason: 'OVERLOADED',
+    message: `The gateway cannot count requests for the limit "${limit}"; try again later.`,
+    rule: 'gateway/limit-unavailable',
+    metadata: { limit },
+    retryAfter
+  }
+}
+
+function wholeSeconds (milliseconds: number): number {
+  return Math.max(1, Math.ceil(milliseconds / 1_000))
+}
+
 export const contentEncoding: CallProblem = {
   reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
   rule: 'content-encoding',

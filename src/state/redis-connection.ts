@@ -48,6 +48,7 @@ export class RedisConnection {
   private readonly probe: readonly string[]
   private readonly log: StoreLog
   private readonly prepare: (client: Client) => Promise<void>
+  private readonly lost: string
   private client: Client | null = null
   private settlingClient: Client | null = null
   private pending = 0
@@ -64,13 +65,21 @@ export class RedisConnection {
    * @param url `redis://` or `rediss://`, with host, port, user, password and database
    * @param probe a command that is allowed wherever the other commands are allowed
    * @param prepare steps on a connection before it is used for sending
+   * @param lost message for the log when the connection is lost
    */
-  constructor (url: string, probe: readonly string[], log: StoreLog, prepare: (client: Client) => Promise<void>) {
+  constructor (
+    url: string,
+    probe: readonly string[],
+    log: StoreLog,
+    prepare: (client: Client) => Promise<void>,
+    lost = 'state: no connection to the store; tasks count as unknown until there is one'
+  ) {
     this.options = optionsOf(new URL(url))
     this.server = new URL(url).host
     this.probe = probe
     this.log = log
     this.prepare = prepare
+    this.lost = lost
     this.connect()
   }
 
@@ -159,7 +168,7 @@ export class RedisConnection {
     this.unsettled = true
     const unreachable = UNREACHABLE.test(reason)
     if (this.told === null || (reason !== this.told && !(unreachable && UNREACHABLE.test(this.told)))) {
-      this.log.warn({ server: this.server, reason }, 'state: no connection to the store; tasks count as unknown until there is one')
+      this.log.warn({ server: this.server, reason }, this.lost)
     }
     this.told = reason
     const wait = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** Math.min(this.attempts++, 10)) * (0.5 + Math.random() / 2)

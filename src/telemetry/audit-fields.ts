@@ -39,6 +39,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
     meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), and `client` and `tenant` if they are known'
   },
   credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`' },
+  limit: { type: 'string', when: 'a [limit](rate-limits.md) rejected the request', meaning: 'its id' },
   request_id: { type: 'string or null', meaning: 'as in the log' }
 }
 

@@ -50,6 +50,8 @@ export interface AuditEntry {
   /** The authenticated caller, and the kind of its credential. */
   readonly caller?: object
   readonly credential?: string
+  /** Id of the limit that rejected the request. */
+  readonly limit?: string
   readonly request_id: string | null
 }
 
@@ -174,6 +176,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     client: clip(entry.client),
     caller: entry.caller,
     credential: entry.credential,
+    limit: entry.limit,
     request_id: clip(entry.request_id)
   }
   return JSON.stringify(line) + '\n'

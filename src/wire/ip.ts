@@ -53,6 +53,15 @@ export function parseNetwork (text: string): Network | null {
   return prefix > 128 || (isV4(address) && prefix < 96) ? null : { address, prefix }
 }
 
+/**
+ * Names the network of one customer: an IPv4 address, or a /64 of IPv6, in which a customer may use any address (RFC 6177).
+ * @returns '' for a text that is no address
+ */
+export function networkOf (address: string | undefined): string {
+  const groups = address === undefined ? null : parseAddress(address)
+  return groups === null ? '' : (isV4(groups) ? groups : groups.slice(0, 4)).join(':')
+}
+
 /** True when the address lies in the network. An IPv6 network contains no IPv4 address, however short its prefix. */
 export function contains (network: Network, address: Address): boolean {
   if (isV4(network.address) !== isV4(address)) return false

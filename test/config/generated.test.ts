@@ -38,7 +38,7 @@ function * properties (schema: Schema, path: string): Generator<[string, Schema,
 /** The environment decides the default. */
 const BY_ENVIRONMENT = 'telemetry.traces.enabled'
 /** Without `cert` the model has no `server.tls`, and the defaults of the other sections are null. */
-const OFF = ['identity.', 'server.tls.', 'server.adminAccess.', 'agents[].card.extended.', 'agents[].push.']
+const OFF = ['identity.', 'server.tls.', 'server.adminAccess.', 'agents[].card.extended.', 'agents[].push.', 'rates[].', 'budgets[].']
 /** Keys of conditions have no defaults. */
 const CONDITION = /\.allow\[\]\./
 

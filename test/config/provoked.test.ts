@@ -12,6 +12,7 @@ import { sentencesOf, unsaid } from '../helpers/sentences.js'
 import { ANSWER_ROWS } from './answer-rows.js'
 import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
 import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js'
+import { RATE_ROWS } from './rate-rows.js'
 import { AGENT, lines, ROWS } from './rows.js'
 import { ROOT } from '../helpers/paths.js'
 
@@ -126,6 +127,7 @@ t.test('every message of the sources is provoked', async t => {
     ...crowd,
     ...ofEdits,
     ...ofIdentity,
+    ...RATE_ROWS.flatMap(([, text]) => lines(text)),
     ...ofSchemas
   ]
   t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])

@@ -296,6 +296,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'unique_claims_total outcome new': 'test/gateway/unique.test.ts',
   'unique_claims_total outcome seen': 'test/gateway/unique.test.ts',
   'unique_claims_total outcome unavailable': 'test/gateway/unique.test.ts',
+  // Only with `rates` and `budgets`.
+  a2a_gateway_rate_limited_total: 'test/limits/rates.test.ts',
+  a2a_gateway_rate_store_total: 'test/system/redis-limits.test.ts',
+  'rate_store_total outcome ok': 'test/system/redis-limits.test.ts',
+  'rate_store_total outcome unavailable': 'test/system/redis-limits.test.ts',
+  a2a_gateway_budget_spent_total: 'test/limits/budgets.test.ts',
+  'audit limit': 'test/limits/rates.test.ts',
+  'span a2a_gateway.limit': 'test/limits/rates.test.ts',
   // Only with `identity`.
   a2a_gateway_authentications_total: 'test/identity/api-keys.test.ts',
   'authentications_total outcome ok': 'test/identity/api-keys.test.ts',

@@ -12,7 +12,8 @@ import { serve } from './serve.js'
 import { nonceCard, nonceMessage, nonceRules } from './unique.js'
 import type { Key } from '../identity/issuer.js'
 import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
-import { rpc, until } from './http.js'
+import { freePort, rpc, until } from './http.js'
+import { startRedis } from './redis.js'
 
 const USAGE = 'https://example.com/ext/usage/v1'
 const QUIET = 'https://example.com/ext/quiet/v1'
@@ -123,20 +124,40 @@ export async function startTraffic (t: Test): Promise<Traffic> {
   return { gateway, guarded, round }
 }
 
-/** A gateway with access tokens, and a rule with `unique`. A token with an unknown key makes it fetch the keys again. */
+/**
+ * A gateway with access tokens, a rule with `unique`, a limit on a server and a budget. A token with an unknown key makes it fetch the keys
+ * again.
+ */
 async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
   const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
   const issuer = await issuerFor(t, [known])
-  const agent = await fakeAgent(t, { card: nonceCard })
+  const { port } = await startRedis(t, await freePort())
+  const agent = await fakeAgent(t, {
+    card: nonceCard,
+    answer: (_request, response) => {
+      response.setHeader('content-type', 'application/json')
+        .end('{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"ok"}],"metadata":{"tokens":5}}}}')
+    }
+  })
   const gateway = await serve(t, [
     'agents:',
     `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces]}`,
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
-    ...nonceRules('{window: 10m}')
+    ...nonceRules('{window: 10m}'),
+    '    observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}',
+    `state: {store: "redis://127.0.0.1:${port}"}`,
+    'rates: [{id: per-caller, by: [caller], rate: 60/1m, burst: 3, scope: shared}]',
+    'budgets: [{id: tokens, by: [caller], of: nonces/tokens, limit: 1000000, window: 1h}]'
   ].join('\n'))
-  const send = async (key: Key): Promise<unknown> =>
-    await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage('same'), ['authorization', `Bearer ${await issuer.token(key)}`])
-  return { gateway, round: () => Promise.all([send(known), send(unknown)]) }
+  const send = async (key: Key, nonce: string): Promise<unknown> =>
+    await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage(nonce), ['authorization', `Bearer ${await issuer.token(key)}`])
+  let rounds = 0
+  const round = async (): Promise<void> => {
+    await send(known, `round ${rounds++}`)
+    await Promise.all([send(known, 'same'), send(unknown, 'same')])
+    for (let i = 0; i < 6; i++) await send(known, 'same')
+  }
+  return { gateway, round }
 }
 
 function answerOddly ({ body }: RawRequest, response: ServerResponse): void {

@@ -5,7 +5,7 @@ import { readKeyFile, timeOf } from '../../src/config/key-file.js'
 import { FailureLog } from '../../src/gateway/identity/failure-log.js'
 import type { Carrier } from '../../src/identity/authentication.js'
 import { ApiKeys, digestOf } from '../../src/identity/api-keys.js'
-import { Brake } from '../../src/identity/brake.js'
+import { Brake } from '../../src/state/limits/brake.js'
 import { queryWithoutCredentials, withoutCredentials } from '../../src/identity/credentials.js'
 import { clientIp, TrustedProxies } from '../../src/wire/forwarded.js'
 
@@ -53,24 +53,42 @@ t.test('a key expires at its time', async t => {
 
 t.test('the brake', async t => {
   const brake = new Brake()
+  const failed = (address: string | undefined, now: number): number => brake.failed({ address, agent: 'a' }, now)?.wait ?? 0
   const burst = (address: string | undefined, now: number): number => {
     let n = 0
-    while (brake.failed(address, now) === 0) n++
+    while (failed(address, now) === 0) n++
     return n
   }
+  t.equal(brake.holds({ address: '192.0.2.1', agent: 'a' }, 0), false)
   t.equal(burst('192.0.2.1', 0), 50)
-  t.equal(brake.failed('192.0.2.1', 0), 500, 'the milliseconds to wait')
-  t.equal(brake.failed('192.0.2.1', 499), 1)
+  t.equal(brake.holds({ address: '192.0.2.1', agent: 'a' }, 0), true)
+  t.equal(brake.holds({ address: '192.0.2.2', agent: 'a' }, 0), false)
+  t.equal(failed('192.0.2.1', 0), 500, 'the milliseconds to wait')
+  t.equal(failed('192.0.2.1', 499), 1)
   t.equal(burst('192.0.2.1', 10_000), 20)
-  t.equal(brake.failed('::ffff:192.0.2.1', 10_000), 500, 'the same address as a dual-stack listener writes it')
+  t.equal(failed('::ffff:192.0.2.1', 10_000), 500, 'the same address as a dual-stack listener writes it')
   t.equal(burst('192.0.2.2', 10_000), 50)
   t.equal(burst('2001:db8::1', 0), 50)
-  t.equal(brake.failed('2001:db8::ffff:1', 0), 500, 'one /64')
+  t.equal(failed('2001:db8::ffff:1', 0), 500, 'one /64')
   t.equal(burst('2001:db8:0:1::1', 0), 50)
   t.equal(burst(undefined, 0), 50)
-  t.equal(brake.failed('192.0.2.1', 5_000) > 0, true, 'a clock that steps back')
-  for (let i = 0; i < 10_001; i++) brake.failed(`10.0.${i >> 8}.${i & 255}`, 20_000)
+  t.equal(failed('192.0.2.1', 5_000) > 0, true, 'a clock that steps back')
+  for (let i = 0; i < 10_001; i++) failed(`10.0.${i >> 8}.${i & 255}`, 20_000)
   t.equal(burst('2001:db8:0:1::1', 0), 50, 'the stalest address is forgotten')
+})
+
+t.test('the brake of the configuration', async t => {
+  const rate = { by: ['address'], on: 'failures', agents: null, extension: null, headers: 'none', scope: 'process', onStoreDown: 'local', replicas: 1 } as const
+  const brake = new Brake([
+    { ...rate, id: 'slow', rate: { count: 1, period: 60_000 }, burst: 2 },
+    { ...rate, id: 'apart', by: ['address', 'agent'], rate: { count: 1, period: 1_000 }, burst: 1 }
+  ])
+  t.equal(brake.failed({ address: '192.0.2.1', agent: 'a' }, 0), null)
+  t.same(brake.failed({ address: '192.0.2.1', agent: 'a' }, 0), { limit: 'apart', wait: 1_000 })
+  t.equal(brake.failed({ address: '192.0.2.1', agent: 'b' }, 0), null)
+  t.same(brake.failed({ address: '192.0.2.1', agent: 'c' }, 0), { limit: 'slow', wait: 60_000 })
+  brake.use([])
+  t.equal(brake.failed({ address: '192.0.2.1', agent: 'c' }, 0), null)
 })
 
 t.test('the address of a client', async t => {

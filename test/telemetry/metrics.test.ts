@@ -72,6 +72,9 @@ const DESIGN: Record<string, [string, string[]]> = {
   memory_limit_bytes: ['gauge', []],
   trace_spans_lost_total: ['counter', []],
   audit_lines_lost_total: ['counter', []],
+  rate_limited_total: ['counter', ['agent', 'limit']],
+  rate_store_total: ['counter', ['outcome']],
+  budget_spent_total: ['counter', ['budget']],
   authentications_total: ['counter', ['agent', 'source', 'outcome']],
   identity_key_refreshes_total: ['counter', ['source', 'outcome']],
   identity_keys_age_seconds: ['gauge', ['source']],
@@ -101,6 +104,9 @@ function recordEverything (metrics: Metrics): void {
   metrics.taskLookup('weather', 'unavailable')
   metrics.taskWrite('weather', 'kept')
   metrics.uniqueClaim('weather', 'seen')
+  metrics.rateLimited('weather', 'per-caller')
+  metrics.rateStore('ok')
+  metrics.budgetSpent('tokens', 2.5)
   metrics.authentication('weather', 'corp', 'expired')
   metrics.keyRefresh('corp', 'failed')
   metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))
@@ -178,6 +184,9 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_task_lookups_total', { outcome: 'unavailable' }), times)
     t.equal(get('a2a_gateway_task_writes_total', { outcome: 'kept' }), times)
     t.equal(get('a2a_gateway_unique_claims_total', { outcome: 'seen' }), times)
+    t.equal(get('a2a_gateway_rate_limited_total', { limit: 'per-caller' }), times)
+    t.equal(get('a2a_gateway_rate_store_total', { outcome: 'ok' }), times)
+    t.equal(get('a2a_gateway_budget_spent_total', { budget: 'tokens' }), 2.5 * times)
     t.equal(get('a2a_gateway_authentications_total', { source: 'corp', outcome: 'expired' }), times)
     t.equal(get('a2a_gateway_identity_key_refreshes_total', { outcome: 'failed' }), times)
     t.equal(get('a2a_gateway_identity_keys_age_seconds', { source: 'corp' }), 3)

@@ -8,6 +8,7 @@ import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { adminAccess } from './admin-access.js'
 import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
+import { rateProblems, rateWarnings } from './rate-checks.js'
 import { listenerTls } from './listener-tls.js'
 import { unpaired, unreadable } from './named-files.js'
 import { secretProblems } from './secret-checks.js'
@@ -39,6 +40,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
     ...adminAccess(mapping(config.server), mapping(config.identity)),
+    ...rateProblems(config, context.layers),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -47,6 +49,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...identityWarnings(mapping(config.identity)),
+    ...rateWarnings(config),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

@@ -5,6 +5,7 @@
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
+import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 
 export type * from './policy-model.js'
@@ -22,6 +23,10 @@ export interface Config {
   readonly bundles: Readonly<Record<string, SchemaSet>>
   /** Null: the gateway authenticates nobody. */
   readonly identity: IdentityConfig | null
+  /** Limits of requests. */
+  readonly rates: readonly RateConfig[]
+  /** Limits of what agents report. */
+  readonly budgets: readonly BudgetConfig[]
   /** Settings of the task state store. */
   readonly state: StateStoreConfig
   readonly telemetry: TelemetryConfig

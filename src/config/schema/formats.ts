@@ -2,6 +2,7 @@ import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { compileMediaTypePattern } from '../../wire/media-type.js'
 import { compileUrlPattern } from '../../wire/url-pattern.js'
 import type { HostPort } from '../model/model.js'
+import { readRate } from '../model/rates-model.js'
 
 /** The problem of a string: the rest of a sentence that begins with the key's name. */
 export interface Fault { readonly message: string, readonly hint?: string }
@@ -93,6 +94,13 @@ export const FORMATS = {
   'substate-or-none': (text: string) => (text.length <= 128 ? null : { message: 'must have at most 128 characters' }),
   'metric-name': (text: string) =>
     /^[a-z][a-z0-9_]{0,62}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "_", and begin with a letter' },
+  'metric-path': (text: string) =>
+    /^[a-z0-9-]{1,63}\/[a-z][a-z0-9_]{0,62}$/.test(text)
+      ? null
+      : { message: 'must be the names of a policy and of one of its metrics', hint: 'such as "usage/tokens"' },
+  rate: rateFault,
+  failures: (text: string) =>
+    text === 'failures' ? null : { message: 'must be a list of operations, or "failures"', hint: `such as "[${text === '' ? 'messages' : text}]"` },
   'attribute-name': attributeFault,
   workers: (text: string) =>
     text === 'auto'
@@ -107,6 +115,11 @@ export const FORMATS = {
 } satisfies Record<string, (text: string) => Fault | null>
 
 export type Format = keyof typeof FORMATS
+
+function rateFault (text: string): Fault | null {
+  const rate = readRate(text)
+  return 'hint' in rate ? { message: 'must be a rate', hint: rate.hint } : null
+}
 
 /** The vocabulary has one variable. Any other name with `$` is a misspelling, which would select nothing. */
 const NO_SUCH_NAME: Fault = { message: 'must be "$uri", "$uri/" and a suffix, or a name without "$"', hint: '"$uri" is the extension\'s URI' }

@@ -2,6 +2,7 @@ import { adminAccess } from './admin-access-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
+import { budgetsSchema, ratesSchema } from './rates-schema.js'
 import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text, SECRET_SOURCES } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
@@ -381,6 +382,8 @@ export const configSchema: Schema = {
       maxProperties: 100
     },
     identity: identitySchema,
+    rates: ratesSchema,
+    budgets: budgetsSchema,
     state,
     telemetry
   }),

@@ -12,7 +12,7 @@ export interface Cors {
 }
 
 /** Headers of responses that pages may read, besides those that every page may read. */
-const EXPOSED = 'A2A-Extensions, X-A2A-Extensions, A2A-Version, Gateway-Decision, Retry-After, WWW-Authenticate'
+const EXPOSED = 'A2A-Extensions, X-A2A-Extensions, A2A-Version, Gateway-Decision, Retry-After, WWW-Authenticate, RateLimit-Policy, RateLimit'
 const NO_CORS: Cors = { headers: [], replaces: true }
 const METHODS = 'GET, POST, PUT, PATCH, DELETE'
 

@@ -11,6 +11,7 @@ import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/re
 import { bodyOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse } from '../../pipeline/request.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
+import type { AgentLimits } from '../../policy/limits/charge.js'
 import type { TaskKey } from '../../state/store.js'
 import { forward } from '../../upstream/forward.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
@@ -25,6 +26,8 @@ export interface HandlerOptions {
   readonly trusted: TrustedProxies
   /** Null: nobody needs to authenticate. */
   readonly identity: Identity | null
+  /** Null without `rates` and `budgets`. */
+  readonly rates: ReadonlyMap<string, AgentLimits> | null
 }
 
 /** A request whose body has arrived. */

@@ -22,12 +22,14 @@ import { withAppHeaders } from './app-headers.js'
 import { readOff } from './body.js'
 import type { Cors } from './cors.js'
 import { withCors } from './cors.js'
+import type { RequestLimits } from './limits/limits.js'
 import type { StreamOut } from './stream-out.js'
 import type { MemoryBudget } from '../../gateway/memory-budget.js'
 import type { InFlight } from '../../gateway/in-flight.js'
 import type { ConcurrencyLimit } from '../../gateway/concurrency-limit.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
 import type { Overload } from '../../gateway/overload.js'
+import type { Limits } from '../../gateway/limits/limits.js'
 import type { Tasks } from '../../gateway/tasks.js'
 import { callEntry, logCall } from '../../gateway/request-telemetry.js'
 import type { Carrier } from '../../identity/authentication.js'
@@ -44,6 +46,7 @@ export interface Services {
   readonly log: Log
   /** State of tasks. */
   readonly tasks: Tasks
+  readonly limits: Limits
   /** Exchanges in flight. `draining` makes responses close their connection. */
   readonly inFlight: InFlight
   /** Overload detection; rejects new calls while the process is overloaded. */
@@ -94,6 +97,8 @@ export class Exchange {
   forwarding: Forwarding | null = null
   /** Cross-origin headers of the response; null for none of the gateway's own. */
   cors: Cors | null = null
+  /** Result of `rates` and `budgets`; null without any. */
+  limits: RequestLimits | null = null
   /** Neighbours in the list of exchanges in flight. Only `InFlight` uses them. */
   previousLive: Exchange | null = null
   nextLive: Exchange | null = null
@@ -303,6 +308,8 @@ export class Exchange {
 
   begin (status: number, headers: string[], phrase = ''): void {
     if (this.services.inFlight.draining && !headers.includes('connection')) headers.push('connection', 'close')
+    const left = this.limits?.left
+    if (left !== undefined && left !== null) headers.push(...left.headers)
     const all = withAppHeaders(this.response, this.cors?.replaces === true ? withCors(headers, this.cors) : headers)
     if (phrase === '') this.response.writeHead(status, all)
     else this.response.writeHead(status, phrase, all)

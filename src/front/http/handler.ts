@@ -29,6 +29,7 @@ import type { Exchange } from './exchange.js'
 import { identify, queryForAgent } from './identify.js'
 import { recordDecision } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
+import { limitEarly, limitLate } from './limits/limits.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 
 const EMPTY = Buffer.alloc(0)
@@ -102,19 +103,28 @@ function admitted (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, a
   if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
   if (shed(exchange)) return
   if (asked.minor !== null) agent.sawMinor(asked.minor)
-  const problem = versionProblem(route, asked, state)
-  const { query } = routeTarget
-  if (verb === 'GET') {
+  const arriving: Arriving = { agent, state, route, problem: versionProblem(route, asked, state), asked, query: routeTarget.query }
+  if (options.rates === null) return receive(exchange, arriving, options)
+  limitEarly(exchange, agent, options, () => { receive(exchange, arriving, options) })
+}
+
+/** A request for an operation, before its body is read. */
+type Arriving = Omit<Arrived, 'sent' | 'bytes' | 'encodingProblem'>
+
+/** Reads the body of a request that is within the limits of its head. */
+function receive (exchange: Exchange, arriving: Arriving, options: HandlerOptions): void {
+  const { request } = exchange
+  if (request.method === 'GET') {
     return withoutBody(exchange, options, () => {
-      evaluate(exchange, { agent, state, route, problem, asked, query, sent: EMPTY, bytes: EMPTY, encodingProblem: null }, options)
+      evaluate(exchange, { ...arriving, sent: EMPTY, bytes: EMPTY, encodingProblem: null }, options)
     })
   }
   read(exchange, options, sent => {
     if (isPlain(request.headers['content-encoding'])) {
-      return evaluate(exchange, { agent, state, route, problem, asked, query, sent, bytes: sent, encodingProblem: null }, options)
+      return evaluate(exchange, { ...arriving, sent, bytes: sent, encodingProblem: null }, options)
     }
     decode(exchange, options, sent, (bytes, encodingProblem) => {
-      evaluate(exchange, { agent, state, route, problem, asked, query, sent, bytes, encodingProblem }, options)
+      evaluate(exchange, { ...arriving, sent, bytes, encodingProblem }, options)
     })
   })
 }
@@ -176,6 +186,12 @@ function decide (exchange: Exchange, read: Read, record: TaskRecord | null, opti
   const startedAt = performance.now()
   const evaluation = ruleOn(state, { route, call, head: exchange.request, record, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
+  if (options.rates === null || evaluation.decision.rejection !== null) return decided(exchange, read, evaluation, options)
+  limitLate(exchange, read, evaluation, options, () => { decided(exchange, read, evaluation, options) })
+}
+
+function decided (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
+  const { call } = read
   if (evaluation.decision.claims.length > 0) return claim(exchange, read, evaluation, options)
   recordDecision(exchange, call, evaluation.requested, evaluation.decision)
   if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
@@ -213,7 +229,28 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
   const card = routeTarget.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
   if (!card && shed(exchange)) return
-  if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
+  const proceed = (): void => { forwardWithoutCard(exchange, agent, { routeTarget, card, retryAfter }, options) }
+  if (card) proceed()
+  else limitEarly(exchange, agent, options, proceed)
+}
+
+interface WithoutCard {
+  readonly routeTarget: RouteTarget
+  /** True for a request for the card. */
+  readonly card: boolean
+  /** Seconds. */
+  readonly retryAfter: number
+}
+
+function forwardWithoutCard (
+  exchange: Exchange,
+  agent: Agent,
+  { routeTarget, card, retryAfter }: WithoutCard,
+  options: HandlerOptions
+): void {
+  if (card || agent.config.card.onUnavailable === 'reject') {
+    return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
+  }
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
   const target = path + queryForAgent(exchange, agent, routeTarget.query)

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Route } from '../../a2a/route.js'
+import { FAILURES } from '../../config/model/rates-model.js'
 import { publicCard } from '../../a2a/card/minimal.js'
 import type { Authentication } from '../../identity/authentication.js'
 import { challengesOf } from '../../identity/challenge.js'
@@ -14,6 +15,7 @@ import type { Agent } from '../../gateway/agent.js'
 import type { Identity } from '../../gateway/identity/identity.js'
 import { recordCaller, recordFailure } from '../../gateway/identity/identity-telemetry.js'
 import { duplicateHeader, overloaded } from '../../pipeline/rejections.js'
+import type { Braked, Failing } from '../../state/limits/brake.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { clientIp } from '../../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
@@ -31,12 +33,12 @@ export interface Identified {
 /** Calls `then` when the request has a caller or needs none. Rejects it otherwise. */
 export function identify (exchange: Exchange, identified: Identified, then: () => void): void {
   const { target, identity } = identified
-  const { request, services: { overload } } = exchange
+  const { request, services: { overload, limits: { brake } } } = exchange
   exchange.identity = identity
   const need = needOf(exchange, identified)
   if (need === 'nothing') return then()
   if (need === 'caller' && overload.shedding) return exchange.reject(overloaded(overload.retryAfter), 'rejected')
-  const braked = (): boolean => identity.brake.holds(addressOf(exchange, identified), performance.now())
+  const braked = (): boolean => brake.holds(failingOf(exchange, identified), performance.now())
   const found = identity.authenticator.authenticate({ headers: request.headers, query: target.query }, Date.now(), braked)
   const settle = (found: Authentication): void => { settled(exchange, identified, { found, need }, then) }
   if (!(found instanceof Promise)) return settle(found)
@@ -118,8 +120,8 @@ function outcomeOf (found: NoCaller): Parameters<Exchange['services']['metrics']
   return found.kind === 'missing' || found.kind === 'unavailable' ? found.kind : 'malformed'
 }
 
-function addressOf ({ request }: Exchange, { trusted }: Identified): string | undefined {
-  return clientIp(request.headers, request.socket.remoteAddress, trusted)
+function failingOf ({ request }: Exchange, { agent, trusted }: Identified): Failing {
+  return { address: clientIp(request.headers, request.socket.remoteAddress, trusted), agent: agent.name }
 }
 
 function reject (exchange: Exchange, identified: Identified, found: NoCaller): void {
@@ -134,20 +136,29 @@ function reject (exchange: Exchange, identified: Identified, found: NoCaller): v
   if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers))
   if (found.kind === 'several') return exchange.reject(identityRejections.several(found.carriers), 'rejected')
   if (found.kind === 'unavailable') return exchange.reject(identityRejections.unavailable(found.retryAfter), 'rejected')
-  const address = addressOf(exchange, identified)
-  if (found.kind === 'braked') {
-    const wait = identity.brake.failed(address, performance.now())
-    return exchange.reject(identityRejections.tooManyFailures(wait), 'rejected')
-  }
+  const failing = failingOf(exchange, identified)
+  const { services: { limits: { brake } } } = exchange
+  if (found.kind === 'braked') return tooMany(exchange, brake.failed(failing, performance.now()) ?? BRAKED)
   const { carrier } = found
   if (carrier.in === 'header' && isRepeated(request.rawHeaders, carrier.name)) {
     return exchange.reject(duplicateHeader(carrier.name), 'rejected')
   }
-  const wait = identity.brake.failed(address, performance.now())
-  const rejection = wait > 0 ? identityRejections.tooManyFailures(wait) : identityRejections.failed(found.problem)
-  recordFailure(exchange, identity, { source: sourceOf(found), problem: found.problem, rejection, client: address ?? null })
-  if (wait > 0) exchange.reject(rejection, 'rejected')
-  else unauthenticated(rejection)
+  const braked = brake.failed(failing, performance.now())
+  const { failed, tooManyFailures } = identityRejections
+  const rejection = braked === null ? failed(found.problem) : tooManyFailures(braked.limit, braked.wait)
+  const limit = braked?.limit ?? null
+  recordFailure(exchange, identity, { source: sourceOf(found), problem: found.problem, rejection, client: failing.address ?? null, limit })
+  if (braked === null) unauthenticated(rejection)
+  else tooMany(exchange, braked)
+}
+
+/** A failure that was beyond a limit a moment ago. */
+const BRAKED: Braked = { limit: FAILURES.id, wait: 1 }
+
+function tooMany (exchange: Exchange, { limit, wait }: Braked): void {
+  exchange.services.metrics.rateLimited(exchange.agentName, limit)
+  exchange.span.set('a2a_gateway.limit', limit)
+  exchange.reject(identityRejections.tooManyFailures(limit, wait), 'rejected')
 }
 
 /** URL of the metadata of the agent (RFC 9728 §3.1): the path of the agent follows the well-known one. */

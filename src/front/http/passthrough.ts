@@ -20,6 +20,7 @@ import { AgentResponse } from './agent-response.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import { headersForAgent, identify, queryForAgent } from './identify.js'
+import { limitEarly } from './limits/limits.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { routeTargetOf } from './route-target.js'
@@ -123,11 +124,12 @@ export class Passthrough {
     if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
     const { overload } = services
     if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
-    if (identity === null) return this.admitted(exchange, request, agent, now)
-    identify(exchange, { agent, target, identity, trusted }, () => { this.admitted(exchange, request, agent, now) })
+    const admit = (): void => { limitEarly(exchange, agent, now, () => { this.admitted(exchange, request, agent, now) }) }
+    if (identity === null) return admit()
+    identify(exchange, { agent, target, identity, trusted }, admit)
   }
 
-  /** Handles a request that has a caller, if it needs one. */
+  /** Handles a request that has a caller, if it needs one, and is within the limits. */
   private admitted (exchange: Exchange, request: FastifyRequest, agent: Agent, now: Snapshot): void {
     const { limits, trusted } = now
     const { path, query } = routeTargetOf(request.raw, now)

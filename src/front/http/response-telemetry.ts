@@ -5,6 +5,7 @@ import type { EchoPlan } from '../../pipeline/echo.js'
 import type { ActivationReport, ResponseDecision } from '../../policy/response/evaluator.js'
 import type { AuditEntry } from '../../telemetry/audit.js'
 import type { Exchange } from './exchange.js'
+import { spend } from './limits/limits.js'
 import { auditEntry, countViolations, taskEntry } from '../../gateway/request-telemetry.js'
 
 /** Maximum audit lines of one response. Each event of a stream may cause a line. */
@@ -31,6 +32,7 @@ export class ResponseTelemetry {
     const { violations, edited } = decision
     for (const { name, value } of decision.attributes) exchange.span.observed(name, value)
     for (const measure of decision.measures) exchange.services.metrics.observed(exchange.agentName, measure)
+    if (exchange.limits !== null && decision.measures.length > 0) spend(exchange, decision.measures)
     for (const name of edited) this.edited.add(name)
     const becomes = decision.rejection !== null ? 3 : edited.length > 0 ? 2 : violations.length > 0 ? 1 : 0
     this.becomes = Math.max(this.becomes, becomes)

@@ -21,10 +21,12 @@ export interface Failure {
   readonly rejection: Rejection
   /** Address of the client. */
   readonly client: string | null
+  /** Id of the limit that the failure exceeds; null for none. */
+  readonly limit: string | null
 }
 
 /** Writes a log line and an audit line, within bounds. A request without credentials is no failure: the log has its line anyway. */
-export function recordFailure (exchange: Exchange, identity: Identity, { source, problem, rejection, client }: Failure): void {
+export function recordFailure (exchange: Exchange, identity: Identity, { source, problem, rejection, client, limit }: Failure): void {
   const { services: { log, audit }, agentName, id } = exchange
   const found = violation({
     mode: 'enforce',
@@ -35,7 +37,7 @@ export function recordFailure (exchange: Exchange, identity: Identity, { source,
     message: rejection.message,
     isStandalone: true
   })
-  const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [found]), client }
+  const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [found]), client, ...(limit === null ? {} : { limit }) }
   identity.failures.record(source, omitted => {
     log.warn(
       { agent: agentName, source, problem, client, request_id: id, ...(omitted === 0 ? {} : { omitted }) },

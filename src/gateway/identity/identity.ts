@@ -9,7 +9,6 @@ import type { IdentityConfig, KeyEntry, SourceConfig } from '../../config/model/
 import type { Carrier, Source } from '../../identity/authentication.js'
 import { ApiKeys, BasicKeys } from '../../identity/api-keys.js'
 import { Authenticator } from '../../identity/authenticator.js'
-import { Brake } from '../../identity/brake.js'
 import { headersOf } from '../../identity/credentials.js'
 import { readJwkSet } from '../../identity/jwk-set.js'
 import type { Keys } from '../../identity/jwt-source.js'
@@ -50,7 +49,6 @@ export class Identity {
   readonly authenticator: Authenticator
   /** Names of request headers that carry credentials, for `Vary`. */
   readonly headers: readonly string[]
-  readonly brake: Brake
   readonly failures: FailureLog
   /** Issuers of access tokens, for the metadata of RFC 9728. */
   readonly issuers: readonly string[]
@@ -66,7 +64,6 @@ export class Identity {
     // No field of a log line has a name with a hyphen, so no field loses its value.
     redactAlso(carriers.flatMap(({ in: place, name }) => (place === 'header' && name.includes('-') ? [name] : [])))
     this.headers = headersOf(carriers)
-    this.brake = previous?.brake ?? new Brake()
     this.failures = previous?.failures ?? new FailureLog()
     this.issuers = [...new Set([...prepared.values()].flatMap(({ source }) => (source instanceof JwtSource ? [source.issuer] : [])))]
   }

@@ -28,6 +28,7 @@ export function explanationText (one: Explanation): string {
     ...checks(one),
     ...unexamined(one),
     '',
+    ...(one.limits === undefined ? [] : [field('limits', `${one.limits.join(', ')} (counts are known only to a running gateway)`)]),
     field('decision', decision(one)),
     ...(one.forwarded === null ? [] : forwarded(one.forwarded)),
     ...(one.refusal === null ? [] : rejection(one.refusal)),

@@ -2,7 +2,9 @@
 import type { Rejection } from '../../a2a/errors.js'
 import { VERSION_HEADER } from '../../a2a/versions.js'
 import { guard } from '../../pipeline/guard.js'
+import { compileLimits } from '../../policy/limits/compile.js'
 import { additionName } from '../../policy/request/methods.js'
+import { earlyCharges, lateCharges } from '../../pipeline/limits.js'
 import { headOf } from '../../pipeline/request-head.js'
 import type { DryRun } from '../../pipeline/dry-run.js'
 import { dryRunRequest } from '../../pipeline/dry-run.js'
@@ -102,6 +104,7 @@ export async function explainRequest (
     policies: evaluation === null ? [] : traces.policies(config, evaluation.policy, edited),
     checks: decision === null ? [] : traces.checks(decision),
     unexamined: decision?.unexamined ?? [],
+    ...limitsShown(dryRun, found.config.name, options.config),
     decision: rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
     rule: rejection?.rule ?? null,
     reason: rejection === null ? null : (rejection.customReason ?? rejection.reason),
@@ -116,6 +119,17 @@ export async function explainRequest (
 function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): ExtensionSets {
   const { declared, listed, evidenced, active, injected, missing } = decision
   return { declared, requested, listed, evidenced, active, injected, missing }
+}
+
+/** The limits that a running gateway would ask. A request that the rules reject counts only in those of its head. */
+function limitsShown ({ route, call, evaluation, rejection }: DryRun, agent: string, config: Config): Pick<Explanation, 'limits'> {
+  const limits = compileLimits(config)?.get(agent)
+  if (limits === undefined || route?.kind !== 'operation') return {}
+  const head = { agent, principal: null, network: '' }
+  const accepted = call !== null && evaluation !== null && rejection === null
+  const late = accepted ? lateCharges(limits.late, head, { call, route, evaluation }).decisive : []
+  const ids = [...new Set([...earlyCharges(limits.early, head), ...late].map(({ limit }) => limit.id))]
+  return ids.length === 0 ? {} : { limits: ids }
 }
 
 function assumptions (recorded: RecordedRequest, headers: readonly string[]): string[] {

@@ -42,6 +42,8 @@ export interface Explanation {
   readonly checks: readonly CheckTrace[]
   /** Data that a policy owns and none of the rules that applied looked at. */
   readonly unexamined: readonly { readonly extension: string, readonly path: string }[]
+  /** Ids of the limits and budgets in which the request counts, in their order; omitted without any. */
+  readonly limits?: readonly string[]
   /** answer: the gateway itself responds, with the agent's card. */
   readonly decision: 'forward' | 'reject' | 'answer'
   /** The deciding rule, as in the header `gateway-decision`. */

@@ -26,6 +26,7 @@ export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted
 /** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
 export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'unavailable'] as const
+export const RATE_STORE_OUTCOMES = ['ok', 'unavailable'] as const
 export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export const PHASES = ['request', 'response', 'card'] as const
 export const VIOLATION_MODES = ['enforce', 'observe'] as const
@@ -166,6 +167,24 @@ export const METRICS = {
     help: 'Verified access tokens that the process remembers.',
     labels: { source: 'name in `identity.sources`' },
     present: 'for each `jwt` source'
+  },
+  rate_limited_total: {
+    type: 'counter',
+    help: 'Requests that a limit rejected, by limit.',
+    more: 'Only with `identity`, `rates` or `budgets`',
+    labels: { agent: served, limit: 'id in `rates` or `budgets`; `failed-authentications` is built in' }
+  },
+  rate_store_total: {
+    type: 'counter',
+    help: 'Requests to the server that counts for several gateways, by outcome.',
+    more: 'Only with `scope: shared`. `unavailable`: no response, and `onStoreDown` of each limit decides',
+    labels: { outcome: RATE_STORE_OUTCOMES }
+  },
+  budget_spent_total: {
+    type: 'counter',
+    help: 'Amounts charged to budgets.',
+    more: 'Only with `budgets`',
+    labels: { budget: 'id in `budgets`' }
   },
   requests_active: {
     type: 'gauge',

@@ -83,6 +83,9 @@ export class Metrics {
   private readonly refusals: LabelledValues<NumberCell>
   private readonly authentications: LabelledValues<NumberCell>
   private readonly keyRefreshes: LabelledValues<NumberCell>
+  private readonly limited: LabelledValues<NumberCell>
+  private readonly rateStores: LabelledValues<NumberCell>
+  private readonly spent: LabelledValues<NumberCell>
   private readonly clientErrors: LabelledValues<NumberCell>
   private readonly info: (labels: Labels) => void
   private remembered: () => number | null = () => null
@@ -109,6 +112,9 @@ export class Metrics {
     this.refusals = registry.counter('refusals_total')
     this.authentications = registry.counter('authentications_total')
     this.keyRefreshes = registry.counter('identity_key_refreshes_total')
+    this.limited = registry.counter('rate_limited_total')
+    this.rateStores = registry.counter('rate_store_total')
+    this.spent = registry.counter('budget_spent_total')
     this.clientErrors = registry.counter('client_errors_total')
     registry.agentGauge('requests_active', this.active)
     this.streams = registry.gauge('streams_active')
@@ -150,6 +156,18 @@ export class Metrics {
 
   keyRefresh (source: string, outcome: One<typeof Definitions.KEY_OUTCOMES>): void {
     this.keyRefreshes.at(source, outcome).value++
+  }
+
+  rateLimited (agent: string, limit: string): void {
+    this.limited.at(agent, limit).value++
+  }
+
+  rateStore (outcome: One<typeof Definitions.RATE_STORE_OUTCOMES>): void {
+    this.rateStores.at(outcome).value++
+  }
+
+  budgetSpent (budget: string, amount: number): void {
+    this.spent.at(budget).value += amount
   }
 
   clientError (kind: ClientError): void {
