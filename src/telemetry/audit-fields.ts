@@ -39,6 +39,11 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
     meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), and `client` and `tenant` if they are known'
   },
   credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`' },
+  owner: {
+    type: 'string',
+    when: '[tasks have owners](task-ownership.md), and the call names a task or context',
+    meaning: '`match`, `mismatch`, `unknown`, `unavailable` or `shared`, as in `task_owner_checks_total`'
+  },
   request_id: { type: 'string or null', meaning: 'as in the log' }
 }
 

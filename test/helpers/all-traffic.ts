@@ -123,20 +123,21 @@ export async function startTraffic (t: Test): Promise<Traffic> {
   return { gateway, guarded, round }
 }
 
-/** A gateway with access tokens, and a rule with `unique`. A token with an unknown key makes it fetch the keys again. */
+/** A gateway with access tokens, owners of tasks, and a rule with `unique`. A token with an unknown key makes it fetch the keys again. */
 async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
   const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
   const issuer = await issuerFor(t, [known])
   const agent = await fakeAgent(t, { card: nonceCard })
   const gateway = await serve(t, [
     'agents:',
-    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces]}`,
+    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces], access: {tasks: {}}}`,
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}')
   ].join('\n'))
   const send = async (key: Key): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage('same'), ['authorization', `Bearer ${await issuer.token(key)}`])
-  return { gateway, round: () => Promise.all([send(known), send(unknown)]) }
+  const get = async (id: string): Promise<unknown> => await rpc(`${gateway.url}/rpc`, 'GetTask', { id }, ['authorization', `Bearer ${await issuer.token(known)}`])
+  return { gateway, round: () => Promise.all([send(known), send(unknown), get('unknown')]) }
 }
 
 function answerOddly ({ body }: RawRequest, response: ServerResponse): void {

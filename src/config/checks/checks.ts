@@ -8,6 +8,7 @@ import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { listenerTls } from './listener-tls.js'
+import { ownershipProblems, ownershipWarnings } from './ownership-checks.js'
 import { unpaired, unreadable } from './named-files.js'
 import { secretProblems } from './secret-checks.js'
 import type { Environment } from '../yaml/substitute.js'
@@ -37,6 +38,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
+    ...ownershipProblems(config),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -45,6 +47,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...identityWarnings(mapping(config.identity)),
+    ...ownershipWarnings(config),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

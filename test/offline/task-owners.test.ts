@@ -1,0 +1,33 @@
+/** Policy tests say to whom the tasks of a request belong. */
+import t from 'tap'
+import { runFiles } from './kit.js'
+
+const GATEWAY = `version: 1
+agents:
+  - {name: billing, upstream: {url: "http://127.0.0.1:1"}, access: {tasks: {}}}
+identity: {sources: {s: {apiKey: {header: x-api-key, keys: {file: keys.yaml}}}}}
+state: {store: "redis://127.0.0.1:6379"}
+`
+const KEYS = `- {id: a, sha256: ${'a'.repeat(64)}}\n`
+const REJECTED = '{decision: reject, rule: gateway/task-owner, reason: TASK_NOT_FOUND, message: Task not found}'
+
+t.test('memory: owner', async t => {
+  const ask = '{message: {taskId: t, parts: [{text: hi}]}}'
+  const rows: [string, string, string, string][] = [
+    ['by default', ask, '', '{decision: forward}'],
+    ['caller', ask, '{owner: caller}', '{decision: forward}'],
+    ['other', ask, '{owner: other}', REJECTED],
+    ['unknown', ask, '{owner: unknown, state: working}', REJECTED],
+    ['another operation', '{operation: GetTask, params: {id: t}}', '{owner: other}', REJECTED],
+    ['a new task', '{message: {parts: [{text: hi}]}}', '', '{decision: forward}']
+  ]
+  const tests = rows.map(([name, request, memory, expect]) =>
+    `  - name: ${name}\n    versions: ['1.0']\n    bindings: [JSONRPC]\n${memory === '' ? '' : `    memory: ${memory}\n`}    request: ${request}\n    expect: ${expect}\n`)
+  const { code, out, err } = runFiles(t, {
+    'gateway.yaml': GATEWAY,
+    'keys.yaml': KEYS,
+    'owners.test.yaml': `card: {capabilities: {}}\nagent: billing\ntests:\n${tests.join('')}`
+  })
+  t.equal(code, 0, out + err)
+  t.match(runFiles(t, { 'empty.test.yaml': `card: {capabilities: {}}\ntests:\n  - {name: a, memory: {}, request: ${ask}, expect: {decision: forward}}\n` }).err, 'memory must have at least 1 key')
+})
