@@ -16,7 +16,11 @@ export function namedIds (ownership: CompiledOwnership, route: OperationRoute, c
 }
 
 /** The work on the response to a forwarded request. Null when no task or context in it needs an owner. */
-export function ownershipPlanOf (ownership: CompiledOwnership | null, call: Call, findings: OwnerFindings | undefined): OwnershipPlan | null {
+export function ownershipPlanOf (
+  ownership: CompiledOwnership | null,
+  call: Call,
+  findings: OwnerFindings | undefined
+): OwnershipPlan | null {
   if (ownership === null || findings === undefined) return null
   const sends = carriesMessage(call.operation)
   const { caller, ids, owners } = findings

@@ -45,10 +45,8 @@ export class MemoryOwners {
   }
 
   private forgetOldest (): void {
-    for (const key of this.entries.keys()) {
-      this.entries.delete(key)
-      return
-    }
+    const [oldest] = this.entries.keys()
+    if (oldest !== undefined) this.entries.delete(oldest)
   }
 
   private sweep (): void {

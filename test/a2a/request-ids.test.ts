@@ -73,6 +73,6 @@ t.test('all ids of a request, each once', async t => {
 })
 
 t.test('the search ends', async t => {
-  const many = Array.from({ length: 10_000 }, (_, i) => String(i))
+  const many = Array.from({ length: 5_000 }, (_, i) => String(i))
   t.equal(idsOf(rpc('SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [], referenceTaskIds: many } }), null, 100).length, 101)
 })

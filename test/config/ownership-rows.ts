@@ -36,6 +36,14 @@ export const OWNERSHIP_ROWS: readonly Row[] = [
     'g.yaml:6:5: agents[0].unknownMethods forwards methods whose tasks access.tasks does not check (declare the methods in a policy)'
   ],
   ['nobody', access('{shared: {}}', '', STORE), 'g.yaml:5:30: agents[0].access.tasks.shared must have at least 1 key (known keys: source, subject, client, spiffe, scopes, groups, tenant, claims, anonymous, match)'],
-  ['no schema', access('{shared: {match: {type: text}}}', '', STORE), '?'],
-  ['off, and wrong', access('{}', '', 'state: {store: "redis://127.0.0.1:6379", ttl: long}\n'), '?']
+  [
+    'no schema',
+    access('{shared: {match: {type: text}}}', '', STORE),
+    'g.yaml:5:45: agents[0].access.tasks.shared.match cannot be used: /type: not valid against its meta-schema: must be equal to one of the allowed values'
+  ],
+  [
+    'another ttl',
+    access('{}', '', 'state: {store: "redis://127.0.0.1:6379", ttl: long}\n'),
+    'g.yaml:9:47: state.ttl must be a duration, not "long" (a whole number and one of ms, s, m, h, such as "1500ms")'
+  ]
 ]

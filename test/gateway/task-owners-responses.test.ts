@@ -21,7 +21,10 @@ const result = (value: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1
 async function obedient (t: Test, options: Parameters<typeof ownedYaml>[1] = {}) {
   const agent = await fakeAgent(t, {
     answer: (request, response) => {
-      const { method, params } = JSON.parse(request.body.toString()) as { method: string, params: { message?: { parts: { text: string }[] }, id?: string } }
+      const { method, params } = JSON.parse(request.body.toString()) as {
+        method: string
+        params: { message?: { parts: { text: string }[] }, id?: string }
+      }
       const text = params.message?.parts[0]?.text
       if (text === undefined) return json(response, result(method === 'ListTasks' ? { tasks: [] } : taskOf(params.id ?? '', 'c')))
       const { type = 'application/json', body, status = 200 } = JSON.parse(text) as { type?: string, body: string, status?: number }
@@ -123,7 +126,10 @@ t.test('race: nobody can subscribe to a task before its owner is known, and nobo
   const waiting: ServerResponse[] = []
   const agent = await fakeAgent(t, {
     answer: (request, response) => {
-      if (request.body.includes('SendMessage')) return void waiting.push(response)
+      if (request.body.includes('SendMessage')) {
+        waiting.push(response)
+        return
+      }
       response.setHeader('content-type', 'text/event-stream')
       response.end(`data: ${result({ task: taskOf('t1', 'c1') })}\n\n`)
     }

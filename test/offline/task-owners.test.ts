@@ -29,5 +29,6 @@ t.test('memory: owner', async t => {
     'owners.test.yaml': `card: {capabilities: {}}\nagent: billing\ntests:\n${tests.join('')}`
   })
   t.equal(code, 0, out + err)
-  t.match(runFiles(t, { 'empty.test.yaml': `card: {capabilities: {}}\ntests:\n  - {name: a, memory: {}, request: ${ask}, expect: {decision: forward}}\n` }).err, 'memory must have at least 1 key')
+  const empty = runFiles(t, { 'empty.test.yaml': `card: {capabilities: {}}\ntests:\n  - {name: a, memory: {}, request: ${ask}, expect: {decision: forward}}\n` })
+  t.match(empty.out + empty.err, 'memory must have at least 1 key')
 })

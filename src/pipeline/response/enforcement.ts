@@ -38,7 +38,13 @@ export class Enforcement {
   private readonly ownership: ResponseOwnership | null
 
   /** @param echoed URIs of the agent's header */
-  constructor ({ evaluator, limits, ownership = null }: EvaluationPlan, echo: EchoPlan, echoed: readonly string[], driver: ResponseDriver, stop: () => void) {
+  constructor (
+    { evaluator, limits, ownership = null }: EvaluationPlan,
+    echo: EchoPlan,
+    echoed: readonly string[],
+    driver: ResponseDriver,
+    stop: () => void
+  ) {
     this.evaluator = evaluator
     this.limits = limits
     this.driver = driver

@@ -189,4 +189,3 @@ function gatewayViolation (reason: Violation['reason'], rule: string, path: stri
 export function foreignResponse (path: string): Violation {
   return gatewayViolation('INVALID_AGENT_RESPONSE', OWNER_RULE, path, 'does not belong to the caller')
 }
-

@@ -40,7 +40,11 @@ export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null
   const activations = new Activations(policy, decision, requested)
   const works = workOf(context, activations.sought)
   const says =
-    owned || works.some(one => !one.idle) || activations.sought || policy.echoes.size > 0 || (decision.memory !== null && remembersOf(operation))
+    owned ||
+    works.some(one => !one.idle) ||
+    activations.sought ||
+    policy.echoes.size > 0 ||
+    (decision.memory !== null && remembersOf(operation))
   return says || follows ? new PolicyResponseEvaluator(context, works, activations, !says) : null
 }
 
