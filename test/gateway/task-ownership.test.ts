@@ -138,7 +138,7 @@ t.test('list: reject', async t => {
 })
 
 t.test('shared callers use all tasks and own those that they create', async t => {
-  const { ada, bob, support } = await owned(t, { tasks: '{shared: {groups: [support]}}' })
+  const { gateway, ada, bob, support } = await owned(t, { tasks: '{shared: {groups: [support]}}' })
   const { task, context } = idsOfTask(await ada(message('pause')))
   t.match((await support(message('help', { taskId: task, contextId: context }))).text, '"result"')
   t.match((await support(rpcCall('GetTask', { id: task }))).text, '"result"')
@@ -146,6 +146,7 @@ t.test('shared callers use all tasks and own those that they create', async t =>
   const own = idsOfTask(await support(message('mine')))
   t.match((await ada(rpcCall('GetTask', { id: own.task }))).text, 'TASK_NOT_FOUND')
   t.match((await bob(message('join', { contextId: own.context }))).text, 'TASK_NOT_FOUND')
+  t.equal(await gateway.metric('a2a_gateway_task_owner_checks_total{agent="agent",outcome="shared"}'), 2)
 })
 
 t.test('contexts: any', async t => {

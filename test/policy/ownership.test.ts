@@ -4,7 +4,7 @@ import type { Principal } from '../../src/identity/principal.js'
 import type { CompiledOwnership } from '../../src/policy/access/ownership.js'
 import { compileOwnership, outcomeOf, taskCallerOf } from '../../src/policy/access/ownership.js'
 
-const CONFIG: TaskOwnershipConfig = { owner: 'subject', contexts: 'own', list: 'filter', onUnknown: 'reject' }
+const CONFIG: TaskOwnershipConfig = { owner: 'subject', contexts: 'own', list: 'filter', onUnknown: 'reject', shared: null }
 const ADA: Principal = {
   source: 's', kind: 'jwt', subject: 'ada', client: 'app', scopes: [], groups: ['users'], tenant: null, spiffe: null, claims: {}
 }

@@ -16,6 +16,6 @@ export interface TaskOwnershipConfig {
   readonly list: 'filter' | 'reject'
   /** Treatment of tasks and contexts without a known owner. */
   readonly onUnknown: 'reject' | 'allow'
-  /** Callers who may use the tasks of everybody. */
-  readonly shared?: CallerConfig
+  /** Callers who may use the tasks of everybody; null for none. */
+  readonly shared: CallerConfig | null
 }

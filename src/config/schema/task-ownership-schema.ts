@@ -27,7 +27,11 @@ export const taskOwnershipSchema: Schema = {
         ['reject', 'allow'],
         'reject'
       ),
-      shared: caller('Callers who may use all tasks and contexts, such as support. All given keys must hold. Default: nobody.')
+      shared: {
+        ...caller('Callers who may use all tasks and contexts, such as support. All given keys must hold. `null`: nobody.'),
+        type: ['object', 'null'],
+        default: null
+      }
     }
   ),
   type: ['object', 'null'],

@@ -60,7 +60,7 @@ export const OWNER_RULE = 'task-owner'
 export function compileOwnership (config: TaskOwnershipConfig | null, matcher: CallerMatcher): CompiledOwnership | null {
   if (config === null) return null
   const { owner, contexts, list, onUnknown, shared } = config
-  return { owner, contexts: contexts === 'own', list, onUnknown, isShared: shared === undefined ? () => false : compileCaller(shared, matcher) }
+  return { owner, contexts: contexts === 'own', list, onUnknown, isShared: shared === null ? () => false : compileCaller(shared, matcher) }
 }
 
 /** @param caller null for a request without a caller */
@@ -105,7 +105,7 @@ export function checkOwnership (
   findings: OwnerFindings | undefined,
   forwarded: boolean
 ): OwnershipCheck {
-  if (findings?.caller.shared === true) return { outcome: 'shared', violations: [], rejection: null }
+  if (findings?.caller.shared === true) return { outcome: findings.ids.length > 0 ? 'shared' : null, violations: [], rejection: null }
   const problem = unreadable(call, forwarded)
   if (problem !== null) return rejected(null, [problem])
   const { operation } = call
