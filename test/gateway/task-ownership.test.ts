@@ -11,8 +11,8 @@ import { as, idsOfTask, keyDirectory, message, ownedYaml, resultOf, rpcCall } fr
 
 quietSdk()
 
-async function owned (t: Test, options: Parameters<typeof ownedYaml>[1] = {}) {
-  const agent = await startAgent({ kind: 'dual' })
+async function owned (t: Test, options: Parameters<typeof ownedYaml>[1] = {}, kind: 'dual' | 'v03' = 'dual') {
+  const agent = await startAgent({ kind })
   t.teardown(() => agent.close())
   const gateway = await gatewayFor(t, { yaml: ownedYaml(agent.url, options), baseDir: keyDirectory(t) })
   const [ada, bob, support, nobody] = [as(gateway.url, 'ada'), as(gateway.url, 'bob'), as(gateway.url, 'support'), as(gateway.url, null)]
@@ -54,6 +54,48 @@ t.test('strangers cannot tell the task of another caller from none', async t => 
   t.same(mismatches, [])
   t.equal(compared, 4 * PLACES.length)
 })
+
+/** The first task in a response or in the events of a stream. */
+function taskIn (text: string): { readonly id: string, readonly contextId: string } | null {
+  const texts = text.startsWith('{') ? [text] : [...text.matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => data)
+  for (const one of texts) {
+    const body = JSON.parse(one) as { result?: Record<string, unknown>, task?: object }
+    const result = body.result ?? body
+    const task = (result.task ?? result) as { id?: unknown, contextId?: unknown, status?: unknown }
+    if (typeof task.id === 'string' && typeof task.contextId === 'string' && task.status !== undefined) return { id: task.id, contextId: task.contextId }
+  }
+  return null
+}
+
+for (const kind of ['dual', 'v03'] as const) {
+  t.test(`tasks made in each version and binding, by send and by stream: agent ${kind}`, async t => {
+    const { ada, bob } = await owned(t, {}, kind)
+    const mismatches: object[] = []
+    let made = 0
+    for (const version of kind === 'v03' ? ['0.3'] as const : ['1.0', '0.3'] as const) {
+      for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
+        for (const operation of ['SendMessage', 'SendStreamingMessage'] as const) {
+          const { text } = await ada(callIn([operation, 'task'], '', version, binding))
+          const task = taskIn(text)
+          if (task === null) {
+            mismatches.push({ version, binding, operation, text })
+            continue
+          }
+          made++
+          const [mine, foreign, joined] = [
+            await ada(callIn(['GetTask', 'task'], task.id, version, binding)),
+            await bob(callIn(['GetTask', 'task'], task.id, version, binding)),
+            await bob(callIn([operation, 'context'], task.contextId, version, binding))
+          ]
+          if (!mine.text.includes(task.id)) mismatches.push({ version, binding, operation, mine })
+          for (const one of [foreign, joined]) if (!one.text.includes('TASK_NOT_FOUND')) mismatches.push({ version, binding, operation, one })
+        }
+      }
+    }
+    t.same(mismatches, [])
+    t.equal(made, kind === 'v03' ? 4 : 8)
+  })
+}
 
 t.test('the rejection, in full', async t => {
   const { ada, bob, gateway } = await owned(t)
