@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { quietSdk, startAgent } from '../helpers/agents.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { until } from '../helpers/http.js'
-import type { TaskCall } from '../helpers/task-calls.js'
+import type { Seen, TaskCall } from '../helpers/task-calls.js'
 import { callIn, PLACES } from '../helpers/task-calls.js'
 import { as, idsOfTask, keyDirectory, message, ownedYaml, resultOf, rpcCall } from '../helpers/task-owners.js'
 
@@ -38,7 +38,8 @@ t.test('strangers cannot tell the task of another caller from none', async t => 
         if (agent.calls().length > 0) mismatches.push({ ...what, problem: 'reached the agent' })
         const text = foreign.text.replaceAll(own, 'ID')
         if (text !== none.text.replaceAll(random, 'ID')) mismatches.push({ ...what, foreign: foreign.text, none: none.text })
-        if (JSON.stringify(foreign.headers) !== JSON.stringify(none.headers) || foreign.status !== none.status) mismatches.push({ ...what, foreign, none })
+        const headOf = ({ status, headers }: Seen): string => JSON.stringify([status, headers])
+        if (headOf(foreign) !== headOf(none)) mismatches.push({ ...what, foreign, none })
         const rpc = binding === 'JSONRPC'
         const served =
           foreign.status === (rpc ? 200 : 404) && text.includes('TASK_NOT_FOUND') && text.includes('-32001') === (rpc || version === '0.3')
@@ -189,6 +190,13 @@ t.test('shared callers use all tasks and own those that they create', async t =>
   t.match((await ada(rpcCall('GetTask', { id: own.task }))).text, 'TASK_NOT_FOUND')
   t.match((await bob(message('join', { contextId: own.context }))).text, 'TASK_NOT_FOUND')
   t.equal(await gateway.metric('a2a_gateway_task_owner_checks_total{agent="agent",outcome="shared"}'), 2)
+})
+
+t.test('shared by a schema over the caller', async t => {
+  const { ada, bob, support } = await owned(t, { tasks: '{shared: {match: {properties: {groups: {contains: {const: support}}}}}}' })
+  const { task } = idsOfTask(await ada(message('a task')))
+  t.match((await support(rpcCall('GetTask', { id: task }))).text, '"result"')
+  t.match((await bob(rpcCall('GetTask', { id: task }))).text, 'TASK_NOT_FOUND')
 })
 
 t.test('contexts: any', async t => {
