@@ -1,5 +1,7 @@
 /** Policy tests say to whom the tasks of a request belong. */
 import t from 'tap'
+import { plainCard } from '../helpers/raw.js'
+import { explaining, http, rpc } from './explain-kit.js'
 import { runFiles } from './kit.js'
 
 const GATEWAY = `version: 1
@@ -31,4 +33,13 @@ t.test('memory: owner', async t => {
   t.equal(code, 0, out + err)
   const empty = runFiles(t, { 'empty.test.yaml': `card: {capabilities: {}}\ntests:\n  - {name: a, memory: {}, request: ${ask}, expect: {decision: forward}}\n` })
   t.match(empty.out + empty.err, 'memory must have at least 1 key')
+})
+
+t.test('explain takes the tasks for those of the caller, and says so', async t => {
+  const baseDir = t.testdir({ 'keys.yaml': KEYS, 'card.json': JSON.stringify(plainCard('http://127.0.0.1:1')) })
+  const explain = explaining({ yaml: GATEWAY.replace('version: 1\n', '').replace('access:', 'card: {file: card.json}, access:'), baseDir })
+  const headers = ['Content-Type: application/json', 'A2A-Version: 1.0']
+  const ask = async (method: string, params: object) => await explain(http('it', 'POST /rpc', headers, rpc(method, params)))
+  t.match(await ask('GetTask', { id: 't' }), { decision: 'forward', notes: [/taken for those of the caller \(access.tasks\)/] })
+  t.same((await ask('ListTasks', {})).notes, [], 'no task is named')
 })
