@@ -192,6 +192,14 @@ t.test('shared callers use all tasks and own those that they create', async t =>
   t.equal(await gateway.metric('a2a_gateway_task_owner_checks_total{agent="agent",outcome="shared"}'), 2)
 })
 
+t.test('shared callers do not become owners of the tasks of others', async t => {
+  const { agent, ada, bob, support } = await owned(t, { tasks: '{onUnknown: allow, shared: {groups: [support]}}' })
+  const { task } = idsOfTask(await as(agent.url, null)(message('pause')))
+  t.match((await support(message('pause', { taskId: task }))).text, '"result"')
+  t.match((await ada(message('pause', { taskId: task }))).text, '"result"', 'still of nobody')
+  t.match((await bob(rpcCall('GetTask', { id: task }))).text, 'TASK_NOT_FOUND', 'now of ada')
+})
+
 t.test('shared by a schema over the caller', async t => {
   const { ada, bob, support } = await owned(t, { tasks: '{shared: {match: {properties: {groups: {contains: {const: support}}}}}}' })
   const { task } = idsOfTask(await ada(message('a task')))
@@ -212,6 +220,7 @@ t.test('ids are compared exactly', async t => {
   agent.received.length = 0
   const others = [task.toUpperCase(), ` ${task}`, `${task} `, `${task}\u0000`, `${task}\u200b`, task.replace('-', '\u2010'), `./${task}`, encodeURIComponent(`${task}/`)]
   for (const id of others.filter(one => one !== task)) t.match((await ada(rpcCall('GetTask', { id }))).text, 'TASK_NOT_FOUND', JSON.stringify(id))
+  t.equal(agent.calls().length, 0)
   const encoded = `%${task.charCodeAt(0).toString(16)}${task.slice(1)}`
   t.match((await ada({ ...rpcCall('GetTask', {}), method: 'GET', path: `/a2a/rest/tasks/${encoded}`, body: null })).text, 'BAD_REQUEST_TARGET', 'another spelling of the path')
 })
@@ -225,6 +234,7 @@ t.test('onUnknown: allow lets tasks pass that the store does not know, and a loo
   t.match((await ada(message('on', { taskId: task }))).text, '"result"')
   t.match((await bob(rpcCall('GetTask', { id: task }))).text, 'TASK_NOT_FOUND', 'the first message makes it a task of ada')
   t.equal(await gateway.metric('a2a_gateway_task_owner_checks_total{agent="agent",outcome="unknown"}'), 3)
+  t.notMatch((await bob(rpcCall('GetTask', { id: task.toUpperCase() }))).text, '"result"')
   // A tenant is no way around: the agent may ignore it.
   t.match((await bob(rpcCall('GetTask', { id: task, tenant: 'x' }))).text, 'TASK_NOT_FOUND')
   t.match((await bob({ ...rpcCall('GetTask', {}), method: 'GET', path: `/a2a/rest/x/tasks/${task}`, body: null })).text, 'TASK_NOT_FOUND')

@@ -5,10 +5,9 @@
 import { createHash } from 'node:crypto'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Call } from '../../a2a/message/call.js'
-import { carriesMessage, operationOfMethod } from '../../a2a/operations.js'
+import { carriesMessage } from '../../a2a/operations.js'
 import type { NamedId } from '../../a2a/request-ids.js'
 import { needsTask } from '../../a2a/request-ids.js'
-import { VERSIONS } from '../../a2a/versions.js'
 import type { TaskOwnershipConfig } from '../../config/model/access-model.js'
 import type { Principal } from '../../identity/principal.js'
 import type { Violation } from '../violation.js'
@@ -141,14 +140,11 @@ function rejected (outcome: OwnerOutcome | null, violations: readonly Violation[
 }
 
 /**
- * A request that the gateway cannot read could name any task, whatever the mode of the agent. A method of another version is such a
- * request: the agent may know it.
+ * A request that the gateway cannot read could name any task, whatever the mode of the agent. A method of the other version is such a
+ * request, with a problem of its own (`readCall`): the agent may know the method.
  */
-function unreadable ({ problem, method, view }: Call, forwarded: boolean): Violation | null {
-  if (problem?.rule === 'unknown-method') {
-    const known = method !== null && VERSIONS.some(version => operationOfMethod(method, version) !== null)
-    return forwarded && !known ? null : callViolation('enforce', problem)
-  }
+function unreadable ({ problem, view }: Call, forwarded: boolean): Violation | null {
+  if (problem?.rule === 'unknown-method' && forwarded) return null
   if (problem !== null) return callViolation('enforce', problem)
   const [first] = view?.problems ?? []
   return first === undefined ? null : gatewayViolation('INVALID_PARAMS', 'ambiguous-fields', first.path, first.message)
