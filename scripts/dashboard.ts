@@ -521,6 +521,12 @@ const tasks: Row = {
       queries: [[rate('unique_claims_total', ONE, 'outcome'), '{{outcome}}']]
     }),
     lines({
+      title: 'Owners of tasks',
+      about: 'mismatch: callers who name tasks of others. unknown: the store has lost the owner, or the id is a guess.',
+      unit: 'reqps',
+      queries: [[rate('task_owner_checks_total', ONE, 'outcome'), '{{outcome}}']]
+    }),
+    lines({
       title: 'Remembered',
       about: 'In the process; none if a server stores them.',
       unit: 'short',

@@ -12,6 +12,8 @@ const WHEN: Readonly<Record<Reason, string>> = {
   EXTENSION_CONFLICT:
     'the data is not allowed in this situation; object-schemas: structured input on an existing task, reason `STRUCTURED_INPUT_TASK_RUNNING`',
   PUSH_URL_NOT_ALLOWED: 'a push notification configuration does not comply with `push` of the agent ([push notifications](push-notifications.md))',
+  TASK_NOT_FOUND: 'the task or context does not exist, or belongs to another caller ([task ownership](task-ownership.md))',
+  UNSUPPORTED_OPERATION: 'ListTasks of an agent with `access.tasks.list: reject` ([task ownership](task-ownership.md))',
   EXTENSION_DEPENDENCY_MISSING: 'an extension is active without others that it requires, directly or through one of them',
   INVALID_AGENT_RESPONSE:
     "with `responses: enforce`, the agent's response breaks a rule or cannot be read; the task itself may have continued",
@@ -36,6 +38,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body has another coding than gzip, or several; `Accept-Encoding` names gzip',
   LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
   AGENT_NOT_READY: 'the gateway has no usable card of the agent',
+  STATE_UNAVAILABLE: 'the store that knows to whom tasks belong does not respond; `Retry-After` says when to retry ([task ownership](task-ownership.md))',
   OVERLOADED:
     'the gateway is overloaded, the agent has reached its concurrency limit, or the store of a shared limit with `onStoreDown: reject` does not respond; `Retry-After` says when to retry ([limits](limits.md))',
   UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, or its certificate is not accepted',

@@ -14,6 +14,8 @@ export type Reason =
   | 'EXTENSION_CONFLICT'
   | 'EXTENSION_DEPENDENCY_MISSING'
   | 'PUSH_URL_NOT_ALLOWED'
+  | 'TASK_NOT_FOUND'
+  | 'UNSUPPORTED_OPERATION'
   | 'VERSION_NOT_SUPPORTED'
   | 'INVALID_AGENT_RESPONSE'
   | 'PARSE_ERROR'
@@ -35,6 +37,7 @@ export type Reason =
   | 'CONTENT_ENCODING_NOT_SUPPORTED'
   | 'LOOP_DETECTED'
   | 'AGENT_NOT_READY'
+  | 'STATE_UNAVAILABLE'
   | 'OVERLOADED'
   | 'UPSTREAM_UNREACHABLE'
   | 'UPSTREAM_FAILED'
@@ -66,6 +69,8 @@ export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   EXTENSION_CONFLICT: entry(-32602, 400, 'FAILED_PRECONDITION'),
   EXTENSION_DEPENDENCY_MISSING: entry(-32602, 400, 'INVALID_ARGUMENT'),
   PUSH_URL_NOT_ALLOWED: entry(-32602, 400, 'INVALID_ARGUMENT'),
+  TASK_NOT_FOUND: entry(-32001, 404, 'NOT_FOUND', true),
+  UNSUPPORTED_OPERATION: entry(-32004, 400, 'FAILED_PRECONDITION', true),
   VERSION_NOT_SUPPORTED: entry(-32009, 400, 'FAILED_PRECONDITION', true),
   INVALID_AGENT_RESPONSE: entry(-32006, 500, 'INTERNAL', true),
   PARSE_ERROR: entry(-32700, 400, 'INVALID_ARGUMENT'),
@@ -88,6 +93,7 @@ export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   CONTENT_ENCODING_NOT_SUPPORTED: infra(415, 'INVALID_ARGUMENT', -32600),
   LOOP_DETECTED: infra(508, 'FAILED_PRECONDITION'),
   AGENT_NOT_READY: infra(503, 'UNAVAILABLE'),
+  STATE_UNAVAILABLE: infra(503, 'UNAVAILABLE'),
   OVERLOADED: infra(503, 'UNAVAILABLE'),
   UPSTREAM_UNREACHABLE: infra(502, 'UNAVAILABLE'),
   UPSTREAM_FAILED: infra(502, 'UNAVAILABLE'),
@@ -201,6 +207,7 @@ const ERROR_NAMES: Readonly<Record<number, string>> = {
   '-32601': 'MethodNotFoundError',
   '-32602': 'InvalidParamsError',
   '-32603': 'InternalError',
+  '-32001': 'TaskNotFoundError',
   '-32004': 'UnsupportedOperationError',
   '-32005': 'ContentTypeNotSupportedError',
   '-32006': 'InvalidAgentResponseError',

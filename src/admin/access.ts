@@ -7,18 +7,17 @@ import type { AdminAccessConfig, Config } from '../config/model/model.js'
 import type { Authentication, Carrier } from '../identity/authentication.js'
 import { shownCarrier } from '../identity/authentication.js'
 import type { Authenticator } from '../identity/authenticator.js'
-import type { Brake } from '../identity/brake.js'
 import { challengesOf } from '../identity/challenge.js'
 import type { Presented } from '../identity/credentials.js'
 import type { Principal } from '../identity/principal.js'
 import type { CallerCondition } from '../policy/access/caller.js'
 import { compileCaller } from '../policy/access/caller.js'
+import { Brake } from '../state/limits/brake.js'
 import { COOKIE, sessionCookie, Sessions } from './sessions.js'
 
 /** The part of an identity that admin access needs. */
 export interface AdminIdentity {
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'carriers'>
-  readonly brake: Pick<Brake, 'holds' | 'failed'>
 }
 
 /** A rejection that says how to fix the request. */
@@ -53,6 +52,8 @@ export class AdminAccess {
   private readonly sessions: Sessions
   private readonly maxAge: number
   private readonly identity: () => AdminIdentity | null
+  /** Failures here are no failures of callers of agents. */
+  private readonly brake = new Brake()
 
   /** @param identity the sources in force; null before the start is complete */
   constructor ({ sources, allow, session }: AdminAccessConfig, identity: () => AdminIdentity | null) {
@@ -117,9 +118,9 @@ export class AdminAccess {
   private async verify (presented: Presented, request: IncomingMessage): Promise<Verified> {
     const identity = this.identity()
     if (identity === null) return { rejected: rejection(503, 'the gateway is starting') }
-    const { authenticator: { carriers }, authenticator, brake } = identity
-    const address = request.socket.remoteAddress
-    const found = await authenticator.authenticate(presented, Date.now(), () => brake.holds(address, performance.now()))
+    const { authenticator, authenticator: { carriers } } = identity
+    const failing = { address: request.socket.remoteAddress, agent: REALM }
+    const found = await authenticator.authenticate(presented, Date.now(), () => this.brake.holds(failing, performance.now()))
     if (found.kind === 'caller') return this.judge(found.principal)
     if (found.kind === 'missing') {
       return { missing: challenge(carriers, `send ${carriers.map(shownCarrier).join(', or ')}, or sign in under /console/`) }
@@ -127,9 +128,9 @@ export class AdminAccess {
     if (found.kind === 'unavailable') {
       return { rejected: rejection(503, `the keys of the source ${found.source} are not available`, { 'retry-after': String(found.retryAfter) }) }
     }
-    const wait = found.kind === 'several' ? 0 : brake.failed(address, performance.now())
-    if (wait > 0 || found.kind === 'braked') {
-      const seconds = String(Math.max(1, Math.ceil(wait / 1_000)))
+    const braked = found.kind === 'several' ? null : this.brake.failed(failing, performance.now())
+    if (braked !== null || found.kind === 'braked') {
+      const seconds = String(Math.max(1, Math.ceil((braked?.wait ?? 0) / 1_000)))
       return { rejected: rejection(429, 'too many credentials that are not valid', { 'retry-after': seconds }) }
     }
     return { rejected: challenge(carriers, problemOf(found)) }

@@ -3,10 +3,10 @@ import type { StateStoreConfig } from '../config/model/model.js'
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { MemoryStore } from '../state/memory-store.js'
-import type { ClaimKey, Lookup, TaskKey, TaskStore } from '../state/store.js'
+import type { ClaimKey, Lookup, OwnedName, Owners, TaskKey, TaskStore } from '../state/store.js'
 import type { TaskFound, ToPrimary } from './messages.js'
 
-export type TaskQuestion = ToPrimary & { readonly kind: 'task' | 'claim' }
+export type TaskQuestion = ToPrimary & { readonly kind: 'task' | 'claim' | 'owners' }
 
 /** Milliseconds that a worker waits for the primary. A slower primary is overloaded, and the task then counts as unknown. */
 const PATIENCE = 5_000
@@ -40,6 +40,7 @@ export class KeptTasks {
       store?.release(agent, claims)
       return true
     }
+    if (question.kind === 'owners') return store?.owners(question.agent, question.names, question.claim) ?? 'unavailable'
     const { key, write } = question
     if (write === null) return store?.read(key) ?? 'unavailable'
     if (store === null) return false
@@ -64,7 +65,7 @@ export class RemoteTasks implements TaskStore {
 
   async read (key: TaskKey): Promise<Lookup> {
     const found = await this.ask(id => ({ kind: 'task', id, key, write: null }))
-    return typeof found === 'string' || found instanceof Map ? found : 'unavailable'
+    return found instanceof Map || found === 'unknown' ? found : 'unavailable'
   }
 
   async write (key: TaskKey, fields: TaskRecord): Promise<boolean> {
@@ -73,11 +74,20 @@ export class RemoteTasks implements TaskStore {
 
   async claim (agent: string, claims: readonly ClaimKey[]): Promise<readonly Claimed[]> {
     const found = await this.ask(id => ({ kind: 'claim', id, agent, claims: claims.map(keyOf), release: false }))
-    return Array.isArray(found) ? found : claims.map(() => 'unavailable')
+    return Array.isArray(found) ? found as readonly Claimed[] : claims.map(() => 'unavailable')
   }
 
   release (agent: string, claims: readonly ClaimKey[]): void {
     this.send({ kind: 'claim', id: ++this.lastId, agent, claims: claims.map(keyOf), release: true })
+  }
+
+  owners (agent: string, names: readonly OwnedName[], claim: string | null): Owners | Promise<Owners> {
+    return names.length === 0 ? [] : this.askOwners(agent, names, claim)
+  }
+
+  private async askOwners (agent: string, names: readonly OwnedName[], claim: string | null): Promise<Owners> {
+    const found = await this.ask(id => ({ kind: 'owners', id, agent, names: names.map(({ kind, id }) => ({ kind, id })), claim }))
+    return Array.isArray(found) ? found as (string | null)[] : 'unavailable'
   }
 
   /** Does nothing: one store serves every configuration and holds nothing of this process. */

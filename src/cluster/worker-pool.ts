@@ -107,7 +107,8 @@ export class WorkerPool {
       case 'hello': return this.admit(handle)
       case 'serving': return this.serves(handle)
       case 'task':
-      case 'claim': return this.options.onTask(handle, message)
+      case 'claim':
+      case 'owners': return this.options.onTask(handle, message)
       case 'limit': return this.options.onLimit(handle, message)
       case 'wanted': return this.options.onWanted(message.agent)
       case 'farewell':

@@ -39,11 +39,15 @@ function unusableSchemas (value: unknown): PathProblem[] {
       schemaFaults(['agents', index, 'card', 'schemas', name], schema)
     )
   )
+  const conditions = items(agents).flatMap((agent, index) => {
+    const { match } = mapping(mapping(mapping(mapping(agent).access).tasks).shared)
+    return match === undefined ? [] : schemaFaults(['agents', index, 'access', 'tasks', 'shared', 'match'], match)
+  })
   const written = [
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
   ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
-  return [...written, ...added].map(({ path, pointer, message, hint }) =>
+  return [...written, ...added, ...conditions].map(({ path, pointer, message, hint }) =>
     fault(
       [...path, ...parsePointer(pointer)],
       `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,

@@ -13,6 +13,7 @@ import type { Exchange } from '../front/http/exchange.js'
 import type { Agent } from './agent.js'
 
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
+  if (decision.owner !== null) exchange.sawOwner(decision.owner)
   if (exchange.span.recording) describe(exchange, call, requested, decision)
   for (const { extension } of decision.unexamined) exchange.services.metrics.unexaminedData(exchange.agentName, extension)
   // A decision without violations, for example one that only injects, is the normal case. The span records it; an audit line per call would
@@ -163,6 +164,7 @@ function plainEntry (
     trace_id: exchange.span.traceId,
     client: exchange.request.socket.remoteAddress ?? null,
     ...callerOf(exchange),
+    ...(exchange.owner === null ? {} : { owner: exchange.owner }),
     request_id: exchange.id
   }
 }

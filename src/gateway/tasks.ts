@@ -5,7 +5,7 @@ import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { CountedStore, StoreOptions } from '../state/create-store.js'
 import { createStore } from '../state/create-store.js'
-import type { ClaimKey, TaskKey } from '../state/store.js'
+import type { ClaimKey, OwnedName, Owners, TaskKey } from '../state/store.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 
@@ -58,6 +58,11 @@ export class Tasks {
   /** Withdraws the claims of a request that is not forwarded. */
   release (agent: string, claims: readonly ClaimKey[]): void {
     if (claims.length > 0) this.store.release(agent, claims)
+  }
+
+  /** The owners of tasks and contexts. `claim` becomes the owner of those without one. A promise never rejects. */
+  owners (agent: string, names: readonly OwnedName[], claim: string | null): Owners | Promise<Owners> {
+    return this.store.owners(agent, names, claim)
   }
 
   /** Called after a reload: keeps the same store while its settings stay the same. From now on, exchanges in flight use the new store. */

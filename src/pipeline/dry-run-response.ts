@@ -6,7 +6,7 @@ import type { DryRun } from './dry-run.js'
 import { takeEcho } from './echo.js'
 import type { RejectionResponse } from './rejection-response.js'
 import { rejectionEvent, rejectionResponse } from './rejection-response.js'
-import type { ResponseDriver, Unusable } from './response/driver.js'
+import type { OwnedNames, OwnersOf, ResponseDriver, Unusable } from './response/driver.js'
 import { ResponseMachine } from './response.js'
 import { PLAIN } from './response/driver.js'
 import { isEventStream, OF_THE_GATEWAY, streamHeaders, valueOf } from './response-head.js'
@@ -126,6 +126,11 @@ class RecordingDriver implements ResponseDriver {
 
   remember (): null {
     return null
+  }
+
+  /** Tasks and contexts of the response belong to the caller. */
+  owners (names: OwnedNames, owner: string): OwnersOf {
+    return names.map(() => owner)
   }
 
   resume (): void {}

@@ -7,6 +7,8 @@ import type { Caller, Rejection } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
 import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model/model.js'
+import type { NamedId } from '../a2a/request-ids.js'
+import type { OwnerFindings } from '../policy/access/ownership.js'
 import type { Claim, Claimed } from '../policy/request/claims.js'
 import { settleClaims } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
@@ -34,6 +36,7 @@ import {
   ruleOn,
   versionProblem
 } from './request.js'
+import { namedIds, ownershipPlanOf } from './ownership.js'
 import type { ResponsePlan } from './response/driver.js'
 import type { Negotiated } from './upstream-headers.js'
 import { upstreamHeaders } from './upstream-headers.js'
@@ -86,6 +89,8 @@ const NOBODY = new TrustedProxies([])
 export type Recall = (taskId: string) => TaskRecord | null
 
 /** The state that earlier requests of a dry run left. */
+export type TaskOwner = 'caller' | 'other' | 'unknown'
+
 export interface DryRunMemory {
   readonly recall: Recall
   /**
@@ -94,6 +99,8 @@ export interface DryRunMemory {
    * @returns the outcome of each claim, in order
    */
   readonly claim: (claims: readonly Claim[], now: number | null) => readonly Claimed[]
+  /** To whom tasks and contexts belong (`access.tasks`). Default: the caller. */
+  readonly owner?: TaskOwner
 }
 
 const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
@@ -157,14 +164,18 @@ export function dryRunRequest (
   const call = callOf({ route, problem, query, bytes: content, encodingProblem: decoded.problem }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
   const record = taskId === null ? null : memory.recall(taskId)
-  const evaluation = claimed(ruleOn(state, { route, call, head, record, now: request.now ?? null }, tracer), request, memory)
+  const { ownership } = state.policy[route.version]
+  const owners = ownership === null ? undefined : ownersOf(namedIds(ownership, route, call, query), memory.owner ?? 'caller')
+  const evaluation = claimed(ruleOn(state, { route, call, head, record, owners, now: request.now ?? null }, tracer), request, memory)
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
   const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
   const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
   const clock = (): number | null => request.now ?? null
-  const evaluator = card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer, clock }) : null
+  const plannedOwners = ownershipPlanOf(ownership, call, owners)
+  const evaluator =
+    card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer, clock, owned: plannedOwners !== null }) : null
   const forwarded = forwardedOf(
     config,
     { ...request, body: bodyOf(evaluation, body, content) },
@@ -175,10 +186,17 @@ export function dryRunRequest (
   const plan = {
     echo: echoOf(evaluation),
     card,
-    evaluation: evaluator === null ? null : { evaluator, limits },
+    evaluation: evaluator === null ? null : { evaluator, limits, ownership: plannedOwners },
     anyPage: route.extensionRoute !== null
   }
   return { kind: 'operation', route, caller, call, evaluation, rejection: null, forwarded, plan }
+}
+
+/** The caller of a dry run, who is nobody in particular. */
+const SOMEBODY = { owner: 'caller', shared: false }
+
+function ownersOf (ids: readonly NamedId[], owner: TaskOwner): OwnerFindings {
+  return { caller: SOMEBODY, ids, owners: ids.map(() => owner === 'unknown' ? null : owner) }
 }
 
 function claimed (evaluation: RequestEvaluation, { now }: Pick<PlainRequest, 'now'>, memory: DryRunMemory): RequestEvaluation {

@@ -12,6 +12,7 @@ import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model/model.js'
 import type { ResponseContext, ResponseEvaluator } from '../policy/response/evaluator.js'
+import type { OwnerFindings } from '../policy/access/ownership.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import type { Decision } from '../policy/request/decision.js'
 import { decide } from '../policy/request/evaluate.js'
@@ -113,6 +114,8 @@ export interface EvaluationInput {
   readonly head: RequestHead
   /** What is remembered of the task that the request names. */
   readonly record: TaskRecord | null
+  /** To whom the tasks and contexts of the request belong; undefined without `access.tasks`. */
+  readonly owners?: OwnerFindings | undefined
   /** Time of the request, in milliseconds since 1970; null when it is not known. */
   readonly now: number | null
 }
@@ -123,7 +126,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record, now }: EvaluationInput,
+  { route, call, head, record, owners, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -137,6 +140,7 @@ export function ruleOn (
       extensionRoute: route.extensionRoute,
       headers: head.rawHeaders,
       record,
+      owners,
       now
     },
     policy,
@@ -145,7 +149,7 @@ export function ruleOn (
   return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
 }
 
-export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'clock'> {
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'owned' | 'clock'> {
   /** Of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
@@ -156,10 +160,10 @@ export function evaluatorFor (
   route: OperationRoute,
   call: Call,
   { policy, decision, requested }: RequestEvaluation,
-  { taskId, limits, tracer, recall, clock, follows = false }: EvaluatorOptions
+  { taskId, limits, tracer, recall, clock, follows = false, owned = false }: EvaluatorOptions
 ): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
-  if (policy.mode === 'off' || (!policy.reads && !follows) || route.extensionRoute !== null) return null
+  if (policy.mode === 'off' || (!policy.reads && !follows && !owned) || route.extensionRoute !== null) return null
   return evaluatorOf({
     policy,
     decision,
@@ -173,6 +177,7 @@ export function evaluatorFor (
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
     tracer,
     follows,
+    owned,
     ...(clock === undefined ? {} : { clock }),
     ...(recall === undefined ? {} : { recall })
   })

@@ -5,13 +5,17 @@ import type { StateStoreConfig } from '../config/model/model.js'
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { MemoryClaims } from './memory-claims.js'
+import { MemoryOwners } from './memory-owners.js'
 import { fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
-import type { ClaimKey, Lookup, TaskKey, TaskStore } from './store.js'
+import type { ClaimKey, Lookup, OwnedName, TaskKey, TaskStore } from './store.js'
 
 /** Maximum size of all records together, in UTF-16 code units. `maxTasks` bounds the number of records. */
 const MAX_TOTAL = 256 * 1024 * 1024
 /** Approximate cost of a record in addition to its fields. */
 const RECORD_COST = 256
+
+/** Maximum owners for each of `maxTasks`: of a task, and of its context. */
+const OWNERS = 2
 
 interface Entry {
   readonly key: string
@@ -34,6 +38,7 @@ export class MemoryStore implements TaskStore {
   private oldest: Entry | null = null
   private total = 0
   private readonly claims: MemoryClaims
+  private readonly owned: MemoryOwners
 
   /** @param now a clock that never goes back, ms */
   constructor (
@@ -46,6 +51,7 @@ export class MemoryStore implements TaskStore {
     this.maxTotal = maxTotal
     this.now = now
     this.claims = new MemoryClaims(now)
+    this.owned = new MemoryOwners(now, ttl, OWNERS * maxTasks)
   }
 
   /** Number of tasks in the store. */
@@ -91,8 +97,13 @@ export class MemoryStore implements TaskStore {
     this.claims.release(agent, claims)
   }
 
+  owners (agent: string, names: readonly OwnedName[], claim: string | null): readonly (string | null)[] {
+    return this.owned.owners(agent, names, claim)
+  }
+
   async close (): Promise<void> {
     this.claims.clear()
+    this.owned.clear()
     this.entries.clear()
     this.newest = this.oldest = null
     this.total = 0

@@ -1,6 +1,6 @@
 /** Names of records, and limits of their size. */
 import { createHash } from 'node:crypto'
-import type { TaskKey } from './store.js'
+import type { OwnedName, TaskKey } from './store.js'
 
 /**
  * Maximum number of fields of one record, and maximum total length of their names and values in UTF-16 code units. Fields beyond the limits
@@ -15,6 +15,11 @@ export const MAX_LENGTH = 32 * 1024
  */
 export function recordKey ({ agent, tenant, taskId }: TaskKey): string {
   return `task:${agent}:${createHash('sha256').update(JSON.stringify([tenant, taskId])).digest('base64url')}`
+}
+
+/** Returns one name per task or context with an owner. Ids are compared exactly: no case folding, no Unicode normalization. */
+export function ownerKey (agent: string, { kind, id }: OwnedName): string {
+  return `owner:${agent}:${createHash('sha256').update(JSON.stringify([kind, id])).digest('base64url')}`
 }
 
 /** @param key digest of a claim */

@@ -7,10 +7,10 @@ import type { StateStoreConfig } from '../config/model/model.js'
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { LostWrites } from './lost-writes.js'
-import { claimName, fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
+import { claimName, fieldLength, MAX_FIELDS, MAX_LENGTH, ownerKey, recordKey } from './record-key.js'
 import type { Client, StoreLog } from './redis-connection.js'
 import { reasonOf, RedisConnection } from './redis-connection.js'
-import type { ClaimKey, Lookup, TaskKey, TaskStore } from './store.js'
+import type { ClaimKey, Lookup, OwnedName, Owners, TaskKey, TaskStore } from './store.js'
 
 /** Server errors that another connection may not have: a replica that was the primary, or a server that is starting. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'NOAUTH'])
@@ -96,6 +96,24 @@ export class RedisStore implements TaskStore {
     this.ask(client, [['DEL', ...claims.map(({ key }) => this.prefix + claimName(agent, key))]])
   }
 
+  owners (agent: string, names: readonly OwnedName[], claim: string | null): Owners | Promise<Owners> {
+    const client = this.connection.ready
+    if (client === null) return 'unavailable'
+    if (names.length === 0) return []
+    const keys = names.map(name => this.prefix + ownerKey(agent, name))
+    // SET writes the owner and its time to live in one step: a record without one would never expire.
+    const commands = claim === null ? [] : keys.map(key => ['SET', key, claim, 'NX', 'PX', this.ttl])
+    // A read counts as use, except for the tasks of a list: a page may have thousands.
+    const renewals = names.length > RENEWED ? [] : keys.map(key => ['PEXPIRE', key, this.ttl])
+    return this.ask(client, [...commands, ...renewals, ['MGET', ...keys]]).then(replies => {
+      const owners = replies?.at(-1)
+      if (replies === null) return 'unavailable'
+      if (Array.isArray(owners) && owners.length === names.length && owners.every(isOwner)) return owners
+      this.connection.drop(client, 'PROTOCOL')
+      return 'unavailable'
+    })
+  }
+
   close (): Promise<void> {
     return this.connection.close()
   }
@@ -148,6 +166,13 @@ export class RedisStore implements TaskStore {
     this.rejected = now
     this.log.warn({ reason }, 'state: the store rejects commands; rejected changes are not remembered')
   }
+}
+
+/** Maximum number of records whose time to live one look-up renews. */
+const RENEWED = 128
+
+function isOwner (reply: unknown): reply is string | null {
+  return reply === null || typeof reply === 'string'
 }
 
 const LOST = Promise.resolve(false)

@@ -16,6 +16,12 @@ export type Lookup = TaskRecord | 'unknown' | 'unavailable'
 /** A value that may be accepted once within its window, in milliseconds. */
 export type ClaimKey = Pick<Claim, 'key' | 'window'>
 
+/** A task or a context that may have an owner. Tenants do not matter: an agent may ignore them. */
+export interface OwnedName { readonly kind: 'task' | 'context', readonly id: string }
+
+/** The owner of each name, in order; null for a name without a known owner. `unavailable` when the store cannot tell. */
+export type Owners = readonly (string | null)[] | 'unavailable'
+
 export interface TaskStore {
   /** Never rejects, and ends within the timeout of the configuration. A backend in memory returns at once, without a promise. */
   read (key: TaskKey): Lookup | Promise<Lookup>
@@ -34,5 +40,12 @@ export interface TaskStore {
    * expire.
    */
   release (agent: string, claims: readonly ClaimKey[]): void
+  /**
+   * Returns the owners of tasks and contexts, in one round trip.
+   * @param claim becomes the owner of each name without one: of any number of callers that claim a name, the first one owns it. Null only
+   *   reads
+   * @returns a promise never rejects, and ends within the timeout of the configuration
+   */
+  owners (agent: string, names: readonly OwnedName[], claim: string | null): Owners | Promise<Owners>
   close (): Promise<void>
 }

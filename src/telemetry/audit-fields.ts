@@ -40,6 +40,11 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   },
   credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`' },
   limit: { type: 'string', when: 'a [limit](rate-limits.md) rejected the request', meaning: 'its id' },
+  owner: {
+    type: 'string',
+    when: '[tasks have owners](task-ownership.md), and the call names a task or context',
+    meaning: '`match`, `mismatch`, `unknown`, `unavailable` or `shared`, as in `task_owner_checks_total`'
+  },
   request_id: { type: 'string or null', meaning: 'as in the log' }
 }
 

@@ -52,6 +52,8 @@ export interface AuditEntry {
   readonly credential?: string
   /** Id of the limit that rejected the request. */
   readonly limit?: string
+  /** Result of the check of owners (`access.tasks`). */
+  readonly owner?: string
   readonly request_id: string | null
 }
 
@@ -177,6 +179,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     caller: entry.caller,
     credential: entry.credential,
     limit: entry.limit,
+    owner: entry.owner,
     request_id: clip(entry.request_id)
   }
   return JSON.stringify(line) + '\n'

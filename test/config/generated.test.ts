@@ -38,9 +38,12 @@ function * properties (schema: Schema, path: string): Generator<[string, Schema,
 /** The environment decides the default. */
 const BY_ENVIRONMENT = 'telemetry.traces.enabled'
 /** Without `cert` the model has no `server.tls`, and the defaults of the other sections are null. */
-const OFF = ['identity.', 'server.tls.', 'server.adminAccess.', 'agents[].card.extended.', 'agents[].push.', 'rates[].', 'budgets[].']
+const OFF = [
+  'identity.', 'server.tls.', 'server.adminAccess.', 'agents[].card.extended.', 'agents[].push.', 'agents[].access.tasks.', 'rates[].',
+  'budgets[].'
+]
 /** Keys of conditions have no defaults. */
-const CONDITION = /\.allow\[\]\./
+const CONDITION = /\.(?:allow\[\]|shared)\./
 
 t.test('the schema describes every key, and closes every mapping', t => {
   for (const [path, schema, required] of [

@@ -304,6 +304,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   a2a_gateway_budget_spent_total: 'test/limits/budgets.test.ts',
   'audit limit': 'test/limits/rates.test.ts',
   'span a2a_gateway.limit': 'test/limits/rates.test.ts',
+  // Only with `access.tasks`.
+  a2a_gateway_task_owner_checks_total: 'test/gateway/task-ownership.test.ts',
+  'task_owner_checks_total outcome match': 'test/gateway/task-ownership.test.ts',
+  'task_owner_checks_total outcome mismatch': 'test/gateway/task-ownership.test.ts',
+  'task_owner_checks_total outcome unknown': 'test/gateway/task-ownership.test.ts',
+  'task_owner_checks_total outcome unavailable': 'test/gateway/task-owners-responses.test.ts',
+  'task_owner_checks_total outcome shared': 'test/gateway/task-ownership.test.ts',
+  'audit owner': 'test/gateway/task-ownership.test.ts',
   // Only with `identity`.
   a2a_gateway_authentications_total: 'test/identity/api-keys.test.ts',
   'authentications_total outcome ok': 'test/identity/api-keys.test.ts',

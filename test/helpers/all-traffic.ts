@@ -125,7 +125,7 @@ export async function startTraffic (t: Test): Promise<Traffic> {
 }
 
 /**
- * A gateway with access tokens, a rule with `unique`, a limit on a server and a budget. A token with an unknown key makes it fetch the keys
+ * A gateway with access tokens, owners of tasks, a rule with `unique`, a limit on a server and a budget. A token with an unknown key makes it fetch the keys
  * again.
  */
 async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
@@ -141,7 +141,7 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   })
   const gateway = await serve(t, [
     'agents:',
-    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces]}`,
+    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces], access: {tasks: {}}}`,
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}'),
     '    observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}',
@@ -151,9 +151,12 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   ].join('\n'))
   const send = async (key: Key, nonce: string): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage(nonce), ['authorization', `Bearer ${await issuer.token(key)}`])
+  const get = async (id: string): Promise<unknown> =>
+    await rpc(`${gateway.url}/rpc`, 'GetTask', { id }, ['authorization', `Bearer ${await issuer.token(known)}`])
   let rounds = 0
   const round = async (): Promise<void> => {
     await send(known, `round ${rounds++}`)
+    await get('unknown')
     await Promise.all([send(known, 'same'), send(unknown, 'same')])
     for (let i = 0; i < 6; i++) await send(known, 'same')
   }

@@ -71,6 +71,7 @@ function recordOne (m: Metrics): void {
   m.rateLimited(a, 'l')
   m.rateStore('ok')
   m.budgetSpent('b', 1)
+  m.taskOwnerCheck(a, 'match')
   m.tasksRemembered(() => 1)
   m.observed(a, { extension: 'e', metric: 'm', type: 'counter', by: '', value: 1 })
   m.observed(a, { extension: 'e', metric: 'm', type: 'gauge', by: '', value: 1 })

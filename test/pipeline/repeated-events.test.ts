@@ -44,6 +44,7 @@ function drive (responses: 'enforce' | 'observe', plain: boolean, chunks: readon
     reject: rejection => { found.push(rejection) },
     unusable: () => {},
     remember: () => null,
+    owners: () => 'unavailable',
     resume: () => {},
     hold: () => true,
     schedule: (_kind, run) => { run() },

@@ -33,6 +33,7 @@ function drive (
     reject: ({ rule }) => { done.push(`reject ${rule}`) },
     unusable: why => { done.push(why) },
     remember: () => null,
+    owners: () => 'unavailable',
     resume: () => {},
     hold: () => true,
     schedule: (_kind, run) => { run() },

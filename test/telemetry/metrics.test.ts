@@ -54,6 +54,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   task_lookups_total: ['counter', ['agent', 'outcome']],
   task_writes_total: ['counter', ['agent', 'outcome']],
   unique_claims_total: ['counter', ['agent', 'outcome']],
+  task_owner_checks_total: ['counter', ['agent', 'outcome']],
   tasks_remembered: ['gauge', []],
   observed_total: ['counter', ['agent', 'extension', 'metric', 'by']],
   observed_value: ['gauge', ['agent', 'extension', 'metric', 'by']],
@@ -107,6 +108,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.rateLimited('weather', 'per-caller')
   metrics.rateStore('ok')
   metrics.budgetSpent('tokens', 2.5)
+  metrics.taskOwnerCheck('weather', 'match')
   metrics.authentication('weather', 'corp', 'expired')
   metrics.keyRefresh('corp', 'failed')
   metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))

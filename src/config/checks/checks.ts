@@ -10,6 +10,7 @@ import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { rateProblems, rateWarnings } from './rate-checks.js'
 import { listenerTls } from './listener-tls.js'
+import { ownershipProblems, ownershipWarnings } from './ownership-checks.js'
 import { unpaired, unreadable } from './named-files.js'
 import { secretProblems } from './secret-checks.js'
 import type { Environment } from '../yaml/substitute.js'
@@ -41,6 +42,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...identityProblems(mapping(config.identity), context.baseDir),
     ...adminAccess(mapping(config.server), mapping(config.identity)),
     ...rateProblems(config, context.layers),
+    ...ownershipProblems(config),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -50,6 +52,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...openProxies(mapping(config.server)),
     ...identityWarnings(mapping(config.identity)),
     ...rateWarnings(config),
+    ...ownershipWarnings(config),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

@@ -4,6 +4,7 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
+import type { AccessConfig } from './access-model.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
@@ -159,6 +160,8 @@ export interface AgentConfig {
   readonly unknownMethods: 'reject' | 'forward'
   /** Treatment of DataParts that no policy claims. */
   readonly untaggedData: 'allow' | 'reject'
+  /** What callers may do. */
+  readonly access: AccessConfig
   /** Null: push notification configurations are not checked. */
   readonly push: PushConfig | null
   /** Treatment of violations in responses: `enforce` acts on them, `observe` records them, `off` does not read responses. */

@@ -1,4 +1,5 @@
 import { adminAccess } from './admin-access-schema.js'
+import { accessSchema } from './access-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
@@ -276,6 +277,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     ['allow', 'reject'],
     'allow'
   ),
+  access: accessSchema,
   push: pushSchema,
   responses: choice(
     'What to do with violations in responses: `enforce` does what the rule says, `observe` only records them, `off` does not read responses.',

@@ -5,6 +5,7 @@ import { ResponseMachine } from '../../pipeline/response.js'
 import type { UnreadableReason } from '../../pipeline/response-problems.js'
 import type { ActivationReport, ResponseDecision } from '../../policy/response/evaluator.js'
 import { activationReportOf } from '../../policy/response/activation-report.js'
+import { OWNER_RULE } from '../../policy/access/ownership.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import { GATEWAY } from '../../policy/violation.js'
 import type { Rejection } from '../../a2a/errors.js'
@@ -23,11 +24,13 @@ import { StreamOut } from './stream-out.js'
 export type Remember = (taskId: string, fields: TaskRecord) => Promise<unknown> | null
 
 const STORES_NOTHING: Remember = () => null
+const KNOWS_NOBODY: ResponseDriver['owners'] = () => 'unavailable'
 /** The rule of evaluators for a response that is not JSON. */
 const NOT_JSON = 'answer-json'
 
 export class AgentResponse implements Receiver, ResponseDriver {
   readonly remember: Remember
+  readonly owners: ResponseDriver['owners']
   private readonly exchange: Exchange
   private readonly plan: ResponsePlan
   private readonly machine: ResponseMachine
@@ -39,10 +42,11 @@ export class AgentResponse implements Receiver, ResponseDriver {
   /** Set when rules read the response. */
   private telemetry: ResponseTelemetry | null = null
 
-  constructor (exchange: Exchange, plan: ResponsePlan, remember = STORES_NOTHING) {
+  constructor (exchange: Exchange, plan: ResponsePlan, remember = STORES_NOTHING, owners = KNOWS_NOBODY) {
     this.exchange = exchange
     this.plan = plan
     this.remember = remember
+    this.owners = owners
     this.machine = new ResponseMachine(plan, this)
     this.errors = exchange.binding === 'JSONRPC' || isStreaming(exchange.label) ? new ErrorScan(exchange.binding) : null
   }
@@ -154,6 +158,9 @@ export class AgentResponse implements Receiver, ResponseDriver {
   before (): void {}
 
   evaluated (decision: ResponseDecision): void {
+    if (decision.violations.some(found => found.extension === GATEWAY && found.rule === OWNER_RULE)) {
+      this.exchange.sawOwner(decision.rejection?.reason === 'STATE_UNAVAILABLE' ? 'unavailable' : 'mismatch')
+    }
     this.telemetry?.decision(decision)
     if (decision.violations.some(found => found.extension === GATEWAY && found.rule === NOT_JSON)) this.unreadable('malformed')
   }

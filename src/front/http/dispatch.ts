@@ -12,6 +12,8 @@ import { bodyOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { AgentLimits } from '../../policy/limits/charge.js'
+import { ownershipPlanOf } from '../../pipeline/ownership.js'
+import type { OwnerFindings } from '../../policy/access/ownership.js'
 import type { TaskKey } from '../../state/store.js'
 import { forward } from '../../upstream/forward.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
@@ -51,13 +53,15 @@ export interface Read {
   readonly call: Call
   /** The task that the request names; null when no task state is kept. */
   readonly task: TaskKey | null
+  /** To whom the tasks and contexts of the request belong; undefined without `access.tasks`. */
+  readonly owners: OwnerFindings | undefined
   /** Seconds that reading took. */
   readonly seconds: number
 }
 
 /** @returns false when the request is rejected, because the agent has no capacity or the Host is unusable */
 export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): boolean {
-  const { arrived, call, task } = read
+  const { arrived, call, task, owners } = read
   const { agent, state, route } = arrived
   const { request, span } = exchange
   const publicBase = rewritesResponse(state, call) ? publicBaseOf(exchange, agent, options) : null
@@ -74,6 +78,7 @@ export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEva
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
   const { tasks, audit: { forwarded: follows } } = exchange.services
   exchange.active = evaluation.decision.active
+  const ownership = ownershipPlanOf(policy.ownership, call, owners)
   const evaluator =
     card === null
       ? evaluatorFor(route, call, evaluation, {
@@ -82,6 +87,7 @@ export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEva
         tracer: null,
         clock: Date.now,
         follows,
+        owned: ownership !== null,
         recall: taskId => tasks.now(keyOf(taskId))
       })
       : null
@@ -89,10 +95,15 @@ export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEva
   const plan = {
     echo: echoOf(evaluation),
     card,
-    evaluation: evaluator === null ? null : { evaluator, limits },
+    evaluation: evaluator === null ? null : { evaluator, limits, ownership },
     anyPage: route.extensionRoute !== null
   }
-  const response = new AgentResponse(exchange, plan, (taskId, fields) => tasks.write(keyOf(taskId), fields))
+  const response = new AgentResponse(
+    exchange,
+    plan,
+    (taskId, fields) => tasks.write(keyOf(taskId), fields),
+    (names, owner, claim) => tasks.owners(agent.name, names, claim ? owner : null)
+  )
   startUpstreamSpan(exchange, agent, route.upstreamPath, call)
   exchange.forwarding = forward(
     {

@@ -11,6 +11,7 @@ import { awaitsEventStream, NO_ID } from '../../pipeline/caller.js'
 import { rejectionResponse, rejectionEvent } from '../../pipeline/rejection-response.js'
 import { internal, tooManyRequests, tooManyStreams } from '../../pipeline/rejections.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
+import type { OwnerOutcome } from '../../policy/access/ownership.js'
 import type { Decisions, Found } from '../../console/decisions.js'
 import { withFound } from '../../console/decisions.js'
 import type { Audit } from '../../telemetry/audit.js'
@@ -102,6 +103,8 @@ export class Exchange {
   /** Neighbours in the list of exchanges in flight. Only `InFlight` uses them. */
   previousLive: Exchange | null = null
   nextLive: Exchange | null = null
+  /** Result of the check of owners; null when no task or context was checked. */
+  owner: OwnerOutcome | null = null
   /** Called before the end is recorded, whatever the outcome. Handles data that is known only then, and releases resources. */
   atEnd: (() => void) | null = null
   /** Set when the gateway begins to send an event stream. */
@@ -151,6 +154,12 @@ export class Exchange {
   /** Keeps task and context of the agent's response. The first result wins: it is the request's own. */
   sawTask ({ taskId, contextId }: TaskNames): void {
     this.result ??= { taskId, contextId }
+  }
+
+  /** Counts the check of the owner of a task or context. */
+  sawOwner (outcome: OwnerOutcome): void {
+    this.owner = outcome
+    this.services.metrics.taskOwnerCheck(this.agentName, outcome)
   }
 
   get agentName (): string {

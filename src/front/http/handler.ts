@@ -30,6 +30,7 @@ import { identify, queryForAgent } from './identify.js'
 import { recordDecision } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
 import { limitEarly, limitLate } from './limits/limits.js'
+import { ownersOf } from './tasks/owners.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 
 const EMPTY = Buffer.alloc(0)
@@ -167,12 +168,13 @@ function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions
   const path = route.binding === 'HTTP+JSON' ? route.upstreamPath : null
   exchange.named = arrived.bytes.length < LARGE ? () => namesOf(call, path) : always(namesOf(call, path))
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
-  const read: Read = { arrived, call, task, seconds: (performance.now() - startedAt) / 1_000 }
+  const read = { arrived, call, task, seconds: (performance.now() - startedAt) / 1_000 }
   const record = task === null ? null : exchange.services.tasks.read(task)
-  if (!(record instanceof Promise)) return decide(exchange, read, record, options)
-  record.then(record => {
+  const owners = ownersOf(exchange, arrived, call)
+  if (!(record instanceof Promise) && !(owners instanceof Promise)) return decide(exchange, { ...read, owners }, record, options)
+  Promise.all([record, owners]).then(([record, owners]) => {
     // The client may have disconnected.
-    if (!exchange.response.destroyed) decide(exchange, read, record, options)
+    if (!exchange.response.destroyed) decide(exchange, { ...read, owners }, record, options)
   }).catch((error: unknown) => { exchange.failed(error) })
 }
 
@@ -182,9 +184,9 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
 }
 
 function decide (exchange: Exchange, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
-  const { arrived: { agent, state, route }, call } = read
+  const { arrived: { agent, state, route }, call, owners } = read
   const startedAt = performance.now()
-  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, now: Date.now() })
+  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, owners, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   if (options.rates === null || evaluation.decision.rejection !== null) return decided(exchange, read, evaluation, options)
   limitLate(exchange, read, evaluation, options, () => { decided(exchange, read, evaluation, options) })

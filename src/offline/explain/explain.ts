@@ -86,7 +86,7 @@ export async function explainRequest (
   const edited = rejection === null ? (decision?.edited ?? []) : []
   return {
     request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path) },
-    notes,
+    notes: decision === null || decision.owner === null ? notes : [...notes, OWNER],
     agent: {
       name: config.name,
       mode: config.mode,
@@ -115,6 +115,9 @@ export async function explainRequest (
     answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }
 }
+
+/** A recording does not show whose tasks are. */
+const OWNER = 'the tasks and contexts of the request are taken for those of the caller (access.tasks)'
 
 function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): ExtensionSets {
   const { declared, listed, evidenced, active, injected, missing } = decision

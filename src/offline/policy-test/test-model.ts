@@ -18,8 +18,8 @@ export interface PolicyTest {
   readonly bindings?: readonly Binding[]
   readonly card?: string | JsonMap
   readonly agent?: string | JsonMap
-  /** State of the task before the test. Default: the state that `before` leaves. */
-  readonly memory?: 'unknown' | { readonly state: string }
+  /** State and owner of the task before the test. Default: the state that `before` leaves, and a task of the caller. */
+  readonly memory?: 'unknown' | { readonly state?: string, readonly owner?: 'caller' | 'other' | 'unknown' }
   /** Exchanges that run before the test. */
   readonly before?: readonly ExchangeSpec[]
   readonly request: RequestSpec

@@ -73,11 +73,16 @@ const response = responseSchema(message, part)
 const memory: Schema = {
   ...mapping(
     'The remembered state of the task that the request names: `unknown`, or the state. Default: the result of `before`, else unknown.',
-    ['state'],
+    [],
     {
-      state: choice('The last state seen, by its name in 0.3.', [...TASK_STATES])
+      state: choice('The last state seen, by its name in 0.3.', [...TASK_STATES]),
+      owner: choice(
+        'With `access.tasks`: to whom the tasks and contexts of the request belong. Default: caller.',
+        ['caller', 'other', 'unknown']
+      )
     }
   ),
+  minProperties: 1,
   type: ['string', 'object']
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { taskIdOf } from '../../a2a/task-id.js'
 import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
 import { dryRunResponse } from '../../pipeline/dry-run-response.js'
-import type { DryRun, DryRunMemory, PlainRequest, Recall } from '../../pipeline/dry-run.js'
+import type { DryRun, DryRunMemory, PlainRequest, Recall, TaskOwner } from '../../pipeline/dry-run.js'
 import { dryRunRequest } from '../../pipeline/dry-run.js'
 import type { Claim, Claimed } from '../../policy/request/claims.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
@@ -31,8 +31,12 @@ export class Memory implements DryRunMemory {
   /** State of any task without a stored state. */
   private readonly given: TaskRecord | null
 
+  readonly owner: TaskOwner
+
   constructor (memory: PolicyTest['memory'] = 'unknown') {
-    this.given = memory === 'unknown' ? null : new Map([[FIELDS.state, memory.state]])
+    const { state, owner = 'caller' } = memory === 'unknown' ? {} : memory
+    this.given = state === undefined ? null : new Map([[FIELDS.state, state]])
+    this.owner = owner
   }
 
   readonly recall: Recall = taskId => this.records.get(taskId) ?? this.given

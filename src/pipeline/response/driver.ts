@@ -5,6 +5,7 @@ import type { TaskRecord } from '../../policy/task/memory.js'
 import type { EchoPlan } from '../echo.js'
 import type { ExtendedCardPlan } from '../extended-card.js'
 import type { UnreadableReason } from '../response-problems.js'
+import type { OwnershipPlan } from './ownership.js'
 
 /** Beside forwarding, the work on one response. */
 export interface ResponsePlan {
@@ -22,7 +23,15 @@ export interface EvaluationPlan {
   readonly evaluator: ResponseEvaluator
   /** Bytes of a response that is read whole, and of one event. */
   readonly limits: { readonly response: number, readonly event: number }
+  /** Null: nothing in the response needs an owner. */
+  readonly ownership?: OwnershipPlan | null
 }
+
+/** Tasks and contexts to look up. */
+export type OwnedNames = readonly { readonly kind: 'task' | 'context', readonly id: string }[]
+
+/** The owner of each name, in order; null for none. `unavailable` when the store cannot tell. */
+export type OwnersOf = readonly (string | null)[] | 'unavailable'
 
 /** Forwards only. */
 export const RELAYED: ResponsePlan = { echo: null, card: null, evaluation: null, anyPage: false }
@@ -46,6 +55,12 @@ export interface ResponseDriver {
   unusable (why: Unusable, status: number, headers: readonly string[]): void
   /** Stores fields of a task before the client sees the result. @returns a promise, which never rejects, when that takes time */
   remember (taskId: string, fields: TaskRecord): Promise<unknown> | null
+  /**
+   * Returns the owners of tasks and contexts.
+   * @param owner of the caller. With `claim`, it becomes the owner of names without one
+   * @returns a promise, which never rejects, when that takes time
+   */
+  owners (names: OwnedNames, owner: string, claim: boolean): OwnersOf | Promise<OwnersOf>
   /** The agent may send more, after a call of `onChunk` that returned false. */
   resume (): void
   /** Reserves memory. @returns false when the process holds as much as it may */

@@ -11,6 +11,7 @@ import { internal } from '../rejections.js'
 import type { UnreadableReason } from '../response-problems.js'
 import { ambiguousStream, encoded, eventTooLarge, noMemoryForResponse, notJson, responseTooLarge } from '../response-problems.js'
 import type { EvaluationPlan, ResponseDriver } from './driver.js'
+import { ResponseOwnership } from './ownership.js'
 import type { RelayedBody } from './relay.js'
 import { relayed } from './relay.js'
 
@@ -33,14 +34,23 @@ export class Enforcement {
   readonly driver: ResponseDriver
   private readonly echo: EchoPlan
   private readonly stop: () => void
+  /** Null: nothing in the response needs an owner. */
+  private readonly ownership: ResponseOwnership | null
 
   /** @param echoed URIs of the agent's header */
-  constructor ({ evaluator, limits }: EvaluationPlan, echo: EchoPlan, echoed: readonly string[], driver: ResponseDriver, stop: () => void) {
+  constructor (
+    { evaluator, limits, ownership = null }: EvaluationPlan,
+    echo: EchoPlan,
+    echoed: readonly string[],
+    driver: ResponseDriver,
+    stop: () => void
+  ) {
     this.evaluator = evaluator
     this.limits = limits
     this.driver = driver
     this.echo = echo
     this.stop = stop
+    this.ownership = ownership === null ? null : new ResponseOwnership(ownership, driver)
     evaluator.echoed(echoed)
     driver.evaluating(() => evaluator.activationReport())
   }
@@ -68,6 +78,11 @@ export class Enforcement {
   /** At the clean end of a stream: rules that only the last event shows. */
   evaluateEnd (): ResponseDecision {
     return this.recorded(0, () => this.evaluator.end())
+  }
+
+  /** Applies `access.tasks`. @returns a promise, which never rejects, when the store needs time */
+  owned (decision: ResponseDecision, event: number | null): ResponseDecision | Promise<ResponseDecision> {
+    return this.ownership === null ? decision : this.ownership.apply(decision, event)
   }
 
   /** Stores before the client sees the response. */

@@ -144,10 +144,21 @@ export class HeldStream implements Body {
 
   /** @param event null at the end of the stream */
   private settle (decision: ResponseDecision, event: Event | null): void {
-    const stored = this.enforcement.remember(decision)
-    if (stored === null) return this.act(decision, event)
+    const owned = this.enforcement.owned(decision, event === null ? 0 : this.events)
+    if (owned instanceof Promise) {
+      return this.wait(owned.then(async decision => {
+        await this.enforcement.remember(decision)
+        return decision
+      }), event)
+    }
+    const stored = this.enforcement.remember(owned)
+    if (stored === null) return this.act(owned, event)
+    this.wait(stored.then(() => owned), event)
+  }
+
+  private wait (settled: Promise<ResponseDecision>, event: Event | null): void {
     this.waiting = true
-    stored.then(() => {
+    settled.then(decision => {
       this.waiting = false
       if (this.driver.gone) this.over = true
       else this.act(decision, event)

@@ -81,7 +81,12 @@ export class HeldJson extends WholeBody {
   }
 
   protected override whole (bytes: Bytes): void {
-    const decision = this.enforcement.evaluate(bytes, null)
+    const decision = this.enforcement.owned(this.enforcement.evaluate(bytes, null), null)
+    if (!(decision instanceof Promise)) return this.store(decision, bytes)
+    decision.then(decision => { this.store(decision, bytes) }).catch((error: unknown) => { this.driver.abort(error) })
+  }
+
+  private store (decision: ResponseDecision, bytes: Bytes): void {
     const act = (): void => { this.driver.schedule('respond', () => { this.act(decision, bytes) }) }
     const stored = this.enforcement.remember(decision)
     if (stored === null) return act()

@@ -16,6 +16,7 @@ import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, Required
 import type { SelectContext } from '../selectors/kit.js'
 import { compileInjection } from '../request/inject.js'
 import { compilePush } from '../push/check.js'
+import { compileOwnership } from '../access/ownership.js'
 import { dataClaim } from '../request/untagged.js'
 
 export interface CompileOptions {
@@ -198,9 +199,14 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   }
   const additions = [...methods.values(), ...routes.values()].flat()
   const push = compilePush(agent.push, agent.mode)
+  const ownership = compileOwnership(agent.access.tasks, schema => {
+    const matches = compileMatcher(schema, { cards: [], cache: options.cache, report, seen: null })
+    return shape => matches(shape) === true
+  })
+  const enforces = [...required, ...policies, ...additions, ...(push === null ? [] : [push])].some(one => one.mode === 'enforce')
   return {
     mode: agent.mode,
-    readMode: [...required, ...policies, ...additions, ...(push === null ? [] : [push])].some(one => one.mode === 'enforce') ? 'enforce' : agent.mode,
+    readMode: enforces || ownership !== null ? 'enforce' : agent.mode,
     enforceOn: agent.enforceOn,
     unlisted: agent.unlistedExtensions,
     unknownMethods: agent.unknownMethods,
@@ -218,6 +224,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
     untagged,
     push,
+    ownership,
     claims: policies.some(one => one.rules.some(rule => rule.unique !== null)),
     edits: policies.some(
       one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)

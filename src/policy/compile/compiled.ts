@@ -8,6 +8,7 @@ import type { ExtensionAliases } from './identity.js'
 import type { CompiledSource, UnusableSchema } from './schema-source.js'
 import type { CompiledFreshness } from '../freshness.js'
 import type { CompiledUnique } from '../request/claims.js'
+import type { CompiledOwnership } from '../access/ownership.js'
 import type { CompiledPush } from '../push/check.js'
 import type { Glob } from '../../wire/glob.js'
 import type { ResultSubject } from '../response/result-subject.js'
@@ -260,6 +261,8 @@ export interface AgentPolicy {
   readonly untagged: readonly DataClaim[] | null
   /** Limits of push notification configurations; null for none. */
   readonly push: CompiledPush | null
+  /** `access.tasks`; null when every caller may use every task. */
+  readonly ownership: CompiledOwnership | null
   /** True when any rule has `unique`. */
   readonly claims: boolean
   /** True when any policy can change a request. */

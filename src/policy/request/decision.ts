@@ -3,6 +3,7 @@ import type { Call } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Settled } from './edits.js'
 import type { PolicyActivity } from '../compile/compiled.js'
+import type { OwnerFindings, OwnerOutcome } from '../access/ownership.js'
 import type { Claim } from './claims.js'
 import type { TaskMemory, TaskRecord } from '../task/memory.js'
 import type { UnexaminedData } from './unexamined.js'
@@ -22,6 +23,8 @@ export interface DecisionRequest {
   readonly headers: readonly string[]
   /** The remembered record of the task that the request names. Null when it names none, or when the task is unknown. */
   readonly record: TaskRecord | null
+  /** With `access.tasks`: to whom the tasks and contexts of the request belong. */
+  readonly owners?: OwnerFindings | undefined
   /** Time of the request, in milliseconds since 1970. */
   readonly now?: number | null
 }
@@ -32,6 +35,8 @@ export interface Decision extends Settled {
   readonly rejection: Rejection | null
   /** All violations, including observed ones. */
   readonly violations: readonly Violation[]
+  /** Result of the check of owners; null when no task or context was checked. */
+  readonly owner: OwnerOutcome | null
   /** The values that must not have been accepted before. Empty when a rule rejects the request. `settleClaims` adds the outcome. */
   readonly claims: readonly Claim[]
   /**

@@ -16,6 +16,7 @@ import { Edits, UNCHANGED } from './edits.js'
 import { evaluate, step, unevaluated } from '../../jsonschema/evaluation.js'
 import { inject } from './inject.js'
 import { checkAddition, demandExtension } from './methods.js'
+import { checkOwnership } from '../access/ownership.js'
 import { checkPush } from '../push/check.js'
 import { runRules } from '../rules.js'
 import { RequestSubject } from '../selectors/subject.js'
@@ -34,6 +35,16 @@ import { callViolation, GATEWAY, addViolation, rejectionOf, violation } from '..
  * @param tracer is notified of each rule's decision; null in the proxy
  */
 export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null = null): Decision {
+  const { ownership } = policy
+  if (ownership === null) return decideByRules(request, policy, tracer)
+  const { requested, call, owners } = request
+  const forwarded = policy.unknownMethods === 'forward' || additions(request, policy).length > 0
+  const { outcome, violations, rejection } = checkOwnership(ownership, call, owners, forwarded)
+  if (rejection !== null) return { ...nothing(policy), rejection, violations, outbound: requested, owner: outcome }
+  return { ...decideByRules(request, policy, tracer), owner: outcome }
+}
+
+function decideByRules (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null): Decision {
   const { requested, call } = request
   if (policy.mode === 'off') return { ...nothing(policy), rejection: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
@@ -138,6 +149,7 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
   return {
     rejection,
     violations,
+    owner: null,
     claims: rejection === null && findings.claims !== null ? [...findings.claims.values()] : NO_CLAIMS,
     declared: policy.declared,
     listed,
@@ -197,6 +209,7 @@ function nothing ({ declared }: AgentPolicy): Omit<Decision, 'rejection' | 'viol
     missing: NO_URIS,
     verbatim: false,
     activity: NO_ACTIVITY,
+    owner: null,
     claims: NO_CLAIMS,
     matched: NOTHING_MATCHED,
     unexamined: NOTHING_UNEXAMINED,

@@ -11,6 +11,7 @@ import type { Decision } from '../request/decision.js'
 import type { TaskRecord } from '../task/memory.js'
 import type { Tracer } from '../trace.js'
 import type { Violation } from '../violation.js'
+import type { ListPlaces } from './list-places.js'
 
 export interface ResponseContext {
   readonly policy: AgentPolicy
@@ -34,6 +35,8 @@ export interface ResponseContext {
   readonly recall?: (taskId: string) => TaskRecord | null
   /** True to read every result, for {@link ResponseDecision.results}, also when no policy needs it. */
   readonly follows?: boolean
+  /** True when the tasks and contexts of the response need an owner before the client sees them (`access.tasks`). */
+  readonly owned?: boolean
 }
 
 /** Decision on one whole response, or on one event. */
@@ -49,6 +52,8 @@ export interface ResponseDecision {
   readonly annotations: readonly string[]
   readonly attributes: readonly ObservedAttribute[]
   readonly measures: readonly Measure[]
+  /** Of ListTasks with `access.tasks`. `results` are its tasks, in order. */
+  readonly list?: ListPlaces
   /**
    * The results that were read, in order; also of a rejected response. An event that repeats an earlier one may have the results of the
    * earlier one, which differ in nothing that is shown here.

@@ -16,6 +16,8 @@ import { MethodResultSubject, ResultSubject } from './result-subject.js'
 import { ResponseEdits } from './edits.js'
 import { EventTemplates } from './event-templates.js'
 import { redactHistory } from './redact.js'
+import type { ListPlaces } from './list-places.js'
+import { listPlaces } from './list-places.js'
 import { responseRejection, noteFault } from './rejection.js'
 import type { Findings, ResultPosition } from './rules.js'
 import { runResponseRules } from './rules.js'
@@ -31,13 +33,18 @@ import { addViolation, violation } from '../violation.js'
 /** @returns null when nothing applies to this response: then no byte of it is read */
 export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null {
   const { policy, decision, operation, requested } = context
-  const { follows = false } = context
+  const { owned = false } = context
+  const follows = owned || context.follows === true
   if (!hasResults(operation)) return null
   if (!follows && (!policy.reads || (!policy.evaluates && decision.outbound.length === 0))) return null
   const activations = new Activations(policy, decision, requested)
   const works = workOf(context, activations.sought)
   const says =
-    works.some(one => !one.idle) || activations.sought || policy.echoes.size > 0 || (decision.memory !== null && remembersOf(operation))
+    owned ||
+    works.some(one => !one.idle) ||
+    activations.sought ||
+    policy.echoes.size > 0 ||
+    (decision.memory !== null && remembersOf(operation))
   return says || follows ? new PolicyResponseEvaluator(context, works, activations, !says) : null
 }
 
@@ -71,6 +78,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private readonly strips: boolean
   private readonly idle: boolean
   private readonly follows: boolean
+  private readonly owned: boolean
   readonly quiet: boolean
   /** True when the evaluator looks only for the URIs that a response lists. */
   private readonly listsOnly: boolean
@@ -94,14 +102,16 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     this.works = works
     this.activations = activations
     this.memory = remembersOf(context.operation) ? context.decision.memory : null
-    this.enforces = works.some(one => one.enforces)
+    this.owned = context.owned ?? false
+    // A response that the gateway cannot read could name the task of another caller.
+    this.enforces = this.owned || works.some(one => one.enforces)
     this.annotates = works.some(one => one.annotates)
     this.strips = works.some(one => one.strips)
     this.evaluatesLast = works.some(one => one.evaluatesLast)
     this.readsMethod = context.method !== null && works.some(one => one.responses.rules.some(rule => rule.ofMethod))
     this.idle = works.every(one => one.idle)
     this.quiet = quiet
-    this.follows = context.follows ?? false
+    this.follows = this.owned || (context.follows ?? false)
     this.listsOnly = works.length === 0 && this.memory === null && !activations.holdsHead && !this.follows
     this.repeats = this.memory === null && context.tracer === null && !this.evaluatesLast && !this.readsMethod
     this.taskId = context.taskId
@@ -179,6 +189,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     if (view === null) return outcome.decision(null)
     const { results, methodResult } = view
     outcome.results = results
+    if (this.owned && this.context.operation === 'ListTasks') outcome.list = listPlaces(value, this.context.binding, results)
     const done = this.withinSteps(inexact, outcome, now, () => {
       for (let i = 0; i < results.length; i++) {
         this.result(results[i] as ResultView, !stream && i === results.length - 1 ? 'last' : 'within', inexact, outcome)
@@ -363,6 +374,7 @@ class EvaluationOutcome implements Findings {
   /** The request's task, when this response contains it. */
   taskId: string | null = null
   results: readonly ResultSummary[] = NONE
+  list: ListPlaces | null = null
 
   constructor (edits: ResponseEdits | null) {
     this.edits = edits
@@ -385,6 +397,7 @@ class EvaluationOutcome implements Findings {
       attributes,
       measures,
       results,
+      ...(this.list === null ? {} : { list: this.list }),
       remember: taskId === null || fields === null ? null : { taskId, fields }
     }
   }

@@ -36,6 +36,7 @@ export const CARD_OUTCOMES = ['changed', 'unchanged', 'not_modified', 'invalid',
 export const RELOAD_OUTCOMES = ['ok', 'invalid'] as const
 export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
 /** Outcomes of `Claimed`. */
+export const OWNER_OUTCOMES = ['match', 'mismatch', 'unknown', 'unavailable', 'shared'] as const
 export const CLAIM_OUTCOMES = ['new', 'seen', 'unavailable'] as const
 export const WRITE_OUTCOMES = ['kept', 'lost'] as const
 export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
@@ -280,6 +281,12 @@ export const METRICS = {
     help: 'Values that must be unique, by result.',
     more: 'Only if a rule has `unique`. `unavailable`: the store did not respond, or its memory is full; `onUnknown` of the rule decides',
     labels: { agent: served, outcome: CLAIM_OUTCOMES }
+  },
+  task_owner_checks_total: {
+    type: 'counter',
+    help: 'Calls that name tasks or contexts, by the owner.',
+    more: 'Only with `access.tasks`. `mismatch`: a task or context of another caller; also an agent that responds with one. `unknown`: the store knows no owner. `unavailable`: the store did not respond. `shared`: the caller may use all tasks',
+    labels: { agent: served, outcome: OWNER_OUTCOMES }
   },
   tasks_remembered: {
     type: 'gauge',

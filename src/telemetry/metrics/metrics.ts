@@ -76,6 +76,7 @@ export class Metrics {
   private readonly errors: LabelledValues<NumberCell>
   private readonly lookups: LabelledValues<NumberCell>
   private readonly claims: LabelledValues<NumberCell>
+  private readonly ownerChecks: LabelledValues<NumberCell>
   private readonly writes: LabelledValues<NumberCell>
   private readonly observedTotals: LabelledValues<NumberCell>
   private readonly observedValues: LabelledValues<NumberCell>
@@ -127,6 +128,7 @@ export class Metrics {
     this.lookups = registry.counter('task_lookups_total')
     this.writes = registry.counter('task_writes_total')
     this.claims = registry.counter('unique_claims_total')
+    this.ownerChecks = registry.counter('task_owner_checks_total')
     registry.callbackGauge('tasks_remembered', () => this.remembered())
     this.observedTotals = registry.counter('observed_total')
     this.observedValues = registry.gauge('observed_value')
@@ -262,6 +264,10 @@ export class Metrics {
 
   uniqueClaim (agent: string, outcome: One<typeof Definitions.CLAIM_OUTCOMES>): void {
     this.claims.at(agent, outcome).value++
+  }
+
+  taskOwnerCheck (agent: string, outcome: One<typeof Definitions.OWNER_OUTCOMES>): void {
+    this.ownerChecks.at(agent, outcome).value++
   }
 
   taskWrite (agent: string, outcome: One<typeof Definitions.WRITE_OUTCOMES>): void {

@@ -1,0 +1,89 @@
+/** Checks of `access.tasks`: what it needs, and what goes around it. */
+import { dotted } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
+import { duration } from '../model/units.js'
+import { fault, items, mapping } from '../yaml/values.js'
+import type { Mapping } from '../yaml/values.js'
+
+/** Agents with `access.tasks`, and the path of the key. */
+function owning ({ agents }: Mapping): readonly (readonly [agent: Mapping, at: Path])[] {
+  return items(agents).flatMap((item, index) => {
+    const agent = mapping(item)
+    const { tasks } = mapping(agent.access)
+    return tasks === undefined || tasks === null ? [] : [[agent, ['agents', index]] as const]
+  })
+}
+
+export function ownershipProblems (config: Mapping): PathProblem[] {
+  return owning(config).flatMap(([agent, at]) => {
+    const path: Path = [...at, 'access', 'tasks']
+    const { mode, card } = agent
+    return [
+      ...(config.identity === null
+        ? [fault(path, `${dotted(path)} needs identity: without callers, tasks have no owners`, 'add identity, or remove the key', 'key')]
+        : []),
+      ...(mode === 'off'
+        ? [fault([...at, 'mode'], `${dotted([...at, 'mode'])} is off, so the gateway would not read to whom tasks belong`, 'write "mode: observe" with access.tasks')]
+        : []),
+      ...(mapping(card).onUnavailable === 'forward'
+        ? [
+            fault(
+              [...at, 'card', 'onUnavailable'],
+              `${dotted([...at, 'card', 'onUnavailable'])} forwards calls without any checks, and access.tasks needs them`,
+              'write "onUnavailable: reject" with access.tasks'
+            )
+          ]
+        : [])
+    ]
+  })
+}
+
+/** Time for which clients are expected to come back to a task, ms. */
+const DAY = 24 * 60 * 60 * 1_000
+
+export function ownershipWarnings (config: Mapping): PathProblem[] {
+  const agents = owning(config)
+  const [first] = agents
+  if (first === undefined) return []
+  const { store, ttl } = mapping(config.state)
+  const path: Path = [...first[1], 'access', 'tasks']
+  const warnings: PathProblem[] = []
+  if (store === 'memory') {
+    warnings.push(
+      fault(
+        path,
+        `${dotted(path)} with state.store "memory": after a restart, and in other replicas, nobody owns the tasks`,
+        'set state.store to a Redis or Valkey server',
+        'key'
+      )
+    )
+  }
+  if (typeof ttl === 'string' && timeOf(ttl) < DAY) {
+    warnings.push(
+      fault(['state', 'ttl'], `state.ttl is ${ttl}: callers lose tasks that they do not use for so long`, 'at least as long as tasks live')
+    )
+  }
+  return [...warnings, ...agents.flatMap(([agent, at]) => bypasses(agent, at))]
+}
+
+function bypasses (agent: Mapping, at: Path): PathProblem[] {
+  const forwarded = items(agent.passthrough).length > 0 ? [...at, 'passthrough'] : null
+  const unknown = agent.unknownMethods === 'forward' ? [...at, 'unknownMethods'] : null
+  return [
+    ...(forwarded === null
+      ? []
+      : [fault(forwarded, `${dotted(forwarded)} goes around access.tasks: the gateway does not read these requests`, 'remove it', 'key')]),
+    ...(unknown === null
+      ? []
+      : [fault(unknown, `${dotted(unknown)} forwards methods whose tasks access.tasks does not check`, 'declare the methods in a policy', 'key')])
+  ]
+}
+
+/** @returns NaN for a value that validation has reported */
+function timeOf (text: string): number {
+  try {
+    return duration(text)
+  } catch {
+    return Number.NaN
+  }
+}
