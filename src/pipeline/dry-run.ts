@@ -7,6 +7,7 @@ import type { Caller, Rejection } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
 import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model/model.js'
+import type { Principal } from '../identity/principal.js'
 import type { Claim, Claimed } from '../policy/request/claims.js'
 import { settleClaims } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
@@ -50,6 +51,8 @@ export interface PlainRequest {
   readonly body: Buffer | null
   /** Time of the exchange, in milliseconds since 1970. */
   readonly now?: number
+  /** Who calls. Default: nobody that the gateway knows. */
+  readonly caller?: Principal | null
 }
 
 /** The request that goes to the agent. */
@@ -157,7 +160,7 @@ export function dryRunRequest (
   const call = callOf({ route, problem, query, bytes: content, encodingProblem: decoded.problem }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
   const record = taskId === null ? null : memory.recall(taskId)
-  const evaluation = claimed(ruleOn(state, { route, call, head, record, now: request.now ?? null }, tracer), request, memory)
+  const evaluation = claimed(ruleOn(state, { route, call, head, record, caller: request.caller ?? null, now: request.now ?? null }, tracer), request, memory)
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }

@@ -11,6 +11,7 @@ import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model/model.js'
+import type { Principal } from '../identity/principal.js'
 import type { ResponseContext, ResponseEvaluator } from '../policy/response/evaluator.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import type { Decision } from '../policy/request/decision.js'
@@ -113,6 +114,8 @@ export interface EvaluationInput {
   readonly head: RequestHead
   /** What is remembered of the task that the request names. */
   readonly record: TaskRecord | null
+  /** Who calls; null for nobody that the gateway knows. */
+  readonly caller: Principal | null
   /** Time of the request, in milliseconds since 1970; null when it is not known. */
   readonly now: number | null
 }
@@ -123,7 +126,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record, now }: EvaluationInput,
+  { route, call, head, record, caller, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -137,6 +140,7 @@ export function ruleOn (
       extensionRoute: route.extensionRoute,
       headers: head.rawHeaders,
       record,
+      caller,
       now
     },
     policy,
@@ -163,7 +167,7 @@ export function evaluatorFor (
   return evaluatorOf({
     policy,
     decision,
-    requested,
+    requested: decision.forbidden === null ? requested : decision.forbidden.without(requested),
     operation: call.operation,
     method: call.operation === 'Other' ? call.method : null,
     binding: route.binding,
@@ -199,9 +203,9 @@ export function extendedCardOf (state: AgentState, route: OperationRoute, limits
 
 /** The work on the agent's extension header; null leaves the header as it is. */
 export function echoOf ({ decision, policy, headerName, requested }: RequestEvaluation): EchoPlan | null {
-  return policy.mode === 'off'
-    ? null
-    : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
+  if (policy.mode === 'off') return null
+  const { outbound, injected, active, forbidden } = decision
+  return { headerName, requested: forbidden === null ? requested : forbidden.without(requested), policy, outbound, injected, active, forbidden }
 }
 
 /**

@@ -82,7 +82,7 @@ export const EDIT_ROWS: readonly Row[] = [
   [
     'inject nothing',
     policyWith('inject: [{metadata: a}]'),
-    'g.yaml:9:14: extensions.p.inject[0] needs value or fromSecret (such as "fromSecret: {file: token.txt}")'
+    'g.yaml:9:14: extensions.p.inject[0] needs value, fromSecret or fromCaller (such as "fromSecret: {file: token.txt}")'
   ],
   [
     'inject without a name',

@@ -1,5 +1,5 @@
 /**
- * A row of rows.ts, answer-rows.ts or edit-rows.ts, or of this file, prints every sentence that `check` can print about a file. The test
+ * A row of rows.ts, answer-rows.ts, caller-rows.ts or edit-rows.ts, or of this file, prints every sentence that `check` can print about a file. The test
  * collects the sentences from the sources by syntax (every string of two words or more), so that a new sentence without a row fails here.
  */
 import { readdirSync } from 'node:fs'
@@ -11,13 +11,14 @@ import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 import { ANSWER_ROWS } from './answer-rows.js'
 import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
+import { CALLER_ROWS } from './caller-rows.js'
 import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js'
 import { AGENT, lines, ROWS } from './rows.js'
 import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
 const NOT_MESSAGES = [
-  'schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
+  'schema.ts', 'caller-schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
 ].map(
   name => `schema/${name}`
 )
@@ -120,6 +121,7 @@ t.test('every message of the sources is provoked', async t => {
   const sentences = SOURCES.flatMap(sentencesOf)
   t.ok(sentences.length > 150, 'the sources are read')
   const printed = [
+    ...CALLER_ROWS.flatMap(([, text]) => lines(text)),
     ...[ROWS, ANSWER_ROWS]
       .flatMap(rows => Object.values(rows))
       .flat()

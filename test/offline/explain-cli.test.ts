@@ -21,6 +21,7 @@ async function run (args: Partial<ExplainArguments>): Promise<Run> {
       card: null,
       upstream: undefined,
       agent: null,
+      caller: null,
       headers: [],
       request: null,
       response: null,

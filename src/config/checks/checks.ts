@@ -4,6 +4,7 @@ import type { HostPort } from '../model/model.js'
 import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
+import { callersOfFile } from './caller-checks.js'
 import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
@@ -33,10 +34,12 @@ export interface CheckResult { readonly problems: readonly PathProblem[], readon
 export function checkConfig (value: unknown, context: CheckContext): CheckResult {
   const config = mapping(value)
   const agents = items(config.agents)
+  const callers = callersOfFile(config)
   const problems = [
     ...listeners(mapping(config.server)),
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
+    ...callers.problems,
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -45,6 +48,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...identityWarnings(mapping(config.identity)),
+    ...callers.warnings,
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

@@ -174,7 +174,7 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
 function decide (exchange: Exchange, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
   const { arrived: { agent, state, route }, call } = read
   const startedAt = performance.now()
-  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, now: Date.now() })
+  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, caller: exchange.principal, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   if (evaluation.decision.claims.length > 0) return claim(exchange, read, evaluation, options)
   recordDecision(exchange, call, evaluation.requested, evaluation.decision)

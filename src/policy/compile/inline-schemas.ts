@@ -50,7 +50,8 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
   const injections = list(childOf(policy, 'inject')).flatMap((one, index) =>
     CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: resolveSteps(one, place) }))
   )
-  return [...methods, ...routes, ...card, ...rules, ...selectors, ...correlations, ...attributes, ...metrics, ...injections].flatMap(
+  const callers = [{ path: ['activation', 'callers', 'match'], schema: resolveSteps(policy, ['activation', 'callers', 'match']) }]
+  return [...methods, ...routes, ...card, ...callers, ...rules, ...selectors, ...correlations, ...attributes, ...metrics, ...injections].flatMap(
     ({ path, schema }) => schemaFaults(path, schema)
   )
 }
@@ -122,7 +123,7 @@ function sentences (root: string, faults: readonly SchemaFault[]): string[] {
   })
 }
 
-const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless', 'match']]
+const CONDITIONS: readonly (readonly string[])[] = ['when', 'unless'].flatMap(side => [[side, 'match'], [side, 'caller', 'match']])
 /** Places in a rule that may hold a schema. */
 const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
 

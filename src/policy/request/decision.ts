@@ -1,6 +1,8 @@
 /** Input and result of `decide`. */
 import type { Call } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
+import type { Principal } from '../../identity/principal.js'
+import type { Forbidden } from '../access/guard.js'
 import type { Settled } from './edits.js'
 import type { PolicyActivity } from '../compile/compiled.js'
 import type { Claim } from './claims.js'
@@ -22,6 +24,8 @@ export interface DecisionRequest {
   readonly headers: readonly string[]
   /** The remembered record of the task that the request names. Null when it names none, or when the task is unknown. */
   readonly record: TaskRecord | null
+  /** Who calls; null for nobody that the gateway knows. */
+  readonly caller: Principal | null
   /** Time of the request, in milliseconds since 1970. */
   readonly now?: number | null
 }
@@ -56,6 +60,10 @@ export interface Decision extends Settled {
   readonly matched: ReadonlySet<string>
   /** Data that a policy owns and no rule looked at. Empty when the request is rejected before its rules. */
   readonly unexamined: readonly UnexaminedData[]
+  /** Of the request. Conditions on the response use it too. */
+  readonly caller: Principal | null
+  /** The extensions that the caller may not use; null for none. */
+  readonly forbidden: Forbidden | null
   /** The remembered data of the task, plus the data that this request adds. Null when nothing about tasks is remembered. */
   readonly memory: TaskMemory | null
 }
