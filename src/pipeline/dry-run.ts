@@ -160,7 +160,8 @@ export function dryRunRequest (
   const call = callOf({ route, problem, query, bytes: content, encodingProblem: decoded.problem }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
   const record = taskId === null ? null : memory.recall(taskId)
-  const evaluation = claimed(ruleOn(state, { route, call, head, record, caller: request.caller ?? null, now: request.now ?? null }, tracer), request, memory)
+  const input = { route, call, head, record, caller: request.caller ?? null, now: request.now ?? null }
+  const evaluation = claimed(ruleOn(state, input, tracer), request, memory)
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }

@@ -44,8 +44,11 @@ export function takeEcho (headers: string[]): string[] {
  * Converts the agent's extension header for the client: the URIs have the client's spelling. The list omits URIs that only the gateway
  * requested.
  */
-export function shownEcho (plan: Pick<EchoPlan, 'policy' | 'requested' | 'injected' | 'forbidden'>, echoed: readonly string[]): string[] {
-  return shownOf(plan.policy, plan.requested, plan.injected, echoed, plan.forbidden).map(uri => plan.policy.names.asAsked(uri, plan.requested))
+export function shownEcho (
+  { policy, requested, injected, forbidden }: Pick<EchoPlan, 'policy' | 'requested' | 'injected' | 'forbidden'>,
+  echoed: readonly string[]
+): string[] {
+  return shownOf(policy, requested, injected, echoed, forbidden).map(uri => policy.names.asAsked(uri, requested))
 }
 
 export function pushEcho (headers: string[], plan: EchoPlan, shown: readonly string[]): void {

@@ -167,7 +167,7 @@ export function evaluatorFor (
   return evaluatorOf({
     policy,
     decision,
-    requested: decision.forbidden === null ? requested : decision.forbidden.without(requested),
+    requested,
     operation: call.operation,
     method: call.operation === 'Other' ? call.method : null,
     binding: route.binding,
@@ -205,7 +205,8 @@ export function extendedCardOf (state: AgentState, route: OperationRoute, limits
 export function echoOf ({ decision, policy, headerName, requested }: RequestEvaluation): EchoPlan | null {
   if (policy.mode === 'off') return null
   const { outbound, injected, active, forbidden } = decision
-  return { headerName, requested: forbidden === null ? requested : forbidden.without(requested), policy, outbound, injected, active, forbidden }
+  const asked = forbidden === null ? requested : forbidden.without(requested)
+  return { headerName, requested: asked, policy, outbound, injected, active, forbidden }
 }
 
 /**

@@ -20,7 +20,10 @@ export interface Violation {
   /** True when `message` is a complete sentence and not a predicate of the path: problems of the call, and a policy's own text. */
   readonly isStandalone: boolean
   readonly metadata: Readonly<Record<string, string>> | null
-  /** True when the caller lacks a permission. A rejection then shows only such violations: nobody learns the rules of what they may not use. */
+  /**
+   * True when the caller lacks a permission. A rejection then shows only such violations: it gives no hints about data that the caller may
+   * not send.
+   */
   readonly isAccess: boolean
   /** URI that the request must name in the extension header to fix the violation, or null. */
   readonly missing: string | null

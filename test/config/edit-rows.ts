@@ -182,7 +182,7 @@ export const EDIT_ROWS: readonly Row[] = [
   [
     'a condition that says nothing',
     policyWith('inject: [{metadata: a, value: 1, when: {}}]'),
-    'g.yaml:9:44: extensions.p.inject[0].when must have at least 1 key (known keys: taskId, contextId, listed, active, match)'
+    'g.yaml:9:44: extensions.p.inject[0].when must have at least 1 key (known keys: taskId, contextId, listed, active, caller, match)'
   ],
   [
     'duties that nobody supplies',

@@ -14,7 +14,6 @@ const POLICIES = `extensions:
     uri: ${URI}
     owns: {dataKeys: [payment]}
     activation: {callers: {groups: [finance], scopes: [pay]}}
-    inactive: {response: strip}
     request:
       - id: small
         select: {part: {dataKey: payment}}
@@ -147,7 +146,7 @@ t.test('explain', async t => {
   t.match(await json(null), { caller: null })
 
   for (const [caller, message] of [
-    ['{"groups": "x"}', '--caller: the caller.groups must be a list'],
+    ['{"groups": "x"}', '--caller: groups must be a list, not a string'],
     ['{"source": "cord"}', '--caller: the configuration has no source "cord" (did you mean "corp"?)'],
     ['{"subject"', '--caller: '],
     ['[]', '--caller []: '],

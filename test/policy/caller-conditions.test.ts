@@ -3,6 +3,7 @@ import t from 'tap'
 import type { ConditionConfig, InjectionConfig, PolicyConfig } from '../../src/config/model/model.js'
 import type { Principal } from '../../src/identity/principal.js'
 import { bodyOf } from '../../src/pipeline/request.js'
+import type { Decision } from '../../src/policy/request/decision.js'
 import { ADA, BOB } from './callers-kit.js'
 import { ask, judge, outcome as said, policyFor, rule, STYLES, URI, V1 } from './answers.js'
 import type { Sent } from './fixtures.js'
@@ -19,7 +20,9 @@ const amount = (value: number): object => ({ message: { parts: [], metadata: { a
 const by = (caller: Principal | null): { caller?: Principal } => (caller === null ? {} : { caller })
 
 t.test('a rule for some callers', async t => {
-  const rows: readonly (readonly [name: string, when: ConditionConfig | undefined, unless: ConditionConfig | undefined, broken: readonly (Principal | null)[]])[] = [
+  type Condition = ConditionConfig | undefined
+  type Row = readonly [name: string, when: Condition, unless: Condition, broken: readonly (Principal | null)[]]
+  const rows: readonly Row[] = [
     ['when', { caller: finance }, undefined, [ADA]],
     ['unless', undefined, { caller: finance }, [BOB, null]],
     ['when, nobody', { caller: { anonymous: true } }, undefined, [null]],
@@ -106,7 +109,13 @@ t.test('an agent that activates a forbidden extension by itself', async t => {
   }
 })
 
-function injected (config: Omit<InjectionConfig, 'metadata'>, caller: Principal | null, metadata: object = {}, more: Partial<PolicyConfig> = {}, side: Sent = {}) {
+function injected (
+  config: Omit<InjectionConfig, 'metadata'>,
+  caller: Principal | null,
+  metadata: object = {},
+  more: Partial<PolicyConfig> = {},
+  side: Sent = {}
+): { decision: Decision, got: Record<string, unknown> } {
   const policy = policyOf(declaring(URI), { ext: { uri: URI, activation: { default: 'inject' }, inject: [{ metadata: '$uri/by', ...config }], ...more } })
   const { version = '1.0', binding = 'JSONRPC' } = side
   const body = { message: { parts: [{ text: 'x' }], metadata } }
@@ -135,9 +144,10 @@ t.test('fromCaller', async t => {
     for (const side of SIDES) {
       for (const [caller, expected] of [[ADA, ada], [BOB, bob], [null, undefined]] as const) {
         const where = `${fromCaller} of ${caller?.subject ?? 'nobody'}`
-        t.same(injected({ fromCaller }, caller, { a: 1 }, {}, side).got, expected === undefined ? { a: 1 } : { a: 1, [BY]: expected }, where)
+        const whole = expected === undefined ? { a: 1 } : { a: 1, [BY]: expected }
+        t.same(injected({ fromCaller }, caller, { a: 1 }, {}, side).got, whole, where)
         const forged = injected({ fromCaller }, caller, { [BY]: 'root', a: 1 }, {}, side)
-        t.same(forged.got, expected === undefined ? { a: 1 } : { a: 1, [BY]: expected }, `${where}: a client cannot forge it`)
+        t.same(forged.got, whole, `${where}: a client cannot forge it`)
         t.same(forged.decision.edited, ['ext/inject'])
         t.same(injected({ fromCaller, existing: 'keep' }, caller, { [BY]: 'x' }, {}, side).got, { [BY]: 'x' })
         t.equal(injected({ fromCaller, existing: 'reject' }, caller, { [BY]: 'x' }, {}, side).decision.rejection?.rule, 'ext/inject')

@@ -7,6 +7,7 @@ import { deepStrictEqual as same } from 'node:assert'
 import t from 'tap'
 import type { PolicyConfig } from '../../src/config/model/model.js'
 import { bodyOf } from '../../src/pipeline/request.js'
+import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import { check } from '../helpers/seed.js'
 import { ADA, BOB } from './callers-kit.js'
 import { declaring, policyOf, send } from './fixtures.js'
@@ -25,12 +26,12 @@ const defined = (value: object): object => Object.fromEntries(Object.entries(val
 const guarded = fc
   .record({
     signals: optional(fc.subarray(['header', 'listed', 'evidence', 'always'] as const, { minLength: 1 })),
-    onForbidden: optional(fc.constantFrom('reject', 'strip')),
+    onForbidden: fc.constantFrom(undefined, 'strip', 'strip'),
     default: optional(fc.constantFrom('inject', 'none')),
-    required: optional(fc.constantFrom('card', 'always', 'never')),
-    inactive: optional(fc.constantFrom('forward', 'strip', 'reject')),
+    required: fc.constantFrom(undefined, 'card', 'never', 'never', 'always'),
+    inactive: fc.constantFrom(undefined, 'strip', 'strip', 'reject'),
     inject: fc.boolean(),
-    verbatim: fc.boolean()
+    verbatim: fc.constantFrom(false, false, true)
   })
   .map(({ inactive, inject, verbatim, ...activation }): PolicyConfig => ({
     uri: U,
@@ -56,10 +57,10 @@ const other = fc
   }))
 const agent = fc.record({
   declared: fc.subarray([U, SAME, OTHER, V]),
-  required: fc.boolean(),
+  required: fc.constantFrom(false, false, true),
   pay: guarded,
   other: optional(other),
-  unlisted: fc.constantFrom('forward', 'strip', 'reject'),
+  unlisted: fc.constantFrom('forward', 'strip', 'strip', 'reject'),
   enforceOn: fc.constantFrom('messages', 'all')
 })
 
@@ -75,17 +76,21 @@ const request = fc.record({
   headers: fc.subarray([HEADER, 'X_Pay', 'X-Other']),
   version: fc.constantFrom('1.0' as const, '0.3' as const),
   binding: fc.constantFrom('JSONRPC' as const, 'HTTP+JSON' as const),
-  method: fc.constantFrom(undefined, undefined, undefined, 'pay.now'),
+  method: fc.constantFrom(undefined, undefined, undefined, undefined, 'pay.now'),
   extensions: optional(fc.array(uri, { maxLength: 4 })),
   parts: fc.array(part, { minLength: 1, maxLength: 3 }),
   metadata,
   own: metadata
 })
 
+type Request = typeof request extends fc.Arbitrary<infer T> ? T : never
+
 interface Part { data?: Record<string, unknown>, mediaType?: string, metadata?: object, kind?: string }
 
+interface Body { message?: { extensions?: string[], parts?: Part[], metadata?: object }, metadata?: object }
+
 /** What of the extension is in the request that the agent gets: found without the code under test. */
-function traces (body: { message?: { extensions?: string[], parts?: Part[], metadata?: object }, metadata?: object }, outbound: readonly string[], headers: readonly string[]): string[] {
+function traces (body: Body, outbound: readonly string[], headers: readonly string[]): string[] {
   const { message } = body
   const parts = message?.parts ?? []
   const names = [body, message ?? {}, ...parts].flatMap(holder => Object.keys(('metadata' in holder ? holder.metadata : undefined) ?? {}))
@@ -94,7 +99,7 @@ function traces (body: { message?: { extensions?: string[], parts?: Part[], meta
     ...outbound.filter(one => GUARDED.includes(one)).map(one => `header ${one}`),
     ...(message?.extensions ?? []).filter(one => GUARDED.includes(one)).map(one => `listed ${one}`),
     ...names.filter(name => name.startsWith('pay.') || GUARDED.some(one => name === one || name.startsWith(`${one}/`))).map(name => `metadata ${name}`),
-    ...parts.flatMap(({ data }) => (data === undefined ? [] : [...('payment' in data ? ['data payment'] : []), ...(data.type === 'pay' ? ['data type'] : [])])),
+    ...parts.flatMap(({ data = {} }) => 'payment' in data || data.type === 'pay' ? ['data'] : []),
     ...types.filter(type => type?.startsWith(TYPE) === true).map(type => `type ${type}`),
     ...headers.filter((name, i) => i % 2 === 0 && name.toLowerCase().replaceAll('_', '-') === HEADER).map(name => `line ${name}`)
   ]
@@ -104,12 +109,17 @@ t.test('no trace of a forbidden extension reaches the agent', async t => {
   let forwards = 0
   let edits = 0
   let allowed = 0
-  const property = fc.property(agent, request, ({ declared, required, pay, other, unlisted, enforceOn }, sent) => {
+    ...names
+      .filter(name => name.startsWith('pay.') || GUARDED.some(one => name === one || name.startsWith(`${one}/`)))
+      .map(name => `metadata ${name}`),
     const policy = policyOf(
       declaring(...declared.map(uri => ({ uri, required }))),
       { pay, ...(other === undefined ? {} : { other }) },
       { unlistedExtensions: unlisted, enforceOn, unknownMethods: 'forward' } as object
     )
+    for (const sent of requests) one(policy, sent)
+  })
+  function one (policy: AgentPolicy, sent: Request): void {
     const { version, binding } = sent
     const method = binding === 'HTTP+JSON' ? undefined : sent.method
     const spell = (one: Part): Part => {
@@ -127,7 +137,8 @@ t.test('no trace of a forbidden extension reaches the agent', async t => {
     const headers = sent.headers.flatMap(one => [one, '1'])
     const run = (caller: typeof ADA | undefined): string[] | null => {
       const requested = [...new Set(sent.requested)]
-      const decision = send(policy, bytes.toString(), { version, binding, requested, headers, ...(method === undefined ? {} : { method }), ...(caller === undefined ? {} : { caller }) })
+      const more = { ...(method === undefined ? {} : { method }), ...(caller === undefined ? {} : { caller }) }
+      const decision = send(policy, bytes.toString(), { version, binding, requested, headers, ...more })
       if (decision.rejection !== null) return null
       if (decision.edits.length > 0) edits++
       if (method === 'pay.now' && caller !== ADA) return ['method']
@@ -135,7 +146,7 @@ t.test('no trace of a forbidden extension reaches the agent', async t => {
       const lines = decision.headers ?? headers
       // A verbatim request keeps the extension headers of the client.
       const outbound = decision.verbatim ? requested : decision.outbound
-      return traces((binding === 'JSONRPC' ? value.params : value) as Parameters<typeof traces>[0], outbound, lines)
+      return traces((binding === 'JSONRPC' ? value.params : value) as Body, outbound, lines)
     }
     for (const caller of [BOB, undefined]) {
       const found = run(caller)
@@ -144,9 +155,9 @@ t.test('no trace of a forbidden extension reaches the agent', async t => {
       same(found, [])
     }
     if ((run(ADA)?.length ?? 0) > 0) allowed++
-  })
-  check('policy/callers-property/no-trace', property, { numRuns: 3000 })
-  t.ok(forwards > 500, `${forwards} requests were forwarded`)
+  }
+  check('policy/callers-property/no-trace', property, { numRuns: 100 })
+  t.ok(forwards > 200, `${forwards} requests were forwarded`)
   t.ok(edits > 50, `${edits} of them edited`)
   t.ok(allowed > 100, `${allowed} requests of an allowed caller carried the extension`)
 })

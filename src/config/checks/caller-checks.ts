@@ -75,7 +75,11 @@ export function policyCallerWarnings ({ activation, owns }: Mapping, path: Path)
 }
 
 /** Warns about an agent that forwards requests without looking at their callers. */
-export function unguarded (agent: Mapping, policies: readonly { readonly name: string, readonly value: unknown }[], path: Path): PathProblem[] {
+export function unguarded (
+  agent: Mapping,
+  policies: readonly { readonly name: string; readonly value: unknown }[],
+  path: Path
+): PathProblem[] {
   if (mapping(agent.card).onUnavailable !== 'forward') return []
   const at: Path = [...path, 'card', 'onUnavailable']
   const guarded = policies.find(({ value }) => mapping(mapping(value).activation).callers !== undefined)
@@ -118,7 +122,7 @@ export function callersOfFile ({ identity, extensions, agents }: Mapping): Writt
   return {
     problems: [],
     warnings: places.map(at =>
-      fault(at, `${dotted(at)} never applies: no request has a caller without identity`, 'configure identity', 'key')
+      fault(at, `${dotted(at)} never matches: without identity, no request has a caller`, 'configure identity', 'key')
     )
   }
 }

@@ -68,11 +68,10 @@ export async function explainRequest (
     bodyBytes: recorded.body.length
   }
   const rejected = recorded.target === null ? null : checkTarget(recorded.target)
-  if (rejected !== null) return withoutAgent(request, { request: shown, notes, caller: shownCaller(by) }, badTarget(rejected))
+  const known = { request: shown, notes, caller: shownCaller(by) }
+  if (rejected !== null) return withoutAgent(request, known, badTarget(rejected))
   const found = placeOf(request, options.config.agents, options.agent)
-  if (found === null) {
-    return withoutAgent(request, { request: shown, notes, caller: shownCaller(by) }, guard(headOf(recorded.method, headers)) ?? unknownAgent)
-  }
+  if (found === null) return withoutAgent(request, known, guard(headOf(recorded.method, headers)) ?? unknownAgent)
 
   const { config } = found
   const { state, card } = await options.known(config)

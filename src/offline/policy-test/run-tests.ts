@@ -55,6 +55,7 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
   const agents = new TestAgents(tests, base, checks)
   const results: TestResult[] = []
   const problems = new Map<string, Diagnostic>()
+  const surroundings = { directory: dirname(tests.file), sources: sourcesOf(base), caller: tests.value.caller ?? null }
   tests.value.tests.forEach((test, index) => {
     const made = agents.of(index)
     if (!made.ok) {
@@ -64,7 +65,7 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
     if (only !== null && !test.name.includes(only)) return
     const { agent } = made
     for (const variant of variantsOf(test)) {
-      const run = runTest(test, variant, agent, { directory: dirname(tests.file), sources: sourcesOf(base), caller: tests.value.caller ?? null })
+      const run = runTest(test, variant, agent, surroundings)
       if ('problem' in run) {
         const path = ['tests', index, ...run.at]
         const problem = tests.place({ path, at: 'value', message: `${dotted(path)} cannot be sent: ${run.problem}` })
@@ -101,7 +102,8 @@ function runTest (
   const made = requestOf(test.request, variant, agent, directory)
   if ('problem' in made) return { problem: made.problem, at: ['request'] }
   const memory = new Memory(test.memory)
-  const asCaller = (spec: CallerSpec | null): { caller: Principal | null } => ({ caller: spec === null ? null : principalOf(spec, sources) })
+  const asCaller = (spec: CallerSpec | null): { caller: Principal | null } =>
+    ({ caller: spec === null ? null : principalOf(spec, sources) })
   const mine = test.caller === undefined ? caller : test.caller
   const own = variant ?? dryRunRequest(agent, made.request, agent.limits).caller
   const broken: Mismatch[] = []

@@ -8,7 +8,7 @@ import { parsePointer, resolveSteps } from '../../wire/json/pointer.js'
 /** @param caller null for a request without a caller */
 export type CallerCondition = (caller: Principal | null) => boolean
 
-/** The caller as `match` sees it: `{source, subject, client, spiffe, scopes, groups, tenant, claims}`. Members without a value are absent. */
+/** The caller as `match` sees it: `{source, subject, client, spiffe, scopes, groups, tenant, claims}`, without members that are null. */
 export type CallerShape = JsonObject
 
 /** Compiles `match`. Schemas belong to whoever has the budget for them: a policy, or an agent. */

@@ -60,7 +60,10 @@ function compileOne (condition: ConditionConfig, context: SelectContext): (subje
  * Compiles a condition on the caller whose `match` has the budget of the policy.
  * @returns a function whose result is null when the condition is undecidable
  */
-export function callerCondition ({ match, ...others }: CallerConfig, { matcher }: SelectContext): (caller: Principal | null) => boolean | null {
+export function callerCondition (
+  { match, ...others }: CallerConfig,
+  { matcher }: SelectContext
+): (caller: Principal | null) => boolean | null {
   const holds = compileCaller(others, () => () => true)
   if (match === undefined) return holds
   const matches = matcher(match)

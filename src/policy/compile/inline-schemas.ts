@@ -51,9 +51,8 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
     CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: resolveSteps(one, place) }))
   )
   const callers = [{ path: ['activation', 'callers', 'match'], schema: resolveSteps(policy, ['activation', 'callers', 'match']) }]
-  return [...methods, ...routes, ...card, ...callers, ...rules, ...selectors, ...correlations, ...attributes, ...metrics, ...injections].flatMap(
-    ({ path, schema }) => schemaFaults(path, schema)
-  )
+  const places = [...methods, ...routes, ...card, ...callers, ...rules, ...selectors, ...correlations, ...injections]
+  return [...places, ...attributes, ...metrics].flatMap(({ path, schema }) => schemaFaults(path, schema))
 }
 
 /** @param schema as read. The configuration's own schema rejects a value whose type is not that of a schema */

@@ -70,7 +70,7 @@ export class Activations {
   constructor (policy: AgentPolicy, decision: Decision, requested: readonly string[]) {
     this.policy = policy
     this.decision = decision
-    this.requested = requested
+    this.requested = decision.forbidden === null ? requested : decision.forbidden.without(requested)
     this.open =
       decision.outbound.length === 0
         ? NOTHING
