@@ -2,6 +2,7 @@
  * A row of rows.ts, answer-rows.ts, caller-rows.ts or edit-rows.ts, or of this file, prints every sentence that `check` can print about a
  * file. The test collects the sentences from the sources by syntax (every string of two words or more), so that a new sentence without a
  * row fails here.
+ */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
