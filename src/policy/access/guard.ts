@@ -142,9 +142,13 @@ function compileGuard (
     ...aliases,
     ...identities.flatMap(({ same, also }) => [...same, ...also.map(one => one.uri)])
   ])
+  const pattern = policy.uriPattern === undefined ? null : compileGlob(policy.uriPattern)
+  // Other policies may know the extension by further spellings, which the gateway replaces by that of the card.
+  for (const { same } of Object.values(known).flatMap(other => identitiesOf(other, declared, claimed))) {
+    if (same.some(uri => covers({ uris, pattern }, uri))) for (const uri of same) uris.add(uri)
+  }
   const context = contextOf(name, [...uris])
   const allowed = callerCondition(callers, context)
-  const pattern = policy.uriPattern === undefined ? null : compileGlob(policy.uriPattern)
   // `$uri` in names means every URI of the extension here, not only those that activate it.
   const own = compileActivation(policy, context, known, card)
   // Several policies may be for one extension: the data of each belongs to it.
