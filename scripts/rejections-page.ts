@@ -5,7 +5,7 @@ import type { Rejection } from '../src/a2a/errors.js'
 /** The situation in which the gateway uses each reason. A reason without an entry here does not compile. */
 const WHEN: Readonly<Record<Reason, string>> = {
   EXTENSION_SUPPORT_REQUIRED: 'the request does not name a required extension',
-  EXTENSION_NOT_ALLOWED: 'a policy forbids the extension: `unlistedExtensions: reject`, or a rule of class `forbidden`',
+  EXTENSION_NOT_ALLOWED: 'a policy forbids the extension: `unlistedExtensions: reject`, `activation.callers` does not allow the caller, or a rule of class `forbidden`',
   EXTENSION_DATA_INVALID: 'data violates its schema or rule',
   CONTENT_TYPE_NOT_SUPPORTED:
     'the body is not JSON in UTF-8, a DataPart belongs to no extension (`untaggedData: reject`), or the data names a schema that the card does not declare (with reason `SCHEMA_UNUSABLE`: a schema that the gateway could not compile)',

@@ -77,6 +77,7 @@ async function main (argv: readonly string[]): Promise<number> {
           card: text('card') ?? null,
           upstream: text('upstream'),
           agent: text('agent') ?? null,
+          caller: text('caller') ?? null,
           headers: (values.header ?? []) as string[],
           request: text('request') ?? null,
           response: text('answer') ?? null,

@@ -14,7 +14,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   check: { flags: ['config'], switches: ['live'] },
   init: { flags: ['output'], positionals: 1 },
   explain: {
-    flags: ['config', 'card', 'upstream', 'agent', 'request', 'answer'],
+    flags: ['config', 'card', 'upstream', 'agent', 'caller', 'request', 'answer'],
     lists: ['header'],
     switches: ['json'],
     positionals: Infinity

@@ -17,6 +17,7 @@ import { loadRecording, parseHeader, pickRequest, readRecording, RecordingError 
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { readConfiguration } from '../gateway/configuration.js'
+import { readCaller } from './caller.js'
 import type { Output } from './output.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 
@@ -27,6 +28,8 @@ export interface ExplainArguments {
   readonly card: string | null
   readonly upstream: string | undefined
   readonly agent: string | null
+  /** JSON, or a JSON or YAML file, that describes who calls. Null: nobody. */
+  readonly caller: string | null
   /** Each header has the form `Name: value`. */
   readonly headers: readonly string[]
   /** Name or number of a request. Null: all requests of the file. */
@@ -69,6 +72,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   const options = {
     config,
     agent: args.agent,
+    caller: args.caller === null ? null : readCaller(args.caller, config),
     headers,
     known: (agent: AgentConfig): Promise<KnownAgent> => {
       const made = known.get(agent.name) ?? knownAgent(agent, config, args)

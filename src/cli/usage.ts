@@ -45,7 +45,7 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   explain: {
     synopsis:
-      "explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST",
+      "explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--caller FILE|JSON] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST",
     does: 'explains how a recorded request and its response would be handled',
     more: [
       'REQUEST                  an .http file, captured JSON, a HAR file, or - for standard input',
@@ -53,6 +53,7 @@ const HELP: Readonly<Record<string, Help>> = {
       "--card FILE              a card on disk, instead of the agent's own; enough without a configuration",
       '--upstream URL           an agent with default settings, without a configuration',
       '--agent NAME             the agent of the request, instead of finding it by address',
+      '--caller FILE|JSON       who calls: source, subject, client, scopes, groups, tenant, spiffe, claims; each has a default',
       "--header 'NAME: VALUE'   replaces the recorded headers of that name; can be repeated",
       '--request NAME|NUMBER    one request of the file',
       "--answer FILE            the agent's response: status line, headers and body, or JSON, or an event stream",

@@ -9,6 +9,7 @@ import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model/model.js'
 import type { NamedId } from '../a2a/request-ids.js'
 import type { OwnerFindings } from '../policy/access/ownership.js'
+import type { Principal } from '../identity/principal.js'
 import type { Claim, Claimed } from '../policy/request/claims.js'
 import { settleClaims } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
@@ -53,6 +54,8 @@ export interface PlainRequest {
   readonly body: Buffer | null
   /** Time of the exchange, in milliseconds since 1970. */
   readonly now?: number
+  /** Who calls. Default: nobody that the gateway knows. */
+  readonly caller?: Principal | null
 }
 
 /** The request that goes to the agent. */
@@ -166,7 +169,8 @@ export function dryRunRequest (
   const record = taskId === null ? null : memory.recall(taskId)
   const { ownership } = state.policy[route.version]
   const owners = ownership === null ? undefined : ownersOf(namedIds(ownership, route, call, query), memory.owner ?? 'caller')
-  const evaluation = claimed(ruleOn(state, { route, call, head, record, owners, now: request.now ?? null }, tracer), request, memory)
+  const input = { route, call, head, record, owners, caller: request.caller ?? null, now: request.now ?? null }
+  const evaluation = claimed(ruleOn(state, input, tracer), request, memory)
   const { rejection } = evaluation.decision
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }

@@ -1,6 +1,7 @@
 /** Handles the header in which an agent names the extensions that it has activated, and the header that the client sees. */
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../a2a/versions.js'
 import { shownOf } from '../policy/response/activation-report.js'
+import type { Forbidden } from '../policy/access/guard.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import { splitList } from '../wire/header-list.js'
 
@@ -9,12 +10,14 @@ export interface EchoPlan {
   readonly policy: AgentPolicy
   /** Header name that the client used. The client's extension header has the same name. */
   readonly headerName: string
-  /** URIs as the client requested them. */
+  /** URIs as the client requested them, without those that the caller may not use. */
   readonly requested: readonly string[]
   readonly outbound: readonly string[]
   readonly injected: readonly string[]
   /** URIs of extensions that are active in the request. */
   readonly active: readonly string[]
+  /** Extensions that the caller may not use; null for none. */
+  readonly forbidden: Forbidden | null
 }
 
 /**
@@ -41,8 +44,11 @@ export function takeEcho (headers: string[]): string[] {
  * Converts the agent's extension header for the client: the URIs have the client's spelling. The list omits URIs that only the gateway
  * requested.
  */
-export function shownEcho (plan: Pick<EchoPlan, 'policy' | 'requested' | 'injected'>, echoed: readonly string[]): string[] {
-  return shownOf(plan.policy, plan.requested, plan.injected, echoed).map(uri => plan.policy.names.asAsked(uri, plan.requested))
+export function shownEcho (
+  { policy, requested, injected, forbidden }: Pick<EchoPlan, 'policy' | 'requested' | 'injected' | 'forbidden'>,
+  echoed: readonly string[]
+): string[] {
+  return shownOf(policy, requested, injected, echoed, forbidden).map(uri => policy.names.asAsked(uri, requested))
 }
 
 export function pushEcho (headers: string[], plan: EchoPlan, shown: readonly string[]): void {

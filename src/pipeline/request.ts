@@ -11,6 +11,7 @@ import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
 import type { Limits } from '../config/model/model.js'
+import type { Principal } from '../identity/principal.js'
 import type { ResponseContext, ResponseEvaluator } from '../policy/response/evaluator.js'
 import type { OwnerFindings } from '../policy/access/ownership.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
@@ -116,6 +117,8 @@ export interface EvaluationInput {
   readonly record: TaskRecord | null
   /** To whom the tasks and contexts of the request belong; undefined without `access.tasks`. */
   readonly owners?: OwnerFindings | undefined
+  /** Who calls; null for nobody that the gateway knows. */
+  readonly caller: Principal | null
   /** Time of the request, in milliseconds since 1970; null when it is not known. */
   readonly now: number | null
 }
@@ -126,7 +129,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record, owners, now }: EvaluationInput,
+  { route, call, head, record, owners, caller, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -141,6 +144,7 @@ export function ruleOn (
       headers: head.rawHeaders,
       record,
       owners,
+      caller,
       now
     },
     policy,
@@ -204,9 +208,10 @@ export function extendedCardOf (state: AgentState, route: OperationRoute, limits
 
 /** The work on the agent's extension header; null leaves the header as it is. */
 export function echoOf ({ decision, policy, headerName, requested }: RequestEvaluation): EchoPlan | null {
-  return policy.mode === 'off'
-    ? null
-    : { headerName, requested, policy, outbound: decision.outbound, injected: decision.injected, active: decision.active }
+  if (policy.mode === 'off') return null
+  const { outbound, injected, active, forbidden } = decision
+  const asked = forbidden === null ? requested : forbidden.without(requested)
+  return { headerName, requested: asked, policy, outbound, injected, active, forbidden }
 }
 
 /**

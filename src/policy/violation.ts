@@ -20,6 +20,11 @@ export interface Violation {
   /** True when `message` is a complete sentence and not a predicate of the path: problems of the call, and a policy's own text. */
   readonly isStandalone: boolean
   readonly metadata: Readonly<Record<string, string>> | null
+  /**
+   * True when the caller lacks a permission. A rejection then shows only such violations: it gives no hints about data that the caller may
+   * not send.
+   */
+  readonly isAccess: boolean
   /** URI that the request must name in the extension header to fix the violation, or null. */
   readonly missing: string | null
 }
@@ -43,11 +48,12 @@ export function addViolation (violations: Violation[], found: Violation): void {
   if (!isFull(violations, found.mode)) violations.push(found)
 }
 
-type Optional = 'uri' | 'customReason' | 'isStandalone' | 'missing'
+type Optional = 'uri' | 'customReason' | 'isStandalone' | 'missing' | 'isAccess'
 
 export function violation (found: Omit<Violation, 'metadata' | Optional> & Partial<Pick<Violation, Optional>>): Violation {
-  const { mode, reason, customReason = null, extension, rule, path, message, uri = null, isStandalone = false, missing = null } = found
-  return { mode, reason, customReason, extension, rule, path, message, uri, isStandalone, metadata: null, missing }
+  const { mode, reason, customReason = null, extension, rule, path, message, uri = null } = found
+  const { isStandalone = false, missing = null, isAccess = false } = found
+  return { mode, reason, customReason, extension, rule, path, message, uri, isStandalone, metadata: null, missing, isAccess }
 }
 
 /** Violation for a problem of the call itself, found before any extension was evaluated. */
@@ -64,13 +70,15 @@ export function callViolation (mode: Mode, problem: CallProblem): Violation {
     uri: null,
     isStandalone: true,
     metadata: problem.metadata ?? null,
-    missing: null
+    missing: null,
+    isAccess: false
   }
 }
 
 /** @returns null when nothing is enforced: the violations were only observed */
 export function rejectionOf (violations: readonly Violation[]): Rejection | null {
-  const enforced = violations.filter(found => found.mode === 'enforce')
+  const all = violations.filter(found => found.mode === 'enforce')
+  const enforced = all.some(found => found.isAccess) ? all.filter(found => found.isAccess) : all
   const first = enforced[0]
   if (first === undefined) return null
   const same = enforced.filter(found => found.reason === first.reason && found.extension === first.extension && found.rule === first.rule)

@@ -137,7 +137,7 @@ const RULES: readonly Row[] = [
   [
     'matched in a request',
     policyWith('request: [{id: r, select: {part: {}}, count: {max: 0}, when: {requestMatched: r}}]'),
-    'g.yaml:9:67: unknown key "requestMatched" in extensions.p.request[0].when (known keys: taskId, contextId, listed, active, match, taskState)'
+    'g.yaml:9:67: unknown key "requestMatched" in extensions.p.request[0].when (known keys: taskId, contextId, listed, active, caller, match, taskState)'
   ],
   [
     'event of a task that goes on',
@@ -240,7 +240,7 @@ const RULES: readonly Row[] = [
   [
     'state of an injection',
     policyWith('activation: {default: inject}\ninject: [{metadata: a, value: 1, when: {taskState: [working]}}]'),
-    'g.yaml:10:45: unknown key "taskState" in extensions.p.inject[0].when (known keys: taskId, contextId, listed, active, match)'
+    'g.yaml:10:45: unknown key "taskState" in extensions.p.inject[0].when (known keys: taskId, contextId, listed, active, caller, match)'
   ],
   [
     'warning: answers that are not read',

@@ -82,7 +82,7 @@ export const EDIT_ROWS: readonly Row[] = [
   [
     'inject nothing',
     policyWith('inject: [{metadata: a}]'),
-    'g.yaml:9:14: extensions.p.inject[0] needs value or fromSecret (such as "fromSecret: {file: token.txt}")'
+    'g.yaml:9:14: extensions.p.inject[0] needs value, fromSecret or fromCaller (such as "fromSecret: {file: token.txt}")'
   ],
   [
     'inject without a name',
@@ -182,7 +182,7 @@ export const EDIT_ROWS: readonly Row[] = [
   [
     'a condition that says nothing',
     policyWith('inject: [{metadata: a, value: 1, when: {}}]'),
-    'g.yaml:9:44: extensions.p.inject[0].when must have at least 1 key (known keys: taskId, contextId, listed, active, match)'
+    'g.yaml:9:44: extensions.p.inject[0].when must have at least 1 key (known keys: taskId, contextId, listed, active, caller, match)'
   ],
   [
     'duties that nobody supplies',

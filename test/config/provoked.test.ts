@@ -1,6 +1,7 @@
 /**
- * A row of rows.ts, answer-rows.ts or edit-rows.ts, or of this file, prints every sentence that `check` can print about a file. The test
- * collects the sentences from the sources by syntax (every string of two words or more), so that a new sentence without a row fails here.
+ * A row of rows.ts, answer-rows.ts, caller-rows.ts or edit-rows.ts, or of this file, prints every sentence that `check` can print about a
+ * file. The test collects the sentences from the sources by syntax (every string of two words or more), so that a new sentence without a
+ * row fails here.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +12,7 @@ import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 import { ANSWER_ROWS } from './answer-rows.js'
 import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
+import { CALLER_ROWS } from './caller-rows.js'
 import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js'
 import { RATE_ROWS } from './rate-rows.js'
 import { OWNERSHIP_ROWS } from './ownership-rows.js'
@@ -120,6 +122,7 @@ t.test('every message of the sources is provoked', async t => {
   const sentences = SOURCES.flatMap(sentencesOf)
   t.ok(sentences.length > 150, 'the sources are read')
   const printed = [
+    ...CALLER_ROWS.flatMap(([, text]) => lines(text)),
     ...[ROWS, ANSWER_ROWS]
       .flatMap(rows => Object.values(rows))
       .flat()

@@ -604,7 +604,7 @@ const POLICY: readonly Row[] = [
   [
     'empty condition',
     ruleWith('count: {max: 0}\nwhen: {}'),
-    'g.yaml:13:15: extensions.p.request[0].when must have at least 1 key (known keys: taskId, contextId, listed, active, match, taskState)'
+    'g.yaml:13:15: extensions.p.request[0].when must have at least 1 key (known keys: taskId, contextId, listed, active, caller, match, taskState)'
   ],
   [
     'a source as condition',

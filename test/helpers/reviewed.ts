@@ -140,7 +140,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
     exchange.version = options.version ?? '1.0'
     exchange.statedVersion = true
     exchange.idToken = () => '7'
-    const echo = { policy, headerName: 'A2A-Extensions', requested: [], outbound: options.outbound ?? [], injected: [], active: [] }
+    const echo = { policy, headerName: 'A2A-Extensions', requested: [], outbound: options.outbound ?? [], injected: [], active: [], forbidden: null }
     exchange.forwarding = forward({ dispatcher, method: 'POST', path: '/', headers: [], body: null }, new AgentResponse(exchange, {
       echo,
       card: null,

@@ -21,6 +21,7 @@ async function run (args: Partial<ExplainArguments>): Promise<Run> {
       card: null,
       upstream: undefined,
       agent: null,
+      caller: null,
       headers: [],
       request: null,
       response: null,
@@ -122,7 +123,7 @@ t.test('through the command line: standard input, flags, exit codes', t => {
   })
   t.match(command(['--nothing', '-'], ''), {
     status: 2,
-    err: /its flags are --config, --card, --upstream, --agent, --request, --answer, --header, --json/
+    err: /its flags are --config, --card, --upstream, --agent, --caller, --request, --answer, --header, --json/
   })
   t.match(
     spawnSync(process.execPath, [main, 'schema', 'x'], { encoding: 'utf8', env: {} }),

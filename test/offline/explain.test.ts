@@ -201,7 +201,8 @@ t.test('sets, rules with verdicts, reasons', async t => {
     evidenced: [PAY],
     active: [],
     injected: [],
-    missing: [PAY]
+    missing: [PAY],
+    forbidden: []
   })
   t.same(
     broken.checks.map(({ rule, verdict, path }) => [rule, verdict, path]),

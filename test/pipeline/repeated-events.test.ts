@@ -62,7 +62,7 @@ function drive (responses: 'enforce' | 'observe', plain: boolean, chunks: readon
     abort: error => { throw error }
   }
   const machine = new ResponseMachine({
-    echo: { policy, headerName: 'A2A-Extensions', requested: [], outbound: [], injected: [], active: [] },
+    echo: { policy, headerName: 'A2A-Extensions', requested: [], outbound: [], injected: [], active: [], forbidden: null },
     card: null,
     evaluation: { evaluator, limits: { response: 10_000, event: 10_000 } },
     anyPage: false

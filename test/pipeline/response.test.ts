@@ -49,7 +49,7 @@ function drive (
     abort: error => { throw error }
   }
   const plan: ResponsePlan = {
-    echo: { policy, headerName: 'A2A-Extensions', requested: [], outbound: [], injected: [], active: [] },
+    echo: { policy, headerName: 'A2A-Extensions', requested: [], outbound: [], injected: [], active: [], forbidden: null },
     card: null,
     evaluation: { evaluator: review({ evaluate, holds }), limits: { response: limit, event: limit } },
     anyPage: false

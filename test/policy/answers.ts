@@ -6,6 +6,7 @@ import { readCall } from '../../src/a2a/message/call.js'
 import { methodOfOperation } from '../../src/a2a/operations.js'
 import type { Operation } from '../../src/a2a/operations.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { Principal } from '../../src/identity/principal.js'
 import type { AgentConfig, PolicyConfig, ResponseRuleConfig } from '../../src/config/model/model.js'
 import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/response/evaluator.js'
 import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
@@ -153,13 +154,14 @@ export interface Asking {
   readonly record?: TaskRecord | null
   readonly tracer?: Tracer
   readonly clock?: () => number
+  readonly caller?: Principal
 }
 
 export interface Asked { readonly decision: Decision, readonly review: ResponseEvaluator | null }
 
 export function ask (
   policy: AgentPolicy,
-  { style = V1, operation: asked = 'SendMessage', method, requested = [], message = {}, taskId = null, record = null, tracer, clock }: Asking = {}
+  { style = V1, operation: asked = 'SendMessage', method, requested = [], message = {}, taskId = null, record = null, tracer, clock, caller }: Asking = {}
 ): Asked {
   const operation = method === undefined ? asked : 'Other'
   const sends = operation === 'SendMessage' || operation === 'SendStreamingMessage'
@@ -177,7 +179,7 @@ export function ask (
     limits: LIMITS
   })
   const decision = decide(
-    { call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record },
+    { call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record, caller: caller ?? null },
     policy
   )
   return {

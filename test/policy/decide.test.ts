@@ -43,7 +43,8 @@ t.test('a missing required extension: named, with the header to send', async t =
       uri,
       isStandalone: false,
       metadata: null,
-      missing: uri
+      missing: uri,
+      isAccess: false
     })),
     declared: [U, V],
     listed: [],
@@ -56,6 +57,8 @@ t.test('a missing required extension: named, with the header to send', async t =
     activity: [],
     matched: new Set(),
     claims: [],
+    caller: null,
+    forbidden: null,
     unexamined: [],
     memory: null,
     edits: [],

@@ -8,6 +8,7 @@ import { readCard } from '../../src/a2a/card/card.js'
 import { readCall } from '../../src/a2a/message/call.js'
 import type { Operation } from '../../src/a2a/operations.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { Principal } from '../../src/identity/principal.js'
 import type { AgentConfig, PolicyConfig } from '../../src/config/model/model.js'
 import type { CompileOptions } from '../../src/policy/compile/agent-policy.js'
 import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
@@ -118,6 +119,7 @@ export interface Sent {
   readonly route?: string
   readonly headers?: readonly string[]
   readonly record?: TaskRecord
+  readonly caller?: Principal
 }
 
 /** A request as its client writes it: `body` is JSON-RPC params, or the HTTP+JSON body; a string is sent as it stands. */
@@ -142,7 +144,8 @@ export function send (policy: AgentPolicy, body: unknown, sent: Sent = {}): Deci
       pathTenant: sent.pathTenant ?? null,
       extensionRoute: sent.route ?? null,
       headers: sent.headers ?? [],
-      record: sent.record ?? null
+      record: sent.record ?? null,
+      caller: sent.caller ?? null
     },
     policy
   )

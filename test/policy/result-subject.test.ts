@@ -15,7 +15,7 @@ const subjectOf = (text: string, options: Partial<ResponseOptions> = {}): Result
   const view = viewResponse(JSON.parse(text), { ...OPTIONS, ...options })
   const result = view.results[0]
   if (result === undefined) throw new Error(JSON.stringify(view))
-  return new ResultSubject(result, 'SubscribeToTask', { matched: NONE, active: [] }, true)
+  return new ResultSubject(result, 'SubscribeToTask', { matched: NONE, active: [], caller: null }, true)
 }
 
 const SECRET = { k: 'secret' }

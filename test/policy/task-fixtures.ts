@@ -70,7 +70,7 @@ export function result (result: object, first = true): ResultSubject {
     stream: true
   })
   if (view.results[0] === undefined) throw new Error(JSON.stringify(view))
-  return new ResultSubject(view.results[0], 'SubscribeToTask', { matched: new Set(), active: [] }, first)
+  return new ResultSubject(view.results[0], 'SubscribeToTask', { matched: new Set(), active: [], caller: null }, first)
 }
 
 /** A status update whose message carries this metadata. */

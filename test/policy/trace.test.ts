@@ -31,7 +31,7 @@ function traced (
     restOperation: null,
     limits: { depth: 64, members: 1_000 }
   })
-  const request = { call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record: null }
+  const request = { call, requested, headerName: 'A2A-Extensions', pathTenant: null, extensionRoute: null, headers: [], record: null, caller: null }
   const told: unknown[] = []
   const decision = decide(request, policy, {
     policy: ({ policy: { name }, active, evidence }, judged) => {

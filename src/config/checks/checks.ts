@@ -4,6 +4,7 @@ import type { HostPort } from '../model/model.js'
 import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
+import { callersOfFile } from './caller-checks.js'
 import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { adminAccess } from './admin-access.js'
 import { identityProblems, identityWarnings } from './identity.js'
@@ -36,6 +37,7 @@ export interface CheckResult { readonly problems: readonly PathProblem[], readon
 export function checkConfig (value: unknown, context: CheckContext): CheckResult {
   const config = mapping(value)
   const agents = items(config.agents)
+  const callers = callersOfFile(config)
   const problems = [
     ...listeners(mapping(config.server)),
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
@@ -43,6 +45,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...adminAccess(mapping(config.server), mapping(config.identity)),
     ...rateProblems(config, context.layers),
     ...ownershipProblems(config),
+    ...callers.problems,
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -53,6 +56,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...identityWarnings(mapping(config.identity)),
     ...rateWarnings(config),
     ...ownershipWarnings(config),
+    ...callers.warnings,
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

@@ -103,13 +103,17 @@ function headerProblems (name: unknown, at: Path): PathProblem[] {
 }
 
 function injectionProblems (injection: Mapping, earlier: readonly Mapping[], at: Path): PathProblem[] {
-  const { metadata, value, fromSecret, as, when, unless } = injection
+  const { metadata, fromSecret, fromCaller, required, as, when, unless } = injection
   const problems: PathProblem[] = matchProblems(injection, at)
-  if (value !== undefined && fromSecret !== undefined) {
-    problems.push(fault([...at, 'fromSecret'], `${dotted(at)} has both value and fromSecret`, 'keep one', 'key'))
+  const [first, second] = ['value', 'fromSecret', 'fromCaller'].filter(key => injection[key] !== undefined)
+  if (first !== undefined && second !== undefined) {
+    problems.push(fault([...at, second], `${dotted(at)} has both ${first} and ${second}`, 'keep one', 'key'))
   }
-  if (value === undefined && fromSecret === undefined && metadata !== undefined) {
-    problems.push(fault(at, `${dotted(at)} needs value or fromSecret`, 'such as "fromSecret: {file: token.txt}"'))
+  if (first === undefined && metadata !== undefined) {
+    problems.push(fault(at, `${dotted(at)} needs value, fromSecret or fromCaller`, 'such as "fromSecret: {file: token.txt}"'))
+  }
+  if (required !== undefined && fromCaller === undefined) {
+    problems.push(fault([...at, 'required'], `${dotted([...at, 'required'])} has no effect without fromCaller`, undefined, 'key'))
   }
   if (as !== undefined && fromSecret === undefined) {
     problems.push(fault([...at, 'as'], `${dotted([...at, 'as'])} has no effect without fromSecret`, undefined, 'key'))
@@ -136,9 +140,11 @@ function injectionProblems (injection: Mapping, earlier: readonly Mapping[], at:
 }
 
 /** Warns about edits that a policy may make but that are probably not intended. */
-export function editWarnings ({ inject, inactive, activation }: Mapping, path: Path): PathProblem[] {
-  const { default: initial, signals } = mapping(activation)
-  const always = initial === 'inject' || items(signals).includes('always')
+export function editWarnings ({ inject, inactive, activation, owns }: Mapping, path: Path): PathProblem[] {
+  const { default: initial, signals, callers } = mapping(activation)
+  // For callers who may not use the extension, only owned data is kept from the agent.
+  const guarded = callers === undefined || items(inject).every(one => items(mapping(owns).metadata).includes(mapping(one).metadata))
+  const always = guarded && (initial === 'inject' || items(signals).includes('always'))
   if (items(inject).length === 0 || always || ['strip', 'reject'].includes(String(mapping(inactive).request))) return []
   return [
     fault(
@@ -163,7 +169,8 @@ export function isSupplied (rule: Mapping, injections: readonly Mapping[]): bool
     injection =>
       (found.length === 0 ? ['message', 'params'] : found).some(place => samePlace(injection, { metadata: key, in: place })) &&
       injection.when === undefined &&
-      injection.unless === undefined
+      injection.unless === undefined &&
+      (injection.fromCaller === undefined || injection.required === true)
   )
 }
 

@@ -1,4 +1,5 @@
 /** Checks policies after their layers are merged, and how agents name policies. Each fault is reported at the layer that caused it. */
+import { unguarded } from './caller-checks.js'
 import { responsesWarnings } from './response-checks.js'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
@@ -39,6 +40,9 @@ export function layeredWarnings (layers: PolicyLayers, agents: readonly unknown[
     ...policies.flatMap((policy) => policy === null ? [] : located(policy, (path) => policyWarnings(policy.value, path))),
     ...policies.flatMap(policy => policy?.parts ?? []).flatMap(writtenRules).flatMap(([rule, path]) => absenceWarnings(rule, path)),
     ...lists.flatMap(sharedAliases),
+    ...lists.flatMap((list, index) =>
+      unguarded(mapping(agents[index]), list.flatMap(({ item, policy }) => policy === null ? [] : [{ name: item.name, value: policy.value }]), ['agents', index])
+    ),
     ...lists.flatMap((list, index) => responsesWarnings(mapping(agents[index]), list.map(({ policy }) => policy), ['agents', index]))
   ])
 }

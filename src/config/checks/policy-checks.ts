@@ -2,6 +2,7 @@
 import { routeKey } from '../../a2a/extension-routes.js'
 import { operationOfMethod } from '../../a2a/operations.js'
 import { nearest } from '../../wire/nearest.js'
+import { policyCallerProblems, policyCallerWarnings } from './caller-checks.js'
 import { responseProblems } from './response-checks.js'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
@@ -23,6 +24,7 @@ export function policyProblems (policy: unknown, path: Path, catalogue: readonly
   return [
     ...identityProblems(policy, path, catalogue),
     ...activationProblems(mapping(policy), path),
+    ...policyCallerProblems(mapping(policy), path),
     ...editProblems(mapping(policy), path),
     ...Object.keys(mapping(mapping(policy).methods))
       .filter(isOperation)
@@ -48,6 +50,7 @@ export function policyWarnings (policy: unknown, path: Path): PathProblem[] {
   return [
     ...reachWarnings(mapping(policy), path),
     ...editWarnings(mapping(policy), path),
+    ...policyCallerWarnings(mapping(policy), path),
     ...(['request', 'response'] as const).flatMap(key =>
       items(mapping(policy)[key]).flatMap((item, index) => ruleWarnings(mapping(item), [...path, key, index]))
     ),
@@ -156,7 +159,7 @@ function identityProblems (policy: unknown, path: Path, catalogue: readonly stri
 }
 
 function activationProblems (policy: Mapping, path: Path): PathProblem[] {
-  const { signals, default: initial, requires, onMissing } = mapping(policy.activation)
+  const { signals, default: initial, requires, onMissing, callers } = mapping(policy.activation)
   const problems: PathProblem[] = []
   const evidence = items(signals).indexOf('evidence')
   if (evidence >= 0 && policy.owns === undefined) {
@@ -172,7 +175,7 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
   if (inactive === 'reject' || inactive === 'strip') {
     const at: Path = [...path, 'inactive', 'request']
     const activating = items(signals).find((signal) => signal === 'evidence' || signal === 'always')
-    if (policy.owns === undefined) { problems.push(fault(at, `${dotted(at)} has no effect without owns`, "list the extension's own data in owns")) } else if (activating !== undefined) {
+    if (policy.owns === undefined) { problems.push(fault(at, `${dotted(at)} has no effect without owns`, "list the extension's own data in owns")) } else if (activating !== undefined && callers === undefined) {
       problems.push(
         fault(
           at,

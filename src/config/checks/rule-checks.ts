@@ -56,7 +56,8 @@ export function partMatchProblems (select: unknown, at: Path): PathProblem[] {
   return sourceProblems(mapping(mapping(select).part).match, [...at, 'part', 'match'])
 }
 
-function sourceProblems (schema: unknown, at: Path): PathProblem[] {
+/** Checks that a value is an inline schema, and not the location of one. */
+export function sourceProblems (schema: unknown, at: Path): PathProblem[] {
   const [only, ...more] = Object.keys(mapping(schema))
   if (only === undefined || more.length > 0 || !SOURCES.has(only)) return []
   return [fault([...at, only], `${dotted(at)} needs an inline schema, not ${only}`, 'write the schema itself', 'key')]

@@ -1,6 +1,7 @@
 /** Policies as the gateway uses them: the vocabulary of `policy-schema.ts`, `rule-schema.ts` and `response-schema.ts` as types. */
 import type { Operation } from '../../a2a/operations.js'
 import type { TaskState } from '../../a2a/task-state.js'
+import type { CallerConfig } from './identity-model.js'
 
 export type Mode = 'enforce' | 'observe' | 'off'
 
@@ -50,6 +51,10 @@ export interface PolicyConfig {
     readonly required?: 'card' | 'always' | 'never'
     /** inject = the gateway requests the extension on the client's behalf. Default none. */
     readonly default?: 'none' | 'inject'
+    /** Who may use the extension. Default: everybody. */
+    readonly callers?: CallerConfig
+    /** Treatment of what names the extension, for a caller who may not use it. Default reject. */
+    readonly onForbidden?: 'reject' | 'strip'
     /** For an injected extension: true when the client may see the echo. Default false. */
     readonly expose?: boolean
   }
@@ -87,7 +92,7 @@ export interface CardChecksConfig {
   readonly onInvalid?: 'refuse' | 'warn'
 }
 
-/** One member that the gateway adds. Has exactly one of `value` and `fromSecret`. */
+/** One member that the gateway adds. Has exactly one of `value`, `fromSecret` and `fromCaller`. */
 export interface InjectionConfig {
   readonly on?: 'request'
   /** One name, or `$uri`, `$uri/...`. */
@@ -96,6 +101,10 @@ export interface InjectionConfig {
   readonly in?: 'message' | 'params'
   readonly value?: unknown
   readonly fromSecret?: SecretConfig
+  /** `subject`, `client`, `tenant`, `source`, or a JSON Pointer into the claims of the caller. */
+  readonly fromCaller?: string
+  /** For `fromCaller`: true when a request of a caller without the value is rejected. Default false. */
+  readonly required?: boolean
   /** How to read the secret's text. Default text. */
   readonly as?: 'text' | 'json'
   /** Treatment of a value that the client sent. Default replace. */
@@ -346,6 +355,8 @@ export interface ConditionConfig {
   readonly taskState?: readonly TaskState[]
   /** For responses: id of a request rule of the same policy that found a violation and let the request pass. */
   readonly requestMatched?: string
+  /** The caller of the request; of a response, the caller of its request. */
+  readonly caller?: CallerConfig
   /** JSON Schema that the normalised request must satisfy. */
   readonly match?: InlineSchema
 }

@@ -60,6 +60,10 @@ export const FORMATS = {
       : { message: 'must be a JSON Pointer into the card', hint: 'it starts with "/"; "~" is written "~0"' },
   pointer: (text: string) =>
     /^(\/([^~]|~[01])*)$/.test(text) ? null : { message: 'must be a JSON Pointer', hint: 'it starts with "/"; "~" is written "~0"' },
+  'caller-value': (text: string) =>
+    /^(?:source|subject|client|tenant|(?:\/(?:[^~/]|~[01])*)+)$/.test(text)
+      ? null
+      : { message: 'must be source, subject, client, tenant, or a JSON Pointer into the claims', hint: 'such as "subject" or "/email"' },
   'result-pointer': (text: string) =>
     /^(?:\/([^~]|~[01])*)?$/.test(text)
       ? null

@@ -1,5 +1,6 @@
 /** JSON Schema of one policy: the source of truth for its keys, their types, bounds and defaults. */
 import { correlation, observe, responseRule, taskStates } from './response-schema.js'
+import { caller } from './caller-schema.js'
 import { condition, dataValue, diskSource, names, rule } from './rule-schema.js'
 import { choice, flag, mapping, SECRET_SOURCES, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
@@ -10,7 +11,7 @@ const secret: Schema = {
   maxProperties: 1
 }
 
-const injection = mapping('One member of metadata. Needs `value` or `fromSecret`.', ['metadata'], {
+const injection = mapping('One member of metadata. Needs `value`, `fromSecret` or `fromCaller`.', ['metadata'], {
   on: choice('Where the member is added. Default: `request`.', ['request']),
   metadata: {
     ...text("Name of the member; `$uri` or `$uri/...` is the extension's URI, with or without a suffix.", 'name-pattern'),
@@ -19,6 +20,14 @@ const injection = mapping('One member of metadata. Needs `value` or `fromSecret`
   in: choice("Whose metadata: the message's, or the request's own (`params`). Default: `message`.", ['message', 'params']),
   value: { description: 'The value itself.' },
   fromSecret: secret,
+  fromCaller: {
+    ...text(
+      'The value is a property of the caller: `subject`, `client`, `tenant`, `source`, or a JSON Pointer into the claims. Without such a value, nothing is added, and with `existing: replace` a member that the client sent is removed.',
+      'caller-value'
+    ),
+    examples: ['subject']
+  },
+  required: flag('With `fromCaller`: whether a message of a caller without the value is rejected. Default: false.'),
   as: choice('Type of the secret: `text` becomes a string, `json` is added as JSON. Default: `text`.', ['text', 'json']),
   existing: choice(
     "What to do if the client sends a member of that name: `replace` it with the platform's, `keep` it, or `reject` the request. Default: `replace`.",
@@ -134,6 +143,13 @@ export const policySchema: Schema = mapping(
         'never'
       ]),
       default: choice('`inject`: the gateway requests the extension for the client. Default: `none`.', ['none', 'inject']),
+      callers: caller(
+        'Who may use the extension. All given keys must hold. For other callers, and without a caller, no signal activates the extension, the gateway never requests it, its methods and routes are rejected, and data that it owns is treated as `inactive.request` says, but never forwarded. Default: everybody.'
+      ),
+      onForbidden: choice(
+        'What to do if such a caller names the extension in the header or in `message.extensions`: `reject` the request, or remove the name (`strip`) and go on as if it was not there. Default: `reject`.',
+        ['reject', 'strip']
+      ),
       expose: flag("Whether the client gets the agent's echo of an injected extension. Default: false.")
     }),
     methods: {

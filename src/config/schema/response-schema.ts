@@ -1,7 +1,7 @@
 /** JSON Schema of the response rules of a policy, and of its rules across the messages of one task. */
 import { TASK_STATES } from '../../a2a/task-state.js'
 import type { Format } from './formats.js'
-import { freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
+import { CALLED, freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
 import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
@@ -258,6 +258,7 @@ export const observe: Schema = {
 
 /** Schemas that the reference shows in one row, because an earlier table describes them in full. */
 export const ABBREVIATED: ReadonlySet<Schema> = new Set([
+  CALLED,
   responded,
   reported,
   either,

@@ -1,5 +1,6 @@
 /** JSON Schema of a policy's rules: selectors, conditions, counts, schemas. */
 import { TASK_STATES } from '../../a2a/task-state.js'
+import { caller } from './caller-schema.js'
 import type { Format } from './formats.js'
 import { choice, flag, list, mapping, optionalDuration, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
@@ -25,11 +26,15 @@ const active = (where: 'request' | 'result'): Schema => ({
   examples: ['https://example.com/ext/other/v1']
 })
 
+/** A condition on the caller. The reference describes its keys once, at `activation.callers`. */
+export const CALLED = caller('The caller of the request; all given keys must hold. Keys as in `activation.callers`.')
+
 const CONDITIONS = {
   taskId: presence('taskId'),
   contextId: presence('contextId'),
   listed: flag('Whether `message.extensions` names the extension.'),
   active: active('request'),
+  caller: CALLED,
   match: inline('JSON Schema that the request matches, in the shape for all versions and bindings that docs/decisions.md describes.')
 }
 
@@ -62,6 +67,7 @@ export const responseCondition = (description: string): Schema => ({
     active: active('result'),
     taskState: taskState('In the result, the task is in one of these states.'),
     requestMatched: text('Name of a rule in `request` of the same policy that selected a value in the request and accepted it.', 'name'),
+    caller: CALLED,
     match: inline('JSON Schema that the result matches, in the shape that docs/decisions.md describes.')
   }),
   minProperties: 1

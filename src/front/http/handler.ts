@@ -186,7 +186,8 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
 function decide (exchange: Exchange, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
   const { arrived: { agent, state, route }, call, owners } = read
   const startedAt = performance.now()
-  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, owners, now: Date.now() })
+  const { principal: caller } = exchange
+  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, owners, caller, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   if (options.rates === null || evaluation.decision.rejection !== null) return decided(exchange, read, evaluation, options)
   limitLate(exchange, read, evaluation, options, () => { decided(exchange, read, evaluation, options) })

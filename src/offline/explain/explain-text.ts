@@ -1,5 +1,7 @@
 /** Formats an explanation as text. */
 import { INACTIVE } from '../../policy/request/activation.js'
+import { CALLERS } from '../../policy/request/callers.js'
+import { callerText } from '../caller.js'
 import { INJECT } from '../../policy/request/inject.js'
 import { responseText } from './response-text.js'
 import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RuleTrace } from './explanation.js'
@@ -19,6 +21,7 @@ export function explanationText (one: Explanation): string {
       ? [field('agent', 'none is served at this address')]
       : [field('agent', `${agent.name} (mode ${agent.mode}), ${FOUND[agent.foundBy]}`)]),
     ...(one.card === null ? [] : [field('card', one.card)]),
+    ...(one.caller === null ? [] : [field('caller', callerText(one.caller))]),
     ...(one.kind === 'operation' || one.kind === 'refused' ? [] : [field('address', KINDS[one.kind])]),
     ...(one.binding === null ? [] : [field('binding', one.binding)]),
     field('version', `${one.version}: ${one.versionWhy}`),
@@ -42,15 +45,18 @@ const KINDS = { card: 'the AgentCard', preflight: 'a CORS preflight: the agent r
 
 function sets ({ extensions }: Explanation): string[] {
   if (extensions === null) return []
-  return ['', 'extensions', ...Object.entries(extensions).flatMap(([name, uris]: [string, readonly string[]]) => set(name, uris))]
+  return ['', 'extensions', ...Object.entries(extensions).flatMap(([name, uris]: [string, readonly string[]]) =>
+    // Without conditions on the caller, the set is always empty.
+    name === 'forbidden' && uris.length === 0 ? [] : set(name, uris))]
 }
 
 function policies (list: readonly PolicyTrace[]): string[] {
   if (list.length === 0) return []
   return ['', 'policies', ...list.flatMap(one => [
     `  ${one.name} (mode ${one.mode}, ${origin(one)})${one.uri === null ? '' : ` ${one.uri}`}`,
+    ...(one.forbidden === null ? [] : [`    not for this caller${one.mode === 'enforce' ? '' : ', observed only'}: ${one.forbidden}`]),
     `    ${stateOf(one)}`,
-    ...(one.edits.includes(INACTIVE) ? ['    the data of the extension is removed'] : []),
+    ...(one.edits.includes(CALLERS) || one.edits.includes(INACTIVE) ? ['    the data of the extension is removed'] : []),
     ...(one.why === null ? one.rules.flatMap(each => rule(each, one.edits.includes(each.id))) : []),
     ...(one.edits.includes(INJECT) ? ['    the data of the platform is added'] : [])
   ])]
@@ -113,7 +119,7 @@ function unexamined ({ unexamined: list }: Explanation): string[] {
 
 /** True for data of an inactive extension that the gateway removes before forwarding. */
 function removesData ({ rule: name }: CheckTrace, edited: readonly string[]): boolean {
-  return name.endsWith(`/${INACTIVE}`) && edited.includes(name)
+  return (name.endsWith(`/${INACTIVE}`) || name.endsWith(`/${CALLERS}`)) && edited.includes(name)
 }
 
 function decision (one: Explanation): string {

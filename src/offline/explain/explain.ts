@@ -14,6 +14,7 @@ import { rejectionResponse } from '../../pipeline/rejection-response.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import { askedVersion } from '../../pipeline/request.js'
 import type { AgentConfig, Config } from '../../config/model/model.js'
+import type { Principal } from '../../identity/principal.js'
 import { checkTarget, joinPath, splitTarget } from '../../wire/target.js'
 import { ExchangeTraces } from './response-trace.js'
 import { explainResponse } from './explain-response.js'
@@ -34,6 +35,8 @@ export interface ExplainOptions {
   readonly config: Config
   /** Name of the agent. Null: the address of the request decides. */
   readonly agent: string | null
+  /** Who calls. Default: nobody that the gateway knows. */
+  readonly caller?: Principal | null
   /** Flat list of headers that replace recorded headers of the same name. */
   readonly headers: readonly string[]
   /**
@@ -55,7 +58,8 @@ export async function explainRequest (
 ): Promise<Explanation> {
   const headers = sentHeaders(recorded, options.headers)
   const request: RecordedRequest = { ...recorded, headers }
-  const notes = assumptions(recorded, headers)
+  const by = options.caller ?? null
+  const notes = [...assumptions(recorded, headers), ...(by === null && options.config.identity !== null ? [NOBODY] : [])]
   const shown = {
     file: place.file,
     number: place.number,
@@ -66,15 +70,16 @@ export async function explainRequest (
     bodyBytes: recorded.body.length
   }
   const rejected = recorded.target === null ? null : checkTarget(recorded.target)
-  if (rejected !== null) return withoutAgent(request, shown, notes, badTarget(rejected))
+  const known = { request: shown, notes, caller: shownCaller(by) }
+  if (rejected !== null) return withoutAgent(request, known, badTarget(rejected))
   const found = placeOf(request, options.config.agents, options.agent)
-  if (found === null) return withoutAgent(request, shown, notes, guard(headOf(recorded.method, headers)) ?? unknownAgent)
+  if (found === null) return withoutAgent(request, known, guard(headOf(recorded.method, headers)) ?? unknownAgent)
 
   const { config } = found
   const { state, card } = await options.known(config)
   const upstream = new URL(config.upstream.url)
-  const plain = plainRequest(request, found.path, state)
-  const traces = new ExchangeTraces()
+  const plain = { ...plainRequest(request, found.path, state), caller: by }
+  const traces = new ExchangeTraces(by)
   const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces)
   const { route, call, evaluation, caller, rejection } = dryRun
   const decision = evaluation?.decision ?? null
@@ -94,6 +99,7 @@ export async function explainRequest (
       foundBy: found.foundBy
     },
     card,
+    caller: shownCaller(by),
     kind: dryRun.kind,
     binding: route !== null && 'binding' in route ? route.binding : null,
     version: caller.version,
@@ -118,10 +124,19 @@ export async function explainRequest (
 
 /** A recording does not show whose tasks are. */
 const OWNER = 'the tasks and contexts of the request are taken for those of the caller (access.tasks)'
+const NOBODY =
+  'there is no caller: where identity needs one, the gateway rejects the request before it evaluates anything; give one with --caller'
+
+/** The caller without the kind of the source, which no condition sees. */
+function shownCaller (caller: Principal | null): Explanation['caller'] {
+  if (caller === null) return null
+  const { kind: _, ...shown } = caller
+  return shown
+}
 
 function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): ExtensionSets {
-  const { declared, listed, evidenced, active, injected, missing } = decision
-  return { declared, requested, listed, evidenced, active, injected, missing }
+  const { declared, listed, evidenced, active, injected, missing, forbidden } = decision
+  return { declared, requested, listed, evidenced, active, injected, missing, forbidden: forbidden?.uris ?? [] }
 }
 
 /** The limits that a running gateway would ask. A request that the rules reject counts only in those of its head. */
@@ -164,14 +179,13 @@ function versionWhy (recorded: RecordedRequest, query: string): string {
 /** Explains a rejection before any agent is known. The rejection has the HTTP+JSON form. */
 function withoutAgent (
   recorded: RecordedRequest,
-  request: Explanation['request'],
-  notes: readonly string[],
+  shown: Pick<Explanation, 'request' | 'notes' | 'caller'>,
   rejection: Rejection
 ): Explanation {
   const { query } = splitTarget(recorded.target ?? '')
   const head = headOf(recorded.method, recorded.headers)
   const asked = askedVersion(head, query)
-  const caller = {
+  const form = {
     binding: 'HTTP+JSON' as const,
     version: asked.version,
     id: 'null',
@@ -180,8 +194,7 @@ function withoutAgent (
     mediaType: mediaTypeOf(head.headers['content-type'])
   }
   return {
-    request,
-    notes,
+    ...shown,
     agent: null,
     card: null,
     kind: 'refused',
@@ -200,7 +213,7 @@ function withoutAgent (
     edited: [],
     verbatim: false,
     forwarded: null,
-    refusal: rejectionShown(rejection, caller, recorded.method),
+    refusal: rejectionShown(rejection, form, recorded.method),
     answer: null
   }
 }

@@ -1,6 +1,7 @@
 /** The result of `explain` for one request: the shape of `--json`. Format 1: members may be added; no member changes its meaning. */
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { Layer, Mode } from '../../config/model/model.js'
+import type { Principal } from '../../identity/principal.js'
 import type { ResponseExplanation } from './response-explanation.js'
 
 export interface Explanation {
@@ -26,6 +27,8 @@ export interface Explanation {
   } | null
   /** URL or file of the card. */
   readonly card: string | null
+  /** Who calls (`--caller`); null for nobody. */
+  readonly caller: CallerShown | null
   /** The type of the requested address. */
   readonly kind: 'operation' | 'card' | 'preflight' | 'passthrough' | 'refused'
   readonly binding: Binding | null
@@ -59,6 +62,8 @@ export interface Explanation {
   readonly answer: ResponseExplanation | null
 }
 
+export type CallerShown = Pick<Principal, 'source' | 'subject' | 'client' | 'spiffe' | 'scopes' | 'groups' | 'tenant' | 'claims'>
+
 export interface ExtensionSets {
   readonly declared: readonly string[]
   readonly requested: readonly string[]
@@ -67,6 +72,8 @@ export interface ExtensionSets {
   readonly active: readonly string[]
   readonly injected: readonly string[]
   readonly missing: readonly string[]
+  /** The caller may not use them. */
+  readonly forbidden: readonly string[]
 }
 
 export interface PolicyTrace {
@@ -80,9 +87,11 @@ export interface PolicyTrace {
   readonly active: boolean
   /** Path of the first data in the request that belongs to the extension. */
   readonly evidence: string | null
+  /** Why the caller may not use the extension (`activation.callers`). Null when the caller may. */
+  readonly forbidden: string | null
   /** Why the policy's rules did not evaluate the request. Null when they did. */
   readonly why: string | null
-  /** Parts of the policy that change the request: `inactive`, `inject` and ids of rules. Empty when the request is rejected. */
+  /** Parts of the policy that change the request: `callers`, `inactive`, `inject` and ids of rules. Empty when the request is rejected. */
   readonly edits: readonly string[]
   readonly rules: readonly RuleTrace[]
 }

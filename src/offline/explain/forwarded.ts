@@ -38,7 +38,7 @@ function contentOf ({ rawHeaders, body }: PlainRequest): Buffer {
 
 /** Returns the body with each secret removed. A placeholder of the same length would reveal the length of the secret. */
 function withoutSecrets ({ decision, policy }: RequestEvaluation, sent: Buffer, body: Buffer): Buffer {
-  const secrets = new Set(policy.policies.flatMap(one => one.inject).filter(one => one.secret).map(one => one.value))
+  const secrets = new Set(policy.policies.flatMap(one => one.inject).filter(one => one.secret).map(one => one.valueOf(null)))
   if (!decision.edits.some(({ value }) => value !== null && secrets.has(value))) return body
   const edits = decision.edits.map(edit => edit.value !== null && secrets.has(edit.value) ? { ...edit, value: EMPTY } : edit)
   return bodyOf({ decision: { edits } }, sent)

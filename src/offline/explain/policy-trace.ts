@@ -1,12 +1,15 @@
 /** Collects the steps of a request evaluation into one entry per policy of the agent. */
-import type { AgentConfig, PolicyConfig, ResolvedPolicy } from '../../config/model/model.js'
+import type { AgentConfig, PolicyConfig, ResolvedPolicy, RuleConfig } from '../../config/model/model.js'
 import type { AgentPolicy, CompiledPolicy, CompiledRule, PolicyActivity } from '../../policy/compile/compiled.js'
+import type { Principal } from '../../identity/principal.js'
 import { INACTIVE } from '../../policy/request/activation.js'
+import { CALLERS } from '../../policy/request/callers.js'
 import type { Decision } from '../../policy/request/decision.js'
 import { modeOf } from '../../policy/compile/identity.js'
 import { INJECT } from '../../policy/request/inject.js'
 import type { Tracer } from '../../policy/trace.js'
 import type { Violation } from '../../policy/violation.js'
+import { whyNot } from '../caller.js'
 import type { CheckTrace, PolicyTrace, RuleTrace } from './explanation.js'
 
 interface Seen {
@@ -19,8 +22,14 @@ type Outcome =
   | { readonly values: number, readonly found: readonly Violation[] }
 
 export class PolicyTraces implements Tracer {
+  protected readonly caller: Principal | null
   private readonly seen = new Map<CompiledPolicy, Seen>()
   private readonly outcomes = new Map<CompiledRule, Outcome>()
+
+  /** @param caller of the request */
+  constructor (caller: Principal | null) {
+    this.caller = caller
+  }
 
   readonly policy = (state: PolicyActivity, evaluated: boolean): void => {
     this.seen.set(state.policy, { state, evaluated })
@@ -42,7 +51,7 @@ export class PolicyTraces implements Tracer {
     return agent.policies.flatMap(one => {
       const instances = compiled.policies.filter(policy => policy.name === one.name)
       return instances.length === 0
-        ? [this.withoutRules(agent, one, compiled)]
+        ? [this.withoutRules(agent, one, compiled, edited)]
         : instances.map(policy => this.instance(policy, one, edited))
     })
   }
@@ -64,7 +73,8 @@ export class PolicyTraces implements Tracer {
   private withoutRules (
     agent: Pick<AgentConfig, 'mode'>,
     { name, policy, layers, from }: ResolvedPolicy,
-    compiled: AgentPolicy
+    compiled: AgentPolicy,
+    edited: readonly string[]
   ): PolicyTrace {
     const mode = modeOf(agent.mode, policy)
     const known =
@@ -88,8 +98,9 @@ export class PolicyTraces implements Tracer {
       from,
       active: false,
       evidence: null,
+      forbidden: mode === 'off' ? null : this.forbidden(policy),
       why,
-      edits: [],
+      edits: edited.includes(`${name}/${CALLERS}`) ? [CALLERS] : [],
       rules: idle(policy, why)
     }
   }
@@ -106,10 +117,15 @@ export class PolicyTraces implements Tracer {
       from,
       active: seen?.state.active === true,
       evidence: seen?.state.evidence ?? null,
+      forbidden: this.forbidden(policy),
       why,
       edits: this.edits(compiled, edited),
       rules
     }
+  }
+
+  private forbidden ({ activation }: PolicyConfig): string | null {
+    return activation?.callers === undefined ? null : whyNot(activation.callers, this.caller)
   }
 
   /**
@@ -123,6 +139,7 @@ export class PolicyTraces implements Tracer {
       return rule.strips !== null && outcome !== undefined && 'found' in outcome
     })
     const able = [
+      CALLERS,
       ...(state?.active === false && state.evidence !== null ? [INACTIVE] : []),
       ...broken.map(rule => rule.id),
       ...(state?.active === true && compiled.inject.length > 0 ? [INJECT] : [])
@@ -132,7 +149,7 @@ export class PolicyTraces implements Tracer {
 
   private rule (rule: CompiledRule, policy: PolicyConfig): RuleTrace {
     const outcome = this.outcomes.get(rule) ?? { skipped: 'bound' as const }
-    if ('skipped' in outcome) return notApplicable(rule.id, whySkipped(outcome.skipped, rule.id, policy))
+    if ('skipped' in outcome) return notApplicable(rule.id, whySkipped(outcome.skipped, policy.request?.find(one => one.id === rule.id), this.caller))
     const violations = outcome.found.map(({ path, message }) => ({ path, message }))
     const decision = violations.length === 0 ? 'passed' : rule.mode === 'enforce' ? 'broken' : 'observed'
     return { id: rule.id, verdict: decision, why: null, values: outcome.values, violations }
@@ -147,10 +164,17 @@ function notApplicable (id: string, why: string): RuleTrace {
   return { id, verdict: 'not applicable', why, values: 0, violations: [] }
 }
 
-function whySkipped (skipped: 'operation' | 'condition' | 'bound', id: string, policy: PolicyConfig): string {
+function whySkipped (skipped: 'operation' | 'condition' | 'bound', rule: Conditions | undefined, caller: Principal | null): string {
   if (skipped === 'operation') return 'not for this operation'
-  if (skipped === 'bound') return 'the maximum of violations is already reached'
-  const rule = policy.request?.find(one => one.id === id)
-  if (rule?.unless === undefined) return 'its "when" does not match'
-  return rule.when === undefined ? 'its "unless" matches' : 'its "when" does not match, or its "unless" does'
+  return skipped === 'bound' ? 'the maximum of violations is already reached' : whyNotMet(rule ?? {}, caller)
+}
+
+type Conditions = Pick<RuleConfig, 'when' | 'unless'>
+
+/** Why the conditions of a rule do not hold, as far as one of them alone shows it. */
+export function whyNotMet ({ when, unless }: Conditions, caller: Principal | null): string {
+  const why = when?.caller === undefined ? null : whyNot(when.caller, caller)
+  if (why !== null) return `its "when" does not match: ${why}`
+  if (unless === undefined) return 'its "when" does not match'
+  return when === undefined ? 'its "unless" matches' : 'its "when" does not match, or its "unless" does'
 }

@@ -1,11 +1,12 @@
 /** Collects the steps of a response evaluation into one entry per result. */
 import type { ResultView } from '../../a2a/message/result.js'
-import type { PolicyConfig, ResolvedPolicy } from '../../config/model/model.js'
+import type { PolicyConfig, ResolvedPolicy, ResponseRuleConfig } from '../../config/model/model.js'
 import type { CompiledPolicy, CompiledResponseRule } from '../../policy/compile/compiled.js'
 import type { ResponseOutcome } from '../../policy/trace.js'
 import type { Violation } from '../../policy/violation.js'
 import type { ResultTrace } from './response-explanation.js'
-import { PolicyTraces } from './policy-trace.js'
+import type { Principal } from '../../identity/principal.js'
+import { PolicyTraces, whyNotMet } from './policy-trace.js'
 
 interface SeenPolicy {
   readonly evidence: string | null
@@ -44,7 +45,7 @@ export class ExchangeTraces extends PolicyTraces {
       kind,
       path,
       policies: [...seen].map(([compiled, one]) =>
-        ofResult(compiled, one, policies.find(({ name }) => name === compiled.name)?.policy ?? {})
+        ofResult(compiled, one, policies.find(({ name }) => name === compiled.name)?.policy ?? {}, this.caller)
       )
     }))
   }
@@ -61,7 +62,8 @@ export class ExchangeTraces extends PolicyTraces {
 function ofResult (
   { name, uri, responses }: CompiledPolicy,
   { evidence, evaluated, rules }: SeenPolicy,
-  policy: PolicyConfig
+  policy: PolicyConfig,
+  caller: Principal | null
 ): PolicyOfResult {
   const acts = responses?.acts === true
   return {
@@ -69,18 +71,17 @@ function ofResult (
     uri,
     evidence,
     why: evaluated ? null : 'the extension is not active',
-    rules: evaluated ? [...rules].map(([one, outcome]) => ofRule(one, outcome, acts, policy)) : []
+    rules: evaluated ? [...rules].map(([one, outcome]) => ofRule(one, outcome, { acts, policy, caller })) : []
   }
 }
 
 function ofRule (
   { id, verdict: decision }: CompiledResponseRule,
   outcome: ResponseOutcome,
-  acts: boolean,
-  policy: PolicyConfig
+  { acts, policy, caller }: { readonly acts: boolean; readonly policy: PolicyConfig; readonly caller: Principal | null }
 ): RuleOfResult {
   if ('skipped' in outcome) {
-    return { id, verdict: 'not applicable', why: whySkipped(outcome.skipped, id, policy), values: 0, violations: [], becomes: 'nothing' }
+    return { id, verdict: 'not applicable', why: whySkipped(outcome.skipped, policy.response?.find(one => one.id === id), caller), values: 0, violations: [], becomes: 'nothing' }
   }
   const { selected, found } = outcome
   const enforced = found.some(one => one.mode === 'enforce')
@@ -95,11 +96,12 @@ function ofRule (
   }
 }
 
-function whySkipped (skipped: Extract<ResponseOutcome, { skipped: unknown }>['skipped'], id: string, policy: PolicyConfig): string {
+function whySkipped (
+  skipped: Extract<ResponseOutcome, { skipped: unknown }>['skipped'],
+  rule: ResponseRuleConfig | undefined,
+  caller: Principal | null
+): string {
   if (skipped === 'operation') return 'not for this operation'
   if (skipped === 'event') return 'not for this result'
-  if (skipped === 'bound') return 'the maximum of violations is already reached'
-  const rule = policy.response?.find(one => one.id === id)
-  if (rule?.unless === undefined) return 'its "when" does not match'
-  return rule.when === undefined ? 'its "unless" matches' : 'its "when" does not match, or its "unless" does'
+  return skipped === 'bound' ? 'the maximum of violations is already reached' : whyNotMet(rule ?? {}, caller)
 }

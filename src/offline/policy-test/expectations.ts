@@ -54,6 +54,7 @@ export function nameOf ({ extension, rule }: Violation): string {
 
 function urisOf ({ evaluation }: DryRun, key: typeof URI_SETS[number]): readonly string[] {
   if (evaluation === null) return []
+  if (key === 'forbidden') return evaluation.decision.forbidden?.uris ?? []
   return key === 'requested' ? evaluation.requested : evaluation.decision[key]
 }
 

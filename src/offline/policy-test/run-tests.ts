@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
 import type { DryRun } from '../../pipeline/dry-run.js'
+import type { Principal } from '../../identity/principal.js'
 import { dryRunRequest } from '../../pipeline/dry-run.js'
 import { dotted } from '../../config/diagnostics.js'
 import type { Diagnostic, Path } from '../../config/diagnostics.js'
@@ -17,6 +18,8 @@ import { requestOf, variantsOf } from '../recording/requests.js'
 import type { TestAgent } from './test-agent.js'
 import { TestAgents } from './test-agent.js'
 import type { LoadedTests } from './test-file.js'
+import type { CallerSpec } from '../caller.js'
+import { principalOf, sourcesOf } from '../caller.js'
 import type { PolicyTest } from './test-model.js'
 
 /** One test in one version and binding. */
@@ -52,6 +55,7 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
   const agents = new TestAgents(tests, base, checks)
   const results: TestResult[] = []
   const problems = new Map<string, Diagnostic>()
+  const surroundings = { directory: dirname(tests.file), sources: sourcesOf(base), caller: tests.value.caller ?? null }
   tests.value.tests.forEach((test, index) => {
     const made = agents.of(index)
     if (!made.ok) {
@@ -61,7 +65,7 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
     if (only !== null && !test.name.includes(only)) return
     const { agent } = made
     for (const variant of variantsOf(test)) {
-      const run = runTest(test, variant, agent, dirname(tests.file))
+      const run = runTest(test, variant, agent, surroundings)
       if ('problem' in run) {
         const path = ['tests', index, ...run.at]
         const problem = tests.place({ path, at: 'value', message: `${dotted(path)} cannot be sent: ${run.problem}` })
@@ -74,6 +78,15 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
   return problems.size > 0 ? { ok: false, problems: [...problems.values()] } : { ok: true, results }
 }
 
+interface Surroundings {
+  /** Directory that files are relative to. */
+  readonly directory: string
+  /** Names of the configured sources. */
+  readonly sources: readonly string[]
+  /** Caller of tests that name none. */
+  readonly caller: CallerSpec | null
+}
+
 type Run = Omit<TestResult, 'name' | 'at' | 'warnings'>
 
 /**
@@ -84,21 +97,25 @@ function runTest (
   test: PolicyTest,
   variant: Variant | null,
   agent: TestAgent,
-  directory: string
+  { directory, sources, caller }: Surroundings
 ): Run | { readonly problem: string; readonly at: Path } {
   const made = requestOf(test.request, variant, agent, directory)
   if ('problem' in made) return { problem: made.problem, at: ['request'] }
   const memory = new Memory(test.memory)
+  const asCaller = (spec: CallerSpec | null): { caller: Principal | null } =>
+    ({ caller: spec === null ? null : principalOf(spec, sources) })
+  const mine = test.caller === undefined ? caller : test.caller
   const own = variant ?? dryRunRequest(agent, made.request, agent.limits).caller
   const broken: Mismatch[] = []
   for (const [i, earlier] of (test.before ?? []).entries()) {
     const request = requestOf(earlier.request, own, agent, directory)
     if ('problem' in request) return { problem: request.problem, at: ['before', i, 'request'] }
-    const ran = exchange(agent, request.request, earlier.answer, memory, directory)
+    const by = asCaller(earlier.caller === undefined ? mine : earlier.caller)
+    const ran = exchange(agent, { ...request.request, ...by }, earlier.answer, memory, directory)
     if (typeof ran === 'string') return { problem: ran, at: ['before', i, 'answer'] }
     broken.push(...beforeMismatches(i, ran))
   }
-  const ran = exchange(agent, made.request, test.answer, memory, directory)
+  const ran = exchange(agent, { ...made.request, ...asCaller(mine) }, test.answer, memory, directory)
   if (typeof ran === 'string') return { problem: ran, at: ['answer'] }
   const { dryRun, received, response } = ran
   const { version, binding } = dryRun.caller

@@ -1,5 +1,6 @@
 /** A policy test file after loading, with every default filled in. `test-schema.ts` is its source of truth. */
 import type { Binding, Version } from '../../a2a/versions.js'
+import type { CallerSpec } from '../caller.js'
 import type { OPERATION_NAMES } from './test-schema.js'
 
 export type JsonMap = Readonly<Record<string, unknown>>
@@ -7,6 +8,8 @@ export type JsonMap = Readonly<Record<string, unknown>>
 export interface TestFile {
   readonly card?: string | JsonMap
   readonly agent?: string | JsonMap
+  /** Default of the tests. */
+  readonly caller?: CallerSpec | null
   readonly extensions?: JsonMap
   readonly bundles?: JsonMap
   readonly tests: readonly PolicyTest[]
@@ -18,6 +21,8 @@ export interface PolicyTest {
   readonly bindings?: readonly Binding[]
   readonly card?: string | JsonMap
   readonly agent?: string | JsonMap
+  /** Null: nobody that the gateway knows. Default: that of the file. */
+  readonly caller?: CallerSpec | null
   /** State and owner of the task before the test. Default: the state that `before` leaves, and a task of the caller. */
   readonly memory?: 'unknown' | { readonly state?: string, readonly owner?: 'caller' | 'other' | 'unknown' }
   /** Exchanges that run before the test. */
@@ -27,7 +32,12 @@ export interface PolicyTest {
   readonly expect: Expectation
 }
 
-export interface ExchangeSpec { readonly request: RequestSpec, readonly answer: ResponseSpec }
+export interface ExchangeSpec {
+  /** Default: that of the test. */
+  readonly caller?: CallerSpec | null
+  readonly request: RequestSpec
+  readonly answer: ResponseSpec
+}
 
 export interface RequestSpec {
   readonly operation?: typeof OPERATION_NAMES[number]
@@ -124,7 +134,7 @@ export interface ArtifactUpdateSpec extends UpdateSpec {
 export interface ErrorSpec { readonly code: number, readonly message?: string, readonly data?: unknown }
 
 /** URI sets of a decision. */
-export const URI_SETS = ['declared', 'requested', 'listed', 'evidenced', 'active', 'injected', 'missing'] as const
+export const URI_SETS = ['declared', 'requested', 'listed', 'evidenced', 'active', 'injected', 'missing', 'forbidden'] as const
 
 export interface Expectation extends Readonly<Partial<Record<typeof URI_SETS[number], readonly string[]>>> {
   readonly decision: 'forward' | 'reject'

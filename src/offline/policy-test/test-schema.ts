@@ -2,6 +2,7 @@
 import { TASK_STATES } from '../../a2a/task-state.js'
 import { choice, flag, mapping } from '../../config/schema/schema-kit.js'
 import type { Schema } from '../../config/schema/schema-kit.js'
+import { callerSpec } from '../caller.js'
 import { responseExpectation, responseSchema } from './response-schema.js'
 
 export const OPERATION_NAMES = [
@@ -86,6 +87,11 @@ const memory: Schema = {
   type: ['string', 'object']
 }
 
+const caller: Schema = {
+  ...callerSpec('Who calls, for conditions on the caller. null: nobody that the gateway knows, which is the default.'),
+  type: ['object', 'null']
+}
+
 const expect = mapping('The expected result. Omitted keys are not compared.', ['decision'], {
   decision: choice('Whether the request is forwarded to the agent.', ['forward', 'reject']),
   rule: string('The deciding `extension/rule`, as in the header gateway-decision.'),
@@ -101,6 +107,7 @@ const expect = mapping('The expected result. Omitted keys are not compared.', ['
   active: uris('URIs of extensions that are active.'),
   injected: uris('URIs that only the gateway requests.'),
   missing: uris('Required URIs that nobody requests.'),
+  forbidden: uris('URIs of extensions that the caller may not use.'),
   headers: texts('Headers of the forwarded request; null: absent. A2A-Extensions means the forwarded spelling.'),
   body: object('JSON Pointers into the forwarded request object (`params`, or the body of HTTP+JSON) and the values there; null: absent.'),
   unchanged: flag('Whether the agent gets the client\'s bytes.'),
@@ -119,11 +126,12 @@ const test = mapping('One test.', ['name', 'request', 'expect'], {
   bindings: some('Bindings that the test runs in. Default: JSONRPC.', choice('Binding.', ['JSONRPC', 'HTTP+JSON'])),
   card,
   agent,
+  caller,
   memory,
   before: {
     type: 'array',
     description: 'Exchanges that run first, in the same version and binding, so that their task state is remembered.',
-    items: mapping('One exchange.', ['request', 'answer'], { request, answer: response }),
+    items: mapping('One exchange.', ['request', 'answer'], { caller, request, answer: response }),
     minItems: 1,
     maxItems: 100
   },
@@ -135,6 +143,7 @@ const test = mapping('One test.', ['name', 'request', 'expect'], {
 export const testFileSchema: Schema = mapping('Tests of policies.', ['tests'], {
   card,
   agent,
+  caller,
   extensions: object('Further policies by name, as in the configuration.'),
   bundles: object('Further sets of schemas by name, as in the configuration.'),
   tests: { type: 'array', description: 'The tests, at least one.', items: test, minItems: 1, maxItems: 10000 }

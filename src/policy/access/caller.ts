@@ -2,13 +2,14 @@
 import type { CallerConfig, ClaimValue } from '../../config/model/identity-model.js'
 import type { Principal } from '../../identity/principal.js'
 import { compileGlob } from '../../wire/glob.js'
+import type { JsonObject } from '../../wire/json/object.js'
 import { parsePointer, resolveSteps } from '../../wire/json/pointer.js'
 
 /** @param caller null for a request without a caller */
 export type CallerCondition = (caller: Principal | null) => boolean
 
-/** The caller as `match` sees it. */
-export type CallerShape = Omit<Principal, 'kind'>
+/** The caller as `match` sees it: `{source, subject, client, spiffe, scopes, groups, tenant, claims}`, without members that are null. */
+export type CallerShape = JsonObject
 
 /** Compiles `match`. Schemas belong to whoever has the budget for them: a policy, or an agent. */
 export type CallerMatcher = (schema: NonNullable<CallerConfig['match']>) => (caller: CallerShape) => boolean
@@ -23,6 +24,19 @@ export function compileCaller (config: CallerConfig, matcher: CallerMatcher): Ca
   const checks = checksOf(config, matcher)
   if (config.anonymous === true) return caller => caller === null && checks.length === 0
   return caller => caller !== null && checks.every(check => check(caller))
+}
+
+export function callerShape ({ source, subject, client, spiffe, scopes, groups, tenant, claims }: Principal): CallerShape {
+  return {
+    source,
+    subject,
+    ...(client === null ? {} : { client }),
+    ...(spiffe === null ? {} : { spiffe }),
+    scopes,
+    groups,
+    ...(tenant === null ? {} : { tenant }),
+    claims
+  }
 }
 
 function checksOf (config: CallerConfig, matcher: CallerMatcher): Check[] {
@@ -48,7 +62,7 @@ function checksOf (config: CallerConfig, matcher: CallerMatcher): Check[] {
   for (const [pointer, expected] of Object.entries(claims ?? {})) checks.push(claimCheck(pointer, expected))
   if (match !== undefined) {
     const matches = matcher(match)
-    checks.push(({ kind: _, ...caller }) => matches(caller))
+    checks.push(caller => matches(callerShape(caller)))
   }
   return checks
 }

@@ -7,13 +7,14 @@ import type { AgentConfig, InjectionConfig, InlineSchema, MethodConfig, PolicyCo
 import type { Identity } from './identity.js'
 import { claimedUris, identitiesOf, modeOf, ExtensionAliases, spellingsOf } from './identity.js'
 import { isOffered } from '../request/methods.js'
-import type { CardToSearch, SchemaCache, UnusableSchema } from './schema-source.js'
+import type { CardToSearch, SchemaCache, SourceContext, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource, reportTo } from './schema-source.js'
 import { compileActivation, idle, isPlain } from '../request/activation.js'
 import { compileResponseSide, isSilent, notedRules } from './response-rules.js'
 import { compileRule, supplyOf } from './rule.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, RequiredExtension } from './compiled.js'
 import type { SelectContext } from '../selectors/kit.js'
+import { compileGuards } from '../access/guard.js'
 import { compileInjection } from '../request/inject.js'
 import { compilePush } from '../push/check.js'
 import { compileOwnership } from '../access/ownership.js'
@@ -68,6 +69,15 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const seen = options.seen ?? null
   /** For conditions on other extensions: the URIs under which an extension may be active, by each of its URIs. */
   const activeUris = new Map<string, readonly string[]>()
+  const sourceOf = (uris: readonly string[]): SourceContext =>
+    ({ cards: cardsToSearch(uris, card, options.otherCard), cache: options.cache, report, seen })
+  const selectFor = (name: string, uris: readonly string[]): SelectContext => ({
+    uris,
+    policy: name,
+    matcher: schema => compileMatcher(schema, sourceOf(uris)),
+    activeAs: uri => activeUris.get(uri) ?? [uri],
+    modes
+  })
   const take = ({ name, policy, from }: ResolvedPolicy, identity: Identity): void => {
     const { uri, same, also, extension } = identity
     const activators = also.length === 0 ? same : [...same, ...also.map(one => one.uri)]
@@ -81,7 +91,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     for (const known of new Set([...spellingsOf(policy), ...same])) {
       activeUris.set(known, [...(activeUris.get(known) ?? []), ...activators])
     }
-    const context = { cards: cardsToSearch(activators, card, options.otherCard), cache: options.cache, report, seen }
+    const context = sourceOf(activators)
     const add = (
       added: Map<string, readonly CompiledAddition[]>,
       { kind, name: shown }: Pick<CompiledAddition, 'kind' | 'name'>,
@@ -143,13 +153,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
       policy.integrity !== 'verbatim' &&
       (responses === 'off' || isSilent(policy))
     ) { return }
-    const select: SelectContext = {
-      uris: activators,
-      policy: name,
-      matcher: schema => compileMatcher(schema, context),
-      activeAs: uri => activeUris.get(uri) ?? [uri],
-      modes
-    }
+    const select = selectFor(name, activators)
     const activation = compileActivation(policy, select, known, card)
     for (const needed of activation.requires) {
       if (!labels.has(needed.uri)) labels.set(needed.uri, needed.name)
@@ -203,7 +207,8 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     const matches = compileMatcher(schema, { cards: [], cache: options.cache, report, seen: null })
     return shape => matches(shape) === true
   })
-  const enforces = [...required, ...policies, ...additions, ...(push === null ? [] : [push])].some(one => one.mode === 'enforce')
+  const guards = compileGuards({ agent, card, declared, policies, known, contextOf: selectFor })
+  const enforces = [...required, ...policies, ...additions, ...guards, ...(push === null ? [] : [push])].some(one => one.mode === 'enforce')
   return {
     mode: agent.mode,
     readMode: enforces || ownership !== null ? 'enforce' : agent.mode,
@@ -221,14 +226,15 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     methods,
     routes,
     policies,
+    guards,
     idle: policies.every(one => isPlain(one.activation)) ? idle(policies) : null,
     untagged,
     push,
     ownership,
     claims: policies.some(one => one.rules.some(rule => rule.unique !== null)),
-    edits: policies.some(
-      one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)
-    ),
+    edits:
+      guards.some(one => one.strips || one.data.some(({ strips }) => strips)) ||
+      policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),
     responses,
     reads: responses !== 'off' && (labels.size > 0 || policies.some(one => one.responses !== null)),
     remembers:

@@ -3,6 +3,8 @@ import type { SeenNames } from '../../a2a/card/seen-names.js'
 import type { PartView } from '../../a2a/message/message.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { ErrorClass, Mode, OnUnknown, Signal } from '../../config/model/model.js'
+import type { Principal } from '../../identity/principal.js'
+import type { CompiledGuard } from '../access/guard.js'
 import type { Condition } from './condition.js'
 import type { ExtensionAliases } from './identity.js'
 import type { CompiledSource, UnusableSchema } from './schema-source.js'
@@ -44,9 +46,11 @@ export interface CompiledInjection {
   readonly place: 'message' | 'params'
   /** The name, and other names under which a client may send the same data. */
   readonly names: readonly [string, ...string[]]
-  /** JSON text. */
-  readonly value: Buffer
+  /** Returns the JSON text of the value; null when the caller has no such value. */
+  readonly valueOf: (caller: Principal | null) => Buffer | null
   readonly secret: boolean
+  /** The property of the caller that a request must have, for messages. Null: the request may go without. */
+  readonly needs: string | null
   readonly existing: 'replace' | 'keep' | 'reject'
   readonly condition: Condition | null
 }
@@ -252,6 +256,8 @@ export interface AgentPolicy {
   readonly routes: ReadonlyMap<string, readonly CompiledAddition[]>
   /** Policies with rules for the request, for extensions that the card declares. */
   readonly policies: readonly CompiledPolicy[]
+  /** Extensions that only some callers may use (`activation.callers`), whether or not the card declares them. */
+  readonly guards: readonly CompiledGuard[]
   /**
    * The activity of all `policies` in a request for no extension, created once. Null when the activity depends on the content of the
    * request.

@@ -1,7 +1,10 @@
 /** Compiles `when` and `unless` of a rule to one function over a request or over one result of a response. */
 import { carriesMessage } from '../../a2a/operations.js'
+import type { CallerConfig } from '../../config/model/identity-model.js'
 import type { ConditionConfig, OnUnknown } from '../../config/model/model.js'
+import type { Principal } from '../../identity/principal.js'
 import { step } from '../../jsonschema/evaluation.js'
+import { callerShape, compileCaller } from '../access/caller.js'
 import type { Matcher, SelectContext } from '../selectors/kit.js'
 import type { RequestSubject, Subject } from '../selectors/subject.js'
 
@@ -34,8 +37,11 @@ function compileOne (condition: ConditionConfig, context: SelectContext): (subje
   const states = condition.taskState === undefined ? null : new Set<string>(condition.taskState)
   const active = condition.active ?? null
   const matched = condition.requestMatched === undefined ? null : `${context.policy}/${condition.requestMatched}`
+  const caller = condition.caller === undefined ? null : callerCondition(condition.caller, context)
   return subject => {
     step(1 + (condition.listed === undefined ? 0 : context.uris.length * subject.listed.length / 100))
+    const called = caller === null ? true : caller(subject.caller)
+    if (called === false) return false
     if (condition.taskId !== undefined && condition.taskId !== subject.taskId) return false
     if (condition.contextId !== undefined && condition.contextId !== subject.contextId) return false
     if (condition.listed !== undefined && condition.listed !== context.uris.some(uri => subject.listed.includes(uri))) return false
@@ -45,8 +51,23 @@ function compileOne (condition: ConditionConfig, context: SelectContext): (subje
       if (subject.taskState === null) return hasNoTask(subject) ? false : null
       if (!states.has(subject.taskState)) return false
     }
-    return matches === null ? true : matches(subject.normalised)
+    const found = matches === null ? true : matches(subject.shape)
+    return found === false ? false : called === null ? null : found
   }
+}
+
+/**
+ * Compiles a condition on the caller whose `match` has the budget of the policy.
+ * @returns a function whose result is null when the condition is undecidable
+ */
+export function callerCondition (
+  { match, ...others }: CallerConfig,
+  { matcher }: SelectContext
+): (caller: Principal | null) => boolean | null {
+  const holds = compileCaller(others, () => () => true)
+  if (match === undefined) return holds
+  const matches = matcher(match)
+  return caller => caller !== null && holds(caller) ? matches(callerShape(caller)) : false
 }
 
 /** True when a message names no task: the message then certainly belongs to no existing task. */

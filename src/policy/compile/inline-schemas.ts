@@ -50,9 +50,9 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
   const injections = list(childOf(policy, 'inject')).flatMap((one, index) =>
     CONDITIONS.map(place => ({ path: ['inject', index, ...place], schema: resolveSteps(one, place) }))
   )
-  return [...methods, ...routes, ...card, ...rules, ...selectors, ...correlations, ...attributes, ...metrics, ...injections].flatMap(
-    ({ path, schema }) => schemaFaults(path, schema)
-  )
+  const callers = [{ path: ['activation', 'callers', 'match'], schema: resolveSteps(policy, ['activation', 'callers', 'match']) }]
+  const places = [...methods, ...routes, ...card, ...callers, ...rules, ...selectors, ...correlations, ...injections]
+  return [...places, ...attributes, ...metrics].flatMap(({ path, schema }) => schemaFaults(path, schema))
 }
 
 /** @param schema as read. The configuration's own schema rejects a value whose type is not that of a schema */
@@ -122,7 +122,7 @@ function sentences (root: string, faults: readonly SchemaFault[]): string[] {
   })
 }
 
-const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless', 'match']]
+const CONDITIONS: readonly (readonly string[])[] = ['when', 'unless'].flatMap(side => [[side, 'match'], [side, 'caller', 'match']])
 /** Places in a rule that may hold a schema. */
 const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
 

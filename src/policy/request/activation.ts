@@ -3,7 +3,7 @@ import type { AgentCard } from '../../a2a/card/card.js'
 import type { PolicyConfig } from '../../config/model/model.js'
 import type { AgentPolicy, CompiledActivation, CompiledPolicy, Dependency, PolicyActivity } from '../compile/compiled.js'
 import type { Edits } from './edits.js'
-import { conflict } from './edits.js'
+import { conflict, removeOwned } from './edits.js'
 import { identitiesOf } from '../compile/identity.js'
 import type { SelectContext, Selector } from '../selectors/kit.js'
 import { compileSelector } from '../selectors/select.js'
@@ -75,7 +75,11 @@ export function idle (policies: readonly CompiledPolicy[]): PolicyActivity[] {
   return policies.map(policy => ({ policy, evidence: null, active: false }))
 }
 
-/** @param mayAdd true if the gateway may request the extensions that active extensions require */
+/**
+ * Extensions that the caller may not use (`subject.forbidden`) are never active, whatever the signal.
+ * @param requested without extensions that the caller may not use; the same for `injected`
+ * @param mayAdd true if the gateway may request the extensions that active extensions require
+ */
 export function activityOf (
   subject: RequestSubject,
   requested: readonly string[],
@@ -83,15 +87,17 @@ export function activityOf (
   policy: AgentPolicy,
   mayAdd: boolean
 ): Activity {
-  const given = subject.message?.listed ?? NO_URIS
+  const given = subject.listed
+  const { forbidden } = subject
   const listed = given.length === 0 ? NO_URIS : policy.names.canonicalize(given).filter(uri => policy.declared.includes(uri))
   if (policy.idle !== null && requested.length === 0 && injected.length === 0) {
     return { policies: policy.idle, listed: distinct(listed), evidenced: NO_URIS, active: NO_URIS, injected }
   }
-  if (policy.idle !== null) return plainActivity(policy, requested, injected, listed)
+  if (policy.idle !== null) return plainActivity(subject, policy, requested, injected, listed)
   const seen = policy.policies.map(one => ({ one, evidence: evidenceOf(one.activation.owned, subject), listed: isNamedIn(one, listed) }))
   const asked = [...requested, ...injected]
   const isActive = ({ one, evidence, listed: isListed }: (typeof seen)[number]): boolean => {
+    if (forbidden?.has(one.uri) === true) return false
     const { signals } = one.activation
     if (isActivatedByHeader(one) && isNamedIn(one, asked)) return true
     return (
@@ -111,6 +117,7 @@ export function activityOf (
     for (const state of seen) {
       if (!state.one.activation.addsMissing) continue
       for (const { uri } of unmet(state)) {
+        if (forbidden?.has(uri) === true) continue
         added.push(uri)
         asked.push(uri)
       }
@@ -144,6 +151,7 @@ export function isRequested ({ counting }: Dependency, requested: readonly strin
 
 /** Activity of plain policies: an extension is active exactly when it is requested. */
 function plainActivity (
+  { forbidden }: RequestSubject,
   policy: AgentPolicy,
   requested: readonly string[],
   injected: readonly string[],
@@ -151,7 +159,9 @@ function plainActivity (
 ): Activity {
   const asked = injected.length === 0 ? requested : [...requested, ...injected]
   const policies: PolicyActivity[] = []
-  for (const one of policy.policies) policies.push({ policy: one, evidence: null, active: isNamedIn(one, asked) })
+  for (const one of policy.policies) {
+    policies.push({ policy: one, evidence: null, active: isNamedIn(one, asked) && forbidden?.has(one.uri) !== true })
+  }
   return {
     policies,
     listed: distinct(listed),
@@ -217,7 +227,6 @@ export function stripInactive (
   violations: Violation[]
 ): void {
   const by = { policy, rule: INACTIVE }
-  const { owned, ownedHeaders } = policy.activation
   if (policy.mode === 'enforce' && edits.verbatim !== null) return conflict(edits.verbatim, by, evidence, violations)
   addViolation(
     violations,
@@ -231,13 +240,7 @@ export function stripInactive (
       message: `belongs to the extension ${policy.uri}, which the request does not activate, and is ${policy.mode === 'enforce' ? 'removed' : 'to be removed'}`
     })
   )
-  if (policy.mode !== 'enforce') return
-  for (const selector of owned) {
-    for (const { at } of selector.select(subject)) {
-      if (ownedHeaders.has(selector)) edits.removeLine(at[0] as number, by)
-      else edits.remove(at, by)
-    }
-  }
+  if (policy.mode === 'enforce') removeOwned(policy.activation, subject, edits, by)
 }
 
 /** True when the rules of a policy evaluate the request. The rules of an inactive extension also run when its data is present. */

@@ -1,6 +1,8 @@
 /** Input and result of `decide`. */
 import type { Call } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
+import type { Principal } from '../../identity/principal.js'
+import type { Forbidden } from '../access/guard.js'
 import type { Settled } from './edits.js'
 import type { PolicyActivity } from '../compile/compiled.js'
 import type { OwnerFindings, OwnerOutcome } from '../access/ownership.js'
@@ -25,6 +27,8 @@ export interface DecisionRequest {
   readonly record: TaskRecord | null
   /** With `access.tasks`: to whom the tasks and contexts of the request belong. */
   readonly owners?: OwnerFindings | undefined
+  /** Who calls; null for nobody that the gateway knows. */
+  readonly caller: Principal | null
   /** Time of the request, in milliseconds since 1970. */
   readonly now?: number | null
 }
@@ -61,6 +65,10 @@ export interface Decision extends Settled {
   readonly matched: ReadonlySet<string>
   /** Data that a policy owns and no rule looked at. Empty when the request is rejected before its rules. */
   readonly unexamined: readonly UnexaminedData[]
+  /** Of the request. Conditions on the response use it too. */
+  readonly caller: Principal | null
+  /** The extensions that the caller may not use; null for none. */
+  readonly forbidden: Forbidden | null
   /** The remembered data of the task, plus the data that this request adds. Null when nothing about tasks is remembered. */
   readonly memory: TaskMemory | null
 }

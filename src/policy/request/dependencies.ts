@@ -4,6 +4,8 @@ import type { AgentPolicy, CompiledPolicy, Dependency, RequiredExtension } from 
 import type { Activity } from './activation.js'
 import { isActivatedByHeader, isRequested } from './activation.js'
 import type { DecisionRequest } from './decision.js'
+import type { CompiledGuard, Forbidden } from '../access/guard.js'
+import { denied } from './callers.js'
 import type { Violation } from '../violation.js'
 import { violation } from '../violation.js'
 
@@ -19,7 +21,7 @@ export function recordDependencies (
   request: DecisionRequest,
   activity: Activity,
   demands: readonly Demand[],
-  { policy: agent, mayAdd }: { readonly policy: AgentPolicy; readonly mayAdd: boolean },
+  { policy: agent, mayAdd, forbidden }: { readonly policy: AgentPolicy; readonly mayAdd: boolean; readonly forbidden: Forbidden | null },
   violations: Violation[]
 ): void {
   const { requested, call, headerName } = request
@@ -42,15 +44,25 @@ export function recordDependencies (
         for (const needed of requires) {
           if (isRequested(needed, asked) || activity.policies.some(other => other.policy.uri === needed.uri && other.active)) continue
           wanted.add(needed.uri)
-          if (addsMissing && mayAdd) added.add(needed.uri)
+          if (addsMissing && mayAdd && forbidden?.has(needed.uri) !== true) added.add(needed.uri)
           else found.push({ policy, needed, enforced })
         }
       }
     }
   }
   for (const { policy, needed, enforced } of found) {
-    if (!added.has(needed.uri)) violations.push(missingDependency(policy, needed, enforced, headerName))
+    if (added.has(needed.uri)) continue
+    const guard = forbidden?.guardOf(needed.uri) ?? null
+    violations.push(
+      guard === null ? missingDependency(policy, needed, enforced, headerName) : forbiddenDependency(guard, policy, enforced, headerName)
+    )
   }
+}
+
+/** The caller can use the extension of the policy only together with one that the caller may not use. */
+function forbiddenDependency (guard: CompiledGuard, { uri }: CompiledPolicy, enforced: boolean, headerName: string): Violation {
+  const message = `names the extension ${uri}, which requires ${guard.label}, which this caller may not use; call with credentials of a caller who may`
+  return { ...denied(guard, `header ${headerName}`, message), mode: enforced ? 'enforce' : 'observe' }
 }
 
 function missingDependency (policy: CompiledPolicy, needed: Dependency, enforced: boolean, headerName: string): Violation {

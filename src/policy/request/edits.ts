@@ -1,13 +1,17 @@
 /** Collects the changes to one request during the evaluation, and settles them at the end, before the request goes to the agent. */
 import type { MessageView } from '../../a2a/message/message.js'
 import type { JsonEdit, JsonPath } from '../../wire/json/edit.js'
-import type { CompiledPolicy } from '../compile/compiled.js'
+import type { CompiledActivation, CompiledPolicy } from '../compile/compiled.js'
 import { step } from '../../jsonschema/evaluation.js'
+import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'
 
 /** Origin of a change: a policy and the name of its rule. */
-export interface Editor { readonly policy: CompiledPolicy, readonly rule: string }
+export interface Editor {
+  readonly policy: Pick<CompiledPolicy, 'name'> & { readonly uri: string | null }
+  readonly rule: string
+}
 
 interface Change extends JsonEdit { readonly by: Editor }
 
@@ -67,6 +71,21 @@ export class Edits {
       edits,
       headers: headers.length === rawHeaders.length ? null : headers,
       edited: [...new Set(by.map(({ policy, rule }) => `${policy.name}/${rule}`))]
+    }
+  }
+}
+
+/** Removes the data that belongs to an extension. */
+export function removeOwned (
+  { owned, ownedHeaders }: Pick<CompiledActivation, 'owned' | 'ownedHeaders'>,
+  subject: RequestSubject,
+  edits: Edits,
+  by: Editor
+): void {
+  for (const selector of owned) {
+    for (const { at } of selector.select(subject)) {
+      if (ownedHeaders.has(selector)) edits.removeLine(at[0] as number, by)
+      else edits.remove(at, by)
     }
   }
 }

@@ -6,7 +6,10 @@ import type { RequestView } from '../../a2a/message/message.js'
 import { carriesMessage, inMessageScope } from '../../a2a/operations.js'
 import { taskStateOf } from '../../a2a/task-state.js'
 import { activityOf, INACTIVE, isEvaluated, stripInactive } from './activation.js'
+import { checkCallers, denied } from './callers.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity, RequiredExtension } from '../compile/compiled.js'
+import type { Forbidden } from '../access/guard.js'
+import { restrictionsOf } from '../access/guard.js'
 import type { Claim } from './claims.js'
 import { correlate } from '../task/correlate.js'
 import type { Decision, DecisionRequest } from './decision.js'
@@ -40,13 +43,13 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
   const { requested, call, owners } = request
   const forwarded = policy.unknownMethods === 'forward' || additions(request, policy).length > 0
   const { outcome, violations, rejection } = checkOwnership(ownership, call, owners, forwarded)
-  if (rejection !== null) return { ...nothing(policy), rejection, violations, outbound: requested, owner: outcome }
+  if (rejection !== null) return { ...nothing(policy, request.caller), rejection, violations, outbound: requested, owner: outcome }
   return { ...decideByRules(request, policy, tracer), owner: outcome }
 }
 
 function decideByRules (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null): Decision {
-  const { requested, call } = request
-  if (policy.mode === 'off') return { ...nothing(policy), rejection: null, violations: NONE, outbound: requested }
+  const { requested, call, caller } = request
+  if (policy.mode === 'off') return { ...nothing(policy, caller), rejection: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
   try {
     return evaluate(call.inexact, () => evaluateRequest(request, policy, tracer, violations), request.now)
@@ -62,62 +65,71 @@ function decideByRules (request: DecisionRequest, policy: AgentPolicy, tracer: T
       path: call.view?.message?.path ?? call.request?.path ?? '',
       message: problem
     }))
-    return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
+    return { ...nothing(policy, caller), rejection: rejectionOf(violations), violations, outbound: requested }
   }
 }
 
-function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null, violations: Violation[]): Decision {
-  const { requested, call } = request
-  const added = additions(request, policy)
+function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null, violations: Violation[]): Decision {
+  const { call, caller } = sent
+  const added = additions(sent, policy)
   if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || added.length > 0))) {
     const mode = UNREAD.has(call.problem.rule) ? policy.readMode : policy.mode
     violations.push(callViolation(mode, call.problem))
     // A call that cannot be read cannot be evaluated further.
-    if (mode === 'enforce') return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
+    if (mode === 'enforce') return { ...nothing(policy, caller), rejection: rejectionOf(violations), violations, outbound: sent.requested }
   }
-  if (requested.some(isOdd)) {
+  if (sent.requested.some(isOdd)) {
     addViolation(violations, violation({
       mode: policy.readMode,
       reason: 'INVALID_REQUEST',
       extension: GATEWAY,
       rule: 'odd-extension',
-      path: `header ${request.headerName}`,
+      path: `header ${sent.headerName}`,
       message: 'names an extension with a character outside visible ASCII, which some agents remove; percent-encode it'
     }))
   }
-  if (requested.length > policy.maxExtensions) {
+  if (sent.requested.length > policy.maxExtensions) {
     violations.push(violation({
       mode: policy.mode,
       reason: 'INVALID_REQUEST',
       extension: GATEWAY,
       rule: 'too-many-extensions',
-      path: `header ${request.headerName}`,
+      path: `header ${sent.headerName}`,
       message: `requests more than ${policy.maxExtensions} extensions; request only those in the agent's card`
     }))
   }
-  if (call.view !== null) ambiguities(call.view, request.pathTenant, policy, violations)
+  if (call.view !== null) ambiguities(call.view, sent.pathTenant, policy, violations)
 
   // The evaluation compares lists of URIs with lists of URIs.
-  const uris = requested.length + (call.view?.message?.listed.length ?? 0)
+  const uris = sent.requested.length + (call.view?.message?.listed.length ?? 0)
   if (uris > 0) step(uris * (4 + policy.declared.length + policy.required.length + policy.policies.length) / 50)
+  const restrictions = policy.guards.length === 0 ? null : restrictionsOf(policy.guards, caller)
+  const forbidden = restrictions?.forbidden ?? null
+  // Below, the request is as if it had not named the extensions that the caller may not use.
+  const request = forbidden === null ? sent : { ...sent, requested: forbidden.without(sent.requested) }
+  const { requested } = request
   const memory = policy.remembers ? memoryOf(request, policy) : null
-  const subject = new RequestSubject(call, request.headers, memory === null ? null : taskStateOf(memory.get(FIELDS.state)))
-  const toInject = notAsked(policy, requested)
+  const state = memory === null ? null : taskStateOf(memory.get(FIELDS.state))
+  const subject = new RequestSubject(call, request.headers, state, { caller, forbidden })
+  const unrequested = notAsked(policy, requested)
+  const toInject = forbidden === null ? unrequested : forbidden.without(unrequested)
   const verbatim = policy.keepsVerbatim ? verbatimFor(subject, requested, policy) : null
   if (verbatim !== null) for (const uri of toInject) addViolation(violations, notInjected(request, uri, verbatim, policy))
   const activity = activityOf(subject, requested, verbatim === null ? toInject : NO_URIS, policy, verbatim === null)
   const { listed, evidenced, active, injected } = activity
   subject.active = active
   const edits = policy.edits ? new Edits(verbatim) : null
-  const required = missingRequired(request, injected, policy, violations)
+  if (restrictions !== null) checkCallers(sent, subject, restrictions, { violations, edits })
+  const required = missingRequired(request, injected, policy, violations, { forbidden, sent: sent.requested })
   const missing = required.length === 0 ? NO_URIS : required.map(one => one.uri)
   const outbound =
     verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
   // Plain policies require no other extension.
-  const demands: Demand[] | null = policy.idle === null ? [...required] : null
-  for (const one of added) if (demandExtension(one, request, activity.policies, missing, violations)) demands?.push(one)
-  if (demands !== null) recordDependencies(request, activity, demands, { policy, mayAdd: verbatim === null }, violations)
-  for (const one of added) checkAddition(one, request, violations)
+  const demands: Demand[] | null = policy.idle === null ? required.filter(({ uri }) => forbidden?.has(uri) !== true) : null
+  const allowed = forbidden === null ? added : added.filter(({ uri }) => !forbidden.has(uri))
+  for (const one of allowed) if (demandExtension(one, request, activity.policies, missing, violations)) demands?.push(one)
+  if (demands !== null) recordDependencies(request, activity, demands, { policy, mayAdd: verbatim === null, forbidden }, violations)
+  for (const one of allowed) checkAddition(one, request, violations)
   const looked = policy.idle === null ? lookedPaths(activity.policies) : null
   const findings = {
     violations,
@@ -127,7 +139,9 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
     looked
   }
   for (const one of activity.policies) {
-    if (!one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
+    // `checkCallers` has handled the data of extensions that the caller may not use.
+    const mayUse = forbidden === null || !forbidden.has(one.policy.uri)
+    if (mayUse && !one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
       if (one.policy.activation.inactive === 'reject') addViolation(violations, inactive(request, one.policy, one.evidence))
       else if (edits !== null) stripInactive(one.policy, subject, one.evidence, edits, violations)
     }
@@ -161,6 +175,8 @@ function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer:
     verbatim: verbatim !== null,
     activity: activity.policies,
     matched: findings.matched ?? NOTHING_MATCHED,
+    caller,
+    forbidden,
     unexamined: looked === null ? NOTHING_UNEXAMINED : unexaminedData(activity.policies, subject, looked),
     memory,
     edits: changes,
@@ -199,7 +215,7 @@ function additions ({ call, extensionRoute }: DecisionRequest, policy: AgentPoli
   return policy.methods.get(call.method) ?? NOTHING_ADDED
 }
 
-function nothing ({ declared }: AgentPolicy): Omit<Decision, 'rejection' | 'violations' | 'outbound'> {
+function nothing ({ declared }: AgentPolicy, caller: DecisionRequest['caller']): Omit<Decision, 'rejection' | 'violations' | 'outbound'> {
   return {
     declared,
     listed: NO_URIS,
@@ -212,6 +228,8 @@ function nothing ({ declared }: AgentPolicy): Omit<Decision, 'rejection' | 'viol
     owner: null,
     claims: NO_CLAIMS,
     matched: NOTHING_MATCHED,
+    caller,
+    forbidden: null,
     unexamined: NOTHING_UNEXAMINED,
     memory: null,
     ...UNCHANGED
@@ -245,7 +263,8 @@ function missingRequired (
   request: DecisionRequest,
   injected: readonly string[],
   policy: AgentPolicy,
-  violations: Violation[]
+  violations: Violation[],
+  { forbidden, sent }: { readonly forbidden: Forbidden | null; readonly sent: readonly string[] }
 ): readonly RequiredExtension[] {
   if (policy.required.length === 0) return NONE_REQUIRED
   const missing: RequiredExtension[] = []
@@ -253,6 +272,13 @@ function missingRequired (
     if ((extension.scope ?? policy.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
     if (policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)) continue
     missing.push(extension)
+    const guard = forbidden?.guardOf(extension.uri) ?? null
+    if (guard !== null) {
+      // A request that names the extension is already rejected, unless the name is removed.
+      if (!guard.strips && policy.names.includes(sent, extension.uri)) continue
+      violations.push({ ...denied(guard, `header ${request.headerName}`, needed(extension.uri)), mode: extension.mode })
+      continue
+    }
     violations.push(
       violation({
         mode: extension.mode,
@@ -267,6 +293,10 @@ function missingRequired (
     )
   }
   return missing
+}
+
+function needed (uri: string): string {
+  return `must name the required extension ${uri}, which this caller may not use; call with credentials of a caller who may`
 }
 
 /** Violation for data of an inactive extension. Without the extension, no code that knows this data would check it. */

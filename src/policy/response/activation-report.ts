@@ -1,6 +1,7 @@
 /** Determines which extensions an agent activated, from its response: the header, `extensions[]`, and data that an extension owns. */
 import type { ActivationReport } from './evaluator.js'
 import type { AgentPolicy } from '../compile/compiled.js'
+import type { Forbidden } from '../access/guard.js'
 import type { Decision } from '../request/decision.js'
 
 /** Maximum number of unknown URIs from an agent that are kept. */
@@ -10,18 +11,21 @@ const MAX_STRANGERS = 64
  * Returns the URIs of an agent's header that the client may see, in the agent's spelling, each once. The list omits URIs that only the
  * gateway requested and does not expose. When a policy verifies a URI, it must also be requested and declared.
  * @param requested URIs as the client requested them
+ * @param forbidden extensions that the caller may not use
  */
 export function shownOf (
   policy: AgentPolicy,
   requested: readonly string[],
   injected: readonly string[],
-  header: readonly string[]
+  header: readonly string[],
+  forbidden: Forbidden | null
 ): string[] {
   const { names, hidden, echoes, declared } = policy
   const spell = (uri: string): string => names.canonicalize([uri])[0] ?? uri
   return header.filter((uri, i) => {
     if (header.indexOf(uri) !== i) return false
     const spelled = spell(uri)
+    if (forbidden?.hides(uri) === true) return false
     if (injected.includes(spelled) && hidden.has(spelled)) return false
     if (!echoes.has(uri)) return true
     return declared.includes(spelled) && (injected.includes(spelled) || requested.some(one => spell(one) === spelled))
@@ -66,7 +70,7 @@ export class Activations {
   constructor (policy: AgentPolicy, decision: Decision, requested: readonly string[]) {
     this.policy = policy
     this.decision = decision
-    this.requested = requested
+    this.requested = decision.forbidden === null ? requested : decision.forbidden.without(requested)
     this.open =
       decision.outbound.length === 0
         ? NOTHING
@@ -102,7 +106,7 @@ export class Activations {
   shown (): readonly string[] {
     const { policy, decision, requested, header } = this
     if (header.length === 0 && policy.echoes.size === 0) return NONE
-    const shown = shownOf(policy, requested, decision.injected, header)
+    const shown = shownOf(policy, requested, decision.injected, header, decision.forbidden)
     for (const uri of this.seen) {
       if (policy.echoes.size > 0 && this.provable(uri) && !shown.some(one => this.spelled(one) === uri)) shown.push(uri)
     }

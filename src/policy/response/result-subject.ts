@@ -7,27 +7,35 @@ import { Fields, FieldSet } from '../../a2a/fields.js'
 import type { ResultView, ValuePlace } from '../../a2a/message/result.js'
 import type { TaskState } from '../../a2a/task-state.js'
 import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
+import type { Principal } from '../../identity/principal.js'
 import type { Decision } from '../request/decision.js'
 import type { Holder } from '../request/metadata.js'
 import { FieldsHolder } from '../request/metadata.js'
 import { partSteps } from '../selectors/part.js'
 import type { Subject } from '../selectors/subject.js'
+import { shapeOf } from '../selectors/subject.js'
+
+/** The parts of the decision on the request that results need. */
+type Decided = Pick<Decision, 'matched' | 'active' | 'caller'>
 
 export class ResultSubject implements Subject {
   readonly result: ResultView
   readonly operation: Operation
   readonly matched: ReadonlySet<string>
   readonly active: readonly string[]
+  readonly caller: Principal | null
   /** True for the first result of its response. */
   readonly first: boolean
-  private shape: JsonObject | null = null
+  private normal: JsonObject | null = null
+  private whole: JsonObject | null = null
   private lists: readonly string[] | null = null
 
-  constructor (result: ResultView, operation: Operation, { matched, active }: Pick<Decision, 'matched' | 'active'>, first: boolean) {
+  constructor (result: ResultView, operation: Operation, { matched, active, caller }: Decided, first: boolean) {
     this.result = result
     this.operation = operation
     this.matched = matched
     this.active = active
+    this.caller = caller
     this.first = first
   }
 
@@ -49,8 +57,13 @@ export class ResultSubject implements Subject {
   }
 
   get normalised (): JsonObject {
-    this.shape ??= normaliseResult(this.result)
-    return this.shape
+    this.normal ??= normaliseResult(this.result)
+    return this.normal
+  }
+
+  get shape (): JsonObject {
+    this.whole ??= shapeOf(this)
+    return this.whole
   }
 
   contents (places: readonly ContentPlace[]): readonly ContentView[] {
@@ -98,7 +111,7 @@ export class ResultSubject implements Subject {
 export class MethodResultSubject extends ResultSubject {
   readonly place: ValuePlace
 
-  constructor (place: ValuePlace, decision: Pick<Decision, 'matched' | 'active'>) {
+  constructor (place: ValuePlace, decision: Decided) {
     super({ ...NO_RESULT, path: place.path, steps: place.steps }, 'Other', decision, true)
     this.place = place
   }

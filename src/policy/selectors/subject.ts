@@ -5,8 +5,11 @@ import { normalise } from '../../a2a/message/normalise.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { TaskState } from '../../a2a/task-state.js'
 import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
+import type { Principal } from '../../identity/principal.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { namedByConnection } from '../../wire/headers.js'
+import { callerShape } from '../access/caller.js'
+import type { Forbidden } from '../access/guard.js'
 import type { Holder } from '../request/metadata.js'
 import { requestHolders } from '../request/metadata.js'
 
@@ -23,13 +26,27 @@ export interface Subject {
   readonly taskState: TaskState | null
   /** `policy/rule` of the request rules that found something and accepted it; empty for a request. */
   readonly matched: ReadonlySet<string>
-  /** The same shape for both generations and bindings. Created when a `match` first needs it. */
+  /** The caller of the request, or null. */
+  readonly caller: Principal | null
+  /** The same shape for both generations and bindings. Created when it is first needed. */
   readonly normalised: JsonObject
+  /** `normalised` with the caller, for `match` of conditions. */
+  readonly shape: JsonObject
   /** Objects with parts, at these places. */
   contents (places: readonly ContentPlace[]): readonly ContentView[]
   /** Objects that may carry metadata, at these places. */
   holders (places: readonly MetadataPlace[]): readonly Holder[]
 }
+
+/** `shape` of a subject. */
+export function shapeOf ({ normalised, caller }: Pick<Subject, 'normalised' | 'caller'>): JsonObject {
+  return caller === null ? normalised : { ...normalised, caller: callerShape(caller) }
+}
+
+/** Who calls, and the extensions that this caller may not use. */
+export interface Calling { readonly caller: Principal | null, readonly forbidden: Forbidden | null }
+
+const NOBODY: Calling = { caller: null, forbidden: null }
 
 export class RequestSubject implements Subject {
   readonly call: Call
@@ -37,17 +54,27 @@ export class RequestSubject implements Subject {
   /** Node's flat list: name, value, name, value. */
   readonly rawHeaders: readonly string[]
   readonly taskState: TaskState | null
+  readonly caller: Principal | null
+  /** Null: the caller may use every extension. */
+  readonly forbidden: Forbidden | null
   readonly matched: ReadonlySet<string> = NONE
+  /** Without the extensions that the caller may not use. */
+  readonly listed: readonly string[]
   /** Set once, before any rule runs: the activity follows from the data of the request. */
   active: readonly string[] = NOTHING
   private envelope: JsonObject | null = null
+  private whole: JsonObject | null = null
 
   /** @param taskState the last known state of the task that the message names */
-  constructor (call: Call, rawHeaders: readonly string[], taskState: TaskState | null = null) {
+  constructor (call: Call, rawHeaders: readonly string[], taskState: TaskState | null = null, { caller, forbidden }: Calling = NOBODY) {
     this.call = call
     this.message = call.view?.message ?? null
     this.rawHeaders = rawHeaders
     this.taskState = taskState
+    this.caller = caller
+    this.forbidden = forbidden
+    const listed = this.message?.listed ?? NOTHING
+    this.listed = forbidden === null ? listed : forbidden.without(listed)
   }
 
   get operation (): Operation {
@@ -62,13 +89,14 @@ export class RequestSubject implements Subject {
     return this.message?.contextId ?? 'absent'
   }
 
-  get listed (): readonly string[] {
-    return this.message?.listed ?? NOTHING
-  }
-
   get normalised (): JsonObject {
     this.envelope ??= normalise(this.call)
     return this.envelope
+  }
+
+  get shape (): JsonObject {
+    this.whole ??= shapeOf(this)
+    return this.whole
   }
 
   contents (places: readonly ContentPlace[]): readonly ContentView[] {
