@@ -101,6 +101,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     workers: 1,
     metrics: null,
     adminHosts: [],
+    adminAccess: null,
     console: { enabled: true, tryIt: false, decisions: 200, hosts: [] },
     tls: null
   })

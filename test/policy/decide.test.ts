@@ -58,6 +58,7 @@ t.test('a missing required extension: named, with the header to send', async t =
     matched: new Set(),
     claims: [],
     caller: null,
+    owner: null,
     forbidden: null,
     unexamined: [],
     memory: null,
