@@ -125,8 +125,8 @@ export async function startTraffic (t: Test): Promise<Traffic> {
 }
 
 /**
- * A gateway with access tokens, owners of tasks, a rule with `unique`, a limit on a server and a budget. A token with an unknown key makes it fetch the keys
- * again.
+ * A gateway with access tokens, owners of tasks, a rule with `unique`, a limit on a server and a budget. A token with an unknown key
+ * makes it fetch the keys again.
  */
 async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
   const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
