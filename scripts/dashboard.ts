@@ -431,6 +431,12 @@ const saturation: Row = {
       queries: [[rate('authentications_total', ONE, 'source, outcome'), '{{source}} {{outcome}}']]
     }),
     lines({
+      title: 'Time of authentications, p99',
+      about: 'By source; miss: the signature of a token was verified.',
+      unit: 's',
+      queries: [[quantile(0.99, 'authentication_duration_seconds', ALL, 'source, cache, le'), '{{source}} {{cache}}']]
+    }),
+    lines({
       title: 'Age of the keys of issuers',
       about: 'The gateway fetches keys at least once an hour; a growing age means that the issuer cannot be reached.',
       unit: 's',

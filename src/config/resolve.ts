@@ -125,8 +125,9 @@ function listenerTls ({ cert, key, clientCa, clientCertificate }: ConfigFile['se
 function identityOf (identity: IdentityFile | null, baseDir: string): IdentityConfig | null {
   if (identity === null) return null
   const keysOf = ({ keys }: { readonly keys: { readonly file: string } }) => ({ keys: { file: resolvePath(baseDir, keys.file) } })
-  const sourceOf = ({ apiKey, basic, jwt }: IdentityFile['sources'][string]): SourceConfig => {
+  const sourceOf = ({ apiKey, basic, jwt, certificate }: IdentityFile['sources'][string]): SourceConfig => {
     if (jwt !== undefined) return { jwt: jwtOf(jwt, baseDir) }
+    if (certificate !== undefined) return { certificate }
     return apiKey !== undefined
       ? { apiKey: { ...apiKey, header: apiKey.header?.toLowerCase() ?? null, ...keysOf(apiKey) } }
       : basic !== undefined ? { basic: keysOf(basic) } : {}
@@ -137,11 +138,12 @@ function identityOf (identity: IdentityFile | null, baseDir: string): IdentityCo
 /** Time for which discovered keys stay in use while the issuer cannot be reached, as the default of `maxStale`. */
 const MAX_STALE = '24h'
 
-function jwtOf ({ keys, header, types, leeway, maxLifetime, ...jwt }: JwtFile, baseDir: string): JwtConfig {
+function jwtOf ({ keys, tls, header, types, leeway, maxLifetime, ...jwt }: JwtFile, baseDir: string): JwtConfig {
   const { url, file, maxStale } = keys === 'discover' ? { url: null, file: null, maxStale: MAX_STALE } : keys
   return {
     ...jwt,
     keys: { url, file: file === null ? null : resolvePath(baseDir, file), maxStale: duration(maxStale) },
+    tls: { ca: tls.ca === null ? null : resolvePath(baseDir, tls.ca) },
     header: header?.toLowerCase() ?? null,
     types: types.map(type => type.toLowerCase()),
     leeway: duration(leeway),
@@ -259,7 +261,7 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
   })
   const keyFiles = Object.values(mapping(mapping(identity).sources))
     .flatMap(source => Object.values(mapping(source)))
-    .map(source => mapping(mapping(source).keys).file)
+    .flatMap(source => [mapping(mapping(source).keys).file, mapping(mapping(source).tls).ca])
   const { cert, key, clientCa } = mapping(mapping(server).tls)
   return [...secrets, ...others, ...keyFiles, cert, key, clientCa]
     .filter(file => typeof file === 'string')

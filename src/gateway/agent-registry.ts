@@ -6,6 +6,7 @@ import { readSecrets } from '../config/secrets.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
+import type { Tracing } from '../telemetry/traces/tracing.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { TrustedProxies } from '../wire/forwarded.js'
@@ -30,6 +31,8 @@ export interface Snapshot {
 export interface AgentRegistryOptions {
   readonly metrics: Metrics
   readonly log: Log
+  /** For fetches that no request causes alone. */
+  readonly tracing?: Tracing | undefined
   readonly inFlight: InFlight
   readonly env: NodeJS.ProcessEnv
   /** As in {@link AgentOptions}. */

@@ -27,7 +27,7 @@ export function readConfiguration (options: {
   return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, secrets, checks: CHECKS })
 }
 
-export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls]
+export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */
 function unusableSchemas (value: unknown): PathProblem[] {
@@ -63,6 +63,13 @@ function unusableUpstreamTls (value: unknown, baseDir: string): PathProblem[] {
 function unusableListenerTls (value: unknown, baseDir: string): PathProblem[] {
   const { clientCa, cert, key } = mapping(mapping(mapping(value).server).tls)
   return unusable({ ca: clientCa, cert, key }, baseDir, setting => ['server', 'tls', setting === 'ca' ? 'clientCa' : setting])
+}
+
+function unusableIssuerTls (value: unknown, baseDir: string): PathProblem[] {
+  return Object.entries(mapping(mapping(mapping(value).identity).sources)).flatMap(([name, source]) => {
+    const { ca } = mapping(mapping(mapping(source).jwt).tls)
+    return unusable({ ca, cert: null, key: null }, baseDir, setting => ['identity', 'sources', name, 'jwt', 'tls', setting])
+  })
 }
 
 function unusable (

@@ -91,7 +91,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const services: Services = { metrics, tracing, audit, log, inFlight, tasks, overload, heldBytes, decisions: recorded?.decisions ?? null }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const registry = new AgentRegistry(config, { metrics, log, inFlight, env: options.env ?? process.env, keeper: options.keeper })
+  const registry = new AgentRegistry(config, { metrics, log, tracing, inFlight, env: options.env ?? process.env, keeper: options.keeper })
   slowReaders.use(config.limits.writeTimeout)
   const apply = ({ limits, shedding, telemetry, state }: Config): void => {
     tasks.use(state)

@@ -8,9 +8,12 @@ export const PROBLEMS = ['missing', 'malformed', 'expired', 'audience', 'issuer'
 
 export type Problem = (typeof PROBLEMS)[number]
 
-/** Where a source finds its credential. `name` of a header is in lower case. */
+/**
+ * Where a source finds its credential. `name` of a header is in lower case. `connection`: the client certificate of TLS; `proxy`: a header
+ * in which a proxy passes on the certificate of its client.
+ */
 export interface Carrier {
-  readonly in: 'header' | 'cookie' | 'query'
+  readonly in: 'header' | 'cookie' | 'query' | 'connection' | 'proxy'
   readonly name: string
   /** Scheme of `Authorization`, in lower case; null for other carriers. */
   readonly scheme: 'basic' | 'bearer' | null
@@ -39,12 +42,22 @@ export type Authentication =
 export interface Source {
   readonly name: string
   readonly carrier: Carrier
-  /** @param braked true when the client may not cause an expensive verification */
-  verify (credential: string, now: number, braked: () => boolean): Verdict | Promise<Verdict>
+  /**
+   * @param braked true when the client may not cause an expensive verification
+   * @param thumbprint of the caller's certificate, as `x5t#S256`; null without one
+   */
+  verify (credential: string, now: number, braked: () => boolean, thumbprint: string | null): Verdict | Promise<Verdict>
+}
+
+/** True for the carriers of client certificates. A client does not choose them for each request. */
+export function isCertificate ({ in: place }: Carrier): boolean {
+  return place === 'connection' || place === 'proxy'
 }
 
 /** The carrier as a client reads it in a message. */
 export function shownCarrier ({ in: place, name, scheme }: Carrier): string {
+  // The client of a proxy cannot write the header.
+  if (place === 'connection' || place === 'proxy') return 'a client certificate with the TLS connection'
   if (scheme === 'basic') return 'Basic credentials in the header Authorization'
   if (scheme === 'bearer') return 'an access token in the header Authorization, after "Bearer "'
   if (place === 'header') return `credentials in the header ${name}`

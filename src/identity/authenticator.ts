@@ -1,18 +1,27 @@
 /** Authenticates a request against the sources of the configuration, from its head alone. */
-import type { Authentication, Carrier, Source, Verdict } from './authentication.js'
+import type { Authentication, Carrier, Problem, Source, Verdict } from './authentication.js'
+import type { CertificateSource } from './certificate/certificate-source.js'
+import type { FoundCertificate } from './certificate/certificates.js'
+import { Certificates } from './certificate/certificates.js'
 import type { Presented } from './credentials.js'
 import { credentialOf } from './credentials.js'
+import type { Principal } from './principal.js'
 
 /** Sources with the same carrier. */
 interface Slot { readonly carrier: Carrier, readonly sources: readonly Source[] }
+
+type Readable = Exclude<FoundCertificate, { readonly several: unknown }>
 
 const MISSING: Authentication = { kind: 'missing' }
 
 export class Authenticator {
   readonly carriers: readonly Carrier[]
+  readonly certificates: Certificates
   private readonly slots: readonly Slot[]
+  /** The last principal of a token with a certificate, by the principal of the token alone. */
+  private readonly joined = new WeakMap<Principal, { readonly certificate: Principal, readonly principal: Principal }>()
 
-  constructor (sources: readonly Source[]) {
+  constructor (sources: readonly Source[], certificates: readonly CertificateSource[] = []) {
     const slots = new Map<string, { carrier: Carrier, sources: Source[] }>()
     for (const source of sources) {
       const { in: place, name, scheme } = source.carrier
@@ -22,10 +31,15 @@ export class Authenticator {
       else slot.sources.push(source)
     }
     this.slots = [...slots.values()]
-    this.carriers = this.slots.map(({ carrier }) => carrier)
+    this.certificates = new Certificates(certificates)
+    this.carriers = [...this.slots.map(({ carrier }) => carrier), ...this.certificates.carriers]
   }
 
-  /** @param braked true when the client may not cause an expensive verification */
+  /**
+   * A client certificate is no credential that a client chooses for a request. It may therefore come with a token or a key, whose caller
+   * counts; that caller gets the SPIFFE ID of the certificate.
+   * @param braked true when the client may not cause an expensive verification
+   */
   authenticate (presented: Presented, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
     let slot: Slot | null = null
     let credential = ''
@@ -37,14 +51,44 @@ export class Authenticator {
       slot = one
       credential = found
     }
-    return slot === null ? MISSING : verified(slot, credential, now, braked)
+    const found = this.certificates.find(presented)
+    if (found === null) return slot === null ? MISSING : verified(slot, credential, { now, braked, thumbprint: null })
+    if ('several' in found) return { kind: 'several', carriers: found.several }
+    const { certificate, carrier } = found
+    if (certificate === null) return { kind: 'failed', problem: 'malformed', source: onlyOne(found), carrier }
+    if (slot === null) return ofCertificate(found, now)
+    const result = verified(slot, credential, { now, braked, thumbprint: certificate.thumbprint })
+    if (found.sources.length === 0) return result
+    return result instanceof Promise ? result.then(settled => this.joinedTo(settled, found, now)) : this.joinedTo(result, found, now)
+  }
+
+  /** A certificate that no source accepts adds nothing: the caller of the token could also come without it. */
+  private joinedTo (result: Authentication, found: Readable, now: number): Authentication {
+    if (result.kind !== 'caller') return result
+    const other = ofCertificate(found, now)
+    if (other.kind !== 'caller') return result
+    const certificate = other.principal
+    let joined = this.joined.get(result.principal)
+    if (joined?.certificate !== certificate) {
+      const { principal } = result
+      const sources = [principal.source, certificate.source]
+      joined = { certificate, principal: Object.freeze({ ...principal, sources, spiffe: certificate.spiffe }) }
+      this.joined.set(principal, joined)
+    }
+    return { ...result, principal: joined.principal }
   }
 }
 
-function verified (slot: Slot, credential: string, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+interface Circumstances {
+  readonly now: number
+  readonly braked: () => boolean
+  readonly thumbprint: string | null
+}
+
+function verified (slot: Slot, credential: string, { now, braked, thumbprint }: Circumstances): Authentication | Promise<Authentication> {
   const { carrier, sources } = slot
   for (const source of sources) {
-    const verdict = source.verify(credential, now, braked)
+    const verdict = source.verify(credential, now, braked, thumbprint)
     // Only the source of the credential needs time: the others know at once that it is foreign.
     if (verdict instanceof Promise) return verdict.then(settled => resultOf(slot, source, settled))
     if (!('foreign' in verdict) || !verdict.foreign || sources.length === 1) return resultOf(slot, source, verdict)
@@ -56,4 +100,22 @@ function resultOf ({ carrier }: Slot, { name }: Source, verdict: Verdict): Authe
   if ('principal' in verdict) return { kind: 'caller', principal: verdict.principal, carrier }
   if ('unavailable' in verdict) return { kind: 'unavailable', source: name, retryAfter: verdict.retryAfter }
   return 'braked' in verdict ? { kind: 'braked', source: name } : { kind: 'failed', problem: verdict.problem, source: name, carrier }
+}
+
+/** The first source that accepts the certificate decides. */
+function ofCertificate (found: Readable, now: number): Authentication {
+  const { certificate, carrier, sources } = found
+  if (certificate === null || sources.length === 0) return MISSING
+  let problem: Exclude<Problem, 'missing'> = 'unknown_key'
+  for (const source of sources) {
+    const verdict = source.verify(certificate, now)
+    if ('principal' in verdict) return { kind: 'caller', principal: verdict.principal, carrier }
+    if (verdict.problem !== 'unknown_key') problem = verdict.problem
+  }
+  return { kind: 'failed', problem, source: onlyOne(found), carrier }
+}
+
+function onlyOne ({ sources }: Readable): string | null {
+  const [first, second] = sources
+  return second === undefined ? (first?.name ?? null) : null
 }

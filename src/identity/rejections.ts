@@ -1,14 +1,14 @@
 /** Rejections of callers. Each message says what to send; none says what the gateway knows of the credentials. */
 import type { Rejection } from '../a2a/errors.js'
 import type { Carrier, Problem } from './authentication.js'
-import { shownCarrier } from './authentication.js'
+import { isCertificate, shownCarrier } from './authentication.js'
 
 const RULE = 'gateway/authentication'
 
 export function missing (carriers: readonly Carrier[]): Rejection {
   return {
     reason: 'UNAUTHENTICATED',
-    message: `This agent requires credentials: send ${carriers.map(shownCarrier).join(', or ')}.`,
+    message: `This agent requires credentials: send ${[...new Set(carriers.map(shownCarrier))].join(', or ')}.`,
     rule: RULE,
     metadata: { problem: 'missing' satisfies Problem }
   }
@@ -23,8 +23,16 @@ const SENTENCES: Readonly<Record<Exclude<Problem, 'missing'>, string>> = {
   unknown_key: 'The credentials are not valid here.'
 }
 
-export function failed (problem: Exclude<Problem, 'missing'>): Rejection {
-  return { reason: 'UNAUTHENTICATED', message: SENTENCES[problem], rule: RULE, metadata: { problem } }
+const CERTIFICATE_SENTENCES: typeof SENTENCES = {
+  ...SENTENCES,
+  malformed: 'The client certificate does not name exactly one caller; use a certificate with one SPIFFE ID, or one name of the expected kind.',
+  expired: 'The client certificate has expired, or is not valid yet; connect with a new one.',
+  unknown_key: 'The client certificate names no caller that is accepted here.'
+}
+
+export function failed (problem: Exclude<Problem, 'missing'>, carrier: Carrier): Rejection {
+  const sentences = isCertificate(carrier) ? CERTIFICATE_SENTENCES : SENTENCES
+  return { reason: 'UNAUTHENTICATED', message: sentences[problem], rule: RULE, metadata: { problem } }
 }
 
 export function several (carriers: readonly Carrier[]): Rejection {

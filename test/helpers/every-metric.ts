@@ -57,6 +57,7 @@ function recordOne (m: Metrics): void {
   m.refusal(a, 'gateway/json')
   m.clientError('other')
   m.authentication(a, 's', 'ok')
+  m.authenticated('s', 'hit', 0.1)
   m.keyRefresh('s', 'changed')
   m.vitals.issuersOf(new Map([['s', { age: () => 1, tokens: () => 1 }]]))
   m.requestsActive(new Map([[a, () => 1]]))

@@ -73,6 +73,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   trace_spans_lost_total: ['counter', []],
   audit_lines_lost_total: ['counter', []],
   authentications_total: ['counter', ['agent', 'source', 'outcome']],
+  authentication_duration_seconds: ['histogram', ['source', 'cache']],
   identity_key_refreshes_total: ['counter', ['source', 'outcome']],
   identity_keys_age_seconds: ['gauge', ['source']],
   token_cache_entries: ['gauge', ['source']]
@@ -102,6 +103,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.taskWrite('weather', 'kept')
   metrics.uniqueClaim('weather', 'seen')
   metrics.authentication('weather', 'corp', 'expired')
+  metrics.authenticated('corp', 'miss', 0.0002)
   metrics.keyRefresh('corp', 'failed')
   metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))
   metrics.tasksRemembered(() => 7)
@@ -179,6 +181,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_task_writes_total', { outcome: 'kept' }), times)
     t.equal(get('a2a_gateway_unique_claims_total', { outcome: 'seen' }), times)
     t.equal(get('a2a_gateway_authentications_total', { source: 'corp', outcome: 'expired' }), times)
+    t.equal(get('a2a_gateway_authentication_duration_seconds_count', { source: 'corp', cache: 'miss' }), times)
     t.equal(get('a2a_gateway_identity_key_refreshes_total', { outcome: 'failed' }), times)
     t.equal(get('a2a_gateway_identity_keys_age_seconds', { source: 'corp' }), 3)
     t.equal(get('a2a_gateway_tasks_remembered', {}), 7)

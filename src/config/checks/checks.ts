@@ -44,7 +44,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
-    ...identityWarnings(mapping(config.identity)),
+    ...identityWarnings(mapping(config.identity), mapping(config.server)),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

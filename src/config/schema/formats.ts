@@ -38,6 +38,10 @@ export const FORMATS = {
       ? null
       : { message: 'must be an origin or "*"', hint: 'such as "https://app.example.com", without a path and without the default port' },
   proxy: proxyFault,
+  'trust-domain': (text: string) =>
+    /^[a-z0-9._-]{1,255}$/.test(text)
+      ? null
+      : { message: 'must be a SPIFFE trust domain', hint: 'such as "prod.example.com": lower case, without "spiffe://" and without a path' },
   'url-pattern': (text: string) =>
     compileUrlPattern(text) === null
       ? { message: 'must be a pattern of URLs', hint: 'such as "https://*.hooks.example.com/a2a/*": scheme, host, and optionally port and path' }

@@ -7,17 +7,19 @@ import type { Rejection } from '../../a2a/errors.js'
 import type { Route } from '../../a2a/route.js'
 import { publicCard } from '../../a2a/card/minimal.js'
 import type { Authentication } from '../../identity/authentication.js'
+import { isCertificate } from '../../identity/authentication.js'
 import { challengesOf } from '../../identity/challenge.js'
-import { isRepeated, queryWithoutCredentials, withoutCredentials } from '../../identity/credentials.js'
+import { isRepeated, queryWithoutCredentials, withoutCredentials, withoutProxyHeaders } from '../../identity/credentials.js'
 import * as identityRejections from '../../identity/rejections.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Identity } from '../../gateway/identity/identity.js'
-import { recordCaller, recordFailure } from '../../gateway/identity/identity-telemetry.js'
+import { recordCaller, recordDuration, recordFailure } from '../../gateway/identity/identity-telemetry.js'
 import { duplicateHeader, overloaded } from '../../pipeline/rejections.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { clientIp } from '../../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
 import type { Exchange } from './exchange.js'
+import { connectionOf } from './listener/client-connection.js'
 import { METADATA, pathOf } from './resource-metadata.js'
 import type { RouteTarget } from './route-target.js'
 
@@ -37,12 +39,17 @@ export function identify (exchange: Exchange, identified: Identified, then: () =
   if (need === 'nothing') return then()
   if (need === 'caller' && overload.shedding) return exchange.reject(overloaded(overload.retryAfter), 'rejected')
   const braked = (): boolean => identity.brake.holds(addressOf(exchange, identified), performance.now())
-  const found = identity.authenticator.authenticate({ headers: request.headers, query: target.query }, Date.now(), braked)
-  const settle = (found: Authentication): void => { settled(exchange, identified, { found, need }, then) }
-  if (!(found instanceof Promise)) return settle(found)
+  const presented = { headers: request.headers, query: target.query, connection: connectionOf(request.socket) }
+  const startedAt = performance.now()
+  const found = identity.authenticator.authenticate(presented, Date.now(), braked)
+  const settle = (found: Authentication, verified: boolean): void => {
+    recordDuration(exchange, found, verified, startedAt)
+    settled(exchange, identified, { found, need }, then)
+  }
+  if (!(found instanceof Promise)) return settle(found, false)
   found.then(found => {
     // The client may have disconnected.
-    if (!exchange.response.destroyed) settle(found)
+    if (!exchange.response.destroyed) settle(found, true)
   }).catch((error: unknown) => { exchange.failed(error) })
 }
 
@@ -61,10 +68,15 @@ function settled (
     recordCaller(exchange, identity, found.principal)
     return then()
   }
-  if (found.kind === 'missing' && need === 'nothing if missing') return then()
+  if (need === 'nothing if missing' && (found.kind === 'missing' || isUnasked(found))) return then()
   if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
   exchange.services.metrics.authentication(agent.name, sourceOf(found), outcomeOf(found))
   reject(exchange, identified, found)
+}
+
+/** A client does not choose its certificate for this request: one that no source accepts is for another purpose. */
+function isUnasked (found: Authentication): boolean {
+  return found.kind === 'failed' && isCertificate(found.carrier)
 }
 
 function routeOf ({ request, state, version }: Exchange, target: RouteTarget): Route | null {
@@ -144,7 +156,7 @@ function reject (exchange: Exchange, identified: Identified, found: NoCaller): v
     return exchange.reject(duplicateHeader(carrier.name), 'rejected')
   }
   const wait = identity.brake.failed(address, performance.now())
-  const rejection = wait > 0 ? identityRejections.tooManyFailures(wait) : identityRejections.failed(found.problem)
+  const rejection = wait > 0 ? identityRejections.tooManyFailures(wait) : identityRejections.failed(found.problem, carrier)
   recordFailure(exchange, identity, { source: sourceOf(found), problem: found.problem, rejection, client: address ?? null })
   if (wait > 0) exchange.reject(rejection, 'rejected')
   else unauthenticated(rejection)
@@ -159,13 +171,20 @@ function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Ident
 
 /**
  * Removes the credentials that the gateway has verified from the headers for the agent. A request without a caller, a preflight, loses all
- * that a source would read.
+ * that a source would read. Headers of proxies that no trusted proxy has written are never for the agent.
  */
 export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
-  const { identity, carrier } = exchange
-  if (identity === null || agent.config.upstream.credentials.client === 'forward') return headers
-  return withoutCredentials(headers, carrier === null ? identity.authenticator.carriers : [carrier])
+  const { identity, carrier, request } = exchange
+  if (identity === null) return headers
+  const { carriers, certificates } = identity.authenticator
+  const { proxyHeaders } = certificates
+  const forwards = agent.config.upstream.credentials.client === 'forward'
+  const written = forwards && proxyHeaders.size > 0 ? certificates.writtenBy(connectionOf(request.socket).peer) : NONE
+  const own = proxyHeaders.size === 0 ? headers : withoutProxyHeaders(headers, proxyHeaders, written)
+  return forwards ? own : withoutCredentials(own, carrier === null ? carriers : [carrier])
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 /** As {@link headersForAgent}, for the query. */
 export function queryForAgent (exchange: Exchange, agent: Agent, query: string): string {
