@@ -38,7 +38,9 @@ export function failed (problem: Exclude<Problem, 'missing'>, carrier: Carrier):
 export function several (carriers: readonly Carrier[]): Rejection {
   return {
     reason: 'BAD_REQUEST_HEADER',
-    message: `The request has two kinds of credentials, ${carriers.map(shownCarrier).join(', and ')}; send one of them.`,
+    message: carriers.every(isCertificate)
+      ? 'The request has two client certificates, in headers of two kinds; a proxy must write one of them and remove the other.'
+      : `The request has two kinds of credentials, ${carriers.map(shownCarrier).join(', and ')}; send one of them.`,
     rule: 'gateway/credentials'
   }
 }

@@ -23,8 +23,9 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 /** End-to-end headers that a Connection header must not remove on the way to the agent or the client (reply-from c815dc4). */
 const ESSENTIAL: ReadonlySet<string> = new Set([
-  'authorization', 'client-cert', 'client-cert-chain', 'content-encoding', 'content-length', 'content-type', 'cookie', 'host', 'forwarded',
-  'x-real-ip', 'traceparent', 'tracestate', 'www-authenticate'
+  'authorization', 'content-encoding', 'content-length', 'content-type', 'cookie', 'host', 'forwarded', 'x-real-ip', 'traceparent',
+  'tracestate',
+  'www-authenticate'
 ])
 const ESSENTIAL_PREFIXES = ['a2a-', 'x-a2a-', 'x-forwarded-'] as const
 

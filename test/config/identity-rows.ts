@@ -145,8 +145,7 @@ export const IDENTITY_ROWS: readonly Row[] = [
   [
     'proxies of nobody',
     withCertificate('from: tls, proxies: [127.0.0.1], trustDomains: [a]'),
-    'g.yaml:7:43: identity.sources.s.certificate.proxies has no effect with from: tls (set from to xfcc or rfc9440, or remove this line)',
-    'g.yaml:7:29: identity.sources.s.certificate.from is tls, but server.tls.clientCertificate is none (set it to request or require; in a Fastify application, its listener must ask for certificates)'
+    'g.yaml:7:43: identity.sources.s.certificate.proxies has no effect with from: tls (set from to xfcc or rfc9440, or remove this line)'
   ],
   [
     'hops of one certificate',
@@ -161,12 +160,12 @@ export const IDENTITY_ROWS: readonly Row[] = [
   [
     'a name that the header does not have',
     withCertificate('from: xfcc, proxies: [127.0.0.1], san: email'),
-    'g.yaml:7:63: identity.sources.s.certificate.san cannot be email with from: xfcc (the header has names of the kinds uri and dns only)'
+    'g.yaml:7:62: identity.sources.s.certificate.san cannot be email with from: xfcc (the header has names of the kinds uri and dns only)'
   ],
   [
     'a trust domain as a URI',
     withCertificate('from: xfcc, proxies: [127.0.0.1], trustDomains: ["spiffe://a"]'),
-    'g.yaml:7:73: identity.sources.s.certificate.trustDomains[0] must be a SPIFFE trust domain (such as "prod.example.com": lower case, without "spiffe://" and without a path)'
+    'g.yaml:7:72: identity.sources.s.certificate.trustDomains[0] must be a SPIFFE trust domain (such as "prod.example.com": lower case, without "spiffe://" and without a path)'
   ],
   ['no file', withKeys('none.yaml'), `${AT}: "none.yaml": no such file`],
   ['a folder', withKeys('folder'), `${AT}: "folder": not a file`],

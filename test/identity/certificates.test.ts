@@ -147,9 +147,17 @@ t.test('certificates in headers of proxies', async t => {
     t.same(seen, [], 'no forged header reaches the agent, although the load balancer is trusted')
   })
 
+  t.test('two headers of one proxy', async t => {
+    const { gateway, agent } = await guarded(t, { sources: [MESH, FRONT] })
+    const both = await send(gateway.url, ['x-forwarded-client-cert', XFCC, 'client-cert', clientCertOf('batch')])
+    t.match([both.status, both.text], [400, /two client certificates/])
+    t.equal(agent.received.length, 0)
+    t.equal((await send(gateway.url, ['client-cert', clientCertOf('batch')])).status, 200)
+  })
+
   t.test('forwarded to an agent that reads them', async t => {
     const { gateway, agent, dir } = await guarded(t, { sources: [FRONT] })
-    const headers = ['client-cert', clientCertOf('dns'), 'client_cert', 'forged', 'connection', 'client-cert']
+    const headers = ['client-cert', clientCertOf('dns'), 'client_cert', 'forged']
     t.equal((await send(gateway.url, headers)).status, 200)
     t.equal(agent.received[0]?.headers['client-cert'], undefined, 'not by default')
     const yaml = yamlOf(agent.url, { sources: [FRONT] }).replace('upstream: {', 'upstream: {credentials: {client: forward}, ')

@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { rawExchange } from '../helpers/raw.js'
 import { checkAsync } from '../helpers/seed.js'
-import { ACME, basicOf, guarded, USER } from './kit.js'
+import { clientCertOf } from './clients.js'
+import { ACME, basicOf, guarded, PARTNERS, USER } from './kit.js'
 
 const MARK = 'x-stranger'
 /** Requests at once: each property run sends this many. */
@@ -13,6 +14,16 @@ const BATCH = 20
 t.test('no request without a caller reaches an agent', async t => {
   const states = [
     await guarded(t, { extra: ['passthrough: [/docs, /rest]', 'unknownMethods: forward', 'mode: off'] }),
+    await guarded(t, {
+      sources: [
+        PARTNERS,
+        'mesh: {certificate: {from: xfcc, proxies: [192.0.2.1], trustDomains: [prod.example.com]}}',
+        'front: {certificate: {from: rfc9440, proxies: [192.0.2.1], trustDomains: [prod.example.com]}}',
+        'direct: {certificate: {from: tls, trustDomains: [prod.example.com]}}'
+      ],
+      root: ['server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, trustedProxies: [127.0.0.1]}'],
+      extra: ['passthrough: [/docs]']
+    }),
     await guarded(t, { extra: ['path: /deep', 'passthrough: [/docs]', 'card: {public: minimal}', 'mode: observe', 'cors: {origins: ["*"]}'] }),
     await guarded(t, { agent: { card: () => ({}) }, extra: ['passthrough: [/docs]', 'card: {onUnavailable: forward}'] }),
     await guarded(t, { agent: { card: () => ({}) }, extra: ['passthrough: [/docs]', 'card: {onUnavailable: forward, public: none}', 'cors: {origins: ["*"]}'] })
@@ -36,7 +47,8 @@ t.test('no request without a caller reaches an agent', async t => {
     `authorization: Bearer ${ACME}`, `authorization: ApiKey ${ACME}`, `authorization: ${basicOf('acme', USER)}`, `authorization: ${basicOf('ada', ACME)}`,
     'authorization: Basic', `proxy-authorization: ${basicOf('ada', USER)}`, 'origin: https://page.example', 'access-control-request-headers: x-api-key',
     'x-forwarded-for: 127.0.0.1', 'x-original-url: /rpc', 'x-http-method-override: OPTIONS', 'a2a-version: 1.0', 'a2a-version: 0.3', 'expect: 100-continue', 'upgrade: h2c',
-    'accept: text/event-stream', 'x-forwarded-client-cert: URI=spiffe://a/b', 'content-type: application/json', 'content-type: text/plain'
+    'accept: text/event-stream', 'x-forwarded-client-cert: URI=spiffe://prod.example.com/b', 'x_forwarded_client_cert: URI=spiffe://prod.example.com/b',
+    `client-cert: ${clientCertOf('batch')}`, 'connection: x-forwarded-client-cert, client-cert', 'content-type: application/json', 'content-type: text/plain'
   )
   const body = fc.constantFrom('', '', '{}', 'null', '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"1"}}', '[]', '{"jsonrpc":"2.0","method":"SendMessage"}')
   const request = fc.tuple(fc.nat(states.length - 1), verb, target, fc.array(line, { maxLength: 5 }), body)

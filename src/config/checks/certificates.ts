@@ -27,9 +27,12 @@ export function certificateProblems (sources: Sources): PathProblem[] {
         ? [fault(at, `${dotted(at)} needs proxies`, 'the addresses of the proxies that write the header, such as [127.0.0.1/32]', 'key')]
         : []),
       ...(headers
-        ? items(proxies).flatMap((entry, index) => (typeof entry === 'string' && trustsEveryone(entry)
-            ? [fault([...at, 'proxies', index], `${dotted([...at, 'proxies'])} trusts every address (${shown(entry)}): any client could write the header`, 'list the proxies only')]
-            : []))
+        ? everyone(proxies).map(([index, entry]) =>
+          fault(
+            [...at, 'proxies', index],
+            `${dotted([...at, 'proxies'])} trusts every address (${shown(entry)}): any client could write the header`,
+            'list the proxies only'
+          ))
         : []),
       ...(from === 'tls' && count > 0 ? [problem('proxies', 'has no effect with from: tls', 'set from to xfcc or rfc9440, or remove this line')] : []),
       ...(from !== 'xfcc' && typeof hops === 'number' && hops !== 1
@@ -41,6 +44,10 @@ export function certificateProblems (sources: Sources): PathProblem[] {
       ...(from === 'xfcc' && san === 'email' ? [problem('san', 'cannot be email with from: xfcc', 'the header has names of the kinds uri and dns only')] : [])
     ]
   })
+}
+
+function everyone (proxies: unknown): (readonly [index: number, entry: string])[] {
+  return items(proxies).flatMap((entry, index) => (typeof entry === 'string' && trustsEveryone(entry) ? [[index, entry] as const] : []))
 }
 
 /** In a Fastify application, its own listener asks for certificates: `server.tls` has no effect there. So this is no error. */

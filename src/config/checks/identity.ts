@@ -14,7 +14,8 @@ const CARRIERS = ['header', 'cookie', 'query'] as const
 const TAKEN: ReadonlySet<string> = new Set([
   'authorization', 'proxy-authorization', 'cookie', 'host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding',
   'accept', 'accept-encoding', 'origin', 'te', 'trailer', 'upgrade', 'expect', 'keep-alive', 'via', 'forwarded', 'x-real-ip', 'traceparent',
-  'tracestate', 'a2a-version', 'a2a-extensions', 'x-a2a-extensions', 'gateway-decision'
+  'tracestate', 'a2a-version', 'a2a-extensions', 'x-a2a-extensions', 'gateway-decision', 'client-cert',
+  'client-cert-chain'
 ])
 
 /** @param baseDir directory that the paths are relative to */

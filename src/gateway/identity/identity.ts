@@ -95,9 +95,11 @@ export class Identity {
     const sets = new Map(jwkFilesOf(config).map(file => [file, keySetOf(file)]))
     const authorities = new Map(authorityFilesOf(config).map(file => [file, authoritiesOf(file)]))
     const prepared = new Map(Object.entries(config.sources).map(([name, source]): [string, Prepared] => {
-      const fingerprint = digest([source, filesOf(source).map(file => contents.get(file) ?? sets.get(file) ?? authorities.get(file)?.toString())])
+      const inFiles = filesOf(source).map(file => contents.get(file) ?? sets.get(file) ?? authorities.get(file)?.toString())
+      const fingerprint = digest([source, inFiles])
       const known = previous?.prepared.get(name)
-      return [name, known?.fingerprint === fingerprint ? known : { fingerprint, ...sourceOf(name, source, { contents, sets, authorities }, options) }]
+      if (known?.fingerprint === fingerprint) return [name, known]
+      return [name, { fingerprint, ...sourceOf(name, source, { contents, sets, authorities }, options) }]
     }))
     const same = previous !== null && previous.audit === config.audit && previous.prepared.size === prepared.size &&
       [...prepared].every(([name, one]) => previous.prepared.get(name) === one)

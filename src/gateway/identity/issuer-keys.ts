@@ -14,7 +14,8 @@ export class IssuerKeys implements Keys {
   private readonly pool: ReturnType<typeof issuerPool>
 
   /** @param ca authorities of the issuer in PEM; null: those of the system */
-  constructor (name: string, { issuer, keys: { url, maxStale } }: JwtConfig, { metrics, log, tracing, clock }: IdentityOptions, ca: Buffer | null = null) {
+  constructor (name: string, config: JwtConfig, { metrics, log, tracing, clock }: IdentityOptions, ca: Buffer | null = null) {
+    const { issuer, keys: { url, maxStale } } = config
     let last: string | null = null
     this.pool = issuerPool(ca)
     this.source = new KeysSource({

@@ -71,8 +71,8 @@ export class Certificates {
   }
 
   /**
-   * The certificate of the caller. Behind a proxy of a source, only the header counts: the certificate of the connection is the proxy's own,
-   * and a caller without a certificate must not get the proxy's identity.
+   * Finds the certificate of the caller. Behind a proxy of a source, only the header counts: the certificate of the connection is the
+   * proxy's own, and a caller without a certificate must not get the proxy's identity.
    * @returns null for a request without a certificate; `sources` is empty where a certificate only binds tokens
    */
   find ({ headers, connection: { peer, certificate } }: Presented): FoundCertificate | null {

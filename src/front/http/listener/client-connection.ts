@@ -1,4 +1,4 @@
-/** The connection of a client: its address, and the certificate that TLS has verified. Read once per connection: a certificate takes 14 µs. */
+/** The connection of a client: its address, and the certificate that TLS has verified. Read once, because reading a certificate is slow. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { ClientCertificate } from '../../../identity/certificate/certificate.js'
@@ -18,7 +18,7 @@ export function connectionOf (socket: Socket): Connection {
 
 /** A listener that does not reject invalid certificates itself has sockets that are not authorized. */
 function verifiedCertificate (socket: TLSSocket): ClientCertificate | null {
-  // A resumed session of TLS 1.3 is authorized without a certificate too.
+  // Node authorizes a client without a certificate that resumes a session of TLS 1.3.
   const x509 = socket.authorized ? socket.getPeerX509Certificate() : undefined
   return x509 === undefined ? null : certificateOf(x509)
 }

@@ -54,7 +54,7 @@ export function requireCertificates (
   if (mode === 'none') return
   server.on('secureConnection', socket => {
     const none = socket.getPeerX509Certificate() === undefined
-    // A client without a certificate that resumes a session of TLS 1.3 is authorized too.
+    // Node authorizes a client without a certificate that resumes a session of TLS 1.3.
     if (none ? mode === 'request' : socket.authorized) return
     onRejected(none ? 'no client certificate' : `invalid client certificate: ${String(socket.authorizationError)}`, socket.remoteAddress)
     socket.destroy()
