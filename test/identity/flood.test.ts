@@ -50,6 +50,7 @@ t.test('a flood of forged tokens from one address', async t => {
   t.equal(await send(await issuer.token(key, { sub: 'bob' }), '192.0.2.2'), 200, 'new callers of other addresses come in')
   t.equal(verifications(), before + 1)
   t.equal(agent.received.length, 42)
+  t.match(await (await fetch(`${gateway.adminUrl}/metrics`)).text(), '# TYPE a2a_gateway_authentication_duration_seconds histogram')
   t.equal(await gateway.metric('a2a_gateway_token_cache_entries{source="corp"}'), 2, 'no forged token is remembered')
   const hits = await gateway.metric('a2a_gateway_authentication_duration_seconds_count{source="corp",cache="hit"}')
   t.equal(hits, 40)
