@@ -1,7 +1,9 @@
 /** Authenticates a request against the sources of the configuration, from its head alone. */
-import type { Authentication, Carrier, Source, Verdict } from './authentication.js'
+import type { Authentication, Carrier, Carriers, Source, Verdict } from './authentication.js'
 import type { Presented } from './credentials.js'
 import { credentialOf } from './credentials.js'
+import type { Requirement } from './requirement.js'
+import { combined, required } from './requirement.js'
 
 /** Sources with the same carrier. */
 interface Slot { readonly carrier: Carrier, readonly sources: readonly Source[] }
@@ -11,6 +13,7 @@ const MISSING: Authentication = { kind: 'missing' }
 export class Authenticator {
   readonly carriers: readonly Carrier[]
   private readonly slots: readonly Slot[]
+  private readonly bySource: ReadonlyMap<string, Carrier>
 
   constructor (sources: readonly Source[]) {
     const slots = new Map<string, { carrier: Carrier, sources: Source[] }>()
@@ -23,22 +26,53 @@ export class Authenticator {
     }
     this.slots = [...slots.values()]
     this.carriers = this.slots.map(({ carrier }) => carrier)
+    this.bySource = new Map(sources.map(({ name, carrier }) => [name, carrier]))
   }
 
-  /** @param braked true when the client may not cause an expensive verification */
-  authenticate (presented: Presented, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+  /** The carriers of alternatives of sources. Sources with one carrier make one alternative. */
+  carriersOf (alternatives: readonly (readonly string[])[]): Carriers {
+    const lists = alternatives.map(names => names.map(name => this.bySource.get(name)).filter(carrier => carrier !== undefined))
+    return [...new Map(lists.map(carriers => [carriers.map(carrier => this.carriers.findIndex(one => isSame(one, carrier))).sort().join(), carriers])).values()]
+  }
+
+  /**
+   * @param requirement what the agent requires
+   * @param braked true when the client may not cause an expensive verification
+   */
+  authenticate (presented: Presented, requirement: Requirement, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+    const found = this.credentials(presented, requirement, now, braked)
+    return found instanceof Promise
+      ? found.then(found => required(found, requirement, names => this.carriersOf(names)))
+      : required(found, requirement, names => this.carriersOf(names))
+  }
+
+  private credentials (presented: Presented, requirement: Requirement, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
     let slot: Slot | null = null
     let credential = ''
     for (const one of this.slots) {
       const found = credentialOf(presented, one.carrier)
       if (found === null) continue
-      // Which of two credentials counts must not depend on the order of the sources.
-      if (slot !== null) return { kind: 'several', carriers: [slot.carrier, one.carrier] }
+      if (slot !== null) return this.several(presented, requirement, now, braked)
       slot = one
       credential = found
     }
     return slot === null ? MISSING : verified(slot, credential, now, braked)
   }
+
+  /** Which of two credentials counts must not depend on the order of the sources: they are rejected, unless the agent requires both. */
+  private several (presented: Presented, requirement: Requirement, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+    const filled = this.slots.filter(({ carrier }) => credentialOf(presented, carrier) !== null)
+    const isAllowed = requirement.alternatives.some(names => filled.every(({ sources }) => sources.some(({ name }) => names.includes(name))))
+    if (!isAllowed) return { kind: 'several', carriers: filled.map(({ carrier }) => carrier) }
+    const results = filled.map(slot => verified(slot, credentialOf(presented, slot.carrier) ?? '', now, braked))
+    return results.some(result => result instanceof Promise)
+      ? Promise.all(results).then(results => combined(results, requirement))
+      : combined(results as Authentication[], requirement)
+  }
+}
+
+function isSame (one: Carrier, other: Carrier): boolean {
+  return one.in === other.in && one.name === other.name && one.scheme === other.scheme
 }
 
 function verified (slot: Slot, credential: string, now: number, braked: () => boolean): Authentication | Promise<Authentication> {

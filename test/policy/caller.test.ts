@@ -6,6 +6,7 @@ import { compileCaller } from '../../src/policy/access/caller.js'
 
 const ADA: Principal = {
   source: 'corp',
+  sources: ['corp'],
   kind: 'jwt',
   subject: 'ada',
   client: 'billing-ui',

@@ -6,14 +6,16 @@ import type { IncomingMessage } from 'node:http'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Route } from '../../a2a/route.js'
 import { publicCard } from '../../a2a/card/minimal.js'
-import type { Authentication } from '../../identity/authentication.js'
+import type { Authentication, Carrier, Carriers, Problem } from '../../identity/authentication.js'
 import { challengesOf } from '../../identity/challenge.js'
 import { isRepeated, queryWithoutCredentials, withoutCredentials } from '../../identity/credentials.js'
 import * as identityRejections from '../../identity/rejections.js'
+import type { Requirement } from '../../identity/requirement.js'
+import { ANONYMOUS } from '../../identity/requirement.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Identity } from '../../gateway/identity/identity.js'
 import { recordCaller, recordFailure } from '../../gateway/identity/identity-telemetry.js'
-import { duplicateHeader, overloaded } from '../../pipeline/rejections.js'
+import { duplicateHeader, noCard, overloaded } from '../../pipeline/rejections.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { clientIp } from '../../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
@@ -30,15 +32,21 @@ export interface Identified {
 
 /** Calls `then` when the request has a caller or needs none. Rejects it otherwise. */
 export function identify (exchange: Exchange, identified: Identified, then: () => void): void {
-  const { target, identity } = identified
+  const { agent, target, identity } = identified
   const { request, services: { overload } } = exchange
   exchange.identity = identity
   const need = needOf(exchange, identified)
   if (need === 'nothing') return then()
   if (need === 'caller' && overload.shedding) return exchange.reject(overloaded(overload.retryAfter), 'rejected')
+  const requirement = agent.requirementIn(exchange.state ?? agent.state)
+  if (requirement === null) return rejectUndecided(exchange, identified, noCard(agent.name, agent.wantCard()))
+  // Credentials that nobody asks for are not read.
+  if (requirement.alternatives.length === 0) {
+    return requirement.anonymous || need === 'nothing if missing' ? then() : rejectUndecided(exchange, identified, identityRejections.unmeetable)
+  }
   const braked = (): boolean => identity.brake.holds(addressOf(exchange, identified), performance.now())
-  const found = identity.authenticator.authenticate({ headers: request.headers, query: target.query }, Date.now(), braked)
-  const settle = (found: Authentication): void => { settled(exchange, identified, { found, need }, then) }
+  const found = identity.authenticator.authenticate({ headers: request.headers, query: target.query }, requirement, Date.now(), braked)
+  const settle = (found: Authentication): void => { settled(exchange, identified, { found, need, requirement }, then) }
   if (!(found instanceof Promise)) return settle(found)
   found.then(found => {
     // The client may have disconnected.
@@ -51,7 +59,7 @@ type Need = 'nothing' | 'caller' | 'nothing if missing'
 function settled (
   exchange: Exchange,
   identified: Identified,
-  { found, need }: { readonly found: Authentication; readonly need: Need },
+  { found, need, requirement }: { readonly found: Authentication; readonly need: Need; readonly requirement: Requirement },
   then: () => void
 ): void {
   const { agent, target, identity } = identified
@@ -62,9 +70,19 @@ function settled (
     return then()
   }
   if (found.kind === 'missing' && need === 'nothing if missing') return then()
+  if (found.kind === 'missing' && requirement.anonymous) {
+    exchange.services.metrics.authentication(agent.name, ANONYMOUS, 'ok')
+    return then()
+  }
   if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
   exchange.services.metrics.authentication(agent.name, sourceOf(found), outcomeOf(found))
-  reject(exchange, identified, found)
+  reject(exchange, identified, found, requirement)
+}
+
+/** Rejects a request to an agent that accepts nobody now. */
+function rejectUndecided (exchange: Exchange, { target }: Identified, rejection: Rejection): void {
+  if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
+  exchange.reject(rejection, 'gateway_error')
 }
 
 function routeOf ({ request, state, version }: Exchange, target: RouteTarget): Route | null {
@@ -115,44 +133,53 @@ function sourceOf (found: NoCaller): string {
 
 function outcomeOf (found: NoCaller): Parameters<Exchange['services']['metrics']['authentication']>[2] {
   if (found.kind === 'failed') return found.problem
-  return found.kind === 'missing' || found.kind === 'unavailable' ? found.kind : 'malformed'
+  return found.kind === 'missing' || found.kind === 'incomplete' || found.kind === 'unavailable' ? found.kind : 'malformed'
 }
 
 function addressOf ({ request }: Exchange, { trusted }: Identified): string | undefined {
   return clientIp(request.headers, request.socket.remoteAddress, trusted)
 }
 
-function reject (exchange: Exchange, identified: Identified, found: NoCaller): void {
+function reject (exchange: Exchange, identified: Identified, found: NoCaller, requirement: Requirement): void {
   const { agent, identity } = identified
   const { request } = exchange
-  const { carriers } = identity.authenticator
-  const unauthenticated = (rejection: Rejection): void => {
+  const unauthenticated = (rejection: Rejection, carriers: Carriers): void => {
     const error = found.kind === 'failed' && found.carrier.scheme === 'bearer' ? rejection.message : null
-    const challenges = challengesOf(carriers, agent.name, { metadata: metadataUrl(exchange, identified), error })
+    const challenges = challengesOf([...new Set(carriers.flat())], agent.name, { metadata: metadataUrl(exchange, identified), error })
     exchange.reject(rejection, 'rejected', undefined, challenges.flatMap(challenge => ['www-authenticate', challenge]))
   }
-  if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers))
   if (found.kind === 'several') return exchange.reject(identityRejections.several(found.carriers), 'rejected')
   if (found.kind === 'unavailable') return exchange.reject(identityRejections.unavailable(found.retryAfter), 'rejected')
   const address = addressOf(exchange, identified)
+  const record = (problem: Problem, rejection: Rejection): void => {
+    recordFailure(exchange, identity, { source: sourceOf(found), problem, rejection, client: address ?? null })
+  }
+  if (found.kind === 'incomplete') {
+    const rejection = identityRejections.incomplete(found.missing)
+    record('incomplete', rejection)
+    return unauthenticated(rejection, found.missing)
+  }
   if (found.kind === 'braked') {
     const wait = identity.brake.failed(address, performance.now())
     return exchange.reject(identityRejections.tooManyFailures(wait), 'rejected')
   }
+  const carriers = identity.authenticator.carriersOf(requirement.alternatives)
+  if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers), carriers)
   const { carrier } = found
   if (carrier.in === 'header' && isRepeated(request.rawHeaders, carrier.name)) {
     return exchange.reject(duplicateHeader(carrier.name), 'rejected')
   }
-  const wait = identity.brake.failed(address, performance.now())
+  // Credentials that are right for another agent are no guess.
+  const wait = found.problem === 'source' ? 0 : identity.brake.failed(address, performance.now())
   const rejection = wait > 0 ? identityRejections.tooManyFailures(wait) : identityRejections.failed(found.problem)
-  recordFailure(exchange, identity, { source: sourceOf(found), problem: found.problem, rejection, client: address ?? null })
+  record(found.problem, rejection)
   if (wait > 0) exchange.reject(rejection, 'rejected')
-  else unauthenticated(rejection)
+  else unauthenticated(rejection, carriers)
 }
 
 /** URL of the metadata of the agent (RFC 9728 §3.1): the path of the agent follows the well-known one. */
 function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Identified): string | null {
-  if (identity === null || identity.issuers.length === 0) return null
+  if (identity === null || identity.issuersFor(agent.requirementIn(agent.state)).length === 0) return null
   const base = agent.publicBase ?? publicOriginOf(request, trusted)?.url
   return base === undefined ? null : new URL(base).origin + METADATA + pathOf(agent)
 }
@@ -162,14 +189,19 @@ function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Ident
  * that a source would read.
  */
 export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
-  const { identity, carrier } = exchange
+  const { identity } = exchange
   if (identity === null || agent.config.upstream.credentials.client === 'forward') return headers
-  return withoutCredentials(headers, carrier === null ? identity.authenticator.carriers : [carrier])
+  return withoutCredentials(headers, carriersIn(exchange, identity))
 }
 
 /** As {@link headersForAgent}, for the query. */
 export function queryForAgent (exchange: Exchange, agent: Agent, query: string): string {
-  const { identity, carrier } = exchange
+  const { identity } = exchange
   if (identity === null || agent.config.upstream.credentials.client === 'forward') return query
-  return queryWithoutCredentials(query, carrier === null ? identity.authenticator.carriers : [carrier])
+  return queryWithoutCredentials(query, carriersIn(exchange, identity))
+}
+
+/** The carriers of which the request may have credentials. */
+function carriersIn ({ carrier, principal }: Exchange, { authenticator }: Identity): readonly Carrier[] {
+  return carrier === null || (principal !== null && principal.sources.length > 1) ? authenticator.carriers : [carrier]
 }
