@@ -74,11 +74,12 @@ function usable (text: string): string | null {
 
 function uniqueName (text: string, taken: Set<string>): string {
   const slug = text.slice(0, 200).toLowerCase().replace(/[^a-z0-9]+/g, '-').slice(0, 50).replace(/^-+|-+$/g, '')
-  const base = slug === '' || slug === 'anonymous' ? 'callers' : slug
+  // YAML reads some words, and most texts with a digit first, as another type.
+  const base = slug === '' || slug === 'anonymous' ? 'callers' : /^(?:\d.*|null|true|false)$/.test(slug) ? `scheme-${slug}` : slug
   let name = base
   for (let number = 2; taken.has(name); number++) name = `${base}-${number}`
   taken.add(name)
-  return /^\d+$/.test(name) ? `s-${name}` : name
+  return name
 }
 
 /** A string in YAML. The loader replaces variables, so `$` is doubled. */

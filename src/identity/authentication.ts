@@ -4,11 +4,16 @@ import type { Principal } from './principal.js'
 /**
  * Problems of a credential. The list is closed: values are labels of a metric, and `ErrorInfo.metadata.problem` for clients.
  */
-export const PROBLEMS = ['missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete'] as const
+export const PROBLEMS = [
+  'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete'
+] as const
 
 export type Problem = (typeof PROBLEMS)[number]
 
-/** Problems that the credential itself shows. `source`: of a source that the agent does not accept. `incomplete`: the agent requires more. */
+/**
+ * Problems that the credential itself shows. The others: `source`, the agent does not accept the source; `incomplete`, the agent requires
+ * more.
+ */
 export type CredentialProblem = Exclude<Problem, 'missing' | 'source' | 'incomplete'>
 
 /** Where a source finds its credential. `name` of a header is in lower case. */

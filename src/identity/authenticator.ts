@@ -32,50 +32,63 @@ export class Authenticator {
   /** The carriers of alternatives of sources. Sources with one carrier make one alternative. */
   carriersOf (alternatives: readonly (readonly string[])[]): Carriers {
     const lists = alternatives.map(names => names.map(name => this.bySource.get(name)).filter(carrier => carrier !== undefined))
-    return [...new Map(lists.map(carriers => [carriers.map(carrier => this.carriers.findIndex(one => isSame(one, carrier))).sort().join(), carriers])).values()]
+    const indexOf = (one: Carrier): number => this.carriers.findIndex(other => isSame(one, other))
+    const keyOf = (carriers: readonly Carrier[]): string => carriers.map(indexOf).sort().join()
+    return [...new Map(lists.map(carriers => [keyOf(carriers), carriers])).values()]
   }
 
   /**
    * @param requirement what the agent requires
    * @param braked true when the client may not cause an expensive verification
    */
-  authenticate (presented: Presented, requirement: Requirement, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
-    const found = this.credentials(presented, requirement, now, braked)
+  authenticate (
+    presented: Presented,
+    requirement: Requirement,
+    now: number,
+    braked: () => boolean
+  ): Authentication | Promise<Authentication> {
+    const found = this.credentials(presented, requirement, { now, braked })
+    const carriersOf = (names: readonly (readonly string[])[]): Carriers => this.carriersOf(names)
     return found instanceof Promise
-      ? found.then(found => required(found, requirement, names => this.carriersOf(names)))
-      : required(found, requirement, names => this.carriersOf(names))
+      ? found.then(found => required(found, requirement, carriersOf))
+      : required(found, requirement, carriersOf)
   }
 
-  private credentials (presented: Presented, requirement: Requirement, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+  private credentials (presented: Presented, requirement: Requirement, how: Circumstances): Authentication | Promise<Authentication> {
     let slot: Slot | null = null
     let credential = ''
     for (const one of this.slots) {
       const found = credentialOf(presented, one.carrier)
       if (found === null) continue
-      if (slot !== null) return this.several(presented, requirement, now, braked)
+      if (slot !== null) return this.several(presented, requirement, how)
       slot = one
       credential = found
     }
-    return slot === null ? MISSING : verified(slot, credential, now, braked)
+    return slot === null ? MISSING : verified(slot, credential, how)
   }
 
   /** Which of two credentials counts must not depend on the order of the sources: they are rejected, unless the agent requires both. */
-  private several (presented: Presented, requirement: Requirement, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+  private several (presented: Presented, requirement: Requirement, how: Circumstances): Authentication | Promise<Authentication> {
     const filled = this.slots.filter(({ carrier }) => credentialOf(presented, carrier) !== null)
-    const isAllowed = requirement.alternatives.some(names => filled.every(({ sources }) => sources.some(({ name }) => names.includes(name))))
-    if (!isAllowed) return { kind: 'several', carriers: filled.map(({ carrier }) => carrier) }
-    const results = filled.map(slot => verified(slot, credentialOf(presented, slot.carrier) ?? '', now, braked))
+    const fits = (names: readonly string[]): boolean => filled.every(({ sources }) => sources.some(({ name }) => names.includes(name)))
+    if (!requirement.alternatives.some(fits)) return { kind: 'several', carriers: filled.map(({ carrier }) => carrier) }
+    const results = filled.map(slot => verified(slot, credentialOf(presented, slot.carrier) ?? '', how))
     return results.some(result => result instanceof Promise)
       ? Promise.all(results).then(results => combined(results, requirement))
       : combined(results as Authentication[], requirement)
   }
 }
 
+interface Circumstances {
+  readonly now: number
+  readonly braked: () => boolean
+}
+
 function isSame (one: Carrier, other: Carrier): boolean {
   return one.in === other.in && one.name === other.name && one.scheme === other.scheme
 }
 
-function verified (slot: Slot, credential: string, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+function verified (slot: Slot, credential: string, { now, braked }: Circumstances): Authentication | Promise<Authentication> {
   const { carrier, sources } = slot
   for (const source of sources) {
     const verdict = source.verify(credential, now, braked)

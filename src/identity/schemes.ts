@@ -1,4 +1,4 @@
-/** The sources of the configuration as security schemes of a card: what the gateway offers to clients, and which schemes of an agent it covers. */
+/** The sources of the configuration as security schemes: those that the gateway offers to clients, and those of an agent that it covers. */
 import type { OfferedScheme, OfferedSecurity } from '../a2a/card/offered-security.js'
 import type { SecurityScheme } from '../a2a/card/security.js'
 import type { IdentityConfig, SourceConfig } from '../config/model/identity-model.js'
@@ -10,7 +10,7 @@ export interface CallerSource {
   readonly name: string
   readonly kind: SourceKind
   readonly scheme: OfferedScheme
-  /** Discovery document of the issuer, for clients that get their tokens by OpenID Connect. Null where the configuration does not say that there is one. */
+  /** Discovery document of the issuer, for clients of OpenID Connect. Null where the configuration does not say that there is one. */
   readonly discovery: string | null
   /** Issuer of access tokens. */
   readonly issuer: string | null

@@ -19,7 +19,7 @@ import { ROOT } from '../helpers/paths.js'
 /** Descriptions of keys are documentation. */
 const NOT_MESSAGES = [
   'schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts',
-  'access-schema.ts', 'require-schema.ts'
+  'access-schema.ts', 'caller-schema.ts', 'require-schema.ts'
 ].map(
   name => `schema/${name}`
 )

@@ -1,4 +1,4 @@
-/** Every sentence about `access.require` and `card.security`, as printed: file:line:col: message (hint). The files are those of identity-rows.ts. */
+/** Every sentence about `access.require` and `card.security`, as printed. The files are those of identity-rows.ts. */
 import type { Row } from './rows.js'
 
 const SOURCES = [
@@ -77,11 +77,11 @@ export const REQUIRE_ROWS: readonly Row[] = [
   [
     'the schemes of the gateway without identity',
     agent('card: {security: gateway}'),
-    'g.yaml:3:69: agents[0].card.security: gateway needs identity (without it, the gateway has no security schemes)'
+    'g.yaml:3:71: agents[0].card.security: gateway needs identity (without it, the gateway has no security schemes)'
   ],
   [
     'the schemes of the gateway in a card that stays as it is',
     agent('card: {security: gateway, signature: verbatim}') + ALL,
-    'g.yaml:3:69: agents[0].card.security: gateway contradicts signature: verbatim, which serves the card unchanged (write agent)'
+    'g.yaml:3:71: agents[0].card.security: gateway contradicts signature: verbatim, which serves the card unchanged (write agent)'
   ]
 ]

@@ -17,14 +17,19 @@ const CHALLENGES = {
   key: 'ApiKey realm="agent", header="x-api-key"',
   basic: 'Basic realm="agent", charset="UTF-8"'
 }
-const send = (gateway: TestGateway, headers: readonly string[] = []): Promise<Answer> => rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, headers)
-const problemOf = (answer: Answer): unknown => (answer.json() as unknown as { error: { data: { metadata: { problem: string } }[] } }).error.data[0]?.metadata.problem
+const send = (gateway: TestGateway, headers: readonly string[] = []): Promise<Answer> =>
+  rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, headers)
+const problemOf = (answer: Answer): unknown =>
+  (answer.json() as unknown as { error: { data: { metadata: { problem: string } }[] } }).error.data[0]?.metadata.problem
 const requiring = (t: Test, require: string, options: GuardedOptions = {}): Promise<Guarded> =>
   guarded(t, { ...options, extra: [`access: {require: ${require}}`, ...options.extra ?? []] })
 
-interface AgentDescription { readonly access: { readonly accepted: unknown, readonly unmet: readonly string[] }, readonly card: { readonly warnings: readonly string[] } }
+interface AgentDescription {
+  readonly access: { readonly accepted: unknown, readonly unmet: readonly string[] }
+  readonly card: { readonly warnings: readonly string[] }
+}
 const described = async (gateway: TestGateway): Promise<AgentDescription> => {
-  const { agents: [agent] } = await (await fetch(`${gateway.adminUrl}/agents`)).json() as { agents: AgentDescription[] }
+  const [agent] = await (await fetch(`${gateway.adminUrl}/agents`)).json() as AgentDescription[]
   return agent as AgentDescription
 }
 

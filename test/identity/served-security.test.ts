@@ -49,8 +49,8 @@ t.test('public, minimal and extended card', async t => {
     t.notOk(JSON.stringify(card).includes('mine'), `${name}: skills name no scheme of the agent`)
     t.equal(AgentCard.fromJSON(card).securitySchemes.partners?.scheme?.$case, 'apiKeySecurityScheme', `${name}: the SDK reads it`)
   }
-  const agents = await (await fetch(`${gateway.adminUrl}/agents`)).json() as { agents: { card: { changes: object[] } }[] }
-  t.match(agents.agents[0]?.card.changes, [{ part: 'security', name: 'securitySchemes', change: 'replaced', by: 'identity' }])
+  const agents = await (await fetch(`${gateway.adminUrl}/agents`)).json() as { card: { changes: object[] } }[]
+  t.match(agents[0]?.card.changes, [{ part: 'security', name: 'securitySchemes', change: 'replaced', by: 'identity' }])
 })
 
 t.test('a card of 0.3, and one of both generations', async t => {
@@ -60,7 +60,9 @@ t.test('a card of 0.3, and one of both generations', async t => {
   const { supportedInterfaces: _, ...bare } = plainCard('http://x')
   const old = await guarded(t, {
     sources,
-    agent: { card: url => ({ ...bare, ...V03, url: `${url}/rpc`, securitySchemes: { mine: { type: 'http', scheme: 'bearer' } }, security: [{ mine: [] }] }) }
+    agent: {
+      card: url => ({ ...bare, ...V03, url: `${url}/rpc`, securitySchemes: { mine: { type: 'http', scheme: 'bearer' } }, security: [{ mine: [] }] })
+    }
   })
   const card = await cardOf(old.gateway)
   t.same(card.securitySchemes, {
@@ -88,7 +90,7 @@ t.test('access.require, and card.security', async t => {
   for (const extra of ['card: {security: agent}', 'card: {signature: verbatim}']) {
     const { gateway } = await guarded(t, { agent, extra: [extra] })
     const { securitySchemes, securityRequirements } = await cardOf(gateway)
-    t.same({ securitySchemes, securityRequirements }, { securitySchemes: OWN.securitySchemes, securityRequirements: OWN.securityRequirements }, extra)
+    t.same([securitySchemes, securityRequirements], [OWN.securitySchemes, OWN.securityRequirements], extra)
   }
   const chosen = await guarded(t, { agent, sources: [PEOPLE], extra: ['card: {security: gateway}'] })
   t.same((await cardOf(chosen.gateway)).securitySchemes, { people: SCHEMES.people })
