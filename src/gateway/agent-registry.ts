@@ -4,6 +4,7 @@ import { Agents, servedHosts } from '../pipeline/agents.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
 import { readSecrets } from '../config/secrets.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
+import { callerSources } from '../identity/schemes.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { Tracing } from '../telemetry/traces/tracing.js'
@@ -134,6 +135,7 @@ export class AgentRegistry {
   private prepare (config: Config): Agent[] {
     const { metrics, log, env, onCard, keeper } = this.options
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
+    const sources = config.identity === null ? null : callerSources(config.identity)
     // All files are read before any agent is created, because any file may be unusable.
     const entries = config.agents.map(entry => ({
       config: entry,
@@ -143,6 +145,7 @@ export class AgentRegistry {
       publicUrl: config.server.publicUrl,
       tls: tlsFilesOf(entry),
       secrets: readSecrets(entry, env),
+      sources,
       onCard,
       keeper
     }))

@@ -13,6 +13,9 @@ import type { Secrets } from '../config/secrets.js'
 import { modeOf } from '../policy/compile/identity.js'
 import { costOf } from '../jsonschema/lint.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
+import type { Requirement } from '../identity/requirement.js'
+import type { CallerSource } from '../identity/schemes.js'
+import { describeAccess, fixedRequirement } from '../pipeline/agent-security.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { CardAccess } from '../upstream/card-access.js'
@@ -38,6 +41,8 @@ export interface AgentOptions {
   readonly tls: TlsFiles
   /** Secrets that the agent's policies inject, and that its card needs. */
   readonly secrets: Secrets
+  /** Sources of callers; null or absent without `identity`. */
+  readonly sources?: readonly CallerSource[] | null
   /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
   /** Source of the card when another process fetches the card from the agent. That process also logs the warnings about the card. */
@@ -50,9 +55,9 @@ type Connections = Pick<AgentPools, keyof AgentPools>
 
 /** The identity is equal for two agents that are built from the same inputs. */
 export function identityOf (options: AgentOptions): string {
-  const { config, publicUrl, tls, secrets } = options
+  const { config, publicUrl, tls, secrets, sources = null } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint])
+  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint, sources])
 }
 
 export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
@@ -81,6 +86,8 @@ export class Agent {
   /** The gateway's public URL with the agent's path, without trailing slash. Null: it follows the Host of each request. */
   readonly publicBase: string | null
   readonly identity: string
+  /** The requirement that does not depend on the card. */
+  private readonly fixedRequirement: Requirement | null
   private readonly cors: CorsSource
   /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
@@ -109,6 +116,7 @@ export class Agent {
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
     this.publicBase = options.publicUrl === null ? null : options.publicUrl + config.path
     this.identity = identityOf(options)
+    this.fixedRequirement = fixedRequirement(config, options.sources ?? null)
     const sourceOptions: CardSourceOptions = {
       agent: config.name,
       config: config.card,
@@ -236,6 +244,11 @@ export class Agent {
     return Math.max(1, Math.ceil(this.source.want() / 1_000))
   }
 
+  /** What callers need, for requests with a state. Null without a card that says so (`access.require: card`), and without `identity`. */
+  requirementIn (state: AgentState | null): Requirement | null {
+    return this.fixedRequirement ?? state?.security.requirement ?? null
+  }
+
   /** Router of the newest card ever used, expired or not; null before the first card. */
   get knownRouter (): Router | null {
     return this.lastState?.router ?? null
@@ -270,8 +283,8 @@ export class Agent {
   }
 
   private stateOptions (previous: AgentState | null): AgentStateOptions {
-    const { config, limits, secrets } = this.options
-    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of }
+    const { config, limits, secrets, sources } = this.options
+    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of, sources }
   }
 
   /**
@@ -367,6 +380,7 @@ export class Agent {
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
       untaggedData: config.untaggedData,
+      access: describeAccess(config, this.requirementIn(state), state?.security ?? null),
       push: config.push,
       jsonSchema: config.jsonSchema,
       passthrough: config.passthrough,

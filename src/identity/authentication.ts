@@ -4,9 +4,17 @@ import type { Principal } from './principal.js'
 /**
  * Problems of a credential. The list is closed: values are labels of a metric, and `ErrorInfo.metadata.problem` for clients.
  */
-export const PROBLEMS = ['missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key'] as const
+export const PROBLEMS = [
+  'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete'
+] as const
 
 export type Problem = (typeof PROBLEMS)[number]
+
+/**
+ * Problems that the credential itself shows. The others: `source`, the agent does not accept the source; `incomplete`, the agent requires
+ * more.
+ */
+export type CredentialProblem = Exclude<Problem, 'missing' | 'source' | 'incomplete'>
 
 /**
  * Where a source finds its credential. `name` of a header is in lower case. `connection`: the client certificate of TLS; `proxy`: a header
@@ -22,7 +30,7 @@ export interface Carrier {
 /** What a source says about one credential. `foreign`: another source with the same carrier may know the credential. */
 export type Verdict =
   | { readonly principal: Principal }
-  | { readonly problem: Exclude<Problem, 'missing'>, readonly foreign: boolean }
+  | { readonly problem: CredentialProblem, readonly foreign: boolean }
   /** The keys that would tell cannot be had. `retryAfter` is in seconds. */
   | { readonly unavailable: true, readonly retryAfter: number }
   /** The client may not cause a verification now. */
@@ -31,12 +39,17 @@ export type Verdict =
 export type Authentication =
   | { readonly kind: 'caller', readonly principal: Principal, readonly carrier: Carrier }
   /** `source` is null when several sources share the carrier, and none knows the credential. */
-  | { readonly kind: 'failed', readonly problem: Exclude<Problem, 'missing'>, readonly source: string | null, readonly carrier: Carrier }
+  | { readonly kind: 'failed', readonly problem: CredentialProblem | 'source', readonly source: string | null, readonly carrier: Carrier }
+  /** The credentials are right, and no alternative is met without others. `missing`: their carriers, one list for each alternative. */
+  | { readonly kind: 'incomplete', readonly source: string, readonly missing: Carriers }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unavailable', readonly source: string, readonly retryAfter: number }
   | { readonly kind: 'braked', readonly source: string }
   /** The request has credentials for several sources. Gateway and agent could take different ones. */
   | { readonly kind: 'several', readonly carriers: readonly Carrier[] }
+
+/** Alternatives of carriers; all of one alternative are needed together. */
+export type Carriers = readonly (readonly Carrier[])[]
 
 /** One source: verifies the credentials that its carrier holds. */
 export interface Source {

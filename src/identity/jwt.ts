@@ -4,7 +4,7 @@ import { parseStrict } from '../wire/json/json.js'
 import type { JsonObject } from '../wire/json/object.js'
 import { isObject } from '../wire/json/object.js'
 import { childOf, parsePointer } from '../wire/json/pointer.js'
-import type { Problem } from './authentication.js'
+import type { CredentialProblem } from './authentication.js'
 import type { Principal } from './principal.js'
 
 export interface Unverified {
@@ -26,7 +26,7 @@ const VALUES = 32
 /** Three parts: an encrypted token (JWE) has five. */
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
-export type Read = { readonly problem: Exclude<Problem, 'missing'> } | Unverified
+export type Read = { readonly problem: CredentialProblem } | Unverified
 
 const MALFORMED: Read = { problem: 'malformed' }
 
@@ -80,7 +80,7 @@ function isIdToken (claims: JsonObject): boolean {
   return claims['at_hash'] !== undefined || claims['c_hash'] !== undefined || claims['nonce'] !== undefined || claims['typ'] === 'ID'
 }
 
-function claimProblem (claims: JsonObject, config: JwtConfig, now: number): Exclude<Problem, 'missing'> | null {
+function claimProblem (claims: JsonObject, config: JwtConfig, now: number): CredentialProblem | null {
   const { exp, nbf, iat, aud, sub } = claims
   const leeway = config.leeway / 1_000
   if (!isTime(exp) || (nbf !== undefined && !isTime(nbf)) || (iat !== undefined && !isTime(iat))) return 'malformed'

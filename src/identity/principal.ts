@@ -7,7 +7,7 @@ export type SourceKind = 'apiKey' | 'basic' | 'jwt' | 'certificate'
 export interface Principal {
   /** Name of the source in the configuration. */
   readonly source: string
-  /** All sources that have verified a credential of the request: `source`, then the source of a certificate that came with a token. */
+  /** All sources that verified the request: `source`, then the others. */
   readonly sources: readonly string[]
   readonly kind: SourceKind
   /** Unique within the source, and the same for all credentials of one caller. */

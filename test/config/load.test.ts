@@ -148,6 +148,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       public: null,
       onUnavailable: 'forward',
       signature: 'verbatim',
+      security: null,
       interfaces: [],
       advertise: [],
       schemas: {}
@@ -160,6 +161,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     untaggedData: 'allow',
+    access: { require: null },
     push: null,
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',

@@ -11,6 +11,7 @@ import { CertificateSource } from '../../src/identity/certificate/certificate-so
 import { readClientCert } from '../../src/identity/certificate/client-cert.js'
 import { trustDomainOf } from '../../src/identity/certificate/spiffe.js'
 import { readXfcc } from '../../src/identity/certificate/xfcc.js'
+import type { Requirement } from '../../src/identity/requirement.js'
 import { withoutProxyHeaders } from '../../src/identity/credentials.js'
 import { check } from '../helpers/seed.js'
 import { clientCertOf, hexOf, pemOf, thumbprintOf, x509Of } from './clients.js'
@@ -155,13 +156,16 @@ t.test('the caller that a certificate names', async t => {
   t.same(same.verify(batch, batch.from - 1), { problem: 'expired' })
 })
 
+const CERTIFICATES = ['direct', 'mesh', 'front', 'near', 'far', 'prod', 'dev']
+const ANY: Requirement = { alternatives: ['partners', ...CERTIFICATES].map(name => [name]), anonymous: false, certificates: new Set(CERTIFICATES) }
+
 t.test('certificates, tokens and keys together', async t => {
   const carrier = { in: 'header', name: 'x-key', scheme: null } as const
   const keys = new ApiKeys('partners', carrier, [{ id: 'acme', sha256: digestOf('k'), client: null, expires: null, groups: [], scopes: [], tenant: null }])
   const xfcc = { from: 'xfcc', proxies: ['192.0.2.1'] } as const
   const both = new Authenticator([keys], [source('direct'), source('mesh', xfcc), source('front', { from: 'rfc9440', proxies: ['192.0.2.1', '192.0.2.2'] })])
   const ask = (authenticator: Authenticator, headers: Record<string, string>, peer = '192.0.2.9', certificate: string | null = null): Authentication =>
-    authenticator.authenticate({ headers, query: '', connection: { peer, certificate: certificate === null ? null : read(certificate) } }, NOW, () => false) as Authentication
+    authenticator.authenticate({ headers, query: '', connection: { peer, certificate: certificate === null ? null : read(certificate) } }, ANY, NOW, () => false) as Authentication
   const header = { 'x-forwarded-client-cert': `Hash=${hexOf('web')};URI=spiffe://prod.example.com/ns/web/sa/web` }
   const shown = (found: Authentication): unknown => found.kind === 'caller' ? [...found.principal.sources, found.principal.spiffe] : found.kind === 'failed' ? found.problem : found.kind
   const WEB = 'spiffe://prod.example.com/ns/web/sa/web'
@@ -188,6 +192,19 @@ t.test('certificates, tokens and keys together', async t => {
   const [one, two] = [ask(both, { 'x-key': 'k' }, '', 'batch'), ask(both, { 'x-key': 'k' }, '', 'batch')]
   t.match([one, two], [{ principal: { source: 'partners', kind: 'apiKey', subject: 'acme' }, carrier }, { kind: 'caller' }])
   t.same(both.carriers.map(({ in: place }) => place), ['header', 'connection', 'proxy', 'proxy'])
+  const strict = (...alternatives: string[][]): Requirement => ({ ...ANY, alternatives })
+  for (const [name, requirement, headers, certificate, expected] of [
+    ['a key over mTLS', strict(['partners', 'direct']), { 'x-key': 'k' }, 'batch', ['partners', 'direct', ID]],
+    ['a key alone', strict(['partners', 'direct']), { 'x-key': 'k' }, null, 'incomplete'],
+    ['a key with a certificate for another purpose', strict(['partners', 'direct']), { 'x-key': 'k' }, 'dev', 'incomplete'],
+    ['a certificate alone', strict(['partners', 'direct']), {}, 'batch', 'incomplete'],
+    ['a certificate where only keys are accepted', strict(['partners']), {}, 'batch', 'source'],
+    ['a key and a certificate where only certificates are accepted', strict(['direct']), { 'x-key': 'k' }, 'batch', 'source'],
+    ['nothing', strict(['direct']), {}, null, 'missing']
+  ] as const) {
+    const presented = { headers, query: '', connection: { peer: '', certificate: certificate === null ? null : read(certificate) } }
+    t.same(shown(both.authenticate(presented, requirement, NOW, () => false) as Authentication), expected, name)
+  }
   const hops = new Authenticator([], [source('near', xfcc), source('far', { from: 'xfcc', proxies: ['192.0.2.3'], hops: 2 })])
   const chain = { 'x-forwarded-client-cert': `${header['x-forwarded-client-cert']},URI=spiffe://prod.example.com/edge` }
   t.same(shown(ask(hops, chain, '192.0.2.3')), ['far', WEB])

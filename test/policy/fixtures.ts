@@ -59,6 +59,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       public: null,
       onUnavailable: 'reject',
       signature: 'strip',
+      security: null,
       interfaces: [],
       advertise: [],
       schemas: {}
@@ -70,6 +71,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
     untaggedData: 'allow',
+    access: { require: null },
     push: null,
     responses: 'observe',
     jsonSchema: { formats: 'draft' },

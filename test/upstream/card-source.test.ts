@@ -93,6 +93,7 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
       public: null,
       onUnavailable: 'reject',
       signature: 'strip',
+      security: null,
       interfaces: [],
       advertise: [],
       schemas: {},

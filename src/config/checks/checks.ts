@@ -9,6 +9,7 @@ import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { listenerTls } from './listener-tls.js'
 import { unpaired, unreadable } from './named-files.js'
+import { requireProblems, unusedSources } from './require-checks.js'
 import { secretProblems } from './secret-checks.js'
 import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
@@ -26,6 +27,8 @@ export interface CheckContext {
   /** Environment that holds the secrets. Null: the checks do not look for secrets. */
   readonly env: Environment | null
   readonly layers: PolicyLayers
+  /** The value with `accessDefaults` in its agents. */
+  readonly effective: Mapping
 }
 
 export interface CheckResult { readonly problems: readonly PathProblem[], readonly warnings: readonly PathProblem[] }
@@ -37,6 +40,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
+    ...requireProblems(config),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -45,6 +49,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...identityWarnings(mapping(config.identity), mapping(config.server)),
+    ...unusedSources(context.effective),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

@@ -4,6 +4,7 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
+import type { AccessConfig } from './access-model.js'
 import type { IdentityConfig } from './identity-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 
@@ -142,6 +143,7 @@ export interface AgentConfig {
   readonly unknownMethods: 'reject' | 'forward'
   /** Treatment of DataParts that no policy claims. */
   readonly untaggedData: 'allow' | 'reject'
+  readonly access: AccessConfig
   /** Null: push notification configurations are not checked. */
   readonly push: PushConfig | null
   /** Treatment of violations in responses: `enforce` acts on them, `observe` records them, `off` does not read responses. */
@@ -236,6 +238,8 @@ export interface CardConfig {
   readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'
   readonly signature: 'strip' | 'verbatim'
+  /** Whose security schemes the served card has. Null: those of `identity`, unless `signature` is `verbatim`. */
+  readonly security: 'gateway' | 'agent' | null
   /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */
   readonly interfaces: readonly string[]
   /** Extensions that the gateway adds to the served card, and enforces as if the agent declared them. */

@@ -1,3 +1,4 @@
+import { accessSchema } from './access-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
@@ -208,6 +209,13 @@ const card = section("The agent's AgentCard.", {
     ['strip', 'verbatim'],
     'strip'
   ),
+  security: {
+    type: ['string', 'null'],
+    description:
+      'Security schemes and requirements of the served card: those of `identity` (`gateway`), or those of the agent (`agent`). `null`: `gateway` with `identity`, unless `signature` is `verbatim`.',
+    enum: ['gateway', 'agent', null],
+    default: null
+  },
   advertise: {
     type: 'array',
     description:
@@ -273,6 +281,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     ['allow', 'reject'],
     'allow'
   ),
+  access: accessSchema,
   push: pushSchema,
   responses: choice(
     'What to do with violations in responses: `enforce` does what the rule says, `observe` only records them, `off` does not read responses.',
@@ -379,6 +388,10 @@ export const configSchema: Schema = {
       maxProperties: 100
     },
     identity: identitySchema,
+    accessDefaults: {
+      ...accessSchema,
+      description: '`access` of all agents. A key in `access` of an agent replaces the key here.'
+    },
     state,
     telemetry
   }),

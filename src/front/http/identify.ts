@@ -6,15 +6,17 @@ import type { IncomingMessage } from 'node:http'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Route } from '../../a2a/route.js'
 import { publicCard } from '../../a2a/card/minimal.js'
-import type { Authentication } from '../../identity/authentication.js'
+import type { Authentication, Carrier, Carriers, Problem } from '../../identity/authentication.js'
 import { isCertificate } from '../../identity/authentication.js'
 import { challengesOf } from '../../identity/challenge.js'
 import { isRepeated, queryWithoutCredentials, withoutCredentials, withoutProxyHeaders } from '../../identity/credentials.js'
 import * as identityRejections from '../../identity/rejections.js'
+import type { Requirement } from '../../identity/requirement.js'
+import { ANONYMOUS } from '../../identity/requirement.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Identity } from '../../gateway/identity/identity.js'
 import { recordCaller, recordDuration, recordFailure } from '../../gateway/identity/identity-telemetry.js'
-import { duplicateHeader, overloaded } from '../../pipeline/rejections.js'
+import { duplicateHeader, noCard, overloaded } from '../../pipeline/rejections.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { clientIp } from '../../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
@@ -32,19 +34,25 @@ export interface Identified {
 
 /** Calls `then` when the request has a caller or needs none. Rejects it otherwise. */
 export function identify (exchange: Exchange, identified: Identified, then: () => void): void {
-  const { target, identity } = identified
+  const { agent, target, identity } = identified
   const { request, services: { overload } } = exchange
   exchange.identity = identity
   const need = needOf(exchange, identified)
   if (need === 'nothing') return then()
   if (need === 'caller' && overload.shedding) return exchange.reject(overloaded(overload.retryAfter), 'rejected')
+  const requirement = agent.requirementIn(exchange.state ?? agent.state)
+  if (requirement === null) return rejectUndecided(exchange, identified, noCard(agent.name, agent.wantCard()))
+  // Credentials that nobody asks for are not read.
+  if (requirement.alternatives.length === 0) {
+    return requirement.anonymous || need === 'nothing if missing' ? then() : rejectUndecided(exchange, identified, identityRejections.unmeetable)
+  }
   const braked = (): boolean => identity.brake.holds(addressOf(exchange, identified), performance.now())
   const presented = { headers: request.headers, query: target.query, connection: connectionOf(request.socket) }
   const startedAt = performance.now()
-  const found = identity.authenticator.authenticate(presented, Date.now(), braked)
+  const found = identity.authenticator.authenticate(presented, requirement, Date.now(), braked)
   const settle = (found: Authentication, verified: boolean): void => {
     recordDuration(exchange, found, verified, startedAt)
-    settled(exchange, identified, { found, need }, then)
+    settled(exchange, identified, { found, need, requirement }, then)
   }
   if (!(found instanceof Promise)) return settle(found, false)
   found.then(found => {
@@ -58,7 +66,7 @@ type Need = 'nothing' | 'caller' | 'nothing if missing'
 function settled (
   exchange: Exchange,
   identified: Identified,
-  { found, need }: { readonly found: Authentication; readonly need: Need },
+  { found, need, requirement }: { readonly found: Authentication; readonly need: Need; readonly requirement: Requirement },
   then: () => void
 ): void {
   const { agent, target, identity } = identified
@@ -68,10 +76,22 @@ function settled (
     recordCaller(exchange, identity, found.principal)
     return then()
   }
-  if (need === 'nothing if missing' && (found.kind === 'missing' || isUnasked(found))) return then()
+  if (found.kind === 'missing' || isUnasked(found)) {
+    if (need === 'nothing if missing') return then()
+    if (requirement.anonymous) {
+      exchange.services.metrics.authentication(agent.name, ANONYMOUS, 'ok')
+      return then()
+    }
+  }
   if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
   exchange.services.metrics.authentication(agent.name, sourceOf(found), outcomeOf(found))
-  reject(exchange, identified, found)
+  reject(exchange, identified, found, requirement)
+}
+
+/** Rejects a request to an agent that accepts nobody now. */
+function rejectUndecided (exchange: Exchange, { target }: Identified, rejection: Rejection): void {
+  if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
+  exchange.reject(rejection, 'gateway_error')
 }
 
 /** A client does not choose its certificate for this request: one that no source accepts is for another purpose. */
@@ -127,44 +147,53 @@ function sourceOf (found: NoCaller): string {
 
 function outcomeOf (found: NoCaller): Parameters<Exchange['services']['metrics']['authentication']>[2] {
   if (found.kind === 'failed') return found.problem
-  return found.kind === 'missing' || found.kind === 'unavailable' ? found.kind : 'malformed'
+  return found.kind === 'missing' || found.kind === 'incomplete' || found.kind === 'unavailable' ? found.kind : 'malformed'
 }
 
 function addressOf ({ request }: Exchange, { trusted }: Identified): string | undefined {
   return clientIp(request.headers, request.socket.remoteAddress, trusted)
 }
 
-function reject (exchange: Exchange, identified: Identified, found: NoCaller): void {
+function reject (exchange: Exchange, identified: Identified, found: NoCaller, requirement: Requirement): void {
   const { agent, identity } = identified
   const { request } = exchange
-  const { carriers } = identity.authenticator
-  const unauthenticated = (rejection: Rejection): void => {
+  const unauthenticated = (rejection: Rejection, carriers: Carriers): void => {
     const error = found.kind === 'failed' && found.carrier.scheme === 'bearer' ? rejection.message : null
-    const challenges = challengesOf(carriers, agent.name, { metadata: metadataUrl(exchange, identified), error })
+    const challenges = challengesOf([...new Set(carriers.flat())], agent.name, { metadata: metadataUrl(exchange, identified), error })
     exchange.reject(rejection, 'rejected', undefined, challenges.flatMap(challenge => ['www-authenticate', challenge]))
   }
-  if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers))
   if (found.kind === 'several') return exchange.reject(identityRejections.several(found.carriers), 'rejected')
   if (found.kind === 'unavailable') return exchange.reject(identityRejections.unavailable(found.retryAfter), 'rejected')
   const address = addressOf(exchange, identified)
+  const record = (problem: Problem, rejection: Rejection): void => {
+    recordFailure(exchange, identity, { source: sourceOf(found), problem, rejection, client: address ?? null })
+  }
+  if (found.kind === 'incomplete') {
+    const rejection = identityRejections.incomplete(found.missing)
+    record('incomplete', rejection)
+    return unauthenticated(rejection, found.missing)
+  }
   if (found.kind === 'braked') {
     const wait = identity.brake.failed(address, performance.now())
     return exchange.reject(identityRejections.tooManyFailures(wait), 'rejected')
   }
+  const carriers = identity.authenticator.carriersOf(requirement.alternatives)
+  if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers), carriers)
   const { carrier } = found
   if (carrier.in === 'header' && isRepeated(request.rawHeaders, carrier.name)) {
     return exchange.reject(duplicateHeader(carrier.name), 'rejected')
   }
-  const wait = identity.brake.failed(address, performance.now())
+  // Credentials that are right for another agent are no guess.
+  const wait = found.problem === 'source' ? 0 : identity.brake.failed(address, performance.now())
   const rejection = wait > 0 ? identityRejections.tooManyFailures(wait) : identityRejections.failed(found.problem, carrier)
-  recordFailure(exchange, identity, { source: sourceOf(found), problem: found.problem, rejection, client: address ?? null })
+  record(found.problem, rejection)
   if (wait > 0) exchange.reject(rejection, 'rejected')
-  else unauthenticated(rejection)
+  else unauthenticated(rejection, carriers)
 }
 
 /** URL of the metadata of the agent (RFC 9728 §3.1): the path of the agent follows the well-known one. */
 function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Identified): string | null {
-  if (identity === null || identity.issuers.length === 0) return null
+  if (identity === null || identity.issuersFor(agent.requirementIn(agent.state)).length === 0) return null
   const base = agent.publicBase ?? publicOriginOf(request, trusted)?.url
   return base === undefined ? null : new URL(base).origin + METADATA + pathOf(agent)
 }
@@ -174,21 +203,26 @@ function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Ident
  * that a source would read. Headers of proxies that no trusted proxy has written are never for the agent.
  */
 export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
-  const { identity, carrier, request } = exchange
+  const { identity, request } = exchange
   if (identity === null) return headers
-  const { carriers, certificates } = identity.authenticator
+  const { certificates } = identity.authenticator
   const { proxyHeaders } = certificates
   const forwards = agent.config.upstream.credentials.client === 'forward'
   const written = forwards && proxyHeaders.size > 0 ? certificates.writtenBy(connectionOf(request.socket).peer) : NONE
   const own = proxyHeaders.size === 0 ? headers : withoutProxyHeaders(headers, proxyHeaders, written)
-  return forwards ? own : withoutCredentials(own, carrier === null ? carriers : [carrier])
+  return forwards ? own : withoutCredentials(own, carriersIn(exchange, identity))
 }
 
 const NONE: ReadonlySet<string> = new Set()
 
 /** As {@link headersForAgent}, for the query. */
 export function queryForAgent (exchange: Exchange, agent: Agent, query: string): string {
-  const { identity, carrier } = exchange
+  const { identity } = exchange
   if (identity === null || agent.config.upstream.credentials.client === 'forward') return query
-  return queryWithoutCredentials(query, carrier === null ? identity.authenticator.carriers : [carrier])
+  return queryWithoutCredentials(query, carriersIn(exchange, identity))
+}
+
+/** The carriers of which the request may have credentials. */
+function carriersIn ({ carrier, principal }: Exchange, { authenticator }: Identity): readonly Carrier[] {
+  return carrier === null || (principal !== null && principal.sources.length > 1) ? authenticator.carriers : [carrier]
 }

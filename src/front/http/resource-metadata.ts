@@ -17,8 +17,15 @@ export function pathOf ({ publicBase, config }: Agent): string {
   return publicBase === null ? config.path : new URL(publicBase).pathname.replace(/\/$/, '')
 }
 
-function agentOf (request: IncomingMessage, { agents, identity }: Snapshot): Agent | null {
-  if (identity === null || identity.issuers.length === 0) return null
+/** Returns the agent at the path, if its callers may have access tokens. */
+function agentOf (request: IncomingMessage, snapshot: Snapshot): Agent | null {
+  const { identity } = snapshot
+  if (identity === null || identity.issuersFor(null).length === 0) return null
+  const agent = agentAt(request, snapshot)
+  return agent === null || identity.issuersFor(agent.requirementIn(agent.state)).length === 0 ? null : agent
+}
+
+function agentAt (request: IncomingMessage, { agents }: Snapshot): Agent | null {
   const { path } = splitTarget(request.url ?? '')
   if (!path.startsWith(METADATA)) return null
   const rest = path.slice(METADATA.length).replace(/\/$/, '')
@@ -43,7 +50,7 @@ export function serveMetadata (exchange: Exchange, snapshot: Snapshot): boolean 
   exchange.agent = agent
   const body = Buffer.from(JSON.stringify({
     resource: agent.publicBase ?? `${origin?.url ?? ''}${agent.config.path}`,
-    authorization_servers: snapshot.identity.issuers,
+    authorization_servers: snapshot.identity.issuersFor(agent.requirementIn(agent.state)),
     bearer_methods_supported: ['header']
   }))
   exchange.respond(200, [

@@ -21,7 +21,7 @@ export function recordCaller (exchange: Exchange, identity: Identity, principal:
  * @param startedAt ms of performance.now()
  */
 export function recordDuration (exchange: Exchange, found: Authentication, verified: boolean, startedAt: number): void {
-  if (found.kind !== 'caller' && found.kind !== 'failed' && found.kind !== 'unavailable') return
+  if (found.kind !== 'caller' && found.kind !== 'failed' && found.kind !== 'unavailable' && found.kind !== 'incomplete') return
   const source = found.kind === 'caller' ? found.principal.source : found.source ?? 'other'
   const remembered = found.kind === 'caller' && found.principal.kind === 'jwt'
   const cache = verified ? 'miss' : remembered ? 'hit' : 'none'

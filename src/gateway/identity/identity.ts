@@ -16,6 +16,7 @@ import { readJwkSet } from '../../identity/jwk-set.js'
 import type { Keys } from '../../identity/jwt-source.js'
 import { JwtSource } from '../../identity/jwt-source.js'
 import type { Principal } from '../../identity/principal.js'
+import type { Requirement } from '../../identity/requirement.js'
 import type { Log } from '../../telemetry/log.js'
 import type { Metrics } from '../../telemetry/metrics/metrics.js'
 import { redactAlso } from '../../telemetry/redact.js'
@@ -60,8 +61,8 @@ export class Identity {
   readonly headers: readonly string[]
   readonly brake: Brake
   readonly failures: FailureLog
-  /** Issuers of access tokens, for the metadata of RFC 9728. */
-  readonly issuers: readonly string[]
+  /** Issuers of access tokens, by source. */
+  private readonly issuers: ReadonlyMap<string, string>
   private readonly prepared: ReadonlyMap<string, Prepared>
   private readonly audit: IdentityConfig['audit']
   private readonly described = new WeakMap<Principal, DescribedCaller>()
@@ -80,7 +81,13 @@ export class Identity {
     this.headers = headersOf(carriers)
     this.brake = previous?.brake ?? new Brake()
     this.failures = previous?.failures ?? new FailureLog()
-    this.issuers = [...new Set([...prepared.values()].flatMap(({ source }) => (source instanceof JwtSource ? [source.issuer] : [])))]
+    this.issuers = new Map([...prepared].flatMap(([name, { source }]) => (source instanceof JwtSource ? [[name, source.issuer] as const] : [])))
+  }
+
+  /** Issuers of the access tokens that a requirement accepts, for the metadata of RFC 9728. Null: of all. */
+  issuersFor (requirement: Requirement | null): string[] {
+    const accepted = requirement === null ? this.issuers : [...this.issuers].filter(([name]) => requirement.alternatives.some(one => one.includes(name)))
+    return [...new Set([...accepted].map(([, issuer]) => issuer))]
   }
 
   /**

@@ -1,12 +1,12 @@
 /** Callers by their client certificate. TLS, or the proxy, has verified the certificate; a source decides which name counts. */
 import type { CertificateConfig } from '../../config/model/identity-model.js'
 import { TrustedProxies } from '../../wire/forwarded.js'
-import type { Problem } from '../authentication.js'
+import type { CredentialProblem } from '../authentication.js'
 import type { Principal } from '../principal.js'
 import type { ClientCertificate } from './certificate.js'
 import { isSpiffe, trustDomainOf } from './spiffe.js'
 
-export type CertificateVerdict = { readonly principal: Principal } | { readonly problem: Exclude<Problem, 'missing'> }
+export type CertificateVerdict = { readonly principal: Principal } | { readonly problem: CredentialProblem }
 
 const LONGEST = 1_024
 /** A wildcard names many hosts. */

@@ -48,6 +48,7 @@ class Slot {
 export class Certificates {
   /** Where the sources find certificates, each place once. */
   readonly carriers: readonly Carrier[]
+  readonly bySource: ReadonlyMap<string, Carrier>
   private readonly direct: readonly CertificateSource[]
   private readonly slots: readonly Slot[]
   /** Headers that only a trusted proxy may write, in lower case. */
@@ -67,6 +68,8 @@ export class Certificates {
     this.slots = [...slots.values()]
     const carriers = new Map(this.slots.map(({ carrier }) => [carrier.name, carrier]))
     this.carriers = [...(this.direct.length === 0 ? [] : [CONNECTION]), ...carriers.values()]
+    const inHeaders = this.slots.flatMap(({ carrier, sources }) => sources.map(({ name }) => [name, carrier] as const))
+    this.bySource = new Map([...this.direct.map(({ name }) => [name, CONNECTION] as const), ...inHeaders])
     this.proxyHeaders = new Set(this.slots.flatMap(namesOf))
   }
 

@@ -25,7 +25,7 @@ export interface MetricDefinition {
 export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
 /** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
-export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'unavailable'] as const
+export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete', 'unavailable'] as const
 export const TOKEN_CACHE = ['hit', 'miss', 'none'] as const
 export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export const PHASES = ['request', 'response', 'card'] as const
@@ -149,7 +149,7 @@ export const METRICS = {
     more: 'Only with `identity`. Requests that need no caller are not counted. A caller with a token and a client certificate counts for both sources',
     labels: {
       agent: served,
-      source: 'name in `identity.sources`; `none` without credentials or with those of two sources, `other` if no source of several knows them',
+      source: 'name in `identity.sources`; `anonymous` without credentials where `access.require` accepts that, `none` without credentials elsewhere or with those of two sources, `other` if no source of several knows them',
       outcome: AUTHENTICATION_OUTCOMES
     }
   },

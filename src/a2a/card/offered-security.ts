@@ -1,0 +1,73 @@
+/** Writes the security schemes of the gateway into a card, in place of those of the agent. */
+import { V03_LISTS, V1_LISTS } from './interfaces.js'
+import type { SecurityAlternative } from './security.js'
+import { REQUIREMENT_KEYS, SCHEME_KEYS } from './security.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject } from '../../wire/json/object.js'
+
+/** A scheme that the gateway offers. */
+export type OfferedScheme =
+  | { readonly kind: 'apiKey', readonly in: 'header' | 'cookie' | 'query', readonly name: string }
+  | { readonly kind: 'http', readonly scheme: string, readonly bearerFormat?: string }
+  | { readonly kind: 'openIdConnect', readonly url: string }
+  | { readonly kind: 'mutualTLS' }
+
+export interface OfferedSecurity {
+  readonly schemes: readonly (readonly [name: string, scheme: OfferedScheme])[]
+  readonly alternatives: readonly SecurityAlternative[]
+}
+
+const REPLACED: ReadonlySet<string> = new Set([...SCHEME_KEYS, ...REQUIREMENT_KEYS])
+
+/**
+ * Returns the card with the offered schemes, in the shapes of the generations that the card has. A card of both has both shapes in one
+ * object, as the Python SDK writes them. Requirements of skills go: they name schemes of the agent.
+ */
+export function withSecurity (raw: JsonObject, { schemes, alternatives }: OfferedSecurity): JsonObject {
+  const members = Object.entries(raw)
+    .filter(([key]) => !REPLACED.has(key))
+    .map(([key, value]): [string, unknown] => [key, key === 'skills' && Array.isArray(value) ? value.map(withoutRequirement) : value])
+  const card = Object.fromEntries(members)
+  if (schemes.length === 0) return card
+  const is1 = V1_LISTS.some(key => Array.isArray(raw[key]))
+  const is03 = !is1 || typeof raw['url'] === 'string' || V03_LISTS.some(key => Array.isArray(raw[key]))
+  card['securitySchemes'] = Object.fromEntries(schemes.map(([name, scheme]) => [name, { ...(is03 ? tagged(scheme) : {}), ...(is1 ? wrapped(scheme) : {}) }]))
+  if (is1) {
+    card['securityRequirements'] = alternatives.map(names => ({ schemes: Object.fromEntries(names.map(name => [name, { list: [] }])) }))
+  }
+  if (is03) card['security'] = alternatives.map(names => Object.fromEntries(names.map(name => [name, []])))
+  return card
+}
+
+/** True when {@link withSecurity} changes the meaning of a card. */
+export function hasSecurity (raw: JsonObject): boolean {
+  const { skills } = raw
+  return [raw, ...(Array.isArray(skills) ? skills : [])].some(one => isObject(one) && Object.keys(one).some(key => REPLACED.has(key)))
+}
+
+function withoutRequirement (skill: unknown): unknown {
+  if (!isObject(skill) || !REQUIREMENT_KEYS.some(key => key in skill)) return skill
+  return Object.fromEntries(Object.entries(skill).filter(([key]) => !REQUIREMENT_KEYS.includes(key)))
+}
+
+/** The shape of 0.3. */
+function tagged (scheme: OfferedScheme): JsonObject {
+  const { kind, ...rest } = scheme
+  return { type: kind, ...('url' in rest ? { openIdConnectUrl: rest.url } : rest) }
+}
+
+/** The shape of 1.0. */
+function wrapped (scheme: OfferedScheme): JsonObject {
+  switch (scheme.kind) {
+    case 'apiKey':
+      return { apiKeySecurityScheme: { location: scheme.in, name: scheme.name } }
+    case 'http': {
+      const { kind: _, ...rest } = scheme
+      return { httpAuthSecurityScheme: rest }
+    }
+    case 'openIdConnect':
+      return { openIdConnectSecurityScheme: { openIdConnectUrl: scheme.url } }
+    case 'mutualTLS':
+      return { mtlsSecurityScheme: {} }
+  }
+}
