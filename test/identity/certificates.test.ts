@@ -23,7 +23,7 @@ const problemOf = (answer: Answer): string | undefined =>
   (answer.json() as { error?: { data?: { metadata?: { problem?: string } }[] } }).error?.data?.[0]?.metadata?.problem
 
 t.test('certificates of the connection', async t => {
-  const { gateway, agent } = await guarded(t, { sources: [DIRECT, PARTNERS], root: [tlsServer(), SHOWN], identity: ', audit: subject' })
+  const { gateway, agent } = await guarded(t, { sources: [PARTNERS, DIRECT], root: [tlsServer(), SHOWN], identity: ', audit: subject' })
   const rows: readonly [string, string][] = [['batch', ID], ['web', WEB], ['dns', 'partner.example.com']]
   for (const [name, subject] of rows) {
     const before = gateway.audits().length
