@@ -67,6 +67,23 @@ t.test('the public card, for a certificate that no source accepts', async t => {
   t.match(cards[1], /^HTTP\/1\.1 200 .*\r\ncache-control: private/s, 'a caller gets a card of its own')
 })
 
+t.test('access.require: a key over mTLS', async t => {
+  const { gateway, agent } = await guarded(t, { sources: [PARTNERS, DIRECT], root: [tlsServer()], extra: ['access: {require: [[partners, direct]]}'] })
+  const key = ['x-api-key', ACME]
+  t.equal((await askTls(gateway.url, pairOf('batch'), key)).status, 200)
+  for (const [name, client, headers, problem] of [
+    ['a key alone', {}, key, 'incomplete'],
+    ['a key with a certificate that no source accepts', pairOf('dev'), key, 'incomplete'],
+    ['a certificate alone', pairOf('batch'), [], 'incomplete'],
+    ['a wrong key', pairOf('batch'), ['x-api-key', 'wrong'], 'unknown_key'],
+    ['nothing', {}, [], 'missing']
+  ] as const) {
+    const answer = await askTls(gateway.url, client, headers)
+    t.same([answer.status, problemOf(answer)], [401, problem], name)
+  }
+  t.equal(agent.received.length, 1)
+})
+
 t.test('a resumed session', async t => {
   const open = async (url: string, options: object): Promise<{ session: Buffer | null; answer: string }> => {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), ca: LISTENER_CA, servername: 'localhost', ...options })
