@@ -4,7 +4,7 @@ import type { LoadResult } from '../config/load.js'
 import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
 import { workersOf } from '../cluster/how-many.js'
-import { setEngineFlags } from '../engine.js'
+import { lowerPriorityOfEngineThreads, setEngineFlags } from '../engine.js'
 import { readConfiguration } from '../gateway/configuration.js'
 import { FollowedConfiguration } from '../gateway/followed-configuration.js'
 import type { Gateway } from '../gateway/start.js'
@@ -25,6 +25,7 @@ export interface ServeArguments {
  */
 export async function runServe (args: ServeArguments, io: Output): Promise<number> {
   setEngineFlags()
+  lowerPriorityOfEngineThreads()
   const { env } = args
   const overrides = mergeOverrides({ upstream: args.upstream, listen: args.listen, admin: args.admin }, overridesFromEnvironment(env))
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
