@@ -37,11 +37,12 @@ export function securityOf (raws: readonly JsonObject[], agent: AgentConfig, sou
   const requirement = ofCards ?? requirementOf(access.require === 'card' ? [] : access.require, sources)
   const unmet = ofCards?.unmet ?? []
   const isMeetable = requirement.alternatives.length > 0 || requirement.anonymous
+  const offers = card.signature !== 'verbatim' && card.security !== 'agent'
   const uncovered = uncoveredSchemes(cards, sources)
   return {
     requirement,
     unmet,
-    offered: card.signature !== 'verbatim' && card.security !== 'agent' && isMeetable ? offeredFor(requirement, sources) : null,
+    offered: offers && isMeetable ? { ...offeredFor(requirement, sources), form: card.securityForm } : null,
     warnings: [
       ...unmet.map(problem => `access.require: card: ${problem}`),
       ...(isMeetable ? [] : ['the agent accepts no caller: no alternative of access.require can be met']),

@@ -2,10 +2,19 @@
 import type { IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import t from 'tap'
-import { rawExchange } from '../helpers/raw.js'
+import { plainCard, rawExchange } from '../helpers/raw.js'
 import { checkAsync } from '../helpers/seed.js'
 import { ACME, basicOf, guarded, USER } from './kit.js'
 
+/** No source covers the first alternative, and two sources together the second. */
+const REQUIRING = {
+  securitySchemes: {
+    bearer: { httpAuthSecurityScheme: { scheme: 'bearer' } },
+    key: { apiKeySecurityScheme: { location: 'header', name: 'x-api-key' } },
+    login: { httpAuthSecurityScheme: { scheme: 'basic' } }
+  },
+  securityRequirements: [{ schemes: { bearer: { list: [] } } }, { schemes: { key: { list: [] }, login: { list: [] } } }]
+}
 const MARK = 'x-stranger'
 /** Requests at once: each property run sends this many. */
 const BATCH = 20
@@ -15,7 +24,11 @@ t.test('no request without a caller reaches an agent', async t => {
     await guarded(t, { extra: ['passthrough: [/docs, /rest]', 'unknownMethods: forward', 'mode: off'] }),
     await guarded(t, { extra: ['path: /deep', 'passthrough: [/docs]', 'card: {public: minimal}', 'mode: observe', 'cors: {origins: ["*"]}'] }),
     await guarded(t, { agent: { card: () => ({}) }, extra: ['passthrough: [/docs]', 'card: {onUnavailable: forward}'] }),
-    await guarded(t, { agent: { card: () => ({}) }, extra: ['passthrough: [/docs]', 'card: {onUnavailable: forward, public: none}', 'cors: {origins: ["*"]}'] })
+    await guarded(t, { agent: { card: () => ({}) }, extra: ['passthrough: [/docs]', 'card: {onUnavailable: forward, public: none}', 'cors: {origins: ["*"]}'] }),
+    // None of the lines below is all that these agents require.
+    await guarded(t, { extra: ['access: {require: [[partners, people]]}', 'passthrough: [/docs]', 'card: {public: minimal}'] }),
+    await guarded(t, { agent: { card: url => plainCard(url, REQUIRING) }, extra: ['access: {require: card}', 'passthrough: [/docs]'] }),
+    await guarded(t, { agent: { card: () => ({}) }, waitReady: false, extra: ['access: {require: card}', 'card: {onUnavailable: forward}', 'passthrough: [/docs]'] })
   ]
   const reached: string[] = []
   for (const { agent } of states) {
