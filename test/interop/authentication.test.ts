@@ -1,4 +1,4 @@
-/** Clients of the Python and Go SDKs find the schemes of the gateway in the served card, and their own interceptors attach the credentials. */
+/** Clients of the Python and Go SDKs find the schemes of the gateway in the served card; their own interceptors attach the credentials. */
 import t from 'tap'
 import type { Test } from 'tap'
 import { quietSdk, startAgent } from '../helpers/agents.js'
