@@ -34,7 +34,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   BAD_REQUEST_HEADER: 'a header that matters to the decision is sent twice, a GET has a body, or the client requests a connection upgrade',
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body has another coding than gzip, or several; `Accept-Encoding` names gzip',
   LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
-  AGENT_NOT_READY: 'the gateway has no usable card of the agent',
+  AGENT_NOT_READY: 'the gateway has no usable card of the agent, or no caller can meet the [security requirement](security-schemes.md) of its card',
   OVERLOADED:
     'the gateway is overloaded, or the agent has reached its concurrency limit; `Retry-After` says when to retry ([limits](limits.md))',
   UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, or its certificate is not accepted',

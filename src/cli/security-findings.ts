@@ -15,7 +15,11 @@ const NAMES = 10
 const SHOWN = 100
 
 /** @param sources null without `identity` */
-export function securityFindings ({ loaded, security }: AgentState, agent: AgentConfig, sources: readonly CallerSource[] | null): CardFinding[] {
+export function securityFindings (
+  { loaded, security }: AgentState,
+  agent: AgentConfig,
+  sources: readonly CallerSource[] | null
+): CardFinding[] {
   const { byVersion } = loaded
   const cards = [...new Set([byVersion['1.0'].card.raw, byVersion['0.3'].card.raw])].map(readSecurity)
   if (sources === null) return withoutIdentity(cards)

@@ -22,7 +22,7 @@ const NONE: AgentSecurity = { requirement: null, unmet: [], offered: null, warni
 
 /** The requirement that does not depend on a card. Null without `identity`, and with `access.require: card`. */
 export function fixedRequirement ({ access }: AgentConfig, sources: readonly CallerSource[] | null): Requirement | null {
-  return sources === null || access.require === 'card' ? null : requirementOf(access.require, sources)
+  return sources === null || access.require === 'card' ? null : requirementOf(access.require ?? null, sources)
 }
 
 /**
@@ -34,14 +34,15 @@ export function securityOf (raws: readonly JsonObject[], agent: AgentConfig, sou
   const { access, card } = agent
   const cards = [...new Set(raws)].map(readSecurity)
   const ofCards = access.require === 'card' ? requirementOfCards(cards, sources) : null
-  const requirement = ofCards ?? requirementOf(access.require === 'card' ? [] : access.require, sources)
+  const requirement = ofCards ?? requirementOf(access.require === 'card' ? [] : access.require ?? null, sources)
   const unmet = ofCards?.unmet ?? []
   const isMeetable = requirement.alternatives.length > 0 || requirement.anonymous
+  const offers = card.signature !== 'verbatim' && card.security !== 'agent'
   const uncovered = uncoveredSchemes(cards, sources)
   return {
     requirement,
     unmet,
-    offered: card.signature !== 'verbatim' && card.security !== 'agent' && isMeetable ? offeredFor(requirement, sources) : null,
+    offered: offers && isMeetable ? { ...offeredFor(requirement, sources), form: card.securityForm } : null,
     warnings: [
       ...unmet.map(problem => `access.require: card: ${problem}`),
       ...(isMeetable ? [] : ['the agent accepts no caller: no alternative of access.require can be met']),

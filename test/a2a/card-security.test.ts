@@ -130,5 +130,11 @@ t.test('the schemes of the gateway', async t => {
     t.same([...read.schemes.keys()], OFFERED.schemes.map(([name]) => name))
     t.ok([...read.schemes.values()].every(scheme => scheme !== null))
   }
+  const requirementsOf = (card: object, form?: 'list' | 'plain'): unknown =>
+    withSecurity({ ...V1, ...card }, { schemes: OFFERED.schemes, alternatives: [['key'], []], ...(form === undefined ? {} : { form }) })['securityRequirements']
+  const [list, plain] = [[{ schemes: { key: { list: [] } } }, { schemes: {} }], [{ schemes: { key: [] } }, { schemes: {} }]]
+  const ofGo = { securityRequirements: [{ schemes: { mine: ['scope'] } }] }
+  t.same(requirementsOf(ofGo), plain, 'a card of the Go SDK keeps its form')
+  t.same([requirementsOf(ofGo, 'list'), requirementsOf({}, 'plain'), requirementsOf({})], [list, plain, list])
   t.same(withSecurity({ ...own, ...V1 }, { schemes: [], alternatives: [] }), { name: 'a', ...V1, skills: [{ id: 's', tags: [] }, 7] })
 })

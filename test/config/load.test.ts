@@ -149,6 +149,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       onUnavailable: 'forward',
       signature: 'verbatim',
       security: null,
+      securityForm: null,
       interfaces: [],
       advertise: [],
       schemas: {}

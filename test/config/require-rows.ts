@@ -24,7 +24,7 @@ export const REQUIRE_ROWS: readonly Row[] = [
   ['right, null', require('null')],
   ['right, defaults', agent('card: {}') + `accessDefaults: {require: [[corp]]}\n${identity('corp')}`],
   ['right, defaults replaced', agent('access: {require: null}') + `accessDefaults: {require: [[corp]]}\n${identity('corp', 'people')}`],
-  ['right, the schemes of the gateway', agent('card: {security: gateway}') + ALL],
+  ['right, the schemes of the gateway', agent('card: {security: gateway, securityForm: plain}') + ALL],
   ['another word', require('cart'), `g.yaml:3:72: ${AT} must be "card", or a list of alternatives (such as "[[corp, mesh], [partners]]": each a list of sources)`],
   ['no alternatives', require('[]'), `g.yaml:3:72: ${AT} must have at least 1 entry`],
   ['a list of names', require('[corp]'), `g.yaml:3:73: ${AT}[0] must be a list, not a string (write [corp])`],

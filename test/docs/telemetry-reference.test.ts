@@ -306,6 +306,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'authentications_total outcome audience': 'test/identity/jwt.test.ts',
   'authentications_total outcome issuer': 'test/identity/jwt.test.ts',
   'authentications_total outcome signature': 'test/identity/jwt.test.ts',
+  'authentications_total outcome source': 'test/identity/require.test.ts',
+  'authentications_total outcome incomplete': 'test/identity/require.test.ts',
   'authentications_total outcome unavailable': 'test/identity/jwt.test.ts',
   a2a_gateway_authentication_duration_seconds: 'test/identity/flood.test.ts',
   'authentication_duration_seconds cache hit': 'test/identity/flood.test.ts',

@@ -2,12 +2,23 @@
 import type { IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import t from 'tap'
-import { rawExchange } from '../helpers/raw.js'
+import { plainCard, rawExchange } from '../helpers/raw.js'
 import { checkAsync } from '../helpers/seed.js'
 import { clientCertOf } from './clients.js'
 import { ACME, basicOf, guarded, PARTNERS, USER } from './kit.js'
 
+/** No source covers the first alternative, and two sources together the second. */
+const REQUIRING = {
+  securitySchemes: {
+    bearer: { httpAuthSecurityScheme: { scheme: 'bearer' } },
+    key: { apiKeySecurityScheme: { location: 'header', name: 'x-api-key' } },
+    login: { httpAuthSecurityScheme: { scheme: 'basic' } }
+  },
+  securityRequirements: [{ schemes: { bearer: { list: [] } } }, { schemes: { key: { list: [] }, login: { list: [] } } }]
+}
 const MARK = 'x-stranger'
+/** Index of the first agent that requires two credentials. */
+const HALF = 4
 /** Requests at once: each property run sends this many. */
 const BATCH = 20
 
@@ -26,7 +37,11 @@ t.test('no request without a caller reaches an agent', async t => {
     }),
     await guarded(t, { extra: ['path: /deep', 'passthrough: [/docs]', 'card: {public: minimal}', 'mode: observe', 'cors: {origins: ["*"]}'] }),
     await guarded(t, { agent: { card: () => ({}) }, extra: ['passthrough: [/docs]', 'card: {onUnavailable: forward}'] }),
-    await guarded(t, { agent: { card: () => ({}) }, extra: ['passthrough: [/docs]', 'card: {onUnavailable: forward, public: none}', 'cors: {origins: ["*"]}'] })
+    await guarded(t, { agent: { card: () => ({}) }, extra: ['passthrough: [/docs]', 'card: {onUnavailable: forward, public: none}', 'cors: {origins: ["*"]}'] }),
+    // These agents require a key together with a login: the right key alone is half of it.
+    await guarded(t, { extra: ['access: {require: [[partners, people]]}', 'passthrough: [/docs]', 'card: {public: minimal}'] }),
+    await guarded(t, { agent: { card: url => plainCard(url, REQUIRING) }, extra: ['access: {require: card}', 'passthrough: [/docs]'] }),
+    await guarded(t, { agent: { card: () => ({}) }, waitReady: false, extra: ['access: {require: card}', 'card: {onUnavailable: forward}', 'passthrough: [/docs]'] })
   ]
   const reached: string[] = []
   for (const { agent } of states) {
@@ -55,7 +70,8 @@ t.test('no request without a caller reaches an agent', async t => {
   await checkAsync('identity/nobody/no-stranger', fc.asyncProperty(fc.array(request, { minLength: BATCH, maxLength: BATCH }), async requests => {
     await Promise.all(requests.map(async ([state, verb, target, headers, body]) => {
       const length = body === '' ? '' : `content-length: ${body.length}\r\n`
-      const head = `${verb} ${target} HTTP/1.1\r\nhost: agent\r\n${MARK}: 1\r\nconnection: close\r\n${headers.map(one => `${one}\r\n`).join('')}${length}\r\n`
+      const half = state >= HALF && headers.length % 2 === 1 ? [`x-api-key: ${ACME}`] : []
+      const head = `${verb} ${target} HTTP/1.1\r\nhost: agent\r\n${MARK}: 1\r\nconnection: close\r\n${[...half, ...headers].map(one => `${one}\r\n`).join('')}${length}\r\n`
       await rawExchange(states[state]?.gateway.url ?? '', head + body, { until: 'close' })
     }))
     if (reached.length > 0) throw new Error(reached.join('\n'))
@@ -63,6 +79,7 @@ t.test('no request without a caller reaches an agent', async t => {
   t.same(reached, [])
   for (const { gateway } of states) {
     const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-    t.match(text, /authentications_total\{agent="agent",source="none",outcome="missing"\} [1-9]/, 'the requests came to the door')
+    // Without a card, an agent with the requirement of its card accepts nobody.
+    t.match(text, /authentications_total\{agent="agent",source="none",outcome="missing"\} [1-9]|rule="gateway\/no-card"\} [1-9]/, 'the requests came to the door')
   }
 })

@@ -60,6 +60,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       onUnavailable: 'reject',
       signature: 'strip',
       security: null,
+      securityForm: null,
       interfaces: [],
       advertise: [],
       schemas: {}

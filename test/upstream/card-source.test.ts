@@ -94,6 +94,7 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
       onUnavailable: 'reject',
       signature: 'strip',
       security: null,
+      securityForm: null,
       interfaces: [],
       advertise: [],
       schemas: {},

@@ -15,6 +15,11 @@ export type OfferedScheme =
 export interface OfferedSecurity {
   readonly schemes: readonly (readonly [name: string, scheme: OfferedScheme])[]
   readonly alternatives: readonly SecurityAlternative[]
+  /**
+   * How requirements of 1.0 write the scopes of a scheme: `list` is `{"list": []}` (A2A 1.0.1), `plain` is `[]`. The Go SDK 2.3.1 reads and
+   * writes only `plain`; JavaScript 1.3.0 and Python 1.3.0 read both (measured). Absent or null: as the card does, otherwise `list`.
+   */
+  readonly form?: 'list' | 'plain' | null
 }
 
 const REPLACED: ReadonlySet<string> = new Set([...SCHEME_KEYS, ...REQUIREMENT_KEYS])
@@ -23,7 +28,7 @@ const REPLACED: ReadonlySet<string> = new Set([...SCHEME_KEYS, ...REQUIREMENT_KE
  * Returns the card with the offered schemes, in the shapes of the generations that the card has. A card of both has both shapes in one
  * object, as the Python SDK writes them. Requirements of skills go: they name schemes of the agent.
  */
-export function withSecurity (raw: JsonObject, { schemes, alternatives }: OfferedSecurity): JsonObject {
+export function withSecurity (raw: JsonObject, { schemes, alternatives, form = null }: OfferedSecurity): JsonObject {
   const members = Object.entries(raw)
     .filter(([key]) => !REPLACED.has(key))
     .map(([key, value]): [string, unknown] => [key, key === 'skills' && Array.isArray(value) ? value.map(withoutRequirement) : value])
@@ -33,7 +38,9 @@ export function withSecurity (raw: JsonObject, { schemes, alternatives }: Offere
   const is03 = !is1 || typeof raw['url'] === 'string' || V03_LISTS.some(key => Array.isArray(raw[key]))
   card['securitySchemes'] = Object.fromEntries(schemes.map(([name, scheme]) => [name, { ...(is03 ? tagged(scheme) : {}), ...(is1 ? wrapped(scheme) : {}) }]))
   if (is1) {
-    card['securityRequirements'] = alternatives.map(names => ({ schemes: Object.fromEntries(names.map(name => [name, { list: [] }])) }))
+    const isPlain = form === null ? writesPlain(raw) : form === 'plain'
+    const scopes = (): unknown => isPlain ? [] : { list: [] }
+    card['securityRequirements'] = alternatives.map(names => ({ schemes: Object.fromEntries(names.map(name => [name, scopes()])) }))
   }
   if (is03) card['security'] = alternatives.map(names => Object.fromEntries(names.map(name => [name, []])))
   return card
@@ -43,6 +50,11 @@ export function withSecurity (raw: JsonObject, { schemes, alternatives }: Offere
 export function hasSecurity (raw: JsonObject): boolean {
   const { skills } = raw
   return [raw, ...(Array.isArray(skills) ? skills : [])].some(one => isObject(one) && Object.keys(one).some(key => REPLACED.has(key)))
+}
+
+function writesPlain (raw: JsonObject): boolean {
+  const entries = REQUIREMENT_KEYS.flatMap((key): unknown[] => (Array.isArray(raw[key]) ? raw[key] : []))
+  return entries.some(entry => isObject(entry) && isObject(entry['schemes']) && Object.values(entry['schemes']).some(value => Array.isArray(value)))
 }
 
 function withoutRequirement (skill: unknown): unknown {

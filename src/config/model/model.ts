@@ -240,6 +240,8 @@ export interface CardConfig {
   readonly signature: 'strip' | 'verbatim'
   /** Whose security schemes the served card has. Null: those of `identity`, unless `signature` is `verbatim`. */
   readonly security: 'gateway' | 'agent' | null
+  /** How its requirements of 1.0 write scopes: `{"list": []}` or `[]`. Null: as the card of the agent, otherwise `list`. */
+  readonly securityForm: 'list' | 'plain' | null
   /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */
   readonly interfaces: readonly string[]
   /** Extensions that the gateway adds to the served card, and enforces as if the agent declared them. */

@@ -216,6 +216,13 @@ const card = section("The agent's AgentCard.", {
     enum: ['gateway', 'agent', null],
     default: null
   },
+  securityForm: {
+    type: ['string', 'null'],
+    description:
+      'How the gateway writes scopes in the requirements of a 1.0 card: `list`, as A2A 1.0 says, or `plain`, which the Go SDK 2.3 needs. `null`: as the card of the agent does, otherwise `list`.',
+    enum: ['list', 'plain', null],
+    default: null
+  },
   advertise: {
     type: 'array',
     description:

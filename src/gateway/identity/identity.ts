@@ -81,13 +81,14 @@ export class Identity {
     this.headers = headersOf(carriers)
     this.brake = previous?.brake ?? new Brake()
     this.failures = previous?.failures ?? new FailureLog()
-    this.issuers = new Map([...prepared].flatMap(([name, { source }]) => (source instanceof JwtSource ? [[name, source.issuer] as const] : [])))
+    const tokens = [...prepared].flatMap(([name, { source }]) => (source instanceof JwtSource ? [[name, source.issuer] as const] : []))
+    this.issuers = new Map(tokens)
   }
 
   /** Issuers of the access tokens that a requirement accepts, for the metadata of RFC 9728. Null: of all. */
   issuersFor (requirement: Requirement | null): string[] {
-    const accepted = requirement === null ? this.issuers : [...this.issuers].filter(([name]) => requirement.alternatives.some(one => one.includes(name)))
-    return [...new Set([...accepted].map(([, issuer]) => issuer))]
+    const accepts = (name: string): boolean => requirement === null || requirement.alternatives.some(one => one.includes(name))
+    return [...new Set([...this.issuers].filter(([name]) => accepts(name)).map(([, issuer]) => issuer))]
   }
 
   /**
