@@ -430,6 +430,12 @@ const saturation: Row = {
       unit: 'reqps',
       queries: [[rate('authentications_total', ONE, 'source, outcome'), '{{source}} {{outcome}}']]
     }),
+    stacked({
+      title: 'Access',
+      about: 'Decisions of the access lists, by the entry that decided. none: no entry of allow matches, or there is no allow.',
+      unit: 'reqps',
+      queries: [[rate('access_decisions_total', ONE, 'rule, decision, mode'), '{{rule}} {{decision}} {{mode}}']]
+    }),
     lines({
       title: 'Age of the keys of issuers',
       about: 'The gateway fetches keys at least once an hour; a growing age means that the issuer cannot be reached.',

@@ -367,6 +367,11 @@ export class Agent {
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
       untaggedData: config.untaggedData,
+      access: {
+        mode: config.access.mode,
+        allow: config.access.allow?.map(({ id }) => id) ?? null,
+        deny: config.access.deny.map(({ id }) => id)
+      },
       push: config.push,
       jsonSchema: config.jsonSchema,
       passthrough: config.passthrough,

@@ -160,6 +160,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     untaggedData: 'allow',
+    access: { mode: 'enforce', allow: null, deny: [] },
     push: null,
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',

@@ -70,6 +70,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
     untaggedData: 'allow',
+    access: { mode: 'enforce', allow: null, deny: [] },
     push: null,
     responses: 'observe',
     jsonSchema: { formats: 'draft' },

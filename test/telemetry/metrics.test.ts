@@ -53,6 +53,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   upstream_errors_total: ['counter', ['agent', 'kind']],
   task_lookups_total: ['counter', ['agent', 'outcome']],
   task_writes_total: ['counter', ['agent', 'outcome']],
+  access_decisions_total: ['counter', ['agent', 'rule', 'decision', 'mode']],
   unique_claims_total: ['counter', ['agent', 'outcome']],
   tasks_remembered: ['gauge', []],
   observed_total: ['counter', ['agent', 'extension', 'metric', 'by']],
@@ -101,6 +102,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.taskLookup('weather', 'unavailable')
   metrics.taskWrite('weather', 'kept')
   metrics.uniqueClaim('weather', 'seen')
+  metrics.accessDecision('weather', 'readers', 'deny', 'observe')
   metrics.authentication('weather', 'corp', 'expired')
   metrics.keyRefresh('corp', 'failed')
   metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))
@@ -178,6 +180,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_task_lookups_total', { outcome: 'unavailable' }), times)
     t.equal(get('a2a_gateway_task_writes_total', { outcome: 'kept' }), times)
     t.equal(get('a2a_gateway_unique_claims_total', { outcome: 'seen' }), times)
+    t.equal(get('a2a_gateway_access_decisions_total', { rule: 'readers', decision: 'deny', mode: 'observe' }), times)
     t.equal(get('a2a_gateway_authentications_total', { source: 'corp', outcome: 'expired' }), times)
     t.equal(get('a2a_gateway_identity_key_refreshes_total', { outcome: 'failed' }), times)
     t.equal(get('a2a_gateway_identity_keys_age_seconds', { source: 'corp' }), 3)

@@ -4,6 +4,7 @@ import type { HostPort } from '../model/model.js'
 import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
+import { accessProblems, accessWarnings } from './access-checks.js'
 import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
@@ -37,6 +38,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
+    ...accessProblems(config),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -45,6 +47,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...identityWarnings(mapping(config.identity)),
+    ...accessWarnings(config, context.layers),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

@@ -1,3 +1,4 @@
+import { accessEntrySchema, accessSchema } from './access-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
@@ -227,6 +228,8 @@ const card = section("The agent's AgentCard.", {
   }
 })
 
+const accessSchemaRef = (description: string): Schema => ({ $ref: '#/$defs/access', description, default: {} })
+
 const agent = mapping('One agent.', ['name', 'upstream'], {
   name: { ...text('Unique name, 1 to 63 of a-z, 0-9 and `-`; a metric label.', 'name'), examples: ['eightball'] },
   path: text('Path under which the agent is served, matched by whole segments. No two agents share host and path.', 'path', '/'),
@@ -273,6 +276,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     ['allow', 'reject'],
     'allow'
   ),
+  access: accessSchemaRef('Who may do what with the agent. Keys that are not given come from `accessDefaults`.'),
   push: pushSchema,
   responses: choice(
     'What to do with violations in responses: `enforce` does what the rule says, `observe` only records them, `off` does not read responses.',
@@ -379,10 +383,11 @@ export const configSchema: Schema = {
       maxProperties: 100
     },
     identity: identitySchema,
+    accessDefaults: accessSchemaRef('`access` for all agents. An agent replaces single keys of it.'),
     state,
     telemetry
   }),
-  $defs: { policy: policySchema, advertised: advertisedSchema }
+  $defs: { policy: policySchema, advertised: advertisedSchema, access: accessSchema, accessEntry: accessEntrySchema }
 }
 
 /** Returns the published schema: the content of `config/gateway.schema.json` and the output of `a2a-gateway schema`. */

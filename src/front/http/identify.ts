@@ -2,7 +2,6 @@
  * Requires a caller for a request (`identity`), from its head alone: a stranger costs no body. Runs for operations, for `passthrough`
  * prefixes and for agents without a card.
  */
-import type { IncomingMessage } from 'node:http'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Route } from '../../a2a/route.js'
 import { publicCard } from '../../a2a/card/minimal.js'
@@ -13,6 +12,7 @@ import * as identityRejections from '../../identity/rejections.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Identity } from '../../gateway/identity/identity.js'
 import { recordCaller, recordFailure } from '../../gateway/identity/identity-telemetry.js'
+import { isPreflight } from '../../pipeline/guard.js'
 import { duplicateHeader, overloaded } from '../../pipeline/rejections.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { clientIp } from '../../wire/forwarded.js'
@@ -94,17 +94,6 @@ function needOf (exchange: Exchange, { agent, target }: Identified): Need {
   if (routeOf(exchange, target)?.kind !== 'card') return 'caller'
   const shown = publicCard(agent.config.card)
   return shown === 'full' ? 'nothing' : shown === 'minimal' ? 'nothing if missing' : 'caller'
-}
-
-/** A real preflight: no page and no client gets data through it, and an agent that reads a body of OPTIONS gets none. */
-function isPreflight ({ method, headers }: IncomingMessage): boolean {
-  return (
-    method === 'OPTIONS' &&
-    headers.origin !== undefined &&
-    headers['access-control-request-method'] !== undefined &&
-    headers['transfer-encoding'] === undefined &&
-    (headers['content-length'] ?? '0') === '0'
-  )
 }
 
 type NoCaller = Exclude<Authentication, { readonly kind: 'caller' }>
