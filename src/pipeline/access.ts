@@ -134,7 +134,8 @@ function problemOf ({ problem, view }: Call): CallProblem | null {
   return first === undefined ? null : ambiguous(first)
 }
 
-function targetOf ({ extensionRoute, operation: ofPath }: OperationRoute, { operation, method, problem }: Call, policy: AgentPolicy): Target {
+function targetOf (route: OperationRoute, { operation, method, problem }: Call, policy: AgentPolicy): Target {
+  const { extensionRoute, operation: ofPath } = route
   if (extensionRoute !== null) return { kind: 'extension', method: null, route: extensionRoute }
   // The agent would decode a body that the gateway cannot decode.
   if (ofPath === null && problem?.rule === 'content-encoding') return UNREAD

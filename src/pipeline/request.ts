@@ -155,8 +155,10 @@ export function ruleOn (
     policy,
     tracer
   )
-  const observed = access?.violations ?? []
-  const decision = observed.length === 0 ? decided : { ...decided, violations: [...observed, ...decided.violations] }
+  const decision =
+    access === null || access.violations.length === 0
+      ? decided
+      : { ...decided, violations: [...access.violations, ...decided.violations] }
   return { decision, access, policy, requested: requested.values, headerName }
 }
 

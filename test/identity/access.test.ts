@@ -4,7 +4,7 @@ import { configOf } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
-import { rawExchange } from '../helpers/raw.js'
+import { plainCard, rawExchange } from '../helpers/raw.js'
 import { issuerFor, jwtSource, keyOf } from './issuer.js'
 import { ACME, basicOf, guarded, USER, yamlOf } from './kit.js'
 
@@ -100,7 +100,7 @@ t.test('mode: observe records and forwards; a reload changes the lists', async t
   ])
 
   const enforcing = yamlOf(agent.url, { ...options, extra: [`access: {${lists}}`, 'passthrough: [/docs]'] })
-  t.ok((await gateway.reload(configOf({ yaml: enforcing, baseDir: dir }))).ok)
+  t.match(await gateway.reload(configOf({ yaml: enforcing, baseDir: dir })), { ok: true, modes: ['agent access: observe -> enforce'] })
   t.equal((await rpc(`${gateway.url}/rpc`, 'CancelTask', { id: 't' }, KEY)).status, 403)
   t.equal((await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't' }, PERSON)).status, 403)
   t.equal((await call(`${gateway.url}/docs/x`, { headers: PERSON })).status, 403)
@@ -127,6 +127,34 @@ t.test('an agent without a card', async t => {
   t.same((await statuses(rejecting.gateway, KEY))[0], 503)
   t.same((await statuses(rejecting.gateway, PERSON))[0], 403)
   t.equal(forwarding.agent.received.length + narrow.agent.received.length + rejecting.agent.received.length, 2)
+})
+
+t.test('a card that has expired', async t => {
+  let usable = true
+  const { gateway, agent } = await guarded(t, {
+    agent: { card: url => (usable ? plainCard(url) : 'gone') },
+    extra: ['passthrough: [/docs]', 'card: {refresh: 10ms, maxStale: 50ms, onUnavailable: forward}', 'access: {allow: [{id: a, on: [GetTask, passthrough]}]}']
+  })
+  const get = (path: string): Promise<Answer> => call(`${gateway.url}${path}`, { headers: [...V1, ...KEY] })
+  t.equal((await get('/rest/tasks/1')).status, 200)
+  usable = false
+  await until(async () => (await get('/rest/tasks/1')).status === 403, 'the card to expire')
+  t.equal((await get('/docs/x')).status, 200, 'the last card has no operation there')
+  t.ok(agent.received.every(({ url }) => url === '/rest/tasks/1' || url === '/docs/x'))
+})
+
+t.test('preflights', async t => {
+  const preflight = ['origin', 'https://page.example', 'access-control-request-method', 'POST']
+  const { gateway, agent } = await guarded(t, { extra: ['passthrough: [/docs]', 'access: {allow: [{id: a, on: [GetTask], caller: {source: [partners]}}]}'] })
+  const asked = async (path: string, headers: readonly string[], body?: string): Promise<number> =>
+    (await call(`${gateway.url}${path}`, { method: 'OPTIONS', headers, ...(body === undefined ? {} : { body }) })).status
+  for (const path of ['/rpc', '/rest/tasks/1', '/docs/x']) {
+    t.equal(await asked(path, preflight), 200, path)
+    t.equal(await asked(path, [...preflight, ...KEY], '{}'), 403, `${path}, with a body`)
+    t.equal(await asked(path, [...preflight.slice(2), ...KEY]), 403, `${path}, without an origin`)
+    t.equal(await asked(path, [...preflight.slice(0, 2), ...KEY]), 403, `${path}, without a method`)
+  }
+  t.ok(agent.received.every(({ headers, body }) => headers['access-control-request-method'] !== undefined && body.length === 0))
 })
 
 t.test('accessDefaults, and lists without identity', async t => {
