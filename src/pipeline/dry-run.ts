@@ -17,6 +17,7 @@ import { TrustedProxies } from '../wire/forwarded.js'
 import { checkTarget, joinPath } from '../wire/target.js'
 import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
 import { decodeSync } from './content-encoding.js'
+import type { AccessOutcome } from './access.js'
 import { admissionOf, admit, admitUnread } from './access.js'
 import { guard, isPassthrough, isPreflight, MAX_GET_BODY } from './guard.js'
 import type { RequestHead } from './request-head.js'
@@ -77,6 +78,8 @@ export interface DryRun {
   /** Call of an operation whose body is available. */
   readonly call: Call | null
   readonly evaluation: RequestEvaluation | null
+  /** Decision of the access lists; null without lists, and when they have not decided. */
+  readonly access: AccessOutcome | null
   /** Null: not rejected. */
   readonly rejection: Rejection | null
   readonly forwarded: Forwarded | null
@@ -132,6 +135,7 @@ export function dryRunRequest (
     caller: callerOf(null, null, asked, head),
     call: null,
     evaluation: null,
+    access: null,
     rejection: null,
     forwarded: null,
     plan: null
@@ -143,21 +147,21 @@ export function dryRunRequest (
   if (guarded !== null) return { ...found, rejection: guarded }
   const principal = request.caller ?? null
   if (isPassthrough(config, state.router, path)) {
-    const denied = isPreflight(head) ? null : admitUnread(state.access, principal, PASSTHROUGH)?.rejection ?? null
-    if (denied !== null) return { ...unrouted, rejection: denied }
-    return { ...unrouted, kind: 'passthrough', forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
+    const access = isPreflight(head) ? null : admitUnread(state.access, principal, PASSTHROUGH)
+    if (access !== null && access.rejection !== null) return { ...unrouted, access, rejection: access.rejection }
+    return { ...unrouted, kind: 'passthrough', access, forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
   }
   if (route === null) return { ...found, rejection: rejections.unknownRoute }
   if (route.kind === 'card') return { ...found, kind: 'card' }
   if (route.kind === 'preflight') {
-    const denied = isPreflight(head) ? null : admitUnread(state.access, principal, UNKNOWN)?.rejection ?? null
-    if (denied !== null) return { ...found, rejection: denied }
-    return { ...found, kind: 'preflight', forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
+    const access = isPreflight(head) ? null : admitUnread(state.access, principal, UNKNOWN)
+    if (access !== null && access.rejection !== null) return { ...found, access, rejection: access.rejection }
+    return { ...found, kind: 'preflight', access, forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
   }
   if (route.kind === 'ambiguous') return { ...found, rejection: rejections.ambiguousPath }
   if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }
-  const denied = admit(state.access, admissionOf(route, principal))?.rejection ?? null
-  if (denied !== null) return { ...found, rejection: denied }
+  const admitted = admit(state.access, admissionOf(route, principal))
+  if (admitted !== null && admitted.rejection !== null) return { ...found, access: admitted, rejection: admitted.rejection }
   const unread = bodyProblem(request, limits)
   if (unread !== null) return { ...found, rejection: unread }
 
@@ -171,9 +175,9 @@ export function dryRunRequest (
   const record = taskId === null ? null : memory.recall(taskId)
   const evaluated = ruleOn(state, { route, call, head, caller: principal, record, now: request.now ?? null }, tracer)
   const evaluation = claimed(evaluated, request, memory)
-  const { rejection } = evaluation.decision
+  const { access, decision: { rejection } } = evaluation
   const caller = callerOf(route, call, asked, head)
-  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
+  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, access, rejection, forwarded: null, plan: null }
   const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
   const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
   const clock = (): number | null => request.now ?? null
@@ -191,7 +195,7 @@ export function dryRunRequest (
     evaluation: evaluator === null ? null : { evaluator, limits },
     anyPage: route.extensionRoute !== null
   }
-  return { kind: 'operation', route, caller, call, evaluation, rejection: null, forwarded, plan }
+  return { kind: 'operation', route, caller, call, evaluation, access, rejection: null, forwarded, plan }
 }
 
 function claimed (evaluation: RequestEvaluation, { now }: Pick<PlainRequest, 'now'>, memory: DryRunMemory): RequestEvaluation {

@@ -24,8 +24,9 @@ export function accessProblems (config: Mapping): PathProblem[] {
 export function accessWarnings (config: Mapping, layers: PolicyLayers): PathProblem[] {
   const withIdentity = Object.keys(mapping(config.identity)).length > 0
   const defaults = mapping(config.accessDefaults)
+  const strangers = sections(config).some(({ access: { require } }) => require === 'card' || items(require).flat().includes('anonymous'))
   return [
-    ...sections(config).flatMap(({ access, path }) => entriesOf(access, path).flatMap(one => callerWarnings(one, access, withIdentity))),
+    ...sections(config).flatMap(({ access, path }) => entriesOf(access, path).flatMap(one => callerWarnings(one, { withIdentity, strangers }))),
     ...items(config.agents).flatMap((agent, index) => agentWarnings(mapping(agent), ['agents', index], defaults, layers))
   ]
 }
@@ -121,7 +122,10 @@ function isWithoutTenant ({ jwt }: Mapping): boolean {
 }
 
 /** Warns about entries that only requests with a caller can match, or only requests without one. */
-function callerWarnings ({ entry: { caller }, path }: Listed, { require }: Mapping, withIdentity: boolean): PathProblem[] {
+function callerWarnings (
+  { entry: { caller }, path }: Listed,
+  { withIdentity, strangers }: { readonly withIdentity: boolean; readonly strangers: boolean }
+): PathProblem[] {
   const given = mapping(caller)
   const at: Path = [...path, 'caller']
   if (Object.keys(given).length === 0) return []
@@ -130,7 +134,7 @@ function callerWarnings ({ entry: { caller }, path }: Listed, { require }: Mappi
       ? []
       : [fault(at, `${dotted(at)} never matches: without identity, no request has a caller`, 'configure identity', 'key')]
   }
-  return given.anonymous === true && !items(require).flat().includes('anonymous')
+  return given.anonymous === true && !strangers
     ? [fault([...at, 'anonymous'], `${dotted([...at, 'anonymous'])} never matches: with identity, every request has a caller`, 'remove the entry', 'key')]
     : []
 }
