@@ -9,7 +9,10 @@ export interface Changes {
    * `a/x402.activation`.
    */
   readonly rules: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
-  /** `agent: enforce -> observe`, `agent responses: observe -> enforce`, `agent access: observe -> enforce`, `agent/policy: observe -> enforce`. */
+  /**
+   * `agent: enforce -> observe`, `agent responses: observe -> enforce`, `agent access: observe -> enforce`,
+   * `agent/policy: observe -> enforce`.
+   */
   readonly modes: readonly string[]
   /** Settings outside the agents that are in force now. */
   readonly settings: readonly string[]

@@ -24,7 +24,9 @@ export function accessProblems (config: Mapping): PathProblem[] {
 export function accessWarnings (config: Mapping, layers: PolicyLayers): PathProblem[] {
   const withIdentity = Object.keys(mapping(config.identity)).length > 0
   const defaults = mapping(config.accessDefaults)
-  const strangers = sections(config).some(({ access: { require } }) => require === 'card' || items(require).flat().includes('anonymous'))
+  const strangers = sections(config).some(
+    ({ access: { require } }) => require === 'card' || items(require).flat().includes('anonymous')
+  )
   return [
     ...sections(config).flatMap(({ access, path }) => entriesOf(access, path).flatMap(one => callerWarnings(one, { withIdentity, strangers }))),
     ...items(config.agents).flatMap((agent, index) => agentWarnings(mapping(agent), ['agents', index], defaults, layers))
