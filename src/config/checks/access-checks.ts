@@ -28,7 +28,9 @@ export function accessWarnings (config: Mapping, layers: PolicyLayers): PathProb
     ({ access: { require } }) => require === 'card' || items(require).flat().includes('anonymous')
   )
   return [
-    ...sections(config).flatMap(({ access, path }) => entriesOf(access, path).flatMap(one => callerWarnings(one, { withIdentity, strangers }))),
+    ...sections(config)
+      .flatMap(({ access, path }) => entriesOf(access, path))
+      .flatMap(one => callerWarnings(one, { withIdentity, strangers })),
     ...items(config.agents).flatMap((agent, index) => agentWarnings(mapping(agent), ['agents', index], defaults, layers))
   ]
 }
