@@ -430,6 +430,12 @@ const saturation: Row = {
       unit: 'reqps',
       queries: [[rate('authentications_total', ONE, 'source, outcome'), '{{source}} {{outcome}}']]
     }),
+    stacked({
+      title: 'Access',
+      about: 'Decisions of the access lists, by the entry that decided. none: no entry of allow matches, or there is no allow.',
+      unit: 'reqps',
+      queries: [[rate('access_decisions_total', ONE, 'rule, decision, mode'), '{{rule}} {{decision}} {{mode}}']]
+    }),
     lines({
       title: 'Time of authentications, p99',
       about: 'By source; miss: the signature of a token was verified.',

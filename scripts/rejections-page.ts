@@ -25,6 +25,8 @@ const WHEN: Readonly<Record<Reason, string>> = {
   HOST_NOT_SERVED: 'the host of the request is not in `server.hosts`',
   CREDENTIALS_REQUIRED: 'the card is for callers with credentials (`card.public`), and the request has none that the agent accepts',
   UNAUTHENTICATED: 'the request has no credentials, or none that a source of `identity` accepts; `metadata.problem` and `WWW-Authenticate` say more ([identity](identity.md))',
+  PERMISSION_DENIED:
+    'the [access lists](access.md) of the agent deny the request; with `metadata.missingScopes`, the credentials lack these scopes, and `WWW-Authenticate` has `error="insufficient_scope"` (RFC 6750)',
   IDENTITY_UNAVAILABLE: 'the keys of the issuer of the access token cannot be had; `Retry-After` says when to retry',
   RATE_LIMITED: 'too many requests from the address had credentials that are not valid; `Retry-After` says when to retry',
   METHOD_NOT_ALLOWED: 'the path exists with another HTTP method, which `Allow` names',

@@ -1,5 +1,4 @@
 import { dirname, resolve } from 'node:path'
-import { accessLayers } from './access-layers.js'
 import { loadCatalogue } from './catalogue.js'
 import { checkConfig } from './checks/checks.js'
 import { deprecations } from './deprecated.js'
@@ -145,20 +144,18 @@ interface ValueOptions {
 /** Checks and resolves a configuration value that another module has read. Fills in the defaults, in place. */
 export function loadValue (value: unknown, { baseDir, env, place, catalogue, checks, found }: ValueOptions): LoadResult {
   const old = deprecations(configSchema, value)
-  const withDefaults = accessLayers(value)
   const invalid = validateConfig(value)
   const schemas = new SchemaFiles(baseDir)
   const bundles = schemas.readBundles(mapping(value).bundles)
   const whole = withSchemas(value, schemas)
   const layers = new PolicyLayers(whole.extensions, catalogue as Mapping)
-  const effective = withDefaults(whole)
-  const { problems, warnings } = checkConfig(whole, { baseDir, env, layers, effective })
+  const { problems, warnings } = checkConfig(whole, { baseDir, env, layers })
   const further = checks.flatMap(check => check(whole, baseDir))
   const all = [...found, ...[...invalid, ...schemas.problems, ...problems, ...further].map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: [...namedFiles(value, baseDir), ...schemas.files] }
   return {
     ok: true,
-    config: resolveConfig(effective, baseDir, layers, bundles),
+    config: resolveConfig(whole, baseDir, layers, bundles),
     warnings: sortDiagnostics([...old, ...warnings].map(place)),
     files: schemas.files
   }

@@ -21,6 +21,8 @@ import type {
   TelemetryConfig,
   UpstreamConfig
 } from './model/model.js'
+import type { AccessConfig } from './model/access-model.js'
+import { resolveAccess } from './model/access-model.js'
 import type { IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import { duration, size } from './model/units.js'
 import { items, mapping } from './yaml/values.js'
@@ -38,6 +40,7 @@ interface ConfigFile {
   readonly shedding: Texts<SheddingConfig, 'eventLoopDelay' | 'heapUsed' | 'rss' | 'retryAfter'>
   readonly agents: readonly AgentFile[]
   readonly identity: IdentityFile | null
+  readonly accessDefaults: Partial<AccessConfig>
   readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
   readonly telemetry: TelemetryConfig
 }
@@ -50,7 +53,8 @@ type JwtFile = Texts<Omit<JwtConfig, 'keys'>, 'leeway' | 'maxLifetime'> & { read
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
+interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
+  readonly access: Partial<AccessConfig>
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
   readonly cors: Texts<CorsConfig, 'maxAge'>
@@ -101,7 +105,10 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       rss: size(file.shedding.rss),
       retryAfter: duration(file.shedding.retryAfter)
     },
-    agents: file.agents.map((agent, index) => resolveAgent(agent, baseDir, layers, reserved[index] ?? [])),
+    agents: file.agents.map((agent, index) => ({
+      ...resolveAgent(agent, baseDir, layers, reserved[index] ?? []),
+      access: resolveAccess(file.accessDefaults, agent.access)
+    })),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,
     identity: identityOf(file.identity, baseDir),
@@ -151,7 +158,7 @@ function jwtOf ({ keys, tls, header, types, leeway, maxLifetime, ...jwt }: JwtFi
   }
 }
 
-function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): AgentConfig {
+function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): Omit<AgentConfig, 'access'> {
   const { upstream, card } = agent
   const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
   // Only problems need the place of a policy in the file, so the path is empty here.

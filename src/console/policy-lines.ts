@@ -40,6 +40,7 @@ const SETTINGS = [
   'unlistedExtensions',
   'unknownMethods',
   'untaggedData',
+  'access',
   'push',
   'jsonSchema',
   'passthrough',

@@ -1,6 +1,5 @@
 /** One configured agent while the gateway runs: its connections, its card and the state built from the card. */
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
-import { publicCard } from '../a2a/card/minimal.js'
 import type { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
@@ -27,6 +26,7 @@ import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import type { WrittenSchemas } from './card-compiler.js'
 import { cardCompiler, readySchemas } from './card-compiler.js'
+import { describeCard } from './card/describe-card.js'
 import { describePolicy } from './describe-policy.js'
 import { ConcurrencyLimit } from './concurrency-limit.js'
 
@@ -347,8 +347,7 @@ export class Agent {
   /** Description for `/agents`. */
   describe (): object {
     const { config, publicBase } = this
-    const status = this.source.status
-    const state = this.state
+    const { state, source: { status } } = this
     return {
       name: config.name,
       url: publicBase ?? (config.path === '' ? '/' : config.path),
@@ -357,17 +356,7 @@ export class Agent {
       mode: config.mode,
       responses: config.mode === 'off' ? 'off' : config.responses,
       ready: this.ready,
-      card: {
-        state: status.state,
-        public: publicCard(config.card),
-        extended: state === null || config.card.extended === null ? null : state.loaded.extended != null,
-        origin: status.origin,
-        ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
-        etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
-        problem: status.problem,
-        changes: state?.changes ?? [],
-        warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
-      },
+      card: describeCard({ config: config.card, status, state, publicBase }),
       interfaces:
         state?.interfaces.map(one => ({
           binding: one.binding,
@@ -391,10 +380,6 @@ export class Agent {
 
 function writtenIn ({ cache }: AgentState, written: WrittenSchemas): WrittenSchemas {
   return written.size === 0 ? NOTHING_WRITTEN : new Map([...written].filter(([key]) => cache.has(key)))
-}
-
-function etagsOf ({ served }: AgentState, publicBase: string): Readonly<Record<Version, string>> {
-  return { 0.3: served['0.3'].at(publicBase).etag, '1.0': served['1.0'].at(publicBase).etag }
 }
 
 function sameSource (a: AgentConfig, b: AgentConfig): boolean {

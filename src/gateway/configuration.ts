@@ -8,7 +8,7 @@ import type { Path, PathProblem } from '../config/diagnostics.js'
 import { defaultConfig, loadConfig } from '../config/load.js'
 import type { Check, LoadResult, Overrides } from '../config/load.js'
 import { fault, items, mapping } from '../config/yaml/values.js'
-import { policySchemaFaults, schemaFaults } from '../policy/compile/inline-schemas.js'
+import { accessSchemaFaults, policySchemaFaults, schemaFaults } from '../policy/compile/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { parsePointer } from '../wire/json/pointer.js'
 
@@ -39,11 +39,15 @@ function unusableSchemas (value: unknown): PathProblem[] {
       schemaFaults(['agents', index, 'card', 'schemas', name], schema)
     )
   )
+  const lists = [{ access: mapping(value).accessDefaults, root: ['accessDefaults'] as Path }, ...items(agents).map((agent, index) => ({
+    access: mapping(agent).access,
+    root: ['agents', index, 'access'] as Path
+  }))].flatMap(({ access, root }) => accessSchemaFaults(access, root))
   const written = [
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
   ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
-  return [...written, ...added].map(({ path, pointer, message, hint }) =>
+  return [...written, ...added, ...lists].map(({ path, pointer, message, hint }) =>
     fault(
       [...path, ...parsePointer(pointer)],
       `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,

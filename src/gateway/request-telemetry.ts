@@ -163,6 +163,7 @@ function plainEntry (
     trace_id: exchange.span.traceId,
     client: exchange.request.socket.remoteAddress ?? null,
     ...callerOf(exchange),
+    ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule }),
     request_id: exchange.id
   }
 }
@@ -195,7 +196,8 @@ export function logCall (exchange: Exchange, outcome: Outcome, seconds: number):
     ...(taskId === null ? {} : { task_id: shortened(taskId) }),
     ...(contextId === null ? {} : { context_id: shortened(contextId) }),
     ...(traceId === null ? {} : { trace_id: traceId }),
-    ...(exchange.principal === null ? {} : { caller: exchange.identity?.describe(exchange.principal) })
+    ...(exchange.principal === null ? {} : { caller: exchange.identity?.describe(exchange.principal) }),
+    ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule })
   }, 'request')
 }
 

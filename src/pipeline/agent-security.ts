@@ -22,7 +22,7 @@ const NONE: AgentSecurity = { requirement: null, unmet: [], offered: null, warni
 
 /** The requirement that does not depend on a card. Null without `identity`, and with `access.require: card`. */
 export function fixedRequirement ({ access }: AgentConfig, sources: readonly CallerSource[] | null): Requirement | null {
-  return sources === null || access.require === 'card' ? null : requirementOf(access.require ?? null, sources)
+  return sources === null || access.require === 'card' ? null : requirementOf(access.require, sources)
 }
 
 /**
@@ -34,7 +34,7 @@ export function securityOf (raws: readonly JsonObject[], agent: AgentConfig, sou
   const { access, card } = agent
   const cards = [...new Set(raws)].map(readSecurity)
   const ofCards = access.require === 'card' ? requirementOfCards(cards, sources) : null
-  const requirement = ofCards ?? requirementOf(access.require === 'card' ? [] : access.require ?? null, sources)
+  const requirement = ofCards ?? requirementOf(access.require === 'card' ? [] : access.require, sources)
   const unmet = ofCards?.unmet ?? []
   const isMeetable = requirement.alternatives.length > 0 || requirement.anonymous
   const offers = card.signature !== 'verbatim' && card.security !== 'agent'
@@ -58,5 +58,12 @@ const SHOWN = 10
 /** For `/agents`. */
 export function describeAccess ({ access }: AgentConfig, requirement: Requirement | null, security: AgentSecurity | null): object {
   const accepted = requirement === null ? null : [...requirement.alternatives, ...(requirement.anonymous ? [[ANONYMOUS]] : [])]
-  return { ...access, accepted, unmet: security?.unmet ?? [] }
+  return {
+    ...access,
+    // Entries can be thousands.
+    allow: access.allow?.map(({ id }) => id) ?? null,
+    deny: access.deny.map(({ id }) => id),
+    accepted,
+    unmet: security?.unmet ?? []
+  }
 }

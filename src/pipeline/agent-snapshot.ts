@@ -24,9 +24,11 @@ import { VERSIONS } from '../a2a/versions.js'
 import type { AgentConfig, InjectionConfig } from '../config/model/model.js'
 import type { SchemaToWrite } from '../jsonschema/code.js'
 import type { CallerSource } from '../identity/schemes.js'
+import { accessOf } from './access.js'
 import type { AgentSecurity } from './agent-security.js'
 import { securityOf } from './agent-security.js'
 import { scopeOf } from './scope.js'
+import type { Access } from '../policy/access/access.js'
 import type { CardFinding } from '../policy/card/checks.js'
 import { checkCards } from '../policy/card/checks.js'
 import { requirementsOf } from '../policy/card/requirements.js'
@@ -44,6 +46,8 @@ export interface AgentState {
   readonly seen: SeenNames | null
   /** What to do with requests for later minor versions of 1. */
   readonly unknownMinor: 'carry' | 'reject'
+  /** Null: everybody may do everything. */
+  readonly access: Access | null
   readonly policy: Readonly<Record<Version, AgentPolicy>>
   readonly served: Readonly<Record<Version, ServedCard>>
   /** The cards for callers without credentials under `card.public: minimal`; null otherwise. */
@@ -167,6 +171,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     interfaces: mapped,
     seen,
     unknownMinor: agent.protocol.unknownMinor,
+    access: accessOf(agent),
     policy,
     served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
     minimal: publicCard(agent.card) === 'minimal' ? { 0.3: serveMinimal('0.3'), '1.0': serveMinimal('1.0') } : null,

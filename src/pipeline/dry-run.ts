@@ -7,6 +7,8 @@ import type { Caller, Rejection } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
 import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model/model.js'
+import type { Principal } from '../identity/principal.js'
+import { PASSTHROUGH, UNKNOWN } from '../policy/access/target.js'
 import type { Claim, Claimed } from '../policy/request/claims.js'
 import { settleClaims } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
@@ -15,7 +17,9 @@ import { TrustedProxies } from '../wire/forwarded.js'
 import { checkTarget, joinPath } from '../wire/target.js'
 import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
 import { decodeSync } from './content-encoding.js'
-import { guard, isPassthrough, MAX_GET_BODY } from './guard.js'
+import type { AccessOutcome } from './access.js'
+import { admissionOf, admit, admitUnread } from './access.js'
+import { guard, isPassthrough, isPreflight, MAX_GET_BODY } from './guard.js'
 import type { RequestHead } from './request-head.js'
 import { headOf } from './request-head.js'
 import * as rejections from './rejections.js'
@@ -50,6 +54,8 @@ export interface PlainRequest {
   readonly body: Buffer | null
   /** Time of the exchange, in milliseconds since 1970. */
   readonly now?: number
+  /** The authenticated caller. Default: none. */
+  readonly caller?: Principal | null
 }
 
 /** The request that goes to the agent. */
@@ -72,6 +78,8 @@ export interface DryRun {
   /** Call of an operation whose body is available. */
   readonly call: Call | null
   readonly evaluation: RequestEvaluation | null
+  /** Decision of the access lists; null without lists, and when they have not decided. */
+  readonly access: AccessOutcome | null
   /** Null: not rejected. */
   readonly rejection: Rejection | null
   readonly forwarded: Forwarded | null
@@ -127,6 +135,7 @@ export function dryRunRequest (
     caller: callerOf(null, null, asked, head),
     call: null,
     evaluation: null,
+    access: null,
     rejection: null,
     forwarded: null,
     plan: null
@@ -136,16 +145,23 @@ export function dryRunRequest (
   const found: DryRun = { ...unrouted, route, caller: callerOf(route, null, asked, head) }
   const guarded = guard(head)
   if (guarded !== null) return { ...found, rejection: guarded }
+  const principal = request.caller ?? null
   if (isPassthrough(config, state.router, path)) {
-    return { ...unrouted, kind: 'passthrough', forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
+    const access = isPreflight(head) ? null : admitUnread(state.access, principal, PASSTHROUGH)
+    if (access !== null && access.rejection !== null) return { ...unrouted, access, rejection: access.rejection }
+    return { ...unrouted, kind: 'passthrough', access, forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
   }
   if (route === null) return { ...found, rejection: rejections.unknownRoute }
   if (route.kind === 'card') return { ...found, kind: 'card' }
   if (route.kind === 'preflight') {
-    return { ...found, kind: 'preflight', forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
+    const access = isPreflight(head) ? null : admitUnread(state.access, principal, UNKNOWN)
+    if (access !== null && access.rejection !== null) return { ...found, access, rejection: access.rejection }
+    return { ...found, kind: 'preflight', access, forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
   }
   if (route.kind === 'ambiguous') return { ...found, rejection: rejections.ambiguousPath }
   if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }
+  const admitted = admit(state.access, admissionOf(route, principal))
+  if (admitted !== null && admitted.rejection !== null) return { ...found, access: admitted, rejection: admitted.rejection }
   const unread = bodyProblem(request, limits)
   if (unread !== null) return { ...found, rejection: unread }
 
@@ -157,10 +173,11 @@ export function dryRunRequest (
   const call = callOf({ route, problem, query, bytes: content, encodingProblem: decoded.problem }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
   const record = taskId === null ? null : memory.recall(taskId)
-  const evaluation = claimed(ruleOn(state, { route, call, head, record, now: request.now ?? null }, tracer), request, memory)
-  const { rejection } = evaluation.decision
+  const evaluated = ruleOn(state, { route, call, head, caller: principal, record, now: request.now ?? null }, tracer)
+  const evaluation = claimed(evaluated, request, memory)
+  const { access, decision: { rejection } } = evaluation
   const caller = callerOf(route, call, asked, head)
-  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
+  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, access, rejection, forwarded: null, plan: null }
   const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
   const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
   const clock = (): number | null => request.now ?? null
@@ -178,7 +195,7 @@ export function dryRunRequest (
     evaluation: evaluator === null ? null : { evaluator, limits },
     anyPage: route.extensionRoute !== null
   }
-  return { kind: 'operation', route, caller, call, evaluation, rejection: null, forwarded, plan }
+  return { kind: 'operation', route, caller, call, evaluation, access, rejection: null, forwarded, plan }
 }
 
 function claimed (evaluation: RequestEvaluation, { now }: Pick<PlainRequest, 'now'>, memory: DryRunMemory): RequestEvaluation {

@@ -2,7 +2,10 @@
  * The steps from a request to a decision, in their order. The proxy runs them one by one, because it reads the body in between.
  * `dry-run.ts` runs all of them. Pure: no clock, no I/O.
  */
+import type { Principal } from '../identity/principal.js'
 import type { Call, CallProblem } from '../a2a/message/call.js'
+import type { AccessOutcome } from './access.js'
+import { authorize } from './access.js'
 import type { EchoPlan } from './echo.js'
 import type { ExtendedCardPlan } from './extended-card.js'
 import { readCall } from '../a2a/message/call.js'
@@ -14,7 +17,7 @@ import type { Limits } from '../config/model/model.js'
 import type { ResponseContext, ResponseEvaluator } from '../policy/response/evaluator.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import type { Decision } from '../policy/request/decision.js'
-import { decide } from '../policy/request/evaluate.js'
+import { decide, rejected } from '../policy/request/evaluate.js'
 import { evaluatorOf } from '../policy/response/policy-evaluator.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { Tracer } from '../policy/trace.js'
@@ -44,6 +47,8 @@ export interface Asked {
 /** The decision on a request, with its inputs. */
 export interface RequestEvaluation {
   readonly decision: Decision
+  /** Null without `access`, and when the call cannot be judged and is not rejected for it. */
+  readonly access: AccessOutcome | null
   readonly policy: AgentPolicy
   /** URIs that the client requests. */
   readonly requested: readonly string[]
@@ -111,6 +116,8 @@ export interface EvaluationInput {
   readonly route: OperationRoute
   readonly call: Call
   readonly head: RequestHead
+  /** The authenticated caller; null for none. */
+  readonly caller: Principal | null
   /** What is remembered of the task that the request names. */
   readonly record: TaskRecord | null
   /** Time of the request, in milliseconds since 1970; null when it is not known. */
@@ -118,17 +125,23 @@ export interface EvaluationInput {
 }
 
 /**
- * Evaluates a request against the policies of its version.
+ * Evaluates a request: whether its caller may send it (`access`), and then the policies of its version.
  * @param tracer is notified of each rule's decision; null in the proxy
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record, now }: EvaluationInput,
+  { route, call, head, caller, record, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
   const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
-  const decision = decide(
+  const headerName = headerNameFor(requested, route.version)
+  const access = authorize(state.access, policy, { route, call, head, caller })
+  if (access !== null && access.rejection !== null) {
+    const decision = rejected(policy, requested.values, access.rejection, access.violations)
+    return { decision, access, policy, requested: requested.values, headerName }
+  }
+  const decided = decide(
     {
       call,
       requested: requested.values,
@@ -142,7 +155,11 @@ export function ruleOn (
     policy,
     tracer
   )
-  return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
+  const decision =
+    access === null || access.violations.length === 0
+      ? decided
+      : { ...decided, violations: [...access.violations, ...decided.violations] }
+  return { decision, access, policy, requested: requested.values, headerName }
 }
 
 export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'clock'> {

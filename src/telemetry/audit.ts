@@ -50,6 +50,8 @@ export interface AuditEntry {
   /** The authenticated caller, and the kind of its credential. */
   readonly caller?: object
   readonly credential?: string
+  /** The entry of `access` that decided, or `none`. */
+  readonly access_rule?: string
   readonly request_id: string | null
 }
 
@@ -174,6 +176,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     client: clip(entry.client),
     caller: entry.caller,
     credential: entry.credential,
+    access_rule: entry.access_rule,
     request_id: clip(entry.request_id)
   }
   return JSON.stringify(line) + '\n'

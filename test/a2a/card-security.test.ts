@@ -116,8 +116,7 @@ t.test('the schemes of the gateway', async t => {
       'corp-oidc': { openIdConnectSecurityScheme: { openIdConnectUrl: 'https://i.test/c' } }
     },
     securityRequirements: [
-      { schemes: { corp: { list: [] }, mesh: { list: [] } } }, { schemes: { key: { list: [] } } },
-      { schemes: { 'corp-oidc': { list: [] }, mesh: { list: [] } } }, { schemes: {} }
+      { schemes: { corp: [], mesh: [] } }, { schemes: { key: [] } }, { schemes: { 'corp-oidc': [], mesh: [] } }, { schemes: {} }
     ]
   })
   const both = withSecurity({ ...V1, ...V03 }, OFFERED)
@@ -135,6 +134,9 @@ t.test('the schemes of the gateway', async t => {
   const [list, plain] = [[{ schemes: { key: { list: [] } } }, { schemes: {} }], [{ schemes: { key: [] } }, { schemes: {} }]]
   const ofGo = { securityRequirements: [{ schemes: { mine: ['scope'] } }] }
   t.same(requirementsOf(ofGo), plain, 'a card of the Go SDK keeps its form')
-  t.same([requirementsOf(ofGo, 'list'), requirementsOf({}, 'plain'), requirementsOf({})], [list, plain, list])
+  const ofPython = { securityRequirements: [{ schemes: { a: { list: ['x'] }, b: { list: [] } } }] }
+  t.same(requirementsOf(ofPython), list, 'a card with lists keeps its form')
+  t.same([requirementsOf(ofGo, 'list'), requirementsOf(ofPython, 'plain'), requirementsOf({}, 'list'), requirementsOf({})], [list, plain, list, plain])
+  t.same(requirementsOf({ securityRequirements: [{ schemes: {} }] }), plain, 'a card without scopes has no form')
   t.same(withSecurity({ ...own, ...V1 }, { schemes: [], alternatives: [] }), { name: 'a', ...V1, skills: [{ id: 's', tags: [] }, 7] })
 })

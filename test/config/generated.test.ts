@@ -37,8 +37,10 @@ function * properties (schema: Schema, path: string): Generator<[string, Schema,
 
 /** The environment decides the default. */
 const BY_ENVIRONMENT = 'telemetry.traces.enabled'
-/** Without `cert` the model has no `server.tls`, and the defaults of the other sections are null. */
-const OFF = ['identity.', 'server.tls.', 'agents[].card.extended.', 'agents[].push.', 'accessDefaults.']
+/**
+ * Without `cert` the model has no `server.tls`, `access` is merged with `accessDefaults`, and the defaults of the other sections are null.
+ */
+const OFF = ['accessDefaults', 'identity.', 'server.tls.', 'agents[].access', 'agents[].card.extended.', 'agents[].push.']
 
 t.test('the schema describes every key, and closes every mapping', t => {
   for (const [path, schema, required] of [

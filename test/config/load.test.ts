@@ -162,7 +162,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     untaggedData: 'allow',
-    access: { require: null },
+    access: { require: null, mode: 'enforce', allow: null, deny: [] },
     push: null,
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',

@@ -11,18 +11,16 @@ import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 import { ANSWER_ROWS } from './answer-rows.js'
 import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
+import { ACCESS_FILES, ACCESS_ROWS, accessLines } from './access-rows.js'
 import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js'
 import { REQUIRE_ROWS } from './require-rows.js'
 import { AGENT, lines, ROWS } from './rows.js'
 import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
-const NOT_MESSAGES = [
-  'schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts',
-  'access-schema.ts', 'caller-schema.ts', 'certificate-schema.ts', 'require-schema.ts'
-].map(
-  name => `schema/${name}`
-)
+const NOT_MESSAGES = readdirSync(join(ROOT, 'src/config/schema'))
+  .filter(name => /(?:^|-)schema(?:-kit)?\.ts$/.test(name))
+  .map(name => `schema/${name}`)
 
 const SOURCES = [
   ...readdirSync(join(ROOT, 'src/config'), { recursive: true, encoding: 'utf8' })
@@ -98,6 +96,8 @@ t.test('every message of the sources is provoked', async t => {
   const ofEdits = EDIT_ROWS.flatMap(([, text]) => editLines(text, edits))
   const identities = t.testdir(IDENTITY_FILES)
   const ofIdentity = [...IDENTITY_ROWS, ...REQUIRE_ROWS].flatMap(([, text]) => identityLines(text, identities))
+  const accesses = t.testdir(ACCESS_FILES)
+  const ofAccess = ACCESS_ROWS.flatMap(([, text]) => accessLines(text, accesses))
   const large = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}.json`, JSON.stringify('x'.repeat(1_000_000))]))
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}.json`, '{}']))
   const schemas = t.testdir({ set: { 'a.json': '{"$ref": "b.json"}', 'c.json': '{}' }, none: {}, large, many })
@@ -130,6 +130,7 @@ t.test('every message of the sources is provoked', async t => {
     ...crowd,
     ...ofEdits,
     ...ofIdentity,
+    ...ofAccess,
     ...ofSchemas
   ]
   t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])

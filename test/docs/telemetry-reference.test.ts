@@ -296,6 +296,13 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'unique_claims_total outcome new': 'test/gateway/unique.test.ts',
   'unique_claims_total outcome seen': 'test/gateway/unique.test.ts',
   'unique_claims_total outcome unavailable': 'test/gateway/unique.test.ts',
+  // Only with `access`.
+  a2a_gateway_access_decisions_total: 'test/identity/access.test.ts',
+  'access_decisions_total decision allow': 'test/identity/access.test.ts',
+  'access_decisions_total decision deny': 'test/identity/access.test.ts',
+  'log access_rule': 'test/identity/access.test.ts',
+  'audit access_rule': 'test/identity/access.test.ts',
+  'span a2a_gateway.access.rule': 'test/identity/access.test.ts',
   // Only with `identity`.
   a2a_gateway_authentications_total: 'test/identity/api-keys.test.ts',
   'authentications_total outcome ok': 'test/identity/api-keys.test.ts',

@@ -130,7 +130,7 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   const agent = await fakeAgent(t, { card: nonceCard })
   const gateway = await serve(t, [
     'agents:',
-    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces]}`,
+    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces], access: {allow: [{id: senders, on: [messages]}]}}`,
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}')
   ].join('\n'))

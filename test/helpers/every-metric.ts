@@ -69,6 +69,7 @@ function recordOne (m: Metrics): void {
   m.taskLookup(a, 'known')
   m.taskWrite(a, 'kept')
   m.uniqueClaim(a, 'new')
+  m.accessDecision(a, 'r', 'allow', 'enforce')
   m.tasksRemembered(() => 1)
   m.observed(a, { extension: 'e', metric: 'm', type: 'counter', by: '', value: 1 })
   m.observed(a, { extension: 'e', metric: 'm', type: 'gauge', by: '', value: 1 })

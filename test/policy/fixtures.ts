@@ -72,7 +72,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
     untaggedData: 'allow',
-    access: { require: null },
+    access: { require: null, mode: 'enforce', allow: null, deny: [] },
     push: null,
     responses: 'observe',
     jsonSchema: { formats: 'draft' },

@@ -53,6 +53,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   upstream_errors_total: ['counter', ['agent', 'kind']],
   task_lookups_total: ['counter', ['agent', 'outcome']],
   task_writes_total: ['counter', ['agent', 'outcome']],
+  access_decisions_total: ['counter', ['agent', 'rule', 'decision', 'mode']],
   unique_claims_total: ['counter', ['agent', 'outcome']],
   tasks_remembered: ['gauge', []],
   observed_total: ['counter', ['agent', 'extension', 'metric', 'by']],
@@ -102,6 +103,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.taskLookup('weather', 'unavailable')
   metrics.taskWrite('weather', 'kept')
   metrics.uniqueClaim('weather', 'seen')
+  metrics.accessDecision('weather', 'readers', 'deny', 'observe')
   metrics.authentication('weather', 'corp', 'expired')
   metrics.authenticated('corp', 'miss', 0.0002)
   metrics.keyRefresh('corp', 'failed')
@@ -180,6 +182,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_task_lookups_total', { outcome: 'unavailable' }), times)
     t.equal(get('a2a_gateway_task_writes_total', { outcome: 'kept' }), times)
     t.equal(get('a2a_gateway_unique_claims_total', { outcome: 'seen' }), times)
+    t.equal(get('a2a_gateway_access_decisions_total', { rule: 'readers', decision: 'deny', mode: 'observe' }), times)
     t.equal(get('a2a_gateway_authentications_total', { source: 'corp', outcome: 'expired' }), times)
     t.equal(get('a2a_gateway_authentication_duration_seconds_count', { source: 'corp', cache: 'miss' }), times)
     t.equal(get('a2a_gateway_identity_key_refreshes_total', { outcome: 'failed' }), times)

@@ -17,7 +17,7 @@ export interface OfferedSecurity {
   readonly alternatives: readonly SecurityAlternative[]
   /**
    * How requirements of 1.0 write the scopes of a scheme: `list` is `{"list": []}` (A2A 1.0.1), `plain` is `[]`. The Go SDK 2.3.1 reads and
-   * writes only `plain`; JavaScript 1.3.0 and Python 1.3.0 read both (measured). Absent or null: as the card does, otherwise `list`.
+   * writes only `plain`; JavaScript 1.3.0 and Python 1.3.0 read both (measured). Absent or null: as the card does, otherwise `plain`.
    */
   readonly form?: 'list' | 'plain' | null
 }
@@ -38,8 +38,8 @@ export function withSecurity (raw: JsonObject, { schemes, alternatives, form = n
   const is03 = !is1 || typeof raw['url'] === 'string' || V03_LISTS.some(key => Array.isArray(raw[key]))
   card['securitySchemes'] = Object.fromEntries(schemes.map(([name, scheme]) => [name, { ...(is03 ? tagged(scheme) : {}), ...(is1 ? wrapped(scheme) : {}) }]))
   if (is1) {
-    const isPlain = form === null ? writesPlain(raw) : form === 'plain'
-    const scopes = (): unknown => isPlain ? [] : { list: [] }
+    const isList = form === null ? writesList(raw) : form === 'list'
+    const scopes = (): unknown => isList ? { list: [] } : []
     card['securityRequirements'] = alternatives.map(names => ({ schemes: Object.fromEntries(names.map(name => [name, scopes()])) }))
   }
   if (is03) card['security'] = alternatives.map(names => Object.fromEntries(names.map(name => [name, []])))
@@ -52,9 +52,11 @@ export function hasSecurity (raw: JsonObject): boolean {
   return [raw, ...(Array.isArray(skills) ? skills : [])].some(one => isObject(one) && Object.keys(one).some(key => REPLACED.has(key)))
 }
 
-function writesPlain (raw: JsonObject): boolean {
+/** True when scopes in the requirements of the card are in lists, and in no other form. */
+function writesList (raw: JsonObject): boolean {
   const entries = REQUIREMENT_KEYS.flatMap((key): unknown[] => (Array.isArray(raw[key]) ? raw[key] : []))
-  return entries.some(entry => isObject(entry) && isObject(entry['schemes']) && Object.values(entry['schemes']).some(value => Array.isArray(value)))
+  const scopes = entries.flatMap(entry => (isObject(entry) && isObject(entry['schemes']) ? Object.values(entry['schemes']) : []))
+  return scopes.length > 0 && scopes.every(isObject)
 }
 
 function withoutRequirement (skill: unknown): unknown {

@@ -4,6 +4,7 @@ import type { HostPort } from '../model/model.js'
 import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
+import { accessProblems, accessWarnings } from './access-checks.js'
 import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
@@ -27,8 +28,6 @@ export interface CheckContext {
   /** Environment that holds the secrets. Null: the checks do not look for secrets. */
   readonly env: Environment | null
   readonly layers: PolicyLayers
-  /** The value with `accessDefaults` in its agents. */
-  readonly effective: Mapping
 }
 
 export interface CheckResult { readonly problems: readonly PathProblem[], readonly warnings: readonly PathProblem[] }
@@ -41,6 +40,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
     ...requireProblems(config),
+    ...accessProblems(config),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -49,7 +49,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...identityWarnings(mapping(config.identity), mapping(config.server)),
-    ...unusedSources(context.effective),
+    ...unusedSources(config),
+    ...accessWarnings(config, context.layers),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

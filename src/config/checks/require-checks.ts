@@ -79,11 +79,12 @@ function cardSecurity ({ security, signature }: Mapping, path: Path, sources: Ma
     : []
 }
 
-/** Warns of sources that no agent accepts. @param config the value of the file, with the defaults of `access` in each agent */
+/** Warns of sources that no agent accepts. @param config the value of the file */
 export function unusedSources (config: Mapping): PathProblem[] {
+  const defaults = mapping(config.accessDefaults)
   const used = new Set<unknown>()
   for (const agent of items(config.agents)) {
-    const { require } = mapping(mapping(agent).access)
+    const { require = defaults.require } = mapping(mapping(agent).access)
     // Without a list, any source may be used.
     if (!Array.isArray(require)) return []
     for (const alternative of require) for (const name of items(alternative)) used.add(name)

@@ -143,6 +143,7 @@ export interface AgentConfig {
   readonly unknownMethods: 'reject' | 'forward'
   /** Treatment of DataParts that no policy claims. */
   readonly untaggedData: 'allow' | 'reject'
+  /** Who may call it, and what callers may do; merged with `accessDefaults`. */
   readonly access: AccessConfig
   /** Null: push notification configurations are not checked. */
   readonly push: PushConfig | null

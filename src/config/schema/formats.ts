@@ -83,6 +83,7 @@ export const FORMATS = {
     /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? null : { message: 'must be the name of an environment variable', hint: 'without "$"' },
   'method-name': (text: string) => (/^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' }),
   'route-path': routePathFault,
+  route: routeFault,
   'header-name': (text: string) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' }),
   'media-type': mediaTypeFault,
   'schema-name': (text: string) =>
@@ -194,6 +195,11 @@ function routePathFault (text: string): Fault | null {
   return text.slice(1).split('/').every((segment) => ROUTE_SEGMENT.test(segment))
     ? null
     : { message: 'has a segment that is neither a plain word nor "{name}"', hint: 'such as "/commands/{command}"' }
+}
+
+function routeFault (text: string): Fault | null {
+  const path = /^(?:GET|POST|PUT|PATCH|DELETE) (\/.*)$/.exec(text)?.[1]
+  return path === undefined ? { message: 'must be an HTTP method and a path', hint: 'such as "POST /commands/{command}"' } : routePathFault(path)
 }
 
 function mediaTypeFault (text: string): Fault | null {

@@ -1,4 +1,5 @@
-import { accessSchema } from './access-schema.js'
+import { accessEntrySchema, accessSchema, accessSchemaRef } from './access-schema.js'
+import { cardSecurity } from './card-security-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
@@ -209,20 +210,7 @@ const card = section("The agent's AgentCard.", {
     ['strip', 'verbatim'],
     'strip'
   ),
-  security: {
-    type: ['string', 'null'],
-    description:
-      'Security schemes and requirements of the served card: those of `identity` (`gateway`), or those of the agent (`agent`). `null`: `gateway` with `identity`, unless `signature` is `verbatim`.',
-    enum: ['gateway', 'agent', null],
-    default: null
-  },
-  securityForm: {
-    type: ['string', 'null'],
-    description:
-      'How the gateway writes scopes in the requirements of a 1.0 card: `list`, as A2A 1.0 says, or `plain`, which the Go SDK 2.3 needs. `null`: as the card of the agent does, otherwise `list`.',
-    enum: ['list', 'plain', null],
-    default: null
-  },
+  ...cardSecurity,
   advertise: {
     type: 'array',
     description:
@@ -288,7 +276,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     ['allow', 'reject'],
     'allow'
   ),
-  access: accessSchema,
+  access: accessSchemaRef('Who may call the agent, and what callers may do. Keys that are not given come from `accessDefaults`.'),
   push: pushSchema,
   responses: choice(
     'What to do with violations in responses: `enforce` does what the rule says, `observe` only records them, `off` does not read responses.',
@@ -395,14 +383,11 @@ export const configSchema: Schema = {
       maxProperties: 100
     },
     identity: identitySchema,
-    accessDefaults: {
-      ...accessSchema,
-      description: '`access` of all agents. A key in `access` of an agent replaces the key here.'
-    },
+    accessDefaults: accessSchemaRef('`access` of all agents. A key in `access` of an agent replaces the same key here.'),
     state,
     telemetry
   }),
-  $defs: { policy: policySchema, advertised: advertisedSchema }
+  $defs: { policy: policySchema, advertised: advertisedSchema, access: accessSchema, accessEntry: accessEntrySchema }
 }
 
 /** Returns the published schema: the content of `config/gateway.schema.json` and the output of `a2a-gateway schema`. */

@@ -4,13 +4,16 @@ import { readCall } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
 import { namesOf, taskIdOf, tenantOf } from '../../a2a/task-id.js'
 import type { Version } from '../../a2a/versions.js'
+import { accessOf, admissionOf, admit, admitUnread } from '../../pipeline/access.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
 import { encodingOf, isPlain } from '../../pipeline/content-encoding.js'
+import { isPreflight } from '../../pipeline/guard.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
 import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
 import { askedVersion, callOf, ruleOn, versionProblem } from '../../pipeline/request.js'
 import { additionName } from '../../policy/request/methods.js'
+import { UNKNOWN, UNREAD } from '../../policy/access/target.js'
 import { settleClaims } from '../../policy/request/claims.js'
 import type { Claimed } from '../../policy/request/claims.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
@@ -27,6 +30,7 @@ import { dispatch, passOn } from './dispatch.js'
 import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
 import { identify, queryForAgent } from './identify.js'
+import { passes, recordAccess } from '../../gateway/identity/access-telemetry.js'
 import { recordDecision } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
@@ -91,6 +95,7 @@ function admitted (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, a
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
     if (shed(exchange)) return
+    if (!isPreflight(request) && !passes(exchange, admitUnread(state.access, exchange.principal, UNKNOWN))) return
     return passOn(exchange, agent, route.upstreamPath + queryForAgent(exchange, agent, routeTarget.query), options, EMPTY)
   }
   exchange.binding = route.binding
@@ -101,6 +106,7 @@ function admitted (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, a
   if (route.operation !== null) exchange.label = route.operation
   if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
   if (shed(exchange)) return
+  if (state.access !== null && !passes(exchange, admit(state.access, admissionOf(route, exchange.principal)))) return
   if (asked.minor !== null) agent.sawMinor(asked.minor)
   const problem = versionProblem(route, asked, state)
   const { query } = routeTarget
@@ -174,8 +180,9 @@ function taskOf (agent: Agent, route: OperationRoute, call: Call): TaskKey | nul
 function decide (exchange: Exchange, read: Read, record: TaskRecord | null, options: HandlerOptions): void {
   const { arrived: { agent, state, route }, call } = read
   const startedAt = performance.now()
-  const evaluation = ruleOn(state, { route, call, head: exchange.request, record, now: Date.now() })
+  const evaluation = ruleOn(state, { route, call, head: exchange.request, caller: exchange.principal, record, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
+  if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
   if (evaluation.decision.claims.length > 0) return claim(exchange, read, evaluation, options)
   recordDecision(exchange, call, evaluation.requested, evaluation.decision)
   if (evaluation.decision.rejection !== null) return exchange.reject(evaluation.decision.rejection, 'rejected')
@@ -213,12 +220,21 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
   const card = routeTarget.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
   if (!card && shed(exchange)) return
+  if (!card && !permitted(exchange, agent)) return
   if (card || agent.config.card.onUnavailable === 'reject') return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
   const target = path + queryForAgent(exchange, agent, routeTarget.query)
   if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
   read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
+}
+
+/** Applies the access lists to a request to an agent without a card. */
+function permitted (exchange: Exchange, { config }: Agent): boolean {
+  const access = accessOf(config)
+  const { request, principal: caller } = exchange
+  if (access === null || isPreflight(request)) return true
+  return passes(exchange, config.card.onUnavailable === 'reject' ? admit(access, { caller, target: UNREAD, tenant: null }) : admitUnread(access, caller, UNKNOWN))
 }
 
 /**

@@ -2,7 +2,6 @@
  * Requires a caller for a request (`identity`), from its head alone: a stranger costs no body. Runs for operations, for `passthrough`
  * prefixes and for agents without a card.
  */
-import type { IncomingMessage } from 'node:http'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Route } from '../../a2a/route.js'
 import { publicCard } from '../../a2a/card/minimal.js'
@@ -16,6 +15,7 @@ import { ANONYMOUS } from '../../identity/requirement.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Identity } from '../../gateway/identity/identity.js'
 import { recordCaller, recordDuration, recordFailure } from '../../gateway/identity/identity-telemetry.js'
+import { isPreflight } from '../../pipeline/guard.js'
 import { duplicateHeader, noCard, overloaded } from '../../pipeline/rejections.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { clientIp } from '../../wire/forwarded.js'
@@ -126,17 +126,6 @@ function needOf (exchange: Exchange, { agent, target }: Identified): Need {
   if (routeOf(exchange, target)?.kind !== 'card') return 'caller'
   const shown = publicCard(agent.config.card)
   return shown === 'full' ? 'nothing' : shown === 'minimal' ? 'nothing if missing' : 'caller'
-}
-
-/** A real preflight: no page and no client gets data through it, and an agent that reads a body of OPTIONS gets none. */
-function isPreflight ({ method, headers }: IncomingMessage): boolean {
-  return (
-    method === 'OPTIONS' &&
-    headers.origin !== undefined &&
-    headers['access-control-request-method'] !== undefined &&
-    headers['transfer-encoding'] === undefined &&
-    (headers['content-length'] ?? '0') === '0'
-  )
 }
 
 type NoCaller = Exclude<Authentication, { readonly kind: 'caller' }>

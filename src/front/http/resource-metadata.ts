@@ -1,8 +1,9 @@
 /**
- * The metadata of an agent as a protected resource (RFC 9728): which issuers its access tokens come from. Lies outside of the paths of
+ * The metadata of an agent as a protected resource (RFC 9728): which issuers its access tokens come from, and their scopes. Lies outside of the paths of
  * agents, and needs no caller.
  */
 import type { IncomingMessage } from 'node:http'
+import type { AccessConfig } from '../../config/model/access-model.js'
 import { hostName } from '../../pipeline/agents.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
@@ -35,6 +36,11 @@ function agentAt (request: IncomingMessage, { agents }: Snapshot): Agent | null 
   return agents.all.find(agent => agent.publicBase !== null && pathOf(agent) === rest) ?? null
 }
 
+/** Scopes that a client may have to request, for `scopes_supported` (RFC 9728 §2). */
+function scopesOf ({ allow }: AccessConfig): string[] {
+  return [...new Set((allow ?? []).flatMap(({ caller }) => caller?.scopes ?? []))]
+}
+
 /** True for a request for the metadata of an agent. */
 export function asksForMetadata (request: IncomingMessage, snapshot: Snapshot): boolean {
   return (request.method === 'GET' || request.method === 'HEAD') && agentOf(request, snapshot) !== null
@@ -48,9 +54,11 @@ export function serveMetadata (exchange: Exchange, snapshot: Snapshot): boolean 
   const origin = publicOriginOf(request, snapshot.trusted)
   if (agent === null || (agent.publicBase === null && origin === null)) return false
   exchange.agent = agent
+  const scopes = scopesOf(agent.config.access)
   const body = Buffer.from(JSON.stringify({
     resource: agent.publicBase ?? `${origin?.url ?? ''}${agent.config.path}`,
     authorization_servers: snapshot.identity.issuersFor(agent.requirementIn(agent.state)),
+    ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
     bearer_methods_supported: ['header']
   }))
   exchange.respond(200, [

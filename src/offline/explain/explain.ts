@@ -98,6 +98,7 @@ export async function explainRequest (
     versionWhy: versionWhy(request, plain.query),
     operation: addition ?? operation,
     method: call === null || call.method === null || call.operation === 'Other' ? null : call.method,
+    access: accessShown(dryRun),
     extensions: evaluation === null ? null : setsOf(evaluation),
     policies: evaluation === null ? [] : traces.policies(config, evaluation.policy, edited),
     checks: decision === null ? [] : traces.checks(decision),
@@ -111,6 +112,12 @@ export async function explainRequest (
     refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
     answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }
+}
+
+function accessShown ({ access }: DryRun): Explanation['access'] {
+  if (access === null) return null
+  const { rule, decision, mode } = access
+  return { rule, decision, mode }
 }
 
 function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): ExtensionSets {
@@ -173,6 +180,7 @@ function withoutAgent (
     versionWhy: versionWhy(recorded, query),
     operation: null,
     method: null,
+    access: null,
     extensions: null,
     policies: [],
     checks: [],

@@ -55,6 +55,15 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
   )
 }
 
+/** @param access as read, and its place in the file */
+export function accessSchemaFaults (access: unknown, root: SchemaFault['path']): SchemaFault[] {
+  return ['allow', 'deny'].flatMap(key =>
+    list(childOf(access, key)).flatMap((entry, index) =>
+      ACCESS_PLACES.flatMap(place => schemaFaults([...root, key, index, ...place], resolveSteps(entry, place)))
+    )
+  )
+}
+
 /** @param schema as read. The configuration's own schema rejects a value whose type is not that of a schema */
 export function schemaFaults (path: SchemaFault['path'], schema: unknown): SchemaFault[] {
   if (typeof schema !== 'boolean' && !isObject(schema)) return []
@@ -123,6 +132,7 @@ function sentences (root: string, faults: readonly SchemaFault[]): string[] {
 }
 
 const CONDITIONS: readonly (readonly string[])[] = [['when', 'match'], ['unless', 'match']]
+const ACCESS_PLACES: readonly (readonly string[])[] = [['caller', 'match'], ...CONDITIONS]
 /** Places in a rule that may hold a schema. */
 const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
 

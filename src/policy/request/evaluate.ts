@@ -2,6 +2,7 @@
  * The core: decides about one request. No clock, no I/O, no framework. The proxy and every offline tool call the same function. Order:
  * reference a2a-protocol.md §10.1. The client gets the first rejection. Every violation is recorded.
  */
+import type { Rejection } from '../../a2a/errors.js'
 import type { RequestView } from '../../a2a/message/message.js'
 import { carriesMessage, inMessageScope } from '../../a2a/operations.js'
 import { taskStateOf } from '../../a2a/task-state.js'
@@ -53,6 +54,11 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
     }))
     return { ...nothing(policy), rejection: rejectionOf(violations), violations, outbound: requested }
   }
+}
+
+/** The decision on a request that is rejected before its rules. */
+export function rejected (policy: AgentPolicy, requested: readonly string[], rejection: Rejection, violations: readonly Violation[]): Decision {
+  return { ...nothing(policy), rejection, violations, outbound: requested }
 }
 
 function evaluateRequest (request: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null, violations: Violation[]): Decision {

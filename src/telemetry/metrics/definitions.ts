@@ -37,6 +37,7 @@ export const RELOAD_OUTCOMES = ['ok', 'invalid'] as const
 export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
 /** Outcomes of `Claimed`. */
 export const CLAIM_OUTCOMES = ['new', 'seen', 'unavailable'] as const
+export const ACCESS_DECISIONS = ['allow', 'deny'] as const
 export const WRITE_OUTCOMES = ['kept', 'lost'] as const
 export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
 export const FAILURE_KINDS = [
@@ -266,6 +267,17 @@ export const METRICS = {
     type: 'counter',
     help: 'Writes of task state to the store, by result.',
     labels: { agent: served, outcome: WRITE_OUTCOMES }
+  },
+  access_decisions_total: {
+    type: 'counter',
+    help: 'Decisions of the access lists, by the entry that decided.',
+    more: 'Only for agents with `access.allow` or `access.deny`. With `observe`, `deny` counts requests that `enforce` would reject',
+    labels: {
+      agent: served,
+      rule: 'id of the entry; `none` if there is no `allow`, or no entry of it matches',
+      decision: ACCESS_DECISIONS,
+      mode: VIOLATION_MODES
+    }
   },
   unique_claims_total: {
     type: 'counter',

@@ -76,6 +76,7 @@ export class Metrics {
   private readonly errors: LabelledValues<NumberCell>
   private readonly lookups: LabelledValues<NumberCell>
   private readonly claims: LabelledValues<NumberCell>
+  private readonly accessDecisions: LabelledValues<NumberCell>
   private readonly writes: LabelledValues<NumberCell>
   private readonly observedTotals: LabelledValues<NumberCell>
   private readonly observedValues: LabelledValues<NumberCell>
@@ -123,6 +124,7 @@ export class Metrics {
     this.lookups = registry.counter('task_lookups_total')
     this.writes = registry.counter('task_writes_total')
     this.claims = registry.counter('unique_claims_total')
+    this.accessDecisions = registry.counter('access_decisions_total')
     registry.callbackGauge('tasks_remembered', () => this.remembered())
     this.observedTotals = registry.counter('observed_total')
     this.observedValues = registry.gauge('observed_value')
@@ -251,6 +253,15 @@ export class Metrics {
 
   uniqueClaim (agent: string, outcome: One<typeof Definitions.CLAIM_OUTCOMES>): void {
     this.claims.at(agent, outcome).value++
+  }
+
+  accessDecision (
+    agent: string,
+    rule: string,
+    decision: One<typeof Definitions.ACCESS_DECISIONS>,
+    mode: One<typeof Definitions.VIOLATION_MODES>
+  ): void {
+    this.accessDecisions.at(agent, rule, decision, mode).value++
   }
 
   taskWrite (agent: string, outcome: One<typeof Definitions.WRITE_OUTCOMES>): void {

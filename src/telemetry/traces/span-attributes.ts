@@ -107,6 +107,12 @@ export const SPAN_ATTRIBUTES = {
     when: 'the caller is authenticated; on CLIENT: `IssuerKeys`',
     meaning: 'source of `identity.sources`'
   },
+  'a2a_gateway.access.rule': {
+    on: 'SERVER',
+    type: 'string',
+    when: 'the agent has [access lists](access.md)',
+    meaning: 'id of the entry that decided, or `none`'
+  },
   'a2a_gateway.outcome': { on: 'SERVER', type: 'string', meaning: 'as in `requests_total`' },
   'http.request.method': { on: 'both', type: 'string', meaning: 'method of the request, or of the call to the agent; `_OTHER` if unknown' },
   'url.scheme': { on: 'both', type: 'string', meaning: '`http` or `https`, of the connection itself' },
