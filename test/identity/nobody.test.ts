@@ -18,7 +18,7 @@ const REQUIRING = {
 }
 const MARK = 'x-stranger'
 /** Index of the first agent that requires two credentials. */
-const HALF = 4
+const HALF = 5
 /** Requests at once: each property run sends this many. */
 const BATCH = 20
 

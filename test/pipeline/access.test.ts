@@ -19,8 +19,16 @@ import { ALL_OPERATIONS, CALLS, nameOfCall } from '../identity/operations.js'
 const U = 'urn:dev-tool:v1'
 const POLICY = `extensions: {dev-tool: {uri: "${U}", methods: {windows/list: {need: none}}, routes: [{verb: GET, path: "/commands/{name}", need: none}]}}`
 const ADA: Principal = {
-  source: 'corp', kind: 'jwt', sources: ['corp'],
-  subject: 'ada', client: null, scopes: ['read'], groups: ['finance'], tenant: 'acme', spiffe: null, claims: {}
+  source: 'corp',
+  kind: 'jwt',
+  sources: ['corp'],
+  subject: 'ada',
+  client: null,
+  scopes: ['read'],
+  groups: ['finance'],
+  tenant: 'acme',
+  spiffe: null,
+  claims: {}
 }
 const EVE: Principal = { ...ADA, subject: 'eve', scopes: [], groups: [], tenant: null }
 

@@ -1,6 +1,6 @@
 /**
- * The metadata of an agent as a protected resource (RFC 9728): which issuers its access tokens come from, and their scopes. Lies outside of the paths of
- * agents, and needs no caller.
+ * The metadata of an agent as a protected resource (RFC 9728): which issuers its access tokens come from, and their scopes. Lies outside of
+ * the paths of agents, and needs no caller.
  */
 import type { IncomingMessage } from 'node:http'
 import type { AccessConfig } from '../../config/model/access-model.js'

@@ -57,7 +57,12 @@ export function decide (request: DecisionRequest, policy: AgentPolicy, tracer: T
 }
 
 /** The decision on a request that is rejected before its rules. */
-export function rejected (policy: AgentPolicy, requested: readonly string[], rejection: Rejection, violations: readonly Violation[]): Decision {
+export function rejected (
+  policy: AgentPolicy,
+  requested: readonly string[],
+  rejection: Rejection,
+  violations: readonly Violation[]
+): Decision {
   return { ...nothing(policy), rejection, violations, outbound: requested }
 }
 
