@@ -2,7 +2,7 @@
  * The performance goals of the gateway, and a check of each goal against a run. The check compares only figures of one run, as ratios where
  * a baseline exists.
  */
-import { ALONE, COLD, OBSERVED, UNREAD, WARM, WITH_STREAMS } from './names.js'
+import { ALONE, ANONYMOUS, COLD, FLOODED, FORGED, OBSERVED, QUIET, REMEMBERED, UNREAD, WARM, WITH_STREAMS } from './names.js'
 import type { Results, Row } from './results.js'
 import { figures, rowOf } from './results.js'
 import type { Spread } from './statistics.js'
@@ -109,6 +109,22 @@ export const GOALS: readonly Goal[] = [
     bound: 1.1,
     unit: '×',
     measure: compared('throughput', '400 B', 'gateway-traced', 'gateway', figureOf('cpuPerCall', ratio))
+  },
+  {
+    work: 'calls with a remembered token, CPU per call of 400 B',
+    against: ANONYMOUS,
+    kind: 'at most',
+    bound: 1.05,
+    unit: '×',
+    measure: compared('identity', '400 B', REMEMBERED, ANONYMOUS, figureOf('cpuPerCall', ratio))
+  },
+  {
+    work: 'calls with a remembered token beside a flood of forged ones, p99',
+    against: QUIET,
+    kind: 'at most',
+    bound: 2,
+    unit: '×',
+    measure: compared('identity', FORGED, FLOODED, QUIET, figureOf('p99', ratio))
   },
   {
     work: 'latency added at 1,000 calls per second, p99, warm',

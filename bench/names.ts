@@ -10,5 +10,11 @@ export const COLD = `first ${inWords(COLD_CALLS)} calls`
 export const WARM = `after ${inWords(WARMING_CALLS)} more`
 export const ALONE = 'no streams'
 export const WITH_STREAMS = `${inWords(STREAMS)} streams open`
+export const ANONYMOUS = 'without identity'
+export const REMEMBERED = 'a token that is remembered'
+/** Work of the case `identity`. */
+export const FORGED = '400 B beside forged tokens'
+export const QUIET = 'no forged tokens'
+export const FLOODED = 'a flood of forged tokens'
 export const UNREAD = 'responses not read (responses: off)'
 export const OBSERVED = 'object schemas observed'

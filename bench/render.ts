@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../src/config/paths.js'
 import type { Measurement } from './goals.js'
 import { GOALS, capacityRatio, verdict } from './goals.js'
+import { FORGED } from './names.js'
 import type { Conditions, Measured, Results, Row } from './results.js'
 import { figures } from './results.js'
 import type { Spread } from './statistics.js'
@@ -62,12 +63,14 @@ function sections (measured: readonly Measured[]): string[] {
     return [
       `## ${name}`,
       `${about[0]?.toUpperCase() ?? ''}${about.slice(1)}.`,
-      ...tables.flatMap(one => [`### ${one.work}`, (TABLES[name] ?? capacityTable)(one)])
+      ...tables.flatMap(one => [`### ${one.work}`, (TABLES[`${name} ${one.work}`] ?? TABLES[name] ?? capacityTable)(one)])
     ]
   })
 }
 
+/** By case, or by case and work. */
 const TABLES: Readonly<Record<string, (measured: Measured) => string>> = {
+  [`identity ${FORGED}`]: timeTable,
   latency: timeTable,
   cold: timeTable,
   'first-event': timeTable,
@@ -77,7 +80,7 @@ const TABLES: Readonly<Record<string, (measured: Measured) => string>> = {
 }
 
 /** Cases whose rows are configurations, which are compared with the first. In the others, the first party is compared with the rest. */
-const CONFIGURATIONS = new Set(['size', 'reading', 'crowded'])
+const CONFIGURATIONS = new Set(['size', 'reading', 'crowded', 'identity'])
 
 /** The first row is the baseline for the others. */
 function capacityTable ({ rows, case: name }: Measured): string {

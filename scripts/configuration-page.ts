@@ -1,4 +1,5 @@
 import type { Schema } from '../src/config/schema/schema-kit.js'
+import { accessEntrySchema, accessSchema } from '../src/config/schema/access-schema.js'
 import { identitySchema, sourceSchema } from '../src/config/schema/identity-schema.js'
 import { advertisedSchema, configSchema } from '../src/config/schema/schema.js'
 import { TABLE_HEAD, tableRows } from './schema-table.js'
@@ -77,6 +78,8 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`server`', schema: at(configSchema, 'server') },
   { title: '`limits`', schema: at(configSchema, 'limits') },
   { title: '`agents[]`', schema: at(configSchema, 'agents') },
+  { title: '`agents[].access`, `accessDefaults`', schema: accessSchema },
+  { title: '`agents[].access.allow[]`, `agents[].access.deny[]`', schema: accessEntrySchema },
   { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
   { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
   { title: '`agents[].card.advertise[]`', schema: advertisedSchema },

@@ -449,6 +449,18 @@ const saturation: Row = {
       queries: [[rate('budget_spent_total', ALL, 'budget'), '{{budget}}']]
     }),
     lines({
+      title: 'Access',
+      about: 'Decisions of the access lists, by the entry that decided. none: no entry of allow matches, or there is no allow.',
+      unit: 'reqps',
+      queries: [[rate('access_decisions_total', ONE, 'rule, decision, mode'), '{{rule}} {{decision}} {{mode}}']]
+    }),
+    lines({
+      title: 'Time of authentications, p99',
+      about: 'By source; miss: the signature of a token was verified.',
+      unit: 's',
+      queries: [[quantile(0.99, 'authentication_duration_seconds', ALL, 'source, cache, le'), '{{source}} {{cache}}']]
+    }),
+    lines({
       title: 'Age of the keys of issuers',
       about: 'The gateway fetches keys at least once an hour; a growing age means that the issuer cannot be reached.',
       unit: 's',

@@ -141,7 +141,7 @@ ${Object.entries(SPAN_NAMES)
   .map(([name, of]) => row(name.includes(' ') ? name : code(name), of))
   .join('\n')}
 
-Each request has one span of kind SERVER, and a CLIENT span below it for the call to the agent. Spans have no events and no links.
+Each request has one span of kind SERVER, and a CLIENT span below it for the call to the agent. \`IssuerKeys\` has no request above it. Spans have no events and no links.
 
 The status is \`ERROR\` on a SERVER span whose outcome is \`upstream_error\` or \`gateway_error\`, whose response is a JSON-RPC error, or whose HTTP status is 500 or more; and on
 a CLIENT span without a response, with a JSON-RPC error of the agent, or with a status of 400 or more. Otherwise it is unset. To tell errors of the gateway and the agent from

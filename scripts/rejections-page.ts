@@ -27,6 +27,8 @@ const WHEN: Readonly<Record<Reason, string>> = {
   HOST_NOT_SERVED: 'the host of the request is not in `server.hosts`',
   CREDENTIALS_REQUIRED: 'the card is for callers with credentials (`card.public`), and the request has none that the agent accepts',
   UNAUTHENTICATED: 'the request has no credentials, or none that a source of `identity` accepts; `metadata.problem` and `WWW-Authenticate` say more ([identity](identity.md))',
+  PERMISSION_DENIED:
+    'the [access lists](access.md) of the agent deny the request; with `metadata.missingScopes`, the credentials lack these scopes, and `WWW-Authenticate` has `error="insufficient_scope"` (RFC 6750)',
   IDENTITY_UNAVAILABLE: 'the keys of the issuer of the access token cannot be had; `Retry-After` says when to retry',
   RATE_LIMITED: 'a limit of `rates` is reached, or too many requests from the address had credentials that are not valid; `metadata.limit` names the limit, `Retry-After` says when to retry ([limits of requests](rate-limits.md))',
   BUDGET_EXHAUSTED: 'a budget of `budgets` is spent; `metadata.limit` names it, `Retry-After` says when it is whole again ([budgets](rate-limits.md#budgets))',
@@ -37,7 +39,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   BAD_REQUEST_HEADER: 'a header that matters to the decision is sent twice, a GET has a body, or the client requests a connection upgrade',
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body has another coding than gzip, or several; `Accept-Encoding` names gzip',
   LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
-  AGENT_NOT_READY: 'the gateway has no usable card of the agent',
+  AGENT_NOT_READY: 'the gateway has no usable card of the agent, or no caller can meet the [security requirement](security-schemes.md) of its card',
   STATE_UNAVAILABLE: 'the store that knows to whom tasks belong does not respond; `Retry-After` says when to retry ([task ownership](task-ownership.md))',
   OVERLOADED:
     'the gateway is overloaded, the agent has reached its concurrency limit, or the store of a shared limit with `onStoreDown: reject` does not respond; `Retry-After` says when to retry ([limits](limits.md))',

@@ -20,6 +20,7 @@ export function tableRows (schema: Schema, prefix: string, listed: ReadonlySet<S
 }
 
 export function type (schema: Schema): string {
+  if (schema.$ref !== undefined) return 'mapping'
   if (schema['x-duration'] !== undefined) return 'duration'
   if (schema['x-size'] !== undefined) return 'size'
   if (schema.enum !== undefined) return schema.enum.map(code).join(', ')

@@ -29,6 +29,8 @@ export interface GatewayOptions {
   readonly listen?: string
   readonly admin?: string
   readonly workers?: number
+  /** The key `identity` of the configuration. */
+  readonly identity?: object
 }
 
 const OTHERS_WITH_RULES = 10
@@ -71,7 +73,8 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
     traces = false,
     listen = '127.0.0.1:0',
     admin = '127.0.0.1:0',
-    workers
+    workers,
+    identity
   } = options
   const card = { refresh: '1h' }
   const own = Array.from({ length: policies }, (_none, i) => policy(`own-${i}`, i, 1))
@@ -88,6 +91,7 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
   return {
     version: 1,
     server: { listen, admin, ...(workers === undefined ? {} : { workers }) },
+    ...(identity === undefined ? {} : { identity }),
     telemetry: { traces: { enabled: traces } },
     extensions: Object.fromEntries([...own, ...rules]),
     agents: [...others, {

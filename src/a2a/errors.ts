@@ -27,6 +27,7 @@ export type Reason =
   | 'METHOD_NOT_ALLOWED'
   | 'CREDENTIALS_REQUIRED'
   | 'UNAUTHENTICATED'
+  | 'PERMISSION_DENIED'
   | 'IDENTITY_UNAVAILABLE'
   | 'RATE_LIMITED'
   | 'BUDGET_EXHAUSTED'
@@ -80,8 +81,9 @@ export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   ROUTE_NOT_FOUND: infra(404, 'NOT_FOUND', -32601),
   HOST_NOT_SERVED: infra(421, 'NOT_FOUND', -32600),
   CREDENTIALS_REQUIRED: infra(401, 'UNAUTHENTICATED', -32600),
-  // The only code of an official SDK for this error: Go (jsonrpc.go).
+  // The only codes of an official SDK for these errors: Go (jsonrpc.go).
   UNAUTHENTICATED: infra(401, 'UNAUTHENTICATED', -31401),
+  PERMISSION_DENIED: infra(403, 'PERMISSION_DENIED', -31403),
   IDENTITY_UNAVAILABLE: infra(503, 'UNAVAILABLE'),
   RATE_LIMITED: infra(429, 'RESOURCE_EXHAUSTED'),
   BUDGET_EXHAUSTED: infra(429, 'RESOURCE_EXHAUSTED'),
@@ -125,6 +127,8 @@ export interface Rejection {
   /** `allow` is the value of `Allow` for status 405. `retryAfter` is the seconds of `Retry-After` for status 503 or 429. */
   readonly allow?: string
   readonly retryAfter?: number
+  /** Value of `WWW-Authenticate`, for status 403: the scopes that a token needs (RFC 6750 §3.1). */
+  readonly challenge?: string
   /** Value of `ErrorInfo.reason` when a policy names its own reason. The table entry of `reason` still determines the codes. */
   readonly customReason?: string
 }
@@ -202,6 +206,7 @@ function phraseOf (message: string): string {
 /** Names of the errors of A2A 1.0.1 §5.4 and JSON-RPC 2.0 §5.1. */
 const ERROR_NAMES: Readonly<Record<number, string>> = {
   '-31401': 'UnauthenticatedError',
+  '-31403': 'PermissionDeniedError',
   '-32700': 'JSONParseError',
   '-32600': 'InvalidRequestError',
   '-32601': 'MethodNotFoundError',

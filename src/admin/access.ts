@@ -4,21 +4,30 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { AdminAccessConfig, Config } from '../config/model/model.js'
+import { connectionOf } from '../front/http/listener/client-connection.js'
 import type { Authentication, Carrier } from '../identity/authentication.js'
 import { shownCarrier } from '../identity/authentication.js'
 import type { Authenticator } from '../identity/authenticator.js'
 import { challengesOf } from '../identity/challenge.js'
 import type { Presented } from '../identity/credentials.js'
 import type { Principal } from '../identity/principal.js'
+import type { Requirement } from '../identity/requirement.js'
+import { requirementOf } from '../identity/requirement.js'
+import { callerSources } from '../identity/schemes.js'
 import type { CallerCondition } from '../policy/access/caller.js'
 import { compileCaller } from '../policy/access/caller.js'
 import { Brake } from '../state/limits/brake.js'
 import { COOKIE, sessionCookie, Sessions } from './sessions.js'
 
-/** The part of an identity that admin access needs. */
-export interface AdminIdentity {
-  readonly authenticator: Pick<Authenticator, 'authenticate' | 'carriers'>
+/** The part of a running gateway that admin access needs. */
+export interface Authenticating {
+  readonly config: Pick<Config, 'identity'>
+  /** `identity` is null before the start is complete. */
+  readonly snapshot: { readonly identity: { readonly authenticator: Pick<Authenticator, 'authenticate' | 'carriersOf'> } | null }
 }
+
+/** A credential apart from the connection that carries it. */
+export type Credential = Pick<Presented, 'headers' | 'query'>
 
 /** A rejection that says how to fix the request. */
 export interface AdminRejection {
@@ -36,33 +45,29 @@ export interface SignIn { readonly user: string, readonly credential: string }
 type Verified = Admitted | { readonly missing: AdminRejection } | { readonly rejected: AdminRejection }
 
 /** @returns null when the configuration protects nothing */
-export function adminAccessOf (
-  { server: { adminAccess } }: Pick<Config, 'server'>,
-  registry: { readonly snapshot: { readonly identity: AdminIdentity | null } }
-): AdminAccess | null {
-  return adminAccess === null ? null : new AdminAccess(adminAccess, () => registry.snapshot.identity)
+export function adminAccessOf ({ server: { adminAccess } }: Pick<Config, 'server'>, gateway: Authenticating): AdminAccess | null {
+  return adminAccess === null ? null : new AdminAccess(adminAccess, gateway)
 }
 
 /** Name of the protection space in challenges. */
 const REALM = 'admin'
 
 export class AdminAccess {
-  private readonly sources: ReadonlySet<string>
+  private readonly sources: readonly string[]
   private readonly allowed: readonly CallerCondition[]
   private readonly sessions: Sessions
   private readonly maxAge: number
-  private readonly identity: () => AdminIdentity | null
+  private readonly gateway: Authenticating
   /** Failures here are no failures of callers of agents. */
   private readonly brake = new Brake()
 
-  /** @param identity the sources in force; null before the start is complete */
-  constructor ({ sources, allow, session }: AdminAccessConfig, identity: () => AdminIdentity | null) {
-    this.sources = new Set(sources)
+  constructor ({ sources, allow, session }: AdminAccessConfig, gateway: Authenticating) {
+    this.sources = sources
     // The schema of the configuration has no `match` here.
     this.allowed = allow.map(condition => compileCaller(condition, () => () => false))
     this.sessions = new Sessions(session)
     this.maxAge = Math.floor(session / 1_000)
-    this.identity = identity
+    this.gateway = gateway
   }
 
   /**
@@ -91,9 +96,8 @@ export class AdminAccess {
    * @returns the value of `Set-Cookie`, or a rejection
    */
   async signIn (given: SignIn, request: IncomingMessage, path: string): Promise<{ readonly cookie: string } | AdminRejection> {
-    const carriers = this.identity()?.authenticator.carriers ?? []
     let last: AdminRejection = rejection(401, 'the credential is not valid')
-    for (const carrier of carriers) {
+    for (const carrier of this.carriers()) {
       const presented = presentedAs(carrier, given)
       if (presented === null) continue
       const found = await this.verify(presented, request)
@@ -115,30 +119,42 @@ export class AdminAccess {
     return `${COOKIE}=; Path=${path}; Max-Age=0; ${attributesOf(request)}`
   }
 
-  private async verify (presented: Presented, request: IncomingMessage): Promise<Verified> {
-    const identity = this.identity()
+  private requirement (): Requirement {
+    const { identity } = this.gateway.config
+    return requirementOf(this.sources.map(name => [name]), identity === null ? [] : callerSources(identity))
+  }
+
+  private carriers (): readonly Carrier[] {
+    const { alternatives } = this.requirement()
+    return [...new Set(this.gateway.snapshot.identity?.authenticator.carriersOf(alternatives).flat())]
+  }
+
+  private async verify (credential: Credential, request: IncomingMessage): Promise<Verified> {
+    const { identity } = this.gateway.snapshot
     if (identity === null) return { rejected: rejection(503, 'the gateway is starting') }
-    const { authenticator, authenticator: { carriers } } = identity
     const failing = { address: request.socket.remoteAddress, agent: REALM }
-    const found = await authenticator.authenticate(presented, Date.now(), () => this.brake.holds(failing, performance.now()))
+    const presented = { ...credential, connection: connectionOf(request.socket) }
+    const braked = (): boolean => this.brake.holds(failing, performance.now())
+    const found = await identity.authenticator.authenticate(presented, this.requirement(), Date.now(), braked)
     if (found.kind === 'caller') return this.judge(found.principal)
+    const carriers = this.carriers()
     if (found.kind === 'missing') {
       return { missing: challenge(carriers, `send ${carriers.map(shownCarrier).join(', or ')}, or sign in under /console/`) }
     }
     if (found.kind === 'unavailable') {
       return { rejected: rejection(503, `the keys of the source ${found.source} are not available`, { 'retry-after': String(found.retryAfter) }) }
     }
-    const braked = found.kind === 'several' ? null : this.brake.failed(failing, performance.now())
-    if (braked !== null || found.kind === 'braked') {
-      const seconds = String(Math.max(1, Math.ceil((braked?.wait ?? 0) / 1_000)))
+    const counts = found.kind === 'braked' || (found.kind === 'failed' && found.problem !== 'source')
+    const slowed = counts ? this.brake.failed(failing, performance.now()) : null
+    if (slowed !== null || found.kind === 'braked') {
+      const seconds = String(Math.max(1, Math.ceil((slowed?.wait ?? 0) / 1_000)))
       return { rejected: rejection(429, 'too many credentials that are not valid', { 'retry-after': seconds }) }
     }
     return { rejected: challenge(carriers, problemOf(found)) }
   }
 
   private judge (principal: Principal): Verified {
-    const allowed = this.allowed.length === 0 || this.allowed.some(condition => condition(principal))
-    return allowed && this.sources.has(principal.source)
+    return this.allowed.length === 0 || this.allowed.some(condition => condition(principal))
       ? { principal }
       : { rejected: rejection(403, 'server.adminAccess does not allow this caller') }
   }
@@ -152,19 +168,20 @@ function challenge (carriers: readonly Carrier[], error: string): AdminRejection
   return rejection(401, error, { 'www-authenticate': challengesOf(carriers, REALM, { metadata: null, error: null }) })
 }
 
-function problemOf (found: Extract<Authentication, { readonly kind: 'failed' | 'several' }>): string {
-  return found.kind === 'several'
+function problemOf (found: Extract<Authentication, { readonly kind: 'failed' | 'several' | 'incomplete' }>): string {
+  return found.kind !== 'failed'
     ? 'the request has the credentials of two sources; send one of them'
     : `the credential is not valid (${found.problem})`
 }
 
 /** The request that a program would send with the credential; null where the credential does not fit the carrier. */
-function presentedAs ({ in: place, name, scheme }: Carrier, { user, credential }: SignIn): Presented | null {
+function presentedAs ({ in: place, name, scheme }: Carrier, { user, credential }: SignIn): Credential | null {
   if ((scheme === 'basic') !== (user !== '')) return null
   if (scheme === 'basic') {
     return { headers: { authorization: `Basic ${Buffer.from(`${user}:${credential}`).toString('base64')}` }, query: '' }
   }
   if (place === 'query') return { headers: {}, query: `?${new URLSearchParams({ [name]: credential }).toString()}` }
+  if (place === 'connection' || place === 'proxy') return null
   if (place === 'cookie') return { headers: { cookie: `${name}=${credential}` }, query: '' }
   return { headers: { [name]: scheme === 'bearer' ? `Bearer ${credential}` : credential }, query: '' }
 }

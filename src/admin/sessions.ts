@@ -1,9 +1,9 @@
 /** Sessions of browsers. A restart of the gateway ends all of them. */
 import { createHash, randomBytes } from 'node:crypto'
-import type { Presented } from '../identity/credentials.js'
+import type { Credential } from './access.js'
 
 interface Session {
-  readonly presented: Presented
+  readonly presented: Credential
   /** Milliseconds since the epoch. */
   readonly expires: number
 }
@@ -23,7 +23,7 @@ export class Sessions {
   }
 
   /** @returns the value of the new session's cookie */
-  begin (presented: Presented, now: number): string {
+  begin (presented: Credential, now: number): string {
     const value = randomBytes(32).toString('base64url')
     this.open.set(digest(value), { presented, expires: now + this.length })
     if (this.open.size > SESSIONS) this.open.delete(this.open.keys().next().value ?? '')
@@ -31,7 +31,7 @@ export class Sessions {
   }
 
   /** Returns the credential of a session, or null without a session. */
-  find (value: string, now: number): Presented | null {
+  find (value: string, now: number): Credential | null {
     const session = this.open.get(digest(value))
     if (session === undefined) return null
     if (now < session.expires) return session.presented

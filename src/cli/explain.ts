@@ -19,6 +19,7 @@ import { readTlsFiles } from '../upstream/tls.js'
 import { readConfiguration } from '../gateway/configuration.js'
 import { readCaller } from './caller.js'
 import type { Output } from './output.js'
+import { callerSources } from '../identity/schemes.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 
 export interface ExplainArguments {
@@ -171,7 +172,8 @@ async function knownAgent (agent: AgentConfig, config: Config, args: Pick<Explai
       agent,
       maxExtensions: config.limits.extensions,
       previous: null,
-      secretOf: SECRET_HIDDEN
+      secretOf: SECRET_HIDDEN,
+      sources: config.identity === null ? null : callerSources(config.identity)
     }
     const state = buildAgentState(cards, {
       ...options,

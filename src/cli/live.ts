@@ -8,11 +8,13 @@ import type { Diagnostic } from '../config/diagnostics.js'
 import { loadCatalogue } from '../config/load.js'
 import type { AgentConfig, Config, PolicyConfig } from '../config/model/model.js'
 import { DEFAULT_POLICIES } from '../config/schema/schema.js'
+import { callerSources } from '../identity/schemes.js'
 import { cardCompiler, readySchemas } from '../gateway/card-compiler.js'
 import { lintCards } from '../policy/card/lint.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
+import { securityFindings } from './security-findings.js'
 
 export interface Look {
   /** Findings in the order of the agents. */
@@ -52,6 +54,7 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
     const loaded = await loadCardsOnce(agent, config.limits, readTlsFiles(agent.upstream.tls), env)
     if (!loaded.ok) return unusable(`card ${loaded.problem}`, 'set card.url or card.file to the location of the card')
     const { cards } = loaded
+    const sources = config.identity === null ? null : callerSources(config.identity)
     const known: Readonly<Record<string, PolicyConfig>> = { ...loadCatalogue(), ...config.extensions }
     let state: AgentState
     try {
@@ -59,7 +62,8 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
         agent,
         maxExtensions: config.limits.extensions,
         previous: null,
-        secretOf: SECRET_HIDDEN
+        secretOf: SECRET_HIDDEN,
+        sources
       }
       // Compiles the schemas within the limits of a gateway and in a thread, as the gateway does.
       const ready = await readySchemas(await cardCompiler.write(schemasToCompile(cards, options)))
@@ -67,7 +71,7 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
     } catch (error) {
       return unusable(`card ${cards.origin}: ${(error as Error).message}`, 'the gateway would reject every call')
     }
-    const all = [...oddities(state), ...lintCards({
+    const all = [...oddities(state), ...securityFindings(state, agent, sources), ...lintCards({
       cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
       inForce: Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])),
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],
@@ -89,14 +93,14 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
 }
 
 /**
- * Returns the warnings about a card that the gateway logs. Omits the warnings about policies, because the comparison reports them with
- * hints.
+ * Returns the warnings about a card that the gateway logs. Omits the warnings about policies and security schemes, because the comparison
+ * reports them with hints.
  */
 function oddities (state: AgentState): CardFinding[] {
-  const ofPolicies = [...state.policy['0.3'].warnings, ...state.policy['1.0'].warnings]
+  const elsewhere = [...state.policy['0.3'].warnings, ...state.policy['1.0'].warnings, ...state.security.warnings]
   return [
     ...state.cardWarnings,
-    ...state.warnings.filter(message => !ofPolicies.includes(message))
+    ...state.warnings.filter(message => !elsewhere.includes(message))
   ].map(message => ({ message: visible(message, LONGEST), hint: hintFor(message) }))
 }
 

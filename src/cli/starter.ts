@@ -1,5 +1,6 @@
 /** Builds a commented configuration from a card, for `init`. Pure: text in, text out. */
 import type { AgentCard, CardExtension } from '../a2a/card/card.js'
+import { readSecurity } from '../a2a/card/security.js'
 import { visible } from '../a2a/fields.js'
 import type { PolicyConfig } from '../config/model/model.js'
 import { CONFIG_VERSION, DEFAULT_POLICIES } from '../config/schema/schema.js'
@@ -7,6 +8,7 @@ import { policyFor } from '../policy/card/lint.js'
 import { schemaNames } from '../policy/card/schema-names.js'
 import { isObject } from '../wire/json/object.js'
 import { resolvePointer } from '../wire/json/pointer.js'
+import { proposedSources } from './proposed-identity.js'
 
 export interface StarterOptions {
   /** The agent's card. When the cards of the two versions differ, the one with more extensions. */
@@ -77,6 +79,7 @@ export function starterFile (options: StarterOptions): string {
       ...about(extension, card).map(text => comment(text, 4)),
       comment(`The catalogue has no policy for it. Write one below, then list it here: ${name}`, 4)
     ]),
+    ...proposedIdentity(card),
     ...(unknown.length === 0
       ? []
       : [
@@ -88,6 +91,19 @@ export function starterFile (options: StarterOptions): string {
   ]
     .map(line => `${line}\n`)
     .join('')
+}
+
+/** Returns sources of callers for the security schemes of the card. */
+function proposedIdentity ({ raw }: AgentCard): string[] {
+  const sources = proposedSources([readSecurity(raw)])
+  if (sources.length === 0) return []
+  const lines = ['identity:', '  sources:', ...sources.map(({ name, yaml }) => `    ${name}: ${yaml}`)]
+  return [
+    '',
+    comment('The security schemes of the card, as sources of callers whom the gateway authenticates; see docs/identity.md.'),
+    comment(`Compare issuer and audience with a real token, create the key files, and remove the "# " of the next ${lines.length} lines.`),
+    ...lines.map(line => comment(line))
+  ]
 }
 
 /**

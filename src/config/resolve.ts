@@ -22,6 +22,8 @@ import type {
   TelemetryConfig,
   UpstreamConfig
 } from './model/model.js'
+import type { AccessConfig } from './model/access-model.js'
+import { resolveAccess } from './model/access-model.js'
 import type { IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import type { BudgetConfig, RateConfig } from './model/rates-model.js'
 import { rateOf } from './model/rates-model.js'
@@ -44,6 +46,7 @@ interface ConfigFile {
   readonly identity: IdentityFile | null
   readonly rates: readonly (Texts<Omit<RateConfig, 'burst'>, 'rate'> & { readonly burst: number | null })[]
   readonly budgets: readonly Texts<BudgetConfig, 'window'>[]
+  readonly accessDefaults: Partial<AccessConfig>
   readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
   readonly telemetry: TelemetryConfig
 }
@@ -56,7 +59,8 @@ type JwtFile = Texts<Omit<JwtConfig, 'keys'>, 'leeway' | 'maxLifetime'> & { read
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
+interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
+  readonly access: Partial<AccessConfig>
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
   readonly cors: Texts<CorsConfig, 'maxAge'>
@@ -108,7 +112,10 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       rss: size(file.shedding.rss),
       retryAfter: duration(file.shedding.retryAfter)
     },
-    agents: file.agents.map((agent, index) => resolveAgent(agent, baseDir, layers, reserved[index] ?? [])),
+    agents: file.agents.map((agent, index) => ({
+      ...resolveAgent(agent, baseDir, layers, reserved[index] ?? []),
+      access: resolveAccess(file.accessDefaults, agent.access)
+    })),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,
     identity: identityOf(file.identity, baseDir),
@@ -138,8 +145,9 @@ function listenerTls ({ cert, key, clientCa, clientCertificate }: ConfigFile['se
 function identityOf (identity: IdentityFile | null, baseDir: string): IdentityConfig | null {
   if (identity === null) return null
   const keysOf = ({ keys }: { readonly keys: { readonly file: string } }) => ({ keys: { file: resolvePath(baseDir, keys.file) } })
-  const sourceOf = ({ apiKey, basic, jwt }: IdentityFile['sources'][string]): SourceConfig => {
+  const sourceOf = ({ apiKey, basic, jwt, certificate }: IdentityFile['sources'][string]): SourceConfig => {
     if (jwt !== undefined) return { jwt: jwtOf(jwt, baseDir) }
+    if (certificate !== undefined) return { certificate }
     return apiKey !== undefined
       ? { apiKey: { ...apiKey, header: apiKey.header?.toLowerCase() ?? null, ...keysOf(apiKey) } }
       : basic !== undefined ? { basic: keysOf(basic) } : {}
@@ -150,11 +158,12 @@ function identityOf (identity: IdentityFile | null, baseDir: string): IdentityCo
 /** Time for which discovered keys stay in use while the issuer cannot be reached, as the default of `maxStale`. */
 const MAX_STALE = '24h'
 
-function jwtOf ({ keys, header, types, leeway, maxLifetime, ...jwt }: JwtFile, baseDir: string): JwtConfig {
+function jwtOf ({ keys, tls, header, types, leeway, maxLifetime, ...jwt }: JwtFile, baseDir: string): JwtConfig {
   const { url, file, maxStale } = keys === 'discover' ? { url: null, file: null, maxStale: MAX_STALE } : keys
   return {
     ...jwt,
     keys: { url, file: file === null ? null : resolvePath(baseDir, file), maxStale: duration(maxStale) },
+    tls: { ca: tls.ca === null ? null : resolvePath(baseDir, tls.ca) },
     header: header?.toLowerCase() ?? null,
     types: types.map(type => type.toLowerCase()),
     leeway: duration(leeway),
@@ -162,7 +171,7 @@ function jwtOf ({ keys, header, types, leeway, maxLifetime, ...jwt }: JwtFile, b
   }
 }
 
-function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): AgentConfig {
+function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): Omit<AgentConfig, 'access'> {
   const { upstream, card } = agent
   const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
   // Only problems need the place of a policy in the file, so the path is empty here.
@@ -272,7 +281,7 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
   })
   const keyFiles = Object.values(mapping(mapping(identity).sources))
     .flatMap(source => Object.values(mapping(source)))
-    .map(source => mapping(mapping(source).keys).file)
+    .flatMap(source => [mapping(mapping(source).keys).file, mapping(mapping(source).tls).ca])
   const { cert, key, clientCa } = mapping(mapping(server).tls)
   return [...secrets, ...others, ...keyFiles, cert, key, clientCa]
     .filter(file => typeof file === 'string')

@@ -6,8 +6,10 @@ import { readSecrets } from '../config/secrets.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
 import type { AgentLimits } from '../policy/limits/charge.js'
 import { compileLimits } from '../policy/limits/compile.js'
+import { callerSources } from '../identity/schemes.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
+import type { Tracing } from '../telemetry/traces/tracing.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { TrustedProxies } from '../wire/forwarded.js'
@@ -34,6 +36,8 @@ export interface Snapshot {
 export interface AgentRegistryOptions {
   readonly metrics: Metrics
   readonly log: Log
+  /** For fetches that no request causes alone. */
+  readonly tracing?: Tracing | undefined
   readonly inFlight: InFlight
   readonly env: NodeJS.ProcessEnv
   /** As in {@link AgentOptions}. */
@@ -135,6 +139,7 @@ export class AgentRegistry {
   private prepare (config: Config): Agent[] {
     const { metrics, log, env, onCard, keeper } = this.options
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
+    const sources = config.identity === null ? null : callerSources(config.identity)
     // All files are read before any agent is created, because any file may be unusable.
     const entries = config.agents.map(entry => ({
       config: entry,
@@ -144,6 +149,7 @@ export class AgentRegistry {
       publicUrl: config.server.publicUrl,
       tls: tlsFilesOf(entry),
       secrets: readSecrets(entry, env),
+      sources,
       onCard,
       keeper
     }))

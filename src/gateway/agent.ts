@@ -1,6 +1,5 @@
 /** One configured agent while the gateway runs: its connections, its card and the state built from the card. */
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
-import { publicCard } from '../a2a/card/minimal.js'
 import type { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
@@ -13,6 +12,9 @@ import type { Secrets } from '../config/secrets.js'
 import { modeOf } from '../policy/compile/identity.js'
 import { costOf } from '../jsonschema/lint.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
+import type { Requirement } from '../identity/requirement.js'
+import type { CallerSource } from '../identity/schemes.js'
+import { describeAccess, fixedRequirement } from '../pipeline/agent-security.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { CardAccess } from '../upstream/card-access.js'
@@ -24,6 +26,7 @@ import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import type { WrittenSchemas } from './card-compiler.js'
 import { cardCompiler, readySchemas } from './card-compiler.js'
+import { describeCard } from './card/describe-card.js'
 import { describePolicy } from './describe-policy.js'
 import { ConcurrencyLimit } from './concurrency-limit.js'
 
@@ -38,6 +41,8 @@ export interface AgentOptions {
   readonly tls: TlsFiles
   /** Secrets that the agent's policies inject, and that its card needs. */
   readonly secrets: Secrets
+  /** Sources of callers; null or absent without `identity`. */
+  readonly sources?: readonly CallerSource[] | null
   /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
   /** Source of the card when another process fetches the card from the agent. That process also logs the warnings about the card. */
@@ -50,9 +55,9 @@ type Connections = Pick<AgentPools, keyof AgentPools>
 
 /** The identity is equal for two agents that are built from the same inputs. */
 export function identityOf (options: AgentOptions): string {
-  const { config, publicUrl, tls, secrets } = options
+  const { config, publicUrl, tls, secrets, sources = null } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint])
+  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint, sources])
 }
 
 export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
@@ -81,6 +86,8 @@ export class Agent {
   /** The gateway's public URL with the agent's path, without trailing slash. Null: it follows the Host of each request. */
   readonly publicBase: string | null
   readonly identity: string
+  /** The requirement that does not depend on the card. */
+  private readonly fixedRequirement: Requirement | null
   private readonly cors: CorsSource
   /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
@@ -109,6 +116,7 @@ export class Agent {
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
     this.publicBase = options.publicUrl === null ? null : options.publicUrl + config.path
     this.identity = identityOf(options)
+    this.fixedRequirement = fixedRequirement(config, options.sources ?? null)
     const sourceOptions: CardSourceOptions = {
       agent: config.name,
       config: config.card,
@@ -236,6 +244,11 @@ export class Agent {
     return Math.max(1, Math.ceil(this.source.want() / 1_000))
   }
 
+  /** What callers need, for requests with a state. Null without a card that says so (`access.require: card`), and without `identity`. */
+  requirementIn (state: AgentState | null): Requirement | null {
+    return this.fixedRequirement ?? state?.security.requirement ?? null
+  }
+
   /** Router of the newest card ever used, expired or not; null before the first card. */
   get knownRouter (): Router | null {
     return this.lastState?.router ?? null
@@ -270,8 +283,8 @@ export class Agent {
   }
 
   private stateOptions (previous: AgentState | null): AgentStateOptions {
-    const { config, limits, secrets } = this.options
-    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of }
+    const { config, limits, secrets, sources } = this.options
+    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of, sources }
   }
 
   /**
@@ -334,8 +347,7 @@ export class Agent {
   /** Description for `/agents`. */
   describe (): object {
     const { config, publicBase } = this
-    const status = this.source.status
-    const state = this.state
+    const { state, source: { status } } = this
     return {
       name: config.name,
       url: publicBase ?? (config.path === '' ? '/' : config.path),
@@ -344,17 +356,7 @@ export class Agent {
       mode: config.mode,
       responses: config.mode === 'off' ? 'off' : config.responses,
       ready: this.ready,
-      card: {
-        state: status.state,
-        public: publicCard(config.card),
-        extended: state === null || config.card.extended === null ? null : state.loaded.extended != null,
-        origin: status.origin,
-        ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
-        etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
-        problem: status.problem,
-        changes: state?.changes ?? [],
-        warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
-      },
+      card: describeCard({ config: config.card, status, state, publicBase }),
       interfaces:
         state?.interfaces.map(one => ({
           binding: one.binding,
@@ -367,6 +369,7 @@ export class Agent {
       enforceOn: config.enforceOn,
       unlistedExtensions: config.unlistedExtensions,
       untaggedData: config.untaggedData,
+      access: describeAccess(config, this.requirementIn(state), state?.security ?? null),
       push: config.push,
       jsonSchema: config.jsonSchema,
       passthrough: config.passthrough,
@@ -377,10 +380,6 @@ export class Agent {
 
 function writtenIn ({ cache }: AgentState, written: WrittenSchemas): WrittenSchemas {
   return written.size === 0 ? NOTHING_WRITTEN : new Map([...written].filter(([key]) => cache.has(key)))
-}
-
-function etagsOf ({ served }: AgentState, publicBase: string): Readonly<Record<Version, string>> {
-  return { 0.3: served['0.3'].at(publicBase).etag, '1.0': served['1.0'].at(publicBase).etag }
 }
 
 function sameSource (a: AgentConfig, b: AgentConfig): boolean {

@@ -9,7 +9,10 @@ export interface Changes {
    * `a/x402.activation`.
    */
   readonly rules: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
-  /** `agent: enforce -> observe`, `agent responses: observe -> enforce`, `agent/policy: observe -> enforce`. */
+  /**
+   * `agent: enforce -> observe`, `agent responses: observe -> enforce`, `agent access: observe -> enforce`,
+   * `agent/policy: observe -> enforce`.
+   */
   readonly modes: readonly string[]
   /** Settings outside the agents that are in force now. */
   readonly settings: readonly string[]
@@ -62,6 +65,7 @@ export function changesBetween (before: Config, wanted: Config, rebuilt: readonl
     if (earlier === undefined) continue
     if (earlier.mode !== agent.mode) modes.push(`${agent.name}: ${earlier.mode} -> ${agent.mode}`)
     if (earlier.responses !== agent.responses) modes.push(`${agent.name} responses: ${earlier.responses} -> ${agent.responses}`)
+    if (earlier.access.mode !== agent.access.mode) modes.push(`${agent.name} access: ${earlier.access.mode} -> ${agent.access.mode}`)
     compareRules(rulesOf(earlier), rulesOf(agent), rules)
     modes.push(...compareModes(earlier, agent))
   }

@@ -8,7 +8,7 @@ import type { Path, PathProblem } from '../config/diagnostics.js'
 import { defaultConfig, loadConfig } from '../config/load.js'
 import type { Check, LoadResult, Overrides } from '../config/load.js'
 import { fault, items, mapping } from '../config/yaml/values.js'
-import { policySchemaFaults, schemaFaults } from '../policy/compile/inline-schemas.js'
+import { accessSchemaFaults, policySchemaFaults, schemaFaults } from '../policy/compile/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { parsePointer } from '../wire/json/pointer.js'
 
@@ -27,7 +27,7 @@ export function readConfiguration (options: {
   return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, secrets, checks: CHECKS })
 }
 
-export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls]
+export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */
 function unusableSchemas (value: unknown): PathProblem[] {
@@ -39,15 +39,15 @@ function unusableSchemas (value: unknown): PathProblem[] {
       schemaFaults(['agents', index, 'card', 'schemas', name], schema)
     )
   )
-  const conditions = items(agents).flatMap((agent, index) => {
-    const { match } = mapping(mapping(mapping(mapping(agent).access).tasks).shared)
-    return match === undefined ? [] : schemaFaults(['agents', index, 'access', 'tasks', 'shared', 'match'], match)
-  })
+  const lists = [{ access: mapping(value).accessDefaults, root: ['accessDefaults'] as Path }, ...items(agents).map((agent, index) => ({
+    access: mapping(agent).access,
+    root: ['agents', index, 'access'] as Path
+  }))].flatMap(({ access, root }) => accessSchemaFaults(access, root))
   const written = [
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
   ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
-  return [...written, ...added, ...conditions].map(({ path, pointer, message, hint }) =>
+  return [...written, ...added, ...lists].map(({ path, pointer, message, hint }) =>
     fault(
       [...path, ...parsePointer(pointer)],
       `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,
@@ -67,6 +67,13 @@ function unusableUpstreamTls (value: unknown, baseDir: string): PathProblem[] {
 function unusableListenerTls (value: unknown, baseDir: string): PathProblem[] {
   const { clientCa, cert, key } = mapping(mapping(mapping(value).server).tls)
   return unusable({ ca: clientCa, cert, key }, baseDir, setting => ['server', 'tls', setting === 'ca' ? 'clientCa' : setting])
+}
+
+function unusableIssuerTls (value: unknown, baseDir: string): PathProblem[] {
+  return Object.entries(mapping(mapping(mapping(value).identity).sources)).flatMap(([name, source]) => {
+    const { ca } = mapping(mapping(mapping(source).jwt).tls)
+    return unusable({ ca, cert: null, key: null }, baseDir, setting => ['identity', 'sources', name, 'jwt', 'tls', setting])
+  })
 }
 
 function unusable (

@@ -165,6 +165,7 @@ function plainEntry (
     client: exchange.request.socket.remoteAddress ?? null,
     ...callerOf(exchange),
     ...(exchange.owner === null ? {} : { owner: exchange.owner }),
+    ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule }),
     request_id: exchange.id
   }
 }
@@ -197,7 +198,8 @@ export function logCall (exchange: Exchange, outcome: Outcome, seconds: number):
     ...(taskId === null ? {} : { task_id: shortened(taskId) }),
     ...(contextId === null ? {} : { context_id: shortened(contextId) }),
     ...(traceId === null ? {} : { trace_id: traceId }),
-    ...(exchange.principal === null ? {} : { caller: exchange.identity?.describe(exchange.principal) })
+    ...(exchange.principal === null ? {} : { caller: exchange.identity?.describe(exchange.principal) }),
+    ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule })
   }, 'request')
 }
 

@@ -171,7 +171,8 @@ function twinOf (
       close: async () => {}
     }
   })
-  twin.state = state
+  // The calls have no caller.
+  twin.state = state === null ? null : { ...state, access: null }
   return twin
 }
 

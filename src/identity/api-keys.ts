@@ -30,6 +30,7 @@ function knownKeys (source: string, kind: SourceKind, entries: readonly KeyEntry
     {
       principal: Object.freeze({
         source,
+        sources: [source],
         kind,
         subject: client ?? id,
         client: client ?? id,

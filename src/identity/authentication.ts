@@ -4,13 +4,24 @@ import type { Principal } from './principal.js'
 /**
  * Problems of a credential. The list is closed: values are labels of a metric, and `ErrorInfo.metadata.problem` for clients.
  */
-export const PROBLEMS = ['missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key'] as const
+export const PROBLEMS = [
+  'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete'
+] as const
 
 export type Problem = (typeof PROBLEMS)[number]
 
-/** Where a source finds its credential. `name` of a header is in lower case. */
+/**
+ * Problems that the credential itself shows. The others: `source`, the agent does not accept the source; `incomplete`, the agent requires
+ * more.
+ */
+export type CredentialProblem = Exclude<Problem, 'missing' | 'source' | 'incomplete'>
+
+/**
+ * Where a source finds its credential. `name` of a header is in lower case. `connection`: the client certificate of TLS; `proxy`: a header
+ * in which a proxy passes on the certificate of its client.
+ */
 export interface Carrier {
-  readonly in: 'header' | 'cookie' | 'query'
+  readonly in: 'header' | 'cookie' | 'query' | 'connection' | 'proxy'
   readonly name: string
   /** Scheme of `Authorization`, in lower case; null for other carriers. */
   readonly scheme: 'basic' | 'bearer' | null
@@ -19,7 +30,7 @@ export interface Carrier {
 /** What a source says about one credential. `foreign`: another source with the same carrier may know the credential. */
 export type Verdict =
   | { readonly principal: Principal }
-  | { readonly problem: Exclude<Problem, 'missing'>, readonly foreign: boolean }
+  | { readonly problem: CredentialProblem, readonly foreign: boolean }
   /** The keys that would tell cannot be had. `retryAfter` is in seconds. */
   | { readonly unavailable: true, readonly retryAfter: number }
   /** The client may not cause a verification now. */
@@ -28,23 +39,38 @@ export type Verdict =
 export type Authentication =
   | { readonly kind: 'caller', readonly principal: Principal, readonly carrier: Carrier }
   /** `source` is null when several sources share the carrier, and none knows the credential. */
-  | { readonly kind: 'failed', readonly problem: Exclude<Problem, 'missing'>, readonly source: string | null, readonly carrier: Carrier }
+  | { readonly kind: 'failed', readonly problem: CredentialProblem | 'source', readonly source: string | null, readonly carrier: Carrier }
+  /** The credentials are right, and no alternative is met without others. `missing`: their carriers, one list for each alternative. */
+  | { readonly kind: 'incomplete', readonly source: string, readonly missing: Carriers }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unavailable', readonly source: string, readonly retryAfter: number }
   | { readonly kind: 'braked', readonly source: string }
   /** The request has credentials for several sources. Gateway and agent could take different ones. */
   | { readonly kind: 'several', readonly carriers: readonly Carrier[] }
 
+/** Alternatives of carriers; all of one alternative are needed together. */
+export type Carriers = readonly (readonly Carrier[])[]
+
 /** One source: verifies the credentials that its carrier holds. */
 export interface Source {
   readonly name: string
   readonly carrier: Carrier
-  /** @param braked true when the client may not cause an expensive verification */
-  verify (credential: string, now: number, braked: () => boolean): Verdict | Promise<Verdict>
+  /**
+   * @param braked true when the client may not cause an expensive verification
+   * @param thumbprint of the caller's certificate, as `x5t#S256`; null without one
+   */
+  verify (credential: string, now: number, braked: () => boolean, thumbprint: string | null): Verdict | Promise<Verdict>
+}
+
+/** True for the carriers of client certificates. A client does not choose them for each request. */
+export function isCertificate ({ in: place }: Carrier): boolean {
+  return place === 'connection' || place === 'proxy'
 }
 
 /** The carrier as a client reads it in a message. */
 export function shownCarrier ({ in: place, name, scheme }: Carrier): string {
+  // The client of a proxy cannot write the header.
+  if (place === 'connection' || place === 'proxy') return 'a client certificate with the TLS connection'
   if (scheme === 'basic') return 'Basic credentials in the header Authorization'
   if (scheme === 'bearer') return 'an access token in the header Authorization, after "Bearer "'
   if (place === 'header') return `credentials in the header ${name}`

@@ -1,18 +1,30 @@
 /** Authenticates a request against the sources of the configuration, from its head alone. */
-import type { Authentication, Carrier, Source, Verdict } from './authentication.js'
+import type { Authentication, Carrier, Carriers, CredentialProblem, Source, Verdict } from './authentication.js'
+import type { CertificateSource } from './certificate/certificate-source.js'
+import type { FoundCertificate } from './certificate/certificates.js'
+import { Certificates } from './certificate/certificates.js'
 import type { Presented } from './credentials.js'
 import { credentialOf } from './credentials.js'
+import type { Principal } from './principal.js'
+import type { Requirement } from './requirement.js'
+import { combined, required } from './requirement.js'
 
 /** Sources with the same carrier. */
 interface Slot { readonly carrier: Carrier, readonly sources: readonly Source[] }
+
+type Readable = Exclude<FoundCertificate, { readonly several: unknown }>
 
 const MISSING: Authentication = { kind: 'missing' }
 
 export class Authenticator {
   readonly carriers: readonly Carrier[]
+  readonly certificates: Certificates
   private readonly slots: readonly Slot[]
+  private readonly bySource: ReadonlyMap<string, Carrier>
+  /** The last principal of a token with a certificate, by the principal of the token alone. */
+  private readonly joined = new WeakMap<Principal, { readonly certificate: Principal, readonly principal: Principal }>()
 
-  constructor (sources: readonly Source[]) {
+  constructor (sources: readonly Source[], certificates: readonly CertificateSource[] = []) {
     const slots = new Map<string, { carrier: Carrier, sources: Source[] }>()
     for (const source of sources) {
       const { in: place, name, scheme } = source.carrier
@@ -22,29 +34,109 @@ export class Authenticator {
       else slot.sources.push(source)
     }
     this.slots = [...slots.values()]
-    this.carriers = this.slots.map(({ carrier }) => carrier)
+    this.certificates = new Certificates(certificates)
+    this.carriers = [...this.slots.map(({ carrier }) => carrier), ...this.certificates.carriers]
+    this.bySource = new Map([...sources.map(({ name, carrier }) => [name, carrier] as const), ...this.certificates.bySource])
   }
 
-  /** @param braked true when the client may not cause an expensive verification */
-  authenticate (presented: Presented, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+  /** The carriers of alternatives of sources. Sources with one carrier make one alternative. */
+  carriersOf (alternatives: readonly (readonly string[])[]): Carriers {
+    const lists = alternatives.map(names => names.map(name => this.bySource.get(name)).filter(carrier => carrier !== undefined))
+    const indexOf = (one: Carrier): number => this.carriers.findIndex(other => isSame(one, other))
+    const keyOf = (carriers: readonly Carrier[]): string => carriers.map(indexOf).sort().join()
+    return [...new Map(lists.map(carriers => [keyOf(carriers), carriers])).values()]
+  }
+
+  /**
+   * A client certificate is no credential that a client chooses for a request. It may therefore come with a token or a key, whose caller
+   * counts; that caller gets the SPIFFE ID of the certificate.
+   * @param requirement what the agent requires
+   * @param braked true when the client may not cause an expensive verification
+   */
+  authenticate (
+    presented: Presented,
+    requirement: Requirement,
+    now: number,
+    braked: () => boolean
+  ): Authentication | Promise<Authentication> {
+    const found = this.verified(presented, requirement, { now, braked })
+    const carriersOf = (names: readonly (readonly string[])[]): Carriers => this.carriersOf(names)
+    return found instanceof Promise
+      ? found.then(found => required(found, requirement, carriersOf))
+      : required(found, requirement, carriersOf)
+  }
+
+  private verified (
+    presented: Presented,
+    requirement: Requirement,
+    { now, braked }: Pick<Circumstances, 'now' | 'braked'>
+  ): Authentication | Promise<Authentication> {
+    const found = this.certificates.find(presented)
+    if (found === null) return this.credentials(presented, requirement, { now, braked, thumbprint: null })
+    if ('several' in found) return { kind: 'several', carriers: found.several }
+    const { certificate, carrier } = found
+    if (certificate === null) return { kind: 'failed', problem: 'malformed', source: onlyOne(found), carrier }
+    const result = this.credentials(presented, requirement, { now, braked, thumbprint: certificate.thumbprint })
+    if (found.sources.length === 0) return result
+    return result instanceof Promise ? result.then(settled => this.joinedTo(settled, found, now)) : this.joinedTo(result, found, now)
+  }
+
+  private credentials (presented: Presented, requirement: Requirement, how: Circumstances): Authentication | Promise<Authentication> {
     let slot: Slot | null = null
     let credential = ''
     for (const one of this.slots) {
       const found = credentialOf(presented, one.carrier)
       if (found === null) continue
-      // Which of two credentials counts must not depend on the order of the sources.
-      if (slot !== null) return { kind: 'several', carriers: [slot.carrier, one.carrier] }
+      if (slot !== null) return this.several(presented, requirement, how)
       slot = one
       credential = found
     }
-    return slot === null ? MISSING : verified(slot, credential, now, braked)
+    return slot === null ? MISSING : verified(slot, credential, how)
+  }
+
+  /** A certificate that no source accepts adds nothing: the caller of the token could also come without it. */
+  private joinedTo (result: Authentication, found: Readable, now: number): Authentication {
+    if (result.kind === 'missing') return ofCertificate(found, now)
+    if (result.kind !== 'caller') return result
+    const other = ofCertificate(found, now)
+    if (other.kind !== 'caller') return result
+    const certificate = other.principal
+    let joined = this.joined.get(result.principal)
+    if (joined?.certificate !== certificate) {
+      const { principal } = result
+      const sources = [...principal.sources, certificate.source]
+      joined = { certificate, principal: Object.freeze({ ...principal, sources, spiffe: certificate.spiffe }) }
+      this.joined.set(principal, joined)
+    }
+    return { ...result, principal: joined.principal }
+  }
+
+  /** Which of two credentials counts must not depend on the order of the sources: they are rejected, unless the agent requires both. */
+  private several (presented: Presented, requirement: Requirement, how: Circumstances): Authentication | Promise<Authentication> {
+    const filled = this.slots.filter(({ carrier }) => credentialOf(presented, carrier) !== null)
+    const fits = (names: readonly string[]): boolean => filled.every(({ sources }) => sources.some(({ name }) => names.includes(name)))
+    if (!requirement.alternatives.some(fits)) return { kind: 'several', carriers: filled.map(({ carrier }) => carrier) }
+    const results = filled.map(slot => verified(slot, credentialOf(presented, slot.carrier) ?? '', how))
+    return results.some(result => result instanceof Promise)
+      ? Promise.all(results).then(results => combined(results, requirement))
+      : combined(results as Authentication[], requirement)
   }
 }
 
-function verified (slot: Slot, credential: string, now: number, braked: () => boolean): Authentication | Promise<Authentication> {
+interface Circumstances {
+  readonly now: number
+  readonly braked: () => boolean
+  readonly thumbprint: string | null
+}
+
+function isSame (one: Carrier, other: Carrier): boolean {
+  return one.in === other.in && one.name === other.name && one.scheme === other.scheme
+}
+
+function verified (slot: Slot, credential: string, { now, braked, thumbprint }: Circumstances): Authentication | Promise<Authentication> {
   const { carrier, sources } = slot
   for (const source of sources) {
-    const verdict = source.verify(credential, now, braked)
+    const verdict = source.verify(credential, now, braked, thumbprint)
     // Only the source of the credential needs time: the others know at once that it is foreign.
     if (verdict instanceof Promise) return verdict.then(settled => resultOf(slot, source, settled))
     if (!('foreign' in verdict) || !verdict.foreign || sources.length === 1) return resultOf(slot, source, verdict)
@@ -56,4 +148,22 @@ function resultOf ({ carrier }: Slot, { name }: Source, verdict: Verdict): Authe
   if ('principal' in verdict) return { kind: 'caller', principal: verdict.principal, carrier }
   if ('unavailable' in verdict) return { kind: 'unavailable', source: name, retryAfter: verdict.retryAfter }
   return 'braked' in verdict ? { kind: 'braked', source: name } : { kind: 'failed', problem: verdict.problem, source: name, carrier }
+}
+
+/** The first source that accepts the certificate decides. */
+function ofCertificate (found: Readable, now: number): Authentication {
+  const { certificate, carrier, sources } = found
+  if (certificate === null || sources.length === 0) return MISSING
+  let problem: CredentialProblem = 'unknown_key'
+  for (const source of sources) {
+    const verdict = source.verify(certificate, now)
+    if ('principal' in verdict) return { kind: 'caller', principal: verdict.principal, carrier }
+    if (verdict.problem !== 'unknown_key') problem = verdict.problem
+  }
+  return { kind: 'failed', problem, source: onlyOne(found), carrier }
+}
+
+function onlyOne ({ sources }: Readable): string | null {
+  const [first, second] = sources
+  return second === undefined ? (first?.name ?? null) : null
 }

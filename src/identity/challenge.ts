@@ -12,13 +12,15 @@ export function challengesOf (
   realm: string,
   token: { readonly metadata: string | null; readonly error: string | null }
 ): string[] {
-  return carriers.map(({ in: place, name, scheme }) => {
+  const challenges = carriers.map(({ in: place, name, scheme }) => {
     if (scheme === 'bearer') {
       const error = token.error === null ? '' : `, error="invalid_token", error_description="${token.error}"`
       return `Bearer realm="${realm}"${token.metadata === null ? '' : `, resource_metadata="${token.metadata}"`}${error}`
     }
     if (scheme === 'basic') return `Basic realm="${realm}", charset="UTF-8"`
-    // No scheme for API keys is registered, and a 401 must have a challenge.
+    // No schemes for certificates and API keys are registered, and a 401 must have a challenge.
+    if (place === 'connection' || place === 'proxy') return `ClientCertificate realm="${realm}"`
     return `ApiKey realm="${realm}", ${place}="${name}"`
   })
+  return [...new Set(challenges)]
 }

@@ -1,5 +1,6 @@
 /** Reads credentials from the head of a request, and removes them from what goes to the agent. */
 import type { Carrier } from './authentication.js'
+import type { ClientCertificate } from './certificate/certificate.js'
 
 /** The parts of a request that can carry credentials. */
 export interface Presented {
@@ -7,6 +8,15 @@ export interface Presented {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** Query with its leading `?`, or ''. */
   readonly query: string
+  readonly connection: Connection
+}
+
+/** The connection on which a request came. */
+export interface Connection {
+  /** IP address of the direct peer; undefined once the connection is closed. */
+  readonly peer: string | undefined
+  /** Certificate of the direct peer that TLS has verified; null without one. */
+  readonly certificate: ClientCertificate | null
 }
 
 /** RFC 9110 §11.4: a scheme, at least one blank, then the credentials. */
@@ -16,7 +26,7 @@ const CREDENTIALS = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) +(\S.*)$/
  * Returns the credential of a carrier. '' when the carrier occurs more than once: two readers could take different ones.
  * @returns null when the request has none
  */
-export function credentialOf ({ headers, query }: Presented, { in: place, name, scheme }: Carrier): string | null {
+export function credentialOf ({ headers, query }: Pick<Presented, 'headers' | 'query'>, { in: place, name, scheme }: Carrier): string | null {
   if (place === 'query') return query === '' ? null : single(parametersOf(query, name))
   const header = headers[place === 'cookie' ? 'cookie' : name]
   if (typeof header !== 'string' || header === '') return null
@@ -91,6 +101,21 @@ export function withoutCredentials (headers: readonly string[], carriers: readon
   return out
 }
 
+/**
+ * Removes headers that only a trusted proxy may write, in every spelling.
+ * @param headers flat list of lower-case names and values
+ * @param names in lower case
+ * @param written names of those that a trusted proxy has written; it writes no other spelling
+ */
+export function withoutProxyHeaders (headers: readonly string[], names: ReadonlySet<string>, written: ReadonlySet<string>): string[] {
+  const out: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? ''
+    if (!names.has(name.replaceAll('_', '-')) || written.has(name)) out.push(name, headers[i + 1] ?? '')
+  }
+  return out
+}
+
 /** Credentials of another scheme in `Authorization` are for the agent. */
 function ofScheme ({ scheme }: Carrier, value: string): boolean {
   return scheme === null || CREDENTIALS.exec(value)?.[1]?.toLowerCase() === scheme
@@ -111,5 +136,6 @@ export function queryWithoutCredentials (query: string, carriers: readonly Carri
 
 /** Names of the headers on which the result of an authentication depends, for `Vary`. */
 export function headersOf (carriers: readonly Carrier[]): string[] {
-  return [...new Set(carriers.flatMap(({ in: place, name }) => (place === 'query' ? [] : [place === 'cookie' ? 'cookie' : name])))]
+  const inHeaders = carriers.filter(({ in: place }) => place !== 'query' && place !== 'connection')
+  return [...new Set(inHeaders.map(({ in: place, name }) => (place === 'cookie' ? 'cookie' : name)))]
 }

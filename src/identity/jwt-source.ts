@@ -26,8 +26,13 @@ interface Verified {
   readonly principal: Principal
   /** Milliseconds since the epoch. */
   readonly until: number
+  /** Of the issuer's key. */
   readonly thumbprint: string
+  /** Thumbprint of the caller's certificate; null for a bearer token. */
+  readonly boundTo: string | null
 }
+
+const UNBOUND: Verdict = { problem: 'malformed', foreign: false }
 
 /** Tokens that a source remembers. */
 const ENTRIES = 10_000
@@ -67,17 +72,24 @@ export class JwtSource implements Source {
     return this.verified.size
   }
 
-  /** @param braked true when the client may not cause a verification */
-  verify (token: string, now: number, braked: () => boolean): Verdict | Promise<Verdict> {
+  /**
+   * A token that is bound to a certificate is valid on connections with this certificate only, also when its signature is known.
+   * @param braked true when the client may not cause a verification
+   * @param certificate thumbprint of the caller's certificate; null without one
+   */
+  verify (token: string, now: number, braked: () => boolean, certificate: string | null): Verdict | Promise<Verdict> {
     if (token.length > LONGEST) return { problem: 'malformed', foreign: false }
     const digest = hash('sha256', token, 'base64')
     const hit = this.verified.get(digest)
     if (hit !== undefined) {
-      if (now < hit.until && this.has(hit.thumbprint)) return { principal: hit.principal }
+      if (now < hit.until && this.has(hit.thumbprint)) {
+        return hit.boundTo === null || hit.boundTo === certificate ? { principal: hit.principal } : UNBOUND
+      }
       this.verified.delete(digest)
     }
     const read = readToken(token, this.config, now)
     if ('problem' in read) return { problem: read.problem, foreign: read.problem === 'issuer' }
+    if (read.boundTo !== null && read.boundTo !== certificate) return UNBOUND
     const pending = this.pending.get(digest)
     if (pending !== undefined) return pending
     if (braked()) return { braked: true }
@@ -123,7 +135,7 @@ export class JwtSource implements Source {
       const principal = principalOf(this.name, read.claims, this.config)
       if (principal === null) return { problem: 'malformed', foreign: false }
       const until = Math.min(read.exp * 1_000 + this.config.leeway, now + REMEMBERED)
-      this.remember(digest, { principal, until, thumbprint: key.thumbprint })
+      this.remember(digest, { principal, until, thumbprint: key.thumbprint, boundTo: read.boundTo })
       return { principal }
     }
     return { problem: 'signature', foreign: false }

@@ -4,7 +4,7 @@ import { parseStrict } from '../wire/json/json.js'
 import type { JsonObject } from '../wire/json/object.js'
 import { isObject } from '../wire/json/object.js'
 import { childOf, parsePointer } from '../wire/json/pointer.js'
-import type { Problem } from './authentication.js'
+import type { CredentialProblem } from './authentication.js'
 import type { Principal } from './principal.js'
 
 export interface Unverified {
@@ -13,6 +13,8 @@ export interface Unverified {
   readonly claims: JsonObject
   /** Seconds since the epoch. */
   readonly exp: number
+  /** Thumbprint of the certificate to which the token is bound (RFC 8705 §3.1); null for a bearer token. */
+  readonly boundTo: string | null
 }
 
 /** Longest token, in characters. Checked before anything else. */
@@ -24,7 +26,7 @@ const VALUES = 32
 /** Three parts: an encrypted token (JWE) has five. */
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
-export type Read = { readonly problem: Exclude<Problem, 'missing'> } | Unverified
+export type Read = { readonly problem: CredentialProblem } | Unverified
 
 const MALFORMED: Read = { problem: 'malformed' }
 
@@ -42,10 +44,23 @@ export function readToken (token: string, config: JwtConfig, now: number): Read 
   if (crit !== undefined || b64 !== undefined) return MALFORMED
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > LONGEST_KID)) return MALFORMED
   if (!isAllowedType(typ, config.types) || isIdToken(claims)) return MALFORMED
-  // A token that is bound to a key of its caller is not a bearer token.
-  if (claims['cnf'] !== undefined) return MALFORMED
+  const boundTo = bindingOf(claims['cnf'])
+  if (boundTo === undefined) return MALFORMED
   const problem = claimProblem(claims, config, now / 1_000)
-  return problem === null ? { alg, kid: kid ?? null, claims, exp: claims['exp'] as number } : { problem }
+  return problem === null ? { alg, kid: kid ?? null, claims, exp: claims['exp'] as number, boundTo } : { problem }
+}
+
+/** SHA-256 in base64url. */
+const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/
+
+/**
+ * A token that is bound to a key of its caller is not a bearer token. Certificates are the only kind of binding that the gateway verifies.
+ * @returns undefined for a binding of another kind, such as `jkt` of DPoP
+ */
+function bindingOf (cnf: unknown): string | null | undefined {
+  if (cnf === undefined) return null
+  const thumbprint = isObject(cnf) && Object.keys(cnf).length === 1 ? cnf['x5t#S256'] : undefined
+  return typeof thumbprint === 'string' && THUMBPRINT.test(thumbprint) ? thumbprint : undefined
 }
 
 function decoded (part: string): JsonObject | null {
@@ -65,7 +80,7 @@ function isIdToken (claims: JsonObject): boolean {
   return claims['at_hash'] !== undefined || claims['c_hash'] !== undefined || claims['nonce'] !== undefined || claims['typ'] === 'ID'
 }
 
-function claimProblem (claims: JsonObject, config: JwtConfig, now: number): Exclude<Problem, 'missing'> | null {
+function claimProblem (claims: JsonObject, config: JwtConfig, now: number): CredentialProblem | null {
   const { exp, nbf, iat, aud, sub } = claims
   const leeway = config.leeway / 1_000
   if (!isTime(exp) || (nbf !== undefined && !isTime(nbf)) || (iat !== undefined && !isTime(iat))) return 'malformed'
@@ -94,6 +109,7 @@ export function principalOf (source: string, claims: JsonObject, { claims: names
   if (subject === null) return null
   return Object.freeze({
     source,
+    sources: [source],
     kind: 'jwt',
     subject,
     client: text(names.client === null ? (claims['client_id'] ?? claims['azp']) : at(names.client)),

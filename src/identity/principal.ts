@@ -7,6 +7,8 @@ export type SourceKind = 'apiKey' | 'basic' | 'jwt' | 'certificate'
 export interface Principal {
   /** Name of the source in the configuration. */
   readonly source: string
+  /** All sources that verified the request: `source`, then the others. */
+  readonly sources: readonly string[]
   readonly kind: SourceKind
   /** Unique within the source, and the same for all credentials of one caller. */
   readonly subject: string

@@ -1,36 +1,68 @@
 /** Rejections of callers. Each message says what to send; none says what the gateway knows of the credentials. */
 import type { Rejection } from '../a2a/errors.js'
-import type { Carrier, Problem } from './authentication.js'
-import { shownCarrier } from './authentication.js'
+import type { Carrier, Carriers, Problem } from './authentication.js'
+import { isCertificate, shownCarrier } from './authentication.js'
 
 const RULE = 'gateway/authentication'
 
-export function missing (carriers: readonly Carrier[]): Rejection {
+export function missing (carriers: Carriers): Rejection {
   return {
     reason: 'UNAUTHENTICATED',
-    message: `This agent requires credentials: send ${carriers.map(shownCarrier).join(', or ')}.`,
+    message: `This agent requires credentials: send ${shownCarriers(carriers)}.`,
     rule: RULE,
     metadata: { problem: 'missing' satisfies Problem }
   }
 }
 
-const SENTENCES: Readonly<Record<Exclude<Problem, 'missing'>, string>> = {
+function shownCarriers (carriers: Carriers): string {
+  return [...new Set(carriers.map(one => one.map(shownCarrier).join(' and ')))].join(', or ')
+}
+
+/** @param carriers those of the credentials that the request lacks */
+export function incomplete (carriers: Carriers): Rejection {
+  return {
+    reason: 'UNAUTHENTICATED',
+    message: `The credentials are valid, but this agent requires more: also send ${shownCarriers(carriers)}.`,
+    rule: RULE,
+    metadata: { problem: 'incomplete' satisfies Problem }
+  }
+}
+
+/** The message names no scheme: those of the card are not for this gateway. */
+export const unmeetable: Rejection = {
+  reason: 'AGENT_NOT_READY',
+  message: 'The gateway supports none of the security requirements of this agent\'s card, so it accepts no caller.',
+  rule: 'gateway/requirement'
+}
+
+const SENTENCES: Readonly<Record<Exclude<Problem, 'missing' | 'incomplete'>, string>> = {
   malformed: 'The credentials cannot be read; send one credential, in the form that its scheme defines.',
   expired: 'The credentials have expired, or are not valid yet; get new ones.',
   audience: 'The access token is for another audience; request one for this agent.',
   issuer: 'The access token is of an issuer that is not accepted here.',
   signature: 'The signature of the access token is not valid.',
-  unknown_key: 'The credentials are not valid here.'
+  unknown_key: 'The credentials are not valid here.',
+  source: 'The credentials are not of a kind that this agent accepts.'
 }
 
-export function failed (problem: Exclude<Problem, 'missing'>): Rejection {
-  return { reason: 'UNAUTHENTICATED', message: SENTENCES[problem], rule: RULE, metadata: { problem } }
+const CERTIFICATE_SENTENCES: typeof SENTENCES = {
+  ...SENTENCES,
+  malformed: 'The client certificate does not name exactly one caller; use a certificate with one SPIFFE ID, or one name of the expected kind.',
+  expired: 'The client certificate has expired, or is not valid yet; connect with a new one.',
+  unknown_key: 'The client certificate names no caller that is accepted here.'
+}
+
+export function failed (problem: Exclude<Problem, 'missing' | 'incomplete'>, carrier: Carrier): Rejection {
+  const sentences = isCertificate(carrier) ? CERTIFICATE_SENTENCES : SENTENCES
+  return { reason: 'UNAUTHENTICATED', message: sentences[problem], rule: RULE, metadata: { problem } }
 }
 
 export function several (carriers: readonly Carrier[]): Rejection {
   return {
     reason: 'BAD_REQUEST_HEADER',
-    message: `The request has two kinds of credentials, ${carriers.map(shownCarrier).join(', and ')}; send one of them.`,
+    message: carriers.every(isCertificate)
+      ? 'The request has two client certificates, in headers of two kinds; a proxy must write one of them and remove the other.'
+      : `The request has two kinds of credentials, ${carriers.map(shownCarrier).join(', and ')}; send one of them.`,
     rule: 'gateway/credentials'
   }
 }

@@ -48,7 +48,7 @@ const CALLER = 'caller'
 export function principalOf (spec: CallerSpec, sources: readonly string[]): Principal {
   const { source = sources[0] ?? CALLER, client = null, subject = client ?? CALLER } = spec
   const { spiffe = null, scopes = [], groups = [], tenant = null, claims = {} } = spec
-  return { source, kind: 'jwt', subject, client, spiffe, scopes, groups, tenant, claims }
+  return { source, sources: [source], kind: 'jwt', subject, client, spiffe, scopes, groups, tenant, claims }
 }
 
 /** Names of the sources of a configuration. */
@@ -57,7 +57,7 @@ export function sourcesOf (config: Pick<Config, 'identity'> | null): readonly st
 }
 
 /** One line about a caller, without claims. */
-export function callerText ({ source, subject, client, spiffe, scopes, groups, tenant }: Omit<Principal, 'kind'>): string {
+export function callerText ({ source, subject, client, spiffe, scopes, groups, tenant }: Omit<Principal, 'kind' | 'sources' | 'claims'>): string {
   return [
     `${subject} of ${source}`,
     ...(client === null ? [] : [`client ${client}`]),

@@ -23,7 +23,12 @@ import type { Version } from '../a2a/versions.js'
 import { VERSIONS } from '../a2a/versions.js'
 import type { AgentConfig, InjectionConfig } from '../config/model/model.js'
 import type { SchemaToWrite } from '../jsonschema/code.js'
+import type { CallerSource } from '../identity/schemes.js'
+import { accessOf } from './access.js'
+import type { AgentSecurity } from './agent-security.js'
+import { securityOf } from './agent-security.js'
 import { scopeOf } from './scope.js'
+import type { Access } from '../policy/access/access.js'
 import type { CardFinding } from '../policy/card/checks.js'
 import { checkCards } from '../policy/card/checks.js'
 import { requirementsOf } from '../policy/card/requirements.js'
@@ -41,6 +46,8 @@ export interface AgentState {
   readonly seen: SeenNames | null
   /** What to do with requests for later minor versions of 1. */
   readonly unknownMinor: 'carry' | 'reject'
+  /** Null: everybody may do everything. */
+  readonly access: Access | null
   readonly policy: Readonly<Record<Version, AgentPolicy>>
   readonly served: Readonly<Record<Version, ServedCard>>
   /** The cards for callers without credentials under `card.public: minimal`; null otherwise. */
@@ -50,6 +57,7 @@ export interface AgentState {
   /** Time at which the gateway first served these bytes, for `Last-Modified`. */
   readonly since: Date
   readonly rewrite: CardRewrite
+  readonly security: AgentSecurity
   /** Unusual findings about the cards themselves. The card source has logged them. */
   readonly cardWarnings: readonly string[]
   /** Parts of the cards that the gateway cannot route or use. */
@@ -78,6 +86,8 @@ export interface AgentStateOptions {
   readonly previous: AgentState | null
   /** Returns the JSON text of a secret that a policy injects. */
   readonly secretOf: (injection: InjectionConfig) => string
+  /** Sources of callers; absent without `identity`. */
+  readonly sources?: readonly CallerSource[] | null | undefined
   /** Schemas of the card that were compiled before, by key. Without it, all schemas are compiled immediately. */
   readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
 }
@@ -112,10 +122,11 @@ export function schemasToCompile (loaded: LoadedCards, options: AgentStateOption
 export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions): AgentState {
   // Destructured on purpose. A closure that outlives this call and refers to `options` would keep the previous snapshot, and with it the
   // one before.
-  const { agent, previous, ready } = options
+  const { agent, previous, ready, sources = null } = options
   const scope = scopeOf(agent)
   const additions = additionsOf(agent)
   const documents = loaded.byVersion
+  const security = securityOf([documents['1.0'].card.raw, documents['0.3'].card.raw], agent, sources)
   const cards = amendedCards(loaded, additions)
   const carries = (one: { readonly unknownMinor?: string }): boolean =>
     agent.protocol.unknownMinor === 'carry' || one.unknownMinor === undefined
@@ -132,7 +143,8 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     scope,
     signature: agent.card.signature,
     routed: one => carries(one) && routed.has(routeKey(one)),
-    additions
+    additions,
+    security: security.offered
   }
   const cache = new SchemaCache({
     previous: previous?.cache,
@@ -159,12 +171,14 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     interfaces: mapped,
     seen,
     unknownMinor: agent.protocol.unknownMinor,
+    access: accessOf(agent),
     policy,
     served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
     minimal: publicCard(agent.card) === 'minimal' ? { 0.3: serveMinimal('0.3'), '1.0': serveMinimal('1.0') } : null,
     changes: distinctChanges([documents['1.0'], documents['0.3']].flatMap(({ card }) => changesOf(card.raw, rewrite))),
     since: new Date(loaded.fetchedAt),
     rewrite,
+    security,
     cardWarnings: unique([...cards['1.0'].warnings, ...cards['0.3'].warnings]),
     findings,
     warnings: unique([
@@ -176,6 +190,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
       ...[documents['1.0'], documents['0.3']].flatMap(({ card }) => replacedByAdditions(card.raw, additions)),
       ...(agent.card.signature === 'strip' && [documents['1.0'], documents['0.3']].some(({ card }) => isSigned(card.raw)) ? [UNSIGNED] : []),
       ...extendedWarnings(loaded, agent),
+      ...security.warnings,
       ...findings.map(finding => finding.message),
       ...policy['1.0'].warnings,
       ...policy['0.3'].warnings,

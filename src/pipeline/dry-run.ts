@@ -10,6 +10,7 @@ import type { AgentConfig, Limits } from '../config/model/model.js'
 import type { NamedId } from '../a2a/request-ids.js'
 import type { OwnerFindings } from '../policy/access/ownership.js'
 import type { Principal } from '../identity/principal.js'
+import { PASSTHROUGH, UNKNOWN } from '../policy/access/target.js'
 import type { Claim, Claimed } from '../policy/request/claims.js'
 import { settleClaims } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
@@ -18,7 +19,9 @@ import { TrustedProxies } from '../wire/forwarded.js'
 import { checkTarget, joinPath } from '../wire/target.js'
 import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
 import { decodeSync } from './content-encoding.js'
-import { guard, isPassthrough, MAX_GET_BODY } from './guard.js'
+import type { AccessOutcome } from './access.js'
+import { admissionOf, admit, admitUnread } from './access.js'
+import { guard, isPassthrough, isPreflight, MAX_GET_BODY } from './guard.js'
 import type { RequestHead } from './request-head.js'
 import { headOf } from './request-head.js'
 import * as rejections from './rejections.js'
@@ -54,7 +57,7 @@ export interface PlainRequest {
   readonly body: Buffer | null
   /** Time of the exchange, in milliseconds since 1970. */
   readonly now?: number
-  /** Who calls. Default: nobody that the gateway knows. */
+  /** The authenticated caller. Default: none. */
   readonly caller?: Principal | null
 }
 
@@ -78,6 +81,8 @@ export interface DryRun {
   /** Call of an operation whose body is available. */
   readonly call: Call | null
   readonly evaluation: RequestEvaluation | null
+  /** Decision of the access lists; null without lists, and when they have not decided. */
+  readonly access: AccessOutcome | null
   /** Null: not rejected. */
   readonly rejection: Rejection | null
   readonly forwarded: Forwarded | null
@@ -137,6 +142,7 @@ export function dryRunRequest (
     caller: callerOf(null, null, asked, head),
     call: null,
     evaluation: null,
+    access: null,
     rejection: null,
     forwarded: null,
     plan: null
@@ -146,16 +152,23 @@ export function dryRunRequest (
   const found: DryRun = { ...unrouted, route, caller: callerOf(route, null, asked, head) }
   const guarded = guard(head)
   if (guarded !== null) return { ...found, rejection: guarded }
+  const principal = request.caller ?? null
   if (isPassthrough(config, state.router, path)) {
-    return { ...unrouted, kind: 'passthrough', forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
+    const access = isPreflight(head) ? null : admitUnread(state.access, principal, PASSTHROUGH)
+    if (access !== null && access.rejection !== null) return { ...unrouted, access, rejection: access.rejection }
+    return { ...unrouted, kind: 'passthrough', access, forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
   }
   if (route === null) return { ...found, rejection: rejections.unknownRoute }
   if (route.kind === 'card') return { ...found, kind: 'card' }
   if (route.kind === 'preflight') {
-    return { ...found, kind: 'preflight', forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
+    const access = isPreflight(head) ? null : admitUnread(state.access, principal, UNKNOWN)
+    if (access !== null && access.rejection !== null) return { ...found, access, rejection: access.rejection }
+    return { ...found, kind: 'preflight', access, forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
   }
   if (route.kind === 'ambiguous') return { ...found, rejection: rejections.ambiguousPath }
   if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }
+  const admitted = admit(state.access, admissionOf(route, principal))
+  if (admitted !== null && admitted.rejection !== null) return { ...found, access: admitted, rejection: admitted.rejection }
   const unread = bodyProblem(request, limits)
   if (unread !== null) return { ...found, rejection: unread }
 
@@ -169,11 +182,11 @@ export function dryRunRequest (
   const record = taskId === null ? null : memory.recall(taskId)
   const { ownership } = state.policy[route.version]
   const owners = ownership === null ? undefined : ownersOf(namedIds(ownership, route, call, query), memory.owner ?? 'caller')
-  const input = { route, call, head, record, owners, caller: request.caller ?? null, now: request.now ?? null }
+  const input = { route, call, head, record, owners, caller: principal, now: request.now ?? null }
   const evaluation = claimed(ruleOn(state, input, tracer), request, memory)
-  const { rejection } = evaluation.decision
+  const { access, decision: { rejection } } = evaluation
   const caller = callerOf(route, call, asked, head)
-  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, rejection, forwarded: null, plan: null }
+  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, access, rejection, forwarded: null, plan: null }
   const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
   const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
   const clock = (): number | null => request.now ?? null
@@ -193,7 +206,7 @@ export function dryRunRequest (
     evaluation: evaluator === null ? null : { evaluator, limits, ownership: plannedOwners },
     anyPage: route.extensionRoute !== null
   }
-  return { kind: 'operation', route, caller, call, evaluation, rejection: null, forwarded, plan }
+  return { kind: 'operation', route, caller, call, evaluation, access, rejection: null, forwarded, plan }
 }
 
 /** The caller of a dry run, who is nobody in particular. */

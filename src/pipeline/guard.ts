@@ -36,6 +36,20 @@ export function guard (head: RequestHead): Rejection | null {
 }
 
 /**
+ * True for a real preflight of a browser: no page and no client gets data through it, and an agent that reads a body of OPTIONS gets none.
+ * It needs no caller.
+ */
+export function isPreflight ({ method, headers }: RequestHead): boolean {
+  return (
+    method === 'OPTIONS' &&
+    headers['origin'] !== undefined &&
+    headers['access-control-request-method'] !== undefined &&
+    headers['transfer-encoding'] === undefined &&
+    (headers['content-length'] ?? '0') === '0'
+  )
+}
+
+/**
  * True for an upgrade that is rejected: every protocol except h2c. The JDK's client offers h2c with each first request, and a server may
  * ignore that offer (RFC 9110 §7.8).
  */

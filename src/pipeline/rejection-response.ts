@@ -38,6 +38,7 @@ export function rejectionResponse (
   if (rejection.allow !== undefined) headers.push('allow', rejection.allow)
   // RFC 9110 §12.5.3
   if (rejection.reason === 'CONTENT_ENCODING_NOT_SUPPORTED') headers.push('accept-encoding', 'gzip')
+  if (rejection.challenge !== undefined) headers.push('www-authenticate', rejection.challenge)
   if (rejection.retryAfter !== undefined) headers.push('retry-after', String(rejection.retryAfter))
   return { status, phrase, headers, body }
 }

@@ -3,6 +3,8 @@
  * `dry-run.ts` runs all of them. Pure: no clock, no I/O.
  */
 import type { Call, CallProblem } from '../a2a/message/call.js'
+import type { AccessOutcome } from './access.js'
+import { authorize } from './access.js'
 import type { EchoPlan } from './echo.js'
 import type { ExtendedCardPlan } from './extended-card.js'
 import { readCall } from '../a2a/message/call.js'
@@ -16,7 +18,7 @@ import type { ResponseContext, ResponseEvaluator } from '../policy/response/eval
 import type { OwnerFindings } from '../policy/access/ownership.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import type { Decision } from '../policy/request/decision.js'
-import { decide } from '../policy/request/evaluate.js'
+import { decide, rejected } from '../policy/request/evaluate.js'
 import { evaluatorOf } from '../policy/response/policy-evaluator.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { Tracer } from '../policy/trace.js'
@@ -46,6 +48,8 @@ export interface Asked {
 /** The decision on a request, with its inputs. */
 export interface RequestEvaluation {
   readonly decision: Decision
+  /** Null without `access`, and when the call cannot be judged and is not rejected for it. */
+  readonly access: AccessOutcome | null
   readonly policy: AgentPolicy
   /** URIs that the client requests. */
   readonly requested: readonly string[]
@@ -113,18 +117,18 @@ export interface EvaluationInput {
   readonly route: OperationRoute
   readonly call: Call
   readonly head: RequestHead
+  /** The authenticated caller; null for none. */
+  readonly caller: Principal | null
   /** What is remembered of the task that the request names. */
   readonly record: TaskRecord | null
   /** To whom the tasks and contexts of the request belong; undefined without `access.tasks`. */
   readonly owners?: OwnerFindings | undefined
-  /** Who calls; null for nobody that the gateway knows. */
-  readonly caller: Principal | null
   /** Time of the request, in milliseconds since 1970; null when it is not known. */
   readonly now: number | null
 }
 
 /**
- * Evaluates a request against the policies of its version.
+ * Evaluates a request: whether its caller may send it (`access`), and then the policies of its version.
  * @param tracer is notified of each rule's decision; null in the proxy
  */
 export function ruleOn (
@@ -134,7 +138,13 @@ export function ruleOn (
 ): RequestEvaluation {
   const policy = state.policy[route.version]
   const requested = readList(head.rawHeaders, EXTENSION_HEADERS)
-  const decision = decide(
+  const headerName = headerNameFor(requested, route.version)
+  const access = authorize(state.access, policy, { route, call, head, caller })
+  if (access !== null && access.rejection !== null) {
+    const decision = rejected(policy, { requested: requested.values, caller }, access.rejection, access.violations)
+    return { decision, access, policy, requested: requested.values, headerName }
+  }
+  const decided = decide(
     {
       call,
       requested: requested.values,
@@ -150,7 +160,11 @@ export function ruleOn (
     policy,
     tracer
   )
-  return { decision, policy, requested: requested.values, headerName: headerNameFor(requested, route.version) }
+  const decision =
+    access === null || access.violations.length === 0
+      ? decided
+      : { ...decided, violations: [...access.violations, ...decided.violations] }
+  return { decision, access, policy, requested: requested.values, headerName }
 }
 
 export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'owned' | 'clock'> {

@@ -36,9 +36,14 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   caller: {
     type: 'object',
     when: 'the caller is [authenticated](identity.md)',
-    meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), and `client` and `tenant` if they are known'
+    meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), `client` and `tenant` if they are known, and `sources` if a [client certificate](client-certificates.md) came with the credentials'
   },
-  credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`' },
+  credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`, `certificate`' },
+  access_rule: {
+    type: 'string',
+    when: 'the agent has [access lists](access.md)',
+    meaning: 'id of the entry that decided; `none` if there is no `allow`, or no entry of it matches'
+  },
   limit: { type: 'string', when: 'a [limit](rate-limits.md) rejected the request', meaning: 'its id' },
   owner: {
     type: 'string',

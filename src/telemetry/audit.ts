@@ -54,6 +54,8 @@ export interface AuditEntry {
   readonly limit?: string
   /** Result of the check of owners (`access.tasks`). */
   readonly owner?: string
+  /** The entry of `access` that decided, or `none`. */
+  readonly access_rule?: string
   readonly request_id: string | null
 }
 
@@ -180,6 +182,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     credential: entry.credential,
     limit: entry.limit,
     owner: entry.owner,
+    access_rule: entry.access_rule,
     request_id: clip(entry.request_id)
   }
   return JSON.stringify(line) + '\n'

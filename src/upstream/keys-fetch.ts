@@ -12,19 +12,25 @@ export type Fetched =
   | { readonly unchanged: true, readonly lifetime: number | null }
   | { readonly problem: string, readonly status: number | null }
 
+/** Called before a fetch. The returned function is called after it, with the status of the response and the kind of a failure. */
+export type FetchTrace = (url: URL) => (status: number | null, error: string | null) => void
+
 /** Longest wait for a response, ms. */
 const TIMEOUT = 5_000
 const MAX_BYTES = 256 * 1024
 
-/** Connections to issuers: few, verified by the system's authorities. */
-export function issuerPool (): Dispatcher {
+/**
+ * Connections to issuers: few, and always verified.
+ * @param ca authorities in PEM; null: those of the system
+ */
+export function issuerPool (ca: Buffer | null = null): Dispatcher {
   const Agent = agentClass()
   return new Agent({
     connections: 2,
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: 4_000,
-    connect: { timeout: TIMEOUT, rejectUnauthorized: true }
+    connect: { timeout: TIMEOUT, rejectUnauthorized: true, ...(ca === null ? {} : { ca }) }
   })
 }
 
@@ -38,11 +44,14 @@ export function isSafeUrl (text: string): boolean {
 }
 
 /** Fetches one document, without redirects and without compression. Never throws. */
-export async function fetchDocument (url: URL, dispatcher: Dispatcher, etag: string | null): Promise<Fetched> {
+export async function fetchDocument (url: URL, dispatcher: Dispatcher, etag: string | null, trace?: FetchTrace): Promise<Fetched> {
   const from = url.origin + url.pathname
+  const ended = trace?.(url)
   const failed = (text: string, status: number | null = null): Fetched => ({ problem: `${from} ${text}`, status })
   const signal = AbortSignal.timeout(TIMEOUT)
   let body: Dispatcher.ResponseData['body'] | null = null
+  let responded: number | null = null
+  let failure: string | null = null
   try {
     const response = await dispatcher.request({
       origin: url.origin,
@@ -55,6 +64,7 @@ export async function fetchDocument (url: URL, dispatcher: Dispatcher, etag: str
     })
     body = response.body
     const { statusCode: status, headers } = response
+    responded = status
     if (status === 304 && etag !== null) return { unchanged: true, lifetime: cacheLifetime(headers) }
     if (status >= 300 && status < 400) return failed(`responded with ${status}; redirects are not followed`, status)
     if (status !== 200) return failed(`responded with ${status}`, status)
@@ -70,21 +80,27 @@ export async function fetchDocument (url: URL, dispatcher: Dispatcher, etag: str
     const tag = single(headers['etag'])
     return { bytes: Buffer.concat(chunks, size), etag: tag === '' ? null : tag, lifetime: cacheLifetime(headers) }
   } catch (error) {
-    if (signal.aborted) return failed(`did not respond within ${TIMEOUT} ms`)
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    failure = signal.aborted ? 'timeout' : code
+    if (signal.aborted) return failed(`did not respond within ${TIMEOUT} ms`)
     return failed(`cannot be reached: ${code}`)
   } finally {
+    ended?.(responded, failure)
     if (body !== null && !body.readableEnded) body.on('error', () => {}).destroy()
   }
 }
 
 /** Reads the address of the keys from the issuer's metadata. The metadata must name the issuer exactly (RFC 8414 §3.3). */
-export async function discover (issuer: string, dispatcher: Dispatcher): Promise<{ readonly url: URL } | { readonly problem: string }> {
+export async function discover (
+  issuer: string,
+  dispatcher: Dispatcher,
+  trace?: FetchTrace
+): Promise<{ readonly url: URL } | { readonly problem: string }> {
   const { origin, pathname } = new URL(issuer)
   const path = pathname.replace(/\/$/, '')
   let first: string | null = null
   for (const url of [`${origin}${path}/.well-known/openid-configuration`, `${origin}/.well-known/oauth-authorization-server${path}`]) {
-    const found = await fetchDocument(new URL(url), dispatcher, null)
+    const found = await fetchDocument(new URL(url), dispatcher, null, trace)
     if (!('bytes' in found)) {
       first ??= 'problem' in found ? found.problem : 'responded with 304'
       if ('status' in found && found.status !== null && found.status >= 400 && found.status < 500) continue

@@ -3,6 +3,7 @@
  * stay in use while the issuer cannot be reached, for `maxStale`.
  */
 import type { Dispatcher } from 'undici'
+import type { FetchTrace } from './keys-fetch.js'
 import { discover, fetchDocument } from './keys-fetch.js'
 
 export interface KeysSourceOptions {
@@ -15,6 +16,9 @@ export interface KeysSourceOptions {
   /** Puts fetched keys in force. @returns the problem of a set that cannot be used; true when the set has changed */
   readonly accept: (bytes: Buffer) => { readonly problem: string } | { readonly changed: boolean }
   readonly onRefresh: (outcome: 'changed' | 'unchanged' | 'failed', problem: string | null) => void
+  readonly trace?: FetchTrace | undefined
+  /** Milliseconds of a clock that never steps back. Default: performance.now(). */
+  readonly clock?: (() => number) | undefined
 }
 
 const MINUTE = 60_000
@@ -34,7 +38,8 @@ export class KeysSource {
   /** The reason why the last attempt failed; null after a success. */
   problem: string | null = 'the keys have not been fetched yet'
   private readonly options: KeysSourceOptions
-  /** Time of the last successful fetch, ms of performance.now(); null before the first. */
+  private readonly now: () => number
+  /** Time of the last successful fetch, ms of the clock; null before the first. */
   private fetchedAt: number | null = null
   private etag: string | null = null
   private url: URL | null
@@ -49,6 +54,7 @@ export class KeysSource {
 
   constructor (options: KeysSourceOptions) {
     this.options = options
+    this.now = options.clock ?? (() => performance.now())
     this.url = options.url === null ? null : new URL(options.url)
   }
 
@@ -58,17 +64,17 @@ export class KeysSource {
   }
 
   get usable (): boolean {
-    return this.fetchedAt !== null && performance.now() - this.fetchedAt <= this.options.maxStale
+    return this.fetchedAt !== null && this.now() - this.fetchedAt <= this.options.maxStale
   }
 
   /** Seconds since the last successful fetch. */
   get age (): number | null {
-    return this.fetchedAt === null ? null : (performance.now() - this.fetchedAt) / 1_000
+    return this.fetchedAt === null ? null : (this.now() - this.fetchedAt) / 1_000
   }
 
   /** Fetches because of an unknown key. Unknown keys may be made up, so the time between two fetches grows while they go on. */
   async refreshForUnknown (): Promise<void> {
-    const now = performance.now()
+    const now = this.now()
     if (this.fetching === null) {
       if (now < this.unknownFrom || this.closed) return
       this.unknownFrom = now + this.unknownWait
@@ -108,7 +114,7 @@ export class KeysSource {
     if (changed) this.unknownWait = RETRY
     this.failures = 0
     this.problem = null
-    this.fetchedAt = performance.now()
+    this.fetchedAt = this.now()
     onRefresh(changed ? 'changed' : 'unchanged', null)
     const lifetime = Math.min(Math.max(found.lifetime ?? INTERVAL, SHORTEST), LONGEST)
     // Replicas must not fetch at the same moment.
@@ -116,13 +122,13 @@ export class KeysSource {
   }
 
   private async load (): Promise<Awaited<ReturnType<typeof fetchDocument>>> {
-    const { issuer, dispatcher } = this.options
+    const { issuer, dispatcher, trace } = this.options
     if (this.url === null) {
-      const found = await discover(issuer, dispatcher)
+      const found = await discover(issuer, dispatcher, trace)
       if ('problem' in found) return { problem: found.problem, status: null }
       this.url = found.url
     }
-    return fetchDocument(this.url, dispatcher, this.etag)
+    return fetchDocument(this.url, dispatcher, this.etag, trace)
   }
 
   private failed (problem: string): void {

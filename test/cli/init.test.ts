@@ -295,6 +295,86 @@ t.test('object-schemas is always listed, and a policy for a pattern once', async
   for (const uri of uris) t.match(out, uri)
 })
 
+/** The proposed sources, as the comment says to use them. Their key files are replaced by one that exists. */
+function proposed (t: Test, text: string): Config {
+  const lines = Number(/remove the "# " of the next (\d+) lines\./.exec(text)?.[1])
+  const at = text.indexOf('\n# identity:\n')
+  const [before, block] = [text.slice(0, at), text.slice(at + 1).split('\n')]
+  const own = block.slice(0, lines).map(line => line.replace(/^# /, '')).join('\n').replaceAll(/secrets\/[\w-]+\.yaml/g, 'keys.yaml')
+  const loaded = parseConfig(`${before}\n${own}\n${block.slice(lines).join('\n')}`, { file: 'starter.yaml', baseDir: keyDirectory(t), env: {}, checks: CHECKS })
+  if (!loaded.ok) throw new Error(`${loaded.problems.map(formatDiagnostic).join('\n')}\n${own}`)
+  t.same(loaded.warnings, [])
+  return loaded.config
+}
+
+function keyDirectory (t: Test): string {
+  return t.testdir({ 'keys.yaml': `- {id: a, sha256: ${'a'.repeat(64)}}` })
+}
+
+t.test('security schemes become proposed sources', async t => {
+  const google = 'https://accounts.google.com/.well-known/openid-configuration'
+  const out = starter({
+    url: 'http://a.test/',
+    capabilities: { extensions: [{ uri: 'urn:unknown' }] },
+    securitySchemes: {
+      'API key': { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+      cookie: { type: 'apiKey', in: 'cookie', name: 'session' },
+      query: { type: 'apiKey', in: 'query', name: 'key' },
+      again: { type: 'apiKey', in: 'query', name: 'key' },
+      login: { type: 'http', scheme: 'basic' },
+      bearer: { type: 'http', scheme: 'bearer' },
+      google: { openIdConnectSecurityScheme: { openIdConnectUrl: google } },
+      oauth: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: 'https://idp.test/x/token' } } },
+      metadata: { oauth2SecurityScheme: { oauth2MetadataUrl: 'https://other.test/.well-known/oauth-authorization-server/tenant' } },
+      anonymous: { type: 'oauth2', flows: {} },
+      digest: { type: 'http', scheme: 'digest' },
+      header: { type: 'apiKey', in: 'header', name: 'Authorization' },
+      odd: { type: 'magic' }
+    }
+  })
+  const jwt = (issuer: string): string => `{jwt: {issuer: "${issuer}", audience: ["https://agents.example.com/"], keys: discover}}`
+  t.match(out, [
+    '# identity:',
+    '#   sources:',
+    '#     api-key: {apiKey: {header: X-API-Key, keys: {file: secrets/api-key.yaml}}}',
+    '#     cookie: {apiKey: {cookie: session, keys: {file: secrets/cookie.yaml}}}',
+    '#     query: {apiKey: {query: key, allowQuery: true, keys: {file: secrets/query.yaml}}}',
+    '#     login: {basic: {keys: {file: secrets/login.yaml}}}',
+    `#     google: ${jwt('https://accounts.google.com')}`,
+    `#     oauth: ${jwt('https://idp.test/')}`,
+    `#     metadata: ${jwt('https://other.test/tenant')}`,
+    `#     callers: ${jwt('https://idp.example.com/')}`,
+    '',
+    '# Your own policies'
+  ].join('\n'))
+  t.same(Object.keys(proposed(t, out).identity?.sources ?? {}), ['api-key', 'cookie', 'query', 'login', 'google', 'oauth', 'metadata', 'callers'])
+  t.match(accepted(out).identity, null)
+  const mutual = starter({ url: 'http://a.test/', securitySchemes: { mesh: { type: 'mutualTLS' } } })
+  t.match(mutual, '#     mesh: {certificate: {from: tls}}\n')
+  t.match(starter({ url: 'http://a.test/', securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } }), `#     bearer: ${jwt('https://idp.example.com/')}\n`)
+})
+
+t.test('hostile security schemes', async t => {
+  for (const [index, text] of HOSTILE.entries()) {
+    const out = starter({
+      url: 'http://a.test/',
+      securitySchemes: {
+        [text]: { type: 'http', scheme: 'basic' },
+        [`${text}2`]: { type: 'apiKey', in: 'header', name: text },
+        a: { type: 'apiKey', in: 'header', name: 'x$`~1' },
+        b: { type: 'openIdConnect', openIdConnectUrl: `https://${text}/` },
+        c: { type: 'openIdConnect', openIdConnectUrl: `https://h.test/${text}` },
+        d: { type: 'openIdConnect', openIdConnectUrl: 'file:///etc/passwd' },
+        e: { type: 'oauth2', flows: { password: { tokenUrl: text } } }
+      }
+    })
+    const { identity } = proposed(t, out)
+    t.ok(Object.values(identity?.sources ?? {}).some(({ apiKey }) => apiKey?.header === 'x$`~1'), String(index))
+    // eslint-disable-next-line no-control-regex
+    t.notMatch(out, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e\ufeff]/)
+  }
+})
+
 t.test('every message has been printed', async t => {
   t.same(unsaid(['src/cli/init.ts', 'src/cli/starter.ts'].flatMap(sentencesOf), printed), [])
 })

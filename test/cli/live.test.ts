@@ -13,8 +13,8 @@ import { sentencesOf, unsaid } from '../helpers/sentences.js'
 const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
 const printed: string[] = []
 
-async function check (t: Test, agents: string, more = ''): Promise<{ code: number, lines: string[] }> {
-  const directory = t.testdir({ 'g.yaml': `version: 1\nagents:\n${agents}${more}` })
+async function check (t: Test, agents: string, more = '', files: Record<string, string> = {}): Promise<{ code: number, lines: string[] }> {
+  const directory = t.testdir({ 'g.yaml': `version: 1\nagents:\n${agents}${more}`, ...files })
   const lines: string[] = []
   const code = await runCheck(
     { config: join(directory, 'g.yaml'), live: true, env: {} },
@@ -155,6 +155,55 @@ t.test('an agent that cannot be reached, or whose card cannot be used, is a fail
   t.equal(lines.at(-1), `agent odd: card ${odd.url}/.well-known/agent-card.json: warning: 10 more warnings not shown (fix these first)`)
 })
 
+t.test('security schemes', async t => {
+  const KEYS = `- {id: a, sha256: ${'a'.repeat(64)}}`
+  const schemes = {
+    securitySchemes: {
+      key: { type: 'apiKey', in: 'header', name: 'X-Key' },
+      google: { type: 'openIdConnect', openIdConnectUrl: 'https://accounts.google.com/.well-known/openid-configuration' }
+    }
+  }
+  const plain = { name: 'a', url: 'http://a.test/rpc', ...schemes, security: [{ key: [] }] }
+  const { url } = await serve(t, plain)
+  const jwt = '{jwt: {issuer: "https://accounts.google.com", audience: ["https://agents.example.com/"], keys: discover}}'
+  t.same(await check(t, `  - {name: a, upstream: {url: "${url}"}}\n`), {
+    code: 0,
+    lines: [
+      `agent a: card ${url}/.well-known/agent-card.json: warning: the gateway does not verify the credentials of the card's security schemes: "key" (apiKey in header "X-Key"), "google" (openIdConnect) (to verify callers here, adapt: identity: {sources: {key: {apiKey: {header: X-Key, keys: {file: secrets/key.yaml}}}, google: ${jwt}}})`,
+      'g.yaml: ok: 1 agent, 1 policy'
+    ]
+  })
+  const skills = [{ id: 'pay', security: [{ key: [] }] }]
+  const odd = await serve(t, { ...plain, security: [{ key: ['read'] }, {}, { google: [] }], skills })
+  const bare = await serve(t, { ...plain, securitySchemes: {}, security: [{ none: [] }] })
+  const crowd = await serve(t, { ...plain, securitySchemes: Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`s${i}`, { type: 'http', scheme: 'digest' }])), security: undefined })
+  const { code, lines } = await check(t, [
+    `  - {name: any, path: /any, upstream: {url: "${url}"}}`,
+    `  - {name: odd, path: /odd, upstream: {url: "${odd.url}"}, access: {require: card}}`,
+    `  - {name: bare, path: /bare, upstream: {url: "${bare.url}"}, access: {require: card}}`,
+    `  - {name: crowd, path: /crowd, upstream: {url: "${crowd.url}"}}`,
+    'identity: {sources: {partners: {apiKey: {header: x-key, keys: {file: keys.yaml}}}}}',
+    ''
+  ].join('\n'), '', { 'keys.yaml': KEYS })
+  t.equal(code, 0)
+  const of = (name: string): string[] => lines.filter(line => line.startsWith(`agent ${name}:`)).map(line => line.replace(/^.*?warning: /, ''))
+  const propose = `(to verify callers here, adapt: identity: {sources: {google: ${jwt}}})`
+  t.same(of('any'), [`no source of identity covers the security schemes "google" (openIdConnect) of the card ${propose}`])
+  t.same(of('odd'), [
+    `access.require: card: no source of identity covers "google" (openIdConnect) ${propose}`,
+    'access.require: card: the card accepts callers without credentials (write access.require as a list if that is not intended)',
+    'access.require: card: the card requires scopes, which this key does not enforce (name the scopes in access.allow)',
+    'the skills "pay" have security requirements of their own, which are not enforced: a request names no skill (give skills with other callers an agent of their own)'
+  ])
+  t.same(of('bare'), [
+    'access.require: card: no source of identity covers "none" (which the card does not define) (compare the card with identity.sources, or write access.require)',
+    'the agent accepts no caller: no alternative of access.require can be met (compare the card with identity.sources, or write access.require)'
+  ])
+  t.match(of('crowd'), [/^no source of identity covers the security schemes "s0" .* of the card/])
+  const none = await check(t, `  - {name: a, upstream: {url: "${crowd.url}"}}\n`)
+  t.equal(none.lines.length, 1, 'nothing to propose')
+})
+
 t.test('many agents are requested in parallel, but not all at once', async t => {
   const { url, busiest } = await serve(t, { name: 'a', url: 'http://a.test/rpc' }, undefined, 30)
   const { code, lines } = await check(
@@ -174,5 +223,5 @@ t.test('no agent is requested for a file with problems', async t => {
 
 t.test('every message has been printed', async t => {
   const elsewhere = ['the files of upstream.tls changed while they were read', 'upstream.tls: …']
-  t.same(unsaid(sentencesOf('src/cli/live.ts').filter(({ text }) => !elsewhere.includes(text)), printed), [])
+  t.same(unsaid(['src/cli/live.ts', 'src/cli/security-findings.ts'].flatMap(sentencesOf).filter(({ text }) => !elsewhere.includes(text)), printed), [])
 })

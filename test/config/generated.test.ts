@@ -37,9 +37,11 @@ function * properties (schema: Schema, path: string): Generator<[string, Schema,
 
 /** The environment decides the default. */
 const BY_ENVIRONMENT = 'telemetry.traces.enabled'
-/** Without `cert` the model has no `server.tls`, and the defaults of the other sections are null. */
+/**
+ * Without `cert` the model has no `server.tls`, `access` is merged with `accessDefaults`, and the defaults of the other sections are null.
+ */
 const OFF = [
-  'identity.', 'server.tls.', 'server.adminAccess.', 'agents[].card.extended.', 'agents[].push.', 'agents[].access.tasks.', 'rates[].',
+  'accessDefaults', 'identity.', 'server.tls.', 'server.adminAccess.', 'agents[].access', 'agents[].card.extended.', 'agents[].push.', 'rates[].',
   'budgets[].'
 ]
 /** Keys of conditions have no defaults. */

@@ -1,7 +1,10 @@
 /** Every sentence about `identity`, as printed: file:line:col: message (hint). */
+import { readFileSync } from 'node:fs'
+import { inTests } from '../helpers/paths.js'
 import type { Row } from './rows.js'
 import { AGENT, lines } from './rows.js'
 
+const tlsFile = (name: string): Buffer => readFileSync(inTests(`fixtures/tls/${name}.pem`))
 const DIGEST = 'a'.repeat(64)
 
 /** What the texts name, beside the file. */
@@ -19,6 +22,9 @@ export const IDENTITY_FILES = {
     `- {id: a, sha256: ${DIGEST}, expire: 2027-01-01, expires: 2027-02-31}`
   ].join('\n'),
   'deep.yaml': `- {id: a, sha256: ${DIGEST}, other: 1}`,
+  'ca.pem': tlsFile('ca'),
+  'cert.pem': tlsFile('right'),
+  'key.pem': tlsFile('right.key'),
   folder: {}
 }
 
@@ -27,6 +33,7 @@ export const identityLines = (text: string, directory: string): string[] => line
 export const withSource = (source: string): string => `${AGENT}identity:\n  sources:\n    s: ${source}\n`
 const withKeys = (file: string): string => withSource(`{basic: {keys: {file: ${file}}}}`)
 const withJwt = (keys: string): string => withSource(`{jwt: {issuer: "https://idp.example.com", audience: ["aud"], ${keys}}}`)
+const withCertificate = (keys: string): string => withSource(`{certificate: {${keys}}}`)
 const AT = 'g.yaml:7:30: identity.sources.s.basic.keys.file'
 
 export const IDENTITY_ROWS: readonly Row[] = [
@@ -37,7 +44,7 @@ export const IDENTITY_ROWS: readonly Row[] = [
   ['null', `${AGENT}identity: null\n`],
   ['no sources', `${AGENT}identity: {}\n`, 'g.yaml:5:11: identity.sources is required'],
   ['no source', `${AGENT}identity: {sources: {}}\n`, 'g.yaml:5:21: identity.sources must have at least 1 key'],
-  ['no kind', withSource('{}'), 'g.yaml:7:8: identity.sources.s must have at least 1 key (known keys: apiKey, basic, jwt)'],
+  ['no kind', withSource('{}'), 'g.yaml:7:8: identity.sources.s must have at least 1 key (known keys: apiKey, basic, jwt, certificate)'],
   [
     'two kinds',
     withSource('{basic: {keys: {file: keys.yaml}}, apiKey: {header: x-key, keys: {file: keys.yaml}}}'),
@@ -100,6 +107,65 @@ export const IDENTITY_ROWS: readonly Row[] = [
     'one issuer twice',
     withJwt('keys: discover') + withJwt('keys: discover').split('\n').slice(-2).join('\n').replace('s:', 'other:'),
     'g.yaml:8:27: identity.sources.other.jwt.issuer is the issuer of the source "s" too (list all audiences in one source)'
+  ],
+  ['right, an authority', withJwt('keys: discover, tls: {ca: ca.pem}')],
+  [
+    'an authority that is no certificate',
+    withJwt('keys: discover, tls: {ca: keys.yaml}'),
+    'g.yaml:7:95: identity.sources.s.jwt.tls.ca cannot be used: error:0480006C:PEM routines::no start line (a PEM file of certificates)'
+  ],
+  [
+    'no authority',
+    withJwt('keys: discover, tls: {ca: none.pem}'),
+    'g.yaml:7:95: identity.sources.s.jwt.tls.ca: cannot read "none.pem": no such file (paths are relative to the configuration file)'
+  ],
+  [
+    'an authority for nothing',
+    withJwt('keys: {file: keys.json}, tls: {ca: ca.pem}'),
+    'g.yaml:7:104: identity.sources.s.jwt.tls.ca has no effect with keys.file (remove one of the two)'
+  ],
+  ['right, certificates', `${withCertificate('from: tls, trustDomains: [prod.example.com]')}server: {tls: {cert: cert.pem, key: key.pem, clientCa: ca.pem, clientCertificate: request}}\n`],
+  ['right, certificates in a header', withCertificate('from: xfcc, proxies: [127.0.0.1/32, "::1"], hops: 2, trustDomains: [a], san: dns')],
+  ['no place of certificates', withSource('{certificate: {trustDomains: [a]}}'), 'g.yaml:7:22: identity.sources.s.certificate.from is required'],
+  [
+    'certificates that nobody asks for',
+    withCertificate('from: tls, trustDomains: [a]'),
+    'g.yaml:7:29: identity.sources.s.certificate.from is tls, but server.tls.clientCertificate is none (set it to request or require; in a Fastify application, its listener must ask for certificates)'
+  ],
+  [
+    'no proxies',
+    withCertificate('from: xfcc, trustDomains: [a]'),
+    'g.yaml:7:9: identity.sources.s.certificate needs proxies (the addresses of the proxies that write the header, such as [127.0.0.1/32])'
+  ],
+  [
+    'every peer as a proxy',
+    withCertificate('from: rfc9440, proxies: [0.0.0.0/0], trustDomains: [a]'),
+    'g.yaml:7:48: identity.sources.s.certificate.proxies trusts every address ("0.0.0.0/0"): any client could write the header (list the proxies only)'
+  ],
+  [
+    'proxies of nobody',
+    withCertificate('from: tls, proxies: [127.0.0.1], trustDomains: [a]'),
+    'g.yaml:7:43: identity.sources.s.certificate.proxies has no effect with from: tls (set from to xfcc or rfc9440, or remove this line)'
+  ],
+  [
+    'hops of one certificate',
+    withCertificate('from: rfc9440, proxies: [127.0.0.1], hops: 2, trustDomains: [a]'),
+    'g.yaml:7:66: identity.sources.s.certificate.hops is for from: xfcc only (remove this line)'
+  ],
+  [
+    'no names',
+    withCertificate('from: xfcc, proxies: [127.0.0.1]'),
+    'g.yaml:7:9: identity.sources.s.certificate needs trustDomains or san (without them no certificate names a caller)'
+  ],
+  [
+    'a name that the header does not have',
+    withCertificate('from: xfcc, proxies: [127.0.0.1], san: email'),
+    'g.yaml:7:62: identity.sources.s.certificate.san cannot be email with from: xfcc (the header has names of the kinds uri and dns only)'
+  ],
+  [
+    'a trust domain as a URI',
+    withCertificate('from: xfcc, proxies: [127.0.0.1], trustDomains: ["spiffe://a"]'),
+    'g.yaml:7:72: identity.sources.s.certificate.trustDomains[0] must be a SPIFFE trust domain (such as "prod.example.com": lower case, without "spiffe://" and without a path)'
   ],
   ['no file', withKeys('none.yaml'), `${AT}: "none.yaml": no such file`],
   ['a folder', withKeys('folder'), `${AT}: "folder": not a file`],

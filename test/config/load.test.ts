@@ -149,6 +149,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       public: null,
       onUnavailable: 'forward',
       signature: 'verbatim',
+      security: null,
+      securityForm: null,
       interfaces: [],
       advertise: [],
       schemas: {}
@@ -161,7 +163,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     untaggedData: 'allow',
-    access: { tasks: null },
+    access: { require: null, mode: 'enforce', allow: null, deny: [], tasks: null },
     push: null,
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',

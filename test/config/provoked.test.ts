@@ -12,10 +12,12 @@ import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 import { ANSWER_ROWS } from './answer-rows.js'
 import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
+import { ACCESS_FILES, ACCESS_ROWS, accessLines } from './access-rows.js'
 import { CALLER_ROWS } from './caller-rows.js'
 import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js'
 import { RATE_ROWS } from './rate-rows.js'
 import { OWNERSHIP_ROWS } from './ownership-rows.js'
+import { REQUIRE_ROWS } from './require-rows.js'
 import { AGENT, lines, ROWS } from './rows.js'
 import { ROOT } from '../helpers/paths.js'
 
@@ -97,7 +99,9 @@ t.test('every message of the sources is provoked', async t => {
   const edits = t.testdir(EDIT_FILES)
   const ofEdits = EDIT_ROWS.flatMap(([, text]) => editLines(text, edits))
   const identities = t.testdir(IDENTITY_FILES)
-  const ofIdentity = [...IDENTITY_ROWS, ...OWNERSHIP_ROWS].flatMap(([, text]) => identityLines(text, identities))
+  const ofIdentity = [...IDENTITY_ROWS, ...REQUIRE_ROWS, ...OWNERSHIP_ROWS].flatMap(([, text]) => identityLines(text, identities))
+  const accesses = t.testdir(ACCESS_FILES)
+  const ofAccess = ACCESS_ROWS.flatMap(([, text]) => accessLines(text, accesses))
   const large = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}.json`, JSON.stringify('x'.repeat(1_000_000))]))
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}.json`, '{}']))
   const schemas = t.testdir({ set: { 'a.json': '{"$ref": "b.json"}', 'c.json': '{}' }, none: {}, large, many })
@@ -132,6 +136,7 @@ t.test('every message of the sources is provoked', async t => {
     ...ofEdits,
     ...ofIdentity,
     ...RATE_ROWS.flatMap(([, text]) => lines(text)),
+    ...ofAccess,
     ...ofSchemas
   ]
   t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])

@@ -97,7 +97,9 @@ t.test('keys of the configuration', async t => {
   const collect = (schema: Schema, path: string): void => {
     for (const [key, child] of Object.entries(schema.properties ?? {})) {
       keys.add(path + key)
-      collect(child.items ?? child, `${path}${key}${child.items === undefined ? '' : '[]'}.`)
+      const { $ref } = child
+      const referred = $ref === undefined ? child : (configSchema.$defs?.[$ref.replace('#/$defs/', '')] ?? child)
+      collect(child.items ?? referred, `${path}${key}${child.items === undefined ? '' : '[]'}.`)
     }
   }
   collect(configSchema, '')

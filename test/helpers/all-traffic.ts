@@ -141,7 +141,7 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   })
   const gateway = await serve(t, [
     'agents:',
-    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces], access: {tasks: {}}}`,
+    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces], access: {allow: [{id: callers, on: [messages, GetTask]}], tasks: {}}}`,
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}'),
     '    observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}',

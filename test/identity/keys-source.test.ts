@@ -1,13 +1,20 @@
 /** The keys of an issuer in the background: lifetimes, unknown keys, and who waits. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { IssuerKeys } from '../../src/gateway/identity/issuer-keys.js'
 import type { IdentityOptions } from '../../src/gateway/identity/identity.js'
-import { Identity } from '../../src/gateway/identity/identity.js'
+import { Identity, identityFiles } from '../../src/gateway/identity/identity.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { discover, isSafeUrl, issuerPool } from '../../src/upstream/keys-fetch.js'
 import { configOf } from '../helpers/gateway.js'
-import { issuerFor, jwtSource, keyOf } from './issuer.js'
+import { rpc, until } from '../helpers/http.js'
+import { inTests } from '../helpers/paths.js'
+import { AUDIENCE, issuerFor, jwtSource, keyOf } from './issuer.js'
+import { guarded } from './kit.js'
 
 function options (): IdentityOptions & { readonly counted: string[] } {
   const counted: string[] = []
@@ -76,4 +83,92 @@ t.test('a reload keeps what has not changed', async t => {
   t.same(how.counted, ['changed'])
   t.same(first?.problems, [])
   first?.close(null)
+})
+
+t.test('an outage past maxStale', async t => {
+  const key = await keyOf('a')
+  const issuer = await issuerFor(t, [key])
+  let now = 0
+  const { identity } = configFor(issuer.url)
+  const own = await Identity.prepare(identity, null, { ...options(), clock: () => now })
+  t.teardown(() => own?.close(null))
+  const ask = async (token: string): Promise<unknown> => await own?.authenticator.authenticate(
+    { headers: { authorization: `Bearer ${token}` }, query: '', connection: { peer: undefined, certificate: null } }, { alternatives: [['s']], anonymous: false, certificates: new Set() }, Date.now(), () => false
+  )
+  const [known, later] = [await issuer.token(key), await issuer.token(key, { sub: 'later' })]
+  t.match(await ask(known), { kind: 'caller' })
+  await issuer.stop()
+  now = 24 * 3_600_000
+  t.match([await ask(known), await ask(later)], [{ kind: 'caller' }, { kind: 'caller' }], 'the last good keys')
+  t.same(own?.problems, [])
+  now++
+  const unavailable = { kind: 'unavailable', source: 's', retryAfter: 5 }
+  t.same([await ask(known), await ask(later)], [unavailable, unavailable], 'never 401, and no remembered token outlives its keys')
+  t.match(own?.problems, [/identity source s: /])
+})
+
+t.test('503 past maxStale, through a gateway', async t => {
+  const key = await keyOf('a')
+  const issuer = await issuerFor(t, [key])
+  const { gateway } = await guarded(t, { sources: [`corp: {jwt: {issuer: "${issuer.url}", audience: ["${AUDIENCE}"], keys: {url: "${issuer.url}/jwks", maxStale: 1m}}}`] })
+  const ask = async (): Promise<number> => (await rpc(`${gateway.url}/rpc`, undefined, undefined, ['authorization', `Bearer ${await issuer.token(key)}`])).status
+  t.equal(await ask(), 200)
+  await issuer.stop()
+  const { now } = performance
+  performance.now = () => now.call(performance) + 61_000
+  t.teardown(() => { performance.now = now })
+  t.equal(await ask(), 503)
+})
+
+t.test('an issuer with an authority of its own', async t => {
+  const key = await keyOf('a')
+  const files = inTests('fixtures/tls')
+  const pem = (name: string): Buffer => readFileSync(join(files, `${name}.pem`))
+  const serve = async (cert: string): Promise<string> => {
+    const server = createServer({ cert: pem(cert), key: pem(`${cert}.key`) }, (request, response) => {
+      response.end(JSON.stringify(request.url === '/jwks' ? { keys: [key.jwk] } : { issuer: url, jwks_uri: `${url}/jwks` }))
+    })
+    await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
+    t.teardown(() => { server.closeAllConnections(); server.close() })
+    const url = `https://localhost:${(server.address() as AddressInfo).port}`
+    return url
+  }
+  const [right, wrong] = [await serve('right'), await serve('wrong')]
+  const spans = { OTEL_TRACES_EXPORTER: 'console' }
+  const root = ['telemetry: {logs: {level: silent}, traces: {enabled: true}}']
+  const source = (url: string, ca: string | null): string => jwtSource('corp', url, ca === null ? '' : `, tls: {ca: "${join(files, ca)}"}`)
+  const { gateway } = await guarded(t, { sources: [source(right, 'ca.pem')], root, env: spans })
+  const issuer = await issuerFor(t, [key])
+  const answer = await rpc(`${gateway.url}/rpc`, undefined, undefined, ['authorization', `Bearer ${await issuer.token(key, { iss: right })}`])
+  t.equal(answer.status, 200, answer.text)
+  const fetches = (): Record<string, unknown>[] => gateway.spans().filter(span => span.name === 'IssuerKeys')
+  await until(() => fetches().length === 2, 'a span for the metadata, and one for the keys')
+  t.match(fetches()[1], {
+    attributes: { 'a2a_gateway.caller.source': 'corp', 'url.path': '/jwks', 'url.scheme': 'https', 'server.address': 'localhost', 'http.response.status_code': 200 }
+  })
+  for (const [name, url, ca] of [['no authority', right, null], ['another authority', right, 'expired.pem'], ['another name', wrong, 'ca.pem']] as const) {
+    const { gateway } = await guarded(t, { sources: [source(url, ca)], waitReady: false, root, env: spans })
+    await until(async () => /identity source corp: .*cannot be reached/.test(await (await fetch(`${gateway.adminUrl}/readyz`)).text()), name)
+    await until(() => gateway.spans().some(span => span.name === 'IssuerKeys' && (span.attributes as Record<string, unknown>)['error.type'] !== undefined), 'a failed span')
+  }
+})
+
+t.test('a new authority in the same file', async t => {
+  const { identity } = configFor('https://localhost:1')
+  const ca = t.testdir({ 'ca.pem': readFileSync(inTests('fixtures/tls/ca.pem')) })
+  const file = join(ca, 'ca.pem')
+  const source = identity.sources['s']?.jwt
+  if (source === undefined) throw new Error('no source')
+  const config = { ...identity, sources: { s: { jwt: { ...source, tls: { ca: file } } } } }
+  t.same(identityFiles(config), [file])
+  const how = options()
+  const first = await Identity.prepare(config, null, how)
+  t.equal(await Identity.prepare(config, first, how), first)
+  writeFileSync(file, readFileSync(inTests('fixtures/clients/ca.pem')))
+  const second = await Identity.prepare(config, first, how)
+  t.not(second, first)
+  writeFileSync(file, 'no certificate')
+  await t.rejects(Identity.prepare(config, second, how), /identity: cannot use .*ca\.pem/)
+  first?.close(second)
+  second?.close(null)
 })

@@ -151,6 +151,8 @@ export interface ClientRun {
   /** Sends this DataPart and nothing else. */
   readonly data?: unknown
   readonly mediaType?: string
+  /** For the authentication interceptor of the SDK, by the name of the security scheme. Python 1 and Go v2 only. */
+  readonly credentials?: Readonly<Record<string, string>>
   /** Go v2 only: speak 0.3. */
   readonly legacy?: boolean
 }
@@ -168,6 +170,7 @@ export async function runClient (sdk: Sdk, options: ClientRun): Promise<ForeignS
   for (const uri of options.extensions ?? []) args.push('--extension', uri)
   if (options.data !== undefined) args.push('--data', JSON.stringify(options.data))
   if (options.mediaType !== undefined) args.push('--media-type', options.mediaType)
+  for (const [scheme, value] of Object.entries(options.credentials ?? {})) args.push('--credential', `${scheme}=${value}`)
   if (options.legacy === true) args.push('--legacy')
   args.push(options.url)
   const { stdout, stderr } = await run(command, args, { timeout: 120_000, maxBuffer: 1 << 24 }).catch(

@@ -6,6 +6,7 @@ import { compileCaller } from '../../src/policy/access/caller.js'
 
 const ADA: Principal = {
   source: 'corp',
+  sources: ['corp', 'mesh'],
   kind: 'jwt',
   subject: 'ada',
   client: 'billing-ui',
@@ -21,6 +22,7 @@ const never = (): never => { throw new Error('no match in this condition') }
 t.test('each key', async t => {
   const rows: readonly [CallerConfig, boolean][] = [
     [{ source: ['partners', 'corp'] }, true],
+    [{ source: ['mesh'] }, true],
     [{ source: ['cor*'] }, false],
     [{ subject: ['bob', 'a*a'] }, true],
     [{ subject: ['ad'] }, false],

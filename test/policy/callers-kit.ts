@@ -3,6 +3,7 @@ import type { Principal } from '../../src/identity/principal.js'
 
 export const ADA: Principal = {
   source: 'corp',
+  sources: ['corp'],
   kind: 'jwt',
   subject: 'ada',
   client: 'billing-ui',
@@ -16,6 +17,7 @@ export const ADA: Principal = {
 /** Not in the group finance. */
 export const BOB: Principal = {
   source: 'partners',
+  sources: ['partners'],
   kind: 'apiKey',
   subject: 'bob',
   client: null,

@@ -60,6 +60,8 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       public: null,
       onUnavailable: 'reject',
       signature: 'strip',
+      security: null,
+      securityForm: null,
       interfaces: [],
       advertise: [],
       schemas: {}
@@ -71,7 +73,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
     untaggedData: 'allow',
-    access: { tasks: null },
+    access: { require: null, mode: 'enforce', allow: null, deny: [], tasks: null },
     push: null,
     responses: 'observe',
     jsonSchema: { formats: 'draft' },

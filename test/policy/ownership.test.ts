@@ -6,7 +6,7 @@ import { compileOwnership, outcomeOf, taskCallerOf } from '../../src/policy/acce
 
 const CONFIG: TaskOwnershipConfig = { owner: 'subject', contexts: 'own', list: 'filter', onUnknown: 'reject', shared: null }
 const ADA: Principal = {
-  source: 's', kind: 'jwt', subject: 'ada', client: 'app', scopes: [], groups: ['users'], tenant: null, spiffe: null, claims: {}
+  source: 's', sources: ['s'], kind: 'jwt', subject: 'ada', client: 'app', scopes: [], groups: ['users'], tenant: null, spiffe: null, claims: {}
 }
 
 const compiled = (more: Partial<TaskOwnershipConfig> = {}): CompiledOwnership =>
@@ -17,7 +17,7 @@ t.test('owners differ by source and by subject or client', async t => {
   t.equal(owner(ADA), owner({ ...ADA, client: 'other', groups: [] }))
   t.not(owner(ADA), owner({ ...ADA, subject: 'bob' }))
   t.not(owner(ADA), owner({ ...ADA, source: 'other' }))
-  t.not(owner({ ...ADA, source: 'a', subject: 'b,c' }), owner({ ...ADA, source: 'a,b', subject: 'c' }))
+  t.not(owner({ ...ADA, source: 'a', sources: ['a'], subject: 'b,c' }), owner({ ...ADA, source: 'a,b', sources: ['a,b'], subject: 'c' }))
   t.equal(owner(ADA, { owner: 'client' }), owner({ ...ADA, subject: 'bob' }, { owner: 'client' }))
   t.not(owner({ ...ADA, client: null }, { owner: 'client' }), owner({ ...ADA, client: 'ada' }, { owner: 'client' }), 'a subject is no client of that name')
   t.not(owner({ ...ADA, client: null }, { owner: 'client' }), owner({ ...ADA, client: null, subject: 'bob' }, { owner: 'client' }))

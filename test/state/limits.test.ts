@@ -145,7 +145,7 @@ t.test('budgets: a window begins with the first amount', async t => {
   t.match(limits.take([{ key: 'b', rule: budget }]).used, [Number.MAX_SAFE_INTEGER], 'a sum stays a number')
 })
 
-const CALLER: Principal = { source: 's', kind: 'apiKey', subject: 'ada', client: null, scopes: [], groups: [], tenant: null, spiffe: null, claims: {} }
+const CALLER: Principal = { source: 's', sources: ['s'], kind: 'apiKey', subject: 'ada', client: null, scopes: [], groups: [], tenant: null, spiffe: null, claims: {} }
 
 t.test('keys', async t => {
   const config = configOf({
@@ -170,7 +170,7 @@ rates:
   const early = (one: LimitedHead): string => chargesOf(a?.early ?? [], one, null).map(({ key }) => key).join()
   const same = [[{}, {}], [null, null], [{ client: 'x' }, { client: 'y' }]] as const
   for (const [one, other] of same) t.equal(early(head(one)), early(head(other)))
-  const differ = [[{}, null], [{}, { subject: 'bob' }], [{}, { source: 'z' }], [{ source: 'a', subject: 'bc' }, { source: 'ab', subject: 'c' }]] as const
+  const differ = [[{}, null], [{}, { subject: 'bob' }], [{}, { source: 'z' }], [{ source: 'a', sources: ['a'], subject: 'bc' }, { source: 'ab', sources: ['ab'], subject: 'c' }]] as const
   for (const [one, other] of differ) t.not(early(head(one)), early(head(other)))
   t.not(early(head({})), early(head({}, '2')))
   t.equal(early(head({ subject: 'x'.repeat(8_000), client: 'y'.repeat(8_000) })).length < 200, true)

@@ -53,6 +53,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   upstream_errors_total: ['counter', ['agent', 'kind']],
   task_lookups_total: ['counter', ['agent', 'outcome']],
   task_writes_total: ['counter', ['agent', 'outcome']],
+  access_decisions_total: ['counter', ['agent', 'rule', 'decision', 'mode']],
   unique_claims_total: ['counter', ['agent', 'outcome']],
   task_owner_checks_total: ['counter', ['agent', 'outcome']],
   tasks_remembered: ['gauge', []],
@@ -77,6 +78,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   rate_store_total: ['counter', ['outcome']],
   budget_spent_total: ['counter', ['budget']],
   authentications_total: ['counter', ['agent', 'source', 'outcome']],
+  authentication_duration_seconds: ['histogram', ['source', 'cache']],
   identity_key_refreshes_total: ['counter', ['source', 'outcome']],
   identity_keys_age_seconds: ['gauge', ['source']],
   token_cache_entries: ['gauge', ['source']]
@@ -109,7 +111,9 @@ function recordEverything (metrics: Metrics): void {
   metrics.rateStore('ok')
   metrics.budgetSpent('tokens', 2.5)
   metrics.taskOwnerCheck('weather', 'match')
+  metrics.accessDecision('weather', 'readers', 'deny', 'observe')
   metrics.authentication('weather', 'corp', 'expired')
+  metrics.authenticated('corp', 'miss', 0.0002)
   metrics.keyRefresh('corp', 'failed')
   metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))
   metrics.tasksRemembered(() => 7)
@@ -189,7 +193,9 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_rate_limited_total', { limit: 'per-caller' }), times)
     t.equal(get('a2a_gateway_rate_store_total', { outcome: 'ok' }), times)
     t.equal(get('a2a_gateway_budget_spent_total', { budget: 'tokens' }), 2.5 * times)
+    t.equal(get('a2a_gateway_access_decisions_total', { rule: 'readers', decision: 'deny', mode: 'observe' }), times)
     t.equal(get('a2a_gateway_authentications_total', { source: 'corp', outcome: 'expired' }), times)
+    t.equal(get('a2a_gateway_authentication_duration_seconds_count', { source: 'corp', cache: 'miss' }), times)
     t.equal(get('a2a_gateway_identity_key_refreshes_total', { outcome: 'failed' }), times)
     t.equal(get('a2a_gateway_identity_keys_age_seconds', { source: 'corp' }), 3)
     t.equal(get('a2a_gateway_tasks_remembered', {}), 7)

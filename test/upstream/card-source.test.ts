@@ -93,6 +93,8 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
       public: null,
       onUnavailable: 'reject',
       signature: 'strip',
+      security: null,
+      securityForm: null,
       interfaces: [],
       advertise: [],
       schemas: {},

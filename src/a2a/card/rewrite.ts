@@ -6,6 +6,8 @@ import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
 import { mapEach, publicUrlOf } from './map.js'
 import type { MappedInterface } from './map.js'
+import type { OfferedSecurity } from './offered-security.js'
+import { hasSecurity, withSecurity } from './offered-security.js'
 import type { PathScope } from './path-scope.js'
 
 /** The changes to an agent's card that do not depend on the request. */
@@ -21,6 +23,8 @@ export interface CardRewrite {
   readonly routed?: (mapped: MappedInterface) => boolean
   /** The additions of the platform; not used with `verbatim`. */
   readonly additions?: CardAdditions
+  /** The security schemes of the gateway; null or absent for those of the agent. Not used with `verbatim`. */
+  readonly security?: OfferedSecurity | null
 }
 
 export interface RewriteOptions extends CardRewrite {
@@ -34,7 +38,9 @@ export interface RewriteOptions extends CardRewrite {
  */
 export function rewriteCard (agents: JsonObject, options: RewriteOptions): Record<string, unknown> {
   if (options.signature === 'verbatim') return agents
-  const raw = options.additions === undefined ? agents : amendCard(agents, options.additions).card
+  const { additions, security = null } = options
+  const amended = additions === undefined ? agents : amendCard(agents, additions).card
+  const raw = security === null ? amended : withSecurity(amended, security)
   const placed = placeInterfaces(raw)
   const urls = publicUrls(placed, options)
   const has03 = isSet(raw['url'])
@@ -65,9 +71,13 @@ export function rewriteCard (agents: JsonObject, options: RewriteOptions): Recor
 }
 
 /** Lists what `rewriteCard` changes in a card, besides URLs and interfaces. */
-export function changesOf (agents: JsonObject, { signature, additions }: CardRewrite): CardChange[] {
+export function changesOf (agents: JsonObject, { signature, additions, security = null }: CardRewrite): CardChange[] {
   if (signature === 'verbatim') return []
   const changes = additions === undefined ? [] : [...amendCard(agents, additions).changes]
+  if (security !== null && (hasSecurity(agents) || security.schemes.length > 0)) {
+    const change = !hasSecurity(agents) ? 'added' : security.schemes.length === 0 ? 'removed' : 'replaced'
+    changes.push({ part: 'security', name: 'securitySchemes', change, by: 'identity' })
+  }
   if (isSigned(agents)) changes.push({ part: 'signatures', name: 'signatures', change: 'removed', by: 'card.signature' })
   return changes
 }

@@ -5,6 +5,7 @@ import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
 import { callersOfFile } from './caller-checks.js'
+import { accessProblems, accessWarnings } from './access-checks.js'
 import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { adminAccess } from './admin-access.js'
 import { identityProblems, identityWarnings } from './identity.js'
@@ -13,6 +14,7 @@ import { rateProblems, rateWarnings } from './rate-checks.js'
 import { listenerTls } from './listener-tls.js'
 import { ownershipProblems, ownershipWarnings } from './ownership-checks.js'
 import { unpaired, unreadable } from './named-files.js'
+import { requireProblems, unusedSources } from './require-checks.js'
 import { secretProblems } from './secret-checks.js'
 import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
@@ -46,6 +48,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...rateProblems(config, context.layers),
     ...ownershipProblems(config),
     ...callers.problems,
+    ...requireProblems(config),
+    ...accessProblems(config),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
@@ -53,10 +57,12 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
-    ...identityWarnings(mapping(config.identity)),
     ...rateWarnings(config),
     ...ownershipWarnings(config),
     ...callers.warnings,
+    ...identityWarnings(mapping(config.identity), mapping(config.server)),
+    ...unusedSources(config),
+    ...accessWarnings(config, context.layers),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

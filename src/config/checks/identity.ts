@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
+import { certificateProblems, certificateWarnings } from './certificates.js'
 import { unreadable } from './named-files.js'
 import { readKeyFile } from '../key-file.js'
 import { fault, items, mapping } from '../yaml/values.js'
@@ -13,13 +14,14 @@ const CARRIERS = ['header', 'cookie', 'query'] as const
 const TAKEN: ReadonlySet<string> = new Set([
   'authorization', 'proxy-authorization', 'cookie', 'host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding',
   'accept', 'accept-encoding', 'origin', 'te', 'trailer', 'upgrade', 'expect', 'keep-alive', 'via', 'forwarded', 'x-real-ip', 'traceparent',
-  'tracestate', 'a2a-version', 'a2a-extensions', 'x-a2a-extensions', 'gateway-decision'
+  'tracestate', 'a2a-version', 'a2a-extensions', 'x-a2a-extensions', 'gateway-decision', 'client-cert',
+  'client-cert-chain'
 ])
 
 /** @param baseDir directory that the paths are relative to */
 export function identityProblems (identity: Mapping, baseDir: string): PathProblem[] {
   const sources = Object.entries(mapping(identity.sources))
-  return [...sourceProblems(sources, baseDir), ...sameIssuers(sources)]
+  return [...sourceProblems(sources, baseDir), ...sameIssuers(sources), ...certificateProblems(sources)]
 }
 
 /** A token names its source by its issuer alone. */
@@ -36,8 +38,12 @@ function sameIssuers (sources: readonly (readonly [string, unknown])[]): PathPro
   })
 }
 
-/** Warns of tokens that were issued for other services. */
-export function identityWarnings (identity: Mapping): PathProblem[] {
+/** Warns of tokens that were issued for other services, and of certificates that never come. */
+export function identityWarnings (identity: Mapping, server: Mapping): PathProblem[] {
+  return [...audienceWarnings(identity), ...certificateWarnings(identity, server)]
+}
+
+function audienceWarnings (identity: Mapping): PathProblem[] {
   return Object.entries(mapping(identity.sources)).flatMap(([name, source]) => {
     const path: Path = ['identity', 'sources', name, 'jwt', 'audience']
     return items(mapping(mapping(source).jwt).audience).includes('*')
@@ -90,7 +96,15 @@ function jwtProblems (jwt: Mapping, at: Path, baseDir: string): PathProblem[] {
     return [fault(path, `${dotted(path)} needs url or file`, 'or write "keys: discover"')]
   }
   if (named.length > 1) return [fault([...path, 'file'], `${dotted(path)} has both url and file`, 'keep one', 'key')]
-  return [...headerProblems(jwt.header, [...at, 'header']), ...unreadable(keys.file, [...path, 'file'], baseDir)]
+  const { ca } = mapping(jwt.tls)
+  return [
+    ...headerProblems(jwt.header, [...at, 'header']),
+    ...unreadable(keys.file, [...path, 'file'], baseDir),
+    ...unreadable(ca, [...at, 'tls', 'ca'], baseDir),
+    ...(typeof ca === 'string' && typeof keys.file === 'string'
+      ? [fault([...at, 'tls', 'ca'], `${dotted([...at, 'tls', 'ca'])} has no effect with keys.file`, 'remove one of the two')]
+      : [])
+  ]
 }
 
 function keyProblems (source: Mapping, at: Path, baseDir: string): PathProblem[] {

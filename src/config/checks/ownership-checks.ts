@@ -5,23 +5,34 @@ import { duration } from '../model/units.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
-/** Agents with `access.tasks`, and the path of the key. */
-function owning ({ agents }: Mapping): readonly (readonly [agent: Mapping, at: Path])[] {
+interface Owning {
+  readonly agent: Mapping
+  readonly at: Path
+  /** Path of `tasks`: in the agent, or in `accessDefaults`. */
+  readonly path: Path
+}
+
+/** Agents with `access.tasks`. */
+function owning ({ agents, accessDefaults }: Mapping): readonly Owning[] {
   return items(agents).flatMap((item, index) => {
     const agent = mapping(item)
-    const { tasks } = mapping(agent.access)
-    return tasks === undefined || tasks === null ? [] : [[agent, ['agents', index]] as const]
+    const { tasks: own } = mapping(agent.access)
+    const tasks = own === undefined ? mapping(accessDefaults).tasks : own
+    const at: Path = ['agents', index]
+    const path: Path = own === undefined ? ['accessDefaults', 'tasks'] : [...at, 'access', 'tasks']
+    return tasks === undefined || tasks === null ? [] : [{ agent, at, path }]
   })
 }
 
 export function ownershipProblems (config: Mapping): PathProblem[] {
-  return owning(config).flatMap(([agent, at]) => {
-    const path: Path = [...at, 'access', 'tasks']
+  const all = owning(config)
+  const keys = new Map(all.map(({ path }) => [dotted(path), path]))
+  const useless = config.identity !== null ? [] : [...keys].map(([key, path]) =>
+    fault(path, `${key} needs identity: without callers, tasks have no owners`, 'add identity, or remove the key', 'key')
+  )
+  return [...useless, ...all.flatMap(({ agent, at }) => {
     const { mode, card } = agent
     return [
-      ...(config.identity === null
-        ? [fault(path, `${dotted(path)} needs identity: without callers, tasks have no owners`, 'add identity, or remove the key', 'key')]
-        : []),
       ...(mode === 'off'
         ? [fault([...at, 'mode'], `${dotted([...at, 'mode'])} is off, so the gateway would not read to whom tasks belong`, 'write "mode: observe" with access.tasks')]
         : []),
@@ -35,7 +46,7 @@ export function ownershipProblems (config: Mapping): PathProblem[] {
           ]
         : [])
     ]
-  })
+  })]
 }
 
 /** Time for which clients are expected to come back to a task, ms. */
@@ -46,7 +57,7 @@ export function ownershipWarnings (config: Mapping): PathProblem[] {
   const [first] = agents
   if (first === undefined) return []
   const { store, ttl } = mapping(config.state)
-  const path: Path = [...first[1], 'access', 'tasks']
+  const { path } = first
   const warnings: PathProblem[] = []
   if (store === 'memory') {
     warnings.push(
@@ -63,7 +74,7 @@ export function ownershipWarnings (config: Mapping): PathProblem[] {
       fault(['state', 'ttl'], `state.ttl is ${ttl}: callers lose tasks that they do not use for so long`, 'at least as long as tasks live')
     )
   }
-  return [...warnings, ...agents.flatMap(([agent, at]) => bypasses(agent, at))]
+  return [...warnings, ...agents.flatMap(({ agent, at }) => bypasses(agent, at))]
 }
 
 function bypasses (agent: Mapping, at: Path): PathProblem[] {

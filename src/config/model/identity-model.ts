@@ -11,6 +11,17 @@ export interface SourceConfig {
   readonly apiKey?: ApiKeyConfig
   readonly basic?: BasicConfig
   readonly jwt?: JwtConfig
+  readonly certificate?: CertificateConfig
+}
+
+export interface CertificateConfig {
+  readonly from: 'tls' | 'xfcc' | 'rfc9440'
+  /** IP addresses and CIDRs. Empty for `tls`. */
+  readonly proxies: readonly string[]
+  /** Elements of `x-forwarded-client-cert`. */
+  readonly hops: number
+  readonly trustDomains: readonly string[]
+  readonly san: 'dns' | 'uri' | 'email' | null
 }
 
 /** Exactly one of `header`, `cookie` and `query` is not null. */
@@ -30,6 +41,8 @@ export interface JwtConfig {
   readonly issuer: string
   readonly audience: readonly string[]
   readonly keys: JwtKeysConfig
+  /** `ca` is absolute. Null: the authorities of the system. */
+  readonly tls: { readonly ca: string | null }
   /** In lower case. Null: `Authorization: Bearer`. */
   readonly header: string | null
   readonly algorithms: readonly string[]

@@ -160,7 +160,7 @@ export interface AgentConfig {
   readonly unknownMethods: 'reject' | 'forward'
   /** Treatment of DataParts that no policy claims. */
   readonly untaggedData: 'allow' | 'reject'
-  /** What callers may do. */
+  /** Who may call it, and what callers may do; merged with `accessDefaults`. */
   readonly access: AccessConfig
   /** Null: push notification configurations are not checked. */
   readonly push: PushConfig | null
@@ -256,6 +256,10 @@ export interface CardConfig {
   readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'
   readonly signature: 'strip' | 'verbatim'
+  /** Whose security schemes the served card has. Null: those of `identity`, unless `signature` is `verbatim`. */
+  readonly security: 'gateway' | 'agent' | null
+  /** How its requirements of 1.0 write scopes: `{"list": []}` or `[]`. Null: as the card of the agent, otherwise `list`. */
+  readonly securityForm: 'list' | 'plain' | null
   /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */
   readonly interfaces: readonly string[]
   /** Extensions that the gateway adds to the served card, and enforces as if the agent declared them. */

@@ -1,7 +1,79 @@
-/** `access`: what callers may do with an agent. */
-import { section } from './schema-kit.js'
+/** `access`: who may call an agent, and what callers may do. */
+import { caller } from './caller-schema.js'
+import { requireSchema } from './require-schema.js'
+import { OPERATIONS } from './rule-schema.js'
+import { choice, mapping, text } from './schema-kit.js'
+import type { Schema } from './schema-kit.js'
 import { taskOwnershipSchema } from './task-ownership-schema.js'
 
-export const accessSchema = section('What callers may do. Needs `identity`.', {
-  tasks: taskOwnershipSchema
+/** Values of `on` in an entry of `access`. */
+export const ACCESS_TARGETS: readonly string[] = [...OPERATIONS.filter(name => name !== 'all'), 'Extension', 'messages', 'passthrough', 'all']
+
+const presence = (what: string): Schema => choice(`Whether the message has a ${what}.`, ['present', 'absent'])
+
+const condition = (description: string): Schema => ({
+  ...mapping(description, [], {
+    taskId: presence('taskId'),
+    contextId: presence('contextId'),
+    match: {
+      type: ['object', 'boolean'],
+      description: 'JSON Schema that the request matches, in the shape for all versions and bindings that docs/decisions.md describes.'
+    }
+  }),
+  minProperties: 1
 })
+
+const some = (description: string, items: Schema): Schema => ({
+  type: 'array',
+  description,
+  items,
+  minItems: 1,
+  maxItems: 100,
+  uniqueItems: true
+})
+
+/** One entry of `allow` or `deny`. */
+export const accessEntrySchema: Schema = mapping('One entry. All given keys must match.', ['id', 'on'], {
+  id: { ...text('Name, unique among the entries of the agent: a metric label, and `access_rule` of logs.', 'name'), examples: ['readers'] },
+  on: {
+    ...some(
+      'What the entry is about: operations by their A2A 1.0 names, whatever the version and binding of the request; `messages` (SendMessage and SendStreamingMessage); `Extension` (methods and routes that policies declare); `passthrough` (paths below the prefixes of `passthrough`); `all`, also requests whose operation the gateway cannot know.',
+      { type: 'string', enum: ACCESS_TARGETS }
+    ),
+    examples: ['[GetTask, ListTasks]']
+  },
+  methods: some('With `Extension`: only these JSON-RPC methods, whether or not a policy declares them.', { type: 'string', 'x-format': 'method-name' }),
+  routes: some('With `Extension`: only these routes, with HTTP method and path as in the policy: `POST /commands/{name}`.', {
+    type: 'string',
+    'x-format': 'route'
+  }),
+  caller: caller('The caller, as `identity` has authenticated it. Default: every caller, and requests without one.'),
+  tenant: choice("`own`: the request names the caller's tenant, in the path or in the body. A request without a tenant does not match.", ['own']),
+  when: condition('Matches only if all of these conditions match.'),
+  unless: condition('Does not match if all of these conditions match.')
+})
+
+const entries = (description: string): Schema => ({
+  type: 'array',
+  description,
+  items: { $ref: '#/$defs/accessEntry' },
+  maxItems: 10000
+})
+
+/**
+ * The value of `access` and `accessDefaults`. Its keys have no defaults here: a key that an agent does not give comes from `accessDefaults`
+ * (`resolveAccess`).
+ */
+export const accessSchema: Schema = mapping(
+  'Who may call the agent, and what callers may do. An entry of `deny` wins; with `allow`, an entry of it must match. A key of the agent replaces the same key of `accessDefaults`.',
+  [],
+  {
+    require: requireSchema,
+    mode: choice('`enforce` rejects requests, `observe` only records which ones `enforce` would reject. Default: `enforce`.', ['enforce', 'observe']),
+    allow: entries('Entries that allow requests. Without the key, everybody may do everything; with an empty list, nobody may do anything.'),
+    deny: entries('Entries that deny requests, also those that `allow` allows. Default: none.'),
+    tasks: taskOwnershipSchema
+  }
+)
+
+export const accessSchemaRef = (description: string): Schema => ({ $ref: '#/$defs/access', description, default: {} })

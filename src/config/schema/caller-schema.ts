@@ -39,7 +39,7 @@ const CALLER = {
   anonymous: flag('Whether the request has no caller.'),
   match: {
     type: ['object', 'boolean'],
-    description: 'JSON Schema that the caller matches: `{source, subject, client, spiffe, scopes, groups, tenant, claims}`.'
+    description: 'JSON Schema that the caller matches: `{source, sources, subject, client, spiffe, scopes, groups, tenant, claims}`.'
   }
 } satisfies Readonly<Record<string, Schema>>
 

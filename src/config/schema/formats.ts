@@ -24,6 +24,8 @@ export const FORMATS = {
     urlFault(text, true) ??
     (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for issuers on this machine only: a changed response could make tokens valid' }),
   discover: (text: string) => (text === 'discover' ? null : { message: 'must be "discover", or a mapping with url or file' }),
+  require: (text: string) =>
+    text === 'card' ? null : { message: 'must be "card", or a list of alternatives', hint: 'such as "[[corp, mesh], [partners]]": each a list of sources' },
   path: pathFault,
   'path-prefix': (text: string) => (text === '/' ? { message: 'must not be "/"', hint: 'name the prefixes to forward' } : pathFault(text)),
   name: (text: string) => (/^[a-z0-9-]{1,63}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "-"' }),
@@ -39,6 +41,10 @@ export const FORMATS = {
       ? null
       : { message: 'must be an origin or "*"', hint: 'such as "https://app.example.com", without a path and without the default port' },
   proxy: proxyFault,
+  'trust-domain': (text: string) =>
+    /^[a-z0-9._-]{1,255}$/.test(text)
+      ? null
+      : { message: 'must be a SPIFFE trust domain', hint: 'such as "prod.example.com": lower case, without "spiffe://" and without a path' },
   'url-pattern': (text: string) =>
     compileUrlPattern(text) === null
       ? { message: 'must be a pattern of URLs', hint: 'such as "https://*.hooks.example.com/a2a/*": scheme, host, and optionally port and path' }
@@ -82,6 +88,7 @@ export const FORMATS = {
     /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? null : { message: 'must be the name of an environment variable', hint: 'without "$"' },
   'method-name': (text: string) => (/^[\x21-\x7e]{1,200}$/.test(text) ? null : { message: 'must be the name of a JSON-RPC method' }),
   'route-path': routePathFault,
+  route: routeFault,
   'header-name': (text: string) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(text) ? null : { message: 'must be the name of a header' }),
   'media-type': mediaTypeFault,
   'schema-name': (text: string) =>
@@ -205,6 +212,11 @@ function routePathFault (text: string): Fault | null {
   return text.slice(1).split('/').every((segment) => ROUTE_SEGMENT.test(segment))
     ? null
     : { message: 'has a segment that is neither a plain word nor "{name}"', hint: 'such as "/commands/{command}"' }
+}
+
+function routeFault (text: string): Fault | null {
+  const path = /^(?:GET|POST|PUT|PATCH|DELETE) (\/.*)$/.exec(text)?.[1]
+  return path === undefined ? { message: 'must be an HTTP method and a path', hint: 'such as "POST /commands/{command}"' } : routePathFault(path)
 }
 
 function mediaTypeFault (text: string): Fault | null {

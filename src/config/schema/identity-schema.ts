@@ -1,4 +1,5 @@
 /** The key `identity`. */
+import { certificateSchema } from './certificate-schema.js'
 import type { Schema } from './schema-kit.js'
 import { choice, duration, flag, list, mapping, nullable, section, text } from './schema-kit.js'
 
@@ -48,6 +49,9 @@ const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC
     },
     additionalProperties: false
   },
+  tls: section('Connections to the issuer, for its metadata and its keys.', {
+    ca: nullable('PEM file of the certificate authorities of the issuer; they replace those of the system. Relative to the configuration file.', 'file')
+  }),
   header: nullable('Header that carries the token, without a scheme. `null`: `Authorization: Bearer`.', 'header-name'),
   algorithms: list('Accepted signature algorithms.', { type: 'string', enum: ALGORITHMS }, ['RS256', 'PS256', 'ES256', 'EdDSA']),
   types: list(
@@ -67,7 +71,7 @@ const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC
 })
 
 export const sourceSchema: Schema = {
-  ...section('One source of callers: exactly one kind.', { apiKey, basic, jwt }),
+  ...section('One source of callers: exactly one kind.', { apiKey, basic, jwt, certificate: certificateSchema }),
   minProperties: 1,
   maxProperties: 1
 }
@@ -81,7 +85,7 @@ export const identitySchema: Schema = {
   properties: {
     sources: {
       type: 'object',
-      description: 'Sources of callers, by name; the name is a metric label. A caller needs the credentials of one source. A request with credentials of two sources is rejected.',
+      description: 'Sources of callers, by name; the name is a metric label. A caller needs the credentials of one source. A request with credentials of two sources is rejected; a client certificate may come with the credentials of another source.',
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: sourceSchema,
       minProperties: 1,

@@ -1,5 +1,6 @@
 import { adminAccess } from './admin-access-schema.js'
-import { accessSchema } from './access-schema.js'
+import { accessEntrySchema, accessSchema, accessSchemaRef } from './access-schema.js'
+import { cardSecurity } from './card-security-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
@@ -212,6 +213,7 @@ const card = section("The agent's AgentCard.", {
     ['strip', 'verbatim'],
     'strip'
   ),
+  ...cardSecurity,
   advertise: {
     type: 'array',
     description:
@@ -277,7 +279,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     ['allow', 'reject'],
     'allow'
   ),
-  access: accessSchema,
+  access: accessSchemaRef('Who may call the agent, and what callers may do. Keys that are not given come from `accessDefaults`.'),
   push: pushSchema,
   responses: choice(
     'What to do with violations in responses: `enforce` does what the rule says, `observe` only records them, `off` does not read responses.',
@@ -386,10 +388,11 @@ export const configSchema: Schema = {
     identity: identitySchema,
     rates: ratesSchema,
     budgets: budgetsSchema,
+    accessDefaults: accessSchemaRef('`access` of all agents. A key in `access` of an agent replaces the same key here.'),
     state,
     telemetry
   }),
-  $defs: { policy: policySchema, advertised: advertisedSchema }
+  $defs: { policy: policySchema, advertised: advertisedSchema, access: accessSchema, accessEntry: accessEntrySchema }
 }
 
 /** Returns the published schema: the content of `config/gateway.schema.json` and the output of `a2a-gateway schema`. */

@@ -79,6 +79,8 @@ export class Exchange {
   principal: Principal | null = null
   /** The carrier of the caller's credentials. */
   carrier: Carrier | null = null
+  /** Entry of `access` that decided about the request, or `none`; null without `access`. */
+  accessRule: string | null = null
   /** Name of the method or route of an extension, as a policy declares it; null for other requests. */
   addition: string | null = null
   binding: Binding = 'HTTP+JSON'

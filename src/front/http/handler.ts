@@ -4,13 +4,16 @@ import { readCall } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
 import { namesOf, taskIdOf, tenantOf } from '../../a2a/task-id.js'
 import type { Version } from '../../a2a/versions.js'
+import { accessOf, admissionOf, admit, admitUnread } from '../../pipeline/access.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
 import { encodingOf, isPlain } from '../../pipeline/content-encoding.js'
+import { isPreflight } from '../../pipeline/guard.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
 import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
 import { askedVersion, callOf, ruleOn, versionProblem } from '../../pipeline/request.js'
 import { additionName } from '../../policy/request/methods.js'
+import { UNKNOWN, UNREAD } from '../../policy/access/target.js'
 import { settleClaims } from '../../policy/request/claims.js'
 import type { Claimed } from '../../policy/request/claims.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
@@ -27,6 +30,7 @@ import { dispatch, passOn } from './dispatch.js'
 import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
 import { identify, queryForAgent } from './identify.js'
+import { passes, recordAccess } from '../../gateway/identity/access-telemetry.js'
 import { recordDecision } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
 import { limitEarly, limitLate } from './limits/limits.js'
@@ -93,6 +97,7 @@ function admitted (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, a
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
     if (shed(exchange)) return
+    if (!isPreflight(request) && !passes(exchange, admitUnread(state.access, exchange.principal, UNKNOWN))) return
     return passOn(exchange, agent, route.upstreamPath + queryForAgent(exchange, agent, routeTarget.query), options, EMPTY)
   }
   exchange.binding = route.binding
@@ -103,6 +108,7 @@ function admitted (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, a
   if (route.operation !== null) exchange.label = route.operation
   if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
   if (shed(exchange)) return
+  if (state.access !== null && !passes(exchange, admit(state.access, admissionOf(route, exchange.principal)))) return
   if (asked.minor !== null) agent.sawMinor(asked.minor)
   const arriving: Arriving = { agent, state, route, problem: versionProblem(route, asked, state), asked, query: routeTarget.query }
   if (options.rates === null) return receive(exchange, arriving, options)
@@ -189,6 +195,7 @@ function decide (exchange: Exchange, read: Read, record: TaskRecord | null, opti
   const { principal: caller } = exchange
   const evaluation = ruleOn(state, { route, call, head: exchange.request, record, owners, caller, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
+  if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
   if (options.rates === null || evaluation.decision.rejection !== null) return decided(exchange, read, evaluation, options)
   limitLate(exchange, read, evaluation, options, () => { decided(exchange, read, evaluation, options) })
 }
@@ -232,6 +239,7 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
   const card = routeTarget.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
   if (!card && shed(exchange)) return
+  if (!card && !permitted(exchange, agent)) return
   const proceed = (): void => { forwardWithoutCard(exchange, agent, { routeTarget, card, retryAfter }, options) }
   if (card) proceed()
   else limitEarly(exchange, agent, options, proceed)
@@ -259,6 +267,14 @@ function forwardWithoutCard (
   const target = path + queryForAgent(exchange, agent, routeTarget.query)
   if (exchange.request.method === 'GET') return passOn(exchange, agent, target, options, EMPTY)
   read(exchange, options, bytes => { passOn(exchange, agent, target, options, bytes) })
+}
+
+/** Applies the access lists to a request to an agent without a card. */
+function permitted (exchange: Exchange, { config }: Agent): boolean {
+  const access = accessOf(config)
+  const { request, principal: caller } = exchange
+  if (access === null || isPreflight(request)) return true
+  return passes(exchange, config.card.onUnavailable === 'reject' ? admit(access, { caller, target: UNREAD, tenant: null }) : admitUnread(access, caller, UNKNOWN))
 }
 
 /**

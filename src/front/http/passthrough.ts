@@ -11,7 +11,10 @@ import { Transform } from 'node:stream'
 import type httpProxy from '@fastify/http-proxy'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify, LogController, NO_SCHEMAS } from '../../framework.js'
+import { accessOf, admitUnread } from '../../pipeline/access.js'
+import { isPreflight } from '../../pipeline/guard.js'
 import * as rejections from '../../pipeline/rejections.js'
+import { PASSTHROUGH, UNKNOWN } from '../../policy/access/target.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import { forward } from '../../upstream/forward.js'
 import { joinPath } from '../../wire/target.js'
@@ -23,6 +26,7 @@ import { headersForAgent, identify, queryForAgent } from './identify.js'
 import { limitEarly } from './limits/limits.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
+import { passes } from '../../gateway/identity/access-telemetry.js'
 import { routeTargetOf } from './route-target.js'
 import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
 
@@ -133,6 +137,10 @@ export class Passthrough {
   private admitted (exchange: Exchange, request: FastifyRequest, agent: Agent, now: Snapshot): void {
     const { limits, trusted } = now
     const { path, query } = routeTargetOf(request.raw, now)
+    const access = accessOf(agent.config)
+    // Before the first card, a path below the prefix may be an operation. A card may also have come since the request was routed.
+    const target = agent.knownRouter?.claims(path) === false ? PASSTHROUGH : UNKNOWN
+    if (access !== null && !isPreflight(request.raw) && !passes(exchange, admitUnread(access, exchange.principal, target))) return
     const length = request.headers['content-length']
     if (Number(length ?? 0) > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
     if (!exchange.enter(agent)) return
@@ -148,14 +156,14 @@ export class Passthrough {
       exchange.reject(rejections.tooLarge(limits.body), 'rejected')
     })
     if (body !== null && length !== undefined) headers.push('content-length', length)
-    const target = joinPath(agent.upstreamBase, path)
-    startUpstreamSpan(exchange, agent, target, null)
+    const upstreamPath = joinPath(agent.upstreamBase, path)
+    startUpstreamSpan(exchange, agent, upstreamPath, null)
     exchange.forwarding = forward({
       dispatcher: agent.pools.main,
       gate: agent.pools.gate,
       total: agent.config.upstream.timeouts.total,
       method: request.method,
-      path: target + queryForAgent(exchange, agent, query),
+      path: upstreamPath + queryForAgent(exchange, agent, query),
       headers,
       body
     }, new AgentResponse(exchange, PLAIN))

@@ -1,8 +1,9 @@
 /**
- * The metadata of an agent as a protected resource (RFC 9728): which issuers its access tokens come from. Lies outside of the paths of
- * agents, and needs no caller.
+ * The metadata of an agent as a protected resource (RFC 9728): which issuers its access tokens come from, and their scopes. Lies outside of
+ * the paths of agents, and needs no caller.
  */
 import type { IncomingMessage } from 'node:http'
+import type { AccessConfig } from '../../config/model/access-model.js'
 import { hostName } from '../../pipeline/agents.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
@@ -17,8 +18,15 @@ export function pathOf ({ publicBase, config }: Agent): string {
   return publicBase === null ? config.path : new URL(publicBase).pathname.replace(/\/$/, '')
 }
 
-function agentOf (request: IncomingMessage, { agents, identity }: Snapshot): Agent | null {
-  if (identity === null || identity.issuers.length === 0) return null
+/** Returns the agent at the path, if its callers may have access tokens. */
+function agentOf (request: IncomingMessage, snapshot: Snapshot): Agent | null {
+  const { identity } = snapshot
+  if (identity === null || identity.issuersFor(null).length === 0) return null
+  const agent = agentAt(request, snapshot)
+  return agent === null || identity.issuersFor(agent.requirementIn(agent.state)).length === 0 ? null : agent
+}
+
+function agentAt (request: IncomingMessage, { agents }: Snapshot): Agent | null {
   const { path } = splitTarget(request.url ?? '')
   if (!path.startsWith(METADATA)) return null
   const rest = path.slice(METADATA.length).replace(/\/$/, '')
@@ -26,6 +34,11 @@ function agentOf (request: IncomingMessage, { agents, identity }: Snapshot): Age
   if (found !== null && found.rest === '') return found.agent
   // `server.publicUrl` may have a path of its own.
   return agents.all.find(agent => agent.publicBase !== null && pathOf(agent) === rest) ?? null
+}
+
+/** Scopes that a client may have to request, for `scopes_supported` (RFC 9728 §2). */
+function scopesOf ({ allow }: AccessConfig): string[] {
+  return [...new Set((allow ?? []).flatMap(({ caller }) => caller?.scopes ?? []))]
 }
 
 /** True for a request for the metadata of an agent. */
@@ -41,9 +54,11 @@ export function serveMetadata (exchange: Exchange, snapshot: Snapshot): boolean 
   const origin = publicOriginOf(request, snapshot.trusted)
   if (agent === null || (agent.publicBase === null && origin === null)) return false
   exchange.agent = agent
+  const scopes = scopesOf(agent.config.access)
   const body = Buffer.from(JSON.stringify({
     resource: agent.publicBase ?? `${origin?.url ?? ''}${agent.config.path}`,
-    authorization_servers: snapshot.identity.issuers,
+    authorization_servers: snapshot.identity.issuersFor(agent.requirementIn(agent.state)),
+    ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
     bearer_methods_supported: ['header']
   }))
   exchange.respond(200, [

@@ -1,6 +1,6 @@
 /** Reports callers, and requests without one, to metrics, span, log and audit. Never reports credentials. */
 import type { Rejection } from '../../a2a/errors.js'
-import type { Problem } from '../../identity/authentication.js'
+import type { Authentication, Problem } from '../../identity/authentication.js'
 import type { Principal } from '../../identity/principal.js'
 import { violation } from '../../policy/violation.js'
 import type { Exchange } from '../../front/http/exchange.js'
@@ -9,10 +9,23 @@ import { auditEntry } from '../request-telemetry.js'
 
 export function recordCaller (exchange: Exchange, identity: Identity, principal: Principal): void {
   const { services: { metrics }, span } = exchange
-  metrics.authentication(exchange.agentName, principal.source, 'ok')
+  for (const source of principal.sources) metrics.authentication(exchange.agentName, source, 'ok')
   if (!span.recording) return
   span.set('enduser.pseudo.id', identity.describe(principal).id)
   span.set('a2a_gateway.caller.source', principal.source)
+}
+
+/**
+ * Records the time that an authentication took. Requests without credentials are not recorded.
+ * @param verified true when the result needed a signature to be verified
+ * @param startedAt ms of performance.now()
+ */
+export function recordDuration (exchange: Exchange, found: Authentication, verified: boolean, startedAt: number): void {
+  if (found.kind !== 'caller' && found.kind !== 'failed' && found.kind !== 'unavailable' && found.kind !== 'incomplete') return
+  const source = found.kind === 'caller' ? found.principal.source : found.source ?? 'other'
+  const remembered = found.kind === 'caller' && found.principal.kind === 'jwt'
+  const cache = verified ? 'miss' : remembered ? 'hit' : 'none'
+  exchange.services.metrics.authenticated(source, cache, (performance.now() - startedAt) / 1_000)
 }
 
 export interface Failure {

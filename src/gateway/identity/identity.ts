@@ -5,23 +5,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { digest } from '../../config/digest.js'
 import { describe } from '../../config/describe.js'
 import { readKeyFile } from '../../config/key-file.js'
-import type { IdentityConfig, KeyEntry, SourceConfig } from '../../config/model/identity-model.js'
+import type { ApiKeyConfig, IdentityConfig, KeyEntry, SourceConfig } from '../../config/model/identity-model.js'
 import type { Carrier, Source } from '../../identity/authentication.js'
 import { ApiKeys, BasicKeys } from '../../identity/api-keys.js'
 import { Authenticator } from '../../identity/authenticator.js'
+import { CertificateSource } from '../../identity/certificate/certificate-source.js'
 import { headersOf } from '../../identity/credentials.js'
 import { readJwkSet } from '../../identity/jwk-set.js'
 import type { Keys } from '../../identity/jwt-source.js'
 import { JwtSource } from '../../identity/jwt-source.js'
 import type { Principal } from '../../identity/principal.js'
+import type { Requirement } from '../../identity/requirement.js'
 import type { Log } from '../../telemetry/log.js'
 import type { Metrics } from '../../telemetry/metrics/metrics.js'
 import { redactAlso } from '../../telemetry/redact.js'
+import type { Tracing } from '../../telemetry/traces/tracing.js'
+import { readTlsFiles } from '../../upstream/tls.js'
 import { FailureLog } from './failure-log.js'
 import { IssuerKeys } from './issuer-keys.js'
 
 export interface DescribedCaller {
   readonly source: string
+  /** All sources, if there are several. */
+  readonly sources?: readonly string[]
   readonly id: string
   readonly client?: string
   readonly tenant?: string
@@ -30,11 +36,14 @@ export interface DescribedCaller {
 export interface IdentityOptions {
   readonly metrics: Metrics
   readonly log: Log
+  readonly tracing?: Tracing | undefined
+  /** As in {@link KeysSourceOptions}. */
+  readonly clock?: (() => number) | undefined
 }
 
 /** A source, and what it is made of. A reload keeps a source that has not changed, with its keys and its verified tokens. */
 interface Prepared {
-  readonly source: Source
+  readonly source: Source | CertificateSource
   readonly fingerprint: string
   /** Null for sources without an issuer, and for keys from a file. */
   readonly keys: IssuerKeys | null
@@ -50,8 +59,8 @@ export class Identity {
   /** Names of request headers that carry credentials, for `Vary`. */
   readonly headers: readonly string[]
   readonly failures: FailureLog
-  /** Issuers of access tokens, for the metadata of RFC 9728. */
-  readonly issuers: readonly string[]
+  /** Issuers of access tokens, by source. */
+  private readonly issuers: ReadonlyMap<string, string>
   private readonly prepared: ReadonlyMap<string, Prepared>
   private readonly audit: IdentityConfig['audit']
   private readonly described = new WeakMap<Principal, DescribedCaller>()
@@ -59,13 +68,24 @@ export class Identity {
   private constructor (config: IdentityConfig, prepared: ReadonlyMap<string, Prepared>, previous: Identity | null) {
     this.prepared = prepared
     this.audit = config.audit
-    this.authenticator = new Authenticator([...prepared.values()].map(({ source }) => source))
+    const sources = [...prepared.values()].map(({ source }) => source)
+    this.authenticator = new Authenticator(
+      sources.flatMap(source => (source instanceof CertificateSource ? [] : [source])),
+      sources.filter(source => source instanceof CertificateSource)
+    )
     const { carriers } = this.authenticator
     // No field of a log line has a name with a hyphen, so no field loses its value.
     redactAlso(carriers.flatMap(({ in: place, name }) => (place === 'header' && name.includes('-') ? [name] : [])))
     this.headers = headersOf(carriers)
     this.failures = previous?.failures ?? new FailureLog()
-    this.issuers = [...new Set([...prepared.values()].flatMap(({ source }) => (source instanceof JwtSource ? [source.issuer] : [])))]
+    const tokens = [...prepared].flatMap(([name, { source }]) => (source instanceof JwtSource ? [[name, source.issuer] as const] : []))
+    this.issuers = new Map(tokens)
+  }
+
+  /** Issuers of the access tokens that a requirement accepts, for the metadata of RFC 9728. Null: of all. */
+  issuersFor (requirement: Requirement | null): string[] {
+    const accepts = (name: string): boolean => requirement === null || requirement.alternatives.some(one => one.includes(name))
+    return [...new Set([...this.issuers].filter(([name]) => accepts(name)).map(([, issuer]) => issuer))]
   }
 
   /**
@@ -78,10 +98,13 @@ export class Identity {
     // All files are read before any source is made, because any file may be unusable.
     const contents = new Map(keyFilesOf(config).map(file => [file, entriesOf(file)]))
     const sets = new Map(jwkFilesOf(config).map(file => [file, keySetOf(file)]))
+    const authorities = new Map(authorityFilesOf(config).map(file => [file, authoritiesOf(file)]))
     const prepared = new Map(Object.entries(config.sources).map(([name, source]): [string, Prepared] => {
-      const fingerprint = digest([source, filesOf(source).map(file => contents.get(file) ?? sets.get(file))])
+      const inFiles = filesOf(source).map(file => contents.get(file) ?? sets.get(file) ?? authorities.get(file)?.toString())
+      const fingerprint = digest([source, inFiles])
       const known = previous?.prepared.get(name)
-      return [name, known?.fingerprint === fingerprint ? known : { fingerprint, ...sourceOf(name, source, { contents, sets }, options) }]
+      if (known?.fingerprint === fingerprint) return [name, known]
+      return [name, { fingerprint, ...sourceOf(name, source, { contents, sets, authorities }, options) }]
     }))
     const same = previous !== null && previous.audit === config.audit && previous.prepared.size === prepared.size &&
       [...prepared].every(([name, one]) => previous.prepared.get(name) === one)
@@ -95,10 +118,11 @@ export class Identity {
   describe (principal: Principal): DescribedCaller {
     let found = this.described.get(principal)
     if (found === undefined) {
-      const { source, subject, client, tenant } = principal
+      const { source, sources, subject, client, tenant } = principal
       const named = this.audit === 'subject'
       found = {
         source,
+        ...(sources.length === 1 ? {} : { sources }),
         id: named ? subject : createHmac('sha256', digestKey()).update(JSON.stringify([source, subject])).digest('base64url').slice(0, 22),
         ...(client === null || !named ? {} : { client }),
         ...(tenant === null ? {} : { tenant })
@@ -139,18 +163,21 @@ export class Identity {
 interface Files {
   readonly contents: ReadonlyMap<string, readonly KeyEntry[]>
   readonly sets: ReadonlyMap<string, Keys & { readonly current: NonNullable<Keys['current']> }>
+  /** Certificates of authorities, in PEM. */
+  readonly authorities: ReadonlyMap<string, Buffer>
 }
 
 function sourceOf (
   name: string,
-  { apiKey, basic, jwt }: SourceConfig,
-  { contents, sets }: Files,
+  { apiKey, basic, jwt, certificate }: SourceConfig,
+  { contents, sets, authorities }: Files,
   options: IdentityOptions
 ): Omit<Prepared, 'fingerprint'> {
+  if (certificate !== undefined) return { source: new CertificateSource(name, certificate), keys: null }
   if (jwt !== undefined) {
     const fixed = jwt.keys.file === null ? undefined : sets.get(jwt.keys.file)
     if (fixed !== undefined) return { source: new JwtSource(name, jwt, fixed), keys: null }
-    const keys = new IssuerKeys(name, jwt, options)
+    const keys = new IssuerKeys(name, jwt, options, jwt.tls.ca === null ? null : authorities.get(jwt.tls.ca))
     return { source: new JwtSource(name, jwt, keys), keys }
   }
   if (apiKey !== undefined) return { source: new ApiKeys(name, carrierOf(apiKey), contents.get(apiKey.keys.file) ?? []), keys: null }
@@ -158,7 +185,7 @@ function sourceOf (
 }
 
 function filesOf ({ apiKey, basic, jwt }: SourceConfig): string[] {
-  return [apiKey?.keys.file, basic?.keys.file, jwt?.keys.file].filter(file => typeof file === 'string')
+  return [apiKey?.keys.file, basic?.keys.file, jwt?.keys.file, jwt?.tls.ca].filter(file => typeof file === 'string')
 }
 
 /** Absolute paths of the files of all sources. */
@@ -173,6 +200,18 @@ function keyFilesOf (config: IdentityConfig): string[] {
 
 function jwkFilesOf (config: IdentityConfig): string[] {
   return Object.values(config.sources).map(({ jwt }) => jwt?.keys.file).filter(file => typeof file === 'string')
+}
+
+function authorityFilesOf (config: IdentityConfig): string[] {
+  return Object.values(config.sources).map(({ jwt }) => jwt?.tls.ca).filter(file => typeof file === 'string')
+}
+
+function authoritiesOf (file: string): Buffer {
+  try {
+    return readTlsFiles({ ca: file, cert: null, key: null }).ca ?? Buffer.alloc(0)
+  } catch (error) {
+    throw new Error(`identity: cannot use ${file}: ${describe(error)}`, { cause: error })
+  }
 }
 
 function entriesOf (file: string): readonly KeyEntry[] {
@@ -193,7 +232,7 @@ function keySetOf (file: string): Keys & { readonly current: NonNullable<Keys['c
   return { current: set.keys, failing: false, refresh: async () => {} }
 }
 
-function carrierOf ({ header, cookie, query }: { readonly [K in Carrier['in']]: string | null }): Carrier {
+function carrierOf ({ header, cookie, query }: ApiKeyConfig): Carrier {
   if (header !== null) return { in: 'header', name: header, scheme: null }
   return cookie !== null ? { in: 'cookie', name: cookie, scheme: null } : { in: 'query', name: query ?? '', scheme: null }
 }

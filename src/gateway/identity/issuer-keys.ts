@@ -5,21 +5,27 @@ import type { VerificationKey } from '../../identity/jwk-set.js'
 import type { Keys } from '../../identity/jwt-source.js'
 import { issuerPool } from '../../upstream/keys-fetch.js'
 import { KeysSource } from '../../upstream/keys-source.js'
+import type { Attributes } from '../../telemetry/traces/span.js'
 import type { IdentityOptions } from './identity.js'
 
 export class IssuerKeys implements Keys {
   private keys: readonly VerificationKey[] | null = null
   private readonly source: KeysSource
-  private readonly pool = issuerPool()
+  private readonly pool: ReturnType<typeof issuerPool>
 
-  constructor (name: string, { issuer, keys: { url, maxStale } }: JwtConfig, { metrics, log }: IdentityOptions) {
+  /** @param ca authorities of the issuer in PEM; null: those of the system */
+  constructor (name: string, config: JwtConfig, { metrics, log, tracing, clock }: IdentityOptions, ca: Buffer | null = null) {
+    const { issuer, keys: { url, maxStale } } = config
     let last: string | null = null
+    this.pool = issuerPool(ca)
     this.source = new KeysSource({
       url,
       issuer,
       maxStale,
       dispatcher: this.pool,
+      clock,
       accept: bytes => this.accept(bytes),
+      trace: tracing === undefined ? undefined : url => tracing.startFetch('IssuerKeys', attributesOf(name, url)),
       onRefresh: (outcome, problem) => {
         metrics.keyRefresh(name, outcome)
         if (problem !== null && problem !== last) log.warn({ source: name, problem }, 'the keys of an issuer cannot be fetched')
@@ -65,6 +71,17 @@ export class IssuerKeys implements Keys {
     const changed = identityOf(set.keys) !== identityOf(this.keys ?? [])
     if (changed) this.keys = set.keys
     return { changed }
+  }
+}
+
+function attributesOf (source: string, { protocol, hostname, port, pathname }: URL): Attributes {
+  return {
+    'a2a_gateway.caller.source': source,
+    'http.request.method': 'GET',
+    'url.scheme': protocol.slice(0, -1),
+    'url.path': pathname,
+    'server.address': hostname,
+    'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
   }
 }
 

@@ -26,6 +26,7 @@ export function explanationText (one: Explanation): string {
     ...(one.binding === null ? [] : [field('binding', one.binding)]),
     field('version', `${one.version}: ${one.versionWhy}`),
     ...(one.operation === null ? [] : [field('operation', one.method === null ? one.operation : `${one.operation}, method ${one.method}`)]),
+    ...(one.access === null ? [] : [field('access', accessText(one.access))]),
     ...sets(one),
     ...policies(one.policies),
     ...checks(one),
@@ -42,6 +43,11 @@ export function explanationText (one: Explanation): string {
 
 const FOUND = { address: 'by host and path', flag: 'by --agent', only: 'the only one' }
 const KINDS = { card: 'the AgentCard', preflight: 'a CORS preflight: the agent responds', passthrough: 'passthrough: not inspected' }
+
+function accessText ({ rule, decision, mode }: NonNullable<Explanation['access']>): string {
+  const by = rule !== 'none' ? `by the entry ${rule}` : decision === 'allow' ? 'because there is no allow' : 'because no entry of allow matches'
+  return `${decision === 'allow' ? 'allowed' : 'denied'} ${by}${mode === 'observe' ? ' (observed only)' : ''}`
+}
 
 function sets ({ extensions }: Explanation): string[] {
   if (extensions === null) return []

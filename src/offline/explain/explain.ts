@@ -106,6 +106,7 @@ export async function explainRequest (
     versionWhy: versionWhy(request, plain.query),
     operation: addition ?? operation,
     method: call === null || call.method === null || call.operation === 'Other' ? null : call.method,
+    access: accessShown(dryRun),
     extensions: evaluation === null ? null : setsOf(evaluation),
     policies: evaluation === null ? [] : traces.policies(config, evaluation.policy, edited),
     checks: decision === null ? [] : traces.checks(decision),
@@ -132,6 +133,12 @@ function shownCaller (caller: Principal | null): Explanation['caller'] {
   if (caller === null) return null
   const { kind: _, ...shown } = caller
   return shown
+}
+
+function accessShown ({ access }: DryRun): Explanation['access'] {
+  if (access === null) return null
+  const { rule, decision, mode } = access
+  return { rule, decision, mode }
 }
 
 function setsOf ({ decision, requested }: NonNullable<DryRun['evaluation']>): ExtensionSets {
@@ -203,6 +210,7 @@ function withoutAgent (
     versionWhy: versionWhy(recorded, query),
     operation: null,
     method: null,
+    access: null,
     extensions: null,
     policies: [],
     checks: [],

@@ -38,6 +38,8 @@ export interface Explanation {
   readonly operation: string | null
   /** JSON-RPC method of an operation of A2A. */
   readonly method: string | null
+  /** Decision of the access lists. `rule` is the id of the entry, or `none`. Null without lists, and when they have not decided. */
+  readonly access: { readonly rule: string, readonly decision: 'allow' | 'deny', readonly mode: 'enforce' | 'observe' } | null
   /** Null when the request reached no operation. */
   readonly extensions: ExtensionSets | null
   readonly policies: readonly PolicyTrace[]

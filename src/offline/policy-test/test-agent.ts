@@ -2,6 +2,7 @@
 import { dirname, resolve } from 'node:path'
 import { readFileSync } from 'node:fs'
 import type { CardDocument } from '../../a2a/card/loaded-cards.js'
+import { callerSources } from '../../identity/schemes.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import { buildAgentState } from '../../pipeline/agent-snapshot.js'
 import { describe } from '../../config/describe.js'
@@ -76,10 +77,12 @@ export class TestAgents {
     if (source === null) return fail('there is no card', 'write card beside tests: a JSON file, or the card itself')
     const document = this.card(source, limits)
     if (typeof document === 'string') return fail(document)
+    const identity = typeof agent === 'string' ? (this.base?.identity ?? null) : null
+    const sources = identity === null ? null : callerSources(identity)
     try {
       const state = buildAgentState(
         { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
-        { agent: config, maxExtensions: limits.extensions, previous: null, secretOf: SECRET_HIDDEN }
+        { agent: config, maxExtensions: limits.extensions, previous: null, secretOf: SECRET_HIDDEN, sources }
       )
       return { ok: true, agent: { config, state, limits, publicUrl: PUBLIC_URL } }
     } catch (error) {

@@ -42,7 +42,7 @@ export function callerShape ({ source, subject, client, spiffe, scopes, groups, 
 function checksOf (config: CallerConfig, matcher: CallerMatcher): Check[] {
   const { source, subject, client, spiffe, scopes, groups, tenant, claims, match } = config
   const checks: Check[] = []
-  if (source !== undefined) checks.push(caller => source.includes(caller.source))
+  if (source !== undefined) checks.push(caller => caller.sources.some(one => source.includes(one)))
   const texts: readonly (readonly [readonly string[] | undefined, (caller: Principal) => string | null])[] = [
     [subject, caller => caller.subject],
     [client, caller => caller.client],

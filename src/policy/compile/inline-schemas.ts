@@ -55,6 +55,16 @@ export function policySchemaFaults (policy: unknown): SchemaFault[] {
   return [...places, ...attributes, ...metrics].flatMap(({ path, schema }) => schemaFaults(path, schema))
 }
 
+/** @param access as read, and its place in the file */
+export function accessSchemaFaults (access: unknown, root: SchemaFault['path']): SchemaFault[] {
+  const entries = ['allow', 'deny'].flatMap(key =>
+    list(childOf(access, key)).flatMap((entry, index) =>
+      ACCESS_PLACES.flatMap(place => schemaFaults([...root, key, index, ...place], resolveSteps(entry, place)))
+    )
+  )
+  return [...entries, ...schemaFaults([...root, ...SHARED], resolveSteps(access, SHARED))]
+}
+
 /** @param schema as read. The configuration's own schema rejects a value whose type is not that of a schema */
 export function schemaFaults (path: SchemaFault['path'], schema: unknown): SchemaFault[] {
   if (typeof schema !== 'boolean' && !isObject(schema)) return []
@@ -123,6 +133,8 @@ function sentences (root: string, faults: readonly SchemaFault[]): string[] {
 }
 
 const CONDITIONS: readonly (readonly string[])[] = ['when', 'unless'].flatMap(side => [[side, 'match'], [side, 'caller', 'match']])
+const SHARED = ['tasks', 'shared', 'match']
+const ACCESS_PLACES: readonly (readonly string[])[] = [['caller', 'match'], ['when', 'match'], ['unless', 'match']]
 /** Places in a rule that may hold a schema. */
 const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
 

@@ -2,6 +2,7 @@
  * The core: decides about one request. No clock, no I/O, no framework. The proxy and every offline tool call the same function. Order:
  * reference a2a-protocol.md §10.1. The client gets the first rejection. Every violation is recorded.
  */
+import type { Rejection } from '../../a2a/errors.js'
 import type { RequestView } from '../../a2a/message/message.js'
 import { carriesMessage, inMessageScope } from '../../a2a/operations.js'
 import { taskStateOf } from '../../a2a/task-state.js'
@@ -67,6 +68,16 @@ function decideByRules (request: DecisionRequest, policy: AgentPolicy, tracer: T
     }))
     return { ...nothing(policy, caller), rejection: rejectionOf(violations), violations, outbound: requested }
   }
+}
+
+/** The decision on a request that is rejected before its rules. */
+export function rejected (
+  policy: AgentPolicy,
+  { requested, caller }: Pick<DecisionRequest, 'requested' | 'caller'>,
+  rejection: Rejection,
+  violations: readonly Violation[]
+): Decision {
+  return { ...nothing(policy, caller), rejection, violations, outbound: requested }
 }
 
 function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null, violations: Violation[]): Decision {

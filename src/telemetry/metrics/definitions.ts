@@ -25,7 +25,8 @@ export interface MetricDefinition {
 export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
 /** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
-export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'unavailable'] as const
+export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete', 'unavailable'] as const
+export const TOKEN_CACHE = ['hit', 'miss', 'none'] as const
 export const RATE_STORE_OUTCOMES = ['ok', 'unavailable'] as const
 export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export const PHASES = ['request', 'response', 'card'] as const
@@ -38,6 +39,7 @@ export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
 /** Outcomes of `Claimed`. */
 export const OWNER_OUTCOMES = ['match', 'mismatch', 'unknown', 'unavailable', 'shared'] as const
 export const CLAIM_OUTCOMES = ['new', 'seen', 'unavailable'] as const
+export const ACCESS_DECISIONS = ['allow', 'deny'] as const
 export const WRITE_OUTCOMES = ['kept', 'lost'] as const
 export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
 export const FAILURE_KINDS = [
@@ -71,6 +73,9 @@ const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'AgentCard' 
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 /** Seconds: 10 µs to 50 ms, for the gateway's own decision. */
 export const DECISION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05]
+
+/** Seconds: 10 µs to 2.5 s. A call with a key that is not known waits for a fetch for 2 s at most. */
+const AUTHENTICATION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 2.5]
 
 const agent = 'name of the agent in the configuration; `other` if the address belongs to no agent'
 const served = 'name of the agent in the configuration'
@@ -144,12 +149,19 @@ export const METRICS = {
   authentications_total: {
     type: 'counter',
     help: 'Authentications of callers, by source and outcome.',
-    more: 'Only with `identity`. Requests that need no caller are not counted',
+    more: 'Only with `identity`. Requests that need no caller are not counted. A caller with a token and a client certificate counts for both sources',
     labels: {
       agent: served,
-      source: 'name in `identity.sources`; `none` without credentials or with those of two sources, `other` if no source of several knows them',
+      source: 'name in `identity.sources`; `anonymous` without credentials where `access.require` accepts that, `none` without credentials elsewhere or with those of two sources, `other` if no source of several knows them',
       outcome: AUTHENTICATION_OUTCOMES
     }
+  },
+  authentication_duration_seconds: {
+    type: 'histogram',
+    help: 'Seconds that the authentication of a caller took, by source and by whether the token was remembered.',
+    more: '`hit`: a remembered token; `miss`: the signature of a token was verified, perhaps after keys were fetched; `none`: nothing to remember, such as API keys, certificates, and tokens that are rejected because of their claims. Requests without credentials are not counted',
+    labels: { source: 'name in `identity.sources`; `other` if no source of several knows the credentials', cache: TOKEN_CACHE },
+    buckets: AUTHENTICATION_BUCKETS
   },
   identity_key_refreshes_total: {
     type: 'counter',
@@ -275,6 +287,17 @@ export const METRICS = {
     type: 'counter',
     help: 'Writes of task state to the store, by result.',
     labels: { agent: served, outcome: WRITE_OUTCOMES }
+  },
+  access_decisions_total: {
+    type: 'counter',
+    help: 'Decisions of the access lists, by the entry that decided.',
+    more: 'Only for agents with `access.allow` or `access.deny`. With `observe`, `deny` counts requests that `enforce` would reject',
+    labels: {
+      agent: served,
+      rule: 'id of the entry; `none` if there is no `allow`, or no entry of it matches',
+      decision: ACCESS_DECISIONS,
+      mode: VIOLATION_MODES
+    }
   },
   unique_claims_total: {
     type: 'counter',

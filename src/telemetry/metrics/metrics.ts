@@ -77,12 +77,14 @@ export class Metrics {
   private readonly lookups: LabelledValues<NumberCell>
   private readonly claims: LabelledValues<NumberCell>
   private readonly ownerChecks: LabelledValues<NumberCell>
+  private readonly accessDecisions: LabelledValues<NumberCell>
   private readonly writes: LabelledValues<NumberCell>
   private readonly observedTotals: LabelledValues<NumberCell>
   private readonly observedValues: LabelledValues<NumberCell>
   private readonly unread: LabelledValues<NumberCell>
   private readonly refusals: LabelledValues<NumberCell>
   private readonly authentications: LabelledValues<NumberCell>
+  private readonly authenticationTimes: Distribution
   private readonly keyRefreshes: LabelledValues<NumberCell>
   private readonly limited: LabelledValues<NumberCell>
   private readonly rateStores: LabelledValues<NumberCell>
@@ -112,6 +114,7 @@ export class Metrics {
     this.activations = registry.counter('activations_total')
     this.refusals = registry.counter('refusals_total')
     this.authentications = registry.counter('authentications_total')
+    this.authenticationTimes = registry.distribution('authentication_duration_seconds')
     this.keyRefreshes = registry.counter('identity_key_refreshes_total')
     this.limited = registry.counter('rate_limited_total')
     this.rateStores = registry.counter('rate_store_total')
@@ -129,6 +132,7 @@ export class Metrics {
     this.writes = registry.counter('task_writes_total')
     this.claims = registry.counter('unique_claims_total')
     this.ownerChecks = registry.counter('task_owner_checks_total')
+    this.accessDecisions = registry.counter('access_decisions_total')
     registry.callbackGauge('tasks_remembered', () => this.remembered())
     this.observedTotals = registry.counter('observed_total')
     this.observedValues = registry.gauge('observed_value')
@@ -154,6 +158,11 @@ export class Metrics {
 
   authentication (agent: string, source: string, outcome: One<typeof Definitions.AUTHENTICATION_OUTCOMES>): void {
     this.authentications.at(agent, source, outcome).value++
+  }
+
+  /** Records the duration of one authentication, whatever its outcome. */
+  authenticated (source: string, cache: One<typeof Definitions.TOKEN_CACHE>, seconds: number): void {
+    this.authenticationTimes.tree.at(source, cache).observe(seconds)
   }
 
   keyRefresh (source: string, outcome: One<typeof Definitions.KEY_OUTCOMES>): void {
@@ -268,6 +277,15 @@ export class Metrics {
 
   taskOwnerCheck (agent: string, outcome: One<typeof Definitions.OWNER_OUTCOMES>): void {
     this.ownerChecks.at(agent, outcome).value++
+  }
+
+  accessDecision (
+    agent: string,
+    rule: string,
+    decision: One<typeof Definitions.ACCESS_DECISIONS>,
+    mode: One<typeof Definitions.VIOLATION_MODES>
+  ): void {
+    this.accessDecisions.at(agent, rule, decision, mode).value++
   }
 
   taskWrite (agent: string, outcome: One<typeof Definitions.WRITE_OUTCOMES>): void {

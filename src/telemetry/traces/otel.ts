@@ -10,7 +10,7 @@ import type { Log } from '../log.js'
 import { limitsOf, samplerOf } from './environment.js'
 import type { GatewaySpan, SpanOrigin } from './gateway-span.js'
 import { GatewayTracer } from './gateway-tracer.js'
-import { RecordedSpan } from './recorded-span.js'
+import { RecordedSpan, startFetch } from './recorded-span.js'
 import { ReportingExporter } from './reporting-exporter.js'
 import { SpanQueue } from './span-queue.js'
 import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
@@ -37,6 +37,7 @@ export async function createRecorder (options: TracingOptions, protocol: Exporte
   const tracer = new GatewayTracer({ ...origin, ...limitsOf(env), onEnd: span => { sink.onEnd(span) } }, sampler)
   return {
     startRequest: (request, at) => new RecordedSpan(tracer, request, at),
+    startFetch: (name, attributes) => startFetch(tracer, name, attributes),
     shutdown: () => stop(sink, log)
   }
 }

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Outcome } from '../metrics/metrics.js'
 import { formatTraceParent, parseTraceParent } from './trace-context.js'
 import type { SpanAttribute } from './span-attributes.js'
-import type { Attribute, Attributes, RequestSpan, TracedRequest, TraceHeaders } from './span.js'
+import type { Attribute, Attributes, RequestSpan, TracedRequest, TraceHeaders, Tracing } from './span.js'
 
 const STRING_LENGTH = 256
 const ARRAY_LENGTH = 64
@@ -124,6 +124,18 @@ export class RecordedSpan implements RequestSpan {
 
   private now (): number {
     return this.offset + performance.now()
+  }
+}
+
+/** Opens a CLIENT span without a parent. @returns the function that ends it */
+export function startFetch (tracer: Pick<Tracer, 'startSpan'>, name: string, attributes: Attributes): ReturnType<Tracing['startFetch']> {
+  const span = tracer.startSpan(name, { kind: SpanKind.CLIENT })
+  for (const key in attributes) span.setAttribute(key, bound(attributes[key as SpanAttribute] as Attribute))
+  return (statusCode, error) => {
+    if (statusCode !== null) span.setAttribute('http.response.status_code', statusCode)
+    if (error !== null) fail(span, clip(error))
+    else if (statusCode !== null && statusCode >= 400) fail(span, String(statusCode))
+    span.end()
   }
 }
 

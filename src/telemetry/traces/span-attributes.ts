@@ -101,7 +101,18 @@ export const SPAN_ATTRIBUTES = {
     when: 'the caller is authenticated',
     meaning: 'the caller, as in the [audit line](logs.md)'
   },
-  'a2a_gateway.caller.source': { on: 'SERVER', type: 'string', when: 'the caller is authenticated', meaning: 'source of `identity.sources`' },
+  'a2a_gateway.caller.source': {
+    on: 'both',
+    type: 'string',
+    when: 'the caller is authenticated; on CLIENT: `IssuerKeys`',
+    meaning: 'source of `identity.sources`'
+  },
+  'a2a_gateway.access.rule': {
+    on: 'SERVER',
+    type: 'string',
+    when: 'the agent has [access lists](access.md)',
+    meaning: 'id of the entry that decided, or `none`'
+  },
   'a2a_gateway.limit': { on: 'SERVER', type: 'string', when: 'a limit rejected the request', meaning: 'id of the [limit](rate-limits.md)' },
   'a2a_gateway.outcome': { on: 'SERVER', type: 'string', meaning: 'as in `requests_total`' },
   'http.request.method': { on: 'both', type: 'string', meaning: 'method of the request, or of the call to the agent; `_OTHER` if unknown' },
@@ -128,5 +139,6 @@ export const SPAN_NAMES = {
   Preflight: 'a forwarded CORS preflight',
   'the method or route of an extension as a policy declares it, such as `GET /commands/{name}`': 'a request for it',
   Other: 'a forwarded method that neither A2A nor a policy declares',
+  IssuerKeys: 'a fetch of the keys of an [issuer](identity.md#keys-of-the-issuer) or of its metadata; a CLIENT span of a trace of its own',
   request: 'a request rejected before its operation was known'
 } as const

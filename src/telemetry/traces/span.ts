@@ -54,6 +54,11 @@ export interface RequestSpan {
 export interface Tracing {
   /** `at`: time when the request head arrived, in milliseconds on the clock of `performance.now()`. */
   startRequest (request: TracedRequest, at: number): RequestSpan
+  /**
+   * Opens a CLIENT span of its own, for a fetch that no request waits for alone. The returned function ends it, with the status of the
+   * response and the kind of a failure.
+   */
+  startFetch (name: string, attributes: Attributes): (statusCode: number | null, error: string | null) => void
   /** Sends the remaining spans, for at most 5 seconds. Never rejects. */
   shutdown (): Promise<void>
 }

@@ -78,5 +78,6 @@ const SILENT: Tracing = {
     const parent = parseTraceParent(header)
     return parent === null ? UNTRACED : new SilentSpan(parent.traceId)
   },
+  startFetch: () => () => {},
   async shutdown () {}
 }

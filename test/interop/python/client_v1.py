@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable
 
 from a2a.client import ClientCallContext, ClientConfig, create_client
+from a2a.client.auth import AuthInterceptor, InMemoryContextCredentialStore
 from a2a.client.service_parameters import (
     ServiceParametersFactory,
     with_a2a_extensions,
@@ -76,7 +77,14 @@ async def main() -> None:
     args.add_argument('--extension', action='append', default=[])
     args.add_argument('--data')
     args.add_argument('--media-type', default='application/json')
+    args.add_argument('--credential', action='append', default=[], help='scheme=value, for the AuthInterceptor of the SDK')
     options = args.parse_args()
+
+    store = InMemoryContextCredentialStore()
+    for credential in options.credential:
+        scheme, _, value = credential.partition('=')
+        await store.set_credentials('session', scheme, value)
+    interceptors = [AuthInterceptor(store)] if options.credential else []
 
     def config(streaming: bool) -> ClientConfig:
         return ClientConfig(
@@ -88,11 +96,12 @@ async def main() -> None:
     context = ClientCallContext(
         service_parameters=ServiceParametersFactory.create(
             [with_a2a_extensions(options.extension)]
-        )
+        ),
+        state={'sessionId': 'session'},
     )
     async with (
-        await create_client(options.url, config(False)) as unary,
-        await create_client(options.url, config(True)) as streaming,
+        await create_client(options.url, config(False), interceptors) as unary,
+        await create_client(options.url, config(True), interceptors) as streaming,
     ):
         card = MessageToDict(streaming._card)
         print(json.dumps({'operation': 'card', 'value': card}))

@@ -53,9 +53,9 @@ export function requireCertificates (
 ): void {
   if (mode === 'none') return
   server.on('secureConnection', socket => {
-    if (socket.authorized) return
     const none = socket.getPeerX509Certificate() === undefined
-    if (none && mode === 'request') return
+    // Node authorizes a client without a certificate that resumes a session of TLS 1.3.
+    if (none ? mode === 'request' : socket.authorized) return
     onRejected(none ? 'no client certificate' : `invalid client certificate: ${String(socket.authorizationError)}`, socket.remoteAddress)
     socket.destroy()
   })

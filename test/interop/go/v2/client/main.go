@@ -64,19 +64,25 @@ func dataPart(data any, mediaType string) *a2a.Part {
 }
 
 func main() {
-	var extensions list
+	var extensions, credentials list
 	flag.Var(&extensions, "extension", "activated on every call")
+	flag.Var(&credentials, "credential", "scheme=value, for the AuthInterceptor of the SDK")
 	transport := flag.String("transport", "JSONRPC", "")
 	legacy := flag.Bool("legacy", false, "speak 0.3")
 	data := flag.String("data", "", "send this only")
 	mediaType := flag.String("media-type", "application/json", "")
 	flag.Parse()
-	ctx := context.Background()
+	ctx := a2aclient.AttachSessionID(context.Background(), "session")
+	store := a2aclient.NewInMemoryCredentialsStore()
+	for _, credential := range credentials {
+		scheme, value, _ := strings.Cut(credential, "=")
+		store.Set("session", a2a.SecuritySchemeName(scheme), a2aclient.AuthCredential(value))
+	}
 
 	resolver := *agentcard.DefaultResolver
 	options := []a2aclient.FactoryOption{
 		a2aclient.WithConfig(a2aclient.Config{PreferredTransports: []a2a.TransportProtocol{a2a.TransportProtocol(*transport)}}),
-		a2aclient.WithCallInterceptors(a2aext.NewActivator(extensions...)),
+		a2aclient.WithCallInterceptors(a2aext.NewActivator(extensions...), &a2aclient.AuthInterceptor{Service: store}),
 	}
 	if *legacy {
 		resolver.CardParser = a2av0.NewAgentCardParser()

@@ -1,0 +1,34 @@
+/** `identity.sources.<name>.certificate`: callers by their client certificate. */
+import type { Schema } from './schema-kit.js'
+import { choice, count, list, mapping } from './schema-kit.js'
+
+export const certificateSchema: Schema = mapping(
+  'Client certificates. A caller is its SPIFFE ID, if the certificate has one, else its name of the kind `san`; never its common name. Needs `trustDomains`, `san` or both.',
+  ['from'],
+  {
+    from: choice(
+      'Who has verified the certificate. `tls`: the listener of the gateway, see `server.tls.clientCertificate`. `xfcc` and `rfc9440`: a proxy, which passes it on in `x-forwarded-client-cert` (Envoy, Istio) or `Client-Cert` (RFC 9440).',
+      ['tls', 'xfcc', 'rfc9440']
+    ),
+    proxies: list(
+      'IP addresses and CIDRs of the proxies whose header counts; required for `xfcc` and `rfc9440`. Only peers that connect directly count. They must replace the header that a client sends. From all other peers the header is removed. `server.trustedProxies` is another list: a load balancer passes the header of a client through.',
+      { type: 'string', 'x-format': 'proxy', examples: ['127.0.0.1/32'] },
+      []
+    ),
+    hops: count(
+      'Number of proxies that add an element to `x-forwarded-client-cert`. The header must have exactly this number of elements; the first is the caller.',
+      1, 1, 10
+    ),
+    trustDomains: list(
+      'Accepted trust domains of SPIFFE IDs, in lower case. A certificate with a SPIFFE ID of another trust domain is rejected, whatever its other names.',
+      { type: 'string', 'x-format': 'trust-domain', examples: ['prod.example.com'] },
+      []
+    ),
+    san: {
+      type: ['string', 'null'],
+      description: 'Kind of subject alternative name that identifies a caller without a SPIFFE ID. The certificate must have exactly one of this kind. `null`: only SPIFFE IDs.',
+      default: null,
+      enum: ['dns', 'uri', 'email', null]
+    }
+  }
+)

@@ -1,0 +1,75 @@
+/** Callers by their client certificate. TLS, or the proxy, has verified the certificate; a source decides which name counts. */
+import type { CertificateConfig } from '../../config/model/identity-model.js'
+import { TrustedProxies } from '../../wire/forwarded.js'
+import type { CredentialProblem } from '../authentication.js'
+import type { Principal } from '../principal.js'
+import type { ClientCertificate } from './certificate.js'
+import { isSpiffe, trustDomainOf } from './spiffe.js'
+
+export type CertificateVerdict = { readonly principal: Principal } | { readonly problem: CredentialProblem }
+
+const LONGEST = 1_024
+/** A wildcard names many hosts. */
+const HOST = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/
+const VISIBLE = /^[\x21-\x7e]+$/
+const MALFORMED: CertificateVerdict = { problem: 'malformed' }
+const UNKNOWN: CertificateVerdict = { problem: 'unknown_key' }
+const EXPIRED: CertificateVerdict = { problem: 'expired' }
+
+export class CertificateSource {
+  readonly name: string
+  readonly config: CertificateConfig
+  private readonly proxies: TrustedProxies
+  /** A connection has one certificate for all its requests. */
+  private readonly verdicts = new WeakMap<ClientCertificate, CertificateVerdict>()
+
+  constructor (name: string, config: CertificateConfig) {
+    this.name = name
+    this.config = config
+    this.proxies = new TrustedProxies(config.proxies)
+  }
+
+  /** True when the source reads the header of a direct peer. */
+  trusts (peer: string | undefined): boolean {
+    return this.proxies.trusts(peer)
+  }
+
+  /** @param now milliseconds since the epoch: connections can outlive their certificates */
+  verify (certificate: ClientCertificate, now: number): CertificateVerdict {
+    if (now < certificate.from || now >= certificate.until) return EXPIRED
+    let verdict = this.verdicts.get(certificate)
+    if (verdict === undefined) this.verdicts.set(certificate, verdict = this.verdictOf(certificate))
+    return verdict
+  }
+
+  private verdictOf ({ names }: ClientCertificate): CertificateVerdict {
+    const { san, trustDomains } = this.config
+    const [uri] = names.uri
+    if (uri !== undefined && names.uri.some(isSpiffe)) {
+      // X509-SVID §2: exactly one URI. A certificate with a SPIFFE ID is never accepted for another of its names.
+      const domain = names.uri.length === 1 ? trustDomainOf(uri) : null
+      if (domain === null) return MALFORMED
+      return trustDomains.includes(domain) ? { principal: this.principalOf(uri, names, uri) } : UNKNOWN
+    }
+    if (san === null) return UNKNOWN
+    const [name, second] = names[san]
+    if (second !== undefined) return MALFORMED
+    if (name === undefined || name.length > LONGEST || !(san === 'dns' ? HOST : VISIBLE).test(name)) return UNKNOWN
+    return { principal: this.principalOf(san === 'dns' ? name.toLowerCase() : name, names, null) }
+  }
+
+  private principalOf (subject: string, names: ClientCertificate['names'], spiffe: string | null): Principal {
+    return Object.freeze({
+      source: this.name,
+      sources: [this.name],
+      kind: 'certificate',
+      subject,
+      client: subject,
+      scopes: [],
+      groups: [],
+      tenant: null,
+      spiffe,
+      claims: { uri: [...names.uri], dns: [...names.dns], email: [...names.email] }
+    })
+  }
+}

@@ -1,0 +1,82 @@
+/** A flood of forged tokens: what it costs is counted in verifications of signatures, and honest callers do not notice it. */
+import { webcrypto } from 'node:crypto'
+import t from 'tap'
+import type { Test } from 'tap'
+import { MESSAGE, rpc } from '../helpers/http.js'
+import { issuerFor, jwtSource, keyOf } from './issuer.js'
+import { guarded } from './kit.js'
+
+/** Counts the verifications of signatures in this process, which is also the process of the gateway. */
+function countVerifications (t: Test): () => number {
+  const { subtle } = webcrypto
+  const own = subtle.verify
+  let count = 0
+  subtle.verify = (...args) => {
+    count++
+    return own.apply(subtle, args)
+  }
+  t.teardown(() => { subtle.verify = own })
+  return () => count
+}
+
+t.test('a flood of forged tokens from one address', async t => {
+  const [key, stranger] = [await keyOf('a'), await keyOf('a')]
+  const issuer = await issuerFor(t, [key])
+  const { gateway, agent } = await guarded(t, {
+    sources: [jwtSource('corp', issuer.url)],
+    root: ['server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", trustedProxies: [127.0.0.1/32]}']
+  })
+  const send = async (token: string, from: string): Promise<number> =>
+    (await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['authorization', `Bearer ${token}`, 'x-forwarded-for', from])).status
+  const verifications = countVerifications(t)
+
+  const honest = await issuer.token(key)
+  t.equal(await send(honest, '192.0.2.1'), 200)
+  t.equal(verifications(), 1)
+  const forged = await Promise.all(Array.from({ length: 400 }, (_, i) => issuer.token(stranger, { sub: `s${i}` })))
+  const statuses: number[] = []
+  for (let at = 0; at < forged.length; at += 20) {
+    const flood = forged.slice(at, at + 20).map(token => send(token, '192.0.2.66'))
+    const [first, second] = await Promise.all([send(honest, '192.0.2.1'), send(honest, '192.0.2.66')])
+    t.same([first, second], [200, 200], 'a remembered token needs no verification, wherever it comes from')
+    statuses.push(...await Promise.all(flood))
+  }
+  // 50 at once and 20 in 10 s, and at most one batch that was under way when the brake closed.
+  const cost = verifications() - 1
+  t.ok(cost >= 50 && cost <= 150, `${cost} verifications for ${forged.length} forged tokens`)
+  t.ok(statuses.every(status => status === 401 || status === 429))
+  t.ok(statuses.slice(-100).filter(status => status === 429).length >= 90, 'the brake is closed')
+  const before = verifications()
+  t.equal(await send(await issuer.token(key, { sub: 'bob' }), '192.0.2.2'), 200, 'new callers of other addresses come in')
+  t.equal(verifications(), before + 1)
+  t.equal(agent.received.length, 42)
+  t.match(await (await fetch(`${gateway.adminUrl}/metrics`)).text(), '# TYPE a2a_gateway_authentication_duration_seconds histogram')
+  t.equal(await gateway.metric('a2a_gateway_token_cache_entries{source="corp"}'), 2, 'no forged token is remembered')
+  const hits = await gateway.metric('a2a_gateway_authentication_duration_seconds_count{source="corp",cache="hit"}')
+  t.equal(hits, 40)
+  t.equal(await gateway.metric('a2a_gateway_authentication_duration_seconds_count{source="corp",cache="miss"}'), cost + 2)
+})
+
+t.test('tokens that need no verification to be rejected', async t => {
+  const key = await keyOf('a')
+  const issuer = await issuerFor(t, [key])
+  const { gateway } = await guarded(t, { sources: [jwtSource('corp', issuer.url)] })
+  const verifications = countVerifications(t)
+  const now = Math.floor(Date.now() / 1_000)
+  for (const claims of [{ exp: now - 100 }, { aud: 'other' }, { iss: 'other' }, { cnf: { jkt: 'x' } }, { nbf: now + 100 }]) {
+    const answer = await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['authorization', `Bearer ${await issuer.token(key, claims)}`])
+    t.equal(answer.status, 401)
+  }
+  t.equal(verifications(), 0)
+})
+
+t.test('many calls with one new token', async t => {
+  const key = await keyOf('a')
+  const issuer = await issuerFor(t, [key])
+  const { gateway } = await guarded(t, { sources: [jwtSource('corp', issuer.url)] })
+  const verifications = countVerifications(t)
+  const headers = ['authorization', `Bearer ${await issuer.token(key)}`]
+  const answers = await Promise.all(Array.from({ length: 50 }, () => rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, headers)))
+  t.ok(answers.every(({ status }) => status === 200))
+  t.equal(verifications(), 1)
+})
