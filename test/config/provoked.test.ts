@@ -17,7 +17,7 @@ import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
 const NOT_MESSAGES = [
-  'schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
+  'schema.ts', 'credentials-schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
 ].map(
   name => `schema/${name}`
 )

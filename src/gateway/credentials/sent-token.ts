@@ -13,8 +13,14 @@ import { TokenSource } from '../../upstream/credentials/token-source.js'
 /** The caller's verified token, with the principal that it has proven. */
 export interface Subject { readonly principal: Principal, readonly token: string }
 
-/** Notes a request to the endpoint. @returns a function to call with the response */
-export type Watch = (endpoint: URL) => (response: TokenResponse) => void
+/**
+ * Notes a request to the endpoint.
+ * @returns a function to call with the response. `news` is true when a log line is due: a problem is new, or over
+ */
+export type Watch = (endpoint: URL) => (response: TokenResponse, news: boolean) => void
+
+/** Shortest time between two log lines, ms. Requests for some callers may fail while others succeed. */
+const LOG_INTERVAL = 10_000
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const TYPE = 'urn:ietf:params:oauth:token-type:'
@@ -28,6 +34,7 @@ export class SentToken {
   private readonly dispatcher: () => Dispatcher
   private readonly subjectType: string
   private readonly key: readonly unknown[]
+  private logged: { readonly problem: string | null, readonly at: number } = { problem: null, at: -Infinity }
 
   /** @param agent its name */
   constructor (
@@ -72,8 +79,15 @@ export class SentToken {
     const response: TokenResponse = found.kind === 'rejected' && this.kind === 'clientCredentials'
       ? { kind: 'failed', problem: `${request.endpoint.origin}${request.endpoint.pathname} responded with ${found.status} invalid_grant`, status: found.status, down: false }
       : found
-    ended(response)
+    ended(response, this.isNews(response.kind === 'failed' ? response.problem : null))
     return response
+  }
+
+  private isNews (problem: string | null): boolean {
+    const now = performance.now()
+    if (problem === this.logged.problem || now - this.logged.at < LOG_INTERVAL) return false
+    this.logged = { problem, at: now }
+    return true
   }
 }
 

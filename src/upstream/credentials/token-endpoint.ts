@@ -115,7 +115,7 @@ function message ({ client: { id, secret }, auth, form }: TokenRequest): { heade
       via: VIA,
       ...(auth === 'post' ? {} : { authorization: `Basic ${Buffer.from(`${encoded(id)}:${encoded(secret)}`).toString('base64')}` })
     },
-    body: new URLSearchParams([...form, ...own].map(pair => [...pair])).toString()
+    body: new URLSearchParams([...form, ...own].map(([name, value]): [string, string] => [name, value])).toString()
   }
 }
 
