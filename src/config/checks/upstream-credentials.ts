@@ -87,7 +87,7 @@ function reserved (header: string, path: Path): PathProblem[] {
 function callerProblems (entry: Mapping, path: Path, kind: typeof KINDS[number], { sources }: Context): PathProblem[] {
   const inside = kind === 'fromSecret' ? undefined : mapping(entry[kind]).for
   if (given(entry.for) && given(inside)) {
-    return [fault([...path, kind, 'for'], `${dotted(path)} has for twice`, 'keep the one of the entry', 'key')]
+    return [fault([...path, kind, 'for'], `${dotted(path)} and ${dotted([...path, kind])} both have for`, 'keep the one of the entry', 'key')]
   }
   const place: Path = given(inside) ? [...path, kind, 'for'] : [...path, 'for']
   const list = entry.for ?? inside
