@@ -55,7 +55,8 @@ type Connections = Pick<AgentPools, keyof AgentPools>
 export function identityOf (options: AgentOptions): string {
   const { config, publicUrl, tls, secrets, credentials } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint, credentials?.fingerprint])
+  const contents = [tls.fingerprint, secrets.fingerprint, credentials?.fingerprint]
+  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], ...contents])
 }
 
 export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }

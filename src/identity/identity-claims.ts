@@ -33,5 +33,6 @@ const LONGEST_ACT = 1_024
 export function identityClaims (principal: Principal, { issuer, audience, claims }: IdentityClaimsOptions): JsonObject {
   const { act } = principal.claims
   const actor = principal.kind === 'jwt' && act !== undefined && JSON.stringify(act).length <= LONGEST_ACT ? { act } : {}
-  return { iss: issuer, aud: audience, source: principal.source, ...Object.assign({}, ...claims.map(name => CLAIMS[name](principal))) as JsonObject, ...actor }
+  const chosen = claims.reduce((all, name) => ({ ...all, ...CLAIMS[name](principal) }), {})
+  return { iss: issuer, aud: audience, source: principal.source, ...chosen, ...actor }
 }

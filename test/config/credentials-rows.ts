@@ -11,8 +11,19 @@ const ENV = { KEY: 'a-key', EMPTY: '' }
 /** The files that the texts name, readable for their owner only, except `open`. */
 export function credentialFiles (t: Test, { ec, ed, rsa, publicEd }: PemKeys): string {
   const directory = t.testdir({
-    secret: 'a', open: 'a', empty: '', latin1: Buffer.from([0xe9]), folder: {}, 'keys.yaml': '[]', 'keys.json': '{"keys": []}',
-    'ec.pem': ec, 'ed.pem': ed, 'rsa.pem': rsa, 'public.pem': publicEd, 'text.pem': 'no key', 'open.pem': ed
+    secret: 'a',
+    open: 'a',
+    empty: '',
+    latin1: Buffer.from([0xe9]),
+    folder: {},
+    'keys.yaml': '[]',
+    'keys.json': '{"keys": []}',
+    'ec.pem': ec,
+    'ed.pem': ed,
+    'rsa.pem': rsa,
+    'public.pem': publicEd,
+    'text.pem': 'no key',
+    'open.pem': ed
   })
   for (const name of ['secret', 'empty', 'latin1', 'ec.pem', 'ed.pem', 'rsa.pem', 'public.pem', 'text.pem']) chmodSync(join(directory, name), 0o600)
   for (const name of ['open', 'open.pem']) chmodSync(join(directory, name), 0o644)

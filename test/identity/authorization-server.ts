@@ -59,7 +59,11 @@ export async function authorizationServer (t: Test): Promise<AuthorizationServer
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
-      resourceIndicators: { enabled: true, defaultResource: () => AUDIENCE, getResourceServerInfo: (_ctx: unknown, audience: string) => ({ ...resource, audience }) }
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => AUDIENCE,
+        getResourceServerInfo: (_ctx: unknown, audience: string) => ({ ...resource, audience })
+      }
     }
   })
   const sign = (claims: JWTPayload, life = 600): Promise<string> => {
@@ -69,7 +73,9 @@ export async function authorizationServer (t: Test): Promise<AuthorizationServer
   provider.registerGrantType(EXCHANGE, async (context: GrantContext) => {
     const { params, client } = context.oidc
     const { subject_token: token = '', audience, scope } = params
-    const { payload } = await jwtVerify(token, keys, { issuer: url, audience: AUDIENCE }).catch(() => { throw new errors.InvalidGrant('the subject token is not valid') })
+    const { payload } = await jwtVerify(token, keys, { issuer: url, audience: AUDIENCE }).catch(() => {
+      throw new errors.InvalidGrant('the subject token is not valid')
+    })
     if (params.subject_token_type !== ACCESS_TOKEN || revoked.has(payload.sub ?? '')) throw new errors.InvalidGrant('the subject token is revoked')
     if (audience !== AGENT_AUDIENCE) throw new errors.InvalidTarget('no such audience')
     const claims = { sub: payload.sub ?? '', aud: audience, scope: scope ?? '', client_id: client.clientId, act: { sub: client.clientId } }

@@ -11,6 +11,7 @@ import type { FakeAgent } from '../helpers/raw.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { AGENT_AUDIENCE, authorizationServer, GATEWAY } from './authorization-server.js'
 import { issuerFor, jwtSource, keyOf } from './issuer.js'
+import type { GuardedOptions } from './kit.js'
 import { ACME, basicOf, guarded, PARTNERS, USER, yamlOf } from './kit.js'
 import { sendJson, tokenEndpoint } from './token-endpoint.js'
 
@@ -24,8 +25,9 @@ const sending = (...entries: string[]): string => `credentials: {send: [${entrie
 
 interface Started { readonly agent: FakeAgent, readonly gateway: TestGateway, readonly dir: string }
 
-async function started (t: Test, credentials: string, sources: readonly string[], options: Parameters<typeof guarded>[1] = {}): Promise<Started> {
-  return await guarded(t, { ...options, sources, upstream: credentials, files: { secret: `${GATEWAY.secret}\n`, ...options.files } })
+/** @param upstream keys of `upstream` */
+async function started (t: Test, upstream: string, sources: readonly string[], options: GuardedOptions = {}): Promise<Started> {
+  return await guarded(t, { ...options, sources, upstream, files: { secret: `${GATEWAY.secret}\n`, ...options.files } })
 }
 
 const client = `client: {id: ${GATEWAY.id}, secret: {file: secret}}`

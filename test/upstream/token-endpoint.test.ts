@@ -5,11 +5,11 @@ import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import type { TokenRequest } from '../../src/upstream/credentials/token-endpoint.js'
-import { requestToken, tokenPool } from '../../src/upstream/credentials/token-endpoint.js'
+import { TokenConnections } from '../../src/upstream/credentials/token-endpoint.js'
 import { sendJson, tokenEndpoint } from '../identity/token-endpoint.js'
 
-const pool = tokenPool(null)
-t.teardown(() => pool.destroy())
+const connections = new TokenConnections({ cert: null, key: null })
+t.teardown(() => connections.close())
 
 const GOOD = { access_token: 'abc', token_type: 'Bearer', expires_in: 300 }
 const CANARY = 'words-of-the-endpoint'
@@ -25,12 +25,12 @@ const requestTo = (url: string, more: Partial<TokenRequest> = {}): TokenRequest 
 
 t.test('what is sent', async t => {
   const endpoint = await tokenEndpoint(t)
-  t.same(await requestToken(requestTo(`${endpoint.url}?tenant=1`), pool), { kind: 'token', token: 'token-1', lifetime: 300_000, status: 200 })
+  t.same(await connections.request(requestTo(`${endpoint.url}?tenant=1`)), { kind: 'token', token: 'token-1', lifetime: 300_000, status: 200 })
   const [basic] = endpoint.calls
   t.same([...basic?.form ?? []], [['grant_type', 'client_credentials'], ['scope', 'a b']])
   t.equal(Buffer.from((basic?.headers.authorization ?? '').slice(6), 'base64').toString(), 'gate+way%3A1:a%26b%3Dc%3A%25', 'RFC 6749 section 2.3.1')
   t.match(basic?.headers, { 'accept-encoding': 'identity', accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' })
-  await requestToken(requestTo(endpoint.url, { auth: 'post' }), pool)
+  await connections.request(requestTo(endpoint.url, { auth: 'post' }))
   const [, post] = endpoint.calls
   t.equal(post?.headers.authorization, undefined)
   t.same([post?.form.get('client_id'), post?.form.get('client_secret')], ['gate way:1', 'a&b=c:%'])
@@ -48,7 +48,7 @@ t.test('responses', async t => {
   ]
   for (const [name, body, lifetime] of accepted) {
     endpoint.answer = (_call, response) => { sendJson(response, body) }
-    t.same(await requestToken(requestTo(endpoint.url), pool), { kind: 'token', token: 'abc', lifetime, status: 200 }, name)
+    t.same(await connections.request(requestTo(endpoint.url)), { kind: 'token', token: 'abc', lifetime, status: 200 }, name)
   }
 
   const json = (body: unknown, status = 200) => (response: ServerResponse): void => { sendJson(response, body, status) }
@@ -89,21 +89,21 @@ t.test('responses', async t => {
   ]
   for (const [name, answer, problem] of wrong) {
     endpoint.answer = (_call, response) => { answer(response) }
-    const found = await requestToken(requestTo(endpoint.url), pool)
+    const found = await connections.request(requestTo(endpoint.url))
     t.match(found, { kind: 'failed', problem: `${endpoint.url} ${problem}`, down: false }, name)
     t.notMatch(JSON.stringify(found), CANARY, name)
   }
   for (const status of [429, 500, 503]) {
     endpoint.answer = (_call, response) => { response.writeHead(status).end(CANARY) }
-    t.same(await requestToken(requestTo(endpoint.url), pool), { kind: 'failed', problem: `${endpoint.url} responded with ${status}`, status, down: true })
+    t.same(await connections.request(requestTo(endpoint.url)), { kind: 'failed', problem: `${endpoint.url} responded with ${status}`, status, down: true })
   }
   endpoint.answer = (_call, response) => { sendJson(response, { error: 'invalid_grant', error_description: CANARY }, 400) }
-  t.same(await requestToken(requestTo(endpoint.url), pool), { kind: 'rejected', status: 400 })
+  t.same(await connections.request(requestTo(endpoint.url)), { kind: 'rejected', status: 400 })
   const before = endpoint.calls.length
   endpoint.answer = (_call, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'set-cookie': `session=${CANARY}` }).end(JSON.stringify(GOOD))
   }
-  for (let i = 0; i < 2; i++) t.match(await requestToken(requestTo(endpoint.url), pool), { kind: 'token' })
+  for (let i = 0; i < 2; i++) t.match(await connections.request(requestTo(endpoint.url)), { kind: 'token' })
   t.equal(endpoint.calls.length, before + 2)
   t.equal(endpoint.calls.at(-1)?.headers.cookie, undefined, 'the gateway keeps no cookies')
 })
@@ -120,9 +120,9 @@ function endless (response: ServerResponse): void {
 t.test('endpoints that do not respond', async t => {
   const endpoint = await tokenEndpoint(t)
   endpoint.answer = (_call, response) => { response.socket?.destroy() }
-  t.match(await requestToken(requestTo(endpoint.url), pool), { kind: 'failed', problem: `${endpoint.url} cannot be reached: UND_ERR_SOCKET`, status: null, down: true })
+  t.match(await connections.request(requestTo(endpoint.url)), { kind: 'failed', problem: `${endpoint.url} cannot be reached: UND_ERR_SOCKET`, status: null, down: true })
   await endpoint.stop()
-  t.match(await requestToken(requestTo(endpoint.url), pool), { problem: `${endpoint.url} cannot be reached: ECONNREFUSED`, down: true })
+  t.match(await connections.request(requestTo(endpoint.url)), { problem: `${endpoint.url} cannot be reached: ECONNREFUSED`, down: true })
   const noise = createServer(socket => {
     socket.on('error', () => {})
     socket.write('SSH-2.0-x\r\n')
@@ -131,7 +131,7 @@ t.test('endpoints that do not respond', async t => {
   await once(noise, 'listening')
   t.teardown(() => noise.close())
   const { port } = noise.address() as { port: number }
-  t.match(await requestToken(requestTo(`http://127.0.0.1:${port}/t`), pool), { kind: 'failed', down: true })
+  t.match(await connections.request(requestTo(`http://127.0.0.1:${port}/t`)), { kind: 'failed', down: true })
 
   const slow = await tokenEndpoint(t)
   slow.answer = (_call, response) => {
@@ -140,6 +140,6 @@ t.test('endpoints that do not respond', async t => {
     response.on('close', () => { clearInterval(timer) })
   }
   const begin = performance.now()
-  t.match(await requestToken(requestTo(slow.url), pool), { problem: `${slow.url} did not respond within 5000 ms`, down: true })
+  t.match(await connections.request(requestTo(slow.url)), { problem: `${slow.url} did not respond within 5000 ms`, down: true })
   t.ok(performance.now() - begin < 8_000)
 })

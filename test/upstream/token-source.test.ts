@@ -63,7 +63,8 @@ t.test('failures are no cache, and back off', async t => {
   one.next = FAILED
   t.same(await Promise.all([one.token(), one.token()]), ['unavailable', 'unavailable'])
   t.equal(one.fetches, 1, 'those who wait get the failure')
-  for (const [wait, fetches] of [[999, 1], [1, 2], [1_999, 2], [1, 3], [4_000, 4], [8_000, 5], [16_000, 6], [30_000, 7], [29_999, 7], [1, 8]] as const) {
+  const steps = [[999, 1], [1, 2], [1_999, 2], [1, 3], [4_000, 4], [8_000, 5], [16_000, 6], [30_000, 7], [29_999, 7], [1, 8]] as const
+  for (const [wait, fetches] of steps) {
     one.now += wait
     await one.token()
     t.equal(one.fetches, fetches, `after ${wait} more`)

@@ -57,11 +57,17 @@ export interface Read {
  * @returns false when the request is rejected: the agent has no capacity, the Host is unusable, or there are no credentials for the agent.
  * A promise, which never rejects, while the gateway gets the credentials
  */
-export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): boolean | Promise<boolean> {
+export function dispatch (
+  exchange: Exchange,
+  read: Read,
+  evaluation: RequestEvaluation,
+  options: HandlerOptions
+): boolean | Promise<boolean> {
   const { agent, sent, bytes } = read.arrived
   if (agent.credentials === null) return send(exchange, read, evaluation, options)
   const body = agent.credentials.needsBody ? bodyOf(evaluation, sent, bytes) : undefined
-  return withOutbound(exchange, { agent, trusted: options.trusted, body: () => body ?? null }, () => send(exchange, read, evaluation, options, body))
+  const call = { agent, trusted: options.trusted, body: () => body ?? null }
+  return withOutbound(exchange, call, () => send(exchange, read, evaluation, options, body))
 }
 
 /** @param edited the body to forward, if it is known */

@@ -1,5 +1,4 @@
 /** The credentials that one agent gets (`upstream.credentials`): static secrets, access tokens and the identity header. */
-import type { Dispatcher } from 'undici'
 import { digest } from '../../config/digest.js'
 import type { SentSecrets } from '../../config/credentials/credential-secrets.js'
 import { readCredentialSecrets } from '../../config/credentials/credential-secrets.js'
@@ -9,7 +8,7 @@ import type { Principal } from '../../identity/principal.js'
 import type { PublicJwk } from '../../identity/signer.js'
 import { redactAlso } from '../../telemetry/redact.js'
 import type { HeldToken, Obtained } from '../../upstream/credentials/token-source.js'
-import { tokenPool } from '../../upstream/credentials/token-endpoint.js'
+import { TokenConnections } from '../../upstream/credentials/token-endpoint.js'
 import type { TlsFiles } from '../../upstream/tls.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { plainHeaderName, withoutHeaders } from '../../wire/header-names.js'
@@ -80,14 +79,15 @@ export class AgentCredentials {
   private readonly identity: IdentityHeader | null
   /** Plain names of all headers that the gateway writes for any caller. */
   private readonly written: ReadonlySet<string>
-  private pool: Dispatcher | null = null
+  private readonly connections: TokenConnections
 
   constructor ({ agent, secrets, keys, publicUrl, tls }: AgentCredentialsOptions) {
     const { send, identity } = agent.upstream.credentials
     this.fingerprint = digest([secrets, keys === null ? null : [keys.signing.jwk, keys.published]])
-    const pool = (): Dispatcher => (this.pool ??= tokenPool(certificateOf(tls)))
-    this.entries = send.map((entry, i) => entryOf(entry, secrets[i] as SentSecrets, agent.name, pool))
-    this.identity = identity === null || keys === null ? null : new IdentityHeader(identity, keys, { issuer: publicUrl ?? '', audience: agent.name })
+    this.connections = new TokenConnections(tls)
+    this.entries = send.map((entry, i) => entryOf(entry, secrets[i] as SentSecrets, agent.name, this.connections))
+    this.identity =
+      identity === null || keys === null ? null : new IdentityHeader(identity, keys, { issuer: publicUrl ?? '', audience: agent.name })
     this.publicKeys = keys?.published ?? []
     const names = [...this.entries.map(({ header }) => header), ...identity === null ? [] : [identity.header]]
     this.written = new Set(names.map(plainHeaderName))
@@ -176,7 +176,7 @@ export class AgentCredentials {
   }
 
   async close (): Promise<void> {
-    await this.pool?.destroy()
+    await this.connections.close()
   }
 
   /** Adds the identity header. */
@@ -193,14 +193,14 @@ export class AgentCredentials {
   }
 }
 
-function entryOf (config: SentCredentialConfig, secrets: SentSecrets, agent: string, pool: () => Dispatcher): Entry {
+function entryOf (config: SentCredentialConfig, secrets: SentSecrets, agent: string, connections: TokenConnections): Entry {
   const request = config.clientCredentials ?? config.exchange
   return {
     sources: config.for === null ? null : new Set(config.for),
     header: config.header,
     name: plainHeaderName(config.header),
     value: secrets.header,
-    token: request === null ? null : new SentToken(request, secrets, agent, pool)
+    token: request === null ? null : new SentToken(request, secrets, agent, connections)
   }
 }
 
@@ -214,8 +214,4 @@ function subjectOf ({ principal, token }: CredentialRequest): Subject {
   const text = token()
   if (principal === null || text === null) throw new Error('a caller without a token')
   return { principal, token: text }
-}
-
-function certificateOf ({ cert, key }: TlsFiles): { cert: Buffer; key: Buffer } | null {
-  return cert === null || key === null ? null : { cert, key }
 }

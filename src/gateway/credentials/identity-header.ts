@@ -58,7 +58,7 @@ export class IdentityHeader {
    * @param issuer public URL of the gateway
    * @param audience name of the agent
    */
-  constructor (config: IdentityHeaderConfig, keys: IdentityKeys, { issuer, audience }: { readonly issuer: string; readonly audience: string }) {
+  constructor (config: IdentityHeaderConfig, keys: IdentityKeys, { issuer, audience }: Record<'issuer' | 'audience', string>) {
     this.name = config.header
     this.body = config.body
     this.config = config
@@ -73,7 +73,9 @@ export class IdentityHeader {
    */
   valueFor (principal: Principal, body: Bytes | null): IdentityValue | Promise<IdentityValue> {
     const now = Date.now()
-    if (this.body) return this.sign(principal, now, { jti: randomUUID(), ...digestOf(body) }).then(({ value }) => ({ value, cached: false }))
+    if (this.body) {
+      return this.sign(principal, now, { jti: randomUUID(), ...digestOf(body) }).then(({ value }) => ({ value, cached: false }))
+    }
     const known = this.signed.get(principal)
     if (known instanceof Promise) return known.then(({ value }) => ({ value, cached: true }))
     if (known !== undefined && now < known.until) return { value: known.value, cached: true }

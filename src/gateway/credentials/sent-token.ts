@@ -1,12 +1,10 @@
 /** One entry of `upstream.credentials.send` that sends access tokens: what to request from the token endpoint, and for whom. */
 import { hash } from 'node:crypto'
-import type { Dispatcher } from 'undici'
 import { digest } from '../../config/digest.js'
 import type { SentSecrets } from '../../config/credentials/credential-secrets.js'
 import type { ExchangeConfig, TokenRequestConfig } from '../../config/model/credentials-model.js'
 import type { Principal } from '../../identity/principal.js'
-import type { TokenRequest, TokenResponse } from '../../upstream/credentials/token-endpoint.js'
-import { requestToken } from '../../upstream/credentials/token-endpoint.js'
+import type { TokenConnections, TokenRequest, TokenResponse } from '../../upstream/credentials/token-endpoint.js'
 import type { Obtained } from '../../upstream/credentials/token-source.js'
 import { TokenSource } from '../../upstream/credentials/token-source.js'
 
@@ -31,7 +29,7 @@ export class SentToken {
   /** Equal for two entries that request the same tokens. */
   readonly fingerprint: string
   private readonly request: TokenRequest
-  private readonly dispatcher: () => Dispatcher
+  private readonly connections: TokenConnections
   private readonly subjectType: string
   private readonly key: readonly unknown[]
   private logged: { readonly problem: string | null, readonly at: number } = { problem: null, at: -Infinity }
@@ -41,10 +39,10 @@ export class SentToken {
     config: TokenRequestConfig | ExchangeConfig,
     { client, actorToken }: SentSecrets,
     agent: string,
-    dispatcher: () => Dispatcher
+    connections: TokenConnections
   ) {
     this.kind = 'subjectTokenType' in config ? 'exchange' : 'clientCredentials'
-    this.dispatcher = dispatcher
+    this.connections = connections
     this.subjectType = 'subjectTokenType' in config ? TYPE + config.subjectTokenType : ''
     this.fingerprint = digest([agent, config, client, actorToken])
     this.key = [agent, config.audience, config.resource, config.scopes]
@@ -74,7 +72,7 @@ export class SentToken {
 
   private async fetch (request: TokenRequest, watch: Watch): Promise<TokenResponse> {
     const ended = watch(request.endpoint)
-    const found = await requestToken(request, this.dispatcher())
+    const found = await this.connections.request(request)
     // `invalid_grant` speaks of the token of a caller.
     const response: TokenResponse = found.kind === 'rejected' && this.kind === 'clientCredentials'
       ? { kind: 'failed', problem: `${request.endpoint.origin}${request.endpoint.pathname} responded with ${found.status} invalid_grant`, status: found.status, down: false }

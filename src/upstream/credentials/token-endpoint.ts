@@ -46,27 +46,44 @@ const ERRORS: ReadonlySet<unknown> = new Set([
   'access_denied', 'temporarily_unavailable', 'server_error'
 ])
 
-/**
- * Connections to token endpoints, verified by the system's authorities.
- * @param certificate PEM of the gateway's client certificate; null for none
- */
-export function tokenPool (certificate: { readonly cert: Buffer; readonly key: Buffer } | null): Dispatcher {
-  const Agent = agentClass()
-  return new Agent({
-    connections: CONNECTIONS,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: 4_000,
-    maxHeaderSize: 16_384,
-    connect: { timeout: TIMEOUT, rejectUnauthorized: true, ...certificate }
-  })
+/** Connections to token endpoints, verified by the system's authorities. The first request opens them. */
+export class TokenConnections {
+  private readonly certificate: { readonly cert: Buffer, readonly key: Buffer } | null
+  private dispatcher: Dispatcher | null = null
+
+  /** @param tls PEM of the gateway's client certificate; null for none */
+  constructor ({ cert, key }: { readonly cert: Buffer | null; readonly key: Buffer | null }) {
+    this.certificate = cert === null || key === null ? null : { cert, key }
+  }
+
+  /** Requests one token: no redirect, no compression, no second attempt. Never throws. */
+  request (request: TokenRequest): Promise<TokenResponse> {
+    this.dispatcher ??= this.open()
+    return requestToken(request, this.dispatcher)
+  }
+
+  async close (): Promise<void> {
+    await this.dispatcher?.destroy()
+  }
+
+  private open (): Dispatcher {
+    const Agent = agentClass()
+    return new Agent({
+      connections: CONNECTIONS,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: 4_000,
+      maxHeaderSize: 16_384,
+      connect: { timeout: TIMEOUT, rejectUnauthorized: true, ...this.certificate }
+    })
+  }
 }
 
-/** Requests one token: no redirect, no compression, no second attempt. Never throws. */
-export async function requestToken (request: TokenRequest, dispatcher: Dispatcher): Promise<TokenResponse> {
+async function requestToken (request: TokenRequest, dispatcher: Dispatcher): Promise<TokenResponse> {
   const { endpoint, scopes } = request
   const from = endpoint.origin + endpoint.pathname
-  const failed = (text: string, status: number | null, down = false): TokenResponse => ({ kind: 'failed', problem: `${from} ${text}`, status, down })
+  const failed = (text: string, status: number | null, down = false): TokenResponse =>
+    ({ kind: 'failed', problem: `${from} ${text}`, status, down })
   const signal = AbortSignal.timeout(TIMEOUT)
   let body: Dispatcher.ResponseData['body'] | null = null
   try {

@@ -12,7 +12,8 @@ export function asksForKeys (request: IncomingMessage, { agents }: Pick<Snapshot
   if (request.method !== 'GET' && request.method !== 'HEAD') return false
   const { path } = splitTarget(request.url ?? '')
   if (!path.endsWith(KEY_SET)) return false
-  return path === KEY_SET || agents.all.some(({ publicBase, config }) => publicBase !== null && pathOf(publicBase, config.path) + KEY_SET === path)
+  if (path === KEY_SET) return true
+  return agents.all.some(({ publicBase, config }) => publicBase !== null && pathOf(publicBase, config.path) + KEY_SET === path)
 }
 
 /** The path of `server.publicUrl`. @param agentPath path of the agent below it */
