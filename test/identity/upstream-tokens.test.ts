@@ -99,6 +99,8 @@ t.test('client credentials', async t => {
   t.equal(new Set(sentBy(agent)).size, 1)
   t.match(await idp.verify(lastToken(agent)), { aud: AGENT_AUDIENCE, client_id: GATEWAY.id, scope: 'billing.read' })
   t.ok(agent.received.every(({ headers }) => headers['x-api-key'] === undefined))
+  const metric = 'a2a_gateway_upstream_credentials_total{agent="agent",kind="clientCredentials"'
+  t.equal(await gateway.metric(`${metric},outcome="new"}`) + await gateway.metric(`${metric},outcome="cached"}`), 60)
 })
 
 t.test('an agent without a card, and a gateway without identity', async t => {
