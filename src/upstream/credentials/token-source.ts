@@ -41,6 +41,8 @@ const LONGEST_RETRY = 30_000
 
 const UNAVAILABLE: Obtained = { kind: 'unavailable' }
 
+const WORKS = { count: 0, until: 0, at: -Infinity }
+
 /** Failures in a row. */
 interface Trouble { readonly count: number, readonly until: number, readonly result: Obtained }
 
@@ -51,8 +53,8 @@ export class TokenSource {
   private readonly troubles = new Map<string, Trouble>()
   /** Tokens that the agent did not accept, in a row, by key. */
   private readonly unaccepted = new Map<string, number>()
-  /** Failures of the endpoint itself, whatever the key. */
-  private down: { readonly count: number, readonly until: number } = { count: 0, until: 0 }
+  /** Failures of the endpoint itself in a row, whatever the key, and the time of the last one. */
+  private down: { readonly count: number, readonly until: number, readonly at: number } = WORKS
   private readonly now: () => number
 
   constructor (now: () => number = Date.now) {
@@ -76,7 +78,7 @@ export class TokenSource {
     const trouble = this.troubles.get(key)
     if (trouble !== undefined && now < trouble.until) return trouble.result
     if (now < this.down.until || this.pending.size >= FETCHES) return UNAVAILABLE
-    const obtained = fetch().then(response => this.obtained(key, end, response)).finally(() => { this.pending.delete(key) })
+    const obtained = fetch().then(response => this.obtained({ key, end }, response, now)).finally(() => { this.pending.delete(key) })
     this.pending.set(key, obtained)
     return obtained
   }
@@ -103,19 +105,22 @@ export class TokenSource {
     for (const [key, held] of other.tokens) this.tokens.set(key, held)
   }
 
-  private obtained (key: string, end: number, response: TokenResponse): Obtained {
+  /** @param begin time at which the fetch began */
+  private obtained ({ key, end }: Pick<TokenWish, 'key' | 'end'>, response: TokenResponse, begin: number): Obtained {
     const now = this.now()
     if (response.kind !== 'token') {
-      const isDown = response.kind === 'failed' && response.down
-      // One lost connection concerns one caller.
-      if (isDown) this.down = { count: this.down.count + 1, until: this.down.count === 0 ? 0 : now + waitAfter(this.down.count) }
+      const { count: before, at } = this.down
+      // One lost connection concerns one caller, and fetches that fail together count once.
+      if (response.kind === 'failed' && response.down && begin >= at) {
+        this.down = { count: before + 1, until: before === 0 ? 0 : now + waitAfter(before), at: now }
+      }
       const count = (this.troubles.get(key)?.count ?? 0) + 1
       const result: Obtained = response.kind === 'rejected' ? { kind: 'rejected' } : UNAVAILABLE
       keep(this.troubles, key, { count, until: now + waitAfter(count), result })
       return result
     }
     this.troubles.delete(key)
-    this.down = { count: 0, until: 0 }
+    this.down = WORKS
     const held = { key, token: response.token, until: Math.min(now + response.lifetime - MARGIN, end), fetchedAt: now }
     if (now < held.until) keep(this.tokens, key, held)
     return { kind: 'token', held, cached: false }
