@@ -9,6 +9,7 @@ import { configOf, gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import type { FakeAgent } from '../helpers/raw.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { nonceCard, nonceMessage, nonceRules } from '../helpers/unique.js'
 import { AGENT_AUDIENCE, authorizationServer, GATEWAY } from './authorization-server.js'
 import { issuerFor, jwtSource, keyOf } from './issuer.js'
 import type { GuardedOptions } from './kit.js'
@@ -230,4 +231,20 @@ t.test('secrets rotate without a restart, and other tokens stay', async t => {
   t.match(await gateway.reload(next), { ok: false, problems: [/^agent agent: upstream\.credentials\.send\[2\]: the file .*static is empty$/] })
   await ask('x-api-key', ACME)
   t.equal(agent.received.at(-1)?.headers['x-static'], 'Key d', 'the last good configuration stays in force')
+})
+
+t.test('a call that fails for want of a token may be sent again, with the same unique values', async t => {
+  const endpoint = await tokenEndpoint(t)
+  endpoint.answer = (_call, response) => { sendJson(response, { error: 'invalid_client' }, 401) }
+  const entry = `{clientCredentials: {endpoint: "${endpoint.url}", ${client}}}`
+  const { agent, gateway } = await started(t, sending(entry), [PARTNERS], {
+    agent: { card: nonceCard }, extra: ['extensions: [nonces]'], root: nonceRules('{window: 10m}')
+  })
+  const ask = async (): Promise<number> => (await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage('same'), ['x-api-key', ACME])).status
+  t.equal(await ask(), 502)
+  endpoint.answer = (_call, response) => { sendJson(response, { access_token: 'good', token_type: 'bearer' }) }
+  await until(async () => await ask() === 200, 'the end of the wait after a failure')
+  t.equal(agent.received.length, 1)
+  await ask()
+  t.equal(agent.received.length, 1, 'a value that reached the agent is used up')
 })
