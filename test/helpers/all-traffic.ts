@@ -139,7 +139,9 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   ].join('\n'), { AGENT_SECRET: 'secret' })
   const send = async (key: Key): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage('same'), ['authorization', `Bearer ${await issuer.token(key)}`])
-  return { gateway, round: () => Promise.all([send(known), send(unknown)]) }
+  const ask = async (): Promise<unknown> =>
+    await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't1' }, ['authorization', `Bearer ${await issuer.token(known)}`])
+  return { gateway, round: () => Promise.all([send(known), send(unknown), ask()]) }
 }
 
 function answerOddly ({ body }: RawRequest, response: ServerResponse): void {
