@@ -58,12 +58,19 @@ t.test('canaries', async t => {
   t.equal(await send('x-api-key', ACME), 502, 'an agent that is gone')
   t.equal((await call(`${gateway.url}/.well-known/jwks.json`)).status, 200)
 
-  for (const path of ['/agents', '/metrics', '/readyz', '/console', '/console/data', '/console/events']) {
-    const abort = new AbortController()
-    const response = await fetch(gateway.adminUrl + path, { signal: abort.signal })
-    if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) outputs.push(await response.text())
-    abort.abort()
+  const pages = ['status', 'overview', 'extensions', 'series', 'agent?name=agent', 'card?name=agent'].map(name => `/console/api/${name}`)
+  for (const path of ['/agents', '/metrics', '/readyz', ...pages]) {
+    const response = await fetch(gateway.adminUrl + path)
+    t.ok(response.status === 200 || path === '/readyz', path)
+    outputs.push(await response.text())
   }
+  const decisions = await fetch(`${gateway.adminUrl}/console/api/decisions`)
+  let shown = ''
+  for await (const chunk of decisions.body as AsyncIterable<Uint8Array>) {
+    shown += Buffer.from(chunk).toString()
+    if (shown.includes('gateway/exchange') && shown.includes('gateway/upstream-credentials')) break
+  }
+  outputs.push(shown)
   await until(() => gateway.audits().length >= 3 && gateway.spans().length >= 3)
   outputs.push(JSON.stringify(gateway.logs()), JSON.stringify(gateway.audits()), JSON.stringify(gateway.spans()))
   t.ok(gateway.logs().length > 5, 'there was something to read')
