@@ -449,6 +449,12 @@ const saturation: Row = {
       queries: [[`sum by (source) (a2a_gateway_token_cache_entries{${ALL}})`, '{{source}}']]
     }),
     lines({
+      title: 'Credentials for agents',
+      about: 'By agent, kind and outcome; only with upstream.credentials. unavailable: calls fail with 502.',
+      unit: 'reqps',
+      queries: [[rate('upstream_credentials_total', ONE, 'agent, kind, outcome'), '{{agent}} {{kind}} {{outcome}}']]
+    }),
+    lines({
       title: 'Garbage collection',
       about: 'Seconds per second.',
       unit: 'percentunit',

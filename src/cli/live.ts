@@ -13,6 +13,7 @@ import { lintCards } from '../policy/card/lint.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
+import { credentialFindings } from './live-credentials.js'
 
 export interface Look {
   /** Findings in the order of the agents. */
@@ -67,7 +68,7 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
     } catch (error) {
       return unusable(`card ${cards.origin}: ${(error as Error).message}`, 'the gateway would reject every call')
     }
-    const all = [...oddities(state), ...lintCards({
+    const all = [...oddities(state), ...credentialFindings(agent, config, cards), ...lintCards({
       cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
       inForce: Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])),
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],

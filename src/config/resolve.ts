@@ -4,6 +4,8 @@ import { parseHostPort } from './schema/formats.js'
 import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
+import type { CredentialsFile } from './credentials/resolve-credentials.js'
+import { credentialFiles, resolveCredentials } from './credentials/resolve-credentials.js'
 import type {
   AgentConfig,
   CardConfig,
@@ -52,7 +54,10 @@ type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
 interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
   readonly extensions: readonly unknown[]
-  readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
+  readonly upstream: Omit<UpstreamConfig, 'timeouts' | 'credentials'> & {
+    readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>>
+    readonly credentials: CredentialsFile
+  }
   readonly cors: Texts<CorsConfig, 'maxAge'>
   readonly card: Texts<CardConfig, 'refresh' | 'maxStale'>
 }
@@ -175,7 +180,8 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
         cert: onDisk(upstream.tls.cert),
         key: onDisk(upstream.tls.key),
         serverName: upstream.tls.serverName
-      }
+      },
+      credentials: resolveCredentials(upstream.credentials, baseDir)
     },
     card: {
       ...card,
@@ -255,7 +261,7 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
     const { headers: own, extended } = mapping(agent.card)
     const headers = [own, mapping(extended).headers].flatMap(one => Object.values(mapping(one))).map(one => mapping(one).file)
-    return [ca, cert, key, mapping(agent.card).file, ...headers]
+    return [ca, cert, key, mapping(agent.card).file, ...headers, ...credentialFiles(mapping(mapping(agent.upstream).credentials))]
   })
   const keyFiles = Object.values(mapping(mapping(identity).sources))
     .flatMap(source => Object.values(mapping(source)))

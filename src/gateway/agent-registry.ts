@@ -8,11 +8,13 @@ import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
+import type { PublicJwk } from '../identity/signer.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
+import { AgentCredentials } from './credentials/agent-credentials.js'
 import { Identity } from './identity/identity.js'
 import type { InFlight } from './in-flight.js'
 
@@ -25,6 +27,8 @@ export interface Snapshot {
   readonly agents: Agents<Agent>
   /** Null: nobody needs to authenticate. */
   readonly identity: Identity | null
+  /** The public keys of the gateway, in the order of the agents. Null: the gateway signs nothing, and has no key set. */
+  readonly keys: readonly PublicJwk[] | null
 }
 
 export interface AgentRegistryOptions {
@@ -132,17 +136,22 @@ export class AgentRegistry {
     const { metrics, log, env, onCard, keeper } = this.options
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     // All files are read before any agent is created, because any file may be unusable.
-    const entries = config.agents.map(entry => ({
-      config: entry,
-      limits: config.limits,
-      metrics,
-      log,
-      publicUrl: config.server.publicUrl,
-      tls: tlsFilesOf(entry),
-      secrets: readSecrets(entry, env),
-      onCard,
-      keeper
-    }))
+    const entries = config.agents.map(entry => {
+      const { publicUrl } = config.server
+      const tls = tlsFilesOf(entry)
+      return {
+        config: entry,
+        limits: config.limits,
+        metrics,
+        log,
+        publicUrl,
+        tls,
+        secrets: readSecrets(entry, env),
+        credentials: AgentCredentials.prepare(entry, { env, publicUrl, tls }),
+        onCard,
+        keeper
+      }
+    })
     return entries.map(options => {
       const known = current.get(options.config.name)
       return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)
@@ -188,8 +197,15 @@ function snapshotOf (config: Config, agents: readonly Agent[], identity: Identit
     trusted: new TrustedProxies(config.server.trustedProxies),
     hosts: servedHosts(config),
     agents: new Agents(agents),
-    identity
+    identity,
+    keys: publicKeysOf(agents)
   }
+}
+
+/** Several agents may have one key. */
+function publicKeysOf (agents: readonly Agent[]): readonly PublicJwk[] | null {
+  const keys = new Map(agents.flatMap(({ credentials }) => credentials?.publicKeys ?? []).map(key => [key.kid, key]))
+  return keys.size === 0 ? null : [...keys.values()]
 }
 
 function tlsFilesOf (agent: AgentConfig): TlsFiles {

@@ -26,6 +26,7 @@ import type { WrittenSchemas } from './card-compiler.js'
 import { cardCompiler, readySchemas } from './card-compiler.js'
 import { describePolicy } from './describe-policy.js'
 import { ConcurrencyLimit } from './concurrency-limit.js'
+import type { AgentCredentials } from './credentials/agent-credentials.js'
 
 export interface AgentOptions {
   readonly config: AgentConfig
@@ -38,6 +39,8 @@ export interface AgentOptions {
   readonly tls: TlsFiles
   /** Secrets that the agent's policies inject, and that its card needs. */
   readonly secrets: Secrets
+  /** Credentials that the agent gets. Default: none. */
+  readonly credentials?: AgentCredentials | null
   /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
   /** Source of the card when another process fetches the card from the agent. That process also logs the warnings about the card. */
@@ -50,9 +53,10 @@ type Connections = Pick<AgentPools, keyof AgentPools>
 
 /** The identity is equal for two agents that are built from the same inputs. */
 export function identityOf (options: AgentOptions): string {
-  const { config, publicUrl, tls, secrets } = options
+  const { config, publicUrl, tls, secrets, credentials } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint])
+  const contents = [tls.fingerprint, secrets.fingerprint, credentials?.fingerprint]
+  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], ...contents])
 }
 
 export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
@@ -81,6 +85,8 @@ export class Agent {
   /** The gateway's public URL with the agent's path, without trailing slash. Null: it follows the Host of each request. */
   readonly publicBase: string | null
   readonly identity: string
+  /** Null: the agent gets no credentials of the gateway. */
+  readonly credentials: AgentCredentials | null
   private readonly cors: CorsSource
   /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
@@ -103,6 +109,7 @@ export class Agent {
     this.options = options
     this.config = config
     this.name = config.name
+    this.credentials = options.credentials ?? null
     this.pools = options.pools ?? new AgentPools(config.upstream, options.tls)
     this.upstream = new URL(config.upstream.url)
     this.cors = new CorsSource(() => this.pools.for(this.upstream.origin))
@@ -196,6 +203,7 @@ export class Agent {
 
   /** Called instead of `start`, after `inherit`, at the moment of the change. From then on, this agent keeps the card. */
   takeOver (predecessor: Agent): void {
+    if (predecessor.credentials !== null) this.credentials?.inherit(predecessor.credentials)
     const handover = predecessor.source.handover()
     if (handover === null || !this.inherit(predecessor)) return this.source.start()
     if (handover.expired) this.state = null
@@ -210,6 +218,7 @@ export class Agent {
 
   async close (): Promise<void> {
     await this.source.close()
+    await this.credentials?.close()
     await this.pools.close()
   }
 

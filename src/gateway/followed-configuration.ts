@@ -2,6 +2,7 @@
 import type { LoadResult } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
 import { identityFiles } from './identity/identity.js'
+import { credentialSecretFiles } from '../config/credentials/credential-secrets.js'
 import { secretFiles } from '../config/secrets.js'
 import { FileWatch } from '../config/watch.js'
 
@@ -54,5 +55,6 @@ function filesRead (config: Config): string[] {
   const tls = config.agents.flatMap(({ upstream }) => [upstream.tls.ca, upstream.tls.cert, upstream.tls.key]).filter(name => name !== null)
   const { tls: own } = config.server
   const listener = own === null ? [] : [own.cert, own.key, own.clientCa].filter(name => name !== null)
-  return [...tls, ...listener, ...identityFiles(config.identity), ...config.agents.flatMap(secretFiles)]
+  const credentials = config.agents.flatMap(({ upstream }) => credentialSecretFiles(upstream.credentials))
+  return [...tls, ...listener, ...identityFiles(config.identity), ...config.agents.flatMap(secretFiles), ...credentials]
 }

@@ -120,6 +120,7 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     trusted: new TrustedProxies([]),
     hosts: null,
     identity: null,
+    keys: null,
     agents: new Agents(agents.map(agent => twinOf(agent, { config, metrics, log, upstream })))
   }
   const app = await buildApp({ services, snapshot: () => snapshot, passthrough: false }, null)

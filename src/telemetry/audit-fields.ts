@@ -39,6 +39,11 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
     meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), and `client` and `tenant` if they are known'
   },
   credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`' },
+  exchange: {
+    type: 'string',
+    when: 'the gateway exchanged the token of the caller ([credentials for the agent](upstream-credentials.md))',
+    meaning: '`cached`, `new`, or `rejected`: the authorization server did not accept it'
+  },
   request_id: { type: 'string or null', meaning: 'as in the log' }
 }
 

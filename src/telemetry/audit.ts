@@ -50,6 +50,8 @@ export interface AuditEntry {
   /** The authenticated caller, and the kind of its credential. */
   readonly caller?: object
   readonly credential?: string
+  /** How the caller's token was exchanged for one of the agent: cached, new, or rejected. */
+  readonly exchange?: string
   readonly request_id: string | null
 }
 
@@ -174,6 +176,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     client: clip(entry.client),
     caller: entry.caller,
     credential: entry.credential,
+    exchange: entry.exchange,
     request_id: clip(entry.request_id)
   }
   return JSON.stringify(line) + '\n'

@@ -60,7 +60,7 @@ export const LOG_FIELDS = {
   },
   problem: {
     type: 'string',
-    when: 'a rejected configuration; an expired card; a worker that ended; rejected credentials',
+    when: 'a rejected configuration; an expired card; a worker that ended; rejected credentials; no token for an agent',
     meaning: 'description of the problem; for credentials, `outcome` of `authentications_total`'
   },
   problems: { type: 'number', when: 'a rejected configuration', meaning: 'number of problems; each has a line before this one' },

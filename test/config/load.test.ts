@@ -135,7 +135,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
         key: join(directory, 'pem/key.pem'),
         serverName: 'agent.internal'
       },
-      credentials: { client: 'strip' },
+      credentials: { client: 'strip', send: [], identity: null },
       extensionHeader: { spelling: 'both', form: 'joined' }
     },
     card: {

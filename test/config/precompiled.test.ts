@@ -17,6 +17,7 @@ import { configSchema } from '../../src/config/schema/schema.js'
 import { POLICY } from '../../src/config/validate.js'
 import { testFileSchema } from '../../src/offline/policy-test/test-schema.js'
 import { ANSWER_ROWS } from './answer-rows.js'
+import { CREDENTIALS_ROWS } from './credentials-rows.js'
 import { EDIT_ROWS } from './edit-rows.js'
 import { IDENTITY_ROWS } from './identity-rows.js'
 import { ROWS, policyWith } from './rows.js'
@@ -54,7 +55,7 @@ const config = found(configSchema, built('configuration.cjs', configSchema, POLI
 const atRunTime = compile(configSchema, POLICY)
 
 t.test('configurations', t => {
-  const rows = [...Object.values(ROWS).flat(), ...Object.values(ANSWER_ROWS).flat(), ...EDIT_ROWS, ...IDENTITY_ROWS]
+  const rows = [...Object.values(ROWS).flat(), ...Object.values(ANSWER_ROWS).flat(), ...EDIT_ROWS, ...IDENTITY_ROWS, ...CREDENTIALS_ROWS]
   let refused = 0
   for (const [name, text] of rows) {
     const expected = outcome(atRunTime.whole, text)

@@ -12,6 +12,7 @@ import { serve } from './serve.js'
 import { nonceCard, nonceMessage, nonceRules } from './unique.js'
 import type { Key } from '../identity/issuer.js'
 import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
+import { tokenEndpoint } from '../identity/token-endpoint.js'
 import { rpc, until } from './http.js'
 
 const USAGE = 'https://example.com/ext/usage/v1'
@@ -128,15 +129,19 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
   const issuer = await issuerFor(t, [known])
   const agent = await fakeAgent(t, { card: nonceCard })
+  const endpoint = await tokenEndpoint(t)
+  const entry = `{clientCredentials: {endpoint: "${endpoint.url}", client: {id: gateway, secret: {env: AGENT_SECRET}}}}`
   const gateway = await serve(t, [
     'agents:',
-    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces]}`,
+    `  - {name: guarded, upstream: {url: "${agent.url}", credentials: {send: [${entry}]}}, extensions: [nonces]}`,
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}')
-  ].join('\n'))
+  ].join('\n'), { AGENT_SECRET: 'secret' })
   const send = async (key: Key): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage('same'), ['authorization', `Bearer ${await issuer.token(key)}`])
-  return { gateway, round: () => Promise.all([send(known), send(unknown)]) }
+  const ask = async (): Promise<unknown> =>
+    await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't1' }, ['authorization', `Bearer ${await issuer.token(known)}`])
+  return { gateway, round: () => Promise.all([send(known), send(unknown), ask()]) }
 }
 
 function answerOddly ({ body }: RawRequest, response: ServerResponse): void {

@@ -58,6 +58,7 @@ function recordOne (m: Metrics): void {
   m.clientError('other')
   m.authentication(a, 's', 'ok')
   m.keyRefresh('s', 'changed')
+  m.upstreamCredential(a, 'exchange', 'new')
   m.vitals.issuersOf(new Map([['s', { age: () => 1, tokens: () => 1 }]]))
   m.requestsActive(new Map([[a, () => 1]]))
   m.streamEvents(a, 1)

@@ -45,7 +45,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       timeouts: { connect: 1, headers: 1, idle: 0, queue: 1, total: 0 },
       connections: 1,
       tls: { ca: null, cert: null, key: null, serverName: null },
-      credentials: { client: 'strip' },
+      credentials: { client: 'strip', send: [], identity: null },
       extensionHeader: { spelling: 'auto', form: 'repeated' }
     },
     cors: { origins: [], maxAge: 0 },

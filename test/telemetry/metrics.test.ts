@@ -73,6 +73,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   trace_spans_lost_total: ['counter', []],
   audit_lines_lost_total: ['counter', []],
   authentications_total: ['counter', ['agent', 'source', 'outcome']],
+  upstream_credentials_total: ['counter', ['agent', 'kind', 'outcome']],
   identity_key_refreshes_total: ['counter', ['source', 'outcome']],
   identity_keys_age_seconds: ['gauge', ['source']],
   token_cache_entries: ['gauge', ['source']]
@@ -103,6 +104,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.uniqueClaim('weather', 'seen')
   metrics.authentication('weather', 'corp', 'expired')
   metrics.keyRefresh('corp', 'failed')
+  metrics.upstreamCredential('weather', 'exchange', 'unavailable')
   metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))
   metrics.tasksRemembered(() => 7)
   metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: '', value: 120 })
@@ -180,6 +182,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_unique_claims_total', { outcome: 'seen' }), times)
     t.equal(get('a2a_gateway_authentications_total', { source: 'corp', outcome: 'expired' }), times)
     t.equal(get('a2a_gateway_identity_key_refreshes_total', { outcome: 'failed' }), times)
+    t.equal(get('a2a_gateway_upstream_credentials_total', { kind: 'exchange', outcome: 'unavailable' }), times)
     t.equal(get('a2a_gateway_identity_keys_age_seconds', { source: 'corp' }), 3)
     t.equal(get('a2a_gateway_tasks_remembered', {}), 7)
     t.equal(get('a2a_gateway_observed_total', { extension: 'usage', metric: 'tokens', by: '' }), 120 * times)

@@ -10,6 +10,7 @@ import { listedNames, requiredBy } from '../layers.js'
 import { listenerTls } from './listener-tls.js'
 import { unpaired, unreadable } from './named-files.js'
 import { secretProblems } from './secret-checks.js'
+import { upstreamCredentialProblems, upstreamCredentialWarnings } from './upstream-credentials.js'
 import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
@@ -40,11 +41,13 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...layeredProblems(context.layers, agents),
-    ...secretProblems(mapping(config.extensions), agents, context)
+    ...secretProblems(mapping(config.extensions), agents, context),
+    ...upstreamCredentialProblems(config, context)
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...identityWarnings(mapping(config.identity)),
+    ...upstreamCredentialWarnings(config, context.baseDir),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),

@@ -4,6 +4,7 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
+import type { UpstreamCredentialsConfig } from './credentials-model.js'
 import type { IdentityConfig } from './identity-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 
@@ -209,8 +210,7 @@ export interface UpstreamConfig {
     readonly key: string | null
     readonly serverName: string | null
   }
-  /** Treatment of the caller's credentials that `identity` has verified. */
-  readonly credentials: { readonly client: 'strip' | 'forward' }
+  readonly credentials: UpstreamCredentialsConfig
   readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both'; readonly form: 'repeated' | 'joined' }
 }
 

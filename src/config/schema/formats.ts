@@ -22,6 +22,9 @@ export const FORMATS = {
   issuer: (text: string) =>
     urlFault(text, true) ??
     (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for issuers on this machine only: a changed response could make tokens valid' }),
+  endpoint: (text: string) =>
+    urlFault(text, false) ??
+    (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for this machine only: the request contains secrets' }),
   discover: (text: string) => (text === 'discover' ? null : { message: 'must be "discover", or a mapping with url or file' }),
   path: pathFault,
   'path-prefix': (text: string) => (text === '/' ? { message: 'must not be "/"', hint: 'name the prefixes to forward' } : pathFault(text)),

@@ -1,3 +1,4 @@
+import { credentialsSchema, sentCredentialSchema } from './credentials-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
@@ -131,13 +132,7 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
     key: nullable("PEM file of the client certificate's key; needs `cert`.", 'file'),
     serverName: nullable("Expected name in the agent's certificate. `null`: the host of the URL.", 'host')
   }),
-  credentials: section('Credentials of callers whom `identity` has authenticated.', {
-    client: choice(
-      '`strip`: the gateway removes the credentials that it has verified. `forward`: the agent gets them too.',
-      ['strip', 'forward'],
-      'strip'
-    )
-  }),
+  credentials: credentialsSchema,
   extensionHeader: section('How requested extensions are written for this agent.', {
     spelling: choice(
       "`A2A-Extensions` (v1), `X-A2A-Extensions` (v03), both, or the spelling of the interface's version (auto).",
@@ -382,7 +377,7 @@ export const configSchema: Schema = {
     state,
     telemetry
   }),
-  $defs: { policy: policySchema, advertised: advertisedSchema }
+  $defs: { policy: policySchema, advertised: advertisedSchema, sentCredential: sentCredentialSchema }
 }
 
 /** Returns the published schema: the content of `config/gateway.schema.json` and the output of `a2a-gateway schema`. */

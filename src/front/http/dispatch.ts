@@ -17,6 +17,7 @@ import type { Bytes } from '../../wire/chunked-buffer.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { AgentResponse } from './agent-response.js'
 import { publicOriginOf } from './client-address.js'
+import { withOutbound } from './credentials/outbound.js'
 import type { Exchange } from './exchange.js'
 import { headersForAgent, queryForAgent } from './identify.js'
 
@@ -52,8 +53,25 @@ export interface Read {
   readonly seconds: number
 }
 
-/** @returns false when the request is rejected, because the agent has no capacity or the Host is unusable */
-export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): boolean {
+/**
+ * @returns false when the request is rejected: the agent has no capacity, the Host is unusable, or there are no credentials for the agent.
+ * A promise, which never rejects, while the gateway gets the credentials
+ */
+export function dispatch (
+  exchange: Exchange,
+  read: Read,
+  evaluation: RequestEvaluation,
+  options: HandlerOptions
+): boolean | Promise<boolean> {
+  const { agent, sent, bytes } = read.arrived
+  if (agent.credentials === null) return send(exchange, read, evaluation, options)
+  const body = agent.credentials.needsBody ? bodyOf(evaluation, sent, bytes) : undefined
+  const call = { agent, trusted: options.trusted, body: () => body ?? null }
+  return withOutbound(exchange, call, () => send(exchange, read, evaluation, options, body))
+}
+
+/** @param edited the body to forward, if it is known */
+function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions, edited?: Bytes): boolean {
   const { arrived, call, task } = read
   const { agent, state, route } = arrived
   const { request, span } = exchange
@@ -65,7 +83,7 @@ export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEva
   if (!exchange.enter(agent)) return false
   const { policy } = evaluation
   const { limits } = options
-  const body = bodyOf(evaluation, arrived.sent, arrived.bytes)
+  const body = edited ?? bodyOf(evaluation, arrived.sent, arrived.bytes)
   const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
@@ -121,7 +139,12 @@ function publicBaseOf ({ request }: Exchange, { publicBase, config }: Agent, { t
 
 /** Forwards without inspection: no negotiation, no rules. */
 export function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): void {
-  if (!exchange.enter(agent)) return
+  withOutbound(exchange, { agent, trusted: options.trusted, body: () => bytes }, () => sendAsIs(exchange, agent, target, options, bytes))
+}
+
+/** @returns false when the request is rejected, because the agent has no capacity */
+function sendAsIs (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): boolean {
+  if (!exchange.enter(agent)) return false
   const { request, span } = exchange
   span.name(exchange.label)
   startUpstreamSpan(exchange, agent, target, null)
@@ -143,4 +166,5 @@ export function passOn (exchange: Exchange, agent: Agent, target: string, option
     },
     new AgentResponse(exchange, RELAYED)
   )
+  return true
 }

@@ -30,6 +30,7 @@ import { isStreaming } from '../../gateway/concurrency-limit.js'
 import type { Overload } from '../../gateway/overload.js'
 import type { Tasks } from '../../gateway/tasks.js'
 import { callEntry, logCall } from '../../gateway/request-telemetry.js'
+import type { Outbound } from '../../gateway/credentials/agent-credentials.js'
 import type { Carrier } from '../../identity/authentication.js'
 import type { Principal } from '../../identity/principal.js'
 import type { Identity } from '../../gateway/identity/identity.js'
@@ -75,6 +76,8 @@ export class Exchange {
   principal: Principal | null = null
   /** The carrier of the caller's credentials. */
   carrier: Carrier | null = null
+  /** The credentials for the agent; null without `upstream.credentials`, and before the gateway has them. */
+  outbound: Outbound | null = null
   /** Name of the method or route of an extension, as a policy declares it; null for other requests. */
   addition: string | null = null
   binding: Binding = 'HTTP+JSON'

@@ -151,17 +151,22 @@ function reject (exchange: Exchange, identified: Identified, found: NoCaller): v
 }
 
 /** URL of the metadata of the agent (RFC 9728 §3.1): the path of the agent follows the well-known one. */
-function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Identified): string | null {
+export function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Pick<Identified, 'agent' | 'trusted'>): string | null {
   if (identity === null || identity.issuers.length === 0) return null
   const base = agent.publicBase ?? publicOriginOf(request, trusted)?.url
   return base === undefined ? null : new URL(base).origin + METADATA + pathOf(agent)
 }
 
 /**
- * Removes the credentials that the gateway has verified from the headers for the agent. A request without a caller, a preflight, loses all
- * that a source would read.
+ * Removes the credentials that the gateway has verified from the headers for the agent, and writes the credentials of the gateway
+ * (`upstream.credentials`). A request without a caller, a preflight, loses all that a source would read.
  */
 export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
+  const kept = withoutVerified(exchange, agent, headers)
+  return agent.credentials === null ? kept : agent.credentials.write(kept, exchange.outbound)
+}
+
+function withoutVerified (exchange: Exchange, agent: Agent, headers: string[]): string[] {
   const { identity, carrier } = exchange
   if (identity === null || agent.config.upstream.credentials.client === 'forward') return headers
   return withoutCredentials(headers, carrier === null ? identity.authenticator.carriers : [carrier])

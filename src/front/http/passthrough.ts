@@ -17,6 +17,7 @@ import { forward } from '../../upstream/forward.js'
 import { joinPath } from '../../wire/target.js'
 import { PLAIN } from '../../pipeline/response/driver.js'
 import { AgentResponse } from './agent-response.js'
+import { withOutbound } from './credentials/outbound.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import { headersForAgent, identify, queryForAgent } from './identify.js'
@@ -130,10 +131,17 @@ export class Passthrough {
   /** Handles a request that has a caller, if it needs one. */
   private admitted (exchange: Exchange, request: FastifyRequest, agent: Agent, now: Snapshot): void {
     const { limits, trusted } = now
+    const length = Number(request.headers['content-length'] ?? 0)
+    if (length > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+    withOutbound(exchange, { agent, trusted, body: () => null }, () => this.send(exchange, request, agent, now))
+  }
+
+  /** @returns false when the request is rejected, because the agent has no capacity */
+  private send (exchange: Exchange, request: FastifyRequest, agent: Agent, now: Snapshot): boolean {
+    const { limits, trusted } = now
     const { path, query } = routeTargetOf(request.raw, now)
     const length = request.headers['content-length']
-    if (Number(length ?? 0) > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-    if (!exchange.enter(agent)) return
+    if (!exchange.enter(agent)) return false
     const headers = headersForAgent(exchange, agent, upstreamHeaders(request.raw, {
       peer: request.raw.socket.remoteAddress,
       config: agent.config.upstream,
@@ -157,6 +165,7 @@ export class Passthrough {
       headers,
       body
     }, new AgentResponse(exchange, PLAIN))
+    return true
   }
 
   private failed (error: Error & { readonly statusCode?: number | undefined }, request: FastifyRequest, reply: FastifyReply): void {

@@ -26,6 +26,8 @@ export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted
 /** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
 export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'unavailable'] as const
+export const CREDENTIAL_KINDS = ['clientCredentials', 'exchange', 'identity'] as const
+export const CREDENTIAL_OUTCOMES = ['cached', 'new', 'rejected', 'unavailable', 'dropped'] as const
 export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export const PHASES = ['request', 'response', 'card'] as const
 export const VIOLATION_MODES = ['enforce', 'observe'] as const
@@ -166,6 +168,12 @@ export const METRICS = {
     help: 'Verified access tokens that the process remembers.',
     labels: { source: 'name in `identity.sources`' },
     present: 'for each `jwt` source'
+  },
+  upstream_credentials_total: {
+    type: 'counter',
+    help: 'Credentials for agents that the gateway needed, by kind and outcome.',
+    more: 'Only with `upstream.credentials`. `new`: fetched or signed; calls that wait for one fetch count too. `rejected`: the authorization server does not accept the token of the caller. `unavailable`: no token could be had. `dropped`: the agent responded with 401, so the next call gets a new token',
+    labels: { agent: served, kind: CREDENTIAL_KINDS, outcome: CREDENTIAL_OUTCOMES }
   },
   requests_active: {
     type: 'gauge',

@@ -82,6 +82,7 @@ export class Metrics {
   private readonly unread: LabelledValues<NumberCell>
   private readonly refusals: LabelledValues<NumberCell>
   private readonly authentications: LabelledValues<NumberCell>
+  private readonly credentials: LabelledValues<NumberCell>
   private readonly keyRefreshes: LabelledValues<NumberCell>
   private readonly clientErrors: LabelledValues<NumberCell>
   private readonly info: (labels: Labels) => void
@@ -108,6 +109,7 @@ export class Metrics {
     this.activations = registry.counter('activations_total')
     this.refusals = registry.counter('refusals_total')
     this.authentications = registry.counter('authentications_total')
+    this.credentials = registry.counter('upstream_credentials_total')
     this.keyRefreshes = registry.counter('identity_key_refreshes_total')
     this.clientErrors = registry.counter('client_errors_total')
     registry.agentGauge('requests_active', this.active)
@@ -150,6 +152,14 @@ export class Metrics {
 
   keyRefresh (source: string, outcome: One<typeof Definitions.KEY_OUTCOMES>): void {
     this.keyRefreshes.at(source, outcome).value++
+  }
+
+  upstreamCredential (
+    agent: string,
+    kind: One<typeof Definitions.CREDENTIAL_KINDS>,
+    outcome: One<typeof Definitions.CREDENTIAL_OUTCOMES>
+  ): void {
+    this.credentials.at(agent, kind, outcome).value++
   }
 
   clientError (kind: ClientError): void {
