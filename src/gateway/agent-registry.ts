@@ -4,6 +4,7 @@ import { Agents, servedHosts } from '../pipeline/agents.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
 import { readSecrets } from '../config/secrets.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
+import type { PublishedKey } from '../identity/card-signature.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { TlsFiles } from '../upstream/tls.js'
@@ -11,6 +12,8 @@ import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
+import type { CardKeys } from './card/key-files.js'
+import { readCardKeys } from './card/key-files.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import { Identity } from './identity/identity.js'
@@ -25,6 +28,8 @@ export interface Snapshot {
   readonly agents: Agents<Agent>
   /** Null: nobody needs to authenticate. */
   readonly identity: Identity | null
+  /** Public keys at `/.well-known/jwks.json`; empty: the gateway serves no such document. */
+  readonly publicKeys: readonly PublishedKey[]
 }
 
 export interface AgentRegistryOptions {
@@ -140,6 +145,7 @@ export class AgentRegistry {
       publicUrl: config.server.publicUrl,
       tls: tlsFilesOf(entry),
       secrets: readSecrets(entry, env),
+      cardKeys: readAgentCardKeys(entry),
       onCard,
       keeper
     }))
@@ -188,7 +194,21 @@ function snapshotOf (config: Config, agents: readonly Agent[], identity: Identit
     trusted: new TrustedProxies(config.server.trustedProxies),
     hosts: servedHosts(config),
     agents: new Agents(agents),
-    identity
+    identity,
+    publicKeys: distinctKeys(agents.flatMap(agent => agent.publicKeys))
+  }
+}
+
+/** Several agents may have one key. */
+function distinctKeys (keys: readonly PublishedKey[]): PublishedKey[] {
+  return [...new Map(keys.map(key => [JSON.stringify(key), key])).values()]
+}
+
+function readAgentCardKeys ({ name, card }: AgentConfig): CardKeys {
+  try {
+    return readCardKeys(card)
+  } catch (error) {
+    throw new Error(`agent ${name}: ${(error as Error).message}`, { cause: error })
   }
 }
 

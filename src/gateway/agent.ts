@@ -1,6 +1,5 @@
 /** One configured agent while the gateway runs: its connections, its card and the state built from the card. */
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
-import { publicCard } from '../a2a/card/minimal.js'
 import type { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
@@ -11,6 +10,7 @@ import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model/
 import type { CardFinding } from '../policy/card/checks.js'
 import type { Secrets } from '../config/secrets.js'
 import { modeOf } from '../policy/compile/identity.js'
+import type { PublishedKey } from '../identity/card-signature.js'
 import { costOf } from '../jsonschema/lint.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
 import type { Log } from '../telemetry/log.js'
@@ -22,6 +22,10 @@ import { CardSource } from '../upstream/card-source.js'
 import { CorsSource } from '../upstream/cors-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
+import { describeCard } from './card/describe-card.js'
+import { signerOf } from './card/signer.js'
+import type { CardKeys } from './card/key-files.js'
+import { CardTrust } from './card/trust.js'
 import type { WrittenSchemas } from './card-compiler.js'
 import { cardCompiler, readySchemas } from './card-compiler.js'
 import { describePolicy } from './describe-policy.js'
@@ -38,6 +42,8 @@ export interface AgentOptions {
   readonly tls: TlsFiles
   /** Secrets that the agent's policies inject, and that its card needs. */
   readonly secrets: Secrets
+  /** Keys that verify and sign its card. */
+  readonly cardKeys: CardKeys
   /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
   /** Source of the card when another process fetches the card from the agent. That process also logs the warnings about the card. */
@@ -50,9 +56,11 @@ type Connections = Pick<AgentPools, keyof AgentPools>
 
 /** The identity is equal for two agents that are built from the same inputs. */
 export function identityOf (options: AgentOptions): string {
-  const { config, publicUrl, tls, secrets } = options
+  const { config, publicUrl, tls, secrets, cardKeys } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint])
+  return digest([
+    config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint, cardKeys.fingerprint
+  ])
 }
 
 export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
@@ -81,6 +89,10 @@ export class Agent {
   /** The gateway's public URL with the agent's path, without trailing slash. Null: it follows the Host of each request. */
   readonly publicBase: string | null
   readonly identity: string
+  /** Changes when the keys of `card.verify` change. */
+  readonly trust: string
+  /** Null without `card.verify`, and where another process fetches the card. */
+  private readonly cardTrust: CardTrust | null
   private readonly cors: CorsSource
   /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
@@ -109,6 +121,12 @@ export class Agent {
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
     this.publicBase = options.publicUrl === null ? null : options.publicUrl + config.path
     this.identity = identityOf(options)
+    const { cardKeys: { trust, verification: keys } } = options
+    const { verify } = config.card
+    this.trust = trust
+    this.cardTrust = verify === null || options.keeper !== undefined
+      ? null
+      : new CardTrust({ agent: config.name, config: verify, keys, metrics, log, onKeys: () => { this.source.refreshNow().catch(() => {}) } })
     const sourceOptions: CardSourceOptions = {
       agent: config.name,
       config: config.card,
@@ -117,6 +135,8 @@ export class Agent {
       upstream: this.upstream,
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
+      verify: this.cardTrust === null ? null : cards => (this.cardTrust as CardTrust).verify(cards),
+      trust,
       prepare: (cards, signal, elsewhere) => this.prepare(cards, this.lastState, signal, elsewhere as WrittenSchemas | undefined),
       onCards: cards => {
         this.use(cards, log)
@@ -137,6 +157,11 @@ export class Agent {
   /** Card, status and compiled schemas for processes that do not fetch the card themselves. */
   get cards (): { readonly cards: LoadedCards | null; readonly status: CardStatus; readonly written: WrittenSchemas } {
     return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.written }
+  }
+
+  /** The public keys of `card.sign`. */
+  get publicKeys (): readonly PublishedKey[] {
+    return this.options.cardKeys.published
   }
 
   get lastRefusals (): readonly PastRejection[] {
@@ -171,7 +196,7 @@ export class Agent {
    * that cannot be compiled.
    */
   async prepareToInherit (predecessor: Agent): Promise<void> {
-    const handover = sameSource(this.config, predecessor.config) ? predecessor.source.handover() : null
+    const handover = sameSource(this, predecessor) ? predecessor.source.handover() : null
     if (handover === null || predecessor.lastState === null) return
     await this.prepare(handover.cards, predecessor.lastState, new AbortController().signal)?.catch(() => {})
     if (this.options.onCard !== undefined) this.written = new Map([...predecessor.written, ...(this.compiled?.written ?? [])])
@@ -182,7 +207,7 @@ export class Agent {
    * @returns false when there is nothing to inherit, so that the agent must start on its own
    */
   inherit (predecessor: Agent): boolean {
-    if (!sameSource(this.config, predecessor.config)) return false
+    if (!sameSource(this, predecessor)) return false
     const handover = predecessor.source.handover()
     if (handover === null || predecessor.lastState === null) return false
     if (this.lastState?.loaded === handover.cards) return true
@@ -205,11 +230,12 @@ export class Agent {
 
   /** The first half of `close`. Calls in flight continue. */
   async stopRefreshing (): Promise<void> {
+    this.cardTrust?.close()
     await this.source.close()
   }
 
   async close (): Promise<void> {
-    await this.source.close()
+    await this.stopRefreshing()
     await this.pools.close()
   }
 
@@ -270,8 +296,8 @@ export class Agent {
   }
 
   private stateOptions (previous: AgentState | null): AgentStateOptions {
-    const { config, limits, secrets } = this.options
-    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of }
+    const { config, limits, secrets, cardKeys: { signing }, publicUrl } = this.options
+    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of, signer: signerOf(signing, publicUrl, config.path) }
   }
 
   /**
@@ -344,17 +370,13 @@ export class Agent {
       mode: config.mode,
       responses: config.mode === 'off' ? 'off' : config.responses,
       ready: this.ready,
-      card: {
-        state: status.state,
-        public: publicCard(config.card),
-        extended: state === null || config.card.extended === null ? null : state.loaded.extended != null,
-        origin: status.origin,
-        ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
-        etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
-        problem: status.problem,
-        changes: state?.changes ?? [],
-        warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
-      },
+      card: describeCard({
+        config: config.card,
+        status,
+        state,
+        publicBase,
+        signedBy: config.card.signature === 'resign' ? this.options.cardKeys.signing?.published.kid ?? null : null
+      }),
       interfaces:
         state?.interfaces.map(one => ({
           binding: one.binding,
@@ -379,14 +401,11 @@ function writtenIn ({ cache }: AgentState, written: WrittenSchemas): WrittenSche
   return written.size === 0 ? NOTHING_WRITTEN : new Map([...written].filter(([key]) => cache.has(key)))
 }
 
-function etagsOf ({ served }: AgentState, publicBase: string): Readonly<Record<Version, string>> {
-  return { 0.3: served['0.3'].at(publicBase).etag, '1.0': served['1.0'].at(publicBase).etag }
-}
-
-function sameSource (a: AgentConfig, b: AgentConfig): boolean {
-  const [one, other] = [a.card, b.card]
+function sameSource (a: Agent, b: Agent): boolean {
+  const [one, other] = [a.config.card, b.config.card]
   return (
-    a.upstream.url === b.upstream.url &&
+    a.config.upstream.url === b.config.upstream.url &&
+    a.trust === b.trust &&
     one.url === other.url &&
     one.file === other.file &&
     (one.extended === null) === (other.extended === null)

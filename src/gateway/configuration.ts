@@ -8,6 +8,7 @@ import type { Path, PathProblem } from '../config/diagnostics.js'
 import { defaultConfig, loadConfig } from '../config/load.js'
 import type { Check, LoadResult, Overrides } from '../config/load.js'
 import { fault, items, mapping } from '../config/yaml/values.js'
+import { unusableCardKeys } from './card/key-files.js'
 import { policySchemaFaults, schemaFaults } from '../policy/compile/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { parsePointer } from '../wire/json/pointer.js'
@@ -27,7 +28,7 @@ export function readConfiguration (options: {
   return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, secrets, checks: CHECKS })
 }
 
-export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls]
+export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableCardKeys]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */
 function unusableSchemas (value: unknown): PathProblem[] {
@@ -39,11 +40,17 @@ function unusableSchemas (value: unknown): PathProblem[] {
       schemaFaults(['agents', index, 'card', 'schemas', name], schema)
     )
   )
+  const ofViews = items(agents).flatMap((agent, index) =>
+    items(mapping(mapping(agent).card).views).flatMap((view, at) => {
+      const { match } = mapping(mapping(view).caller)
+      return match === undefined ? [] : schemaFaults(['agents', index, 'card', 'views', at, 'caller', 'match'], match)
+    })
+  )
   const written = [
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
   ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
-  return [...written, ...added].map(({ path, pointer, message, hint }) =>
+  return [...written, ...added, ...ofViews].map(({ path, pointer, message, hint }) =>
     fault(
       [...path, ...parsePointer(pointer)],
       `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,

@@ -4,6 +4,7 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
+import type { CardSignConfig, CardVerifyConfig, CardViewConfig } from './card-model.js'
 import type { IdentityConfig } from './identity-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 
@@ -235,7 +236,14 @@ export interface CardConfig {
   /** The card for callers without credentials. Null: `none` with `headers`, otherwise `full`. */
   readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'
-  readonly signature: 'strip' | 'verbatim'
+  readonly signature: 'strip' | 'resign' | 'verbatim'
+  /** Null: signatures are not verified. */
+  readonly verify: CardVerifyConfig | null
+  /** Not null with `signature: resign`. */
+  readonly sign: CardSignConfig | null
+  readonly views: readonly CardViewConfig[]
+  /** Ids of the skills that `public: minimal` shows. */
+  readonly publicSkills: readonly string[]
   /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */
   readonly interfaces: readonly string[]
   /** Extensions that the gateway adds to the served card, and enforces as if the agent declared them. */

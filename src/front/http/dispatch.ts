@@ -18,6 +18,8 @@ import type { TrustedProxies } from '../../wire/forwarded.js'
 import { AgentResponse } from './agent-response.js'
 import { publicOriginOf } from './client-address.js'
 import type { Exchange } from './exchange.js'
+import type { ShownCard } from './extended-card.js'
+import { shownCard } from './extended-card.js'
 import { headersForAgent, queryForAgent } from './identify.js'
 
 export interface HandlerOptions {
@@ -52,7 +54,9 @@ export interface Read {
   readonly seconds: number
 }
 
-/** @returns false when the request is rejected, because the agent has no capacity or the Host is unusable */
+const WHOLE: ShownCard = { select: null }
+
+/** @returns false when the request is not forwarded: the agent has no capacity, the Host is unusable, or the gateway itself responds */
 export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): boolean {
   const { arrived, call, task } = read
   const { agent, state, route } = arrived
@@ -62,11 +66,12 @@ export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEva
     exchange.reject(rejections.badHost, 'rejected')
     return false
   }
-  if (!exchange.enter(agent)) return false
+  const shown = publicBase === null || state.views.length === 0 ? WHOLE : shownCard(exchange, arrived, publicBase)
+  if (shown === null || !exchange.enter(agent)) return false
   const { policy } = evaluation
   const { limits } = options
   const body = bodyOf(evaluation, arrived.sent, arrived.bytes)
-  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
+  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase, shown.select)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
   const { tasks, audit: { forwarded: follows } } = exchange.services

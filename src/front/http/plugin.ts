@@ -12,6 +12,7 @@ import { handle } from './handler.js'
 import { keepAppHeaders } from './app-headers.js'
 import { Passthrough } from './passthrough.js'
 import { asksForMetadata, serveMetadata } from './resource-metadata.js'
+import { asksForKeys, serveKeys } from './well-known/jwks.js'
 import { routeTargetOf } from './route-target.js'
 
 export interface FrontOptions {
@@ -51,9 +52,10 @@ export class HttpFront {
     const { services, snapshot } = this.options
     const now = snapshot()
     const routeTarget = routeTargetOf(request, now)
-    if (routeTarget.kind === 'passthrough' && rejection === null && !asksForMetadata(request, now)) return this.passthrough.handle(request, response)
+    const isOwn = asksForMetadata(request, now) || asksForKeys(request, now.publicKeys)
+    if (routeTarget.kind === 'passthrough' && rejection === null && !isOwn) return this.passthrough.handle(request, response)
     const exchange = new Exchange(request, response, services)
-    if (routeTarget.rejection === null && rejection === null && serveMetadata(exchange, now)) return
+    if (routeTarget.rejection === null && rejection === null && (serveMetadata(exchange, now) || serveKeys(exchange, now.publicKeys))) return
     try {
       handle(exchange, rejection === null ? routeTarget : { ...routeTarget, rejection: routeTarget.rejection ?? rejection }, now)
     } catch (error) {

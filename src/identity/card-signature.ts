@@ -1,0 +1,160 @@
+/**
+ * Verifies the signatures of agents' cards (A2A 1.0 §8.4), and signs the cards that the gateway serves. Keys come from the configuration
+ * alone: `kid` is a hint among them, and `jku`, `x5u`, `x5c` and `jwk` are never followed.
+ */
+import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { canonicalCards, jsonForm, NoCanonicalForm, sdkForm } from '../a2a/card/canonical.js'
+import type { CardSignature } from '../a2a/card/loaded-cards.js'
+import { parseStrict } from '../wire/json/json.js'
+import type { JsonObject } from '../wire/json/object.js'
+import { isObject } from '../wire/json/object.js'
+import type { VerificationKey } from './jwk-set.js'
+
+/** Signatures of a card that are tried. A card may have any number. */
+const MAX_SIGNATURES = 16
+/** Verifications of one card. Each takes about 0.2 ms, in a thread of Node's pool. */
+const MAX_ATTEMPTS = 256
+const LONGEST_HEADER = 8_192
+
+/** Tries each signature with the keys that fit. One good signature is enough. */
+export async function verifyCard (card: JsonObject, keys: readonly VerificationKey[], algorithms: readonly string[]): Promise<CardSignature> {
+  const { signatures } = card
+  if (!Array.isArray(signatures) || signatures.length === 0) return { outcome: 'unsigned', form: null, key: null }
+  const texts = canonicalCards(card).map(({ form, text }) => ({ form, payload: Buffer.from(text).toString('base64url') }))
+  const { compactVerify, importJWK } = await import('jose')
+  let fits = false
+  let attempts = 0
+  const read = signatures.slice(0, MAX_SIGNATURES).map(entry => readEntry(entry, algorithms)).filter(entry => entry !== null)
+  for (const { form, payload } of texts) {
+    for (const { head, signature, alg, kid } of read) {
+      for (const key of candidates(keys, alg, kid)) {
+        if (++attempts > MAX_ATTEMPTS) return { outcome: 'invalid', form: null, key: null }
+        fits = true
+        try {
+          await compactVerify(`${head}.${payload}.${signature}`, await importJWK(key.jwk, alg), { algorithms: [alg] })
+          return { outcome: form === 'sdk' ? 'partial' : 'verified', form, key: key.kid ?? key.thumbprint }
+        } catch {
+          // The next signature, key or form may fit.
+        }
+      }
+    }
+  }
+  return { outcome: fits || texts.length === 0 ? 'invalid' : 'unknown_key', form: null, key: null }
+}
+
+interface Entry { readonly head: string, readonly signature: string, readonly alg: string, readonly kid: string | null }
+
+const BASE64URL = /^[A-Za-z0-9_-]+$/
+
+/** @returns null for an entry that no key can verify */
+function readEntry (entry: unknown, algorithms: readonly string[]): Entry | null {
+  if (!isObject(entry)) return null
+  const { protected: head, signature } = entry
+  if (typeof head !== 'string' || typeof signature !== 'string' || head.length > LONGEST_HEADER || signature.length > LONGEST_HEADER) return null
+  if (!BASE64URL.test(head) || !BASE64URL.test(signature)) return null
+  const parsed = parseStrict(Buffer.from(head, 'base64url'), { depth: 8, members: 100 })
+  if (!parsed.ok || !isObject(parsed.value)) return null
+  // Only the protected header counts: the signature does not cover `header`. No extension of RFC 7515 §4.1.11 is supported.
+  const { alg, kid, crit, b64 } = parsed.value
+  if (typeof alg !== 'string' || !algorithms.includes(alg) || crit !== undefined || b64 !== undefined) return null
+  return { head, signature, alg, kid: typeof kid === 'string' ? kid : null }
+}
+
+/** The keys that may have made a signature. A `kid` that no key has is no reason to reject the signature. */
+function candidates (keys: readonly VerificationKey[], alg: string, kid: string | null): readonly VerificationKey[] {
+  const fitting = keys.filter(key => key.algorithms.includes(alg))
+  const named = kid === null ? [] : fitting.filter(key => key.kid === kid)
+  return named.length > 0 ? named : fitting
+}
+
+/** A public key as the gateway publishes it (RFC 7517). */
+export interface PublishedKey {
+  readonly kid: string
+  readonly alg: 'ES256' | 'EdDSA' | 'RS256'
+  readonly use: 'sig'
+  readonly kty?: string | undefined
+  readonly crv?: string | undefined
+  readonly x?: string | undefined
+  readonly y?: string | undefined
+  readonly n?: string | undefined
+  readonly e?: string | undefined
+}
+
+export interface SigningKey {
+  readonly published: PublishedKey
+  readonly sign: (data: string) => string
+}
+
+/** RFC 7518 §3.3. */
+const MIN_RSA_BITS = 2_048
+
+/**
+ * Reads a private key that signs cards.
+ * @param kid null: the thumbprint of the key (RFC 7638)
+ */
+export function readSigningKey (pem: Buffer | string, kid: string | null): SigningKey | { readonly problem: string } {
+  let key: KeyObject
+  try {
+    key = createPrivateKey(pem)
+  } catch {
+    return { problem: 'is not the PEM file of a private key without a password' }
+  }
+  const published = publishedKey(createPublicKey(key), kid)
+  if ('problem' in published) return { problem: published.problem }
+  const digest = published.alg === 'EdDSA' ? null : 'sha256'
+  return {
+    published,
+    sign: data => sign(digest, Buffer.from(data), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')
+  }
+}
+
+/** Reads a further key for the published set: public, private, or a certificate. Only the public part is kept. */
+export function readPublishedKey (pem: Buffer | string, kid: string | null): PublishedKey | { readonly problem: string } {
+  try {
+    return publishedKey(createPublicKey(pem), kid)
+  } catch {
+    return { problem: 'is not the PEM file of a key' }
+  }
+}
+
+function publishedKey (key: KeyObject, kid: string | null): PublishedKey | { readonly problem: string } {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = key
+  const alg =
+    type === 'ed25519' ? 'EdDSA'
+      : type === 'ec' && details.namedCurve === 'prime256v1' ? 'ES256'
+        : type === 'rsa' && (details.modulusLength ?? 0) >= MIN_RSA_BITS ? 'RS256' : null
+  if (alg === null) return { problem: 'has another kind of key than EC P-256, Ed25519, and RSA of 2048 bits or more' }
+  const { kty, crv, x, y, n, e } = key.export({ format: 'jwk' })
+  // RFC 7638 §3.2: the required members in this order.
+  const required = type === 'rsa' ? { e, kty, n } : type === 'ec' ? { crv, kty, x, y } : { crv, kty, x }
+  const thumbprint = createHash('sha256').update(JSON.stringify(required)).digest('base64url')
+  return { ...required, kid: kid ?? thumbprint, use: 'sig', alg }
+}
+
+/**
+ * Returns the card with signatures of the gateway. The first covers the form that the official SDKs verify, the second the JSON as it
+ * stands, which covers the members that A2A does not define; there is one where the forms are equal. Signatures of the agent are replaced.
+ * @param jku URL of the published key set
+ * @throws NoCanonicalForm
+ */
+export function signCard (card: JsonObject, { published: { alg, kid }, sign }: SigningKey, jku: string): JsonObject {
+  const head = Buffer.from(JSON.stringify({ alg, kid, typ: 'JOSE', jku })).toString('base64url')
+  const { signatures: _, ...unsigned } = card
+  const texts = [...new Set([sdkFormOf(unsigned), jsonForm(unsigned)])].filter(text => text !== null)
+  const signatures = texts.map(text => ({
+    protected: head,
+    signature: sign(`${head}.${Buffer.from(text).toString('base64url')}`)
+  }))
+  return { ...unsigned, signatures }
+}
+
+/** A card with a member of another type than A2A defines has no form that all SDKs agree on. */
+function sdkFormOf (card: JsonObject): string | null {
+  try {
+    return sdkForm(card)
+  } catch (error) {
+    if (error instanceof NoCanonicalForm) return null
+    throw error
+  }
+}
