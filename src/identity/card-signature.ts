@@ -4,7 +4,7 @@
  */
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { canonicalCards, jsonForm, NoCanonicalForm, sdkForm } from '../a2a/card/canonical.js'
+import { canonicalCards, jsonForm, NoCanonicalForm, parsedSdkForm, sdkForm } from '../a2a/card/canonical.js'
 import type { CardSignature } from '../a2a/card/loaded-cards.js'
 import { parseStrict } from '../wire/json/json.js'
 import type { JsonObject } from '../wire/json/object.js'
@@ -33,7 +33,7 @@ export async function verifyCard (card: JsonObject, keys: readonly VerificationK
         fits = true
         try {
           await compactVerify(`${head}.${payload}.${signature}`, await importJWK(key.jwk, alg), { algorithms: [alg] })
-          return { outcome: form === 'sdk' ? 'partial' : 'verified', form, key: key.kid ?? key.thumbprint }
+          return { outcome: form === 'sdk' || form === 'sdk-js' ? 'partial' : 'verified', form, key: key.kid ?? key.thumbprint }
         } catch {
           // The next signature, key or form may fit.
         }
@@ -133,15 +133,16 @@ function publishedKey (key: KeyObject, kid: string | null): PublishedKey | { rea
 }
 
 /**
- * Returns the card with signatures of the gateway. The first covers the form that the official SDKs verify, the second the JSON as it
- * stands, which covers the members that A2A does not define; there is one where the forms are equal. Signatures of the agent are replaced.
+ * Returns the card with signatures of the gateway. The first covers the form of the official SDKs, the second the JSON as it stands, which
+ * covers the members that A2A does not define, the third the form of clients of the JavaScript SDK that have parsed the card. Equal forms
+ * have one signature. Signatures of the agent are replaced.
  * @param jku URL of the published key set
  * @throws NoCanonicalForm
  */
 export function signCard (card: JsonObject, { published: { alg, kid }, sign }: SigningKey, jku: string): JsonObject {
   const head = Buffer.from(JSON.stringify({ alg, kid, typ: 'JOSE', jku })).toString('base64url')
   const { signatures: _, ...unsigned } = card
-  const texts = [...new Set([sdkFormOf(unsigned), jsonForm(unsigned)])].filter(text => text !== null)
+  const texts = [...new Set([sdkFormOf(unsigned, sdkForm), jsonForm(unsigned), sdkFormOf(unsigned, parsedSdkForm)])].filter(text => text !== null)
   const signatures = texts.map(text => ({
     protected: head,
     signature: sign(`${head}.${Buffer.from(text).toString('base64url')}`)
@@ -150,9 +151,9 @@ export function signCard (card: JsonObject, { published: { alg, kid }, sign }: S
 }
 
 /** A card with a member of another type than A2A defines has no form that all SDKs agree on. */
-function sdkFormOf (card: JsonObject): string | null {
+function sdkFormOf (card: JsonObject, form: (card: JsonObject) => string): string | null {
   try {
-    return sdkForm(card)
+    return form(card)
   } catch (error) {
     if (error instanceof NoCanonicalForm) return null
     throw error

@@ -42,14 +42,17 @@ function quote (text: string): string {
   return JSON.stringify(text)
 }
 
-export type CardForm = 'json' | 'spec' | 'sdk'
+/** `sdk-js`: the SDK form as the JavaScript SDK makes it from a card that it has parsed before. */
+export type CardForm = 'json' | 'spec' | 'sdk' | 'sdk-js'
 
 /** One text that a signature may cover. */
 export interface CanonicalCard { readonly form: CardForm, readonly text: string }
 
 /** Lists the different canonical texts of a card, the one that covers most first. A form that the card does not have is missing. */
 export function canonicalCards (card: JsonObject): CanonicalCard[] {
-  const forms: readonly (readonly [CardForm, (card: JsonObject) => string])[] = [['json', jsonForm], ['spec', specForm], ['sdk', sdkForm]]
+  const forms: readonly (readonly [CardForm, (card: JsonObject) => string])[] = [
+    ['json', jsonForm], ['spec', specForm], ['sdk', sdkForm], ['sdk-js', parsedSdkForm]
+  ]
   const found: CanonicalCard[] = []
   for (const [form, textOf] of forms) {
     try {
@@ -85,17 +88,34 @@ export function sdkForm (card: JsonObject): string {
 }
 
 /**
- * Returns the part of a card that a signature over its SDK form covers. The REQUIRED members that the form has dropped are there with their
- * default values.
+ * The SDK form as the JavaScript SDK (1.3) makes it from a parsed card: the SDK parses the card again, which loses the security schemes. Its
+ * agents sign this form, and its clients verify it; Python, and JavaScript with the JSON itself, use the SDK form.
  * @throws NoCanonicalForm
  */
-export function coveredBySdkForm (card: JsonObject): JsonObject {
-  return completed(cleaned(parsed(card, AGENT_CARD, 1)) as JsonObject | undefined ?? {}, AGENT_CARD)
+export function parsedSdkForm (card: JsonObject): string {
+  return sdkForm(withoutSchemes(card))
 }
 
-/** Lists the keys at the root of a card that a signature over its SDK form does not cover. */
-export function uncoveredKeys (card: JsonObject): string[] {
-  const covered = new Set(Object.keys(AGENT_CARD.fields).flatMap(name => [name, snakeCase(name)]))
+/**
+ * Returns the part of a card that a signature over one of its SDK forms covers. The REQUIRED members that the form has dropped are there
+ * with their default values.
+ * @throws NoCanonicalForm
+ */
+export function coveredBySdkForm (card: JsonObject, form: CardForm = 'sdk'): JsonObject {
+  const signed = form === 'sdk-js' ? withoutSchemes(card) : card
+  return completed(cleaned(parsed(signed, AGENT_CARD, 1)) as JsonObject | undefined ?? {}, AGENT_CARD)
+}
+
+const SCHEMES: ReadonlySet<string> = new Set(['securitySchemes', 'security_schemes'])
+
+function withoutSchemes (card: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(card).filter(([key]) => !SCHEMES.has(key)))
+}
+
+/** Lists the keys at the root of a card that a signature over one of its SDK forms does not cover. */
+export function uncoveredKeys (card: JsonObject, form: CardForm = 'sdk'): string[] {
+  const names = Object.keys(AGENT_CARD.fields).flatMap(name => [name, snakeCase(name)])
+  const covered = new Set(form === 'sdk-js' ? names.filter(name => !SCHEMES.has(name)) : names)
   return Object.keys(card).filter(key => key !== 'signatures' && !covered.has(key))
 }
 

@@ -74,7 +74,7 @@ export class CardTrust {
       replaced
     }
     const used = { 0.3: byVersion[uses03 ? '0.3' : '1.0'], '1.0': byVersion[uses10 ? '1.0' : '0.3'] }
-    this.report(cards, signatures)
+    this.report({ ...cards, byVersion: used }, signatures)
     try {
       return { ok: true, cards: coveredCards({ ...cards, byVersion: used }, signatures, this.options.config.uncovered === 'drop') }
     } catch (error) {
@@ -132,8 +132,10 @@ export class CardTrust {
       const other = signatures.replaced === '0.3' ? '1.0' : '0.3'
       log.warn(values, `agent ${agent}: the card for ${signatures.replaced} cannot be verified; the card for ${other} stands in for it`)
     }
-    const documents = [byVersion['1.0'].card.raw, byVersion['0.3'].card.raw, ...(extended === null ? [] : [extended.raw])]
-    const uncovered = found.some(one => one.outcome === 'partial') ? [...new Set(documents.flatMap(uncoveredKeys))] : []
+    const documents = [byVersion['0.3'].card.raw, byVersion['1.0'].card.raw, ...(extended === null ? [] : [extended.raw])]
+    const uncovered = [...new Set(found.flatMap(({ outcome, form }, i) =>
+      outcome === 'partial' && form !== null ? uncoveredKeys(documents[i] ?? {}, form) : []
+    ))]
     if (uncovered.length > 0) {
       const names = uncovered.slice(0, NAMED).map(name => quoted(name, 100)).join(', ')
       log.warn(values, `agent ${agent}: the signature of the card does not cover ${names}; the gateway ${config.uncovered === 'drop' ? 'drops' : 'uses'} these members (card.verify.uncovered)`)
