@@ -100,7 +100,7 @@ t.test('the form of the SDKs', async t => {
   t.equal(jsonForm({ name: 'a', signatures: [] }), '{"name":"a"}')
 })
 
-t.test('random cards: the form of the JavaScript SDK', async t => {
+t.test('random cards: the form of the JavaScript SDK', async () => {
   const text = fc.constantFrom('', 'a', 'ä', '\u{1d11e}', '"\\\n')
   const json = fc.letrec<{ value: unknown }>(tie => ({
     value: fc.oneof({ depthSize: 'small' }, text, fc.boolean(), fc.constant(null), fc.double({ noNaN: true, noDefaultInfinity: true }),

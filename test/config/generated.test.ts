@@ -38,7 +38,7 @@ function * properties (schema: Schema, path: string): Generator<[string, Schema,
 /** The environment decides the default. */
 const BY_ENVIRONMENT = 'telemetry.traces.enabled'
 /** Without `cert` the model has no `server.tls`, and the defaults of the other sections are null. */
-const OFF = ['identity.', 'server.tls.', 'agents[].card.extended.', 'agents[].push.']
+const OFF = ['identity.', 'server.tls.', 'agents[].card.extended.', 'agents[].card.verify.', 'agents[].card.sign.', 'agents[].card.views[].', 'agents[].push.']
 
 t.test('the schema describes every key, and closes every mapping', t => {
   for (const [path, schema, required] of [

@@ -18,6 +18,7 @@ import { POLICY } from '../../src/config/validate.js'
 import { testFileSchema } from '../../src/offline/policy-test/test-schema.js'
 import { ANSWER_ROWS } from './answer-rows.js'
 import { EDIT_ROWS } from './edit-rows.js'
+import { CARD_ROWS } from './card-rows.js'
 import { IDENTITY_ROWS } from './identity-rows.js'
 import { ROWS, policyWith } from './rows.js'
 
@@ -54,7 +55,7 @@ const config = found(configSchema, built('configuration.cjs', configSchema, POLI
 const atRunTime = compile(configSchema, POLICY)
 
 t.test('configurations', t => {
-  const rows = [...Object.values(ROWS).flat(), ...Object.values(ANSWER_ROWS).flat(), ...EDIT_ROWS, ...IDENTITY_ROWS]
+  const rows = [...Object.values(ROWS).flat(), ...Object.values(ANSWER_ROWS).flat(), ...EDIT_ROWS, ...IDENTITY_ROWS, ...CARD_ROWS]
   let refused = 0
   for (const [name, text] of rows) {
     const expected = outcome(atRunTime.whole, text)

@@ -10,6 +10,7 @@ import { formatDiagnostic } from '../../src/config/load.js'
 import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 import { ANSWER_ROWS } from './answer-rows.js'
+import { CARD_FILES, CARD_ROWS, cardLines } from './card-rows.js'
 import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
 import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js'
 import { AGENT, lines, ROWS } from './rows.js'
@@ -17,7 +18,7 @@ import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
 const NOT_MESSAGES = [
-  'schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
+  'schema.ts', 'card-schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
 ].map(
   name => `schema/${name}`
 )
@@ -96,6 +97,8 @@ t.test('every message of the sources is provoked', async t => {
   const ofEdits = EDIT_ROWS.flatMap(([, text]) => editLines(text, edits))
   const identities = t.testdir(IDENTITY_FILES)
   const ofIdentity = IDENTITY_ROWS.flatMap(([, text]) => identityLines(text, identities))
+  const cards = t.testdir(CARD_FILES)
+  const ofCards = CARD_ROWS.flatMap(([, text]) => cardLines(text, cards))
   const large = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}.json`, JSON.stringify('x'.repeat(1_000_000))]))
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}.json`, '{}']))
   const schemas = t.testdir({ set: { 'a.json': '{"$ref": "b.json"}', 'c.json': '{}' }, none: {}, large, many })
@@ -127,7 +130,7 @@ t.test('every message of the sources is provoked', async t => {
     ...ofFiles,
     ...crowd,
     ...ofEdits,
-    ...ofIdentity,
+    ...ofIdentity, ...ofCards,
     ...ofSchemas
   ]
   t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])

@@ -114,7 +114,7 @@ t.test('a card that cannot be verified is not used; the last good card stays', a
   const { gateway, current } = await verifying(t, whole)
   await until(async () => (await cardOf(gateway)).status === 200)
   const attacks: Readonly<Record<string, (url: string) => unknown>> = {
-    'changed schemas': url => ({ ...whole(url), schemas: { order: true } }),
+    'a changed member': url => ({ ...whole(url), version: '2' }),
     'no signature': cardAt,
     'signature of another card': url => ({ ...cardAt(url), name: 'Another', signatures: whole(url)['signatures'] }),
     'signed by another key': url => signCard(cardAt(url), readSigningKey(pem(OTHER.privateKey), 'vendor-1') as SigningKey, 'https://attacker.example/jwks.json')
@@ -129,6 +129,9 @@ t.test('a card that cannot be verified is not used; the last good card stays', a
   }
   t.ok(await outcomes(gateway, 'unsigned') > 0)
   t.ok(await outcomes(gateway, 'invalid') > 0)
+  current.card = url => ({ ...whole(url), schemas: { order: true } })
+  await until(async () => !('schemas' in (await cardOf(gateway)).card))
+  t.match((await described(gateway)).card, { state: 'ok', signature: { verified: { '1.0': { outcome: 'partial' } } } }, 'schemas that no good signature covers are dropped')
 })
 
 t.test('without a good card: 503, or a warning', async t => {

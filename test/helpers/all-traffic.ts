@@ -123,14 +123,14 @@ export async function startTraffic (t: Test): Promise<Traffic> {
   return { gateway, guarded, round }
 }
 
-/** A gateway with access tokens, and a rule with `unique`. A token with an unknown key makes it fetch the keys again. */
+/** A gateway with access tokens, a card without a signature, and a rule with `unique`. A token with an unknown key makes it fetch the keys again. */
 async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
   const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
   const issuer = await issuerFor(t, [known])
   const agent = await fakeAgent(t, { card: nonceCard })
   const gateway = await serve(t, [
     'agents:',
-    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces]}`,
+    `  - {name: guarded, upstream: {url: "${agent.url}"}, card: {refresh: 1s, verify: {keys: {url: "${issuer.url}/jwks"}, onFailure: warn}}, extensions: [nonces]}`,
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}')
   ].join('\n'))

@@ -141,7 +141,7 @@ t.test('cards that the gateway signs', async t => {
     const seen: unknown[] = []
     const verify = verifyAgentCardSignature(async (kid, url) => {
       seen.push([kid, url])
-      return key.published
+      return key.published as jose.JWK
     })
     const received = JSON.parse(JSON.stringify(signed)) as AgentCard
     await t.resolves(verify(received), `${alg}: the JavaScript SDK verifies the card`)

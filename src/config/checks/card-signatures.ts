@@ -2,6 +2,7 @@
 import { dotted } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { unreadable } from './named-files.js'
+import { isObject } from '../../wire/json/object.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
@@ -10,7 +11,7 @@ export interface CardPlace { readonly path: Path, readonly baseDir: string, read
 
 export function signatureProblems (card: Mapping, { path, baseDir, publicUrl }: CardPlace): PathProblem[] {
   return [
-    ...(card.verify === null || card.verify === undefined ? [] : verifyProblems(mapping(mapping(card.verify).keys), [...path, 'verify', 'keys'], baseDir)),
+    ...(isObject(mapping(card.verify).keys) ? verifyProblems(mapping(mapping(card.verify).keys), [...path, 'verify', 'keys'], baseDir) : []),
     ...signProblems(mapping(card.sign), [...path, 'sign'], baseDir),
     ...resignProblems(card, path, publicUrl)
   ]

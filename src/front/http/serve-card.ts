@@ -102,5 +102,6 @@ function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, 
 /** RFC 9110 §13.1.2: weak comparison, a list, or `*`. */
 function matches (header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
-  return header.trim() === '*' || header.split(',').some(one => one.trim().replace(/^W\//, '') === etag)
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
+  return header.trim() === '*' || header.split(',').some(one => opaque(one) === opaque(etag))
 }
