@@ -234,7 +234,8 @@ function extendedOf (bytes: Buffer): ExtendedCard {
   return { bytes, raw: JSON.parse(bytes.toString()) as JsonObject }
 }
 
-function holds ({ byVersion, extended = null, signatures = null }: LoadedCards, { plain, v1, extended: handed, signatures: verified }: HandedOut): boolean {
+function holds ({ byVersion, extended = null, signatures = null }: LoadedCards, from: HandedOut): boolean {
+  const { plain, v1, extended: handed } = from
   const isSame = handed === null ? extended === null : extended?.bytes.equals(handed) === true
-  return isSame && isDeepStrictEqual(signatures, verified) && byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
+  return isSame && isDeepStrictEqual(signatures, from.signatures) && byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
 }

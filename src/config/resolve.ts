@@ -274,7 +274,8 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     const { headers: own, extended } = mapping(agent.card)
     const headers = [own, mapping(extended).headers].flatMap(one => Object.values(mapping(one))).map(one => mapping(one).file)
     const { file, verify, sign } = mapping(agent.card)
-    const cardKeys = [mapping(mapping(verify).keys), mapping(mapping(sign).key), ...items(mapping(sign).publish).map(mapping)].map(one => one.file)
+    const { key: signing, publish } = mapping(sign)
+    const cardKeys = [mapping(verify).keys, signing, ...items(publish)].map(one => mapping(one).file)
     return [ca, cert, key, file, ...headers, ...cardKeys]
   })
   const keyFiles = Object.values(mapping(mapping(identity).sources))

@@ -126,7 +126,7 @@ export class Agent {
     this.trust = trust
     this.cardTrust = verify === null || options.keeper !== undefined
       ? null
-      : new CardTrust({ agent: config.name, config: verify, keys, metrics, log, onKeys: () => { this.source.refreshNow().catch(() => {}) } })
+      : new CardTrust({ agent: this.name, config: verify, keys, metrics, log, onKeys: () => { this.source.refreshNow().catch(() => {}) } })
     const sourceOptions: CardSourceOptions = {
       agent: config.name,
       config: config.card,
@@ -297,7 +297,8 @@ export class Agent {
 
   private stateOptions (previous: AgentState | null): AgentStateOptions {
     const { config, limits, secrets, cardKeys: { signing }, publicUrl } = this.options
-    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of, signer: signerOf(signing, publicUrl, config.path) }
+    const signer = signerOf(signing, publicUrl, config.path)
+    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of, signer }
   }
 
   /**

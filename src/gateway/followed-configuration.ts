@@ -55,5 +55,6 @@ function filesRead (config: Config): string[] {
   const tls = config.agents.flatMap(({ upstream }) => [upstream.tls.ca, upstream.tls.cert, upstream.tls.key]).filter(name => name !== null)
   const { tls: own } = config.server
   const listener = own === null ? [] : [own.cert, own.key, own.clientCa].filter(name => name !== null)
-  return [...tls, ...listener, ...identityFiles(config.identity), ...config.agents.flatMap(secretFiles), ...config.agents.flatMap(({ card }) => cardKeyFiles(card))]
+  const ofAgents = config.agents.flatMap(agent => [...secretFiles(agent), ...cardKeyFiles(agent.card)])
+  return [...tls, ...listener, ...identityFiles(config.identity), ...ofAgents]
 }

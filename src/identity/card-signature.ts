@@ -3,7 +3,7 @@
  * alone: `kid` is a hint among them, and `jku`, `x5u`, `x5c` and `jwk` are never followed.
  */
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import type { AsymmetricKeyDetails, KeyObject } from 'node:crypto'
 import { canonicalCards, jsonForm, NoCanonicalForm, parsedSdkForm, sdkForm } from '../a2a/card/canonical.js'
 import type { CardSignature } from '../a2a/card/loaded-cards.js'
 import { parseStrict } from '../wire/json/json.js'
@@ -18,7 +18,11 @@ const MAX_ATTEMPTS = 256
 const LONGEST_HEADER = 8_192
 
 /** Tries each signature with the keys that fit. One good signature is enough. */
-export async function verifyCard (card: JsonObject, keys: readonly VerificationKey[], algorithms: readonly string[]): Promise<CardSignature> {
+export async function verifyCard (
+  card: JsonObject,
+  keys: readonly VerificationKey[],
+  algorithms: readonly string[]
+): Promise<CardSignature> {
   const { signatures } = card
   if (!Array.isArray(signatures) || signatures.length === 0) return { outcome: 'unsigned', form: null, key: null }
   const texts = canonicalCards(card).map(({ form, text }) => ({ form, payload: Buffer.from(text).toString('base64url') }))
@@ -120,16 +124,19 @@ export function readPublishedKey (pem: Buffer | string, kid: string | null): Pub
 
 function publishedKey (key: KeyObject, kid: string | null): PublishedKey | { readonly problem: string } {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = key
-  const alg =
-    type === 'ed25519' ? 'EdDSA'
-      : type === 'ec' && details.namedCurve === 'prime256v1' ? 'ES256'
-        : type === 'rsa' && (details.modulusLength ?? 0) >= MIN_RSA_BITS ? 'RS256' : null
+  const alg = algorithmOf(type, details)
   if (alg === null) return { problem: 'has another kind of key than EC P-256, Ed25519, and RSA of 2048 bits or more' }
   const { kty, crv, x, y, n, e } = key.export({ format: 'jwk' })
   // RFC 7638 §3.2: the required members in this order.
   const required = type === 'rsa' ? { e, kty, n } : type === 'ec' ? { crv, kty, x, y } : { crv, kty, x }
   const thumbprint = createHash('sha256').update(JSON.stringify(required)).digest('base64url')
   return { ...required, kid: kid ?? thumbprint, use: 'sig', alg }
+}
+
+function algorithmOf (type: string | undefined, { namedCurve, modulusLength = 0 }: AsymmetricKeyDetails): PublishedKey['alg'] | null {
+  if (type === 'ed25519') return 'EdDSA'
+  if (type === 'ec') return namedCurve === 'prime256v1' ? 'ES256' : null
+  return type === 'rsa' && modulusLength >= MIN_RSA_BITS ? 'RS256' : null
 }
 
 /**
@@ -142,7 +149,8 @@ function publishedKey (key: KeyObject, kid: string | null): PublishedKey | { rea
 export function signCard (card: JsonObject, { published: { alg, kid }, sign }: SigningKey, jku: string): JsonObject {
   const head = Buffer.from(JSON.stringify({ alg, kid, typ: 'JOSE', jku })).toString('base64url')
   const { signatures: _, ...unsigned } = card
-  const texts = [...new Set([sdkFormOf(unsigned, sdkForm), jsonForm(unsigned), sdkFormOf(unsigned, parsedSdkForm)])].filter(text => text !== null)
+  const forms = [sdkFormOf(unsigned, sdkForm), jsonForm(unsigned), sdkFormOf(unsigned, parsedSdkForm)]
+  const texts = [...new Set(forms)].filter(text => text !== null)
   const signatures = texts.map(text => ({
     protected: head,
     signature: sign(`${head}.${Buffer.from(text).toString('base64url')}`)

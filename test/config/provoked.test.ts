@@ -18,7 +18,7 @@ import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
 const NOT_MESSAGES = [
-  'schema.ts', 'card-schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
+  'schema.ts', 'caller-schema.ts', 'card-schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
 ].map(
   name => `schema/${name}`
 )

@@ -103,7 +103,7 @@ t.test('public: none and full', async t => {
 t.test('publicSkills, and a view for strangers', async t => {
   const setup = await viewing(t, 'public: minimal, publicSkills: [status]')
   t.same(seen(await get(setup, 'stranger')), { ...MINIMAL, skills: ['status'] })
-  const anonymous = await guarded(t, { agent: { card }, extra: [`card: {public: none, views: [{id: strangers, caller: {anonymous: true}, skills: [pay], extensions: []}]}`] })
+  const anonymous = await guarded(t, { agent: { card }, extra: ['card: {public: none, views: [{id: strangers, caller: {anonymous: true}, skills: [pay], extensions: []}]}'] })
   t.same(seen(await get(anonymous, 'stranger')), { ...MINIMAL, skills: ['pay'] })
   t.equal((await get(anonymous, 'finance')).status, 403)
 })

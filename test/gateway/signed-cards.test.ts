@@ -74,9 +74,11 @@ async function cardOf (gateway: TestGateway): Promise<{ status: number, card: Js
   return { status, card: JSON.parse(text) as JsonObject }
 }
 
-async function described (gateway: TestGateway): Promise<{ card: { state: string, problem: string | null, signature: { verified: Record<string, unknown> | null } } }> {
+interface Described { card: { state: string, problem: string | null, signature: { verified: Record<string, unknown> | null } } }
+
+async function described (gateway: TestGateway): Promise<Described> {
   const list = await (await fetch(`${gateway.adminUrl}/agents`)).json() as unknown[]
-  return list[0] as Awaited<ReturnType<typeof described>>
+  return list[0] as Described
 }
 
 const outcomes = (gateway: TestGateway, outcome: string): Promise<number> => gateway.metric(`a2a_gateway_card_signatures_total{agent="agent",outcome="${outcome}"}`)

@@ -88,8 +88,8 @@ export function sdkForm (card: JsonObject): string {
 }
 
 /**
- * The SDK form as the JavaScript SDK (1.3) makes it from a parsed card: the SDK parses the card again, which loses the security schemes. Its
- * agents sign this form, and its clients verify it; Python, and JavaScript with the JSON itself, use the SDK form.
+ * The SDK form as the JavaScript SDK (1.3) makes it from a parsed card: the SDK parses the card again, which loses the security schemes.
+ * Its agents sign this form, and its clients verify it; Python, and JavaScript with the JSON itself, use the SDK form.
  * @throws NoCanonicalForm
  */
 export function parsedSdkForm (card: JsonObject): string {

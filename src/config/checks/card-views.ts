@@ -62,7 +62,7 @@ export function viewWarnings (agent: Mapping, path: Path, layers: PolicyLayers):
 }
 
 /** Policies whose extension a view hides, although its callers may activate the extension. */
-function activatable (view: Mapping, path: Path, { agent, layers }: { readonly agent: Mapping, readonly layers: PolicyLayers }): PathProblem[] {
+function activatable (view: Mapping, path: Path, { agent, layers }: { agent: Mapping, layers: PolicyLayers }): PathProblem[] {
   const shownNames = new Set(items(view.extensions))
   if (shownNames.has(ALL)) return []
   return items(agent.extensions).flatMap(entry => {

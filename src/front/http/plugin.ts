@@ -55,7 +55,8 @@ export class HttpFront {
     const isOwn = asksForMetadata(request, now) || asksForKeys(request, now.publicKeys)
     if (routeTarget.kind === 'passthrough' && rejection === null && !isOwn) return this.passthrough.handle(request, response)
     const exchange = new Exchange(request, response, services)
-    if (routeTarget.rejection === null && rejection === null && (serveMetadata(exchange, now) || serveKeys(exchange, now.publicKeys))) return
+    const isRejected = routeTarget.rejection !== null || rejection !== null
+    if (!isRejected && (serveMetadata(exchange, now) || serveKeys(exchange, now.publicKeys))) return
     try {
       handle(exchange, rejection === null ? routeTarget : { ...routeTarget, rejection: routeTarget.rejection ?? rejection }, now)
     } catch (error) {

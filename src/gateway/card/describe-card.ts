@@ -23,7 +23,11 @@ export function describeCard ({ config, status, state, publicBase, signedBy }: D
     origin: status.origin,
     ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
     etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
-    signature: { served: config.signature, ...(signedBy === null ? {} : { signedBy }), verified: verifiedOf(state?.loaded.signatures ?? null, config) },
+    signature: {
+      served: config.signature,
+      ...(signedBy === null ? {} : { signedBy }),
+      verified: verifiedOf(state?.loaded.signatures ?? null, config)
+    },
     views: config.views.map(({ id }) => id),
     problem: status.problem,
     changes: state?.changes ?? [],

@@ -40,17 +40,14 @@ function selectionOf ({ skills, extensions }: CardViewConfig, { policies }: Agen
     identitiesOf(policy, declared, claimed).flatMap(({ same, also }) => [...same, ...also.map(one => one.uri)])
   const uris = new Set([...extensions, ...named.flatMap(urisOf)])
   // A policy in force for a shown extension may be named by the URI only.
-  const shown = policies.map(({ policy }) => policy).filter(policy => named.includes(policy) || urisOf(policy).some(uri => uris.has(uri) || isRequiredIn(uri, declared)))
+  const isShown = (uri: string): boolean => uris.has(uri) || declared.get(uri)?.required === true
+  const shown = policies.map(({ policy }) => policy).filter(policy => named.includes(policy) || urisOf(policy).some(isShown))
   const keys = new Set(shown.flatMap(rootKeysOf))
   return { skill, extension: uri => uris.has(uri), rootKey: key => keys.has(key) }
 }
 
 function always (): boolean {
   return true
-}
-
-function isRequiredIn (uri: string, declared: ReadonlyMap<string, { readonly required: boolean }>): boolean {
-  return declared.get(uri)?.required === true
 }
 
 /** Keys at the root of a card that the rules of a policy read (`fromCard`). */

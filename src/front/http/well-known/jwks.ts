@@ -1,6 +1,6 @@
 /**
- * The public keys of the gateway as a JSON Web Key Set (RFC 7517), for those who verify what the gateway signs. Lies outside of the paths of
- * agents, and needs no caller.
+ * The public keys of the gateway as a JSON Web Key Set (RFC 7517), for those who verify what the gateway signs. Lies outside of the paths
+ * of agents, and needs no caller.
  */
 import type { IncomingMessage } from 'node:http'
 import { splitTarget } from '../../../wire/target.js'
