@@ -52,8 +52,9 @@ export class HttpFront {
     const { services, snapshot } = this.options
     const now = snapshot()
     const routeTarget = routeTargetOf(request, now)
-    const isOwn = asksForMetadata(request, now) || asksForKeys(request, now.publicKeys)
-    if (routeTarget.kind === 'passthrough' && rejection === null && !isOwn) return this.passthrough.handle(request, response)
+    if (routeTarget.kind === 'passthrough' && rejection === null && !asksForMetadata(request, now) && !asksForKeys(request, now.publicKeys)) {
+      return this.passthrough.handle(request, response)
+    }
     const exchange = new Exchange(request, response, services)
     const isRejected = routeTarget.rejection !== null || rejection !== null
     if (!isRejected && (serveMetadata(exchange, now) || serveKeys(exchange, now.publicKeys))) return
