@@ -118,6 +118,7 @@ t.test('a card that cannot be verified is not used; the last good card stays', a
   const attacks: Readonly<Record<string, (url: string) => unknown>> = {
     'a changed member': url => ({ ...whole(url), version: '2' }),
     'no signature': cardAt,
+    'no key of its kind': url => signCard(cardAt(url), readSigningKey(pem(NEXT.privateKey), 'vendor-1') as SigningKey, 'https://attacker.example/jwks.json'),
     'signature of another card': url => ({ ...cardAt(url), name: 'Another', signatures: whole(url)['signatures'] }),
     'signed by another key': url => signCard(cardAt(url), readSigningKey(pem(OTHER.privateKey), 'vendor-1') as SigningKey, 'https://attacker.example/jwks.json')
   }
@@ -131,6 +132,7 @@ t.test('a card that cannot be verified is not used; the last good card stays', a
   }
   t.ok(await outcomes(gateway, 'unsigned') > 0)
   t.ok(await outcomes(gateway, 'invalid') > 0)
+  t.ok(await outcomes(gateway, 'unknown_key') > 0)
   current.card = url => ({ ...whole(url), schemas: { order: true } })
   await until(async () => !('schemas' in (await cardOf(gateway)).card))
   t.match((await described(gateway)).card, { state: 'ok', signature: { verified: { '1.0': { outcome: 'partial' } } } }, 'schemas that no good signature covers are dropped')
@@ -187,6 +189,7 @@ t.test('keys from a URL', async t => {
   await until(async () => (await described(gateway)).card.problem !== null)
   t.match((await described(gateway)).card.problem, /cannot be verified: .*responded with 500/)
   t.equal((await cardOf(gateway)).status, 503)
+  t.ok(await outcomes(gateway, 'unavailable') > 0)
   set = jwks(VENDOR.publicKey)
   await until(async () => (await cardOf(gateway)).status === 200)
   t.same([...new Set(asked)], ['/keys'], 'the address in the signature is never requested')

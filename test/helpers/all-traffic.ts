@@ -130,7 +130,10 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   const agent = await fakeAgent(t, { card: nonceCard })
   const gateway = await serve(t, [
     'agents:',
-    `  - {name: guarded, upstream: {url: "${agent.url}"}, card: {refresh: 1s, verify: {keys: {url: "${issuer.url}/jwks"}, onFailure: warn}}, extensions: [nonces]}`,
+    '  - name: guarded',
+    `    upstream: {url: "${agent.url}"}`,
+    `    card: {refresh: 1s, verify: {keys: {url: "${issuer.url}/jwks"}, onFailure: warn}}`,
+    '    extensions: [nonces]',
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}')
   ].join('\n'))
