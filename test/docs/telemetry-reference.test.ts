@@ -544,6 +544,8 @@ const THROUGH_SPREADS = [
   'name',
   'interfaces',
   'extensions',
+  'form',
+  'key',
   'uncarried'
 ]
 

@@ -123,7 +123,10 @@ export async function startTraffic (t: Test): Promise<Traffic> {
   return { gateway, guarded, round }
 }
 
-/** A gateway with access tokens, a card without a signature, and a rule with `unique`. A token with an unknown key makes it fetch the keys again. */
+/**
+ * A gateway with access tokens, a card without a signature, and a rule with `unique`. A token with an unknown key makes it fetch the keys
+ * again.
+ */
 async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
   const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
   const issuer = await issuerFor(t, [known])
