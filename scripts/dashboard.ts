@@ -331,6 +331,12 @@ const cards: Row = {
       about: 'invalid: the card cannot be used. unreachable: the agent did not respond.',
       unit: 'short',
       queries: [[`sum by (agent, outcome) (increase(a2a_gateway_card_refreshes_total{${ONE}}[$__rate_interval]))`, '{{agent}} {{outcome}}']]
+    }),
+    stacked({
+      title: 'Signatures',
+      about: 'Cards that card.verify has verified. invalid, unsigned and unknown_key: no configured key has signed the card. partial: the signature does not cover all members.',
+      unit: 'short',
+      queries: [[`sum by (agent, outcome) (increase(a2a_gateway_card_signatures_total{${ONE}}[$__rate_interval]))`, '{{agent}} {{outcome}}']]
     })
   ]
 }

@@ -6,6 +6,7 @@ import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
 import type { CredentialsFile } from './credentials/resolve-credentials.js'
 import { credentialFiles, resolveCredentials } from './credentials/resolve-credentials.js'
+import { namedKeyFiles, resolveSigningKeys } from './signing-keys.js'
 import type {
   AgentConfig,
   CardConfig,
@@ -23,6 +24,7 @@ import type {
   TelemetryConfig,
   UpstreamConfig
 } from './model/model.js'
+import type { CardVerifyConfig } from './model/card-model.js'
 import type { IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import { duration, size } from './model/units.js'
 import { items, mapping } from './yaml/values.js'
@@ -59,8 +61,10 @@ interface AgentFile extends Omit<AgentConfig, 'upstream' | 'card' | 'cors' | 'ex
     readonly credentials: CredentialsFile
   }
   readonly cors: Texts<CorsConfig, 'maxAge'>
-  readonly card: Texts<CardConfig, 'refresh' | 'maxStale'>
+  readonly card: Texts<Omit<CardConfig, 'verify'>, 'refresh' | 'maxStale'> & { readonly verify: VerifyFile | null }
 }
+
+type VerifyFile = Omit<CardVerifyConfig, 'keys'> & { readonly keys: Texts<CardVerifyConfig['keys'], 'maxStale'> }
 
 /**
  * Turns a valid configuration file into the model that the gateway uses. The result is frozen.
@@ -189,13 +193,21 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
       refresh: duration(card.refresh),
       maxStale: duration(card.maxStale),
       headers: headersOf(card.headers, baseDir),
-      extended: card.extended === null ? null : { headers: headersOf(card.extended.headers, baseDir) }
+      extended: card.extended === null ? null : { headers: headersOf(card.extended.headers, baseDir) },
+      verify: verifyOf(card.verify, onDisk),
+      sign: card.sign === null ? null : resolveSigningKeys(card.sign, baseDir)
     },
     extensions: listed.map(({ name }) => name),
     policies: policies.map(policy => resolved(policy, baseDir)),
     dependencies: dependenciesOf(policies, layers, baseDir),
     reservedPaths: reserved
   }
+}
+
+function verifyOf (verify: VerifyFile | null, onDisk: (file: string | null) => string | null): CardVerifyConfig | null {
+  if (verify === null) return null
+  const { url, file, maxStale } = verify.keys
+  return { ...verify, keys: { url, file: onDisk(file), maxStale: duration(maxStale) } }
 }
 
 /** Paths of secrets become absolute. */
@@ -261,7 +273,9 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
     const { headers: own, extended } = mapping(agent.card)
     const headers = [own, mapping(extended).headers].flatMap(one => Object.values(mapping(one))).map(one => mapping(one).file)
-    return [ca, cert, key, mapping(agent.card).file, ...headers, ...credentialFiles(mapping(mapping(agent.upstream).credentials))]
+    const { file, verify, sign } = mapping(agent.card)
+    const cardKeys = [mapping(mapping(verify).keys).file, ...namedKeyFiles(sign)]
+    return [ca, cert, key, file, ...headers, ...cardKeys, ...credentialFiles(mapping(mapping(agent.upstream).credentials))]
   })
   const keyFiles = Object.values(mapping(mapping(identity).sources))
     .flatMap(source => Object.values(mapping(source)))

@@ -8,10 +8,12 @@ import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
-import type { PublicJwk } from '../identity/signer.js'
+import type { PublicJwk } from '../identity/signing-key.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
+import type { CardKeys } from './card/key-files.js'
+import { readCardKeys } from './card/key-files.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import { AgentCredentials } from './credentials/agent-credentials.js'
@@ -148,6 +150,7 @@ export class AgentRegistry {
         tls,
         secrets: readSecrets(entry, env),
         credentials: AgentCredentials.prepare(entry, { env, publicUrl, tls }),
+        cardKeys: readAgentCardKeys(entry),
         onCard,
         keeper
       }
@@ -202,9 +205,17 @@ function snapshotOf (config: Config, agents: readonly Agent[], identity: Identit
   }
 }
 
-/** Several agents may have one key. */
+function readAgentCardKeys ({ name, card }: AgentConfig): CardKeys {
+  try {
+    return readCardKeys(card)
+  } catch (error) {
+    throw new Error(`agent ${name}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Several agents may have one key. No two keys have one `kid`: `unusableSigningKeys` has checked them. */
 function publicKeysOf (agents: readonly Agent[]): readonly PublicJwk[] | null {
-  const keys = new Map(agents.flatMap(({ credentials }) => credentials?.publicKeys ?? []).map(key => [key.kid, key]))
+  const keys = new Map(agents.flatMap(agent => agent.publicKeys).map(key => [key.kid, key]))
   return keys.size === 0 ? null : [...keys.values()]
 }
 

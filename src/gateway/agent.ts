@@ -1,16 +1,15 @@
 /** One configured agent while the gateway runs: its connections, its card and the state built from the card. */
 import type { LoadedCards } from '../a2a/card/loaded-cards.js'
-import { publicCard } from '../a2a/card/minimal.js'
 import type { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
 import { buildAgentState, CardRejected, COMPILED_HERE, schemasToCompile } from '../pipeline/agent-snapshot.js'
 import { scopeOf } from '../pipeline/scope.js'
 import { digest } from '../config/digest.js'
-import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model/model.js'
+import type { AgentConfig, Config } from '../config/model/model.js'
 import type { CardFinding } from '../policy/card/checks.js'
 import type { Secrets } from '../config/secrets.js'
-import { modeOf } from '../policy/compile/identity.js'
+import type { PublicJwk } from '../identity/signing-key.js'
 import { costOf } from '../jsonschema/lint.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
 import type { Log } from '../telemetry/log.js'
@@ -22,11 +21,15 @@ import { CardSource } from '../upstream/card-source.js'
 import { CorsSource } from '../upstream/cors-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
+import { signerOf } from './card/signer.js'
+import type { CardKeys } from './card/key-files.js'
+import { CardTrust } from './card/trust.js'
 import type { WrittenSchemas } from './card-compiler.js'
 import { cardCompiler, readySchemas } from './card-compiler.js'
-import { describePolicy } from './describe-policy.js'
 import { ConcurrencyLimit } from './concurrency-limit.js'
 import type { AgentCredentials } from './credentials/agent-credentials.js'
+import type { PastRejection } from './describe/describe-agent.js'
+import { describeAgent } from './describe/describe-agent.js'
 
 export interface AgentOptions {
   readonly config: AgentConfig
@@ -41,6 +44,8 @@ export interface AgentOptions {
   readonly secrets: Secrets
   /** Credentials that the agent gets. Default: none. */
   readonly credentials?: AgentCredentials | null
+  /** Keys that verify and sign its card. */
+  readonly cardKeys: CardKeys
   /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
   /** Source of the card when another process fetches the card from the agent. That process also logs the warnings about the card. */
@@ -53,13 +58,11 @@ type Connections = Pick<AgentPools, keyof AgentPools>
 
 /** The identity is equal for two agents that are built from the same inputs. */
 export function identityOf (options: AgentOptions): string {
-  const { config, publicUrl, tls, secrets, credentials } = options
+  const { config, publicUrl, tls, secrets, credentials, cardKeys } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  const contents = [tls.fingerprint, secrets.fingerprint, credentials?.fingerprint]
+  const contents = [tls.fingerprint, secrets.fingerprint, credentials?.fingerprint, cardKeys.fingerprint]
   return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], ...contents])
 }
-
-export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
 
 const KEPT_REJECTIONS = 5
 /** Largest number of versions that are logged. Clients may send any. */
@@ -87,6 +90,10 @@ export class Agent {
   readonly identity: string
   /** Null: the agent gets no credentials of the gateway. */
   readonly credentials: AgentCredentials | null
+  /** Changes when the keys of `card.verify` change. */
+  readonly trust: string
+  /** Null without `card.verify`, and where another process fetches the card. */
+  private readonly cardTrust: CardTrust | null
   private readonly cors: CorsSource
   /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
@@ -116,6 +123,12 @@ export class Agent {
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
     this.publicBase = options.publicUrl === null ? null : options.publicUrl + config.path
     this.identity = identityOf(options)
+    const { cardKeys: { trust, verification: keys } } = options
+    const { verify } = config.card
+    this.trust = trust
+    this.cardTrust = verify === null || options.keeper !== undefined
+      ? null
+      : new CardTrust({ agent: this.name, config: verify, keys, metrics, log, onKeys: () => { this.source.refreshNow().catch(() => {}) } })
     const sourceOptions: CardSourceOptions = {
       agent: config.name,
       config: config.card,
@@ -124,6 +137,8 @@ export class Agent {
       upstream: this.upstream,
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
+      verify: this.cardTrust === null ? null : cards => (this.cardTrust as CardTrust).verify(cards),
+      trust,
       prepare: (cards, signal, elsewhere) => this.prepare(cards, this.lastState, signal, elsewhere as WrittenSchemas | undefined),
       onCards: cards => {
         this.use(cards, log)
@@ -144,6 +159,11 @@ export class Agent {
   /** Card, status and compiled schemas for processes that do not fetch the card themselves. */
   get cards (): { readonly cards: LoadedCards | null; readonly status: CardStatus; readonly written: WrittenSchemas } {
     return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.written }
+  }
+
+  /** The public keys of `card.sign` and of the identity header. */
+  get publicKeys (): readonly PublicJwk[] {
+    return [...this.options.cardKeys.published, ...(this.credentials?.publicKeys ?? [])]
   }
 
   get lastRefusals (): readonly PastRejection[] {
@@ -178,7 +198,7 @@ export class Agent {
    * that cannot be compiled.
    */
   async prepareToInherit (predecessor: Agent): Promise<void> {
-    const handover = sameSource(this.config, predecessor.config) ? predecessor.source.handover() : null
+    const handover = sameSource(this, predecessor) ? predecessor.source.handover() : null
     if (handover === null || predecessor.lastState === null) return
     await this.prepare(handover.cards, predecessor.lastState, new AbortController().signal)?.catch(() => {})
     if (this.options.onCard !== undefined) this.written = new Map([...predecessor.written, ...(this.compiled?.written ?? [])])
@@ -189,7 +209,7 @@ export class Agent {
    * @returns false when there is nothing to inherit, so that the agent must start on its own
    */
   inherit (predecessor: Agent): boolean {
-    if (!sameSource(this.config, predecessor.config)) return false
+    if (!sameSource(this, predecessor)) return false
     const handover = predecessor.source.handover()
     if (handover === null || predecessor.lastState === null) return false
     if (this.lastState?.loaded === handover.cards) return true
@@ -213,11 +233,12 @@ export class Agent {
 
   /** The first half of `close`. Calls in flight continue. */
   async stopRefreshing (): Promise<void> {
+    this.cardTrust?.close()
     await this.source.close()
   }
 
   async close (): Promise<void> {
-    await this.source.close()
+    await this.stopRefreshing()
     await this.credentials?.close()
     await this.pools.close()
   }
@@ -279,8 +300,9 @@ export class Agent {
   }
 
   private stateOptions (previous: AgentState | null): AgentStateOptions {
-    const { config, limits, secrets } = this.options
-    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of }
+    const { config, limits, secrets, cardKeys: { signing }, publicUrl } = this.options
+    const signer = signerOf(signing, publicUrl, config.path)
+    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of, signer }
   }
 
   /**
@@ -342,45 +364,9 @@ export class Agent {
 
   /** Description for `/agents`. */
   describe (): object {
-    const { config, publicBase } = this
-    const status = this.source.status
-    const state = this.state
-    return {
-      name: config.name,
-      url: publicBase ?? (config.path === '' ? '/' : config.path),
-      host: config.host,
-      upstream: this.upstream.origin + this.upstream.pathname,
-      mode: config.mode,
-      responses: config.mode === 'off' ? 'off' : config.responses,
-      ready: this.ready,
-      card: {
-        state: status.state,
-        public: publicCard(config.card),
-        extended: state === null || config.card.extended === null ? null : state.loaded.extended != null,
-        origin: status.origin,
-        ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
-        etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
-        problem: status.problem,
-        changes: state?.changes ?? [],
-        warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
-      },
-      interfaces:
-        state?.interfaces.map(one => ({
-          binding: one.binding,
-          version: one.version,
-          path: one.publicPath === '' ? '/' : one.publicPath
-        })) ?? [],
-      extensions: state === null ? null : { 0.3: describePolicy(state.policy['0.3']), '1.0': describePolicy(state.policy['1.0']) },
-      policies: config.policies.map(one => describeLayers(one, config.mode)),
-      load: { requests: this.concurrency.requests, streams: this.concurrency.streams },
-      enforceOn: config.enforceOn,
-      unlistedExtensions: config.unlistedExtensions,
-      untaggedData: config.untaggedData,
-      push: config.push,
-      jsonSchema: config.jsonSchema,
-      passthrough: config.passthrough,
-      lastRefusals: this.rejections
-    }
+    const { config, upstream, publicBase, ready, state, source: { status }, concurrency, rejections, options } = this
+    const signedBy = config.card.signature === 'resign' ? options.cardKeys.signing?.jwk.kid ?? null : null
+    return describeAgent({ config, upstream, publicBase, ready, state, status, signedBy, concurrency, rejections })
   }
 }
 
@@ -388,20 +374,13 @@ function writtenIn ({ cache }: AgentState, written: WrittenSchemas): WrittenSche
   return written.size === 0 ? NOTHING_WRITTEN : new Map([...written].filter(([key]) => cache.has(key)))
 }
 
-function etagsOf ({ served }: AgentState, publicBase: string): Readonly<Record<Version, string>> {
-  return { 0.3: served['0.3'].at(publicBase).etag, '1.0': served['1.0'].at(publicBase).etag }
-}
-
-function sameSource (a: AgentConfig, b: AgentConfig): boolean {
-  const [one, other] = [a.card, b.card]
+function sameSource (a: Agent, b: Agent): boolean {
+  const [one, other] = [a.config.card, b.config.card]
   return (
-    a.upstream.url === b.upstream.url &&
+    a.config.upstream.url === b.config.upstream.url &&
+    a.trust === b.trust &&
     one.url === other.url &&
     one.file === other.file &&
     (one.extended === null) === (other.extended === null)
   )
-}
-
-function describeLayers ({ name, policy, layers }: ResolvedPolicy, agentMode: Mode): object {
-  return { name, uri: policy.uri ?? policy.uriPattern, mode: modeOf(agentMode, policy), layers }
 }

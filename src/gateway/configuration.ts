@@ -2,17 +2,17 @@
  * Reads the configuration for every command. Adds the checks that compile schemas or read certificates, each reported at its place in the
  * file.
  */
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { dotted, shown } from '../config/diagnostics.js'
+import { dotted } from '../config/diagnostics.js'
 import type { Path, PathProblem } from '../config/diagnostics.js'
 import { defaultConfig, loadConfig } from '../config/load.js'
 import type { Check, LoadResult, Overrides } from '../config/load.js'
 import { fault, items, mapping } from '../config/yaml/values.js'
-import { readPublicKey, readSigningKey } from '../identity/signer.js'
 import { policySchemaFaults, schemaFaults } from '../policy/compile/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { parsePointer } from '../wire/json/pointer.js'
+import { unusableCardKeys } from './card/key-files.js'
+import { unusableSigningKeys } from './keys/signing-keys.js'
 
 /**
  * Reads the configuration.
@@ -29,7 +29,7 @@ export function readConfiguration (options: {
   return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, secrets, checks: CHECKS })
 }
 
-export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIdentityKeys]
+export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableCardKeys, unusableSigningKeys]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */
 function unusableSchemas (value: unknown): PathProblem[] {
@@ -41,11 +41,17 @@ function unusableSchemas (value: unknown): PathProblem[] {
       schemaFaults(['agents', index, 'card', 'schemas', name], schema)
     )
   )
+  const ofViews = items(agents).flatMap((agent, index) =>
+    items(mapping(mapping(agent).card).views).flatMap((view, at) => {
+      const { match } = mapping(mapping(view).caller)
+      return match === undefined ? [] : schemaFaults(['agents', index, 'card', 'views', at, 'caller', 'match'], match)
+    })
+  )
   const written = [
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
   ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
-  return [...written, ...added].map(({ path, pointer, message, hint }) =>
+  return [...written, ...added, ...ofViews].map(({ path, pointer, message, hint }) =>
     fault(
       [...path, ...parsePointer(pointer)],
       `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,
@@ -65,31 +71,6 @@ function unusableUpstreamTls (value: unknown, baseDir: string): PathProblem[] {
 function unusableListenerTls (value: unknown, baseDir: string): PathProblem[] {
   const { clientCa, cert, key } = mapping(mapping(mapping(value).server).tls)
   return unusable({ ca: clientCa, cert, key }, baseDir, setting => ['server', 'tls', setting === 'ca' ? 'clientCa' : setting])
-}
-
-/** Another check has already reported a file that cannot be read. */
-function unusableIdentityKeys (value: unknown, baseDir: string): PathProblem[] {
-  return items(mapping(value).agents).flatMap((agent, index) => {
-    const { file, publish } = mapping(mapping(mapping(mapping(mapping(agent).upstream).credentials).identity).key)
-    const path: Path = ['agents', index, 'upstream', 'credentials', 'identity', 'key']
-    const files: [unknown, Path, typeof readPublicKey | typeof readSigningKey][] = [
-      [file, [...path, 'file'], readSigningKey],
-      ...items(publish).map((one, i): [unknown, Path, typeof readPublicKey] => [one, [...path, 'publish', i], readPublicKey])
-    ]
-    return files.flatMap(([name, place, read]) => {
-      const pem = typeof name === 'string' && name !== '' && !name.includes('\0') ? tryRead(resolve(baseDir, name)) : null
-      const found = pem === null ? {} : read(pem)
-      return 'problem' in found ? [fault(place, `${dotted(place)}: ${shown(name)} ${found.problem}`)] : []
-    })
-  })
-}
-
-function tryRead (file: string): Buffer | null {
-  try {
-    return readFileSync(file)
-  } catch {
-    return null
-  }
 }
 
 function unusable (

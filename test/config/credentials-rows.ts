@@ -60,7 +60,7 @@ export const CREDENTIALS_ROWS: readonly Row[] = [
   ['right, for within the exchange', entry(`{exchange: {${TOKEN}, audience: a, for: [corp]}}`)],
   ['right, an exchange for all', entry(`{exchange: {${TOKEN}, audience: a}}`, { sources: JWT_ONLY })],
   ['right, an endpoint on this machine', entry(`{clientCredentials: {${TOKEN.replace('https://idp.example.com', 'http://127.0.0.1:1')}}}`)],
-  ['right, identity', identity('key: {file: ec.pem, publish: [public.pem, ed.pem]}, ttl: 30s, claims: [subject], body: true, header: X-Caller')],
+  ['right, identity', identity('key: {file: ec.pem}, kid: k1, publish: [{file: public.pem, kid: k2}, {file: ed.pem, kid: k2}, {file: rsa.pem}], ttl: 30s, claims: [subject], body: true, header: X-Caller')],
   [
     'no kind',
     entry('{header: x-a}'),
@@ -227,26 +227,29 @@ export const CREDENTIALS_ROWS: readonly Row[] = [
   ],
   [
     'no file of a key',
-    identity('key: {file: none.pem, publish: [none.pem]}'),
+    identity('key: {file: none.pem}, publish: [{file: none.pem}]'),
     'g.yaml:6:44: agents[0].upstream.credentials.identity.key.file: cannot read "none.pem": no such file (paths are relative to the configuration file)',
-    'g.yaml:6:64: agents[0].upstream.credentials.identity.key.publish[0]: cannot read "none.pem": no such file (paths are relative to the configuration file)'
+    'g.yaml:6:72: agents[0].upstream.credentials.identity.publish[0].file: cannot read "none.pem": no such file (paths are relative to the configuration file)'
   ],
   [
-    'other keys',
-    identity('key: {file: text.pem, publish: [text.pem, rsa.pem]}'),
-    'g.yaml:6:44: agents[0].upstream.credentials.identity.key.file: "text.pem" is not a private key: it must be a P-256 or Ed25519 key in PEM, such as of "openssl genpkey -algorithm ed25519"',
-    'g.yaml:6:64: agents[0].upstream.credentials.identity.key.publish[0]: "text.pem" is not a key: it must be a P-256 or Ed25519 key in PEM, such as of "openssl genpkey -algorithm ed25519"',
-    'g.yaml:6:74: agents[0].upstream.credentials.identity.key.publish[1]: "rsa.pem" must be a P-256 or Ed25519 key in PEM, such as of "openssl genpkey -algorithm ed25519"'
+    'other files',
+    identity('key: {file: text.pem}, publish: [{file: text.pem}]'),
+    'g.yaml:6:44: agents[0].upstream.credentials.identity.key.file: "text.pem" is not the PEM file of a private key without a password',
+    'g.yaml:6:72: agents[0].upstream.credentials.identity.publish[0].file: "text.pem" is not the PEM file of a key'
   ],
   [
-    'an RSA key',
-    identity('key: {file: rsa.pem}'),
-    'g.yaml:6:44: agents[0].upstream.credentials.identity.key.file: "rsa.pem" must be a P-256 or Ed25519 key in PEM, such as of "openssl genpkey -algorithm ed25519"'
+    'one kid for the key of the card and another key',
+    identity('key: {file: ed.pem}, kid: k', { agent: '    card: {signature: resign, sign: {key: {file: ec.pem}, kid: k}}\n' }),
+    'g.yaml:6:44: agents[0].upstream.credentials.identity.key.file: "ed.pem" has the kid "k" of another key'
+  ],
+  [
+    'right, one key for the card and the header',
+    identity('key: {file: ed.pem}, kid: k', { agent: '    card: {signature: resign, sign: {key: {file: ed.pem}, kid: k}}\n' })
   ],
   [
     'a public key',
     identity('key: {file: public.pem}'),
-    'g.yaml:6:44: agents[0].upstream.credentials.identity.key.file: "public.pem" is not a private key: it must be a P-256 or Ed25519 key in PEM, such as of "openssl genpkey -algorithm ed25519"'
+    'g.yaml:6:44: agents[0].upstream.credentials.identity.key.file: "public.pem" is not the PEM file of a private key without a password'
   ],
   [
     'a digest that passthrough does not have',

@@ -150,7 +150,11 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       signature: 'verbatim',
       interfaces: [],
       advertise: [],
-      schemas: {}
+      schemas: {},
+      verify: null,
+      sign: null,
+      views: [],
+      publicSkills: []
     },
     concurrency: { requests: 4, streams: 3 },
     protocol: { unknownMinor: 'carry' },

@@ -19,6 +19,7 @@ import { testFileSchema } from '../../src/offline/policy-test/test-schema.js'
 import { ANSWER_ROWS } from './answer-rows.js'
 import { CREDENTIALS_ROWS } from './credentials-rows.js'
 import { EDIT_ROWS } from './edit-rows.js'
+import { CARD_ROWS } from './card-rows.js'
 import { IDENTITY_ROWS } from './identity-rows.js'
 import { ROWS, policyWith } from './rows.js'
 
@@ -55,7 +56,9 @@ const config = found(configSchema, built('configuration.cjs', configSchema, POLI
 const atRunTime = compile(configSchema, POLICY)
 
 t.test('configurations', t => {
-  const rows = [...Object.values(ROWS).flat(), ...Object.values(ANSWER_ROWS).flat(), ...EDIT_ROWS, ...IDENTITY_ROWS, ...CREDENTIALS_ROWS]
+  const rows = [
+    ...Object.values(ROWS).flat(), ...Object.values(ANSWER_ROWS).flat(), ...EDIT_ROWS, ...IDENTITY_ROWS, ...CREDENTIALS_ROWS, ...CARD_ROWS
+  ]
   let refused = 0
   for (const [name, text] of rows) {
     const expected = outcome(atRunTime.whole, text)

@@ -12,17 +12,16 @@ import { sentencesOf, unsaid } from '../helpers/sentences.js'
 import { ANSWER_ROWS } from './answer-rows.js'
 import { identityKeys } from '../identity/signing-keys.js'
 import { CREDENTIALS_ROWS, credentialFiles, credentialLines } from './credentials-rows.js'
+import { CARD_ROWS, cardFiles, cardLines } from './card-rows.js'
 import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
 import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js'
 import { AGENT, lines, ROWS } from './rows.js'
 import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
-const NOT_MESSAGES = [
-  'schema.ts', 'credentials-schema.ts', 'identity-schema.ts', 'policy-schema.ts', 'push-schema.ts', 'rule-schema.ts', 'response-schema.ts', 'schema-kit.ts'
-].map(
-  name => `schema/${name}`
-)
+const NOT_MESSAGES = readdirSync(join(ROOT, 'src/config/schema'))
+  .filter(name => /(?:^|-)schema(?:-kit)?\.ts$/.test(name))
+  .map(name => `schema/${name}`)
 
 const SOURCES = [
   ...readdirSync(join(ROOT, 'src/config'), { recursive: true, encoding: 'utf8' })
@@ -101,6 +100,8 @@ t.test('every message of the sources is provoked', async t => {
   const ofIdentity = IDENTITY_ROWS.flatMap(([, text]) => identityLines(text, identities))
   const credentials = credentialFiles(t, await identityKeys())
   const ofCredentials = CREDENTIALS_ROWS.flatMap(([, text]) => credentialLines(text, credentials))
+  const cards = cardFiles(t)
+  const ofCards = CARD_ROWS.flatMap(([, text]) => cardLines(text, cards))
   const large = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}.json`, JSON.stringify('x'.repeat(1_000_000))]))
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}.json`, '{}']))
   const schemas = t.testdir({ set: { 'a.json': '{"$ref": "b.json"}', 'c.json': '{}' }, none: {}, large, many })
@@ -132,8 +133,7 @@ t.test('every message of the sources is provoked', async t => {
     ...ofFiles,
     ...crowd,
     ...ofEdits,
-    ...ofIdentity,
-    ...ofCredentials,
+    ...ofIdentity, ...ofCredentials, ...ofCards,
     ...ofSchemas
   ]
   t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])

@@ -312,6 +312,15 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'upstream_credentials_total outcome dropped': 'test/identity/upstream-tokens.test.ts',
   'audit exchange': 'test/identity/upstream-tokens.test.ts',
   // Only with `identity`.
+  a2a_gateway_card_signatures_total: 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome verified': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome partial': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome unsigned': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome invalid': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome unknown_key': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome unavailable': 'test/gateway/signed-cards.test.ts',
+  'log form': 'test/gateway/signed-cards.test.ts',
+  'log key': 'test/gateway/signed-cards.test.ts',
   a2a_gateway_authentications_total: 'test/identity/api-keys.test.ts',
   'authentications_total outcome ok': 'test/identity/api-keys.test.ts',
   'authentications_total outcome missing': 'test/identity/api-keys.test.ts',
@@ -550,6 +559,8 @@ const THROUGH_SPREADS = [
   'name',
   'interfaces',
   'extensions',
+  'form',
+  'key',
   'uncarried'
 ]
 

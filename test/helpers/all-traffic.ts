@@ -124,7 +124,10 @@ export async function startTraffic (t: Test): Promise<Traffic> {
   return { gateway, guarded, round }
 }
 
-/** A gateway with access tokens, and a rule with `unique`. A token with an unknown key makes it fetch the keys again. */
+/**
+ * A gateway with access tokens, a card without a signature, and a rule with `unique`. A token with an unknown key makes it fetch the keys
+ * again.
+ */
 async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
   const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
   const issuer = await issuerFor(t, [known])
@@ -133,7 +136,10 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   const entry = `{clientCredentials: {endpoint: "${endpoint.url}", client: {id: gateway, secret: {env: AGENT_SECRET}}}}`
   const gateway = await serve(t, [
     'agents:',
-    `  - {name: guarded, upstream: {url: "${agent.url}", credentials: {send: [${entry}]}}, extensions: [nonces]}`,
+    '  - name: guarded',
+    `    upstream: {url: "${agent.url}", credentials: {send: [${entry}]}}`,
+    `    card: {refresh: 1s, verify: {keys: {url: "${issuer.url}/jwks"}, onFailure: warn}}`,
+    '    extensions: [nonces]',
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}')
   ].join('\n'), { AGENT_SECRET: 'secret' })

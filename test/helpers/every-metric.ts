@@ -64,6 +64,7 @@ function recordOne (m: Metrics): void {
   m.streamEvents(a, 1)
   m.cardAge(a, () => 1)
   m.cardRefresh(a, 'changed')
+  m.cardSignature(a, 'verified')
   m.configInfo('x')
   m.upstreamError(a, 'dns')
   m.taskLookup(a, 'known')

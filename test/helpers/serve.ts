@@ -22,6 +22,8 @@ export interface Line {
 
 /** The settings and limits of the process. */
 export interface Confines {
+  /** `server.publicUrl`. */
+  readonly publicUrl?: string
   /** Maximum number of file descriptors. */
   readonly descriptors?: number
   /** Flags of Node itself. */
@@ -33,8 +35,6 @@ export interface Confines {
   readonly metrics?: string
   /** The settings of `server.tls`, in one line. */
   readonly tls?: string
-  /** `server.publicUrl`. */
-  readonly publicUrl?: string
 }
 
 export interface ServedGateway {

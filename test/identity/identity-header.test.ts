@@ -40,7 +40,7 @@ t.test('callers', async t => {
   const issuer = await issuerFor(t, [key])
   const { gateway, agent, dir } = await guarded(t, {
     sources: [PARTNERS, jwtSource('corp', issuer.url, ', claims: {tenant: /org}')],
-    upstream: identity(', claims: [subject, client, scopes, groups, tenant]').replace('key.pem}', 'key.pem, publish: [next.pem]}'),
+    upstream: identity(', claims: [subject, client, scopes, groups, tenant]').replace('key.pem}', 'key.pem}, publish: [{file: next.pem, kid: next}]'),
     root: [server(PUBLIC)],
     files: { 'key.pem': keys.ec, 'next.pem': keys.publicEd },
     extra: ['passthrough: [/docs]']

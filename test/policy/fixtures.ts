@@ -61,7 +61,11 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       signature: 'strip',
       interfaces: [],
       advertise: [],
-      schemas: {}
+      schemas: {},
+      verify: null,
+      sign: null,
+      views: [],
+      publicSkills: []
     },
     concurrency: { requests: 1, streams: 1 },
     protocol: { unknownMinor: 'carry' },

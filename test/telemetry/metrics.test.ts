@@ -47,6 +47,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   stream_events_total: ['counter', ['agent']],
   card_age_seconds: ['gauge', ['agent']],
   card_refreshes_total: ['counter', ['agent', 'outcome']],
+  card_signatures_total: ['counter', ['agent', 'outcome']],
   config_reloads_total: ['counter', ['outcome']],
   config_info: ['gauge', ['hash']],
   build_info: ['gauge', ['version', 'node']],
@@ -95,6 +96,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.streamEvents('weather', 0)
   metrics.cardAge('weather', () => 12.5)
   metrics.cardRefresh('weather', 'not_modified')
+  metrics.cardSignature('weather', 'partial')
   metrics.configReload('ok')
   metrics.configInfo('0123456789ab')
   metrics.upstreamError('weather', 'refused')
@@ -172,6 +174,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_stream_events_total', { agent: 'weather' }), 5 * times)
     t.equal(get('a2a_gateway_card_age_seconds', { agent: 'weather' }), 12.5)
     t.equal(get('a2a_gateway_card_refreshes_total', { outcome: 'not_modified' }), times)
+    t.equal(get('a2a_gateway_card_signatures_total', { outcome: 'partial' }), times)
     t.equal(get('a2a_gateway_config_reloads_total', { outcome: 'ok' }), times)
     t.equal(get('a2a_gateway_config_reloads_total', { outcome: 'invalid' }), 0, 'present before the first failure')
     t.equal(get('a2a_gateway_config_info', { hash: '0123456789ab' }), 1)

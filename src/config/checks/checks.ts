@@ -5,6 +5,8 @@ import { parseHostPort, trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
 import { cardHeaderProblems, plainCredentials } from './card-checks.js'
+import { signatureProblems, signatureWarnings } from './card-signatures.js'
+import { viewProblems, viewWarnings } from './card-views.js'
 import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { listenerTls } from './listener-tls.js'
@@ -40,6 +42,14 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...identityProblems(mapping(config.identity), context.baseDir),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
+    ...agents.flatMap((agent, index) => [
+      ...signatureProblems(mapping(mapping(agent).card), {
+        path: ['agents', index, 'card'],
+        baseDir: context.baseDir,
+        publicUrl: mapping(config.server).publicUrl
+      }),
+      ...viewProblems(mapping(agent), ['agents', index], config.identity)
+    ]),
     ...layeredProblems(context.layers, agents),
     ...secretProblems(mapping(config.extensions), agents, context),
     ...upstreamCredentialProblems(config, context)
@@ -51,7 +61,9 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),
-      ...tooFewConnections(mapping(agent), ['agents', index])
+      ...tooFewConnections(mapping(agent), ['agents', index]),
+      ...signatureWarnings(mapping(mapping(agent).card), ['agents', index, 'card'], context.baseDir),
+      ...viewWarnings(mapping(agent), ['agents', index], context.layers)
     ]),
     ...layeredWarnings(context.layers, agents),
     ...unusedPolicies(context.layers, agents)

@@ -1,5 +1,4 @@
 /** Checks of `upstream.credentials`: keys that depend on each other and on `identity`, names of headers, and files of secrets. */
-import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
@@ -10,7 +9,8 @@ import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import type { Environment } from '../yaml/substitute.js'
 import { plainHeaderName } from '../../wire/header-names.js'
-import { unreadable } from './named-files.js'
+import { readableByAll } from './named-files.js'
+import { signingKeyProblems, signingKeyWarnings } from './signing-keys.js'
 
 interface Surroundings {
   readonly baseDir: string
@@ -122,8 +122,7 @@ function sourcesHint (known: readonly string[]): string {
 }
 
 function identityProblems (credentials: Mapping, path: Path, context: Context): PathProblem[] {
-  const { header, key } = mapping(credentials.identity)
-  const { file, publish } = mapping(key)
+  const { header } = mapping(credentials.identity)
   const problems: PathProblem[] = []
   const at: Path = [...path, 'header']
   if (typeof header === 'string') {
@@ -139,10 +138,7 @@ function identityProblems (credentials: Mapping, path: Path, context: Context): 
   if (context.server.publicUrl === null) {
     problems.push(fault(path, `${dotted(path)} needs server.publicUrl`, 'the tokens name it as their issuer', 'key'))
   }
-  problems.push(...unreadable(file, [...path, 'key', 'file'], context.baseDir))
-  items(publish).forEach((one, index) => {
-    problems.push(...unreadable(one, [...path, 'key', 'publish', index], context.baseDir))
-  })
+  problems.push(...signingKeyProblems(mapping(credentials.identity), path, context.baseDir))
   return problems
 }
 
@@ -173,7 +169,7 @@ export function upstreamCredentialWarnings (config: Mapping, baseDir: string): P
     const send = items(credentials.send).map(mapping)
     return [
       ...send.flatMap((entry, index) => readableSecrets(entry, [...path, 'send', index], baseDir)),
-      ...readable(mapping(mapping(credentials.identity).key).file, [...path, 'identity', 'key', 'file'], baseDir),
+      ...signingKeyWarnings(mapping(credentials.identity), [...path, 'identity'], baseDir),
       ...neverSent(send, [...path, 'send']),
       ...unencrypted(credentials, path, mapping(agent.upstream).url),
       ...withoutDigest(credentials, path, agent)
@@ -189,19 +185,7 @@ function readableSecrets (entry: Mapping, path: Path, baseDir: string): PathProb
     [mapping(mapping(mapping(exchange).client).secret), [...path, 'exchange', 'client', 'secret']],
     [mapping(mapping(exchange).actorToken), [...path, 'exchange', 'actorToken']]
   ]
-  return places.flatMap(([{ file }, at]) => readable(file, [...at, 'file'], baseDir))
-}
-
-/** Permission of everybody to read. */
-const OTHERS_READ = 0o004
-
-/** Warns of a file that every user of the machine can read. Windows has no such bit. */
-function readable (file: unknown, path: Path, baseDir: string): PathProblem[] {
-  if (typeof file !== 'string' || file === '' || file.includes('\0') || process.platform === 'win32') return []
-  const mode = statSync(resolve(baseDir, file), { throwIfNoEntry: false })?.mode ?? 0
-  return (mode & OTHERS_READ) === 0
-    ? []
-    : [fault(path, `${dotted(path)}: every user of this machine can read ${shown(file)}`, 'chmod 600, or defaultMode: 0400 of a Kubernetes volume')]
+  return places.flatMap(([{ file }, at]) => readableByAll(file, [...at, 'file'], baseDir))
 }
 
 /** Finds entries that an entry before them hides from every caller. */

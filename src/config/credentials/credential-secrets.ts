@@ -2,6 +2,7 @@
 import type { SentCredentialConfig, UpstreamCredentialsConfig } from '../model/credentials-model.js'
 import type { SecretConfig } from '../model/policy-model.js'
 import { readHeader, readSecret } from '../secrets.js'
+import { signingKeyFiles } from '../signing-keys.js'
 import type { Environment } from '../yaml/substitute.js'
 
 /** Secrets of one entry of `send`. */
@@ -33,7 +34,7 @@ export function readCredentialSecrets ({ send }: UpstreamCredentialsConfig, env:
 /** Returns the absolute paths of all files of the key: secrets, and keys of the identity header. */
 export function credentialSecretFiles ({ send, identity }: UpstreamCredentialsConfig): string[] {
   const files = send.flatMap(secretsOf).map(({ file }) => file).filter(file => file !== undefined)
-  return identity === null ? files : [...files, identity.key.file, ...identity.key.publish]
+  return identity === null ? files : [...files, ...signingKeyFiles(identity)]
 }
 
 function secretsOf ({ fromSecret, clientCredentials, exchange }: SentCredentialConfig): SecretConfig[] {

@@ -9,6 +9,7 @@ import type {
 } from '../model/credentials-model.js'
 import type { SecretConfig } from '../model/policy-model.js'
 import { duration } from '../model/units.js'
+import { namedKeyFiles, resolveSigningKeys } from '../signing-keys.js'
 import { items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
@@ -34,9 +35,8 @@ export function resolveCredentials ({ client, send, identity }: CredentialsFile,
     identity: identity === null
       ? null
       : {
-          ...identity,
+          ...resolveSigningKeys(identity, baseDir),
           header: identity.header.toLowerCase(),
-          key: { file: resolve(baseDir, identity.key.file), publish: identity.key.publish.map(file => resolve(baseDir, file)) },
           ttl: duration(identity.ttl)
         }
   }
@@ -79,8 +79,7 @@ function secretOf ({ file, env }: SecretConfig, baseDir: string): SecretConfig {
 
 /** Returns the paths that the key names, as written. The value may still be wrong. */
 export function credentialFiles (credentials: Mapping): unknown[] {
-  const { file, publish } = mapping(mapping(credentials.identity).key)
-  return [...items(credentials.send).flatMap(secretsOf).map(secret => secret.file), file, ...items(publish)]
+  return [...items(credentials.send).flatMap(secretsOf).map(secret => secret.file), ...namedKeyFiles(credentials.identity)]
 }
 
 /** The mappings of an entry that name a secret. The value may still be wrong. */

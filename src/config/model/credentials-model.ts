@@ -1,5 +1,6 @@
 /** `upstream.credentials`: what the agent gets in the place of the credentials of callers. */
 import type { SecretConfig } from './policy-model.js'
+import type { SigningKeyConfig } from './signing-key-model.js'
 
 export interface UpstreamCredentialsConfig {
   /** Treatment of the caller's credentials that `identity` has verified. */
@@ -49,11 +50,9 @@ export type TokenType = 'access_token' | 'jwt'
 /** Claims of the identity header that the configuration chooses. */
 export type IdentityClaim = 'subject' | 'client' | 'scopes' | 'groups' | 'tenant'
 
-export interface IdentityHeaderConfig {
+export interface IdentityHeaderConfig extends SigningKeyConfig {
   /** In lower case. */
   readonly header: string
-  /** Absolute paths. `publish`: further keys in the key set of the gateway. */
-  readonly key: { readonly file: string, readonly publish: readonly string[] }
   readonly claims: readonly IdentityClaim[]
   /** ms */
   readonly ttl: number

@@ -4,9 +4,11 @@
  */
 
 import type { AdvertisedExtension } from '../../a2a/card/additions.js'
+import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
 import type { UpstreamCredentialsConfig } from './credentials-model.js'
 import type { IdentityConfig } from './identity-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
+import type { SigningKeyConfig } from './signing-key-model.js'
 
 export type * from './policy-model.js'
 
@@ -235,7 +237,14 @@ export interface CardConfig {
   /** The card for callers without credentials. Null: `none` with `headers`, otherwise `full`. */
   readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'
-  readonly signature: 'strip' | 'verbatim'
+  readonly signature: 'strip' | 'resign' | 'verbatim'
+  /** Null: signatures are not verified. */
+  readonly verify: CardVerifyConfig | null
+  /** Not null with `signature: resign`. */
+  readonly sign: SigningKeyConfig | null
+  readonly views: readonly CardViewConfig[]
+  /** Ids of the skills that `public: minimal` shows. */
+  readonly publicSkills: readonly string[]
   /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */
   readonly interfaces: readonly string[]
   /** Extensions that the gateway adds to the served card, and enforces as if the agent declared them. */

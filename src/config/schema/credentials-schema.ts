@@ -1,6 +1,7 @@
 /** `upstream.credentials`: what the agent gets in the place of the credentials of callers. */
 import type { Schema } from './schema-kit.js'
 import { choice, duration, flag, list, mapping, nullable, SECRET_SOURCES, section, text } from './schema-kit.js'
+import { signingKey } from './signing-key-schema.js'
 
 const optional = (schema: Schema): Schema => ({ ...schema, type: ['object', 'null'], default: null })
 
@@ -83,20 +84,7 @@ const identity: Schema = optional(
     ['key'],
     {
       header: text('Name of the header.', 'header-name', 'gateway-identity'),
-      key: mapping('The key that signs.', ['file'], {
-        file: {
-          ...text(
-            'PEM file of a private key, P-256 (ES256) or Ed25519 (EdDSA); relative to the configuration file. The gateway reads it again when it changes.',
-            'file'
-          ),
-          examples: ['secrets/identity.pem']
-        },
-        publish: list(
-          'PEM files of further keys, public or private, that the key set contains: the next key and the previous key of a rotation.',
-          { type: 'string', 'x-format': 'file' },
-          []
-        )
-      }),
+      ...signingKey('secrets/identity.pem'),
       claims: list(
         'Properties of the caller in the token: `subject` (`sub`), `client` (`client_id`), `scopes` (`scope`), `groups` and `tenant`.',
         { type: 'string', enum: ['subject', 'client', 'scopes', 'groups', 'tenant'] },

@@ -1,3 +1,4 @@
+import { cardTrust } from './card-schema.js'
 import { credentialsSchema, sentCredentialSchema } from './credentials-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
@@ -199,8 +200,8 @@ const card = section("The agent's AgentCard.", {
     []
   ),
   signature: choice(
-    '`strip`: the gateway rewrites the served card and removes its signatures. `verbatim`: it serves the card unchanged.',
-    ['strip', 'verbatim'],
+    '`strip`: the gateway rewrites the served card and removes its signatures. `resign`: it rewrites the card and signs it with `sign`. `verbatim`: it serves the card unchanged.',
+    ['strip', 'resign', 'verbatim'],
     'strip'
   ),
   advertise: {
@@ -219,7 +220,8 @@ const card = section("The agent's AgentCard.", {
     propertyNames: { type: 'string', 'x-format': 'schema-name' },
     additionalProperties: { type: ['object', 'boolean'], description: 'One JSON Schema.' },
     maxProperties: 200
-  }
+  },
+  ...cardTrust
 })
 
 const agent = mapping('One agent.', ['name', 'upstream'], {

@@ -19,6 +19,8 @@ import { AgentResponse } from './agent-response.js'
 import { publicOriginOf } from './client-address.js'
 import { withOutbound } from './credentials/outbound.js'
 import type { Exchange } from './exchange.js'
+import type { ShownCard } from './extended-card.js'
+import { shownCard } from './extended-card.js'
 import { headersForAgent, queryForAgent } from './identify.js'
 
 export interface HandlerOptions {
@@ -53,9 +55,11 @@ export interface Read {
   readonly seconds: number
 }
 
+const WHOLE: ShownCard = { select: null }
+
 /**
- * @returns false when the request is rejected: the agent has no capacity, the Host is unusable, or there are no credentials for the agent.
- * A promise, which never rejects, while the gateway gets the credentials
+ * @returns false when the request is not forwarded: the agent has no capacity, the Host is unusable, there are no credentials for the
+ * agent, or the gateway itself responds. A promise, which never rejects, while the gateway gets the credentials
  */
 export function dispatch (
   exchange: Exchange,
@@ -80,11 +84,12 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
     exchange.reject(rejections.badHost, 'rejected')
     return false
   }
-  if (!exchange.enter(agent)) return false
+  const shown = publicBase === null || state.views.length === 0 ? WHOLE : shownCard(exchange, arrived, publicBase)
+  if (shown === null || !exchange.enter(agent)) return false
   const { policy } = evaluation
   const { limits } = options
   const body = edited ?? bodyOf(evaluation, arrived.sent, arrived.bytes)
-  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
+  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase, shown.select)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
   const { tasks, audit: { forwarded: follows } } = exchange.services

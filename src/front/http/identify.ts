@@ -93,7 +93,14 @@ function needOf (exchange: Exchange, { agent, target }: Identified): Need {
   if (exchange.state === null) return 'nothing'
   if (routeOf(exchange, target)?.kind !== 'card') return 'caller'
   const shown = publicCard(agent.config.card)
+  // With views, the caller decides even about a card that strangers may see.
+  if (agent.config.card.views.length > 0 && (shown !== 'none' || seesAnonymous(agent))) return 'nothing if missing'
   return shown === 'full' ? 'nothing' : shown === 'minimal' ? 'nothing if missing' : 'caller'
+}
+
+/** True when a view is for requests without a caller. */
+function seesAnonymous (agent: Agent): boolean {
+  return agent.config.card.views.some(view => view.caller?.anonymous === true)
 }
 
 /** A real preflight: no page and no client gets data through it, and an agent that reads a body of OPTIONS gets none. */

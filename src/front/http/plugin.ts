@@ -57,8 +57,9 @@ export class HttpFront {
       return this.passthrough.handle(request, response)
     }
     const exchange = new Exchange(request, response, services)
-    if (jwks && now.keys !== null && routeTarget.rejection === null && rejection === null) return serveKeys(exchange, now.keys)
-    if (routeTarget.rejection === null && rejection === null && serveMetadata(exchange, now)) return
+    const isRejected = routeTarget.rejection !== null || rejection !== null
+    if (!isRejected && jwks && now.keys !== null) return serveKeys(exchange, now.keys)
+    if (!isRejected && serveMetadata(exchange, now)) return
     try {
       handle(exchange, rejection === null ? routeTarget : { ...routeTarget, rejection: routeTarget.rejection ?? rejection }, now)
     } catch (error) {

@@ -5,15 +5,16 @@ import { readCredentialSecrets } from '../../config/credentials/credential-secre
 import type { AgentConfig } from '../../config/model/model.js'
 import type { SentCredentialConfig } from '../../config/model/credentials-model.js'
 import type { Principal } from '../../identity/principal.js'
-import type { PublicJwk } from '../../identity/signer.js'
+import type { PublicJwk } from '../../identity/signing-key.js'
 import { redactAlso } from '../../telemetry/redact.js'
 import type { HeldToken, Obtained } from '../../upstream/credentials/token-source.js'
 import { TokenConnections } from '../../upstream/credentials/token-endpoint.js'
 import type { TlsFiles } from '../../upstream/tls.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { plainHeaderName, withoutHeaders } from '../../wire/header-names.js'
-import type { IdentityKeys } from './identity-header.js'
-import { IdentityHeader, readIdentityKeys } from './identity-header.js'
+import type { SigningKeys } from '../keys/signing-keys.js'
+import { readSigningKeys } from '../keys/signing-keys.js'
+import { IdentityHeader } from './identity-header.js'
 import type { Subject, Watch } from './sent-token.js'
 import { SentToken } from './sent-token.js'
 
@@ -62,7 +63,7 @@ export interface AgentCredentialsOptions {
   readonly agent: Pick<AgentConfig, 'name' | 'upstream'>
   readonly secrets: readonly SentSecrets[]
   /** Null without `identity`. */
-  readonly keys: IdentityKeys | null
+  readonly keys: SigningKeys | null
   /** `server.publicUrl`. */
   readonly publicUrl: string | null
   readonly tls: TlsFiles
@@ -83,11 +84,11 @@ export class AgentCredentials {
 
   constructor ({ agent, secrets, keys, publicUrl, tls }: AgentCredentialsOptions) {
     const { send, identity } = agent.upstream.credentials
-    this.fingerprint = digest([secrets, keys === null ? null : [keys.signing.jwk, keys.published]])
+    this.fingerprint = digest([secrets, keys?.published])
     this.connections = new TokenConnections(tls)
     this.entries = send.map((entry, i) => entryOf(entry, secrets[i] as SentSecrets, agent.name, this.connections))
     this.identity =
-      identity === null || keys === null ? null : new IdentityHeader(identity, keys, { issuer: publicUrl ?? '', audience: agent.name })
+      identity === null || keys === null ? null : new IdentityHeader(identity, keys.signing, { issuer: publicUrl ?? '', audience: agent.name })
     this.publicKeys = keys?.published ?? []
     const names = [...this.entries.map(({ header }) => header), ...identity === null ? [] : [identity.header]]
     this.written = new Set(names.map(plainHeaderName))
@@ -107,7 +108,7 @@ export class AgentCredentials {
     if (credentials.send.length === 0 && credentials.identity === null) return null
     try {
       const secrets = readCredentialSecrets(credentials, env)
-      const keys = credentials.identity === null ? null : readIdentityKeys(credentials.identity)
+      const keys = credentials.identity === null ? null : readSigningKeys(credentials.identity, 'upstream.credentials.identity')
       return new AgentCredentials({ agent, secrets, keys, publicUrl, tls })
     } catch (error) {
       throw new Error(`agent ${agent.name}: ${(error as Error).message}`, { cause: error })
@@ -141,7 +142,7 @@ export class AgentCredentials {
     const { header } = found
     const by = found.token as SentToken
     const subject = by.kind === 'exchange' ? subjectOf(request) : null
-    const settle = (obtained: Obtained): Prepared | Promise<Prepared> => {
+    const settle = (obtained: Obtained): Prepared => {
       const outcome = obtained.kind === 'token' ? (obtained.cached ? 'cached' : 'new') : obtained.kind
       request.count(by.kind, outcome)
       if (obtained.kind !== 'token') return { failed: obtained.kind, kind: by.kind }
@@ -180,16 +181,13 @@ export class AgentCredentials {
   }
 
   /** Adds the identity header. */
-  private signed (request: CredentialRequest, outbound: Outbound): Outbound | Promise<Outbound> {
+  private signed (request: CredentialRequest, outbound: Outbound): Outbound {
     const { identity } = this
     const { principal } = request
     if (identity === null || principal === null) return outbound
-    const add = ({ value, cached }: { readonly value: string; readonly cached: boolean }): Outbound => {
-      request.count('identity', cached ? 'cached' : 'new')
-      return { ...outbound, headers: [...outbound.headers, identity.name, value] }
-    }
-    const found = identity.valueFor(principal, identity.body ? request.body() : null)
-    return found instanceof Promise ? found.then(add) : add(found)
+    const { value, cached } = identity.valueFor(principal, identity.body ? request.body() : null)
+    request.count('identity', cached ? 'cached' : 'new')
+    return { ...outbound, headers: [...outbound.headers, identity.name, value] }
   }
 }
 

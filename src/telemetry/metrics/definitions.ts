@@ -2,6 +2,7 @@
  * Every metric of the gateway, with its labels and their values. The metrics are created from this table, and docs/metrics.md is generated
  * from it.
  */
+import { SIGNATURE_OUTCOMES } from '../../a2a/card/loaded-cards.js'
 import type { Operation } from '../../a2a/operations.js'
 
 /** Values of a label: a closed set, or words that state what bounds them. */
@@ -221,6 +222,12 @@ export const METRICS = {
     type: 'counter',
     help: 'Attempts to refresh an AgentCard.',
     labels: { agent: served, outcome: CARD_OUTCOMES }
+  },
+  card_signatures_total: {
+    type: 'counter',
+    help: 'Cards whose signatures were verified, by result.',
+    more: 'Only with `card.verify`; each load verifies the card of each version. `partial`: the signature covers only the members that A2A 1.0 defines; `unavailable`: the keys could not be fetched',
+    labels: { agent: served, outcome: SIGNATURE_OUTCOMES }
   },
   config_reloads_total: {
     type: 'counter',

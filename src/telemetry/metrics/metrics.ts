@@ -1,4 +1,5 @@
 /** The Prometheus metrics of the gateway. Nothing is registered globally; every `Metrics` has its own registry. */
+import type { SignatureOutcome } from '../../a2a/card/loaded-cards.js'
 import { clipLabel } from './labelled-values.js'
 import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
 import type { Distribution } from './distribution.js'
@@ -80,6 +81,7 @@ export class Metrics {
   private readonly observedTotals: LabelledValues<NumberCell>
   private readonly observedValues: LabelledValues<NumberCell>
   private readonly unread: LabelledValues<NumberCell>
+  private readonly signatures: LabelledValues<NumberCell>
   private readonly refusals: LabelledValues<NumberCell>
   private readonly authentications: LabelledValues<NumberCell>
   private readonly credentials: LabelledValues<NumberCell>
@@ -117,6 +119,7 @@ export class Metrics {
     this.events = registry.counter('stream_events_total')
     registry.agentGauge('card_age_seconds', this.ages)
     this.refreshes = registry.counter('card_refreshes_total')
+    this.signatures = registry.counter('card_signatures_total')
     this.reloads = registry.counter('config_reloads_total')
     this.info = registry.infoGauge('config_info')
     this.errors = registry.counter('upstream_errors_total')
@@ -227,6 +230,10 @@ export class Metrics {
   cardAges (agents: ReadonlyMap<string, () => number | null>): void {
     this.ages.clear()
     for (const [agent, age] of agents) this.cardAge(agent, age)
+  }
+
+  cardSignature (agent: string, outcome: SignatureOutcome): void {
+    this.signatures.at(agent, outcome).value++
   }
 
   cardRefresh (agent: string, outcome: One<typeof Definitions.CARD_OUTCOMES>): void {

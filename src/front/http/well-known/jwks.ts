@@ -1,7 +1,7 @@
 /** The public keys of the gateway as a JSON Web Key Set (RFC 7517). Lies outside of the paths of agents, and needs no caller. */
 import type { IncomingMessage } from 'node:http'
 import type { Snapshot } from '../../../gateway/agent-registry.js'
-import type { PublicJwk } from '../../../identity/signer.js'
+import type { PublicJwk } from '../../../identity/signing-key.js'
 import { splitTarget } from '../../../wire/target.js'
 import type { Exchange } from '../exchange.js'
 
@@ -29,6 +29,7 @@ export function serveKeys (exchange: Exchange, keys: readonly PublicJwk[]): void
     'content-type', 'application/jwk-set+json',
     'content-length', String(body.length),
     'cache-control', 'public, max-age=300',
+    // Clients in pages of other origins verify signatures too; the keys are public.
     'access-control-allow-origin', '*'
   ], body)
 }
