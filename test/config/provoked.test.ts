@@ -33,7 +33,7 @@ const SOURCES = [
   'src/jsonschema/lint.ts',
   'src/jsonschema/mistakes.ts',
   'src/jsonschema/regexp.ts',
-  'src/identity/signer.ts',
+  'src/identity/signing-key.ts',
   'src/upstream/tls.ts',
   'src/gateway/configuration.ts'
 ]
