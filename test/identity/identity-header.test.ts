@@ -130,6 +130,21 @@ t.test('the digest of the body', async t => {
   t.same((await keySet(gateway, '/gw')).keys.length, 1, 'below the path of the public URL too')
 })
 
+t.test('one key set for the identity header and for signed cards', async t => {
+  const keys = await identityKeys()
+  const { gateway, agent } = await guarded(t, {
+    sources: [PARTNERS],
+    upstream: identity(', kid: header').replace('key.pem', 'rsa.pem'),
+    root: [server(PUBLIC)],
+    files: { 'rsa.pem': keys.rsa, 'card.pem': keys.ec },
+    extra: ['card: {signature: resign, sign: {key: {file: card.pem}, kid: card, publish: [{file: rsa.pem, kid: header}]}}']
+  })
+  const { keys: published } = await keySet(gateway)
+  t.same(published.map(({ kid, alg }) => [kid, alg]), [['card', 'ES256'], ['header', 'RS256']])
+  await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['x-api-key', ACME])
+  t.match(await verified(gateway, agent.received.at(-1) as RawRequest), { sub: 'acme' })
+})
+
 t.test('without an identity header there is no key set', async t => {
   const { gateway } = await guarded(t)
   t.equal((await call(`${gateway.url}/.well-known/jwks.json`, { headers: ['x-api-key', ACME] })).status, 404)
