@@ -1,5 +1,6 @@
 import type { Schema } from '../src/config/schema/schema-kit.js'
 import { accessEntrySchema, accessSchema } from '../src/config/schema/access-schema.js'
+import { sentCredentialSchema } from '../src/config/schema/credentials-schema.js'
 import { identitySchema, sourceSchema } from '../src/config/schema/identity-schema.js'
 import { advertisedSchema, configSchema } from '../src/config/schema/schema.js'
 import { TABLE_HEAD, tableRows } from './schema-table.js'
@@ -81,6 +82,7 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`agents[].access`, `accessDefaults`', schema: accessSchema },
   { title: '`agents[].access.allow[]`, `agents[].access.deny[]`', schema: accessEntrySchema },
   { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
+  { title: '`agents[].upstream.credentials.send[]`', schema: sentCredentialSchema },
   { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
   { title: '`agents[].card.advertise[]`', schema: advertisedSchema },
   { title: '`identity`', schema: identitySchema },

@@ -331,6 +331,12 @@ const cards: Row = {
       about: 'invalid: the card cannot be used. unreachable: the agent did not respond.',
       unit: 'short',
       queries: [[`sum by (agent, outcome) (increase(a2a_gateway_card_refreshes_total{${ONE}}[$__rate_interval]))`, '{{agent}} {{outcome}}']]
+    }),
+    stacked({
+      title: 'Signatures',
+      about: 'Cards that card.verify has verified. invalid, unsigned and unknown_key: no configured key has signed the card. partial: the signature does not cover all members.',
+      unit: 'short',
+      queries: [[`sum by (agent, outcome) (increase(a2a_gateway_card_signatures_total{${ONE}}[$__rate_interval]))`, '{{agent}} {{outcome}}']]
     })
   ]
 }
@@ -477,6 +483,12 @@ const saturation: Row = {
       about: 'At most 10,000 for each source in each process.',
       unit: 'short',
       queries: [[`sum by (source) (a2a_gateway_token_cache_entries{${ALL}})`, '{{source}}']]
+    }),
+    lines({
+      title: 'Credentials for agents',
+      about: 'By agent, kind and outcome; only with upstream.credentials. unavailable: calls fail with 502.',
+      unit: 'reqps',
+      queries: [[rate('upstream_credentials_total', ONE, 'agent, kind, outcome'), '{{agent}} {{kind}} {{outcome}}']]
     }),
     lines({
       title: 'Garbage collection',

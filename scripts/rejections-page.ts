@@ -46,6 +46,8 @@ const WHEN: Readonly<Record<Reason, string>> = {
   UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, or its certificate is not accepted',
   UPSTREAM_FAILED: 'the agent broke the connection, redirected, sent an error page (which keeps its status), or did not send HTTP',
   UPSTREAM_TIMEOUT: 'the agent did not accept the connection, respond, or finish in time',
+  UPSTREAM_CREDENTIALS_UNAVAILABLE:
+    'the gateway cannot get the access token that it sends to the agent ([credentials for the agent](upstream-credentials.md))',
   INTERNAL_ERROR: 'a bug in the gateway'
 }
 

@@ -15,6 +15,7 @@ import { SECRET_HIDDEN } from '../policy/request/inject.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { securityFindings } from './security-findings.js'
+import { credentialFindings } from './live-credentials.js'
 
 export interface Look {
   /** Findings in the order of the agents. */
@@ -71,7 +72,7 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
     } catch (error) {
       return unusable(`card ${cards.origin}: ${(error as Error).message}`, 'the gateway would reject every call')
     }
-    const all = [...oddities(state), ...securityFindings(state, agent, sources), ...lintCards({
+    const all = [...oddities(state), ...securityFindings(state, agent, sources), ...credentialFindings(agent, config, cards), ...lintCards({
       cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
       inForce: Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])),
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],

@@ -1,5 +1,7 @@
 /** Cards that one process reads for all processes: the primary hands out cards, and workers keep them. */
+import { isDeepStrictEqual } from 'node:util'
 import type { ExtendedCard, LoadedCards } from '../a2a/card/loaded-cards.js'
+import { coveredCards } from '../a2a/card/verified.js'
 import type { AgentConfig } from '../config/model/model.js'
 import type { Agent } from '../gateway/agent.js'
 import type { JsonObject } from '../wire/json/object.js'
@@ -8,19 +10,36 @@ import { readDocument } from '../upstream/card-fetch.js'
 import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
 import type { HandedOut, Handout } from './messages.js'
 
+interface CardPlace {
+  readonly name: string
+  readonly upstream: string
+  readonly card: Pick<AgentConfig['card'], 'url' | 'file' | 'extended'>
+  /** As in {@link CardSourceOptions}: a card that was verified with other keys is another card. */
+  readonly trust: string
+}
+
 /** The key is equal for two agents that get one card from one place. */
-function sourceKey (name: string, upstream: string, card: Pick<AgentConfig['card'], 'url' | 'file' | 'extended'>): string {
-  return JSON.stringify([name, new URL(upstream).href, card.url, card.file, card.extended !== null])
+function sourceKey ({ name, upstream, card, trust }: CardPlace): string {
+  return JSON.stringify([name, new URL(upstream).href, card.url, card.file, card.extended !== null, trust])
 }
 
 /** Builds the message about an agent's card that the primary sends to workers. */
-export function handoutOf ({ name, config, cards: { cards, status, written } }: Agent): Handout {
-  return { key: sourceKey(name, config.upstream.url, config.card), cards: cards === null ? null : packed(cards, written), status }
+export function handoutOf ({ name, config, trust, cards: { cards, status, written } }: Agent): Handout {
+  const key = sourceKey({ name, upstream: config.upstream.url, card: config.card, trust })
+  return { key, cards: cards === null ? null : packed(cards, written), status }
 }
 
-function packed ({ byVersion, extended, fetchedAt, origin }: LoadedCards, written: WrittenSchemas): HandedOut {
+function packed ({ byVersion, extended, signatures = null, fetchedAt, origin }: LoadedCards, written: WrittenSchemas): HandedOut {
   const [plain, v1] = [byVersion['0.3'], byVersion['1.0']]
-  return { plain: plain.bytes, v1: v1 === plain ? null : v1.bytes, extended: extended?.bytes ?? null, fetchedAt, origin, written }
+  return {
+    plain: plain.bytes,
+    v1: v1 === plain ? null : v1.bytes,
+    extended: extended?.bytes ?? null,
+    signatures,
+    fetchedAt,
+    origin,
+    written
+  }
 }
 
 /** Minimum time between two messages to the primary, ms. */
@@ -99,7 +118,8 @@ class HandedCard implements CardKeeper {
   constructor (all: HandedCards, options: CardSourceOptions) {
     this.all = all
     this.options = options
-    this.key = sourceKey(options.agent, options.upstream.href, options.config)
+    const { agent, upstream, config, trust = '' } = options
+    this.key = sourceKey({ name: agent, upstream: upstream.href, card: config, trust })
   }
 
   start (): void {
@@ -188,7 +208,7 @@ class HandedCard implements CardKeeper {
     }
   }
 
-  private unpack ({ plain, v1, extended, fetchedAt, origin }: HandedOut): LoadedCards {
+  private unpack ({ plain, v1, extended, signatures, fetchedAt, origin }: HandedOut): LoadedCards {
     const read = (bytes: Uint8Array) => {
       const document = readDocument(
         { kind: 'fetched', from: origin, status: 200, bytes: Buffer.from(bytes), contentType: '', validators: null, lifetime: null },
@@ -198,12 +218,14 @@ class HandedCard implements CardKeeper {
       return document
     }
     const document = read(plain)
-    return {
+    const cards: LoadedCards = {
       byVersion: { 0.3: document, '1.0': v1 === null ? document : read(v1) },
       extended: extended === null ? null : extendedOf(Buffer.from(extended)),
       fetchedAt,
       origin
     }
+    // The primary has verified the signatures.
+    return signatures === null ? cards : coveredCards(cards, signatures, this.options.config.verify?.uncovered !== 'allow')
   }
 }
 
@@ -212,7 +234,8 @@ function extendedOf (bytes: Buffer): ExtendedCard {
   return { bytes, raw: JSON.parse(bytes.toString()) as JsonObject }
 }
 
-function holds ({ byVersion, extended = null }: LoadedCards, { plain, v1, extended: handed }: HandedOut): boolean {
+function holds ({ byVersion, extended = null, signatures = null }: LoadedCards, from: HandedOut): boolean {
+  const { plain, v1, extended: handed } = from
   const isSame = handed === null ? extended === null : extended?.bytes.equals(handed) === true
-  return isSame && byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
+  return isSame && isDeepStrictEqual(signatures, from.signatures) && byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
 }

@@ -1,4 +1,5 @@
 /** Messages between the primary process and its workers. Structured clone keeps Maps, Buffers and NaN or infinite numbers unchanged. */
+import type { CardSignatures } from '../a2a/card/loaded-cards.js'
 import type { Config } from '../config/model/model.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
@@ -25,6 +26,8 @@ export interface HandedOut {
   readonly v1: Uint8Array | null
   /** The extended card; null for none. */
   readonly extended: Uint8Array | null
+  /** Results of `card.verify`; null without it. */
+  readonly signatures: CardSignatures | null
   readonly fetchedAt: number
   readonly origin: string
   /** Schemas of these cards that the primary has compiled, so that workers need not compile them again. */

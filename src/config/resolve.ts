@@ -4,6 +4,9 @@ import { parseHostPort } from './schema/formats.js'
 import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
+import type { CredentialsFile } from './credentials/resolve-credentials.js'
+import { credentialFiles, resolveCredentials } from './credentials/resolve-credentials.js'
+import { namedKeyFiles, resolveSigningKeys } from './signing-keys.js'
 import type {
   AdminAccessConfig,
   AgentConfig,
@@ -24,6 +27,7 @@ import type {
 } from './model/model.js'
 import type { AccessConfig } from './model/access-model.js'
 import { resolveAccess } from './model/access-model.js'
+import type { CardVerifyConfig } from './model/card-model.js'
 import type { IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import type { BudgetConfig, RateConfig } from './model/rates-model.js'
 import { rateOf } from './model/rates-model.js'
@@ -62,10 +66,15 @@ type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
   readonly access: Partial<AccessConfig>
   readonly extensions: readonly unknown[]
-  readonly upstream: Omit<UpstreamConfig, 'timeouts'> & { readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>> }
+  readonly upstream: Omit<UpstreamConfig, 'timeouts' | 'credentials'> & {
+    readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>>
+    readonly credentials: CredentialsFile
+  }
   readonly cors: Texts<CorsConfig, 'maxAge'>
-  readonly card: Texts<CardConfig, 'refresh' | 'maxStale'>
+  readonly card: Texts<Omit<CardConfig, 'verify'>, 'refresh' | 'maxStale'> & { readonly verify: VerifyFile | null }
 }
+
+type VerifyFile = Omit<CardVerifyConfig, 'keys'> & { readonly keys: Texts<CardVerifyConfig['keys'], 'maxStale'> }
 
 /**
  * Turns a valid configuration file into the model that the gateway uses. The result is frozen.
@@ -197,7 +206,8 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
         cert: onDisk(upstream.tls.cert),
         key: onDisk(upstream.tls.key),
         serverName: upstream.tls.serverName
-      }
+      },
+      credentials: resolveCredentials(upstream.credentials, baseDir)
     },
     card: {
       ...card,
@@ -205,13 +215,21 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
       refresh: duration(card.refresh),
       maxStale: duration(card.maxStale),
       headers: headersOf(card.headers, baseDir),
-      extended: card.extended === null ? null : { headers: headersOf(card.extended.headers, baseDir) }
+      extended: card.extended === null ? null : { headers: headersOf(card.extended.headers, baseDir) },
+      verify: verifyOf(card.verify, onDisk),
+      sign: card.sign === null ? null : resolveSigningKeys(card.sign, baseDir)
     },
     extensions: listed.map(({ name }) => name),
     policies: policies.map(policy => resolved(policy, baseDir)),
     dependencies: dependenciesOf(policies, layers, baseDir),
     reservedPaths: reserved
   }
+}
+
+function verifyOf (verify: VerifyFile | null, onDisk: (file: string | null) => string | null): CardVerifyConfig | null {
+  if (verify === null) return null
+  const { url, file, maxStale } = verify.keys
+  return { ...verify, keys: { url, file: onDisk(file), maxStale: duration(maxStale) } }
 }
 
 /** Paths of secrets become absolute. */
@@ -277,7 +295,9 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     const { ca, cert, key } = mapping(mapping(agent.upstream).tls)
     const { headers: own, extended } = mapping(agent.card)
     const headers = [own, mapping(extended).headers].flatMap(one => Object.values(mapping(one))).map(one => mapping(one).file)
-    return [ca, cert, key, mapping(agent.card).file, ...headers]
+    const { file, verify, sign } = mapping(agent.card)
+    const cardKeys = [mapping(mapping(verify).keys).file, ...namedKeyFiles(sign)]
+    return [ca, cert, key, file, ...headers, ...cardKeys, ...credentialFiles(mapping(mapping(agent.upstream).credentials))]
   })
   const keyFiles = Object.values(mapping(mapping(identity).sources))
     .flatMap(source => Object.values(mapping(source)))

@@ -12,11 +12,15 @@ import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { Tracing } from '../telemetry/traces/tracing.js'
 import type { TlsFiles } from '../upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
+import type { PublicJwk } from '../identity/signing-key.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
+import type { CardKeys } from './card/key-files.js'
+import { readCardKeys } from './card/key-files.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
+import { AgentCredentials } from './credentials/agent-credentials.js'
 import { Identity } from './identity/identity.js'
 import type { InFlight } from './in-flight.js'
 
@@ -31,6 +35,8 @@ export interface Snapshot {
   readonly identity: Identity | null
   /** `rates` and `budgets` by name of the agent; null without any. */
   readonly rates: ReadonlyMap<string, AgentLimits> | null
+  /** The public keys of the gateway, in the order of the agents. Null: the gateway signs nothing, and has no key set. */
+  readonly keys: readonly PublicJwk[] | null
 }
 
 export interface AgentRegistryOptions {
@@ -141,18 +147,24 @@ export class AgentRegistry {
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     const sources = config.identity === null ? null : callerSources(config.identity)
     // All files are read before any agent is created, because any file may be unusable.
-    const entries = config.agents.map(entry => ({
-      config: entry,
-      limits: config.limits,
-      metrics,
-      log,
-      publicUrl: config.server.publicUrl,
-      tls: tlsFilesOf(entry),
-      secrets: readSecrets(entry, env),
-      sources,
-      onCard,
-      keeper
-    }))
+    const entries = config.agents.map(entry => {
+      const { publicUrl } = config.server
+      const tls = tlsFilesOf(entry)
+      return {
+        config: entry,
+        limits: config.limits,
+        metrics,
+        log,
+        publicUrl,
+        tls,
+        secrets: readSecrets(entry, env),
+        sources,
+        credentials: AgentCredentials.prepare(entry, { env, publicUrl, tls }),
+        cardKeys: readAgentCardKeys(entry),
+        onCard,
+        keeper
+      }
+    })
     return entries.map(options => {
       const known = current.get(options.config.name)
       return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)
@@ -199,8 +211,23 @@ function snapshotOf (config: Config, agents: readonly Agent[], identity: Identit
     hosts: servedHosts(config),
     agents: new Agents(agents),
     identity,
-    rates: compileLimits(config)
+    rates: compileLimits(config),
+    keys: publicKeysOf(agents)
   }
+}
+
+function readAgentCardKeys ({ name, card }: AgentConfig): CardKeys {
+  try {
+    return readCardKeys(card)
+  } catch (error) {
+    throw new Error(`agent ${name}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Several agents may have one key. No two keys have one `kid`: `unusableSigningKeys` has checked them. */
+function publicKeysOf (agents: readonly Agent[]): readonly PublicJwk[] | null {
+  const keys = new Map(agents.flatMap(agent => agent.publicKeys).map(key => [key.kid, key]))
+  return keys.size === 0 ? null : [...keys.values()]
 }
 
 function tlsFilesOf (agent: AgentConfig): TlsFiles {

@@ -6,15 +6,15 @@ import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.j
 import { buildAgentState, CardRejected, COMPILED_HERE, schemasToCompile } from '../pipeline/agent-snapshot.js'
 import { scopeOf } from '../pipeline/scope.js'
 import { digest } from '../config/digest.js'
-import type { AgentConfig, Config, Mode, ResolvedPolicy } from '../config/model/model.js'
+import type { AgentConfig, Config } from '../config/model/model.js'
 import type { CardFinding } from '../policy/card/checks.js'
 import type { Secrets } from '../config/secrets.js'
-import { modeOf } from '../policy/compile/identity.js'
+import type { PublicJwk } from '../identity/signing-key.js'
 import { costOf } from '../jsonschema/lint.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
 import type { Requirement } from '../identity/requirement.js'
 import type { CallerSource } from '../identity/schemes.js'
-import { describeAccess, fixedRequirement } from '../pipeline/agent-security.js'
+import { fixedRequirement } from '../pipeline/agent-security.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { CardAccess } from '../upstream/card-access.js'
@@ -24,11 +24,15 @@ import { CardSource } from '../upstream/card-source.js'
 import { CorsSource } from '../upstream/cors-source.js'
 import { AgentPools } from '../upstream/pool.js'
 import type { TlsFiles } from '../upstream/tls.js'
+import { signerOf } from './card/signer.js'
+import type { CardKeys } from './card/key-files.js'
+import { CardTrust } from './card/trust.js'
 import type { WrittenSchemas } from './card-compiler.js'
 import { cardCompiler, readySchemas } from './card-compiler.js'
-import { describeCard } from './card/describe-card.js'
-import { describePolicy } from './describe-policy.js'
 import { ConcurrencyLimit } from './concurrency-limit.js'
+import type { AgentCredentials } from './credentials/agent-credentials.js'
+import type { PastRejection } from './describe/describe-agent.js'
+import { describeAgent } from './describe/describe-agent.js'
 
 export interface AgentOptions {
   readonly config: AgentConfig
@@ -43,6 +47,10 @@ export interface AgentOptions {
   readonly secrets: Secrets
   /** Sources of callers; null or absent without `identity`. */
   readonly sources?: readonly CallerSource[] | null
+  /** Credentials that the agent gets. Default: none. */
+  readonly credentials?: AgentCredentials | null
+  /** Keys that verify and sign its card. */
+  readonly cardKeys: CardKeys
   /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
   /** Source of the card when another process fetches the card from the agent. That process also logs the warnings about the card. */
@@ -55,12 +63,11 @@ type Connections = Pick<AgentPools, keyof AgentPools>
 
 /** The identity is equal for two agents that are built from the same inputs. */
 export function identityOf (options: AgentOptions): string {
-  const { config, publicUrl, tls, secrets, sources = null } = options
+  const { config, publicUrl, tls, secrets, sources = null, credentials, cardKeys } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], tls.fingerprint, secrets.fingerprint, sources])
+  const contents = [tls.fingerprint, secrets.fingerprint, credentials?.fingerprint, cardKeys.fingerprint]
+  return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], ...contents, sources])
 }
-
-export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
 
 const KEPT_REJECTIONS = 5
 /** Largest number of versions that are logged. Clients may send any. */
@@ -88,6 +95,12 @@ export class Agent {
   readonly identity: string
   /** The requirement that does not depend on the card. */
   private readonly fixedRequirement: Requirement | null
+  /** Null: the agent gets no credentials of the gateway. */
+  readonly credentials: AgentCredentials | null
+  /** Changes when the keys of `card.verify` change. */
+  readonly trust: string
+  /** Null without `card.verify`, and where another process fetches the card. */
+  private readonly cardTrust: CardTrust | null
   private readonly cors: CorsSource
   /** Calls of the agent in flight. */
   concurrency = new ConcurrencyLimit()
@@ -110,6 +123,7 @@ export class Agent {
     this.options = options
     this.config = config
     this.name = config.name
+    this.credentials = options.credentials ?? null
     this.pools = options.pools ?? new AgentPools(config.upstream, options.tls)
     this.upstream = new URL(config.upstream.url)
     this.cors = new CorsSource(() => this.pools.for(this.upstream.origin))
@@ -117,6 +131,12 @@ export class Agent {
     this.publicBase = options.publicUrl === null ? null : options.publicUrl + config.path
     this.identity = identityOf(options)
     this.fixedRequirement = fixedRequirement(config, options.sources ?? null)
+    const { cardKeys: { trust, verification: keys } } = options
+    const { verify } = config.card
+    this.trust = trust
+    this.cardTrust = verify === null || options.keeper !== undefined
+      ? null
+      : new CardTrust({ agent: this.name, config: verify, keys, metrics, log, onKeys: () => { this.source.refreshNow().catch(() => {}) } })
     const sourceOptions: CardSourceOptions = {
       agent: config.name,
       config: config.card,
@@ -125,6 +145,8 @@ export class Agent {
       upstream: this.upstream,
       limits: { card: options.limits.card, jsonDepth: options.limits.jsonDepth, jsonMembers: options.limits.jsonMembers },
       dispatcher: origin => this.pools.for(origin),
+      verify: this.cardTrust === null ? null : cards => (this.cardTrust as CardTrust).verify(cards),
+      trust,
       prepare: (cards, signal, elsewhere) => this.prepare(cards, this.lastState, signal, elsewhere as WrittenSchemas | undefined),
       onCards: cards => {
         this.use(cards, log)
@@ -145,6 +167,11 @@ export class Agent {
   /** Card, status and compiled schemas for processes that do not fetch the card themselves. */
   get cards (): { readonly cards: LoadedCards | null; readonly status: CardStatus; readonly written: WrittenSchemas } {
     return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.written }
+  }
+
+  /** The public keys of `card.sign` and of the identity header. */
+  get publicKeys (): readonly PublicJwk[] {
+    return [...this.options.cardKeys.published, ...(this.credentials?.publicKeys ?? [])]
   }
 
   get lastRefusals (): readonly PastRejection[] {
@@ -179,7 +206,7 @@ export class Agent {
    * that cannot be compiled.
    */
   async prepareToInherit (predecessor: Agent): Promise<void> {
-    const handover = sameSource(this.config, predecessor.config) ? predecessor.source.handover() : null
+    const handover = sameSource(this, predecessor) ? predecessor.source.handover() : null
     if (handover === null || predecessor.lastState === null) return
     await this.prepare(handover.cards, predecessor.lastState, new AbortController().signal)?.catch(() => {})
     if (this.options.onCard !== undefined) this.written = new Map([...predecessor.written, ...(this.compiled?.written ?? [])])
@@ -190,7 +217,7 @@ export class Agent {
    * @returns false when there is nothing to inherit, so that the agent must start on its own
    */
   inherit (predecessor: Agent): boolean {
-    if (!sameSource(this.config, predecessor.config)) return false
+    if (!sameSource(this, predecessor)) return false
     const handover = predecessor.source.handover()
     if (handover === null || predecessor.lastState === null) return false
     if (this.lastState?.loaded === handover.cards) return true
@@ -204,6 +231,7 @@ export class Agent {
 
   /** Called instead of `start`, after `inherit`, at the moment of the change. From then on, this agent keeps the card. */
   takeOver (predecessor: Agent): void {
+    if (predecessor.credentials !== null) this.credentials?.inherit(predecessor.credentials)
     const handover = predecessor.source.handover()
     if (handover === null || !this.inherit(predecessor)) return this.source.start()
     if (handover.expired) this.state = null
@@ -213,11 +241,13 @@ export class Agent {
 
   /** The first half of `close`. Calls in flight continue. */
   async stopRefreshing (): Promise<void> {
+    this.cardTrust?.close()
     await this.source.close()
   }
 
   async close (): Promise<void> {
-    await this.source.close()
+    await this.stopRefreshing()
+    await this.credentials?.close()
     await this.pools.close()
   }
 
@@ -283,8 +313,9 @@ export class Agent {
   }
 
   private stateOptions (previous: AgentState | null): AgentStateOptions {
-    const { config, limits, secrets, sources } = this.options
-    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of, sources }
+    const { config, limits, secrets, sources, cardKeys: { signing }, publicUrl } = this.options
+    const signer = signerOf(signing, publicUrl, config.path)
+    return { agent: config, maxExtensions: limits.extensions, previous, secretOf: secrets.of, sources, signer }
   }
 
   /**
@@ -346,35 +377,10 @@ export class Agent {
 
   /** Description for `/agents`. */
   describe (): object {
-    const { config, publicBase } = this
-    const { state, source: { status } } = this
-    return {
-      name: config.name,
-      url: publicBase ?? (config.path === '' ? '/' : config.path),
-      host: config.host,
-      upstream: this.upstream.origin + this.upstream.pathname,
-      mode: config.mode,
-      responses: config.mode === 'off' ? 'off' : config.responses,
-      ready: this.ready,
-      card: describeCard({ config: config.card, status, state, publicBase }),
-      interfaces:
-        state?.interfaces.map(one => ({
-          binding: one.binding,
-          version: one.version,
-          path: one.publicPath === '' ? '/' : one.publicPath
-        })) ?? [],
-      extensions: state === null ? null : { 0.3: describePolicy(state.policy['0.3']), '1.0': describePolicy(state.policy['1.0']) },
-      policies: config.policies.map(one => describeLayers(one, config.mode)),
-      load: { requests: this.concurrency.requests, streams: this.concurrency.streams },
-      enforceOn: config.enforceOn,
-      unlistedExtensions: config.unlistedExtensions,
-      untaggedData: config.untaggedData,
-      access: describeAccess(config, this.requirementIn(state), state?.security ?? null),
-      push: config.push,
-      jsonSchema: config.jsonSchema,
-      passthrough: config.passthrough,
-      lastRefusals: this.rejections
-    }
+    const { config, upstream, publicBase, ready, state, source: { status }, concurrency, rejections, options } = this
+    const requirement = this.requirementIn(state)
+    const signedBy = config.card.signature === 'resign' ? options.cardKeys.signing?.jwk.kid ?? null : null
+    return describeAgent({ config, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections })
   }
 }
 
@@ -382,16 +388,13 @@ function writtenIn ({ cache }: AgentState, written: WrittenSchemas): WrittenSche
   return written.size === 0 ? NOTHING_WRITTEN : new Map([...written].filter(([key]) => cache.has(key)))
 }
 
-function sameSource (a: AgentConfig, b: AgentConfig): boolean {
-  const [one, other] = [a.card, b.card]
+function sameSource (a: Agent, b: Agent): boolean {
+  const [one, other] = [a.config.card, b.config.card]
   return (
-    a.upstream.url === b.upstream.url &&
+    a.config.upstream.url === b.config.upstream.url &&
+    a.trust === b.trust &&
     one.url === other.url &&
     one.file === other.file &&
     (one.extended === null) === (other.extended === null)
   )
-}
-
-function describeLayers ({ name, policy, layers }: ResolvedPolicy, agentMode: Mode): object {
-  return { name, uri: policy.uri ?? policy.uriPattern, mode: modeOf(agentMode, policy), layers }
 }

@@ -11,6 +11,8 @@ import { fault, items, mapping } from '../config/yaml/values.js'
 import { accessSchemaFaults, policySchemaFaults, schemaFaults } from '../policy/compile/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '../upstream/tls.js'
 import { parsePointer } from '../wire/json/pointer.js'
+import { unusableCardKeys } from './card/key-files.js'
+import { unusableSigningKeys } from './keys/signing-keys.js'
 
 /**
  * Reads the configuration.
@@ -27,7 +29,9 @@ export function readConfiguration (options: {
   return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, secrets, checks: CHECKS })
 }
 
-export const CHECKS: readonly Check[] = [unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls]
+export const CHECKS: readonly Check[] = [
+  unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls, unusableCardKeys, unusableSigningKeys
+]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */
 function unusableSchemas (value: unknown): PathProblem[] {
@@ -43,11 +47,17 @@ function unusableSchemas (value: unknown): PathProblem[] {
     access: mapping(agent).access,
     root: ['agents', index, 'access'] as Path
   }))].flatMap(({ access, root }) => accessSchemaFaults(access, root))
+  const ofViews = items(agents).flatMap((agent, index) =>
+    items(mapping(mapping(agent).card).views).flatMap((view, at) => {
+      const { match } = mapping(mapping(view).caller)
+      return match === undefined ? [] : schemaFaults(['agents', index, 'card', 'views', at, 'caller', 'match'], match)
+    })
+  )
   const written = [
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
   ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
-  return [...written, ...added, ...lists].map(({ path, pointer, message, hint }) =>
+  return [...written, ...added, ...lists, ...ofViews].map(({ path, pointer, message, hint }) =>
     fault(
       [...path, ...parsePointer(pointer)],
       `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,

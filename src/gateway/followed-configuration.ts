@@ -1,7 +1,9 @@
 /** A configuration that is read again whenever one of its files changes. */
 import type { LoadResult } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
+import { cardKeyFiles } from './card/key-files.js'
 import { identityFiles } from './identity/identity.js'
+import { credentialSecretFiles } from '../config/credentials/credential-secrets.js'
 import { secretFiles } from '../config/secrets.js'
 import { FileWatch } from '../config/watch.js'
 
@@ -54,5 +56,8 @@ function filesRead (config: Config): string[] {
   const tls = config.agents.flatMap(({ upstream }) => [upstream.tls.ca, upstream.tls.cert, upstream.tls.key]).filter(name => name !== null)
   const { tls: own } = config.server
   const listener = own === null ? [] : [own.cert, own.key, own.clientCa].filter(name => name !== null)
-  return [...tls, ...listener, ...identityFiles(config.identity), ...config.agents.flatMap(secretFiles)]
+  const ofAgents = config.agents.flatMap(agent => [
+    ...secretFiles(agent), ...cardKeyFiles(agent.card), ...credentialSecretFiles(agent.upstream.credentials)
+  ])
+  return [...tls, ...listener, ...identityFiles(config.identity), ...ofAgents]
 }

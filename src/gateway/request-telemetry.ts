@@ -170,8 +170,10 @@ function plainEntry (
   }
 }
 
-function callerOf ({ identity, principal }: Exchange): Pick<AuditEntry, 'caller' | 'credential'> {
-  return identity === null || principal === null ? {} : { caller: identity.describe(principal), credential: principal.kind }
+function callerOf ({ identity, principal, outbound }: Exchange): Pick<AuditEntry, 'caller' | 'credential' | 'exchange'> {
+  if (identity === null || principal === null) return {}
+  const exchange = outbound?.exchange ?? null
+  return { caller: identity.describe(principal), credential: principal.kind, ...(exchange === null ? {} : { exchange }) }
 }
 
 function namesIn (exchange: Exchange): Pick<AuditEntry, 'task_id' | 'context_id'> {

@@ -28,6 +28,7 @@ import { connectionsTo } from '../upstream/in-process.js'
 import type { CardKeeper } from '../upstream/card-source.js'
 import { TrustedProxies } from '../wire/forwarded.js'
 import { Agent } from './agent.js'
+import { NO_CARD_KEYS } from './card/key-files.js'
 import type { AgentRegistry } from './agent-registry.js'
 import { InFlight } from './in-flight.js'
 import { MemoryBudget } from './memory-budget.js'
@@ -124,6 +125,7 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     hosts: null,
     identity: null,
     rates: null,
+    keys: null,
     agents: new Agents(agents.map(agent => twinOf(agent, { config, metrics, log, upstream })))
   }
   const app = await buildApp({ services, snapshot: () => snapshot, passthrough: false }, null)
@@ -162,6 +164,7 @@ function twinOf (
     publicUrl: config.server.publicUrl,
     tls: { ca: null, cert: null, key: null, fingerprint: '' },
     secrets: { of: () => '', card: {}, extended: {}, fingerprint: '' },
+    cardKeys: NO_CARD_KEYS,
     keeper: () => NO_CARDS,
     pools: {
       main: upstream,

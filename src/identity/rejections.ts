@@ -77,6 +77,20 @@ export function unavailable (retryAfter: number): Rejection {
   }
 }
 
+/** The authorization server does not accept the caller's token, although its signature and times are valid. */
+export const exchangeRejected: Rejection = {
+  reason: 'UNAUTHENTICATED',
+  message: 'The issuer does not accept the access token any more; get a new one.',
+  rule: 'gateway/exchange',
+  metadata: { problem: 'revoked' }
+}
+
+export const noUpstreamCredentials: Rejection = {
+  reason: 'UPSTREAM_CREDENTIALS_UNAVAILABLE',
+  message: 'The gateway cannot get the credentials that the agent requires; try again later.',
+  rule: 'gateway/upstream-credentials'
+}
+
 /**
  * @param limit id of the limit
  * @param milliseconds until the next attempt

@@ -8,11 +8,10 @@ import type { CardAdditions, CardChange } from '../a2a/card/additions.js'
 import { replacedByAdditions, withAdditions } from '../a2a/card/additions.js'
 import type { MappedInterface } from '../a2a/card/map.js'
 import { interfacePath, mapInterfaces } from '../a2a/card/map.js'
-import { minimalCard, publicCard } from '../a2a/card/minimal.js'
 import type { PathScope } from '../a2a/card/path-scope.js'
 import type { CardRewrite } from '../a2a/card/rewrite.js'
 import { changesOf, isSigned } from '../a2a/card/rewrite.js'
-import { ServedCard } from '../a2a/card/served-card.js'
+import type { CardSigner } from '../a2a/card/served-card.js'
 import { SeenNames } from '../a2a/card/seen-names.js'
 import { schemasThatDiffer, unionCard } from '../a2a/card/union.js'
 import type { ExtensionRoute } from '../a2a/extension-routes.js'
@@ -29,6 +28,8 @@ import type { AgentSecurity } from './agent-security.js'
 import { securityOf } from './agent-security.js'
 import { scopeOf } from './scope.js'
 import type { Access } from '../policy/access/access.js'
+import type { ServedCards } from './served-cards.js'
+import { servedCards } from './served-cards.js'
 import type { CardFinding } from '../policy/card/checks.js'
 import { checkCards } from '../policy/card/checks.js'
 import { requirementsOf } from '../policy/card/requirements.js'
@@ -38,7 +39,7 @@ import type { KnownSchema } from '../policy/compile/schema-source.js'
 import type { JsonObject } from '../wire/json/object.js'
 import { SchemaCache, SchemaCollector } from '../policy/compile/schema-source.js'
 
-export interface AgentState {
+export interface AgentState extends Omit<ServedCards, 'warnings'> {
   readonly loaded: LoadedCards
   readonly router: Router
   readonly interfaces: readonly MappedInterface[]
@@ -49,9 +50,6 @@ export interface AgentState {
   /** Null: everybody may do everything. */
   readonly access: Access | null
   readonly policy: Readonly<Record<Version, AgentPolicy>>
-  readonly served: Readonly<Record<Version, ServedCard>>
-  /** The cards for callers without credentials under `card.public: minimal`; null otherwise. */
-  readonly minimal: Readonly<Record<Version, ServedCard>> | null
   /** Differences between the agent's cards and the served cards, besides URLs and interfaces. */
   readonly changes: readonly CardChange[]
   /** Time at which the gateway first served these bytes, for `Last-Modified`. */
@@ -90,6 +88,8 @@ export interface AgentStateOptions {
   readonly sources?: readonly CallerSource[] | null | undefined
   /** Schemas of the card that were compiled before, by key. Without it, all schemas are compiled immediately. */
   readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
+  /** Signs the served cards, with `card.signature: resign`. */
+  readonly signer?: CardSigner | null
 }
 
 /**
@@ -122,7 +122,7 @@ export function schemasToCompile (loaded: LoadedCards, options: AgentStateOption
 export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions): AgentState {
   // Destructured on purpose. A closure that outlives this call and refers to `options` would keep the previous snapshot, and with it the
   // one before.
-  const { agent, previous, ready, sources = null } = options
+  const { agent, previous, ready, sources = null, signer } = options
   const scope = scopeOf(agent)
   const additions = additionsOf(agent)
   const documents = loaded.byVersion
@@ -141,7 +141,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const routed = new Set(mapped.map(routeKey))
   const rewrite: CardRewrite = {
     scope,
-    signature: agent.card.signature,
+    signature: agent.card.signature === 'verbatim' ? 'verbatim' : 'strip',
     routed: one => carries(one) && routed.has(routeKey(one)),
     additions,
     security: security.offered
@@ -154,13 +154,18 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   })
   const findings = checkCards(agent, [...new Set([cards['1.0'], cards['0.3']])], cache)
   if (findings.some(finding => finding.rejects)) throw new CardRejected(findings)
-  const serve = (version: Version): ServedCard =>
-    new ServedCard({ bytes: documents[version].bytes, raw: documents[version].card.raw }, rewrite)
-  const serveMinimal = (version: Version): ServedCard => {
-    const { additions: _, ...plain } = rewrite
-    const { bytes, card } = documents[version]
-    return new ServedCard({ bytes, raw: minimalCard(withAdditions(card.raw, additions)) }, plain)
-  }
+  const { warnings: cardProblems, ...served } = servedCards({
+    agent,
+    documents,
+    rewrite,
+    additions,
+    signer,
+    matcher: schema => {
+      const compiled = cache.compile(schema)
+      if (!compiled.ok) throw new Error(`card.views: a schema of match cannot be used: ${compiled.problem.message}`)
+      return caller => compiled.schema.matches(caller) === true
+    }
+  })
   const seen = agent.card.extended === null ? previous?.seen ?? new SeenNames() : null
   const policy = policiesOf(cards, options, cache, seen)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
@@ -173,8 +178,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     unknownMinor: agent.protocol.unknownMinor,
     access: accessOf(agent),
     policy,
-    served: { 0.3: serve('0.3'), '1.0': serve('1.0') },
-    minimal: publicCard(agent.card) === 'minimal' ? { 0.3: serveMinimal('0.3'), '1.0': serveMinimal('1.0') } : null,
+    ...served,
     changes: distinctChanges([documents['1.0'], documents['0.3']].flatMap(({ card }) => changesOf(card.raw, rewrite))),
     since: new Date(loaded.fetchedAt),
     rewrite,
@@ -183,6 +187,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     findings,
     warnings: unique([
       ...conflicts,
+      ...cardProblems,
       ...router.shadowed.map(
         route => `${namesOf(route, policy)}: the route ${route} is never reached: the card has an operation at its path`
       ),

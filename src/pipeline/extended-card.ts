@@ -3,6 +3,7 @@ import { rewriteCard } from '../a2a/card/rewrite.js'
 import type { RewriteOptions } from '../a2a/card/rewrite.js'
 import type { SeenNames } from '../a2a/card/seen-names.js'
 import type { Binding } from '../a2a/versions.js'
+import type { JsonObject } from '../wire/json/object.js'
 import { isObject, own } from '../wire/json/object.js'
 import type { JsonLimits } from '../wire/json/json.js'
 import { parseStrict } from '../wire/json/json.js'
@@ -10,6 +11,8 @@ import { memberSpan } from '../wire/json/span.js'
 
 export interface ExtendedCardPlan {
   readonly rewrite: RewriteOptions
+  /** Returns the part of the card that the caller sees, with the additions of the configuration. Null: the whole card. */
+  readonly select: ((card: JsonObject) => JsonObject) | null
   readonly binding: Binding
   /** Learns the names in the card; null for none. */
   readonly seen: SeenNames | null
@@ -19,12 +22,13 @@ export interface ExtendedCardPlan {
 }
 
 /** @returns null when the body is not a card: unchanged, its URLs would lead past the gateway */
-export function rewriteExtendedCard (bytes: Buffer, { rewrite, binding, seen, json }: ExtendedCardPlan): Buffer | null {
+export function rewriteExtendedCard (bytes: Buffer, { rewrite, select, binding, seen, json }: ExtendedCardPlan): Buffer | null {
+  const rewritten = (card: JsonObject): Buffer => Buffer.from(JSON.stringify(rewriteCard(select === null ? card : select(card), rewrite)))
   const parsed = parseStrict(bytes, json)
   if (!parsed.ok || !isObject(parsed.value)) return null
   if (binding === 'HTTP+JSON') {
     seen?.learn(parsed.value)
-    return Buffer.from(JSON.stringify(rewriteCard(parsed.value, rewrite)))
+    return rewritten(parsed.value)
   }
   const card = own(parsed.value, 'result')
   // A JSON-RPC error has HTTP status 200.
@@ -33,5 +37,5 @@ export function rewriteExtendedCard (bytes: Buffer, { rewrite, binding, seen, js
   if (!isObject(card) || span === null) return null
   seen?.learn(card)
   // The envelope keeps its bytes, so that the id keeps its digits.
-  return Buffer.concat([bytes.subarray(0, span.start), Buffer.from(JSON.stringify(rewriteCard(card, rewrite))), bytes.subarray(span.end)])
+  return Buffer.concat([bytes.subarray(0, span.start), rewritten(card), bytes.subarray(span.end)])
 }

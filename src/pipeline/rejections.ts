@@ -114,6 +114,12 @@ export function cardCredentials (header: string, status: 401 | 403): Rejection {
   }
 }
 
+export const noView: Rejection = {
+  reason: 'CREDENTIALS_REQUIRED',
+  message: 'The card of this agent is not for this caller; ask the operator of the gateway for access.',
+  rule: 'gateway/card-view'
+}
+
 export const noCardAccess: Rejection = {
   reason: 'UPSTREAM_FAILED',
   message: 'The agent did not decide whether the caller may see its card; try again later.',

@@ -5,6 +5,7 @@
 import type { Call, CallProblem } from '../a2a/message/call.js'
 import type { AccessOutcome } from './access.js'
 import { authorize } from './access.js'
+import { withAdditions } from '../a2a/card/additions.js'
 import type { EchoPlan } from './echo.js'
 import type { ExtendedCardPlan } from './extended-card.js'
 import { readCall } from '../a2a/message/call.js'
@@ -25,6 +26,7 @@ import type { Tracer } from '../policy/trace.js'
 import type { HeaderList } from '../wire/header-list.js'
 import { readList } from '../wire/header-list.js'
 import { editJson } from '../wire/json/edit.js'
+import type { JsonObject } from '../wire/json/object.js'
 import type { Bytes } from '../wire/chunked-buffer.js'
 import { whole } from '../wire/chunked-buffer.js'
 import type { RequestHead } from './request-head.js'
@@ -209,10 +211,21 @@ export function rewritesResponse (state: AgentState, call: Call): boolean {
 /**
  * The work on a response that is an extended card.
  * @param publicBase the gateway's public URL with the agent's path, without trailing slash
+ * @param select returns the part of a card that the caller sees; null for the whole card
  */
-export function extendedCardOf (state: AgentState, route: OperationRoute, limits: Limits, publicBase: string): ExtendedCardPlan {
+export function extendedCardOf (
+  state: AgentState,
+  route: OperationRoute,
+  limits: Limits,
+  publicBase: string,
+  select: ExtendedCardPlan['select'] = null
+): ExtendedCardPlan {
+  const { additions, ...rewrite } = state.rewrite
+  const selecting = select === null || additions === undefined ? select : (card: JsonObject) => select(withAdditions(card, additions))
   return {
-    rewrite: { ...state.rewrite, publicBase },
+    // A view of the card has the additions already.
+    rewrite: { ...(select === null ? state.rewrite : rewrite), publicBase },
+    select: selecting,
     binding: route.binding,
     seen: state.seen,
     size: limits.response,

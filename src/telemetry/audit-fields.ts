@@ -50,6 +50,11 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
     when: '[tasks have owners](task-ownership.md), and the call names a task or context',
     meaning: '`match`, `mismatch`, `unknown`, `unavailable` or `shared`, as in `task_owner_checks_total`'
   },
+  exchange: {
+    type: 'string',
+    when: 'the gateway exchanged the token of the caller ([credentials for the agent](upstream-credentials.md))',
+    meaning: '`cached`, `new`, or `rejected`: the authorization server did not accept it'
+  },
   request_id: { type: 'string or null', meaning: 'as in the log' }
 }
 

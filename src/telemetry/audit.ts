@@ -56,6 +56,8 @@ export interface AuditEntry {
   readonly owner?: string
   /** The entry of `access` that decided, or `none`. */
   readonly access_rule?: string
+  /** How the caller's token was exchanged for one of the agent: cached, new, or rejected. */
+  readonly exchange?: string
   readonly request_id: string | null
 }
 
@@ -183,6 +185,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     limit: entry.limit,
     owner: entry.owner,
     access_rule: entry.access_rule,
+    exchange: entry.exchange,
     request_id: clip(entry.request_id)
   }
   return JSON.stringify(line) + '\n'

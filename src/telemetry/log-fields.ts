@@ -23,8 +23,8 @@ export const LOG_FIELDS = {
   status: { type: 'number', when: '`request`', meaning: 'HTTP status of the response' },
   outcome: {
     type: 'string',
-    when: '`request`; a card cannot be loaded',
-    meaning: 'as in `requests_total`, or as in `card_refreshes_total`'
+    when: '`request`; a card cannot be loaded; the signature of a card was verified',
+    meaning: 'as in `requests_total`, as in `card_refreshes_total`, or as in `card_signatures_total`'
   },
   duration_ms: { type: 'number', when: '`request`', meaning: 'milliseconds from the head of the request to the end of the response' },
   err: { type: 'object', when: 'something failed', meaning: '`type`, `message`, `code`, `cause`; `stack` from level `error` on' },
@@ -61,7 +61,7 @@ export const LOG_FIELDS = {
   },
   problem: {
     type: 'string',
-    when: 'a rejected configuration; an expired card; a worker that ended; rejected credentials',
+    when: 'a rejected configuration; an expired card; a worker that ended; rejected credentials; no token for an agent',
     meaning: 'description of the problem; for credentials, `outcome` of `authentications_total`'
   },
   problems: { type: 'number', when: 'a rejected configuration', meaning: 'number of problems; each has a line before this one' },
@@ -70,6 +70,8 @@ export const LOG_FIELDS = {
   interfaces: { type: 'number', when: 'a card was loaded', meaning: 'interfaces that the gateway serves' },
   extensions: { type: 'number', when: 'a card was loaded', meaning: 'extensions that the card declares' },
   uncarried: { type: 'list', when: 'a card was loaded', meaning: 'interfaces omitted from the served card, such as gRPC' },
+  form: { type: 'string', when: 'the signature of a card was verified', meaning: 'form of the card that the signature covers: `json`, `spec`, `sdk` or `sdk-js`; null for none' },
+  key: { type: 'string', when: 'the signature of a card was verified', meaning: '`kid`, or thumbprint, of the key that made the signature; null for none' },
   warnings: { type: 'list', when: 'a card with warnings', meaning: 'the warnings' },
   state: {
     type: 'string',

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
 import type { CardDocument, ExtendedCard, LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { CardConfig } from '../config/model/model.js'
@@ -16,6 +17,12 @@ interface CardLog {
   error (values: object, message: string): void
 }
 
+/** Loaded cards after their signatures were verified, or the reason why they are not used. */
+export type CardTrusting =
+  | { readonly ok: true, readonly cards: LoadedCards }
+  /** `unavailable`: the keys cannot be fetched, so the cards may be good. */
+  | { readonly ok: false, readonly unavailable: boolean, readonly problem: string }
+
 export interface CardSourceOptions {
   readonly agent: string
   readonly config: CardConfig
@@ -27,6 +34,10 @@ export interface CardSourceOptions {
   readonly limits: CardLimits
   /** Returns the connections to an origin. Called only with origins that the configuration names. */
   readonly dispatcher: (origin: string) => Dispatcher
+  /** Verifies the signatures of loaded cards. Null or absent without `card.verify`. Never rejects. */
+  readonly verify?: ((cards: LoadedCards) => Promise<CardTrusting>) | null
+  /** Changes when the keys of `card.verify` change. */
+  readonly trust?: string
   /**
    * Compiles the schemas of new cards, away from requests. Null when there is nothing to wait for. Rejects when compilation exceeds its
    * limits: the old cards then stay.
@@ -225,11 +236,17 @@ export class CardSource implements CardKeeper {
     clearTimeout(deadline)
     if (this.#closed) return
 
+    const trusting = load.ok ? await this.#verify(load) : null
+    if (this.#closed) return
     const begin = performance.now()
-    const prepared = load.ok ? await this.#prepare(load, abort.signal) : null
+    const prepared = trusting?.ok === true ? await this.#prepare(trusting.cards, abort.signal) : null
     if (this.#closed) return
 
-    const outcome = !load.ok ? this.#fail(load.outcome, load.problem) : this.#accept(load, prepared as Prepared)
+    const outcome = !load.ok
+      ? this.#fail(load.outcome, load.problem)
+      : trusting?.ok === false
+        ? this.#fail(trusting.unavailable ? 'unreachable' : 'invalid', `${load.origin}: ${trusting.problem}`)
+        : this.#accept(load, prepared as Prepared)
     const delays = { ...this.#options.config, random: this.#random }
     const delay = this.#failures > 0 ? nextRetry(this.#failures, delays) : nextRefresh(load.ok ? load.lifetime : null, delays)
     const now = performance.now()
@@ -245,9 +262,14 @@ export class CardSource implements CardKeeper {
     this.#refreshTimer = setTimeout(() => { this.refreshNow() }, delay).unref()
   }
 
-  /** Prepares new cards, and waits for the preparation. */
-  async #prepare ({ byVersion, extended, origin }: CardLoad & { ok: true }, signal: AbortSignal): Promise<Prepared> {
+  /** Verifies the signatures at every load: the keys may have changed even if the cards have not. */
+  async #verify ({ byVersion, extended, origin }: CardLoad & { ok: true }): Promise<CardTrusting> {
     const cards: LoadedCards = { byVersion, extended, fetchedAt: this.#now(), origin }
+    return await this.#options.verify?.(cards) ?? { ok: true, cards }
+  }
+
+  /** Prepares new cards, and waits for the preparation. */
+  async #prepare (cards: LoadedCards, signal: AbortSignal): Promise<Prepared> {
     if (!this.#isNew(cards) && !this.#expired) return { cards, problem: null }
     const rejected = this.#refused
     if (rejected !== null && sameCards(rejected.cards, cards)) return { cards, problem: rejected.problem }
@@ -283,7 +305,7 @@ export class CardSource implements CardKeeper {
       }
       this.#cards = cards
     }
-    this.#logSuccess(load, changed, before === null)
+    this.#logSuccess(cards, changed, before === null)
     this.#kept = load.kept
     this.#fetchedAt = fetchedAt
     this.#freshAt = performance.now()
@@ -310,9 +332,8 @@ export class CardSource implements CardKeeper {
     return outcome
   }
 
-  #logSuccess (load: CardLoad & { ok: true }, changed: boolean, first: boolean): void {
+  #logSuccess ({ origin, byVersion }: LoadedCards, changed: boolean, first: boolean): void {
     const { agent, log } = this.#options
-    const { origin, byVersion } = load
     if (changed) {
       const documents = [...new Set([byVersion['0.3'], byVersion['1.0']])]
       const warnings = [...new Set(documents.flatMap(({ card }) => card.warnings))]
@@ -361,7 +382,8 @@ export class CardSource implements CardKeeper {
 
 function sameCards (one: LoadedCards, other: LoadedCards): boolean {
   const [a, b] = [one.byVersion, other.byVersion]
-  return same(a['0.3'], b['0.3']) && same(a['1.0'], b['1.0']) && sameExtended(one.extended ?? null, other.extended ?? null)
+  return same(a['0.3'], b['0.3']) && same(a['1.0'], b['1.0']) && sameExtended(one.extended ?? null, other.extended ?? null) &&
+    isDeepStrictEqual(one.signatures ?? null, other.signatures ?? null)
 }
 
 function sameExtended (a: ExtendedCard | null, b: ExtendedCard | null): boolean {

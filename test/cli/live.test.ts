@@ -8,6 +8,7 @@ import type { Test } from 'tap'
 import { runCheck } from '../../src/cli/check.js'
 import { startAgent } from '../helpers/agents.js'
 import type { AgentKind, CardOptions } from '../helpers/agents.js'
+import { plainCard } from '../helpers/raw.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 
 const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
@@ -17,7 +18,7 @@ async function check (t: Test, agents: string, more = '', files: Record<string, 
   const directory = t.testdir({ 'g.yaml': `version: 1\nagents:\n${agents}${more}`, ...files })
   const lines: string[] = []
   const code = await runCheck(
-    { config: join(directory, 'g.yaml'), live: true, env: {} },
+    { config: join(directory, 'g.yaml'), live: true, env: { A: 'x' } },
     {
       out: text => {
         lines.push(text.trimEnd().replaceAll(`${directory}/`, ''))
@@ -55,6 +56,24 @@ async function serve (t: Test, plain: unknown, v1 = plain, delay = 0): Promise<{
   })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, busiest: () => busiest }
 }
+
+t.test('an agent that gets no credentials, although its card asks for some', async t => {
+  const secured = (extra: object): object => ({ ...plainCard('http://127.0.0.1:1'), ...extra })
+  const identity = 'identity: {sources: {s: {jwt: {issuer: "https://idp.example.com", audience: [a], keys: discover}}}}\n'
+  const found = async (card: object, credentials = '', more = identity): Promise<boolean> => {
+    const { url } = await serve(t, card)
+    const { lines } = await check(t, `  - {name: a, upstream: {url: "${url}"${credentials}}}\n`, more)
+    return lines.some(line => /the card asks for credentials, but the gateway removes those of callers/.test(line))
+  }
+  const v1 = secured({ securityRequirements: [{ schemes: { bearer: { list: [] } } }] })
+  t.equal(await found(v1), true)
+  t.equal(await found(secured({ security: [{ bearer: [] }] })), true)
+  t.equal(await found(secured({})), false)
+  t.equal(await found(secured({ security: [{ bearer: [] }, {}] })), false, 'nobody needs credentials')
+  t.equal(await found(v1, ', credentials: {client: forward}'), false)
+  t.equal(await found(v1, ', credentials: {send: [{header: x-a, fromSecret: {env: A}}]}'), false)
+  t.equal(await found(v1, '', ''), false, 'without identity, the gateway removes nothing')
+})
 
 t.test('agents of the SDKs', async t => {
   const url = await sdkAgent(t, 'v1', { extensions: [{ uri: 'urn:one/v1', required: true }], inputModes: ['text/plain'] })

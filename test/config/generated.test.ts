@@ -42,10 +42,10 @@ const BY_ENVIRONMENT = 'telemetry.traces.enabled'
  */
 const OFF = [
   'accessDefaults', 'identity.', 'server.tls.', 'server.adminAccess.', 'agents[].access', 'agents[].card.extended.', 'agents[].push.', 'rates[].',
-  'budgets[].'
+  'budgets[].', 'agents[].card.verify.', 'agents[].card.sign.', 'agents[].card.views[].', 'agents[].upstream.credentials.identity.'
 ]
 /** Keys of conditions have no defaults. */
-const CONDITION = /\.(?:allow\[\]|shared)\./
+const CONDITION = /\.(?:allow\[\]|shared)\.|\.caller(?:\.|$)/
 
 t.test('the schema describes every key, and closes every mapping', t => {
   for (const [path, schema, required] of [

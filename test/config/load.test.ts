@@ -136,7 +136,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
         key: join(directory, 'pem/key.pem'),
         serverName: 'agent.internal'
       },
-      credentials: { client: 'strip' },
+      credentials: { client: 'strip', send: [], identity: null },
       extensionHeader: { spelling: 'both', form: 'joined' }
     },
     card: {
@@ -153,7 +153,11 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       securityForm: null,
       interfaces: [],
       advertise: [],
-      schemas: {}
+      schemas: {},
+      verify: null,
+      sign: null,
+      views: [],
+      publicSkills: []
     },
     concurrency: { requests: 4, streams: 3 },
     protocol: { unknownMinor: 'carry' },

@@ -17,7 +17,9 @@ import { configSchema } from '../../src/config/schema/schema.js'
 import { POLICY } from '../../src/config/validate.js'
 import { testFileSchema } from '../../src/offline/policy-test/test-schema.js'
 import { ANSWER_ROWS } from './answer-rows.js'
+import { CREDENTIALS_ROWS } from './credentials-rows.js'
 import { EDIT_ROWS } from './edit-rows.js'
+import { CARD_ROWS } from './card-rows.js'
 import { IDENTITY_ROWS } from './identity-rows.js'
 import { OWNERSHIP_ROWS } from './ownership-rows.js'
 import { ROWS, policyWith } from './rows.js'
@@ -55,7 +57,10 @@ const config = found(configSchema, built('configuration.cjs', configSchema, POLI
 const atRunTime = compile(configSchema, POLICY)
 
 t.test('configurations', t => {
-  const rows = [...Object.values(ROWS).flat(), ...Object.values(ANSWER_ROWS).flat(), ...EDIT_ROWS, ...IDENTITY_ROWS, ...OWNERSHIP_ROWS]
+  const rows = [
+    ...Object.values(ROWS).flat(), ...Object.values(ANSWER_ROWS).flat(), ...EDIT_ROWS, ...IDENTITY_ROWS, ...OWNERSHIP_ROWS,
+    ...CREDENTIALS_ROWS, ...CARD_ROWS
+  ]
   let refused = 0
   for (const [name, text] of rows) {
     const expected = outcome(atRunTime.whole, text)

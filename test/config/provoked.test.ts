@@ -11,6 +11,9 @@ import { formatDiagnostic } from '../../src/config/load.js'
 import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 import { ANSWER_ROWS } from './answer-rows.js'
+import { identityKeys } from '../identity/signing-keys.js'
+import { CREDENTIALS_ROWS, credentialFiles, credentialLines } from './credentials-rows.js'
+import { CARD_ROWS, cardFiles, cardLines } from './card-rows.js'
 import { EDIT_FILES, EDIT_ROWS, editLines } from './edit-rows.js'
 import { ACCESS_FILES, ACCESS_ROWS, accessLines } from './access-rows.js'
 import { CALLER_ROWS } from './caller-rows.js'
@@ -36,6 +39,7 @@ const SOURCES = [
   'src/jsonschema/lint.ts',
   'src/jsonschema/mistakes.ts',
   'src/jsonschema/regexp.ts',
+  'src/identity/signing-key.ts',
   'src/upstream/tls.ts',
   'src/gateway/configuration.ts'
 ]
@@ -102,6 +106,10 @@ t.test('every message of the sources is provoked', async t => {
   const ofIdentity = [...IDENTITY_ROWS, ...REQUIRE_ROWS, ...OWNERSHIP_ROWS].flatMap(([, text]) => identityLines(text, identities))
   const accesses = t.testdir(ACCESS_FILES)
   const ofAccess = ACCESS_ROWS.flatMap(([, text]) => accessLines(text, accesses))
+  const credentials = credentialFiles(t, await identityKeys())
+  const ofCredentials = CREDENTIALS_ROWS.flatMap(([, text]) => credentialLines(text, credentials))
+  const cards = cardFiles(t)
+  const ofCards = CARD_ROWS.flatMap(([, text]) => cardLines(text, cards))
   const large = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}.json`, JSON.stringify('x'.repeat(1_000_000))]))
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}.json`, '{}']))
   const schemas = t.testdir({ set: { 'a.json': '{"$ref": "b.json"}', 'c.json': '{}' }, none: {}, large, many })
@@ -135,6 +143,8 @@ t.test('every message of the sources is provoked', async t => {
     ...crowd,
     ...ofEdits,
     ...ofIdentity,
+    ...ofCredentials,
+    ...ofCards,
     ...RATE_ROWS.flatMap(([, text]) => lines(text)),
     ...ofAccess,
     ...ofSchemas

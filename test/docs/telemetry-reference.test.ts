@@ -23,6 +23,7 @@ import type { TestGateway } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, open, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import type { FakeAgent, RawRequest } from '../helpers/raw.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
+import { tokenEndpoint } from '../identity/token-endpoint.js'
 
 type Told = Record<string, unknown>
 
@@ -141,6 +142,8 @@ async function traffic (t: Test): Promise<TestGateway> {
           ]
         })
   })
+  const endpoint = await tokenEndpoint(t)
+  const token = `{clientCredentials: {endpoint: "${endpoint.url}", client: {id: gateway, secret: {env: CLIENT_SECRET}}}}`
   const entry = (name: string, url: string, more = ''): string =>
     `  - {name: ${name}, path: /${name}, upstream: {url: "${url}", timeouts: {connect: 500ms, total: 10s}}, card: {refresh: 10ms, maxStale: 100ms}, responses: enforce, extensions: [injected, ruled, stripped, tool]${more}}`
   const yaml = [
@@ -158,10 +161,12 @@ async function traffic (t: Test): Promise<TestGateway> {
       .replace('responses', 'mode: observe, responses'),
     entry('open', agent.url, ', unknownMethods: forward'),
     entry('changing', changing.url),
+    entry('paid', agent.url).replace('upstream: {', `upstream: {credentials: {send: [${token}]}, `),
     entry('away', 'http://127.0.0.1:1'),
     EXTENSIONS
   ].join('\n')
-  const gateway = await gatewayFor(t, { yaml, env: { OTEL_TRACES_EXPORTER: 'console' } }, false)
+  const env = { OTEL_TRACES_EXPORTER: 'console', CLIENT_SECRET: 'secret' }
+  const gateway = await gatewayFor(t, { yaml, env }, false)
   const { url } = gateway
   await until(async () => (await rpc(`${url}/agent/rpc`, 'GetTask', {})).status === 200, 'a card')
   await until(async () => (await rpc(`${url}/watching/rpc`, 'GetTask', {})).status === 200, 'a card')
@@ -192,6 +197,8 @@ async function traffic (t: Test): Promise<TestGateway> {
   await call(`${url}/agent/listCommands`, { headers: [...V1, 'a2a-extensions', 'urn:tool'] })
   await call(at, { method: 'OPTIONS', headers: V1 })
   await rpc(`${url}/away/rpc`)
+  await until(async () => (await rpc(`${url}/paid/rpc`)).status !== 503, 'a card')
+  await rpc(`${url}/paid/rpc`, 'SendMessage', wishing(''), asking())
   await until(async () => (await (await fetch(`${gateway.adminUrl}/agents`)).text()).includes('carded'))
   await rpc(`${url}/carded/rpc`)
   const leaving = open(`${url}/agent/rest/tasks/wish-wait:subscribe`, { headers: V1 })
@@ -203,7 +210,7 @@ async function traffic (t: Test): Promise<TestGateway> {
   await rawExchange(url, 'NOT HTTP\r\n\r\n')
   await rawExchange(url, `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(10_000)}\r\n\r\n`)
   await until(() => gateway.logs().some(line => /the card has expired/.test(String(line.msg))), 'a card to expire')
-  await gateway.reload(configOf({ yaml: yaml.replace('50KiB', '40KiB').replace('responses: observe', 'responses: enforce'), env: {} }), [
+  await gateway.reload(configOf({ yaml: yaml.replace('50KiB', '40KiB').replace('responses: observe', 'responses: enforce'), env }), [
     'a warning'
   ])
   gateway.reject(['a problem'])
@@ -319,7 +326,24 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'log access_rule': 'test/identity/access.test.ts',
   'audit access_rule': 'test/identity/access.test.ts',
   'span a2a_gateway.access.rule': 'test/identity/access.test.ts',
+  // Only with `upstream.credentials`.
+  'upstream_credentials_total kind exchange': 'test/identity/upstream-tokens.test.ts',
+  'upstream_credentials_total kind identity': 'test/identity/identity-header.test.ts',
+  'upstream_credentials_total outcome cached': 'test/identity/upstream-tokens.test.ts',
+  'upstream_credentials_total outcome rejected': 'test/identity/upstream-tokens.test.ts',
+  'upstream_credentials_total outcome unavailable': 'test/identity/upstream-tokens.test.ts',
+  'upstream_credentials_total outcome dropped': 'test/identity/upstream-tokens.test.ts',
+  'audit exchange': 'test/identity/upstream-tokens.test.ts',
   // Only with `identity`.
+  a2a_gateway_card_signatures_total: 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome verified': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome partial': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome unsigned': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome invalid': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome unknown_key': 'test/gateway/signed-cards.test.ts',
+  'card_signatures_total outcome unavailable': 'test/gateway/signed-cards.test.ts',
+  'log form': 'test/gateway/signed-cards.test.ts',
+  'log key': 'test/gateway/signed-cards.test.ts',
   a2a_gateway_authentications_total: 'test/identity/api-keys.test.ts',
   'authentications_total outcome ok': 'test/identity/api-keys.test.ts',
   'authentications_total outcome missing': 'test/identity/api-keys.test.ts',
@@ -565,6 +589,8 @@ const THROUGH_SPREADS = [
   'name',
   'interfaces',
   'extensions',
+  'form',
+  'key',
   'uncarried'
 ]
 

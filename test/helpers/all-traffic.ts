@@ -12,6 +12,7 @@ import { serve } from './serve.js'
 import { nonceCard, nonceMessage, nonceRules } from './unique.js'
 import type { Key } from '../identity/issuer.js'
 import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
+import { tokenEndpoint } from '../identity/token-endpoint.js'
 import { freePort, rpc, until } from './http.js'
 import { startRedis } from './redis.js'
 
@@ -125,8 +126,8 @@ export async function startTraffic (t: Test): Promise<Traffic> {
 }
 
 /**
- * A gateway with access tokens, owners of tasks, a rule with `unique`, a limit on a server and a budget. A token with an unknown key
- * makes it fetch the keys again.
+ * A gateway with access tokens, a card without a signature, credentials for its agent, owners of tasks, a rule with `unique`, a limit on a
+ * server and a budget. A token with an unknown key makes it fetch the keys again.
  */
 async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
   const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
@@ -139,16 +140,22 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
         .end('{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"ok"}],"metadata":{"tokens":5}}}}')
     }
   })
+  const endpoint = await tokenEndpoint(t)
+  const entry = `{clientCredentials: {endpoint: "${endpoint.url}", client: {id: gateway, secret: {env: AGENT_SECRET}}}}`
   const gateway = await serve(t, [
     'agents:',
-    `  - {name: guarded, upstream: {url: "${agent.url}"}, extensions: [nonces], access: {allow: [{id: callers, on: [messages, GetTask]}], tasks: {}}}`,
+    '  - name: guarded',
+    `    upstream: {url: "${agent.url}", credentials: {send: [${entry}]}}`,
+    `    card: {refresh: 1s, verify: {keys: {url: "${issuer.url}/jwks"}, onFailure: warn}}`,
+    '    extensions: [nonces]',
+    '    access: {allow: [{id: callers, on: [messages, GetTask]}], tasks: {}}',
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}'),
     '    observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}',
     `state: {store: "redis://127.0.0.1:${port}"}`,
     'rates: [{id: per-caller, by: [caller], rate: 60/1m, burst: 3, scope: shared}]',
     'budgets: [{id: tokens, by: [caller], of: nonces/tokens, limit: 1000000, window: 1h}]'
-  ].join('\n'))
+  ].join('\n'), { AGENT_SECRET: 'secret' })
   const send = async (key: Key, nonce: string): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage(nonce), ['authorization', `Bearer ${await issuer.token(key)}`])
   const get = async (id: string): Promise<unknown> =>

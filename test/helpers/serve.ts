@@ -22,6 +22,8 @@ export interface Line {
 
 /** The settings and limits of the process. */
 export interface Confines {
+  /** `server.publicUrl`. */
+  readonly publicUrl?: string
   /** Maximum number of file descriptors. */
   readonly descriptors?: number
   /** Flags of Node itself. */
@@ -56,7 +58,7 @@ export async function serve (
   t: Test,
   yaml: string,
   env: NodeJS.ProcessEnv = {},
-  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', metrics, tls = '{}' }: Confines = {}
+  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', metrics, tls = '{}', publicUrl }: Confines = {}
 ): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
@@ -64,7 +66,7 @@ export async function serve (
   const rewrite = (text: string): void => {
     writeFileSync(
       `${file}.new`,
-      `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}, tls: ${tls}${metrics === undefined ? '' : `, metrics: "${metrics}"`}}\n${text}`
+      `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}, tls: ${tls}${metrics === undefined ? '' : `, metrics: "${metrics}"`}${publicUrl === undefined ? '' : `, publicUrl: "${publicUrl}"`}}\n${text}`
     )
     renameSync(`${file}.new`, file)
   }

@@ -39,6 +39,8 @@ export interface Guarded {
 export interface GuardedOptions {
   /** Sources, as YAML flow mappings. */
   readonly sources?: readonly string[]
+  /** Further keys of `upstream`. */
+  readonly upstream?: string
   /** Further keys of the agent. */
   readonly extra?: readonly string[]
   /** Further keys of the root. */
@@ -61,10 +63,10 @@ export async function guarded (t: Test, options: GuardedOptions = {}): Promise<G
   return { agent, gateway, dir }
 }
 
-export function yamlOf (url: string, { sources = [PARTNERS, PEOPLE], extra = [], root = [], identity = '' }: GuardedOptions = {}): string {
+export function yamlOf (url: string, { sources = [PARTNERS, PEOPLE], upstream, extra = [], root = [], identity = '' }: GuardedOptions = {}): string {
   return [
     'agents:',
-    `  - {name: agent, upstream: {url: "${url}"}${extra.map(one => `, ${one}`).join('')}}`,
+    `  - {name: agent, upstream: {url: "${url}"${upstream === undefined ? '' : `, ${upstream}`}}${extra.map(one => `, ${one}`).join('')}}`,
     `identity: {sources: {${sources.join(', ')}}${identity}}`,
     ...root
   ].join('\n')

@@ -46,7 +46,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       timeouts: { connect: 1, headers: 1, idle: 0, queue: 1, total: 0 },
       connections: 1,
       tls: { ca: null, cert: null, key: null, serverName: null },
-      credentials: { client: 'strip' },
+      credentials: { client: 'strip', send: [], identity: null },
       extensionHeader: { spelling: 'auto', form: 'repeated' }
     },
     cors: { origins: [], maxAge: 0 },
@@ -64,7 +64,11 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       securityForm: null,
       interfaces: [],
       advertise: [],
-      schemas: {}
+      schemas: {},
+      verify: null,
+      sign: null,
+      views: [],
+      publicSkills: []
     },
     concurrency: { requests: 1, streams: 1 },
     protocol: { unknownMinor: 'carry' },

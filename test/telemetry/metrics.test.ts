@@ -47,6 +47,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   stream_events_total: ['counter', ['agent']],
   card_age_seconds: ['gauge', ['agent']],
   card_refreshes_total: ['counter', ['agent', 'outcome']],
+  card_signatures_total: ['counter', ['agent', 'outcome']],
   config_reloads_total: ['counter', ['outcome']],
   config_info: ['gauge', ['hash']],
   build_info: ['gauge', ['version', 'node']],
@@ -79,6 +80,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   budget_spent_total: ['counter', ['budget']],
   authentications_total: ['counter', ['agent', 'source', 'outcome']],
   authentication_duration_seconds: ['histogram', ['source', 'cache']],
+  upstream_credentials_total: ['counter', ['agent', 'kind', 'outcome']],
   identity_key_refreshes_total: ['counter', ['source', 'outcome']],
   identity_keys_age_seconds: ['gauge', ['source']],
   token_cache_entries: ['gauge', ['source']]
@@ -100,6 +102,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.streamEvents('weather', 0)
   metrics.cardAge('weather', () => 12.5)
   metrics.cardRefresh('weather', 'not_modified')
+  metrics.cardSignature('weather', 'partial')
   metrics.configReload('ok')
   metrics.configInfo('0123456789ab')
   metrics.upstreamError('weather', 'refused')
@@ -115,6 +118,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.authentication('weather', 'corp', 'expired')
   metrics.authenticated('corp', 'miss', 0.0002)
   metrics.keyRefresh('corp', 'failed')
+  metrics.upstreamCredential('weather', 'exchange', 'unavailable')
   metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))
   metrics.tasksRemembered(() => 7)
   metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: '', value: 120 })
@@ -182,6 +186,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_stream_events_total', { agent: 'weather' }), 5 * times)
     t.equal(get('a2a_gateway_card_age_seconds', { agent: 'weather' }), 12.5)
     t.equal(get('a2a_gateway_card_refreshes_total', { outcome: 'not_modified' }), times)
+    t.equal(get('a2a_gateway_card_signatures_total', { outcome: 'partial' }), times)
     t.equal(get('a2a_gateway_config_reloads_total', { outcome: 'ok' }), times)
     t.equal(get('a2a_gateway_config_reloads_total', { outcome: 'invalid' }), 0, 'present before the first failure')
     t.equal(get('a2a_gateway_config_info', { hash: '0123456789ab' }), 1)
@@ -197,6 +202,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_authentications_total', { source: 'corp', outcome: 'expired' }), times)
     t.equal(get('a2a_gateway_authentication_duration_seconds_count', { source: 'corp', cache: 'miss' }), times)
     t.equal(get('a2a_gateway_identity_key_refreshes_total', { outcome: 'failed' }), times)
+    t.equal(get('a2a_gateway_upstream_credentials_total', { kind: 'exchange', outcome: 'unavailable' }), times)
     t.equal(get('a2a_gateway_identity_keys_age_seconds', { source: 'corp' }), 3)
     t.equal(get('a2a_gateway_tasks_remembered', {}), 7)
     t.equal(get('a2a_gateway_observed_total', { extension: 'usage', metric: 'tokens', by: '' }), 120 * times)

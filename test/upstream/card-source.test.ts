@@ -98,6 +98,10 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
       interfaces: [],
       advertise: [],
       schemas: {},
+      verify: null,
+      sign: null,
+      views: [],
+      publicSkills: [],
       ...config
     },
     headers: {},

@@ -32,7 +32,12 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 /** Returns the keys at the card's root that a typed parser drops, because no version of AgentCard has them. */
 export function unknownRootKeys (card: AgentCard): string[] {
-  return Object.keys(card.raw).filter(key => !KNOWN.has(key))
+  return Object.keys(card.raw).filter(key => !isDefinedMember(key))
+}
+
+/** True for a key that some version of A2A defines at the root of AgentCard. */
+export function isDefinedMember (key: string): boolean {
+  return KNOWN.has(key)
 }
 
 /** Reports interfaces that the served card omits, and extension URIs that the agent may not use. */

@@ -2,6 +2,7 @@
 import type { AgentCard } from './card.js'
 import type { Version } from '../versions.js'
 import type { JsonObject } from '../../wire/json/object.js'
+import type { CardForm } from './canonical.js'
 
 /** A card as received: its bytes, their JSON, and the data that the gateway read from it. */
 export interface CardDocument {
@@ -17,11 +18,38 @@ export interface ExtendedCard {
   readonly raw: JsonObject
 }
 
+/**
+ * Result of verifying the signatures of one card. `partial`: a signature is good, but covers only the members that A2A 1.0 defines.
+ * `unknown_key`: no configured key fits any signature. `unavailable`: the keys could not be fetched.
+ */
+export const SIGNATURE_OUTCOMES = ['verified', 'partial', 'unsigned', 'invalid', 'unknown_key', 'unavailable'] as const
+export type SignatureOutcome = (typeof SIGNATURE_OUTCOMES)[number]
+
+export interface CardSignature {
+  readonly outcome: SignatureOutcome
+  /** The form that a good signature covers; null for none. */
+  readonly form: CardForm | null
+  /** The key that verified the card, as the operator names it; null for none. */
+  readonly key: string | null
+}
+
+/** Results for the cards in use, with `card.verify`. */
+export interface CardSignatures {
+  readonly 0.3: CardSignature
+  readonly '1.0': CardSignature
+  /** Null without an extended card. */
+  readonly extended: CardSignature | null
+  /** The version whose own card could not be verified: the card of the other version stands in for it. Null for none. */
+  readonly replaced: Version | null
+}
+
 /** The card in both variants. Both are the same document when the agent serves the same bytes for both versions. */
 export interface LoadedCards {
   readonly byVersion: Readonly<Record<Version, CardDocument>>
   /** Null or absent when the gateway does not load it, or when the agent has none. */
   readonly extended?: ExtendedCard | null
+  /** Null or absent without `card.verify`. */
+  readonly signatures?: CardSignatures | null
   /** Milliseconds since the epoch. */
   readonly fetchedAt: number
   /** URL or path of the source, for logs and /agents. */

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
 import { TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './interfaces.js'
+import { isRequired, skillsIn } from './view.js'
 
 /** Members that a client needs to call the agent: name, versions, interfaces and security. */
 const KEPT: ReadonlySet<string> = new Set([
@@ -11,7 +12,7 @@ const KEPT: ReadonlySet<string> = new Set([
 ])
 
 /** Lists that a card must have: typed clients reject a card without them. Their content stays hidden. */
-const EMPTIED: readonly string[] = ['skills', 'defaultInputModes', 'default_input_modes', 'defaultOutputModes', 'default_output_modes']
+const EMPTIED: readonly string[] = ['defaultInputModes', 'default_input_modes', 'defaultOutputModes', 'default_output_modes']
 
 /** Returns what callers without credentials get: the value of `card.public`, or its default. */
 export function publicCard <P extends string> (card: { readonly public: P | null, readonly headers: object }): P | 'none' | 'full' {
@@ -21,10 +22,12 @@ export function publicCard <P extends string> (card: { readonly public: P | null
 /**
  * Returns the part of a card that a client needs to call the agent. Of the extensions, the URIs that clients must request remain.
  * @param raw the card with the additions of the configuration
+ * @param skills ids of the skills that remain
  */
-export function minimalCard (raw: JsonObject): JsonObject {
+export function minimalCard (raw: JsonObject, skills: readonly string[] = []): JsonObject {
   const kept: [string, unknown][] = Object.entries(raw).filter(([key]) => KEPT.has(key))
   if ('description' in raw) kept.push(['description', ''])
+  if ('skills' in raw) kept.push(['skills', skillsIn(raw['skills'], id => skills.includes(id))])
   for (const key of EMPTIED) if (key in raw) kept.push([key, []])
   const { capabilities } = raw
   if (isObject(capabilities)) kept.push(['capabilities', minimalCapabilities(capabilities)])
@@ -43,6 +46,6 @@ function requiredOf (list: unknown): object[] {
   if (!Array.isArray(list)) return []
   return list
     .filter((entry: unknown) => isObject(entry))
-    .filter(({ required }) => required !== undefined && required !== null && required !== false)
+    .filter(isRequired)
     .map(({ uri }) => ({ uri, required: true }))
 }

@@ -8,6 +8,8 @@ import { callersOfFile } from './caller-checks.js'
 import { accessProblems, accessWarnings } from './access-checks.js'
 import { cardHeaderProblems, plainCredentials } from './card-checks.js'
 import { adminAccess } from './admin-access.js'
+import { signatureProblems, signatureWarnings } from './card-signatures.js'
+import { viewProblems, viewWarnings } from './card-views.js'
 import { identityProblems, identityWarnings } from './identity.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { rateProblems, rateWarnings } from './rate-checks.js'
@@ -16,6 +18,7 @@ import { ownershipProblems, ownershipWarnings } from './ownership-checks.js'
 import { unpaired, unreadable } from './named-files.js'
 import { requireProblems, unusedSources } from './require-checks.js'
 import { secretProblems } from './secret-checks.js'
+import { upstreamCredentialProblems, upstreamCredentialWarnings } from './upstream-credentials.js'
 import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
@@ -52,8 +55,17 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...accessProblems(config),
     ...twins(agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
+    ...agents.flatMap((agent, index) => [
+      ...signatureProblems(mapping(mapping(agent).card), {
+        path: ['agents', index, 'card'],
+        baseDir: context.baseDir,
+        publicUrl: mapping(config.server).publicUrl
+      }),
+      ...viewProblems(mapping(agent), ['agents', index], config.identity)
+    ]),
     ...layeredProblems(context.layers, agents),
-    ...secretProblems(mapping(config.extensions), agents, context)
+    ...secretProblems(mapping(config.extensions), agents, context),
+    ...upstreamCredentialProblems(config, context)
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
@@ -63,10 +75,13 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...identityWarnings(mapping(config.identity), mapping(config.server)),
     ...unusedSources(config),
     ...accessWarnings(config, context.layers),
+    ...upstreamCredentialWarnings(config, context.baseDir),
     ...agents.flatMap((agent, index) => [
       ...uselessTls(mapping(agent), ['agents', index]),
       ...plainCredentials(mapping(agent), ['agents', index]),
-      ...tooFewConnections(mapping(agent), ['agents', index])
+      ...tooFewConnections(mapping(agent), ['agents', index]),
+      ...signatureWarnings(mapping(mapping(agent).card), ['agents', index, 'card'], context.baseDir),
+      ...viewWarnings(mapping(agent), ['agents', index], context.layers)
     ]),
     ...layeredWarnings(context.layers, agents),
     ...unusedPolicies(context.layers, agents)

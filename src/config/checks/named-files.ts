@@ -26,6 +26,18 @@ function whyUnreadable (file: string): string | null {
   }
 }
 
+/** Permission of everybody to read. */
+const OTHERS_READ = 0o004
+
+/** Warns of a file that every user of the machine can read. Windows has no such bit. */
+export function readableByAll (file: unknown, path: Path, baseDir: string): PathProblem[] {
+  if (typeof file !== 'string' || file === '' || file.includes('\0') || process.platform === 'win32') return []
+  const mode = statSync(resolve(baseDir, file), { throwIfNoEntry: false })?.mode ?? 0
+  return (mode & OTHERS_READ) === 0
+    ? []
+    : [fault(path, `${dotted(path)}: every user of this machine can read ${shown(file)}`, 'chmod 600, or defaultMode: 0400 of a Kubernetes volume')]
+}
+
 /** Checks that a certificate has its key, and a key its certificate. @param tls mapping with `cert` and `key` */
 export function unpaired (tls: Mapping, path: Path): PathProblem[] {
   return ([['cert', 'key'], ['key', 'cert']] as const)

@@ -7,7 +7,10 @@ import type { AdvertisedExtension } from '../../a2a/card/additions.js'
 import type { AccessConfig } from './access-model.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
+import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
+import type { UpstreamCredentialsConfig } from './credentials-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
+import type { SigningKeyConfig } from './signing-key-model.js'
 
 export type * from './policy-model.js'
 
@@ -229,8 +232,7 @@ export interface UpstreamConfig {
     readonly key: string | null
     readonly serverName: string | null
   }
-  /** Treatment of the caller's credentials that `identity` has verified. */
-  readonly credentials: { readonly client: 'strip' | 'forward' }
+  readonly credentials: UpstreamCredentialsConfig
   readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both'; readonly form: 'repeated' | 'joined' }
 }
 
@@ -255,11 +257,18 @@ export interface CardConfig {
   /** The card for callers without credentials. Null: `none` with `headers`, otherwise `full`. */
   readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'
-  readonly signature: 'strip' | 'verbatim'
+  readonly signature: 'strip' | 'resign' | 'verbatim'
   /** Whose security schemes the served card has. Null: those of `identity`, unless `signature` is `verbatim`. */
   readonly security: 'gateway' | 'agent' | null
   /** How its requirements of 1.0 write scopes: `{"list": []}` or `[]`. Null: as the card of the agent, otherwise `list`. */
   readonly securityForm: 'list' | 'plain' | null
+  /** Null: signatures are not verified. */
+  readonly verify: CardVerifyConfig | null
+  /** Not null with `signature: resign`. */
+  readonly sign: SigningKeyConfig | null
+  readonly views: readonly CardViewConfig[]
+  /** Ids of the skills that `public: minimal` shows. */
+  readonly publicSkills: readonly string[]
   /** Path prefixes at the agent that interfaces may have in addition to the path of `upstream.url`. `/` allows all paths. */
   readonly interfaces: readonly string[]
   /** Extensions that the gateway adds to the served card, and enforces as if the agent declared them. */

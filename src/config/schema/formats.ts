@@ -23,6 +23,9 @@ export const FORMATS = {
   issuer: (text: string) =>
     urlFault(text, true) ??
     (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for issuers on this machine only: a changed response could make tokens valid' }),
+  endpoint: (text: string) =>
+    urlFault(text, false) ??
+    (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for this machine only: the request contains secrets' }),
   discover: (text: string) => (text === 'discover' ? null : { message: 'must be "discover", or a mapping with url or file' }),
   require: (text: string) =>
     text === 'card' ? null : { message: 'must be "card", or a list of alternatives', hint: 'such as "[[corp, mesh], [partners]]": each a list of sources' },

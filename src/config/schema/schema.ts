@@ -1,6 +1,8 @@
 import { adminAccess } from './admin-access-schema.js'
 import { accessEntrySchema, accessSchema, accessSchemaRef } from './access-schema.js'
 import { cardSecurity } from './card-security-schema.js'
+import { cardTrust } from './card-schema.js'
+import { credentialsSchema, sentCredentialSchema } from './credentials-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
@@ -136,13 +138,7 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
     key: nullable("PEM file of the client certificate's key; needs `cert`.", 'file'),
     serverName: nullable("Expected name in the agent's certificate. `null`: the host of the URL.", 'host')
   }),
-  credentials: section('Credentials of callers whom `identity` has authenticated.', {
-    client: choice(
-      '`strip`: the gateway removes the credentials that it has verified. `forward`: the agent gets them too.',
-      ['strip', 'forward'],
-      'strip'
-    )
-  }),
+  credentials: credentialsSchema,
   extensionHeader: section('How requested extensions are written for this agent.', {
     spelling: choice(
       "`A2A-Extensions` (v1), `X-A2A-Extensions` (v03), both, or the spelling of the interface's version (auto).",
@@ -209,8 +205,8 @@ const card = section("The agent's AgentCard.", {
     []
   ),
   signature: choice(
-    '`strip`: the gateway rewrites the served card and removes its signatures. `verbatim`: it serves the card unchanged.',
-    ['strip', 'verbatim'],
+    '`strip`: the gateway rewrites the served card and removes its signatures. `resign`: it rewrites the card and signs it with `sign`. `verbatim`: it serves the card unchanged.',
+    ['strip', 'resign', 'verbatim'],
     'strip'
   ),
   ...cardSecurity,
@@ -230,7 +226,8 @@ const card = section("The agent's AgentCard.", {
     propertyNames: { type: 'string', 'x-format': 'schema-name' },
     additionalProperties: { type: ['object', 'boolean'], description: 'One JSON Schema.' },
     maxProperties: 200
-  }
+  },
+  ...cardTrust
 })
 
 const agent = mapping('One agent.', ['name', 'upstream'], {
@@ -392,7 +389,13 @@ export const configSchema: Schema = {
     state,
     telemetry
   }),
-  $defs: { policy: policySchema, advertised: advertisedSchema, access: accessSchema, accessEntry: accessEntrySchema }
+  $defs: {
+    policy: policySchema,
+    advertised: advertisedSchema,
+    access: accessSchema,
+    accessEntry: accessEntrySchema,
+    sentCredential: sentCredentialSchema
+  }
 }
 
 /** Returns the published schema: the content of `config/gateway.schema.json` and the output of `a2a-gateway schema`. */

@@ -4,7 +4,7 @@ import { cardPanel } from './card.js'
 import { badge, code, data, h, notice, replace, tabs } from './dom.js'
 import { policyPanel } from './policy.js'
 import { tryPanel } from './try.js'
-import { age } from './words.js'
+import { age, signatureWords } from './words.js'
 
 const PANELS = { health: healthPanel, card: cardPanel, policy: policyPanel, try: tryPanel }
 /** What the gateway did to a part of the card. */
@@ -45,6 +45,13 @@ function healthPanel (element, name) {
   }, error => { replace(element, notice(error.message, 'bad')) })
 }
 
+/** @param verified results of `card.verify` by version; null without it */
+function signatures (verified) {
+  return ['1.0', '0.3', 'extended']
+    .filter(one => verified !== null && Object.hasOwn(verified, one))
+    .map(one => [one === 'extended' ? 'Signature of the extended card' : `Signature ${one}`, data(signatureWords(verified[one]))])
+}
+
 function health (agent) {
   const { card, load } = agent
   const facts = [
@@ -58,6 +65,7 @@ function health (agent) {
     ['Card from', card.origin === null ? null : code(card.origin)],
     ['Served card 1.0', card.etag === null ? null : code(card.etag['1.0'])],
     ['Served card 0.3', card.etag === null ? null : code(card.etag['0.3'])],
+    ...signatures(card.signature.verified),
     ['In flight', `${load.requests} calls, ${load.streams} streams`]
   ].filter(([, value]) => value !== null)
   return [

@@ -32,6 +32,20 @@ export function short (value) {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1).replace(/\.0$/, '') : value.toFixed(2).replace(/\.?0+$/, '')
 }
 
+const SIGNATURES = {
+  verified: 'verified',
+  partial: 'verified in part',
+  unsigned: 'none',
+  invalid: 'not valid',
+  unknown_key: 'no configured key fits',
+  unavailable: 'not verified, because the keys cannot be fetched'
+}
+
+/** @param signature result of `card.verify` */
+export function signatureWords ({ outcome, form, key }) {
+  return SIGNATURES[outcome] + (form === null ? '' : `, form ${form}`) + (key === null ? '' : `, key ${key}`)
+}
+
 export const OUTCOMES = {
   forwarded: 'forwarded',
   observed: 'observed',

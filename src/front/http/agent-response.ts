@@ -17,6 +17,7 @@ import { isStreaming } from '../../gateway/concurrency-limit.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import { agentFailed, pageReplaced } from './agent-failure.js'
 import type { Exchange } from './exchange.js'
+import { settleToken } from './credentials/outbound.js'
 import { countActivations, ResponseTelemetry } from './response-telemetry.js'
 import { StreamOut } from './stream-out.js'
 
@@ -56,6 +57,7 @@ export class AgentResponse implements Receiver, ResponseDriver {
     exchange.services.metrics.upstream(exchange.agentName, exchange.operation, (performance.now() - this.dispatchedAt) / 1_000)
     exchange.span.upstreamEnded(status)
     if (status >= 400) exchange.agentErred()
+    if (exchange.outbound !== null) settleToken(exchange, status)
     this.machine.onHead(status, rawHeaders)
   }
 

@@ -20,7 +20,10 @@ import type { Bytes } from '../../wire/chunked-buffer.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { AgentResponse } from './agent-response.js'
 import { publicOriginOf } from './client-address.js'
+import { withOutbound } from './credentials/outbound.js'
 import type { Exchange } from './exchange.js'
+import type { ShownCard } from './extended-card.js'
+import { shownCard } from './extended-card.js'
 import { headersForAgent, queryForAgent } from './identify.js'
 
 export interface HandlerOptions {
@@ -59,8 +62,27 @@ export interface Read {
   readonly seconds: number
 }
 
-/** @returns false when the request is rejected, because the agent has no capacity or the Host is unusable */
-export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): boolean {
+const WHOLE: ShownCard = { select: null }
+
+/**
+ * @returns false when the request is not forwarded: the agent has no capacity, the Host is unusable, there are no credentials for the
+ * agent, or the gateway itself responds. A promise, which never rejects, while the gateway gets the credentials
+ */
+export function dispatch (
+  exchange: Exchange,
+  read: Read,
+  evaluation: RequestEvaluation,
+  options: HandlerOptions
+): boolean | Promise<boolean> {
+  const { agent, sent, bytes } = read.arrived
+  if (agent.credentials === null) return send(exchange, read, evaluation, options)
+  const body = agent.credentials.needsBody ? bodyOf(evaluation, sent, bytes) : undefined
+  const call = { agent, trusted: options.trusted, body: () => body ?? null }
+  return withOutbound(exchange, call, () => send(exchange, read, evaluation, options, body))
+}
+
+/** @param edited the body to forward, if it is known */
+function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions, edited?: Bytes): boolean {
   const { arrived, call, task, owners } = read
   const { agent, state, route } = arrived
   const { request, span } = exchange
@@ -69,11 +91,12 @@ export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEva
     exchange.reject(rejections.badHost, 'rejected')
     return false
   }
-  if (!exchange.enter(agent)) return false
+  const shown = publicBase === null || state.views.length === 0 ? WHOLE : shownCard(exchange, arrived, publicBase)
+  if (shown === null || !exchange.enter(agent)) return false
   const { policy } = evaluation
   const { limits } = options
-  const body = bodyOf(evaluation, arrived.sent, arrived.bytes)
-  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase)
+  const body = edited ?? bodyOf(evaluation, arrived.sent, arrived.bytes)
+  const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase, shown.select)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
   const { tasks, audit: { forwarded: follows } } = exchange.services
@@ -135,7 +158,12 @@ function publicBaseOf ({ request }: Exchange, { publicBase, config }: Agent, { t
 
 /** Forwards without inspection: no negotiation, no rules. */
 export function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): void {
-  if (!exchange.enter(agent)) return
+  withOutbound(exchange, { agent, trusted: options.trusted, body: () => bytes }, () => sendAsIs(exchange, agent, target, options, bytes))
+}
+
+/** @returns false when the request is rejected, because the agent has no capacity */
+function sendAsIs (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): boolean {
+  if (!exchange.enter(agent)) return false
   const { request, span } = exchange
   span.name(exchange.label)
   startUpstreamSpan(exchange, agent, target, null)
@@ -157,4 +185,5 @@ export function passOn (exchange: Exchange, agent: Agent, target: string, option
     },
     new AgentResponse(exchange, RELAYED)
   )
+  return true
 }

@@ -33,6 +33,7 @@ import type { Overload } from '../../gateway/overload.js'
 import type { Limits } from '../../gateway/limits/limits.js'
 import type { Tasks } from '../../gateway/tasks.js'
 import { callEntry, logCall } from '../../gateway/request-telemetry.js'
+import type { Outbound } from '../../gateway/credentials/agent-credentials.js'
 import type { Carrier } from '../../identity/authentication.js'
 import type { Principal } from '../../identity/principal.js'
 import type { Identity } from '../../gateway/identity/identity.js'
@@ -81,6 +82,8 @@ export class Exchange {
   carrier: Carrier | null = null
   /** Entry of `access` that decided about the request, or `none`; null without `access`. */
   accessRule: string | null = null
+  /** The credentials for the agent; null without `upstream.credentials`, and before the gateway has them. */
+  outbound: Outbound | null = null
   /** Name of the method or route of an extension, as a policy declares it; null for other requests. */
   addition: string | null = null
   binding: Binding = 'HTTP+JSON'

@@ -215,7 +215,7 @@ function claim (exchange: Exchange, read: Read, evaluation: RequestEvaluation, o
   const { claims } = evaluation.decision
   const settle = (claimed: readonly Claimed[]): void => {
     const decision = settleClaims(evaluation.decision, claimed)
-    const proceed = (): boolean => {
+    const proceed = (): boolean | Promise<boolean> => {
       // The client may have disconnected.
       if (exchange.response.destroyed) return false
       recordDecision(exchange, call, evaluation.requested, decision)
@@ -223,7 +223,12 @@ function claim (exchange: Exchange, read: Read, evaluation: RequestEvaluation, o
       exchange.reject(decision.rejection, 'rejected')
       return false
     }
-    if (!proceed()) tasks.release(agent.name, claims.filter((_, i) => claimed[i] === 'new'))
+    const release = (forwarded: boolean): void => {
+      if (!forwarded) tasks.release(agent.name, claims.filter((_, i) => claimed[i] === 'new'))
+    }
+    const forwarded = proceed()
+    if (forwarded instanceof Promise) forwarded.then(release, (error: unknown) => { exchange.failed(error) })
+    else release(forwarded)
   }
   const claimed = tasks.claim(agent.name, claims)
   if (!(claimed instanceof Promise)) return settle(claimed)

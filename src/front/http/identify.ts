@@ -127,7 +127,14 @@ function needOf (exchange: Exchange, { agent, target }: Identified): Need {
   if (exchange.state === null) return 'nothing'
   if (routeOf(exchange, target)?.kind !== 'card') return 'caller'
   const shown = publicCard(agent.config.card)
+  // With views, the caller decides even about a card that strangers may see.
+  if (agent.config.card.views.length > 0 && (shown !== 'none' || seesAnonymous(agent))) return 'nothing if missing'
   return shown === 'full' ? 'nothing' : shown === 'minimal' ? 'nothing if missing' : 'caller'
+}
+
+/** True when a view is for requests without a caller. */
+function seesAnonymous (agent: Agent): boolean {
+  return agent.config.card.views.some(view => view.caller?.anonymous === true)
 }
 
 type NoCaller = Exclude<Authentication, { readonly kind: 'caller' }>
@@ -191,17 +198,23 @@ function tooMany (exchange: Exchange, { limit, wait }: Braked): void {
 }
 
 /** URL of the metadata of the agent (RFC 9728 §3.1): the path of the agent follows the well-known one. */
-function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Identified): string | null {
+export function metadataUrl ({ request, identity }: Exchange, { agent, trusted }: Pick<Identified, 'agent' | 'trusted'>): string | null {
   if (identity === null || identity.issuersFor(agent.requirementIn(agent.state)).length === 0) return null
   const base = agent.publicBase ?? publicOriginOf(request, trusted)?.url
   return base === undefined ? null : new URL(base).origin + METADATA + pathOf(agent)
 }
 
 /**
- * Removes the credentials that the gateway has verified from the headers for the agent. A request without a caller, a preflight, loses all
- * that a source would read. Headers of proxies that no trusted proxy has written are never for the agent.
+ * Removes the credentials that the gateway has verified from the headers for the agent, and writes the credentials of the gateway
+ * (`upstream.credentials`). A request without a caller, a preflight, loses all that a source would read.
+ * Headers of proxies that no trusted proxy has written are never for the agent.
  */
 export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
+  const kept = withoutVerified(exchange, agent, headers)
+  return agent.credentials === null ? kept : agent.credentials.write(kept, exchange.outbound)
+}
+
+function withoutVerified (exchange: Exchange, agent: Agent, headers: string[]): string[] {
   const { identity, request } = exchange
   if (identity === null) return headers
   const { certificates } = identity.authenticator

@@ -20,6 +20,7 @@ import { forward } from '../../upstream/forward.js'
 import { joinPath } from '../../wire/target.js'
 import { PLAIN } from '../../pipeline/response/driver.js'
 import { AgentResponse } from './agent-response.js'
+import { withOutbound } from './credentials/outbound.js'
 import type { Services } from './exchange.js'
 import { Exchange } from './exchange.js'
 import { headersForAgent, identify, queryForAgent } from './identify.js'
@@ -128,7 +129,9 @@ export class Passthrough {
     if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
     const { overload } = services
     if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
-    const admit = (): void => { limitEarly(exchange, agent, now, () => { this.admitted(exchange, request, agent, now) }) }
+    const admit = (): void => {
+      if (mayPass(exchange, request, agent, target.path)) limitEarly(exchange, agent, now, () => { this.admitted(exchange, request, agent, now) })
+    }
     if (identity === null) return admit()
     identify(exchange, { agent, target, identity, trusted }, admit)
   }
@@ -136,14 +139,17 @@ export class Passthrough {
   /** Handles a request that has a caller, if it needs one, and is within the limits. */
   private admitted (exchange: Exchange, request: FastifyRequest, agent: Agent, now: Snapshot): void {
     const { limits, trusted } = now
+    const length = Number(request.headers['content-length'] ?? 0)
+    if (length > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+    withOutbound(exchange, { agent, trusted, body: () => null }, () => this.send(exchange, request, agent, now))
+  }
+
+  /** @returns false when the request is rejected, because the agent has no capacity */
+  private send (exchange: Exchange, request: FastifyRequest, agent: Agent, now: Snapshot): boolean {
+    const { limits, trusted } = now
     const { path, query } = routeTargetOf(request.raw, now)
-    const access = accessOf(agent.config)
-    // Before the first card, a path below the prefix may be an operation. A card may also have come since the request was routed.
-    const target = agent.knownRouter?.claims(path) === false ? PASSTHROUGH : UNKNOWN
-    if (access !== null && !isPreflight(request.raw) && !passes(exchange, admitUnread(access, exchange.principal, target))) return
     const length = request.headers['content-length']
-    if (Number(length ?? 0) > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-    if (!exchange.enter(agent)) return
+    if (!exchange.enter(agent)) return false
     const headers = headersForAgent(exchange, agent, upstreamHeaders(request.raw, {
       peer: request.raw.socket.remoteAddress,
       config: agent.config.upstream,
@@ -167,6 +173,7 @@ export class Passthrough {
       headers,
       body
     }, new AgentResponse(exchange, PLAIN))
+    return true
   }
 
   private failed (error: Error & { readonly statusCode?: number | undefined }, request: FastifyRequest, reply: FastifyReply): void {
@@ -178,6 +185,15 @@ export class Passthrough {
       error.statusCode ?? 400
     )
   }
+}
+
+/** Whether `access` allows the request; rejects it otherwise. */
+function mayPass (exchange: Exchange, request: FastifyRequest, agent: Agent, path: string): boolean {
+  const access = accessOf(agent.config)
+  if (access === null || isPreflight(request.raw)) return true
+  // Before the first card, a path below the prefix may be an operation. A card may also have come since the request was routed.
+  const target = agent.knownRouter?.claims(path) === false ? PASSTHROUGH : UNKNOWN
+  return passes(exchange, admitUnread(access, exchange.principal, target))
 }
 
 /**

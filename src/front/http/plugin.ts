@@ -13,6 +13,7 @@ import { keepAppHeaders } from './app-headers.js'
 import { Passthrough } from './passthrough.js'
 import { asksForMetadata, serveMetadata } from './resource-metadata.js'
 import { routeTargetOf } from './route-target.js'
+import { asksForKeys, serveKeys } from './well-known/jwks.js'
 
 export interface FrontOptions {
   readonly services: Services
@@ -51,9 +52,14 @@ export class HttpFront {
     const { services, snapshot } = this.options
     const now = snapshot()
     const routeTarget = routeTargetOf(request, now)
-    if (routeTarget.kind === 'passthrough' && rejection === null && !asksForMetadata(request, now)) return this.passthrough.handle(request, response)
+    const jwks = now.keys !== null && asksForKeys(request, now)
+    if (routeTarget.kind === 'passthrough' && rejection === null && !jwks && !asksForMetadata(request, now)) {
+      return this.passthrough.handle(request, response)
+    }
     const exchange = new Exchange(request, response, services)
-    if (routeTarget.rejection === null && rejection === null && serveMetadata(exchange, now)) return
+    const isRejected = routeTarget.rejection !== null || rejection !== null
+    if (!isRejected && jwks && now.keys !== null) return serveKeys(exchange, now.keys)
+    if (!isRejected && serveMetadata(exchange, now)) return
     try {
       handle(exchange, rejection === null ? routeTarget : { ...routeTarget, rejection: routeTarget.rejection ?? rejection }, now)
     } catch (error) {

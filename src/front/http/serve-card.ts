@@ -7,6 +7,7 @@ import type { Agent } from '../../gateway/agent.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { credentialHeaders, credentialsIn } from '../../upstream/card-access.js'
+import { viewFor } from '../../pipeline/served-cards.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
 import type { Exchange } from './exchange.js'
@@ -16,6 +17,7 @@ export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, 
   exchange.label = 'AgentCard'
   exchange.span.name('AgentCard')
   const { card } = agent.config
+  if (state.views.length > 0) return serveView(exchange, agent, state, version, trusted)
   if (publicCard(card) === 'full') return send(exchange, agent, state, { card: state.served[version], trusted, vary: [], shared: true })
   const vary = [...new Set([...credentialHeaders(card), ...(exchange.identity?.headers ?? [])])]
   // The gateway has authenticated the caller; the agent gets no credentials that the gateway has verified.
@@ -35,6 +37,23 @@ export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, 
     if (access.kind === 'unavailable') return exchange.reject(rejections.noCardAccess, 'upstream_error')
     reject(exchange, agent, access.status)
   }).catch((error: unknown) => { exchange.failed(error) })
+}
+
+/** Serves the part of the card that `card.views` shows to the caller. */
+function serveView (exchange: Exchange, agent: Agent, state: AgentState, version: Version, trusted: TrustedProxies): void {
+  const { principal } = exchange
+  const vary = [...new Set(['authorization', ...(exchange.identity?.headers ?? [])])]
+  const view = viewFor(state.views, principal)
+  if (view !== null) return send(exchange, agent, state, { card: view.served[version], trusted, vary, shared: false })
+  const card = publicCardOf(agent.config.card, state)
+  if (card !== null) return send(exchange, agent, state, { card: card[version], trusted, vary, shared: principal === null })
+  exchange.reject(rejections.noView, 'rejected', 403)
+}
+
+/** The card for callers that no view matches; null when they see none. */
+export function publicCardOf (config: CardConfig, { served, minimal }: AgentState): AgentState['served'] | null {
+  const shown = publicCard(config)
+  return shown === 'full' ? served : shown === 'minimal' ? minimal : null
 }
 
 function reject (exchange: Exchange, { config }: Agent, status: 401 | 403): void {
@@ -83,5 +102,6 @@ function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, 
 /** RFC 9110 §13.1.2: weak comparison, a list, or `*`. */
 function matches (header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
-  return header.trim() === '*' || header.split(',').some(one => one.trim().replace(/^W\//, '') === etag)
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
+  return header.trim() === '*' || header.split(',').some(one => opaque(one) === opaque(etag))
 }

@@ -2,6 +2,7 @@
 import type { DryRun, PlainRequest } from '../../pipeline/dry-run.js'
 import type { RequestEvaluation } from '../../pipeline/request.js'
 import { bodyOf } from '../../pipeline/request.js'
+import { plainHeaderName, withoutHeaders } from '../../wire/header-names.js'
 import { decodeSync } from '../../pipeline/content-encoding.js'
 import type { AgentConfig } from '../../config/model/model.js'
 import type { ForwardedShown } from './explanation.js'
@@ -23,10 +24,20 @@ export function forwardedShown ({ forwarded, evaluation }: DryRun, config: Agent
   return {
     method: forwarded.method,
     url: upstream.origin + shownTarget(forwarded.target),
-    ...compareHeaders(sent.rawHeaders, ['host', upstream.host, ...withPeer(forwarded.headers), ...length]),
+    ...compareHeaders(sent.rawHeaders, ['host', upstream.host, ...withCredentials(withPeer(forwarded.headers), config), ...length]),
     removed: evaluation === null ? [] : removedNames(sent.rawHeaders, evaluation.decision.headers ?? sent.rawHeaders),
     body: { bytes, unchanged: (sent.body ?? EMPTY).equals(body), secret }
   }
+}
+
+/**
+ * Removes the headers that only the gateway writes, and adds those that it sends with every request. Who the caller would be is not known
+ * here. All values are masked.
+ */
+function withCredentials (headers: readonly string[], { upstream: { credentials: { send, identity } } }: AgentConfig): string[] {
+  const names = [...send.map(({ header }) => header), ...identity === null ? [] : [identity.header]]
+  const always = new Set(send.filter(entry => entry.for === null).map(({ header }) => header))
+  return [...withoutHeaders(headers, new Set(names.map(plainHeaderName))), ...[...always].flatMap(name => [name, ''])]
 }
 
 /** The body as rules read it. */

@@ -2,6 +2,7 @@
  * Every metric of the gateway, with its labels and their values. The metrics are created from this table, and docs/metrics.md is generated
  * from it.
  */
+import { SIGNATURE_OUTCOMES } from '../../a2a/card/loaded-cards.js'
 import type { Operation } from '../../a2a/operations.js'
 
 /** Values of a label: a closed set, or words that state what bounds them. */
@@ -28,6 +29,8 @@ export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other'
 export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete', 'unavailable'] as const
 export const TOKEN_CACHE = ['hit', 'miss', 'none'] as const
 export const RATE_STORE_OUTCOMES = ['ok', 'unavailable'] as const
+export const CREDENTIAL_KINDS = ['clientCredentials', 'exchange', 'identity'] as const
+export const CREDENTIAL_OUTCOMES = ['cached', 'new', 'rejected', 'unavailable', 'dropped'] as const
 export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export const PHASES = ['request', 'response', 'card'] as const
 export const VIOLATION_MODES = ['enforce', 'observe'] as const
@@ -199,6 +202,12 @@ export const METRICS = {
     more: 'Only with `budgets`',
     labels: { budget: 'id in `budgets`' }
   },
+  upstream_credentials_total: {
+    type: 'counter',
+    help: 'Credentials for agents that the gateway needed, by kind and outcome.',
+    more: 'Only with `upstream.credentials`. `new`: fetched or signed; calls that wait for one fetch count too. `rejected`: the authorization server does not accept the token of the caller. `unavailable`: no token could be had. `dropped`: the agent responded with 401, so the next call gets a new token',
+    labels: { agent: served, kind: CREDENTIAL_KINDS, outcome: CREDENTIAL_OUTCOMES }
+  },
   requests_active: {
     type: 'gauge',
     help: 'Calls in flight, without streams.',
@@ -245,6 +254,12 @@ export const METRICS = {
     type: 'counter',
     help: 'Attempts to refresh an AgentCard.',
     labels: { agent: served, outcome: CARD_OUTCOMES }
+  },
+  card_signatures_total: {
+    type: 'counter',
+    help: 'Cards whose signatures were verified, by result.',
+    more: 'Only with `card.verify`; each load verifies the card of each version. `partial`: the signature covers only the members that A2A 1.0 defines; `unavailable`: the keys could not be fetched',
+    labels: { agent: served, outcome: SIGNATURE_OUTCOMES }
   },
   config_reloads_total: {
     type: 'counter',

@@ -1,4 +1,5 @@
 /** The Prometheus metrics of the gateway. Nothing is registered globally; every `Metrics` has its own registry. */
+import type { SignatureOutcome } from '../../a2a/card/loaded-cards.js'
 import { clipLabel } from './labelled-values.js'
 import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
 import type { Distribution } from './distribution.js'
@@ -82,9 +83,11 @@ export class Metrics {
   private readonly observedTotals: LabelledValues<NumberCell>
   private readonly observedValues: LabelledValues<NumberCell>
   private readonly unread: LabelledValues<NumberCell>
+  private readonly signatures: LabelledValues<NumberCell>
   private readonly refusals: LabelledValues<NumberCell>
   private readonly authentications: LabelledValues<NumberCell>
   private readonly authenticationTimes: Distribution
+  private readonly credentials: LabelledValues<NumberCell>
   private readonly keyRefreshes: LabelledValues<NumberCell>
   private readonly limited: LabelledValues<NumberCell>
   private readonly rateStores: LabelledValues<NumberCell>
@@ -115,6 +118,7 @@ export class Metrics {
     this.refusals = registry.counter('refusals_total')
     this.authentications = registry.counter('authentications_total')
     this.authenticationTimes = registry.distribution('authentication_duration_seconds')
+    this.credentials = registry.counter('upstream_credentials_total')
     this.keyRefreshes = registry.counter('identity_key_refreshes_total')
     this.limited = registry.counter('rate_limited_total')
     this.rateStores = registry.counter('rate_store_total')
@@ -125,6 +129,7 @@ export class Metrics {
     this.events = registry.counter('stream_events_total')
     registry.agentGauge('card_age_seconds', this.ages)
     this.refreshes = registry.counter('card_refreshes_total')
+    this.signatures = registry.counter('card_signatures_total')
     this.reloads = registry.counter('config_reloads_total')
     this.info = registry.infoGauge('config_info')
     this.errors = registry.counter('upstream_errors_total')
@@ -179,6 +184,14 @@ export class Metrics {
 
   budgetSpent (budget: string, amount: number): void {
     this.spent.at(budget).value += amount
+  }
+
+  upstreamCredential (
+    agent: string,
+    kind: One<typeof Definitions.CREDENTIAL_KINDS>,
+    outcome: One<typeof Definitions.CREDENTIAL_OUTCOMES>
+  ): void {
+    this.credentials.at(agent, kind, outcome).value++
   }
 
   clientError (kind: ClientError): void {
@@ -246,6 +259,10 @@ export class Metrics {
   cardAges (agents: ReadonlyMap<string, () => number | null>): void {
     this.ages.clear()
     for (const [agent, age] of agents) this.cardAge(agent, age)
+  }
+
+  cardSignature (agent: string, outcome: SignatureOutcome): void {
+    this.signatures.at(agent, outcome).value++
   }
 
   cardRefresh (agent: string, outcome: One<typeof Definitions.CARD_OUTCOMES>): void {

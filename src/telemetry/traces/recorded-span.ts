@@ -65,6 +65,16 @@ export class RecordedSpan implements RequestSpan {
     if (!this.ended) this.server.setAttribute(key, bound(value))
   }
 
+  dialled (name: string, attributes: Attributes): (statusCode: number | null, error: string | null) => void {
+    const span = this.tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime: this.now() }, trace.setSpan(ROOT_CONTEXT, this.server))
+    for (const key in attributes) span.setAttribute(key, bound(attributes[key as SpanAttribute] as Attribute))
+    return (statusCode, error) => {
+      if (statusCode !== null) span.setAttribute('http.response.status_code', statusCode)
+      if (error !== null) fail(span, statusCode === null || statusCode < 400 ? error : String(statusCode))
+      span.end(this.now())
+    }
+  }
+
   upstreamStarted (attributes: Attributes): void {
     if (this.ended) return
     this.closeClient()

@@ -117,9 +117,9 @@ export const SPAN_ATTRIBUTES = {
   'a2a_gateway.outcome': { on: 'SERVER', type: 'string', meaning: 'as in `requests_total`' },
   'http.request.method': { on: 'both', type: 'string', meaning: 'method of the request, or of the call to the agent; `_OTHER` if unknown' },
   'url.scheme': { on: 'both', type: 'string', meaning: '`http` or `https`, of the connection itself' },
-  'url.path': { on: 'both', type: 'string', meaning: 'path of the request, or path at the agent, without query' },
-  'server.address': { on: 'both', type: 'string', meaning: 'host in the `Host` header, or host of the agent' },
-  'server.port': { on: 'both', type: 'number', meaning: 'port in the `Host` header, or port of the agent' },
+  'url.path': { on: 'both', type: 'string', meaning: 'path of the request, or path at the agent or token endpoint, without query' },
+  'server.address': { on: 'both', type: 'string', meaning: 'host in the `Host` header, or host of the agent or of the token endpoint' },
+  'server.port': { on: 'both', type: 'number', meaning: 'port in the `Host` header, or port of the agent or of the token endpoint' },
   'http.response.status_code': {
     on: 'both',
     type: 'number',
@@ -138,6 +138,7 @@ export const SPAN_NAMES = {
   Passthrough: 'a request below a prefix of `passthrough`, or to an agent without a card with `onUnavailable: forward`',
   Preflight: 'a forwarded CORS preflight',
   'the method or route of an extension as a policy declares it, such as `GET /commands/{name}`': 'a request for it',
+  TokenRequest: 'a request to a token endpoint ([credentials for the agent](upstream-credentials.md)), below the request that caused it',
   Other: 'a forwarded method that neither A2A nor a policy declares',
   IssuerKeys: 'a fetch of the keys of an [issuer](identity.md#keys-of-the-issuer) or of its metadata; a CLIENT span of a trace of its own',
   request: 'a request rejected before its operation was known'

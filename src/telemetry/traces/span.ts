@@ -35,6 +35,12 @@ export interface RequestSpan {
   set (key: SpanAttribute, value: Attribute): void
   /** Sets an attribute that a policy names. */
   observed (key: string, value: Attribute): void
+  /**
+   * Opens a CLIENT span of a request that the gateway needs before it calls the agent.
+   * @param name as in `SPAN_NAMES`
+   * @returns a function that ends the span, with the status of the response, and with the kind of an error
+   */
+  dialled (name: string, attributes: Attributes): (statusCode: number | null, error: string | null) => void
   /** Opens the CLIENT span. Called when the gateway dials the agent. */
   upstreamStarted (attributes: Attributes): void
   /** Ends the CLIENT span. Called with the status of the agent's response, or with null and the error that prevented a response. */

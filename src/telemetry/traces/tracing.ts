@@ -62,6 +62,7 @@ class SilentSpan implements RequestSpan {
   name (): void {}
   set (): void {}
   observed (): void {}
+  dialled (): () => void { return () => {} }
   upstreamStarted (): void {}
   upstreamEnded (): void {}
   rpcError (): void {}

@@ -1,5 +1,5 @@
 /** Describes the policies in force for one agent and one version, for `/agents`: names and modes, nothing of requests or responses. */
-import type { AgentPolicy, CompiledPolicy } from '../policy/compile/compiled.js'
+import type { AgentPolicy, CompiledPolicy } from '../../policy/compile/compiled.js'
 
 export function describePolicy (policy: AgentPolicy): object {
   return {

@@ -1,0 +1,79 @@
+/** `card.verify`, `card.sign` and `card.views`. */
+import { caller } from './caller-schema.js'
+import { choice, duration, flag, list, mapping, nullable, text } from './schema-kit.js'
+import type { Schema } from './schema-kit.js'
+import { signingKey } from './signing-key-schema.js'
+
+/** Algorithms that cards are signed with. No HMAC: whoever can verify such a signature can make one. */
+export const CARD_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA']
+
+export const verifySchema: Schema = {
+  ...mapping(
+    'Verification of the signatures of the card, before the card is used. One good signature is enough. `null`: signatures are not verified.',
+    ['keys'],
+    {
+      keys: mapping('The keys that may sign the card. Needs one of `url` and `file`. The gateway never follows an address in a signature.', [], {
+        url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
+        file: nullable('File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'),
+        maxStale: duration('How long fetched keys stay in use while their URL cannot be reached.', '24h', '1m', '720h')
+      }),
+      require: flag('Whether the card must be signed. With `false`, whoever can change the card can also remove its signatures.', true),
+      onFailure: choice(
+        '`refuse`: a card that cannot be verified is not used; the last good card stays in use for `maxStale`, then calls get 503. `warn`: it is used, and the log and `/agents` say so.',
+        ['refuse', 'warn'],
+        'refuse'
+      ),
+      algorithms: list('Accepted signature algorithms.', { type: 'string', enum: CARD_ALGORITHMS }, CARD_ALGORITHMS),
+      uncovered: choice(
+        'Members that a good signature does not cover, such as `schemas` of a card that an official SDK has signed. `drop`: the gateway reads the card without them, and does not serve them. `allow`: they count as signed.',
+        ['drop', 'allow'],
+        'drop'
+      )
+    }
+  ),
+  type: ['object', 'null'],
+  default: null
+}
+
+export const signSchema: Schema = {
+  ...mapping(
+    "The gateway's own signatures, for `signature: resign`. Anybody can read the public keys at `/.well-known/jwks.json`. `null`: none.",
+    ['key'],
+    signingKey('secrets/card.pem')
+  ),
+  type: ['object', 'null'],
+  default: null
+}
+
+const names = (description: string): Schema => ({
+  type: 'array',
+  description,
+  items: { type: 'string', minLength: 1, maxLength: 1024 },
+  maxItems: 1000,
+  uniqueItems: true
+})
+
+export const viewsSchema: Schema = {
+  type: 'array',
+  description:
+    'The card by caller: the first view whose `caller` matches decides what an authenticated caller sees. A caller that matches none gets what `public` says. Hiding is not enforcing: `activation.callers` of a policy decides who may activate an extension.',
+  default: [],
+  items: mapping('One view.', ['id', 'skills', 'extensions'], {
+    id: { ...text('Unique name, 1 to 63 of a-z, 0-9 and `-`.', 'name'), examples: ['finance'] },
+    caller: caller('The callers that see this view. Default: every authenticated caller.'),
+    skills: { ...names('Ids of the skills in the view; `all` is every skill.'), examples: [['all']] },
+    extensions: {
+      ...names('Extensions in the view, by URI or by the name of their policy; `all` is every extension. Required extensions are always there.'),
+      examples: [['all']]
+    }
+  }),
+  maxItems: 100
+}
+
+/** Keys of `card` for signatures and views. */
+export const cardTrust: Readonly<Record<string, Schema>> = {
+  verify: verifySchema,
+  sign: signSchema,
+  views: viewsSchema,
+  publicSkills: list('Ids of the skills that `public: minimal` shows.', { type: 'string', minLength: 1, maxLength: 1024 }, [])
+}

@@ -1,0 +1,15 @@
+/** Words of the page for results of the gateway. */
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import type { CardSignature } from '../../src/a2a/card/loaded-cards.js'
+import { SIGNATURE_OUTCOMES } from '../../src/a2a/card/loaded-cards.js'
+import { packageRoot } from '../../src/config/paths.js'
+
+const { href } = pathToFileURL(join(packageRoot(), 'src/console/page/words.js'))
+
+t.test('each result of card.verify', async t => {
+  const { signatureWords } = await import(href) as { signatureWords: (signature: CardSignature) => string }
+  t.equal(signatureWords({ outcome: 'partial', form: 'sdk', key: 'vendor-1' }), 'verified in part, form sdk, key vendor-1')
+  for (const outcome of SIGNATURE_OUTCOMES) t.notMatch(signatureWords({ outcome, form: null, key: null }), /undefined|null/)
+})
