@@ -87,7 +87,7 @@ t.test('no request reaches an agent without an entry', async t => {
     { weight: 2, arbitrary: fc.constantFrom('', '{}', 'null', '{"tenant":"other"}', '{"id":"1","tenant":"north"}') }
   )
   const request = fc.tuple(fc.nat(states.length - 1), fc.boolean(), verb, target, fc.array(line, { maxLength: 3 }), body)
-  await checkAsync('identity/access/no-entry', fc.asyncProperty(fc.array(request, { minLength: BATCH, maxLength: BATCH }), async requests => {
+  await checkAsync('identity/access-property/no-entry', fc.asyncProperty(fc.array(request, { minLength: BATCH, maxLength: BATCH }), async requests => {
     await Promise.all(requests.map(async ([state, partner, verb, target, headers, body]) => {
       const length = body === '' || verb === 'GET' ? '' : `content-length: ${Buffer.byteLength(body)}\r\n`
       const types = headers.some(one => one.startsWith('content-type')) ? '' : 'content-type: application/json\r\n'

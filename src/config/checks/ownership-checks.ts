@@ -27,26 +27,28 @@ function owning ({ agents, accessDefaults }: Mapping): readonly Owning[] {
 export function ownershipProblems (config: Mapping): PathProblem[] {
   const all = owning(config)
   const keys = new Map(all.map(({ path }) => [dotted(path), path]))
-  const useless = config.identity !== null ? [] : [...keys].map(([key, path]) =>
+  const withoutOwners = (config.identity === null ? [...keys] : []).map(([key, path]) =>
     fault(path, `${key} needs identity: without callers, tasks have no owners`, 'add identity, or remove the key', 'key')
   )
-  return [...useless, ...all.flatMap(({ agent, at }) => {
-    const { mode, card } = agent
-    return [
-      ...(mode === 'off'
-        ? [fault([...at, 'mode'], `${dotted([...at, 'mode'])} is off, so the gateway would not read to whom tasks belong`, 'write "mode: observe" with access.tasks')]
-        : []),
-      ...(mapping(card).onUnavailable === 'forward'
-        ? [
-            fault(
-              [...at, 'card', 'onUnavailable'],
-              `${dotted([...at, 'card', 'onUnavailable'])} forwards calls without any checks, and access.tasks needs them`,
-              'write "onUnavailable: reject" with access.tasks'
-            )
-          ]
-        : [])
-    ]
-  })]
+  return [...withoutOwners, ...all.flatMap(({ agent, at }) => contradictions(agent, at))]
+}
+
+function contradictions ({ mode, card }: Mapping, at: Path): PathProblem[] {
+  const [modeAt, cardAt]: [Path, Path] = [[...at, 'mode'], [...at, 'card', 'onUnavailable']]
+  return [
+    ...(mode === 'off'
+      ? [fault(modeAt, `${dotted(modeAt)} is off, so the gateway would not read to whom tasks belong`, 'write "mode: observe" with access.tasks')]
+      : []),
+    ...(mapping(card).onUnavailable === 'forward'
+      ? [
+          fault(
+            cardAt,
+            `${dotted(cardAt)} forwards calls without any checks, and access.tasks needs them`,
+            'write "onUnavailable: reject" with access.tasks'
+          )
+        ]
+      : [])
+  ]
 }
 
 /** Time for which clients are expected to come back to a task, ms. */

@@ -130,7 +130,8 @@ export class Passthrough {
     const { overload } = services
     if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
     const admit = (): void => {
-      if (mayPass(exchange, request, agent, target.path)) limitEarly(exchange, agent, now, () => { this.admitted(exchange, request, agent, now) })
+      if (!mayPass(exchange, request, agent, target.path)) return
+      limitEarly(exchange, agent, now, () => { this.admitted(exchange, request, agent, now) })
     }
     if (identity === null) return admit()
     identify(exchange, { agent, target, identity, trusted }, admit)
