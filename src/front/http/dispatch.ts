@@ -91,7 +91,8 @@ export function dispatch (exchange: Exchange, read: Read, evaluation: RequestEva
         recall: taskId => tasks.now(keyOf(taskId))
       })
       : null
-  const reads = card !== null || (evaluator !== null && (follows || evaluator.enforces))
+  // The response must be readable: it tells what became of a push notification configuration.
+  const reads = exchange.push !== null || card !== null || (evaluator !== null && (follows || evaluator.enforces))
   const plan = {
     echo: echoOf(evaluation),
     card,
