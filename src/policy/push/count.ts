@@ -21,6 +21,8 @@ export interface PushCount {
   readonly taskId: string
   /** Digests of their ids, each once. */
   readonly entries: readonly string[]
+  /** True for one configuration without an id: the agent chooses its id. */
+  readonly unnamed: boolean
 }
 
 /** Maximum number of tasks to look for. A request may name one. */
@@ -42,7 +44,7 @@ export function pushCountOf (push: CompiledPush, call: Call, path: string | null
   if (operation === 'DeleteTaskPushNotificationConfig') {
     const [task, another] = tasksOf(call, path)
     const entry = another === undefined ? deletedEntry(call, path) : null
-    return task === undefined || entry === null ? null : { kind: 'delete', taskId: task, entries: [entry] }
+    return task === undefined || entry === null ? null : { kind: 'delete', taskId: task, entries: [entry], unnamed: false }
   }
   const configs = pushConfigsOf(call)
   if (configs === null || configs.length === 0) return null
@@ -53,11 +55,10 @@ export function pushCountOf (push: CompiledPush, call: Call, path: string | null
     const message = 'names several tasks; set a push notification configuration for one task'
     return found(push, 'INVALID_PARAMS', configs[0]?.path ?? '', message)
   }
-  const entries = configs.map((config, i) => {
-    const ids = idsOfConfig(call, config)
-    return ids.length === 0 ? digest([unique, i]) : entryOf(ids)
-  })
-  return { kind: call.view === null ? 'create' : 'send', taskId, entries: [...new Set(entries)] }
+  const named = configs.map(config => idsOfConfig(call, config))
+  const entries = named.map((ids, i) => ids.length === 0 ? digest([unique, i]) : entryOf(ids))
+  const unnamed = named.length === 1 && named[0]?.length === 0
+  return { kind: call.view === null ? 'create' : 'send', taskId, entries: [...new Set(entries)], unnamed }
 }
 
 /** @param ids several ids of one configuration are an id of their own: agents differ in which of them counts */
@@ -85,7 +86,8 @@ function idsOfConfig (call: Call, config: PushConfigFields): readonly string[] {
   const isRequest = request !== null && config.path === call.request?.path
   // 0.3: `id` of the request is the id of the task.
   const own = isRequest && call.version === '0.3' ? null : config.get('id')
-  return [own, config.get('configId'), nameId(config.get('name')), request?.get('configId')].filter(isId)
+  const names = [config.get('name'), request?.get('name')].map(nameId)
+  return [own, config.get('configId'), request?.get('configId'), ...names].filter(isId)
 }
 
 /** @returns null when the request names no configuration, or several: agents differ in which of them they delete */
