@@ -68,13 +68,29 @@ t.test('a configuration without an id counts under the id that the agent gives i
   const { gateway, newTask } = await counted(t, 2)
   for (const form of PUSH_FORMS) {
     const task = await newTask()
-    // The SDK takes the id of the task.
-    for (let i = 0; i < 5; i++) t.notOk(isFull(await call(gateway.url, setConfig(form, task, { url: URL }))), `${form.binding} ${form.version}`)
-    await call(gateway.url, setConfig(form, task, { id: 'b', url: URL }))
-    t.ok(isFull(await call(gateway.url, setConfig(form, task, { id: 'c', url: URL }))))
-    await call(gateway.url, deleteConfig(form, task, task))
-    t.notOk(isFull(await call(gateway.url, setConfig(form, task, { id: 'c', url: URL }))))
+    const made = await call(gateway.url, setConfig(form, task, { url: URL }))
+    await call(gateway.url, setConfig(form, task, { url: URL }))
+    t.ok(isFull(await call(gateway.url, setConfig(form, task, { url: URL }))), 'the SDK gives each an id of its own')
+    const [id = ''] = /[\da-f]{8}-[\da-f-]{27}/.exec(made.text.replaceAll(task, '')) ?? []
+    await call(gateway.url, deleteConfig(form, task, id))
+    t.notOk(isFull(await call(gateway.url, setConfig(form, task, { id: 'c', url: URL }))), `${form.binding} ${form.version}, ${made.text}`)
+    t.ok(isFull(await call(gateway.url, setConfig(form, task, { id: 'd', url: URL }))))
   }
+})
+
+t.test('an agent that takes the id of the task has one configuration without an id', async t => {
+  const agent = await fakeAgent(t, {
+    answer: (request, response) => {
+      const { id, params } = JSON.parse(request.body.toString()) as { id: number, params: { taskId: string } }
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { id: params.taskId, ...params } }))
+    }
+  })
+  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['push: {perTask: 2, resolve: false}']) })
+  const set = (config: { readonly id?: string }): Promise<Seen> => call(gateway.url, { ...setConfig(V1, 't', { url: URL, ...config }), path: '/rpc' })
+  for (let i = 0; i < 5; i++) t.notOk(isFull(await set({})))
+  t.notOk(isFull(await set({ id: 'b' })))
+  t.ok(isFull(await set({ id: 'c' })))
 })
 
 t.test('what the agent rejects does not count', async t => {

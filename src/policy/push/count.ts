@@ -21,8 +21,6 @@ export interface PushCount {
   readonly taskId: string
   /** Digests of their ids, each once. */
   readonly entries: readonly string[]
-  /** True for one configuration without an id: the agent chooses its id. */
-  readonly unnamed: boolean
 }
 
 /** Maximum number of tasks to look for. A request may name one. */
@@ -44,7 +42,7 @@ export function pushCountOf (push: CompiledPush, call: Call, path: string | null
   if (operation === 'DeleteTaskPushNotificationConfig') {
     const [task, another] = tasksOf(call, path)
     const entry = another === undefined ? deletedEntry(call, path) : null
-    return task === undefined || entry === null ? null : { kind: 'delete', taskId: task, entries: [entry], unnamed: false }
+    return task === undefined || entry === null ? null : { kind: 'delete', taskId: task, entries: [entry] }
   }
   const configs = pushConfigsOf(call)
   if (configs === null || configs.length === 0) return null
@@ -55,10 +53,12 @@ export function pushCountOf (push: CompiledPush, call: Call, path: string | null
     const message = 'names several tasks; set a push notification configuration for one task'
     return found(push, 'INVALID_PARAMS', configs[0]?.path ?? '', message)
   }
-  const named = configs.map(config => idsOfConfig(call, config))
-  const entries = named.map((ids, i) => ids.length === 0 ? digest([unique, i]) : entryOf(ids))
-  const unnamed = named.length === 1 && named[0]?.length === 0
-  return { kind: call.view === null ? 'create' : 'send', taskId, entries: [...new Set(entries)], unnamed }
+  const entries = configs.map((config, i) => {
+    const ids = idsOfConfig(call, config)
+    // Some agents choose an id then (a2a-js 1.3.0: a random one), others take that of the task (a2a-python 1.3.0).
+    return ids.length === 0 ? digest([unique, i]) : entryOf(ids)
+  })
+  return { kind: call.view === null ? 'create' : 'send', taskId, entries: [...new Set(entries)] }
 }
 
 /** @param ids several ids of one configuration are an id of their own: agents differ in which of them counts */

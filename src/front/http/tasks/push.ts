@@ -114,12 +114,10 @@ export class PushReservation {
 
   private responded ({ succeeded, id }: PushResponse): Promise<unknown> | null {
     if (!this.end()) return null
-    const { count: { kind, taskId, entries, unnamed } } = this
+    const { count: { kind, entries } } = this
     if (kind === 'delete') return succeeded === true ? promiseOf(this.change('free', entries, this.token)) : null
     if (succeeded === false && kind === 'create') return this.free()
-    // Agents of the SDKs that return no id have given the configuration the id of its task (a2a-js 1.3.0, InMemoryPushNotificationStore).
-    const named = id ?? (succeeded === true && unnamed ? taskId : null)
-    const actual = named === null || entries.length !== 1 ? entries : [entryOf([named])]
+    const actual = id === null || entries.length !== 1 ? entries : [entryOf([id])]
     // A new token: a delete that began earlier no longer frees the configuration.
     const kept = promiseOf(this.change('keep', actual, newToken()))
     const freed = actual[0] === entries[0] ? null : this.free()
