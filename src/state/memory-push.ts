@@ -1,4 +1,4 @@
-/** Push notification configurations that count for tasks, in the memory of this process. The memory is bounded, and empty after a restart. */
+/** Push notification configurations of tasks in the memory of this process. The memory is bounded, and empty after a restart. */
 import { pushKey } from './record-key.js'
 import type { PushChange, PushCounted } from './store.js'
 

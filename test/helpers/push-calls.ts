@@ -1,4 +1,5 @@
 /** Requests about push notification configurations, in both versions and bindings. */
+import { randomUUID } from 'node:crypto'
 import type { Binding, Version } from '../../src/a2a/versions.js'
 import type { Seen, TaskCall } from './task-calls.js'
 import { callAs } from './task-calls.js'
@@ -39,7 +40,7 @@ export function sendWith ({ binding, version }: PushForm, taskId: string | null,
   const old = version === '0.3'
   const rpcForm = binding === 'JSONRPC'
   const message = {
-    messageId: `m${Math.random()}`,
+    messageId: randomUUID(),
     role: old && rpcForm ? 'user' : 'ROLE_USER',
     ...(old && rpcForm ? { kind: 'message', parts: [{ kind: 'text', text }] } : old ? { content: [{ text }] } : { parts: [{ text }] }),
     ...(taskId === null ? {} : { taskId })
