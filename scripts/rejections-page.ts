@@ -12,6 +12,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   EXTENSION_CONFLICT:
     'the data is not allowed in this situation; object-schemas: structured input on an existing task, reason `STRUCTURED_INPUT_TASK_RUNNING`',
   PUSH_URL_NOT_ALLOWED: 'a push notification configuration does not comply with `push` of the agent ([push notifications](push-notifications.md))',
+  PUSH_CONFIGS_EXHAUSTED: 'the task has as many push notification configurations as `push.perTask` allows; delete one, or replace one by its id ([push notifications](push-notifications.md#configurations-of-a-task))',
   TASK_NOT_FOUND: 'the task or context does not exist, or belongs to another caller ([task ownership](task-ownership.md))',
   UNSUPPORTED_OPERATION: 'ListTasks of an agent with `access.tasks.list: reject` ([task ownership](task-ownership.md))',
   EXTENSION_DEPENDENCY_MISSING: 'an extension is active without others that it requires, directly or through one of them',
@@ -40,7 +41,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body has another coding than gzip, or several; `Accept-Encoding` names gzip',
   LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
   AGENT_NOT_READY: 'the gateway has no usable card of the agent, or no caller can meet the [security requirement](security-schemes.md) of its card',
-  STATE_UNAVAILABLE: 'the store that knows to whom tasks belong does not respond; `Retry-After` says when to retry ([task ownership](task-ownership.md))',
+  STATE_UNAVAILABLE: 'the store that knows to whom tasks belong, or how many push notification configurations they have, does not respond; `Retry-After` says when to retry ([task ownership](task-ownership.md), [push notifications](push-notifications.md#configurations-of-a-task))',
   OVERLOADED:
     'the gateway is overloaded, the agent has reached its concurrency limit, or the store of a shared limit with `onStoreDown: reject` does not respond; `Retry-After` says when to retry ([limits](limits.md))',
   UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, or its certificate is not accepted',

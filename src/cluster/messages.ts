@@ -5,7 +5,7 @@ import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
 import type { SeriesPage } from '../console/series.js'
 import type { LimitKey, Spending, Taken } from '../state/limits/limit-store.js'
-import type { ClaimKey, Lookup, OwnedName, Owners, TaskKey } from '../state/store.js'
+import type { ClaimKey, Lookup, OwnedName, Owners, PushChange, PushCounted, TaskKey } from '../state/store.js'
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
@@ -46,8 +46,8 @@ export interface Responses {
   readonly series: SeriesPage | null
 }
 
-/** Result of a read, of a write, of a claim, and of a look-up of owners. */
-export type TaskFound = Lookup | boolean | readonly Claimed[] | Owners
+/** Result of a read, of a write, of a claim, of a look-up of owners, and of a change of counted configurations. */
+export type TaskFound = Lookup | boolean | readonly Claimed[] | Owners | PushCounted
 
 export type ToWorker =
   /** Prepare this configuration. A worker starts with the first configuration that it gets. */
@@ -100,5 +100,6 @@ export type ToPrimary =
     readonly claims: readonly ClaimKey[]
     readonly release: boolean
   }
+  | { readonly kind: 'push', readonly id: number, readonly change: PushChange }
   /** @param claim the owner of names without one; null only reads */
   | { readonly kind: 'owners', readonly id: number, readonly agent: string, readonly names: readonly OwnedName[], readonly claim: string | null }

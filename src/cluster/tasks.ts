@@ -3,10 +3,10 @@ import type { StateStoreConfig } from '../config/model/model.js'
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { MemoryStore } from '../state/memory-store.js'
-import type { ClaimKey, Lookup, OwnedName, Owners, TaskKey, TaskStore } from '../state/store.js'
+import type { ClaimKey, Lookup, OwnedName, Owners, PushChange, PushCounted, TaskKey, TaskStore } from '../state/store.js'
 import type { TaskFound, ToPrimary } from './messages.js'
 
-export type TaskQuestion = ToPrimary & { readonly kind: 'task' | 'claim' | 'owners' }
+export type TaskQuestion = ToPrimary & { readonly kind: 'task' | 'claim' | 'owners' | 'push' }
 
 /** Milliseconds that a worker waits for the primary. A slower primary is overloaded, and the task then counts as unknown. */
 const PATIENCE = 5_000
@@ -41,6 +41,7 @@ export class KeptTasks {
       return true
     }
     if (question.kind === 'owners') return store?.owners(question.agent, question.names, question.claim) ?? 'unavailable'
+    if (question.kind === 'push') return store?.pushConfigs(question.change) ?? 'unavailable'
     const { key, write } = question
     if (write === null) return store?.read(key) ?? 'unavailable'
     if (store === null) return false
@@ -88,6 +89,11 @@ export class RemoteTasks implements TaskStore {
   private async askOwners (agent: string, names: readonly OwnedName[], claim: string | null): Promise<Owners> {
     const found = await this.ask(id => ({ kind: 'owners', id, agent, names: names.map(({ kind, id }) => ({ kind, id })), claim }))
     return Array.isArray(found) ? found as (string | null)[] : 'unavailable'
+  }
+
+  async pushConfigs (change: PushChange): Promise<PushCounted> {
+    const found = await this.ask(id => ({ kind: 'push', id, change }))
+    return found === 'full' || Array.isArray(found) ? found as PushCounted : 'unavailable'
   }
 
   /** Does nothing: one store serves every configuration and holds nothing of this process. */

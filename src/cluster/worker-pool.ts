@@ -108,7 +108,8 @@ export class WorkerPool {
       case 'serving': return this.serves(handle)
       case 'task':
       case 'claim':
-      case 'owners': return this.options.onTask(handle, message)
+      case 'owners':
+      case 'push': return this.options.onTask(handle, message)
       case 'limit': return this.options.onLimit(handle, message)
       case 'wanted': return this.options.onWanted(message.agent)
       case 'farewell':

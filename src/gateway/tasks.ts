@@ -5,7 +5,7 @@ import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { CountedStore, StoreOptions } from '../state/create-store.js'
 import { createStore } from '../state/create-store.js'
-import type { ClaimKey, OwnedName, Owners, TaskKey } from '../state/store.js'
+import type { ClaimKey, OwnedName, Owners, PushChange, PushCounted, TaskKey } from '../state/store.js'
 import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 
@@ -63,6 +63,11 @@ export class Tasks {
   /** The owners of tasks and contexts. `claim` becomes the owner of those without one. A promise never rejects. */
   owners (agent: string, names: readonly OwnedName[], claim: string | null): Owners | Promise<Owners> {
     return this.store.owners(agent, names, claim)
+  }
+
+  /** Changes the push notification configurations that count for a task. A promise never rejects. */
+  pushConfigs (change: PushChange): PushCounted | Promise<PushCounted> {
+    return this.store.pushConfigs(change)
   }
 
   /** Called after a reload: keeps the same store while its settings stay the same. From now on, exchanges in flight use the new store. */

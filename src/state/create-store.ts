@@ -50,6 +50,7 @@ export function createStore (config: StateStoreConfig, { log, onEvent, memory = 
     claim: (agent, claims) => store.claim(agent, claims),
     release: (agent, claims) => { store.release(agent, claims) },
     owners: (agent, names, claim) => store.owners(agent, names, claim),
+    pushConfigs: change => store.pushConfigs(change),
     now: key => {
       const found = store instanceof MemoryStore ? store.read(key) : 'unavailable'
       return typeof found === 'string' ? null : found

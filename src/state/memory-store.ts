@@ -6,8 +6,9 @@ import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { MemoryClaims } from './memory-claims.js'
 import { MemoryOwners } from './memory-owners.js'
+import { MemoryPush } from './memory-push.js'
 import { fieldLength, MAX_FIELDS, MAX_LENGTH, recordKey } from './record-key.js'
-import type { ClaimKey, Lookup, OwnedName, TaskKey, TaskStore } from './store.js'
+import type { ClaimKey, Lookup, OwnedName, PushChange, PushCounted, TaskKey, TaskStore } from './store.js'
 
 /** Maximum size of all records together, in UTF-16 code units. `maxTasks` bounds the number of records. */
 const MAX_TOTAL = 256 * 1024 * 1024
@@ -39,6 +40,7 @@ export class MemoryStore implements TaskStore {
   private total = 0
   private readonly claims: MemoryClaims
   private readonly owned: MemoryOwners
+  private readonly push: MemoryPush
 
   /** @param now a clock that never goes back, ms */
   constructor (
@@ -52,6 +54,7 @@ export class MemoryStore implements TaskStore {
     this.now = now
     this.claims = new MemoryClaims(now)
     this.owned = new MemoryOwners(now, ttl, OWNERS * maxTasks)
+    this.push = new MemoryPush(now, ttl, maxTasks)
   }
 
   /** Number of tasks in the store. */
@@ -101,9 +104,14 @@ export class MemoryStore implements TaskStore {
     return this.owned.owners(agent, names, claim)
   }
 
+  pushConfigs (change: PushChange): PushCounted {
+    return this.push.change(change)
+  }
+
   async close (): Promise<void> {
     this.claims.clear()
     this.owned.clear()
+    this.push.clear()
     this.entries.clear()
     this.newest = this.oldest = null
     this.total = 0

@@ -17,6 +17,11 @@ export function recordKey ({ agent, tenant, taskId }: TaskKey): string {
   return `task:${agent}:${createHash('sha256').update(JSON.stringify([tenant, taskId])).digest('base64url')}`
 }
 
+/** Returns one name per task with push notification configurations. */
+export function pushKey (agent: string, taskId: string): string {
+  return `push:${agent}:${createHash('sha256').update(taskId).digest('base64url')}`
+}
+
 /** Returns one name per task or context with an owner. Ids are compared exactly: no case folding, no Unicode normalization. */
 export function ownerKey (agent: string, { kind, id }: OwnedName): string {
   return `owner:${agent}:${createHash('sha256').update(JSON.stringify([kind, id])).digest('base64url')}`

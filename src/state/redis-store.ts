@@ -7,10 +7,11 @@ import type { StateStoreConfig } from '../config/model/model.js'
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import { LostWrites } from './lost-writes.js'
-import { claimName, fieldLength, MAX_FIELDS, MAX_LENGTH, ownerKey, recordKey } from './record-key.js'
+import { claimName, fieldLength, MAX_FIELDS, MAX_LENGTH, ownerKey, pushKey, recordKey } from './record-key.js'
+import { CHANGE_PUSH } from './push-script.js'
 import type { Client, StoreLog } from './redis-connection.js'
 import { reasonOf, RedisConnection } from './redis-connection.js'
-import type { ClaimKey, Lookup, OwnedName, Owners, TaskKey, TaskStore } from './store.js'
+import type { ClaimKey, Lookup, OwnedName, Owners, PushChange, PushCounted, TaskKey, TaskStore } from './store.js'
 
 /** Server errors that another connection may not have: a replica that was the primary, or a server that is starting. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'NOAUTH'])
@@ -109,6 +110,21 @@ export class RedisStore implements TaskStore {
       const owners = replies?.at(-1)
       if (replies === null) return 'unavailable'
       if (Array.isArray(owners) && owners.length === names.length && owners.every(isOwner)) return owners
+      this.connection.drop(client, 'PROTOCOL')
+      return 'unavailable'
+    })
+  }
+
+  pushConfigs ({ agent, taskId, kind, entries, token, max }: PushChange): PushCounted | Promise<PushCounted> {
+    const client = this.connection.ready
+    if (client === null) return 'unavailable'
+    // Rare enough for the text of the script with each call.
+    const command = ['EVAL', CHANGE_PUSH, '1', this.prefix + pushKey(agent, taskId), kind, this.ttl, token, String(max), ...entries]
+    return this.ask(client, [command]).then(replies => {
+      const reply = replies?.[0]
+      if (replies === null) return 'unavailable'
+      if (Array.isArray(reply) && reply[0] === -1) return 'full'
+      if (Array.isArray(reply) && reply.length === entries.length && reply.every(isNumber)) return reply.map(one => one === 1)
       this.connection.drop(client, 'PROTOCOL')
       return 'unavailable'
     })

@@ -22,6 +22,26 @@ export interface OwnedName { readonly kind: 'task' | 'context', readonly id: str
 /** The owner of each name, in order; null for a name without a known owner. `unavailable` when the store cannot tell. */
 export type Owners = readonly (string | null)[] | 'unavailable'
 
+/** A change of the push notification configurations that count for a task. Tenants do not matter: an agent may ignore them. */
+export interface PushChange {
+  readonly agent: string
+  readonly taskId: string
+  /**
+   * `reserve`: count these configurations, all or none. `mark`: note the token of a configuration that counts. `free`: stop counting those
+   * whose last token is this one. `keep`: count, whatever the maximum.
+   */
+  readonly kind: 'reserve' | 'mark' | 'free' | 'keep'
+  /** Digests of the ids of configurations, each once. */
+  readonly entries: readonly string[]
+  /** Names the change: a later change of the same configuration has another token. */
+  readonly token: string
+  /** Of `reserve`. */
+  readonly max: number
+}
+
+/** True for each entry that is new, in order. `full`: nothing was reserved. `unavailable` when the store cannot tell. */
+export type PushCounted = readonly boolean[] | 'full' | 'unavailable'
+
 export interface TaskStore {
   /** Never rejects, and ends within the timeout of the configuration. A backend in memory returns at once, without a promise. */
   read (key: TaskKey): Lookup | Promise<Lookup>
@@ -47,5 +67,7 @@ export interface TaskStore {
    * @returns a promise never rejects, and ends within the timeout of the configuration
    */
   owners (agent: string, names: readonly OwnedName[], claim: string | null): Owners | Promise<Owners>
+  /** A promise never rejects, and ends within the timeout of the configuration. */
+  pushConfigs (change: PushChange): PushCounted | Promise<PushCounted>
   close (): Promise<void>
 }

@@ -80,7 +80,7 @@ t.test('a configuration without a URL, or with a URL of another type, is rejecte
 })
 
 t.test('require: a scheme or a token; control characters never', async t => {
-  const one = await target(t, { agent: ['push: {require: {authentication: true}}'] })
+  const one = await target(t, { agent: ['push: {require: {authentication: true}, resolve: false}'] })
   const config = (more: object): string => JSON.stringify({ url: 'https://a.example.com/', ...more })
   for (const form of FORMS) {
     const send = (more: object) => one.send(settings(form, config(more))[0]?.sending as Sending)
@@ -99,11 +99,11 @@ t.test('require: a scheme or a token; control characters never', async t => {
 t.test('without a list: public hosts only, over https only unless switched off', async t => {
   const form = FORMS[0] as Form
   const cases: readonly (readonly [string, string, boolean])[] = [
-    ['push: {}', 'https://a.example.com/', true],
+    ['push: {resolve: false}', 'https://a.example.com/', true],
     ['push: {}', 'http://a.example.com/', false],
     ['push: {}', 'https://10.0.0.1/', false],
     ['push: {}', 'https://redis:6379/', false],
-    ['push: {require: {https: false}}', 'http://a.example.com/', true],
+    ['push: {require: {https: false}, resolve: false}', 'http://a.example.com/', true],
     ['push: {require: {https: false}}', 'http://127.0.0.1/', false],
     ['push: {require: {https: false}, allow: ["http://127.0.0.1:*/hooks/*"]}', 'http://127.0.0.1:9/hooks/1', true],
     ['push: {require: {https: false}, allow: ["http://*:*"]}', 'http://127.0.0.1:9/hooks/1', false],

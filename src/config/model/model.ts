@@ -204,6 +204,12 @@ export interface PushConfig {
   /** Patterns of allowed URLs. Empty: every public host. */
   readonly allow: readonly string[]
   readonly require: { readonly https: boolean, readonly authentication: boolean }
+  /** Maximum number of configurations of one task; null for any number. */
+  readonly perTask: number | null
+  /** Treatment of a request while the store cannot tell how many configurations the task has. */
+  readonly onUnknown: 'reject' | 'allow'
+  /** Whether names that no pattern names are resolved. */
+  readonly resolve: boolean
 }
 
 /** Cross-origin requests of browsers. */

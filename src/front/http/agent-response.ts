@@ -11,6 +11,7 @@ import { GATEWAY } from '../../policy/violation.js'
 import type { Rejection } from '../../a2a/errors.js'
 import type { AgentError } from '../../a2a/message/error-scan.js'
 import { ErrorScan } from '../../a2a/message/error-scan.js'
+import type { FailureKind } from '../../upstream/failure.js'
 import { failureKind } from '../../upstream/failure.js'
 import type { Receiver } from '../../upstream/forward.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
@@ -29,6 +30,11 @@ const KNOWS_NOBODY: ResponseDriver['owners'] = () => 'unavailable'
 /** The rule of evaluators for a response that is not JSON. */
 const NOT_JSON = 'answer-json'
 
+/** Bytes of a response about a push notification configuration that are held until it is complete. */
+const MAX_HELD = 65_536
+/** Failures before the agent got the request. */
+const UNSENT: ReadonlySet<FailureKind> = new Set<FailureKind>(['refused', 'dns', 'connect_timeout', 'tls', 'queue_timeout', 'resources'])
+
 export class AgentResponse implements Receiver, ResponseDriver {
   readonly remember: Remember
   readonly owners: ResponseDriver['owners']
@@ -38,6 +44,10 @@ export class AgentResponse implements Receiver, ResponseDriver {
   /** Null for a response whose HTTP status alone tells whether the agent failed. */
   private readonly errors: ErrorScan | null
   private readonly dispatchedAt = performance.now()
+  /** Bytes of a response that counts push notification configurations: the client gets them when the count is up to date. */
+  private held: Buffer[] | null
+  private heldBytes = 0
+  private status = 0
   /** Set when an event stream has started. */
   private stream: StreamOut | null = null
   /** Set when rules read the response. */
@@ -49,6 +59,7 @@ export class AgentResponse implements Receiver, ResponseDriver {
     this.remember = remember
     this.owners = owners
     this.machine = new ResponseMachine(plan, this)
+    this.held = exchange.push?.readsResponse === true ? [] : null
     this.errors = exchange.binding === 'JSONRPC' || isStreaming(exchange.label) ? new ErrorScan(exchange.binding) : null
   }
 
@@ -56,6 +67,7 @@ export class AgentResponse implements Receiver, ResponseDriver {
     const { exchange } = this
     exchange.services.metrics.upstream(exchange.agentName, exchange.operation, (performance.now() - this.dispatchedAt) / 1_000)
     exchange.span.upstreamEnded(status)
+    this.status = status
     if (status >= 400) exchange.agentErred()
     if (exchange.outbound !== null) settleToken(exchange, status)
     this.machine.onHead(status, rawHeaders)
@@ -81,6 +93,7 @@ export class AgentResponse implements Receiver, ResponseDriver {
   failed (error: Error): void {
     const { exchange } = this
     const kind = failureKind(error)
+    if (UNSENT.has(kind)) exchange.push?.unsent()
     exchange.span.upstreamEnded(null, error)
     exchange.services.log.warn({ agent: exchange.agentName, kind, err: error, request_id: exchange.id }, 'the agent failed')
     this.machine.onFailure(() => { agentFailed(exchange, kind) })
@@ -92,16 +105,38 @@ export class AgentResponse implements Receiver, ResponseDriver {
   }
 
   write (bytes: Buffer): boolean {
+    if (this.held !== null && this.stream === null) {
+      this.heldBytes += bytes.length
+      this.held.push(bytes)
+      return this.heldBytes <= MAX_HELD || this.release(this.held)
+    }
     return this.stream === null ? this.exchange.write(bytes) : this.stream.write(bytes)
   }
 
   finish (rest: readonly Buffer[]): void {
     const { exchange, exchange: { response } } = this
     if (response.destroyed) return
+    if (exchange.push !== null && this.held !== null) {
+      const bytes = this.stream === null ? [...this.held, ...rest] : rest
+      const body = this.stream === null ? Buffer.concat(bytes) : null
+      this.held = null
+      const counted = exchange.push.read(exchange.binding === 'JSONRPC', this.status, body)
+      if (counted === null) return this.finish(bytes)
+      counted.then(() => { this.finish(bytes) }, (error: unknown) => { exchange.failed(error) })
+      return
+    }
     exchange.settleForwarded()
     const last = rest.length - 1
     for (let i = 0; i < last; i++) response.write(rest[i])
     response.end(rest[last])
+  }
+
+  /** Sends bytes of a response that is too long to hold. */
+  private release (held: readonly Buffer[]): boolean {
+    this.held = null
+    let ready = true
+    for (const bytes of held) ready = this.exchange.write(bytes)
+    return ready
   }
 
   reject (rejection: Rejection): void {

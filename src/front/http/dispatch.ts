@@ -114,7 +114,8 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
         recall: taskId => tasks.now(keyOf(taskId))
       })
       : null
-  const reads = card !== null || (evaluator !== null && (follows || evaluator.enforces))
+  // The response must be readable: it tells what became of a push notification configuration.
+  const reads = exchange.push !== null || card !== null || (evaluator !== null && (follows || evaluator.enforces))
   const plan = {
     echo: echoOf(evaluation),
     card,

@@ -25,6 +25,7 @@ import type { Cors } from './cors.js'
 import { withCors } from './cors.js'
 import type { RequestLimits } from './limits/limits.js'
 import type { StreamOut } from './stream-out.js'
+import type { PushReservation } from './tasks/push.js'
 import type { MemoryBudget } from '../../gateway/memory-budget.js'
 import type { InFlight } from '../../gateway/in-flight.js'
 import type { ConcurrencyLimit } from '../../gateway/concurrency-limit.js'
@@ -110,6 +111,8 @@ export class Exchange {
   nextLive: Exchange | null = null
   /** Result of the check of owners; null when no task or context was checked. */
   owner: OwnerOutcome | null = null
+  /** Push notification configurations that the request counts; null for none. */
+  push: PushReservation | null = null
   /** Called before the end is recorded, whatever the outcome. Handles data that is known only then, and releases resources. */
   atEnd: (() => void) | null = null
   /** Set when the gateway begins to send an event stream. */
@@ -345,6 +348,8 @@ export class Exchange {
     if (this.ended) return
     this.ended = true
     this.load?.leave(this.streaming)
+    if (this.forwarding === null) this.push?.unsent()
+    else this.push?.unknown()
     if (!this.response.writableFinished) {
       // A client may disconnect as soon as it has read an error.
       this.settle(this.erred ? 'agent_error' : 'client_aborted')

@@ -35,6 +35,7 @@ import { recordDecision } from '../../gateway/request-telemetry.js'
 import type { RouteTarget } from './route-target.js'
 import { limitEarly, limitLate } from './limits/limits.js'
 import { ownersOf } from './tasks/owners.js'
+import { checkPushConfigs } from './tasks/push.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 
 const EMPTY = Buffer.alloc(0)
@@ -196,6 +197,11 @@ function decide (exchange: Exchange, read: Read, record: TaskRecord | null, opti
   const evaluation = ruleOn(state, { route, call, head: exchange.request, record, owners, caller, now: Date.now() })
   exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
   if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
+  if (evaluation.policy.push === null) return limited(exchange, read, evaluation, options)
+  checkPushConfigs(exchange, read, evaluation, evaluation => { limited(exchange, read, evaluation, options) })
+}
+
+function limited (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions): void {
   if (options.rates === null || evaluation.decision.rejection !== null) return decided(exchange, read, evaluation, options)
   limitLate(exchange, read, evaluation, options, () => { decided(exchange, read, evaluation, options) })
 }

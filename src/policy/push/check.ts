@@ -21,6 +21,9 @@ export interface CompiledPush {
   readonly require: PushConfig['require']
   /** Null: every public host. */
   readonly allow: readonly UrlPattern[] | null
+  readonly perTask: PushConfig['perTask']
+  readonly onUnknown: PushConfig['onUnknown']
+  readonly resolve: boolean
 }
 
 /** @returns null when nothing is checked */
@@ -29,7 +32,10 @@ export function compilePush (push: PushConfig | null, agentMode: Mode): Compiled
   return {
     mode: agentMode === 'observe' ? 'observe' : push.mode,
     require: push.require,
-    allow: push.allow.length === 0 ? null : push.allow.map(pattern => compileUrlPattern(pattern)).filter(pattern => pattern !== null)
+    allow: push.allow.length === 0 ? null : push.allow.map(pattern => compileUrlPattern(pattern)).filter(pattern => pattern !== null),
+    perTask: push.perTask,
+    onUnknown: push.onUnknown,
+    resolve: push.resolve
   }
 }
 

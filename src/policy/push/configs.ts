@@ -11,7 +11,8 @@ import { isObject } from '../../wire/json/object.js'
 /** Members that hold a configuration, or an object with one. */
 const HOLDERS = ['pushNotificationConfig', 'pushNotification', 'taskPushNotificationConfig', 'config'] as const
 /** `members.ts` defines the types; this set only serves lookups. */
-const CONFIG = new FieldSet({ url: ANY, token: ANY, authentication: ANY, ...Object.fromEntries(HOLDERS.map(name => [name, ANY])) })
+const MEMBERS = ['url', 'token', 'authentication', 'id', 'configId', 'taskId', 'name'] as const
+const CONFIG = new FieldSet(Object.fromEntries([...MEMBERS, ...HOLDERS].map(name => [name, ANY])))
 
 /** One configuration. Its members are read by name, whatever their spelling. */
 export type PushConfigFields = Fields
