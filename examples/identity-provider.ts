@@ -1,7 +1,7 @@
 /**
- * A local identity provider for docs/secure-a-gateway.md and for tests, not for production: `node dist/examples/identity-provider.js`. It
- * issues access tokens to two clients with the grant `client_credentials` (RFC 6749, section 4.4). The signing key is new at each start. The
- * environment variables are PORT (4000), AUDIENCE (claim `aud`) and LIFETIME of a token (seconds).
+ * A local identity provider for docs/secure-a-gateway.md and for tests, not for production: `node dist/examples/identity-provider.js`.
+ * It issues access tokens to two clients with the grant `client_credentials` (RFC 6749, section 4.4). The signing key is new at each
+ * start. The environment variables are PORT (4000), AUDIENCE (claim `aud`) and LIFETIME of a token (seconds).
  */
 import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
@@ -103,7 +103,7 @@ async function main (): Promise<void> {
 if (process.argv[1] !== undefined && import.meta.filename === realpathSync(process.argv[1])) {
   main().catch((error: NodeJS.ErrnoException) => {
     const { PORT = '4000' } = process.env
-    console.error(error.code === 'EADDRINUSE' ? `Port ${PORT} is already in use. Choose another one: PORT=${Number(PORT) + 10}` : error.message)
+    console.error(error.code === 'EADDRINUSE' ? `Port ${PORT} is already in use. Choose another one with PORT.` : error.message)
     process.exit(1)
   })
 }

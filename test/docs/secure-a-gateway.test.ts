@@ -2,11 +2,12 @@
  * Runs every command of docs/secure-a-gateway.md in one shell, in order, and compares the output with the page. The test replaces `npm ci`
  * and `npm link` (the network, and this machine) and the ports, which may be in use. Every address is on this machine.
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { startIdentityProvider } from '../../examples/identity-provider.js'
 import { packageRoot } from '../../src/config/paths.js'
 import { freePorts } from '../helpers/http.js'
 import { MAIN } from '../helpers/paths.js'
@@ -77,4 +78,18 @@ t.test('the commands of the page', { timeout: 240_000 }, async t => {
     const got = printed[index] ?? ''
     if (shown !== null) t.match(got, matcher(ported(shown)), `${commands.trim().split('\n')[0] ?? ''}: ${got}`)
   })
+})
+
+t.test('a port that is in use', async t => {
+  const provider = await startIdentityProvider({ port: 0, audience: 'https://agents.example.com', lifetime: 60 })
+  t.teardown(() => provider.close())
+  const { port } = new URL(provider.url)
+  for (const args of [['agent.js', 'fight'], ['identity-provider.js']] as const) {
+    const [file, ...rest] = args
+    const script = join(packageRoot(), 'dist/examples', file)
+    const { status, stderr } = spawnSync(process.execPath, [script, ...rest], { env: { ...process.env, PORT: port }, encoding: 'utf8' })
+    t.equal(status, 1, file)
+    t.match(stderr, new RegExp(`^Port ${port} is already in use\\. Choose another one with PORT\\.$`, 'm'), file)
+    t.notMatch(stderr, /at .*\.js:\d+/, `${file}: no stack`)
+  }
 })
