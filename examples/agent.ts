@@ -13,7 +13,12 @@ if (!Object.hasOwn(AGENTS, name)) {
   console.error(`Which agent? One of: ${Object.keys(AGENTS).join(', ')}`)
   process.exit(1)
 }
-const agent = await AGENTS[name as keyof typeof AGENTS]({ host: HOST, port: Number(PORT), ...(url === undefined ? {} : { url }) })
+const agent = await AGENTS[name as keyof typeof AGENTS]({ host: HOST, port: Number(PORT), ...(url === undefined ? {} : { url }) }).catch(
+  (error: NodeJS.ErrnoException) => {
+    console.error(error.code === 'EADDRINUSE' ? `Port ${PORT} is already in use. Choose another one with PORT.` : error.message)
+    process.exit(1)
+  }
+)
 console.log(`${name} listens on ${HOST}:${PORT}; its card names ${agent.url}`)
 for (const signal of ['SIGTERM', 'SIGINT']) {
   process.once(signal, () => {

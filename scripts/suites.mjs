@@ -31,8 +31,8 @@ const INTEGRATION_GROUPS = {
 
 /** Files of those folders that start processes, wait for sockets or files, or measure the coverage of their own process. */
 const NOT_UNIT = [
-  'config/hostile', 'config/watch', 'console/tail', 'docs/quick-start', 'docs/telemetry-reference', 'fuzz/coverage', 'offline/cli',
-  'offline/explain-cli', 'state/redis-misbehaviour'
+  'config/hostile', 'config/watch', 'console/tail', 'docs/quick-start', 'docs/secure-a-gateway', 'docs/telemetry-reference', 'fuzz/coverage',
+  'offline/cli', 'offline/explain-cli', 'state/redis-misbehaviour'
 ]
 
 /** Files that run in a process of their own in `npm test`: one end-to-end call for each binding and version. */
