@@ -1,63 +1,53 @@
 #!/usr/bin/env node
 /** Entry point of the command line: parses the arguments and runs the command. */
-import { parseArgs } from 'node:util'
-import type { Command } from './cli/commands.js'
-import { COMMANDS } from './cli/commands.js'
+import type { Parsed } from './cli/arguments.js'
+import { commandOf, parse, UsageError } from './cli/arguments.js'
+import { configurationFile } from './cli/configuration-file.js'
+import { standardStreams } from './cli/standard-streams.js'
 import { usage } from './cli/usage.js'
 import { packageVersion } from './config/paths.js'
 
-const out = (text: string): void => { process.stdout.write(text.endsWith('\n') ? text : `${text}\n`) }
-const err = (text: string): void => { process.stderr.write(text.endsWith('\n') ? text : `${text}\n`) }
+const { out, err } = standardStreams(process)
 
-function optionsOf ({
-  flags = [],
-  lists = [],
-  switches = []
-}: Command): Record<string, { type: 'string' | 'boolean'; multiple?: boolean; short?: string }> {
-  return Object.fromEntries([
-    ...flags.map(name => [name, { type: 'string' as const }] as const),
-    ...lists.map(name => [name, { type: 'string' as const, multiple: true }] as const),
-    ...switches.map(name => [name, { type: 'boolean' as const }] as const),
-    ['help', { type: 'boolean' as const, short: 'h' }]
-  ])
-}
+const VERSION = ['--version', '-v', 'version']
+const HELP = ['--help', '-h']
 
 async function main (argv: readonly string[]): Promise<number> {
   const [command, ...rest] = argv
-  if (command === undefined || command === '--help' || command === '-h' || command === 'help') {
+  if (command === undefined || HELP.includes(command)) {
     out(usage(null))
     return command === undefined ? 2 : 0
   }
-  if (command === '--version' || command === '-v') {
+  if (VERSION.includes(command)) {
     out(packageVersion())
     return 0
   }
-  const allowed = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined
-  if (allowed === undefined) {
-    err(`a2a-gateway: there is no command "${command}"; commands are ${Object.keys(COMMANDS).join(', ')} (a2a-gateway --help)`)
-    return 2
-  }
-  const options = optionsOf(allowed)
-  let values: Record<string, unknown>
-  let positionals: readonly string[]
+  let name = 'a2a-gateway'
   try {
-    const { positionals: most = 0 } = allowed;
-    ({ values, positionals } = parseArgs({ args: rest, options, allowPositionals: most > 0 }))
-    if (positionals.length > most) throw new Error(`Unexpected argument '${positionals[most]}'`)
-  } catch (error) {
-    const names = Object.keys(options).filter(name => name !== 'help')
-    const flags = names.length === 0 ? 'it takes no flags' : `its flags are ${names.map(name => `--${name}`).join(', ')}`
-    err(`a2a-gateway ${command}: ${(error as Error).message.split('. ')[0]}; ${flags} (a2a-gateway ${command} --help)`)
-    return 2
-  }
-  if (values.help === true) {
+    const allowed = commandOf(command)
+    name = `a2a-gateway ${command}`
+    const parsed = parse(command, allowed, rest)
+    if (parsed.values.help !== true) return await run(command, parsed)
     out(usage(command))
     return 0
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    err(`${name}: ${error.message}`)
+    return 2
   }
+}
+
+/** Each command loads only its own code. `health`, which a container runs every few seconds, needs no code of the gateway. */
+async function run (command: string, { values, positionals }: Parsed): Promise<number> {
   const text = (name: string): string | undefined => typeof values[name] === 'string' ? values[name] : undefined
   const { env } = process
-  const config = text('config') ?? null
-  // Each command loads only its own code. `health`, which a container runs every few seconds, needs no code of the gateway.
+  const takesFile = command === 'serve' || command === 'check'
+  const config = configurationFile({
+    flag: text('config'),
+    argument: takesFile ? positionals[0] : undefined,
+    env,
+    otherwise: text('upstream') !== undefined || text('card') !== undefined
+  })
   switch (command) {
     case 'serve':
       return await (
@@ -94,6 +84,10 @@ async function main (argv: readonly string[]): Promise<number> {
       return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires') }, { out, err })
     case 'schema':
       return (await import('./cli/schema.js')).runSchema({ out })
+    case 'help':
+      if (positionals[0] !== undefined) commandOf(positionals[0])
+      out(usage(positionals[0] ?? null))
+      return 0
     default:
       return await (await import('./cli/health.js')).runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
   }

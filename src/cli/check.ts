@@ -8,7 +8,8 @@ import type { Output } from './output.js'
  * `a2a-gateway check`: prints every problem of the configuration on stdout, one per line. With `--live` it also prints the problems of the
  * agents' cards.
  * @param args.config the file. Null: the file in A2A_GATEWAY_CONFIG, else the defaults of `serve --upstream`
- * @returns exit code: 0 when the gateway would start with the configuration and, with `--live`, has a usable card of every agent; else 1
+ * @returns exit code: 0 when the gateway would start with the configuration and, with `--live`, has a usable card of every agent; 1 for
+ * problems, 2 when there is nothing to check
  */
 export async function runCheck (
   args: { readonly config: string | null; readonly live?: boolean; readonly env: NodeJS.ProcessEnv },
@@ -18,8 +19,8 @@ export async function runCheck (
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
   const overrides = overridesFromEnvironment(env)
   if (file === null && overrides.upstream === undefined) {
-    io.err('nothing to check: give a file with --config or A2A_GATEWAY_CONFIG\n')
-    return 1
+    io.err('nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml\n')
+    return 2
   }
   const result = readConfiguration({ file, env, overrides })
   if (!result.ok) {

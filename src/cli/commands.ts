@@ -7,11 +7,13 @@ export interface Command {
   readonly switches?: readonly string[]
   /** Number of arguments that are not flags. Default: none. */
   readonly positionals?: number
+  /** From the argument `curl` on, all arguments are a curl command. */
+  readonly curl?: boolean
 }
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: { flags: ['config', 'upstream', 'listen', 'admin'] },
-  check: { flags: ['config'], switches: ['live'] },
+  serve: { flags: ['config', 'upstream', 'listen', 'admin'], positionals: 1 },
+  check: { flags: ['config'], switches: ['live'], positionals: 1 },
   init: { flags: ['output'], positionals: 1 },
   explain: {
     flags: ['config', 'card', 'upstream', 'agent', 'request', 'answer'],
@@ -22,5 +24,6 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   test: { flags: ['config', 'format', 'only'], positionals: Infinity },
   key: { flags: ['id', 'client', 'expires'] },
   schema: {},
-  health: { flags: ['admin'] }
+  health: { flags: ['admin'] },
+  help: { positionals: 1 }
 }

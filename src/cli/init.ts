@@ -19,14 +19,17 @@ export interface InitArguments {
 
 /**
  * Runs the command.
- * @returns exit code: 0 when the file was written, 1 when there is no card or the file cannot be written
+ * @returns exit code: 0 when the file was written, 1 when there is no card or the file cannot be written, 2 without a URL
  */
 export async function runInit ({ url, output }: InitArguments, io: Output): Promise<number> {
   const fail = (problem: string): number => {
     io.err(`a2a-gateway init: ${problem}`)
     return 1
   }
-  if (url === undefined) return fail('the URL of an agent is required, such as http://127.0.0.1:9999')
+  if (url === undefined) {
+    fail('the URL of an agent is required, such as http://127.0.0.1:9999')
+    return 2
+  }
   const place = placeOf(url)
   const config = defaultConfig({ env: {}, overrides: { upstream: place.upstream, sources: { upstream: 'URL' } } })
   if (!config.ok) return fail(config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''))

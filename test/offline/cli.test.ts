@@ -134,7 +134,7 @@ t.test('the built command', async t => {
     encoding: 'utf8'
   })
   t.match(out, /^TAP version 14\n1\.\.12\n/)
-  const { status, stderr } = spawnSync(process.execPath, [main, 'check', 'file.yaml'], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(process.execPath, [main, 'schema', 'file.yaml'], { encoding: 'utf8' })
   t.equal(status, 2, 'other commands take no files')
-  t.match(stderr, 'a2a-gateway check:')
+  t.match(stderr, 'a2a-gateway schema:')
 })

@@ -1,0 +1,24 @@
+/** Writes to the standard streams. A reader that closes its pipe, such as `head`, is no error. */
+import type { Output } from './output.js'
+
+/** Exit code of a command whose output could not be written, for example to a full disk. */
+const UNWRITTEN = 1
+
+const lines = (text: string): string => text.endsWith('\n') ? text : `${text}\n`
+
+/** Output to stdout and stderr. After the reader has closed its pipe, texts are dropped and the command keeps its exit code. */
+export function standardStreams ({ stdout, stderr }: NodeJS.Process): Output {
+  for (const stream of [stdout, stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (isClosed(error)) return
+      if (stream === stdout) stderr.write(`a2a-gateway: the output cannot be written: ${error.message}\n`)
+      process.exit(UNWRITTEN)
+    })
+  }
+  return { out: text => { stdout.write(lines(text)) }, err: text => { stderr.write(lines(text)) } }
+}
+
+/** True for the errors of a pipe without a reader. */
+export function isClosed ({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED'
+}
