@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /** Entry point of the command line: parses the arguments and runs the command. */
-import type { Parsed } from './cli/arguments.js'
-import { commandOf, parse, UsageError } from './cli/arguments.js'
-import { configurationFile } from './cli/configuration-file.js'
-import { standardStreams } from './cli/standard-streams.js'
+import type { Parsed } from './cli/command-line/arguments.js'
+import { commandOf, parse, UsageError } from './cli/command-line/arguments.js'
+import { configurationFile } from './cli/command-line/configuration-file.js'
+import { standardStreams } from './cli/command-line/standard-streams.js'
 import { usage } from './cli/usage.js'
 import { packageVersion } from './config/paths.js'
 

@@ -9,8 +9,10 @@ import { loadTests } from '../offline/policy-test/test-file.js'
 import { pretty, tap } from '../offline/policy-test/test-report.js'
 import { CHECKS, readConfiguration } from '../gateway/configuration.js'
 import type { Output } from './output.js'
+import { testFiles } from './policy-tests/files.js'
 
 export interface TestArguments {
+  /** Files, directories and patterns. */
   readonly files: readonly string[]
   readonly config: string | null
   /** Substring of the names of the tests to run. Null: all tests. */
@@ -30,9 +32,12 @@ const UNUSABLE = 2
  * @returns exit code: 0 all pass, 1 a test failed, 2 a file, the configuration or the command line could not be used
  */
 export function runTest (args: TestArguments, io: Output): number {
-  const { files, only, env, format = args.terminal ? 'pretty' : 'tap' } = args
+  const { files: names, only, env, format = args.terminal ? 'pretty' : 'tap' } = args
   if (format !== 'tap' && format !== 'pretty') return unusable(io, `there is no format "${format}"; formats are tap, pretty`)
-  if (files.length === 0) return unusable(io, 'name the test files, such as "a2a-gateway test policies/*.test.yaml"')
+  if (names.length === 0) return unusable(io, 'name test files or a directory, such as "a2a-gateway test policies/"')
+  const found = testFiles(names)
+  if ('problem' in found) return unusable(io, found.problem)
+  const { files } = found
   const base = baseConfig(args.config ?? (env.A2A_GATEWAY_CONFIG || null), env)
   if (base !== null && !('hash' in base)) {
     for (const problem of base.problems) io.err(formatDiagnostic(problem))

@@ -1,6 +1,6 @@
 /** The text of `--help`, for all commands or for one. */
 import { packageVersion } from '../config/paths.js'
-import { EXAMPLES } from './examples.js'
+import { EXAMPLES } from './command-line/examples.js'
 
 interface Help {
   readonly synopsis: string
@@ -72,6 +72,7 @@ const HELP: Readonly<Record<string, Help>> = {
     synopsis: 'test [--config FILE] [--format tap|pretty] [--only TEXT] FILE...',
     does: 'runs policy tests written in YAML',
     more: [
+      'FILE                     a test file, a directory with files *.test.yaml, or a pattern such as "policies/**/*.test.yaml"',
       CONFIG,
       '--format tap|pretty      default: pretty on a terminal, else TAP',
       '--only TEXT              tests whose name contains TEXT',

@@ -60,7 +60,7 @@ t.test('--only runs the tests whose name contains the text; no test is an error'
 })
 
 t.test('the command line', async t => {
-  t.match(runFiles(t, {}), { code: 2, out: '', err: /name the test files/ })
+  t.match(runFiles(t, {}), { code: 2, out: '', err: /name test files/ })
   t.match(runFiles(t, { 'a.test.yaml': TWO }, { format: 'junit' }), {
     code: 2,
     out: '',

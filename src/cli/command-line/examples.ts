@@ -21,7 +21,8 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
     ["pbpaste | a2a-gateway explain --header 'A2A-Version: 1.0' -", 'a JSON-RPC request of the clipboard']
   ],
   test: [
-    ['a2a-gateway test policies/*.test.yaml', 'some files, with ./gateway.yaml']
+    ['a2a-gateway test policies/', 'all files *.test.yaml of a directory, with ./gateway.yaml'],
+    ["a2a-gateway test 'services/**/*.test.yaml' --only invoice", 'the tests whose name contains "invoice"']
   ],
   key: [
     ['a2a-gateway key --id billing-2027 --client billing --expires 2027-12-31', 'a key of the caller billing']

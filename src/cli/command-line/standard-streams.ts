@@ -1,5 +1,5 @@
 /** Writes to the standard streams. A reader that closes its pipe, such as `head`, is no error. */
-import type { Output } from './output.js'
+import type { Output } from '../output.js'
 
 /** Exit code of a command whose output could not be written, for example to a full disk. */
 const UNWRITTEN = 1

@@ -1,8 +1,8 @@
 /** Parses the arguments of a command. Wrong arguments are usage errors, with the nearest valid name. */
 import { parseArgs } from 'node:util'
-import { nearest } from '../wire/nearest.js'
-import type { Command } from './commands.js'
-import { COMMANDS } from './commands.js'
+import { nearest } from '../../wire/nearest.js'
+import type { Command } from '../commands.js'
+import { COMMANDS } from '../commands.js'
 
 /** A command line that cannot be used: exit code 2. The message names the fix. */
 export class UsageError extends Error {}
