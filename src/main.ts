@@ -38,7 +38,7 @@ async function main (argv: readonly string[]): Promise<number> {
 }
 
 /** Each command loads only its own code. `health`, which a container runs every few seconds, needs no code of the gateway. */
-async function run (command: string, { values, positionals }: Parsed): Promise<number> {
+async function run (command: string, { values, positionals, curl }: Parsed): Promise<number> {
   const text = (name: string): string | undefined => typeof values[name] === 'string' ? values[name] : undefined
   const { env } = process
   const takesFile = command === 'serve' || command === 'check'
@@ -63,6 +63,7 @@ async function run (command: string, { values, positionals }: Parsed): Promise<n
       ).runExplain(
         {
           recordings: positionals,
+          curl,
           config,
           card: text('card') ?? null,
           upstream: text('upstream'),

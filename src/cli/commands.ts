@@ -19,7 +19,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     flags: ['config', 'card', 'upstream', 'agent', 'request', 'answer'],
     lists: ['header'],
     switches: ['json'],
-    positionals: Infinity
+    positionals: Infinity,
+    curl: true
   },
   test: { flags: ['config', 'format', 'only'], positionals: Infinity },
   key: { flags: ['id', 'client', 'expires'] },

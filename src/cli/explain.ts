@@ -13,7 +13,8 @@ import { explanationText } from '../offline/explain/explain-text.js'
 import type { Explanation } from '../offline/explain/explanation.js'
 import { readResponse } from '../offline/recording/recorded-response.js'
 import type { RecordedRequest } from '../offline/recording/recording.js'
-import { loadRecording, parseHeader, pickRequest, readRecording, RecordingError } from '../offline/recording/recording.js'
+import { isCurl, loadRecording, parseHeader, pickRequest, readCurlCommand, readRecording, RecordingError } from '../offline/recording/recording.js'
+import type { Recordings } from '../offline/recording/http-file.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { readConfiguration } from '../gateway/configuration.js'
@@ -23,6 +24,8 @@ import { SECRET_HIDDEN } from '../policy/request/inject.js'
 export interface ExplainArguments {
   /** Must have exactly one entry. */
   readonly recordings: readonly string[]
+  /** The words of a curl command, instead of a recording. */
+  readonly curl?: readonly string[] | null
   readonly config: string | null
   readonly card: string | null
   readonly upstream: string | undefined
@@ -55,12 +58,7 @@ export async function runExplain (args: ExplainArguments, io: Output): Promise<n
 }
 
 async function explainAll (args: ExplainArguments, io: Output): Promise<number> {
-  const [path] = args.recordings
-  if (path === undefined || args.recordings.length > 1) {
-    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, or - for standard input')
-  }
-  const file = path === '-' ? 'stdin' : path
-  const { requests, warnings } = path === '-' ? readRecording(await standardInput(), file, name => readFileSync(name)) : loadRecording(path)
+  const { file, requests, warnings } = await recordingOf(args)
   const picked = args.request === null ? requests : [pickRequest(requests, args.request, file)]
   const chosen = withResponse(picked, args.response, file)
   const headers = args.headers.flatMap(text => parseHeader(text))
@@ -87,6 +85,17 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     io.out(explanations.map(explanationText).join(BETWEEN))
   }
   return explanations.some(one => one.decision === 'reject' || one.answer?.decision === 'reject') ? 1 : 0
+}
+
+async function recordingOf ({ recordings, curl = null }: ExplainArguments): Promise<Recordings & { readonly file: string }> {
+  const [path] = recordings
+  if ((curl === null) === (path === undefined) || recordings.length > 1) {
+    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input')
+  }
+  if (curl !== null) return { ...readCurlCommand(curl), file: 'curl' }
+  if (path === '-') return { ...readRecording(await standardInput(), 'stdin', name => readFileSync(name)), file: 'stdin' }
+  if (isCurl(path as string)) return { ...readCurlCommand(path as string), file: 'curl' }
+  return { ...loadRecording(path as string), file: path as string }
 }
 
 function withResponse (picked: readonly RecordedRequest[], path: string | null, file: string): readonly RecordedRequest[] {

@@ -55,7 +55,7 @@ const HELP: Readonly<Record<string, Help>> = {
       "explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST",
     does: 'explains how a recorded request and its response would be handled',
     more: [
-      'REQUEST                  an .http file, captured JSON, a HAR file, or - for standard input',
+      'REQUEST                  an .http file, captured JSON, a HAR file or entry, a curl command, or - for standard input; a curl command comes last',
       CONFIG,
       "--card FILE              a card on disk, instead of the agent's own; enough without a configuration",
       '--upstream URL           an agent with default settings, without a configuration',

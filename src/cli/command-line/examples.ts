@@ -18,7 +18,11 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
   explain: [
     ['a2a-gateway explain call.http', 'all requests of a file, with ./gateway.yaml'],
     ['a2a-gateway explain --card card.json --request order calls.http', 'one request, without a configuration'],
-    ["pbpaste | a2a-gateway explain --header 'A2A-Version: 1.0' -", 'a JSON-RPC request of the clipboard']
+    [
+      'a2a-gateway explain curl http://localhost:8080/rpc --json @body.json -H "A2A-Version: 1.0"',
+      'a curl command, as you would run it'
+    ],
+    ["pbpaste | a2a-gateway explain --header 'A2A-Version: 1.0' -", 'a JSON-RPC request, curl command or HAR entry of the clipboard']
   ],
   test: [
     ['a2a-gateway test policies/', 'all files *.test.yaml of a directory, with ./gateway.yaml'],
