@@ -48,13 +48,15 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
     env,
     otherwise: text('upstream') !== undefined || text('card') !== undefined
   })
+  if (values.json === true && text('format') !== undefined) throw new UsageError('--json and --format name two formats')
+  const format = values.json === true ? 'json' : text('format')
   switch (command) {
     case 'serve':
       return await (
         await import('./cli/serve.js')
       ).runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
     case 'check':
-      return await (await import('./cli/check.js')).runCheck({ config, live: values.live === true, env }, { out, err })
+      return await (await import('./cli/check.js')).runCheck({ config, live: values.live === true, format, env }, { out, err })
     case 'init':
       return await (await import('./cli/init.js')).runInit({ url: positionals[0], output: text('output') }, { out, err })
     case 'explain':
@@ -78,7 +80,7 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
       )
     case 'test':
       return (await import('./cli/test.js')).runTest(
-        { files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env },
+        { files: positionals, config, only: text('only') ?? null, format, terminal: process.stdout.isTTY, env },
         { out, err }
       )
     case 'key':

@@ -13,7 +13,7 @@ export interface Command {
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { flags: ['config', 'upstream', 'listen', 'admin'], positionals: 1 },
-  check: { flags: ['config'], switches: ['live'], positionals: 1 },
+  check: { flags: ['config', 'format'], switches: ['live', 'json'], positionals: 1 },
   init: { flags: ['output'], positionals: 1 },
   explain: {
     flags: ['config', 'card', 'upstream', 'agent', 'request', 'answer'],
@@ -22,7 +22,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     positionals: Infinity,
     curl: true
   },
-  test: { flags: ['config', 'format', 'only'], positionals: Infinity },
+  test: { flags: ['config', 'format', 'only'], switches: ['json'], positionals: Infinity },
   key: { flags: ['id', 'client', 'expires'] },
   schema: {},
   health: { flags: ['admin'] },

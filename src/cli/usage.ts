@@ -30,12 +30,14 @@ const HELP: Readonly<Record<string, Help>> = {
     ]
   },
   check: {
-    synopsis: 'check [FILE] [--config FILE] [--live]',
+    synopsis: 'check [FILE] [--config FILE] [--live] [--format text|json|junit|github] [--json]',
     does: 'reports all problems of a configuration',
     more: [
       FILE,
       AS_FLAG,
       "--live                   also requests the agents' cards, and compares them",
+      '--format FORMAT          text, json, junit (for CI systems) or github (annotations in GitHub Actions); default: text',
+      '--json                   the same as --format json',
       '',
       'Prints one line per problem: FILE:LINE:COLUMN: MESSAGE (HINT). Exit: 0 no problem, or warnings only; 1 there is a problem; 2 wrong arguments'
     ]
@@ -69,12 +71,13 @@ const HELP: Readonly<Record<string, Help>> = {
     ]
   },
   test: {
-    synopsis: 'test [--config FILE] [--format tap|pretty] [--only TEXT] FILE...',
+    synopsis: 'test [--config FILE] [--format tap|pretty|json|junit|github] [--json] [--only TEXT] FILE...',
     does: 'runs policy tests written in YAML',
     more: [
       'FILE                     a test file, a directory with files *.test.yaml, or a pattern such as "policies/**/*.test.yaml"',
       CONFIG,
-      '--format tap|pretty      default: pretty on a terminal, else TAP',
+      '--format FORMAT          tap, pretty, json, junit or github (annotations in GitHub Actions); default: pretty on a terminal, else tap',
+      '--json                   the same as --format json',
       '--only TEXT              tests whose name contains TEXT',
       '',
       'Exit: 0 all tests passed, 1 a test failed, 2 a file could not be used'

@@ -10,6 +10,8 @@ import { MAIN, ROOT } from '../helpers/paths.js'
 
 const ENVELOPE = '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"it is"}]}}}'
 
+interface Received { readonly method: string, readonly target: string, readonly headers: readonly string[], readonly body: string }
+
 function explain (args: readonly string[], input = ''): { readonly status: number | null, readonly out: string, readonly err: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'explain', ...args], {
     cwd: join(ROOT, 'examples', 'explain'),
@@ -42,12 +44,13 @@ t.test('text that is no request is an error', async t => {
 })
 
 t.test('the request is the one that curl sends', async t => {
-  let received: { readonly method: string, readonly target: string, readonly headers: readonly string[], readonly body: string } | null = null
+  let received: Received | null = null
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => { chunks.push(chunk) })
     request.on('end', () => {
-      received = { method: request.method ?? '', target: request.url ?? '', headers: request.rawHeaders, body: `${Buffer.concat(chunks)}` }
+      const { method = '' } = request
+      received = { method, target: request.url ?? '', headers: request.rawHeaders, body: `${Buffer.concat(chunks)}` }
       response.end()
     })
   })

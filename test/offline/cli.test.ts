@@ -61,10 +61,10 @@ t.test('--only runs the tests whose name contains the text; no test is an error'
 
 t.test('the command line', async t => {
   t.match(runFiles(t, {}), { code: 2, out: '', err: /name test files/ })
-  t.match(runFiles(t, { 'a.test.yaml': TWO }, { format: 'junit' }), {
+  t.match(runFiles(t, { 'a.test.yaml': TWO }, { format: 'xunit' }), {
     code: 2,
     out: '',
-    err: /there is no format "junit"; formats are tap, pretty/
+    err: /there is no format "xunit"; formats are tap, pretty/
   })
   t.match(runFiles(t, { 'a.test.yaml': TWO, 'gateway.yaml': 'version: 1\nagent: []\n' }), {
     code: 2,
