@@ -7,12 +7,16 @@ import { standardStreams } from './cli/command-line/standard-streams.js'
 import { usage } from './cli/usage.js'
 import { packageVersion } from './config/paths.js'
 
-const { out, err } = standardStreams(process)
+const argv = process.argv.slice(2)
+/** A format for machines has no colours. */
+const forMachines = argv.includes('--json') || /(?:^|\0)--format[=\0](?!text|pretty)/.test(argv.join('\0'))
+const asksHelp = argv.includes('--help') || argv.includes('-h')
+const { out, err } = standardStreams(process, forMachines ? null : asksHelp ? 'help' : argv[0] ?? 'help')
 
 const VERSION = ['--version', '-v', 'version']
 const HELP = ['--help', '-h']
 
-async function main (argv: readonly string[]): Promise<number> {
+async function main (): Promise<number> {
   const [command, ...rest] = argv
   if (command === undefined || HELP.includes(command)) {
     out(usage(null))
@@ -87,6 +91,8 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
       return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires') }, { out, err })
     case 'schema':
       return (await import('./cli/schema.js')).runSchema({ out })
+    case 'completion':
+      return (await import('./cli/command-line/completion.js')).runCompletion(positionals[0], { out })
     case 'help':
       if (positionals[0] !== undefined) commandOf(positionals[0])
       out(usage(positionals[0] ?? null))
@@ -96,4 +102,4 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
   }
 }
 
-process.exitCode = await main(process.argv.slice(2))
+process.exitCode = await main()

@@ -100,6 +100,11 @@ const HELP: Readonly<Record<string, Help>> = {
     does: 'checks whether a running gateway is alive',
     more: ['--admin HOST:PORT        its admin listener, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN', '', 'Exit: 0 alive, 1 not alive, 2 wrong arguments']
   },
+  completion: {
+    synopsis: 'completion bash|zsh|fish',
+    does: 'prints a script that completes commands, flags and files in a shell',
+    more: ['Exit: 0 done, 2 another shell']
+  },
   help: { synopsis: 'help [COMMAND]', does: 'describes one command, with examples', more: [] }
 }
 

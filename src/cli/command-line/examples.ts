@@ -38,6 +38,10 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
     ['a2a-gateway health', 'the gateway of this machine'],
     ['a2a-gateway health --admin 127.0.0.1:9902', 'another admin listener']
   ],
+  completion: [
+    ['source <(a2a-gateway completion bash)', 'in ~/.bashrc; the same with zsh in ~/.zshrc'],
+    ['a2a-gateway completion fish > ~/.config/fish/completions/a2a-gateway.fish', 'for fish']
+  ],
   help: [
     ['a2a-gateway help serve', 'describes serve']
   ]
