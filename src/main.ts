@@ -82,11 +82,14 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
         },
         { out, err }
       )
-    case 'test':
-      return (await import('./cli/test.js')).runTest(
-        { files: positionals, config, only: text('only') ?? null, format, terminal: process.stdout.isTTY, env },
-        { out, err }
-      )
+    case 'test': {
+      const { runTest } = await import('./cli/test.js')
+      const only = text('only') ?? null
+      const runOnce = (): number =>
+        runTest({ files: positionals, config, only, format, terminal: process.stdout.isTTY, env }, { out, err })
+      if (values.watch !== true) return runOnce()
+      return await (await import('./cli/policy-tests/watch.js')).watchUntilInterrupted({ names: positionals, config, run: runOnce }, { err })
+    }
     case 'key':
       return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires') }, { out, err })
     case 'schema':

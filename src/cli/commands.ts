@@ -33,7 +33,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   test: {
     flags: ['config', 'format', 'only'],
-    switches: ['json'],
+    switches: ['json', 'watch'],
     positionals: Infinity,
     choices: { format: ['tap', 'pretty', 'json', 'junit', 'github'] }
   },

@@ -71,7 +71,7 @@ const HELP: Readonly<Record<string, Help>> = {
     ]
   },
   test: {
-    synopsis: 'test [--config FILE] [--format tap|pretty|json|junit|github] [--json] [--only TEXT] FILE...',
+    synopsis: 'test [--config FILE] [--format tap|pretty|json|junit|github] [--json] [--only TEXT] [--watch] FILE...',
     does: 'runs policy tests written in YAML',
     more: [
       'FILE                     a test file, a directory with files *.test.yaml, or a pattern such as "policies/**/*.test.yaml"',
@@ -79,6 +79,7 @@ const HELP: Readonly<Record<string, Help>> = {
       '--format FORMAT          tap, pretty, json, junit or github (annotations in GitHub Actions); default: pretty on a terminal, else tap',
       '--json                   the same as --format json',
       '--only TEXT              tests whose name contains TEXT',
+      '--watch                  runs the tests again when a file changes, until Ctrl-C',
       '',
       'Exit: 0 all tests passed, 1 a test failed, 2 a file could not be used'
     ]

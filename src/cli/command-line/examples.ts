@@ -26,7 +26,8 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
   ],
   test: [
     ['a2a-gateway test policies/', 'all files *.test.yaml of a directory, with ./gateway.yaml'],
-    ["a2a-gateway test 'services/**/*.test.yaml' --only invoice", 'the tests whose name contains "invoice"']
+    ["a2a-gateway test 'services/**/*.test.yaml' --only invoice", 'the tests whose name contains "invoice"'],
+    ['a2a-gateway test policies/ --watch', 'while you write policies']
   ],
   key: [
     ['a2a-gateway key --id billing-2027 --client billing --expires 2027-12-31', 'a key of the caller billing']
