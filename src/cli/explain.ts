@@ -18,6 +18,7 @@ import type { Recordings } from '../offline/recording/http-file.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { readConfiguration } from '../gateway/configuration.js'
+import { withProgress } from './command-line/progress.js'
 import type { Output } from './output.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 
@@ -170,7 +171,7 @@ async function cardsOf (
 }
 
 async function knownAgent (agent: AgentConfig, config: Config, args: Pick<ExplainArguments, 'card' | 'env'>): Promise<KnownAgent> {
-  const cards = await cardsOf(agent, config.limits, args.env)
+  const cards = await withProgress(`loading the card of agent ${agent.name}`, cardsOf(agent, config.limits, args.env))
   try {
     const options: AgentStateOptions = {
       agent,

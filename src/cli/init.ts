@@ -7,6 +7,7 @@ import type { AgentConfig } from '../config/model/model.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import type { LoadedCards } from '../upstream/card-source.js'
 import { readTlsFiles } from '../upstream/tls.js'
+import { LOADING_CARD, withProgress } from './command-line/progress.js'
 import type { Output } from './output.js'
 import { starterFile } from './starter.js'
 
@@ -35,7 +36,7 @@ export async function runInit ({ url, output }: InitArguments, io: Output): Prom
   if (!config.ok) return fail(config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''))
   const { agents: [agent], limits } = config.config
   const asked: AgentConfig = { ...agent as AgentConfig, card: { ...(agent as AgentConfig).card, url: place.card } }
-  const loaded = await loadCardsOnce(asked, limits, readTlsFiles(asked.upstream.tls), {})
+  const loaded = await withProgress(LOADING_CARD, loadCardsOnce(asked, limits, readTlsFiles(asked.upstream.tls), {}))
   if (!loaded.ok) return fail(`no card there: ${loaded.problem}`)
   const { cards } = loaded
   const card = richer(cards)

@@ -9,6 +9,8 @@ import { rpc, until } from '../helpers/http.js'
 import { MAIN } from '../helpers/paths.js'
 import { fakeAgent } from '../helpers/raw.js'
 
+t.setTimeout(120_000)
+
 interface Ran { readonly code: number | null, readonly out: string, readonly err: string }
 
 function run (cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, input = ''): Ran {

@@ -9,6 +9,8 @@ import { CHECK_FORMATS } from '../../src/cli/reports/check-report.js'
 import { MAIN } from '../helpers/paths.js'
 import { one } from '../offline/kit.js'
 
+t.setTimeout(120_000)
+
 interface Ran { readonly status: number | null, readonly stdout: string, readonly stderr: string }
 
 function run (args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd = '.'): Ran {
@@ -72,9 +74,9 @@ t.test('colours: on a terminal, NO_COLOR, FORCE_COLOR', async t => {
     t.equal(coloured.status, plain.status)
     t.match(coloured.stdout + coloured.stderr, '\x1b[', args.join(' '))
     t.equal((coloured.stdout + coloured.stderr).replaceAll(/\x1b\[\d+m/g, ''), plain.stdout + plain.stderr, 'the same text') // eslint-disable-line no-control-regex
-    t.notMatch(run(args, { ...colour, NO_COLOR: '1' }, directory).stdout, '\x1b[')
   }
-  for (const args of [['check', '--json'], ['test', 'a.test.yaml', '--format', 'junit'], ['test', 'a.test.yaml', '--format=tap'], ['schema'], ['completion', 'bash']]) {
+  t.notMatch(run(['check'], { ...colour, NO_COLOR: '1' }, directory).stdout, '\x1b[')
+  for (const args of [['check', '--json'], ['test', 'a.test.yaml', '--format', 'junit'], ['test', 'a.test.yaml', '--format=tap'], ['schema']]) {
     t.notMatch(run(args, colour, directory).stdout, '\x1b[', args.join(' '))
   }
 })
