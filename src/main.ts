@@ -1,70 +1,66 @@
 #!/usr/bin/env node
 /** Entry point of the command line: parses the arguments and runs the command. */
-import { parseArgs } from 'node:util'
-import type { Command } from './cli/commands.js'
-import { COMMANDS } from './cli/commands.js'
+import type { Parsed } from './cli/command-line/arguments.js'
+import { commandOf, parse, UsageError } from './cli/command-line/arguments.js'
+import { configurationFile } from './cli/command-line/configuration-file.js'
+import { standardStreams } from './cli/command-line/standard-streams.js'
 import { usage } from './cli/usage.js'
 import { packageVersion } from './config/paths.js'
 
-const out = (text: string): void => { process.stdout.write(text.endsWith('\n') ? text : `${text}\n`) }
-const err = (text: string): void => { process.stderr.write(text.endsWith('\n') ? text : `${text}\n`) }
+const argv = process.argv.slice(2)
+/** A format for machines has no colours. */
+const forMachines = argv.includes('--json') || /(?:^|\0)--format[=\0](?!text|pretty)/.test(argv.join('\0'))
+const asksHelp = argv.includes('--help') || argv.includes('-h')
+const { out, err } = standardStreams(process, forMachines ? null : asksHelp ? 'help' : argv[0] ?? 'help')
 
-function optionsOf ({
-  flags = [],
-  lists = [],
-  switches = []
-}: Command): Record<string, { type: 'string' | 'boolean'; multiple?: boolean; short?: string }> {
-  return Object.fromEntries([
-    ...flags.map(name => [name, { type: 'string' as const }] as const),
-    ...lists.map(name => [name, { type: 'string' as const, multiple: true }] as const),
-    ...switches.map(name => [name, { type: 'boolean' as const }] as const),
-    ['help', { type: 'boolean' as const, short: 'h' }]
-  ])
-}
+const VERSION = ['--version', '-v', 'version']
+const HELP = ['--help', '-h']
 
-async function main (argv: readonly string[]): Promise<number> {
+async function main (): Promise<number> {
   const [command, ...rest] = argv
-  if (command === undefined || command === '--help' || command === '-h' || command === 'help') {
+  if (command === undefined || HELP.includes(command)) {
     out(usage(null))
     return command === undefined ? 2 : 0
   }
-  if (command === '--version' || command === '-v') {
+  if (VERSION.includes(command)) {
     out(packageVersion())
     return 0
   }
-  const allowed = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined
-  if (allowed === undefined) {
-    err(`a2a-gateway: there is no command "${command}"; commands are ${Object.keys(COMMANDS).join(', ')} (a2a-gateway --help)`)
-    return 2
-  }
-  const options = optionsOf(allowed)
-  let values: Record<string, unknown>
-  let positionals: readonly string[]
+  let name = 'a2a-gateway'
   try {
-    const { positionals: most = 0 } = allowed;
-    ({ values, positionals } = parseArgs({ args: rest, options, allowPositionals: most > 0 }))
-    if (positionals.length > most) throw new Error(`Unexpected argument '${positionals[most]}'`)
-  } catch (error) {
-    const names = Object.keys(options).filter(name => name !== 'help')
-    const flags = names.length === 0 ? 'it takes no flags' : `its flags are ${names.map(name => `--${name}`).join(', ')}`
-    err(`a2a-gateway ${command}: ${(error as Error).message.split('. ')[0]}; ${flags} (a2a-gateway ${command} --help)`)
-    return 2
-  }
-  if (values.help === true) {
+    const allowed = commandOf(command)
+    name = `a2a-gateway ${command}`
+    const parsed = parse(command, allowed, rest)
+    if (parsed.values.help !== true) return await run(command, parsed)
     out(usage(command))
     return 0
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    err(`${name}: ${error.message}`)
+    return 2
   }
+}
+
+/** Each command loads only its own code. `health`, which a container runs every few seconds, needs no code of the gateway. */
+async function run (command: string, { values, positionals, curl }: Parsed): Promise<number> {
   const text = (name: string): string | undefined => typeof values[name] === 'string' ? values[name] : undefined
   const { env } = process
-  const config = text('config') ?? null
-  // Each command loads only its own code. `health`, which a container runs every few seconds, needs no code of the gateway.
+  const takesFile = command === 'serve' || command === 'check'
+  const config = configurationFile({
+    flag: text('config'),
+    argument: takesFile ? positionals[0] : undefined,
+    env,
+    otherwise: text('upstream') !== undefined || text('card') !== undefined
+  })
+  if (values.json === true && text('format') !== undefined) throw new UsageError('--json and --format name two formats')
+  const format = values.json === true ? 'json' : text('format')
   switch (command) {
     case 'serve':
       return await (
         await import('./cli/serve.js')
       ).runServe({ config, upstream: text('upstream'), listen: text('listen'), admin: text('admin'), env }, { out, err })
     case 'check':
-      return await (await import('./cli/check.js')).runCheck({ config, live: values.live === true, env }, { out, err })
+      return await (await import('./cli/check.js')).runCheck({ config, live: values.live === true, format, env }, { out, err })
     case 'init':
       return await (await import('./cli/init.js')).runInit({ url: positionals[0], output: text('output') }, { out, err })
     case 'explain':
@@ -73,6 +69,7 @@ async function main (argv: readonly string[]): Promise<number> {
       ).runExplain(
         {
           recordings: positionals,
+          curl,
           config,
           card: text('card') ?? null,
           upstream: text('upstream'),
@@ -86,18 +83,27 @@ async function main (argv: readonly string[]): Promise<number> {
         },
         { out, err }
       )
-    case 'test':
-      return (await import('./cli/test.js')).runTest(
-        { files: positionals, config, only: text('only') ?? null, format: text('format'), terminal: process.stdout.isTTY, env },
-        { out, err }
-      )
+    case 'test': {
+      const { runTest } = await import('./cli/test.js')
+      const only = text('only') ?? null
+      const runOnce = (): number =>
+        runTest({ files: positionals, config, only, format, terminal: process.stdout.isTTY, env }, { out, err })
+      if (values.watch !== true) return runOnce()
+      return await (await import('./cli/policy-tests/watch.js')).watchUntilInterrupted({ names: positionals, config, run: runOnce }, { err })
+    }
     case 'key':
       return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires') }, { out, err })
     case 'schema':
       return (await import('./cli/schema.js')).runSchema({ out })
+    case 'completion':
+      return (await import('./cli/command-line/completion.js')).runCompletion(positionals[0], { out })
+    case 'help':
+      if (positionals[0] !== undefined) commandOf(positionals[0])
+      out(usage(positionals[0] ?? null))
+      return 0
     default:
       return await (await import('./cli/health.js')).runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
   }
 }
 
-process.exitCode = await main(process.argv.slice(2))
+process.exitCode = await main()

@@ -1,46 +1,62 @@
-import { formatDiagnostic, overridesFromEnvironment } from '../config/load.js'
+import { overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
 import { readConfiguration } from '../gateway/configuration.js'
+import { withProgress } from './command-line/progress.js'
 import { lookAtAgents } from './live.js'
 import type { Output } from './output.js'
+import type { CheckFormat, CheckResult } from './reports/check-report.js'
+import { CHECK_FORMATS, checkReport } from './reports/check-report.js'
+import { findingOf } from './reports/finding.js'
+
+export interface CheckArguments {
+  /** Null: the file in A2A_GATEWAY_CONFIG, else the defaults of `serve --upstream`. */
+  readonly config: string | null
+  readonly live?: boolean
+  /** One of CHECK_FORMATS. Default: text. */
+  readonly format?: string | undefined
+  readonly env: NodeJS.ProcessEnv
+}
+
+const PASSED = 0
+const FAILED = 1
+const UNUSABLE = 2
 
 /**
  * `a2a-gateway check`: prints every problem of the configuration on stdout, one per line. With `--live` it also prints the problems of the
  * agents' cards.
- * @param args.config the file. Null: the file in A2A_GATEWAY_CONFIG, else the defaults of `serve --upstream`
- * @returns exit code: 0 when the gateway would start with the configuration and, with `--live`, has a usable card of every agent; else 1
+ * @returns exit code: 0 when the gateway would start with the configuration and, with `--live`, has a usable card of every agent; 1 for
+ * problems, 2 when there is nothing to check
  */
-export async function runCheck (
-  args: { readonly config: string | null; readonly live?: boolean; readonly env: NodeJS.ProcessEnv },
-  io: Output
-): Promise<number> {
-  const { env } = args
-  const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
-  const overrides = overridesFromEnvironment(env)
-  if (file === null && overrides.upstream === undefined) {
-    io.err('nothing to check: give a file with --config or A2A_GATEWAY_CONFIG\n')
-    return 1
+export async function runCheck ({ config, live = false, format = 'text', env }: CheckArguments, io: Output): Promise<number> {
+  if (!isFormat(format)) {
+    io.err(`a2a-gateway check: there is no format "${format}"; formats are ${CHECK_FORMATS.join(', ')}\n`)
+    return UNUSABLE
   }
-  const result = readConfiguration({ file, env, overrides })
-  if (!result.ok) {
-    for (const problem of result.problems) io.out(`${formatDiagnostic(problem)}\n`)
-    return 1
+  const file = config ?? (env.A2A_GATEWAY_CONFIG || null)
+  if (file === null && overridesFromEnvironment(env).upstream === undefined) {
+    io.err('nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml\n')
+    return UNUSABLE
   }
-  for (const warning of result.warnings) io.out(`${formatDiagnostic({ ...warning, message: `warning: ${warning.message}` })}\n`)
-  if (args.live === true) {
-    const { findings, usable } = await lookAtAgents(result.config, env)
-    for (const finding of findings) io.out(`${formatDiagnostic(finding)}\n`)
-    if (!usable) return 1
-  }
-  io.out(`${file ?? 'defaults'}: ok: ${summary(result.config)}\n`)
-  return 0
+  const result = await check(file, live, env)
+  for (const line of checkReport(format, result).match(/[^\n]*\n/g) ?? []) io.out(line)
+  return result.ok ? PASSED : FAILED
 }
 
-function summary (config: Config): string {
-  const policies = new Set(config.agents.flatMap((agent) => agent.extensions))
-  return `${amount(config.agents.length, 'agent', 'agents')}, ${amount(policies.size, 'policy', 'policies')}`
+async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv): Promise<CheckResult> {
+  const file = name ?? 'defaults'
+  const loaded = readConfiguration({ file: name, env, overrides: overridesFromEnvironment(env) })
+  if (!loaded.ok) return { file, findings: loaded.problems.map(one => findingOf(one)), summary: null, ok: false }
+  const warnings = loaded.warnings.map(one => findingOf(one, 'warning'))
+  const { findings, usable } = live
+    ? await withProgress('loading the cards of the agents', lookAtAgents(loaded.config, env))
+    : { findings: [], usable: true }
+  return { file, findings: [...warnings, ...findings.map(one => findingOf(one))], summary: summaryOf(loaded.config), ok: usable }
 }
 
-function amount (count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`
+function isFormat (text: string): text is CheckFormat {
+  return (CHECK_FORMATS as readonly string[]).includes(text)
+}
+
+function summaryOf ({ agents }: Config): CheckResult['summary'] {
+  return { agents: agents.length, policies: new Set(agents.flatMap(agent => agent.extensions)).size }
 }

@@ -7,20 +7,39 @@ export interface Command {
   readonly switches?: readonly string[]
   /** Number of arguments that are not flags. Default: none. */
   readonly positionals?: number
+  /** From the argument `curl` on, all arguments are a curl command. */
+  readonly curl?: boolean
+  /** The values of flags that have few, for completion. */
+  readonly choices?: Readonly<Record<string, readonly string[]>>
+  /** The values of the argument, for completion. Default: files. */
+  readonly words?: readonly string[] | 'commands'
 }
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: { flags: ['config', 'upstream', 'listen', 'admin'] },
-  check: { flags: ['config'], switches: ['live'] },
+  serve: { flags: ['config', 'upstream', 'listen', 'admin'], positionals: 1 },
+  check: {
+    flags: ['config', 'format'],
+    switches: ['live', 'json'],
+    positionals: 1,
+    choices: { format: ['text', 'json', 'junit', 'github'] }
+  },
   init: { flags: ['output'], positionals: 1 },
   explain: {
     flags: ['config', 'card', 'upstream', 'agent', 'caller', 'request', 'answer'],
     lists: ['header'],
     switches: ['json'],
-    positionals: Infinity
+    positionals: Infinity,
+    curl: true
   },
-  test: { flags: ['config', 'format', 'only'], positionals: Infinity },
+  test: {
+    flags: ['config', 'format', 'only'],
+    switches: ['json', 'watch'],
+    positionals: Infinity,
+    choices: { format: ['tap', 'pretty', 'json', 'junit', 'github'] }
+  },
   key: { flags: ['id', 'client', 'expires'] },
   schema: {},
-  health: { flags: ['admin'] }
+  health: { flags: ['admin'] },
+  completion: { positionals: 1, words: ['bash', 'zsh', 'fish'] },
+  help: { positionals: 1, words: 'commands' }
 }

@@ -13,11 +13,13 @@ import { explanationText } from '../offline/explain/explain-text.js'
 import type { Explanation } from '../offline/explain/explanation.js'
 import { readResponse } from '../offline/recording/recorded-response.js'
 import type { RecordedRequest } from '../offline/recording/recording.js'
-import { loadRecording, parseHeader, pickRequest, readRecording, RecordingError } from '../offline/recording/recording.js'
+import { isCurl, loadRecording, parseHeader, pickRequest, readCurlCommand, readRecording, RecordingError } from '../offline/recording/recording.js'
+import type { Recordings } from '../offline/recording/http-file.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { readConfiguration } from '../gateway/configuration.js'
 import { readCaller } from './caller.js'
+import { withProgress } from './command-line/progress.js'
 import type { Output } from './output.js'
 import { callerSources } from '../identity/schemes.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
@@ -25,6 +27,8 @@ import { SECRET_HIDDEN } from '../policy/request/inject.js'
 export interface ExplainArguments {
   /** Must have exactly one entry. */
   readonly recordings: readonly string[]
+  /** The words of a curl command, instead of a recording. */
+  readonly curl?: readonly string[] | null
   readonly config: string | null
   readonly card: string | null
   readonly upstream: string | undefined
@@ -59,12 +63,7 @@ export async function runExplain (args: ExplainArguments, io: Output): Promise<n
 }
 
 async function explainAll (args: ExplainArguments, io: Output): Promise<number> {
-  const [path] = args.recordings
-  if (path === undefined || args.recordings.length > 1) {
-    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, or - for standard input')
-  }
-  const file = path === '-' ? 'stdin' : path
-  const { requests, warnings } = path === '-' ? readRecording(await standardInput(), file, name => readFileSync(name)) : loadRecording(path)
+  const { file, requests, warnings } = await recordingOf(args)
   const picked = args.request === null ? requests : [pickRequest(requests, args.request, file)]
   const chosen = withResponse(picked, args.response, file)
   const headers = args.headers.flatMap(text => parseHeader(text))
@@ -92,6 +91,17 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     io.out(explanations.map(explanationText).join(BETWEEN))
   }
   return explanations.some(one => one.decision === 'reject' || one.answer?.decision === 'reject') ? 1 : 0
+}
+
+async function recordingOf ({ recordings, curl = null }: ExplainArguments): Promise<Recordings & { readonly file: string }> {
+  const [path] = recordings
+  if ((curl === null) === (path === undefined) || recordings.length > 1) {
+    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input')
+  }
+  if (curl !== null) return { ...readCurlCommand(curl), file: 'curl' }
+  if (path === '-') return { ...readRecording(await standardInput(), 'stdin', name => readFileSync(name)), file: 'stdin' }
+  if (isCurl(path as string)) return { ...readCurlCommand(path as string), file: 'curl' }
+  return { ...loadRecording(path as string), file: path as string }
 }
 
 function withResponse (picked: readonly RecordedRequest[], path: string | null, file: string): readonly RecordedRequest[] {
@@ -166,7 +176,7 @@ async function cardsOf (
 }
 
 async function knownAgent (agent: AgentConfig, config: Config, args: Pick<ExplainArguments, 'card' | 'env'>): Promise<KnownAgent> {
-  const cards = await cardsOf(agent, config.limits, args.env)
+  const cards = await withProgress(`loading the card of agent ${agent.name}`, cardsOf(agent, config.limits, args.env))
   try {
     const options: AgentStateOptions = {
       agent,

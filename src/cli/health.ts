@@ -10,14 +10,14 @@ const TIMEOUT_MS = 2_000
 
 /**
  * Runs the command.
- * @returns 0 when `/livez` responds with 200, else 1
+ * @returns 0 when `/livez` responds with 200, 2 for an address that is none, else 1
  */
 export async function runHealth (args: { readonly admin: string | undefined }, io: Output): Promise<number> {
   const admin = args.admin === undefined || args.admin === '' ? DEFAULT_ADMIN : args.admin
   const url = `http://${admin.replace(/^(?:0\.0\.0\.0|\[::\])?:/, '127.0.0.1:')}/livez`
   if (!URL.canParse(url)) {
     io.err(`a2a-gateway health: "${admin}" is not HOST:PORT`)
-    return 1
+    return 2
   }
   return await new Promise<number>(resolve => {
     const fail = (why: string): void => {

@@ -7,6 +7,7 @@ import type { AgentConfig } from '../config/model/model.js'
 import { loadCardsOnce } from '../upstream/card-once.js'
 import type { LoadedCards } from '../upstream/card-source.js'
 import { readTlsFiles } from '../upstream/tls.js'
+import { LOADING_CARD, withProgress } from './command-line/progress.js'
 import type { Output } from './output.js'
 import { starterFile } from './starter.js'
 
@@ -19,20 +20,23 @@ export interface InitArguments {
 
 /**
  * Runs the command.
- * @returns exit code: 0 when the file was written, 1 when there is no card or the file cannot be written
+ * @returns exit code: 0 when the file was written, 1 when there is no card or the file cannot be written, 2 without a URL
  */
 export async function runInit ({ url, output }: InitArguments, io: Output): Promise<number> {
   const fail = (problem: string): number => {
     io.err(`a2a-gateway init: ${problem}`)
     return 1
   }
-  if (url === undefined) return fail('the URL of an agent is required, such as http://127.0.0.1:9999')
+  if (url === undefined) {
+    fail('the URL of an agent is required, such as http://127.0.0.1:9999')
+    return 2
+  }
   const place = placeOf(url)
   const config = defaultConfig({ env: {}, overrides: { upstream: place.upstream, sources: { upstream: 'URL' } } })
   if (!config.ok) return fail(config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''))
   const { agents: [agent], limits } = config.config
   const asked: AgentConfig = { ...agent as AgentConfig, card: { ...(agent as AgentConfig).card, url: place.card } }
-  const loaded = await loadCardsOnce(asked, limits, readTlsFiles(asked.upstream.tls), {})
+  const loaded = await withProgress(LOADING_CARD, loadCardsOnce(asked, limits, readTlsFiles(asked.upstream.tls), {}))
   if (!loaded.ok) return fail(`no card there: ${loaded.problem}`)
   const { cards } = loaded
   const card = richer(cards)

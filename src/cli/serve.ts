@@ -21,7 +21,7 @@ export interface ServeArguments {
 
 /**
  * Runs the command.
- * @returns exit code: 0 after a drained stop, 1 when the gateway could not start
+ * @returns exit code: 0 after a drained stop, 1 when the gateway could not start, 2 when the arguments do not name what to run
  */
 export async function runServe (args: ServeArguments, io: Output): Promise<number> {
   setEngineFlags()
@@ -29,13 +29,17 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const { env } = args
   const overrides = mergeOverrides({ upstream: args.upstream, listen: args.listen, admin: args.admin }, overridesFromEnvironment(env))
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
+  if (file === null && overrides.upstream === undefined) {
+    io.err('nothing to run: name a configuration (a2a-gateway serve FILE) or an agent (--upstream URL); there is no ./gateway.yaml')
+    return 2
+  }
   const load = (): LoadResult => readConfiguration({ file, env, overrides })
   const followed = file === null ? null : new FollowedConfiguration(file, load)
   const loaded = followed?.first ?? load()
   if (!loaded.ok) {
     followed?.close()
     for (const problem of loaded.problems) io.err(formatDiagnostic(problem))
-    return 1
+    return loaded.problems.every(({ file }) => file.startsWith('--')) ? 2 : 1
   }
   for (const warning of loaded.warnings) io.err(`warning: ${formatDiagnostic(warning)}`)
   const { config } = loaded

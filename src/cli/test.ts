@@ -6,19 +6,31 @@ import type { Config } from '../config/model/model.js'
 import type { FileResult, RunOptions } from '../offline/policy-test/run-tests.js'
 import { runTests } from '../offline/policy-test/run-tests.js'
 import { loadTests } from '../offline/policy-test/test-file.js'
+import type { NamedResult } from '../offline/policy-test/test-report.js'
 import { pretty, tap } from '../offline/policy-test/test-report.js'
 import { CHECKS, readConfiguration } from '../gateway/configuration.js'
 import type { Output } from './output.js'
+import { testFiles } from './policy-tests/files.js'
+import { testsAsAnnotations, testsAsJson, testsAsJunit } from './reports/test-report.js'
 
 export interface TestArguments {
+  /** Files, directories and patterns. */
   readonly files: readonly string[]
   readonly config: string | null
   /** Substring of the names of the tests to run. Null: all tests. */
   readonly only: string | null
-  /** `tap` or `pretty`. Undefined: pretty on a terminal, else tap. */
+  /** A name of FORMATS. Undefined: pretty on a terminal, else tap. */
   readonly format: string | undefined
   readonly terminal: boolean
   readonly env: NodeJS.ProcessEnv
+}
+
+const FORMATS: Readonly<Record<string, (files: readonly NamedResult[]) => string>> = {
+  tap,
+  pretty,
+  json: testsAsJson,
+  junit: testsAsJunit,
+  github: testsAsAnnotations
 }
 
 const PASSED = 0
@@ -30,9 +42,13 @@ const UNUSABLE = 2
  * @returns exit code: 0 all pass, 1 a test failed, 2 a file, the configuration or the command line could not be used
  */
 export function runTest (args: TestArguments, io: Output): number {
-  const { files, only, env, format = args.terminal ? 'pretty' : 'tap' } = args
-  if (format !== 'tap' && format !== 'pretty') return unusable(io, `there is no format "${format}"; formats are tap, pretty`)
-  if (files.length === 0) return unusable(io, 'name the test files, such as "a2a-gateway test policies/*.test.yaml"')
+  const { files: names, only, env, format = args.terminal ? 'pretty' : 'tap' } = args
+  const report = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined
+  if (report === undefined) return unusable(io, `there is no format "${format}"; formats are ${Object.keys(FORMATS).join(', ')}`)
+  if (names.length === 0) return unusable(io, 'name test files or a directory, such as "a2a-gateway test policies/"')
+  const found = testFiles(names)
+  if ('problem' in found) return unusable(io, found.problem)
+  const { files } = found
   const base = baseConfig(args.config ?? (env.A2A_GATEWAY_CONFIG || null), env)
   if (base !== null && !('hash' in base)) {
     for (const problem of base.problems) io.err(formatDiagnostic(problem))
@@ -42,7 +58,7 @@ export function runTest (args: TestArguments, io: Output): number {
   const results = run.flatMap(({ result }) => result.ok ? result.results : [])
   const broken = run.some(({ result }) => !result.ok)
   if (results.length === 0 && !broken) return unusable(io, `no test has a name that contains "${only ?? ''}"`)
-  io.out(format === 'tap' ? tap(run) : pretty(run))
+  io.out(report(run))
   if (broken) return UNUSABLE
   return results.every(one => one.mismatches.length === 0) ? PASSED : FAILED
 }

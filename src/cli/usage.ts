@@ -1,5 +1,6 @@
 /** The text of `--help`, for all commands or for one. */
 import { packageVersion } from '../config/paths.js'
+import { EXAMPLES } from './command-line/examples.js'
 
 interface Help {
   readonly synopsis: string
@@ -9,30 +10,36 @@ interface Help {
   readonly more: readonly string[]
 }
 
-const CONFIG = '--config FILE            the configuration; or A2A_GATEWAY_CONFIG'
+const CONFIG = '--config FILE            the configuration; or A2A_GATEWAY_CONFIG; default: ./gateway.yaml, if it exists'
+const FILE = 'FILE                     the configuration; or --config, or A2A_GATEWAY_CONFIG; default: ./gateway.yaml, if it exists'
+const AS_FLAG = '--config FILE            the same as FILE'
 
 const HELP: Readonly<Record<string, Help>> = {
   serve: {
-    synopsis: 'serve [--config FILE] [--upstream URL] [--listen HOST:PORT] [--admin HOST:PORT]',
+    synopsis: 'serve [FILE] [--config FILE] [--upstream URL] [--listen HOST:PORT] [--admin HOST:PORT]',
     does: 'runs the gateway',
     more: [
-      CONFIG,
+      FILE,
+      AS_FLAG,
       '--upstream URL           URL of the agent; enough without a file; or A2A_GATEWAY_UPSTREAM',
       '--listen HOST:PORT       address for clients, default 0.0.0.0:8080; or A2A_GATEWAY_LISTEN',
       '--admin HOST:PORT        address for health, metrics and state, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN',
       '',
       'A2A_GATEWAY_LOG_LEVEL sets the log level, A2A_GATEWAY_WORKERS the number of processes, OTEL_* configure traces. Flags override variables, variables override the file.',
-      'Exit: 0 stopped by a signal, 1 could not start'
+      'Exit: 0 stopped by a signal, 1 could not start, 2 wrong arguments'
     ]
   },
   check: {
-    synopsis: 'check [--config FILE] [--live]',
+    synopsis: 'check [FILE] [--config FILE] [--live] [--format text|json|junit|github] [--json]',
     does: 'reports all problems of a configuration',
     more: [
-      CONFIG,
+      FILE,
+      AS_FLAG,
       "--live                   also requests the agents' cards, and compares them",
+      '--format FORMAT          text, json, junit (for CI systems) or github (annotations in GitHub Actions); default: text',
+      '--json                   the same as --format json',
       '',
-      'Prints one line per problem: FILE:LINE:COLUMN: MESSAGE (HINT). Exit: 0 no problem, or warnings only; 1 there is a problem'
+      'Prints one line per problem: FILE:LINE:COLUMN: MESSAGE (HINT). Exit: 0 no problem, or warnings only; 1 there is a problem; 2 wrong arguments'
     ]
   },
   init: {
@@ -40,7 +47,9 @@ const HELP: Readonly<Record<string, Help>> = {
     does: "creates a configuration from an agent's card",
     more: [
       'URL                      URL of the agent or of its card',
-      '--output FILE            the file to create, which must not exist; default: standard output'
+      '--output FILE            the file to create, which must not exist; default: standard output',
+      '',
+      'Exit: 0 done, 1 no card or no file, 2 wrong arguments'
     ]
   },
   explain: {
@@ -48,7 +57,7 @@ const HELP: Readonly<Record<string, Help>> = {
       "explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--caller FILE|JSON] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST",
     does: 'explains how a recorded request and its response would be handled',
     more: [
-      'REQUEST                  an .http file, captured JSON, a HAR file, or - for standard input',
+      'REQUEST                  an .http file, captured JSON, a HAR file or entry, a curl command, or - for standard input; a curl command comes last',
       CONFIG,
       "--card FILE              a card on disk, instead of the agent's own; enough without a configuration",
       '--upstream URL           an agent with default settings, without a configuration',
@@ -63,12 +72,15 @@ const HELP: Readonly<Record<string, Help>> = {
     ]
   },
   test: {
-    synopsis: 'test [--config FILE] [--format tap|pretty] [--only TEXT] FILE...',
+    synopsis: 'test [--config FILE] [--format tap|pretty|json|junit|github] [--json] [--only TEXT] [--watch] FILE...',
     does: 'runs policy tests written in YAML',
     more: [
+      'FILE                     a test file, a directory with files *.test.yaml, or a pattern such as "policies/**/*.test.yaml"',
       CONFIG,
-      '--format tap|pretty      default: pretty on a terminal, else TAP',
+      '--format FORMAT          tap, pretty, json, junit or github (annotations in GitHub Actions); default: pretty on a terminal, else tap',
+      '--json                   the same as --format json',
       '--only TEXT              tests whose name contains TEXT',
+      '--watch                  runs the tests again when a file changes, until Ctrl-C',
       '',
       'Exit: 0 all tests passed, 1 a test failed, 2 a file could not be used'
     ]
@@ -88,8 +100,14 @@ const HELP: Readonly<Record<string, Help>> = {
   health: {
     synopsis: 'health [--admin HOST:PORT]',
     does: 'checks whether a running gateway is alive',
-    more: ['--admin HOST:PORT        its admin listener, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN', '', 'Exit: 0 alive, 1 not alive']
-  }
+    more: ['--admin HOST:PORT        its admin listener, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN', '', 'Exit: 0 alive, 1 not alive, 2 wrong arguments']
+  },
+  completion: {
+    synopsis: 'completion bash|zsh|fish',
+    does: 'prints a script that completes commands, flags and files in a shell',
+    more: ['Exit: 0 done, 2 another shell']
+  },
+  help: { synopsis: 'help [COMMAND]', does: 'describes one command, with examples', more: [] }
 }
 
 /**
@@ -105,7 +123,8 @@ export function usage (command: string | null): string {
       '',
       ...Object.entries(HELP).map(([name, { does }]) => `  a2a-gateway ${name.padEnd(width)}  ${does}`),
       '',
-      'a2a-gateway COMMAND --help describes one command. Also: --version',
+      'a2a-gateway help COMMAND describes one command, with examples. Also: --version',
+      'Exit codes: 0 done, 1 there are problems, 2 the command could not be run as given',
       'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces'
     ].join('\n')
   }
@@ -113,6 +132,12 @@ export function usage (command: string | null): string {
     `a2a-gateway ${help.synopsis}`,
     '',
     `  ${help.does}`,
-    ...(help.more.length === 0 ? [] : ['', ...help.more.map(line => (line === '' ? '' : `  ${line}`))])
+    ...(help.more.length === 0 ? [] : ['', ...help.more.map(line => (line === '' ? '' : `  ${line}`))]),
+    ...examplesOf(command ?? '')
   ].join('\n')
+}
+
+function examplesOf (command: string): string[] {
+  const examples = EXAMPLES[command] ?? []
+  return examples.length === 0 ? [] : ['', 'Examples', ...examples.flatMap(([line, purpose]) => [`  # ${purpose}`, `  ${line}`])]
 }

@@ -162,7 +162,7 @@ t.test('no card: the messages', async t => {
     err: /^a2a-gateway init: no card there: .* cannot be reached: connection refused/
   })
   t.same(await init(undefined), {
-    code: 1,
+    code: 2,
     out: '',
     err: 'a2a-gateway init: the URL of an agent is required, such as http://127.0.0.1:9999'
   })

@@ -55,7 +55,11 @@ t.test('check', async t => {
     err: ''
   })
   t.same(await check(null, { A2A_GATEWAY_UPSTREAM: 'http://h' }), { code: 0, out: 'defaults: ok: 1 agent, 1 policy\n', err: '' })
-  t.same(await check(null), { code: 1, out: '', err: 'nothing to check: give a file with --config or A2A_GATEWAY_CONFIG\n' })
+  t.same(await check(null), {
+    code: 2,
+    out: '',
+    err: 'nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml\n'
+  })
 })
 
 t.test('schema', t => {

@@ -73,7 +73,7 @@ t.test('invalid arguments are reported, with the valid ones', async t => {
   t.match(await ended(t, ['constructor']), { code: 2, err: /no command/ })
   t.match(await ended(t, ['serve', '--upstraem', 'x']), { code: 2, err: /--upstraem.*--upstream/ })
   t.match(await ended(t, ['serve', '--listen']), { code: 2, err: /--listen/ })
-  t.match(await ended(t, ['serve', 'file.yaml']), { code: 2, err: /file\.yaml/ })
+  t.match(await ended(t, ['serve', 'file.yaml', 'other.yaml']), { code: 2, err: /other\.yaml/ })
   t.match(await ended(t, ['schema', '--config', 'x']), { code: 2, err: /takes no flags/ })
 })
 
@@ -81,8 +81,8 @@ t.test('a problem of the configuration is file:line:col, and exit code 1', async
   const file = configFile(t, 'version: 1\nagents:\n  - name: a\n    upstream: {url: "http://127.0.0.1:1"}\n    pathh: /x\n')
   t.match(await ended(t, ['serve', '--config', file]), { code: 1, err: /gateway\.yaml:5:5: .*"pathh".*did you mean "path"/ })
   t.match(await ended(t, ['serve', '--config', join(file, 'none')]), { code: 1, err: /none/ })
-  t.match(await ended(t, ['serve']), { code: 1, err: /upstream/i })
-  t.match(await ended(t, ['serve', '--upstream', 'not a url']), { code: 1, err: /--upstream/ })
+  t.match(await ended(t, ['serve']), { code: 2, err: /upstream/i })
+  t.match(await ended(t, ['serve', '--upstream', 'not a url']), { code: 2, err: /--upstream/ })
   t.match(await ended(t, ['serve'], { A2A_GATEWAY_UPSTREAM: 'nope' }), { code: 1, err: /A2A_GATEWAY_UPSTREAM/ })
 })
 
@@ -92,7 +92,7 @@ t.test('init and check --live as commands', async t => {
   t.match(made, { code: 0, err: '' })
   const file = configFile(t, made.out)
   t.match(await ended(t, ['check', '--live', '--config', file]), { code: 0, out: /ok: 1 agent/ })
-  t.match(await ended(t, ['init']), { code: 1, out: '', err: /URL of an agent is required/ })
+  t.match(await ended(t, ['init']), { code: 2, out: '', err: /URL of an agent is required/ })
   t.match(await ended(t, ['init', agent.url, 'x']), { code: 2, out: '', err: /Unexpected argument 'x'; its flags are --output/ })
   t.match(await ended(t, ['init', '--output', file, agent.url]), { code: 1, err: /exists already/ })
   t.match(await ended(t, ['check', '--live'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), {
@@ -129,7 +129,7 @@ t.test('--upstream alone serves one agent; health checks it; SIGINT stops it', a
     code: 1,
     err: /nothing listens there; set the gateway's admin listener with --admin HOST:PORT/
   })
-  t.match(await ended(t, ['health', '--admin', 'nonsense::x']), { code: 1 })
+  t.match(await ended(t, ['health', '--admin', 'nonsense::x']), { code: 2 })
 
   const taken = await ended(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', '127.0.0.1:0'])
   t.match(taken, { code: 1, err: /is already in use; choose another with --listen/ })

@@ -60,11 +60,11 @@ t.test('--only runs the tests whose name contains the text; no test is an error'
 })
 
 t.test('the command line', async t => {
-  t.match(runFiles(t, {}), { code: 2, out: '', err: /name the test files/ })
-  t.match(runFiles(t, { 'a.test.yaml': TWO }, { format: 'junit' }), {
+  t.match(runFiles(t, {}), { code: 2, out: '', err: /name test files/ })
+  t.match(runFiles(t, { 'a.test.yaml': TWO }, { format: 'xunit' }), {
     code: 2,
     out: '',
-    err: /there is no format "junit"; formats are tap, pretty/
+    err: /there is no format "xunit"; formats are tap, pretty/
   })
   t.match(runFiles(t, { 'a.test.yaml': TWO, 'gateway.yaml': 'version: 1\nagent: []\n' }), {
     code: 2,
@@ -134,7 +134,7 @@ t.test('the built command', async t => {
     encoding: 'utf8'
   })
   t.match(out, /^TAP version 14\n1\.\.12\n/)
-  const { status, stderr } = spawnSync(process.execPath, [main, 'check', 'file.yaml'], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(process.execPath, [main, 'schema', 'file.yaml'], { encoding: 'utf8' })
   t.equal(status, 2, 'other commands take no files')
-  t.match(stderr, 'a2a-gateway check:')
+  t.match(stderr, 'a2a-gateway schema:')
 })

@@ -119,7 +119,7 @@ t.test('through the command line: standard input, flags, exit codes', t => {
   t.same(command(['--card', 'card.json'], ''), {
     status: 2,
     out: '',
-    err: 'a2a-gateway explain: give one recording: an .http file, a captured JSON, a HAR file, or - for standard input\n'
+    err: 'a2a-gateway explain: give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input\n'
   })
   t.match(command(['--nothing', '-'], ''), {
     status: 2,

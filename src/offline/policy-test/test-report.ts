@@ -50,6 +50,15 @@ export function pretty (files: readonly NamedResult[]): string {
 
 function prettyTest (one: TestResult): string {
   if (one.mismatches.length === 0) return `  ok    ${oneLine(titleOf(one))}\n`
+  return `  FAIL  ${oneLine(titleOf(one))}\n        ${one.at}\n${failureLines(one).map(line => `        ${oneLine(line)}\n`).join('')}`
+}
+
+/** Describes a failed test in lines. */
+export function failureText (one: TestResult): string {
+  return failureLines(one).map(oneLine).join('\n')
+}
+
+function failureLines (one: TestResult): string[] {
   const lines = one.mismatches.flatMap(({ key, expected, got }) => [
     `${key}`,
     `  expected  ${shownValue(expected)}`,
@@ -60,16 +69,16 @@ function prettyTest (one: TestResult): string {
   if (response !== undefined) lines.push(`the response is rejected by ${response.rule}: ${response.message}`)
   if (violations !== undefined) lines.push('violations', ...violations.map(text => `  ${text}`))
   if (warnings !== undefined) lines.push('warnings', ...warnings.map(text => `  ${text}`))
-  return `  FAIL  ${oneLine(titleOf(one))}\n        ${one.at}\n${lines.map(line => `        ${oneLine(line)}\n`).join('')}`
+  return lines
 }
 
-function titleOf ({ name, version, binding }: TestResult): string {
+export function titleOf ({ name, version, binding }: TestResult): string {
   return `${name} (${version} ${binding})`
 }
 
-interface RejectionDetails { readonly rule: string, readonly reason: string, readonly message: string }
+export interface RejectionDetails { readonly rule: string, readonly reason: string, readonly message: string }
 
-interface Details {
+export interface Details {
   readonly mismatches: readonly object[]
   readonly refusal?: RejectionDetails
   /** Rejection of the response. */
@@ -82,7 +91,7 @@ function rejectionOf ({ rule, reason, customReason, message }: Rejection): Rejec
   return { rule, reason: customReason ?? reason, message }
 }
 
-function detailsOf ({ mismatches, dryRun, response, warnings }: TestResult): Details {
+export function detailsOf ({ mismatches, dryRun, response, warnings }: TestResult): Details {
   const { rejection } = dryRun
   const violations = [...violationsOf(dryRun), ...(response === null ? [] : responseViolations(response))]
   return {

@@ -1,6 +1,6 @@
 /**
- * Reads requests captured as JSON: an object of the gateway's own format, a HAR file (HAR 1.2, as browsers save it), a list of requests in
- * either format, or a bare JSON-RPC envelope.
+ * Reads requests captured as JSON: an object of the gateway's own format, a HAR file (HAR 1.2, as browsers save it) or one entry of it, a
+ * list of requests in either format, or a bare JSON-RPC envelope.
  */
 import type { RecordedResponse } from './recorded-response.js'
 import { asReceived, isStream } from './recorded-response.js'
@@ -10,7 +10,7 @@ import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
 
 /** Keys of a JSON-RPC envelope. An object with any of these keys counts as an envelope, even if it is malformed. */
-const ENVELOPE = ['jsonrpc', 'method', 'params', 'id']
+const ENVELOPE = ['jsonrpc', 'method', 'params']
 
 /**
  * Reads the captured requests of a file.
@@ -21,20 +21,41 @@ const ENVELOPE = ['jsonrpc', 'method', 'params', 'id']
 export function readCaptured (value: unknown, bytes: Buffer, file: string): RecordedRequest[] {
   const entries = isObject(value) && isObject(value.log) ? value.log.entries : undefined
   if (Array.isArray(entries)) return entries.map((entry: unknown, i) => readHarEntry(entry, `${file}: log.entries[${i}]`))
+  if (isHarEntry(value)) return [readHarEntry(value, file)]
+  if (Array.isArray(value) && value.length > 0 && value.every(isHarEntry)) return value.map((one, i) => readHarEntry(one, `${file}: [${i}]`))
   if (Array.isArray(value) && value.length > 0 && value.every(isCaptured)) return value.map((one, i) => readRequest(one, `${file}: [${i}]`))
   if (isCaptured(value)) return [readRequest(value, file)]
   if (isObject(value) && value.headers !== undefined && value.jsonrpc === undefined) {
     throw new RecordingError(file, 0, 'the captured request names no address', 'give it "url" or "path"')
   }
-  if (isObject(value) && !ENVELOPE.some(key => Object.hasOwn(value, key))) {
-    throw new RecordingError(
-      file,
-      0,
-      'this is JSON, but not a request',
-      'a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method"'
-    )
-  }
+  const fault = noRequest(value)
+  if (fault !== null) throw new RecordingError(file, 0, fault.what, fault.remedy)
   return [{ name: null, line: 1, method: 'POST', target: null, headers: [], body: bytes, response: null }]
+}
+
+const REQUEST_KEYS = 'a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method"'
+
+/** Returns the problem of a value that is no JSON-RPC request. A broken request is none: the gateway explains what is wrong with it. */
+function noRequest (value: unknown): { readonly what: string, readonly remedy: string } | null {
+  if (Array.isArray(value)) {
+    return value.some(one => isObject(one) && isEnvelope(one)) ? null : { what: 'this is a list, but not of requests', remedy: REQUEST_KEYS }
+  }
+  if (!isObject(value)) return { what: 'this is JSON, but not a request', remedy: REQUEST_KEYS }
+  if (value.outcome !== undefined && value.requestId !== undefined) {
+    return { what: 'this is a decision, which has no data of its request', remedy: 'give the request itself, for example as a curl command' }
+  }
+  if (value.method === undefined && (value.result !== undefined || value.error !== undefined)) {
+    return { what: 'this is a JSON-RPC response, not a request', remedy: 'give the request, and the response with --answer FILE' }
+  }
+  return isEnvelope(value) ? null : { what: 'this is JSON, but not a request', remedy: REQUEST_KEYS }
+}
+
+function isEnvelope (value: JsonObject): boolean {
+  return ENVELOPE.some(key => Object.hasOwn(value, key))
+}
+
+function isHarEntry (value: unknown): value is JsonObject {
+  return isObject(value) && isObject(value.request) && value.request.url !== undefined
 }
 
 function isCaptured (value: unknown): value is JsonObject {

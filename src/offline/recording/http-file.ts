@@ -120,7 +120,9 @@ function readSection ({ name, lines, responses }: Section, around: Surroundings)
   let i = 1
   let address = first.text.trim()
   for (; QUERY.test(lines[i]?.text ?? ''); i++) address += lines[i]?.text.trim()
-  const { method, url } = requestLine(variables.expand(address, first.number))
+  const line = requestLine(variables.expand(address, first.number))
+  if (line === null) throw new RecordingError(file, first.number, 'this is not a request', NO_REQUEST)
+  const { method, url } = line
   const headers: string[] = []
   for (; i < lines.length && lines[i]?.text.trim() !== ''; i++) {
     const { text, number } = lines[i] as Line
@@ -144,11 +146,21 @@ function readSection ({ name, lines, responses }: Section, around: Surroundings)
   )
 }
 
-/** Parses the request line. Without a method the request is GET, as in both editors. */
-function requestLine (text: string): { method: string, url: string } {
+const NO_REQUEST = 'write one as in "POST http://host/path", or give a curl command, captured JSON or a HAR entry'
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']
+/** An address with a scheme, or a path; its faults are reported elsewhere. Otherwise a host, which has a dot, a port or a path. */
+const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/|\/)|^[a-z0-9._[\]:-]+[.:/?]\S*$/i
+
+/**
+ * Parses the request line. Without a method the request is GET, as in both editors.
+ * @returns null for a line that is none, such as a sentence
+ */
+function requestLine (text: string): { method: string, url: string } | null {
   const line = text.replace(/\s+HTTP\/[\d.]+$/i, '')
   const [, method, url] = /^([A-Za-z-]+)\s+(\S.*)$/.exec(line) ?? []
-  return method === undefined || url === undefined ? { method: 'GET', url: line } : { method: method.toUpperCase(), url }
+  if (method === undefined || url === undefined) return ADDRESS.test(line) ? { method: 'GET', url: line } : null
+  const known = METHODS.includes(method.toUpperCase()) || (method === method.toUpperCase() && ADDRESS.test(url))
+  return known ? { method: method.toUpperCase(), url } : null
 }
 
 function bodyOf (lines: readonly Line[], { file, variables, read }: Surroundings): Buffer {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { findFault } from '../../wire/json/fault.js'
 import { readCaptured } from './captured.js'
+import { curlRequest, isCurl, readCurl } from './curl.js'
 import type { ReadBeside, Recordings } from './http-file.js'
 import { readHttpFile } from './http-file.js'
 import type { RecordedRequest } from './recorded-request.js'
@@ -32,8 +33,25 @@ export function loadRecording (file: string): Recordings {
   return readRecording(bytes, file, name => readFileSync(resolve(dirname(file), name)))
 }
 
+/** Name of a curl command of the command line in problems. */
+const CURL = 'curl command'
+
 /**
- * Reads JSON or `.http`. The suffix of the name decides; without a known suffix, a text that begins with a brace or bracket is JSON.
+ * Reads a curl command of the command line. Files that it names are relative to the working directory.
+ * @param command one text, or the words into which a shell has split the command, the first of which is `curl`
+ * @throws RecordingError
+ */
+export function readCurlCommand (command: string | readonly string[]): Recordings {
+  const read: ReadBeside = name => readFileSync(name)
+  if (typeof command === 'string') return readCurl(command, CURL, read)
+  return { requests: [curlRequest(command.slice(1), { file: CURL, line: 0, read, input: null })], warnings: [] }
+}
+
+export { isCurl }
+
+/**
+ * Reads JSON, curl commands or `.http`. The suffix of the name decides; without a known suffix, a text that begins with a brace or bracket
+ * is JSON. A text that begins with `curl` is commands.
  * @param file name of the file in problems
  * @throws RecordingError
  */
@@ -41,7 +59,9 @@ export function readRecording (bytes: Buffer, file: string, read: ReadBeside): R
   const text = textOf(bytes, file)
   const start = text.trimStart()
   const json = /\.(?:json|har)$/i.test(file) || (!/\.(?:http|rest)$/i.test(file) && /^(?:\{(?!\{)|\[)/.test(start))
-  const found = json ? { requests: readCaptured(jsonOf(text, file), bytes, file), warnings: [] } : readHttpFile(text, file, read)
+  const found = json
+    ? { requests: readCaptured(jsonOf(text, file), bytes, file), warnings: [] }
+    : isCurl(text) ? readCurl(text, file, read) : readHttpFile(text, file, read)
   if (found.requests.length === 0) throw new RecordingError(file, 0, 'there is no request in it', 'write one as in "POST http://host/path"')
   return found
 }

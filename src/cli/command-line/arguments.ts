@@ -1,0 +1,83 @@
+/** Parses the arguments of a command. Wrong arguments are usage errors, with the nearest valid name. */
+import { parseArgs } from 'node:util'
+import { nearest } from '../../wire/nearest.js'
+import type { Command } from '../commands.js'
+import { COMMANDS } from '../commands.js'
+
+/** A command line that cannot be used: exit code 2. The message names the fix. */
+export class UsageError extends Error {}
+
+/** Names of other tools for a command, so that their users find the command. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  run: 'serve',
+  start: 'serve',
+  validate: 'check',
+  lint: 'check',
+  verify: 'check',
+  completions: 'completion',
+  healthcheck: 'health'
+}
+
+export interface Parsed {
+  readonly values: Readonly<Record<string, unknown>>
+  readonly positionals: readonly string[]
+  /** The words of a `curl` command, for a command that takes one. Null: there is none. */
+  readonly curl: readonly string[] | null
+}
+
+interface Option { type: 'string' | 'boolean', multiple?: boolean, short?: string }
+
+/** @throws {UsageError} for a name that is no command */
+export function commandOf (name: string): Command {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command !== undefined) return command
+  if (name.startsWith('-')) throw new UsageError('the command comes first, then its flags: a2a-gateway COMMAND [FLAGS] (a2a-gateway --help)')
+  const names = Object.keys(COMMANDS)
+  const near = (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ?? nearest(name, names)
+  const hint = near === null ? `commands are ${names.join(', ')}` : `did you mean "${near}"?`
+  throw new UsageError(`there is no command "${name}"; ${hint} (a2a-gateway --help)`)
+}
+
+/**
+ * Parses the arguments of one command.
+ * @throws {UsageError} for unknown flags, missing values and too many arguments
+ */
+export function parse (name: string, command: Command, args: readonly string[]): Parsed {
+  const options = optionsOf(command)
+  const { positionals: most = 0 } = command
+  const start = command.curl === true ? curlAt(args, options) : -1
+  try {
+    const { values, positionals } = parseArgs({ args: start < 0 ? [...args] : args.slice(0, start), options, allowPositionals: most > 0 })
+    if (positionals.length > most) throw new Error(`Unexpected argument '${positionals[most] ?? ''}'`)
+    return { values, positionals, curl: start < 0 ? null : args.slice(start) }
+  } catch (error) {
+    const flags = Object.keys(options).filter(flag => flag !== 'help')
+    throw new UsageError(`${problemOf((error as Error).message, flags)} (a2a-gateway ${name} --help)`)
+  }
+}
+
+function optionsOf ({ flags = [], lists = [], switches = [] }: Command): Record<string, Option> {
+  return Object.fromEntries([
+    ...flags.map(name => [name, { type: 'string' }] as const),
+    ...lists.map(name => [name, { type: 'string', multiple: true }] as const),
+    ...switches.map(name => [name, { type: 'boolean' }] as const),
+    ['help', { type: 'boolean', short: 'h' }] as const
+  ])
+}
+
+/** Position of the word `curl`, from which on all words are of that command. A flag's value does not count. */
+function curlAt (args: readonly string[], options: Readonly<Record<string, Option>>): number {
+  return args.findIndex((arg, i) => {
+    const flag = /^--([^=]+)$/.exec(args[i - 1] ?? '')?.[1]
+    return arg === 'curl' && (flag === undefined || options[flag]?.type !== 'string')
+  })
+}
+
+/** @param message of `parseArgs`: a sentence about the argument, then advice that is not needed here */
+function problemOf (message: string, flags: readonly string[]): string {
+  const [text = ''] = message.split('. ')
+  const unknown = /^Unknown option '--([^']*)'/.exec(text)?.[1]
+  const near = unknown === undefined ? null : nearest(unknown, flags)
+  if (near !== null) return `there is no flag --${unknown ?? ''}; did you mean --${near}?`
+  return `${text}; ${flags.length === 0 ? 'it takes no flags' : `its flags are ${flags.map(flag => `--${flag}`).join(', ')}`}`
+}

@@ -1,0 +1,49 @@
+/** Examples of each command, for `help COMMAND` and the man-like text of `--help`. */
+
+/** Command lines, each with its purpose. */
+export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: string, purpose: string])[]>> = {
+  serve: [
+    ['a2a-gateway serve', 'runs with ./gateway.yaml'],
+    ['a2a-gateway serve staging.yaml --listen 127.0.0.1:8080', 'another file and address'],
+    ['a2a-gateway serve --upstream http://127.0.0.1:9999', 'one agent, without a file']
+  ],
+  check: [
+    ['a2a-gateway check', 'checks ./gateway.yaml'],
+    ['a2a-gateway check gateway.yaml --live', "also compares the file with the agents' cards"]
+  ],
+  init: [
+    ['a2a-gateway init http://127.0.0.1:9999', 'prints a configuration for the agent'],
+    ['a2a-gateway init https://agent.example.com/card.json --output gateway.yaml', 'a card at another path, into a file']
+  ],
+  explain: [
+    ['a2a-gateway explain call.http', 'all requests of a file, with ./gateway.yaml'],
+    ['a2a-gateway explain --card card.json --request order calls.http', 'one request, without a configuration'],
+    [
+      'a2a-gateway explain curl http://localhost:8080/rpc --json @body.json -H "A2A-Version: 1.0"',
+      'a curl command, as you would run it'
+    ],
+    ["pbpaste | a2a-gateway explain --header 'A2A-Version: 1.0' -", 'a JSON-RPC request, curl command or HAR entry of the clipboard']
+  ],
+  test: [
+    ['a2a-gateway test policies/', 'all files *.test.yaml of a directory, with ./gateway.yaml'],
+    ["a2a-gateway test 'services/**/*.test.yaml' --only invoice", 'the tests whose name contains "invoice"'],
+    ['a2a-gateway test policies/ --watch', 'while you write policies']
+  ],
+  key: [
+    ['a2a-gateway key --id billing-2027 --client billing --expires 2027-12-31', 'a key of the caller billing']
+  ],
+  schema: [
+    ['a2a-gateway schema > gateway.schema.json', 'for the YAML extension of an editor']
+  ],
+  health: [
+    ['a2a-gateway health', 'the gateway of this machine'],
+    ['a2a-gateway health --admin 127.0.0.1:9902', 'another admin listener']
+  ],
+  completion: [
+    ['source <(a2a-gateway completion bash)', 'in ~/.bashrc; the same with zsh in ~/.zshrc'],
+    ['a2a-gateway completion fish > ~/.config/fish/completions/a2a-gateway.fish', 'for fish']
+  ],
+  help: [
+    ['a2a-gateway help serve', 'describes serve']
+  ]
+}

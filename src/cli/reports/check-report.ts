@@ -1,0 +1,56 @@
+/** The output of `check` in each format. */
+import { formatDiagnostic } from '../../config/diagnostics.js'
+import type { Finding } from './finding.js'
+import { textOf } from './finding.js'
+import { annotations } from './github.js'
+import { junit } from './junit.js'
+
+export const CHECK_FORMATS = ['text', 'json', 'junit', 'github'] as const
+export type CheckFormat = typeof CHECK_FORMATS[number]
+
+export interface CheckResult {
+  /** The file, or `defaults`. */
+  readonly file: string
+  readonly findings: readonly Finding[]
+  /** Description of a configuration that can be used. Null: the gateway would not start with it. */
+  readonly summary: { readonly agents: number, readonly policies: number } | null
+  /** False when the exit code is 1. */
+  readonly ok: boolean
+}
+
+/** Version of the JSON. */
+const JSON_FORMAT = 1
+
+export function checkReport (format: CheckFormat, result: CheckResult): string {
+  const { file, findings, summary, ok } = result
+  switch (format) {
+    case 'json': return `${JSON.stringify({ format: JSON_FORMAT, ok, file, ...summary, problems: findings }, null, 2)}\n`
+    case 'junit': return junit('a2a-gateway check', [{ name: file, cases: casesOf(result) }])
+    case 'github': return annotations(findings) + last(result)
+    default: {
+      const lines = findings.map(one => formatDiagnostic(one.severity === 'warning' ? { ...one, message: `warning: ${one.message}` } : one))
+      return lines.map(line => `${line}\n`).join('') + last(result)
+    }
+  }
+}
+
+function last ({ file, summary, ok }: CheckResult): string {
+  if (!ok || summary === null) return ''
+  return `${file}: ok: ${amount(summary.agents, 'agent', 'agents')}, ${amount(summary.policies, 'policy', 'policies')}\n`
+}
+
+function amount (count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** One case per problem; warnings fail nothing. Without a problem, one case that passes. */
+function casesOf ({ file, findings }: CheckResult): Parameters<typeof junit>[1][number]['cases'] {
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  if (errors.length === 0) return [{ name: 'the configuration can be used', failure: null, file }]
+  return errors.map(one => ({
+    name: one.message,
+    file: one.file,
+    ...(one.line === 0 ? {} : { line: one.line }),
+    failure: { kind: 'failure', message: textOf(one), text: formatDiagnostic(one) }
+  }))
+}

@@ -1,0 +1,130 @@
+/** What every command has in common, as processes: files, help, wrong arguments, exit codes, closed pipes. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import t from 'tap'
+import type { Test } from 'tap'
+import { COMMANDS } from '../../src/cli/commands.js'
+import { EXAMPLES } from '../../src/cli/command-line/examples.js'
+import { rpc, until } from '../helpers/http.js'
+import { MAIN } from '../helpers/paths.js'
+import { fakeAgent } from '../helpers/raw.js'
+
+t.setTimeout(120_000)
+
+interface Ran { readonly code: number | null, readonly out: string, readonly err: string }
+
+function run (cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, input = ''): Ran {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+    input,
+    encoding: 'utf8'
+  })
+  return { code: status, out: stdout, err: stderr }
+}
+
+const GOOD = 'version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\n'
+const BAD = 'version: 2\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\n'
+
+t.test('the configuration: an argument, a flag, the environment, ./gateway.yaml', async t => {
+  const directory = t.testdir({ 'gateway.yaml': GOOD, 'other.yaml': GOOD, 'bad.yaml': BAD, empty: {} })
+  t.match(run(directory, ['check', 'other.yaml']), { code: 0, out: /^other\.yaml: ok/, err: '' })
+  t.match(run(directory, ['check', '--config', 'other.yaml']), { code: 0, out: /^other\.yaml: ok/ })
+  t.match(run(directory, ['check'], { A2A_GATEWAY_CONFIG: 'other.yaml' }), { code: 0, out: /^other\.yaml: ok/ })
+  t.match(run(directory, ['check']), { code: 0, out: /^gateway\.yaml: ok/ })
+  t.match(run(directory, ['check', 'other.yaml'], { A2A_GATEWAY_CONFIG: 'bad.yaml' }), { code: 0, out: /^other\.yaml: ok/ })
+  t.match(run(directory, ['check'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), { out: /^defaults: ok/ }, 'an agent is enough')
+  t.match(run(directory, ['check', 'bad.yaml']), { code: 1, out: /^bad\.yaml:1:10: / })
+  t.match(run(directory, ['serve', 'bad.yaml']), { code: 1, err: /^bad\.yaml:1:10: / })
+  t.match(run(directory, ['check', 'none.yaml']), { code: 1, out: /^none\.yaml: / })
+  t.match(run(directory, ['check', 'other.yaml', '--config', 'bad.yaml']), {
+    code: 2,
+    err: 'a2a-gateway check: the configuration is named twice: other.yaml and --config bad.yaml\n'
+  })
+  for (const command of ['check', 'serve']) {
+    t.match(run(`${directory}/empty`, [command]), { code: 2, out: '', err: /^nothing to .*there is no \.\/gateway\.yaml/ })
+  }
+})
+
+t.test('serve takes the file as an argument', async t => {
+  const agent = await fakeAgent(t)
+  const directory = t.testdir({ 'mine.yaml': GOOD.replace('http://127.0.0.1:1"}', `${agent.url}"}`) })
+  const child = spawn(process.execPath, [MAIN, 'serve', 'mine.yaml'], { cwd: directory, env: { PATH: process.env.PATH } })
+  t.teardown(() => { child.kill('SIGKILL') })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  await until(() => output.includes('"msg":"listening"'), 'the gateway to listen', 30_000)
+  const line = output.split('\n').find(one => one.includes('"msg":"listening"')) ?? ''
+  const { url } = JSON.parse(line) as { url: string }
+  await until(async () => (await rpc(`${url}/rpc`)).status === 200, 'a forwarded call')
+
+  // The reader of the log goes away. The gateway must go on.
+  let errors = ''
+  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
+  child.stdout.destroy()
+  for (let i = 0; i < 20; i++) t.equal((await rpc(`${url}/nothing-here`)).status, 404)
+  t.equal((await rpc(`${url}/rpc`)).status, 200)
+  child.kill('SIGTERM')
+  t.same(await once(child, 'exit'), [0, null])
+  t.equal(errors, '')
+})
+
+t.test('did you mean: commands and flags', async t => {
+  const directory = t.testdir({})
+  const error = (...args: string[]): string => {
+    const { code, out, err } = run(directory, args)
+    t.equal(code, 2, args.join(' '))
+    t.equal(out, '')
+    t.notMatch(err, /^ +at /m, 'no stack')
+    return err
+  }
+  t.match(error('chekc'), /^a2a-gateway: there is no command "chekc"; did you mean "check"\? \(a2a-gateway --help\)\n$/)
+  t.match(error('validate'), /did you mean "check"\?/)
+  t.match(error('dance'), /commands are serve, check, init/)
+  t.match(error('help', 'explian'), /did you mean "explain"\?/)
+  t.match(error('--config', 'x', 'serve'), /the command comes first/)
+  t.match(error('serve', '--upstraem', 'x'), /^a2a-gateway serve: there is no flag --upstraem; did you mean --upstream\? \(a2a-gateway serve --help\)\n$/)
+  t.match(error('explain', '--jsno', 'x'), /there is no flag --jsno; did you mean --json\?/)
+  t.match(error('check', '--zzzzzz'), /Unknown option '--zzzzzz'; its flags are --config, /)
+  t.match(error('serve', '--listen'), /--listen/)
+  t.match(error('init'), /URL of an agent is required/)
+  t.match(error('health', '--admin', 'nonsense::x'), /is not HOST:PORT/)
+})
+
+t.test('help COMMAND is COMMAND --help, with examples', async t => {
+  const directory = t.testdir({})
+  t.match(run(directory, ['help']), { code: 0, out: run(directory, ['--help']).out })
+  t.match(run(directory, ['version']), { code: 0, out: /^\d+\.\d+\.\d+\n$/ })
+  for (const command of Object.keys(COMMANDS)) {
+    const help = run(directory, ['help', command])
+    t.match(help, { code: 0, err: '', out: `\nExamples\n  # ${EXAMPLES[command]?.[0]?.[1] ?? '?'}\n  ` }, command)
+    t.equal(run(directory, [command, '--help']).out, help.out)
+  }
+})
+
+t.test('every example uses flags that its command has', async t => {
+  for (const [command, examples] of Object.entries(EXAMPLES)) {
+    const { flags = [], lists = [], switches = [] } = COMMANDS[command] ?? {}
+    for (const [line] of examples) {
+      t.match(line, `a2a-gateway ${command}`)
+      const [, own = ''] = line.split('a2a-gateway ')
+      for (const [, flag = ''] of own.matchAll(/ --([a-z]+)/g)) t.ok([...flags, ...lists, ...switches].includes(flag), line)
+    }
+  }
+})
+
+/** Runs a command whose reader closes the pipe before the command writes. */
+async function withoutReader (t: Test, args: readonly string[]): Promise<{ readonly code: number | null, readonly err: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd: t.testdirName, stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  let err = ''
+  child.stderr.on('data', (chunk: Buffer) => { err += chunk.toString() })
+  const [code] = await once(child, 'close') as [number | null]
+  return { code, err }
+}
+
+t.test('a closed pipe is no error', async t => {
+  t.testdir({ 'gateway.yaml': GOOD, 'bad.yaml': BAD })
+  for (const args of [['schema'], ['--help'], ['--version'], ['check']]) t.same(await withoutReader(t, args), { code: 0, err: '' }, args.join(' '))
+  t.same(await withoutReader(t, ['check', 'bad.yaml']), { code: 1, err: '' }, 'the exit code stays')
+})
