@@ -3,11 +3,11 @@
  * `dry-run.ts` runs all of them. Pure: no clock, no I/O.
  */
 import type { Call, CallProblem } from '../a2a/message/call.js'
-import type { AccessOutcome } from './access.js'
-import { authorize } from './access.js'
+import type { AccessOutcome } from './access/access.js'
+import { authorize } from './access/access.js'
 import { withAdditions } from '../a2a/card/additions.js'
 import type { EchoPlan } from './echo.js'
-import type { ExtendedCardPlan } from './extended-card.js'
+import type { ExtendedCardPlan } from './card/extended-card.js'
 import { readCall } from '../a2a/message/call.js'
 import { unclearName } from '../a2a/message/named.js'
 import type { Route } from '../a2a/route.js'

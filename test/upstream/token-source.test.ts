@@ -15,7 +15,7 @@ class Bench {
     return this.source.get({
       key,
       end,
-      fetch: async () => {
+      load: async () => {
         this.fetches++
         return this.next ?? { kind: 'token', token: `t${this.fetches}`, lifetime: this.lifetime, status: 200 }
       }

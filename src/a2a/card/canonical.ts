@@ -150,6 +150,8 @@ function eachOf (value: unknown, { many }: CardField, change: (one: unknown) => 
 }
 
 function parsed (value: unknown, message: CardMessage, depth: number): JsonObject {
+  // `[]` instead of `{"list": []}`, as some SDKs write the scopes of a requirement: both are empty for all SDKs.
+  if (Array.isArray(value) && value.length === 0 && Object.hasOwn(message.fields, 'list')) return {}
   if (!isObject(value)) throw new NoCanonicalForm('a member of the card has another type than A2A defines')
   const members = Object.entries(message.fields).flatMap(([name, field]): [string, unknown][] => {
     const member = memberOf(value, name)

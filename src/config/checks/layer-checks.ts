@@ -1,5 +1,5 @@
 /** Checks policies after their layers are merged, and how agents name policies. Each fault is reported at the layer that caused it. */
-import { unguarded } from './caller-checks.js'
+import { unguarded } from './callers/caller-checks.js'
 import { responsesWarnings } from './response-checks.js'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'

@@ -2,7 +2,7 @@
 import { routeKey } from '../../a2a/extension-routes.js'
 import { operationOfMethod } from '../../a2a/operations.js'
 import { nearest } from '../../wire/nearest.js'
-import { policyCallerProblems, policyCallerWarnings } from './caller-checks.js'
+import { policyCallerProblems, policyCallerWarnings } from './callers/caller-checks.js'
 import { responseProblems } from './response-checks.js'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'

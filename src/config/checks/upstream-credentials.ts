@@ -10,7 +10,7 @@ import type { Mapping } from '../yaml/values.js'
 import type { Environment } from '../yaml/substitute.js'
 import { plainHeaderName } from '../../wire/header-names.js'
 import { readableByAll } from './named-files.js'
-import { signingKeyProblems, signingKeyWarnings } from './signing-keys.js'
+import { signingKeyProblems, signingKeyWarnings } from './card/signing-keys.js'
 
 interface Surroundings {
   readonly baseDir: string

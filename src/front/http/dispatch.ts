@@ -12,7 +12,7 @@ import { bodyOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { AgentLimits } from '../../policy/limits/charge.js'
-import { ownershipPlanOf } from '../../pipeline/ownership.js'
+import { ownershipPlanOf } from '../../pipeline/access/ownership.js'
 import type { OwnerFindings } from '../../policy/access/ownership.js'
 import type { TaskKey } from '../../state/store.js'
 import { forward } from '../../upstream/forward.js'

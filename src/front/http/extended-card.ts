@@ -1,8 +1,8 @@
 /** GetExtendedAgentCard under `card.views`: the caller sees its view of the extended card. */
 import { minimalCard } from '../../a2a/card/minimal.js'
-import type { ExtendedCardPlan } from '../../pipeline/extended-card.js'
+import type { ExtendedCardPlan } from '../../pipeline/card/extended-card.js'
 import * as rejections from '../../pipeline/rejections.js'
-import { viewFor } from '../../pipeline/served-cards.js'
+import { viewFor } from '../../pipeline/card/served-cards.js'
 import type { Arrived } from './dispatch.js'
 import type { Exchange } from './exchange.js'
 import { publicCardOf } from './serve-card.js'

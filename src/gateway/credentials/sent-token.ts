@@ -58,19 +58,19 @@ export class SentToken {
   /** @param subject null for client credentials, which are the same for all callers */
   get (subject: Subject | null, watch: Watch): Obtained | Promise<Obtained> {
     const { source, request, key } = this
-    if (subject === null) return source.get({ key: '', end: Infinity, fetch: () => this.fetch(request, watch) })
+    if (subject === null) return source.get({ key: '', end: Infinity, load: () => this.load(request, watch) })
     const { principal, token } = subject
     return source.get({
       key: JSON.stringify([principal.source, principal.subject, principal.client, ...key, hash('sha256', token, 'base64')]),
       end: Number(principal.claims['exp']) * 1_000,
-      fetch: () => this.fetch(
+      load: () => this.load(
         { ...request, form: [...request.form, ['subject_token', token], ['subject_token_type', this.subjectType]] },
         watch
       )
     })
   }
 
-  private async fetch (request: TokenRequest, watch: Watch): Promise<TokenResponse> {
+  private async load (request: TokenRequest, watch: Watch): Promise<TokenResponse> {
     const ended = watch(request.endpoint)
     const found = await this.connections.request(request)
     // `invalid_grant` speaks of the token of a caller.

@@ -1,7 +1,7 @@
 /** An agent, as `/agents` and the console show it. */
 import type { AgentConfig, Mode, ResolvedPolicy } from '../../config/model/model.js'
 import type { Requirement } from '../../identity/requirement.js'
-import { describeAccess } from '../../pipeline/agent-security.js'
+import { describeAccess } from '../../pipeline/access/agent-security.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import { modeOf } from '../../policy/compile/identity.js'
 import type { CardStatus } from '../../upstream/card-source.js'

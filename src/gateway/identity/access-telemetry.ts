@@ -1,6 +1,6 @@
 /** Reports decisions of the access lists to metrics, span, log and audit, and rejects requests that they deny. */
 import type { Exchange } from '../../front/http/exchange.js'
-import type { AccessOutcome } from '../../pipeline/access.js'
+import type { AccessOutcome } from '../../pipeline/access/access.js'
 import { auditEntry, countViolations } from '../request-telemetry.js'
 
 /** Reports a decision. Its violations are reported with those of the rules. */

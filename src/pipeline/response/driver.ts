@@ -3,7 +3,7 @@ import type { Rejection } from '../../a2a/errors.js'
 import type { ActivationReport, ResponseDecision, ResponseEvaluator } from '../../policy/response/evaluator.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import type { EchoPlan } from '../echo.js'
-import type { ExtendedCardPlan } from '../extended-card.js'
+import type { ExtendedCardPlan } from '../card/extended-card.js'
 import type { UnreadableReason } from '../response-problems.js'
 import type { OwnershipPlan } from './ownership.js'
 

@@ -26,7 +26,7 @@ export interface TokenWish {
   /** The token is not used after this time: end of the token that was exchanged. Milliseconds since the epoch. */
   readonly end: number
   /** Called for a token that is not known. Never rejects. */
-  readonly fetch: () => Promise<TokenResponse>
+  readonly load: () => Promise<TokenResponse>
 }
 
 /** Keys in memory. The token that was fetched first is forgotten first. */
@@ -66,7 +66,7 @@ export class TokenSource {
     return this.tokens.size
   }
 
-  get ({ key, end, fetch }: TokenWish): Obtained | Promise<Obtained> {
+  get ({ key, end, load }: TokenWish): Obtained | Promise<Obtained> {
     const held = this.tokens.get(key)
     const now = this.now()
     if (held !== undefined) {
@@ -78,7 +78,7 @@ export class TokenSource {
     const trouble = this.troubles.get(key)
     if (trouble !== undefined && now < trouble.until) return trouble.result
     if (now < this.down.until || this.pending.size >= FETCHES) return UNAVAILABLE
-    const obtained = fetch().then(response => this.obtained({ key, end }, response, now)).finally(() => { this.pending.delete(key) })
+    const obtained = load().then(response => this.obtained({ key, end }, response, now)).finally(() => { this.pending.delete(key) })
     this.pending.set(key, obtained)
     return obtained
   }

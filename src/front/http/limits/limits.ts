@@ -5,7 +5,7 @@
 import type { Agent } from '../../../gateway/agent.js'
 import type { Admission } from '../../../gateway/limits/limits.js'
 import { recordLimited } from '../../../gateway/limits/limits-telemetry.js'
-import { earlyCharges, lateCharges } from '../../../pipeline/limits.js'
+import { earlyCharges, lateCharges } from '../../../pipeline/access/limits.js'
 import { budgetExhausted, limitUnavailable, rateLimited } from '../../../pipeline/rejections.js'
 import type { RequestEvaluation } from '../../../pipeline/request.js'
 import type { Charge, CompiledLimit } from '../../../policy/limits/charge.js'

@@ -1,6 +1,6 @@
 /** Looks up to whom the tasks and contexts of a request belong (`access.tasks`). */
 import type { Call } from '../../../a2a/message/call.js'
-import { namedIds } from '../../../pipeline/ownership.js'
+import { namedIds } from '../../../pipeline/access/ownership.js'
 import type { OwnerFindings } from '../../../policy/access/ownership.js'
 import { MAX_IDS, taskCallerOf } from '../../../policy/access/ownership.js'
 import type { Arrived } from '../dispatch.js'

@@ -1,8 +1,8 @@
 /** Checks of the key files of `card.sign` and `upstream.credentials.identity`. Another check reads the keys in them. */
-import type { Path, PathProblem } from '../diagnostics.js'
-import { items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
-import { readableByAll, unreadable } from './named-files.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
+import { readableByAll, unreadable } from '../named-files.js'
 
 /** @param config mapping with `key` and `publish` */
 export function signingKeyProblems (config: Mapping, path: Path, baseDir: string): PathProblem[] {

@@ -1,9 +1,9 @@
 /** Checks of `access.tasks`: what it needs, and what goes around it. */
-import { dotted } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
-import { duration } from '../model/units.js'
-import { fault, items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { dotted } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { duration } from '../../model/units.js'
+import { fault, items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 interface Owning {
   readonly agent: Mapping

@@ -1,9 +1,9 @@
 /** Checks of `identity.sources.<name>.certificate`: keys that depend on each other, and on `server.tls`. */
-import { dotted, shown } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
-import { trustsEveryone } from '../schema/formats.js'
-import { fault, items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { dotted, shown } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { trustsEveryone } from '../../schema/formats.js'
+import { fault, items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 type Sources = readonly (readonly [string, unknown])[]
 

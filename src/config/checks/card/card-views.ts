@@ -1,11 +1,11 @@
 /** Checks of `card.views` and `card.publicSkills`. */
-import { didYouMean, dotted, shown } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
-import type { PolicyLayers } from '../layers.js'
-import { listedNames, listItem } from '../layers.js'
-import { ALL } from '../model/card-model.js'
-import { fault, items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { didYouMean, dotted, shown } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import type { PolicyLayers } from '../../layers.js'
+import { listedNames, listItem } from '../../layers.js'
+import { ALL } from '../../model/card-model.js'
+import { fault, items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 /** @param identity value of the key `identity` */
 export function viewProblems (agent: Mapping, path: Path, identity: unknown): PathProblem[] {

@@ -1,8 +1,8 @@
 /** Checks of `access.require` and `card.security`: what they name, and whether a caller can meet it. */
-import { didYouMean, dotted, shown } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
-import { fault, items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { didYouMean, dotted, shown } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { fault, items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 /** Stands for a request without credentials. */
 const ANONYMOUS = 'anonymous'

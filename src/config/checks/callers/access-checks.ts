@@ -1,12 +1,12 @@
 /** Checks `access` and `accessDefaults`: entries that can never match, and requests that no entry allows. */
-import { operationOfMethod } from '../../a2a/operations.js'
-import { routeKey } from '../../a2a/extension-routes.js'
-import { didYouMean, dotted, shown } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
-import { listItem } from '../layers.js'
-import type { PolicyLayers } from '../layers.js'
-import { fault, items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { operationOfMethod } from '../../../a2a/operations.js'
+import { routeKey } from '../../../a2a/extension-routes.js'
+import { didYouMean, dotted, shown } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { listItem } from '../../layers.js'
+import type { PolicyLayers } from '../../layers.js'
+import { fault, items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 /** One entry of a list, with its place. */
 interface Listed { readonly entry: Mapping, readonly path: Path }

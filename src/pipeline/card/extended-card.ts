@@ -1,13 +1,13 @@
 /** The extended card: a response that is a card. The gateway rewrites the URLs of its interfaces, as it does for the public card. */
-import { rewriteCard } from '../a2a/card/rewrite.js'
-import type { RewriteOptions } from '../a2a/card/rewrite.js'
-import type { SeenNames } from '../a2a/card/seen-names.js'
-import type { Binding } from '../a2a/versions.js'
-import type { JsonObject } from '../wire/json/object.js'
-import { isObject, own } from '../wire/json/object.js'
-import type { JsonLimits } from '../wire/json/json.js'
-import { parseStrict } from '../wire/json/json.js'
-import { memberSpan } from '../wire/json/span.js'
+import { rewriteCard } from '../../a2a/card/rewrite.js'
+import type { RewriteOptions } from '../../a2a/card/rewrite.js'
+import type { SeenNames } from '../../a2a/card/seen-names.js'
+import type { Binding } from '../../a2a/versions.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { isObject, own } from '../../wire/json/object.js'
+import type { JsonLimits } from '../../wire/json/json.js'
+import { parseStrict } from '../../wire/json/json.js'
+import { memberSpan } from '../../wire/json/span.js'
 
 export interface ExtendedCardPlan {
   readonly rewrite: RewriteOptions

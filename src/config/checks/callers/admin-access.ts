@@ -1,8 +1,8 @@
 /** Checks of `server.adminAccess`: its sources exist. */
-import { didYouMean, dotted, shown } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
-import { fault, items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { didYouMean, dotted, shown } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { fault, items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 export function adminAccess (server: Mapping, identity: Mapping): PathProblem[] {
   const names = Object.keys(mapping(identity.sources))

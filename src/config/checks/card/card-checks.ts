@@ -1,8 +1,8 @@
 /** Checks the credentials for an agent's card, and for whom the card is. */
-import { dotted, shown } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
-import { fault, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { dotted, shown } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { fault, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 const EXAMPLE = 'such as "{env: CARD_TOKEN, prefix: \'Bearer \'}"'
 

@@ -1,12 +1,12 @@
 /** Checks of `identity`: keys that depend on each other, and key files. */
 import { resolve } from 'node:path'
-import { dotted, shown } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
+import { dotted, shown } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
 import { certificateProblems, certificateWarnings } from './certificates.js'
-import { unreadable } from './named-files.js'
-import { readKeyFile } from '../key-file.js'
-import { fault, items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { unreadable } from '../named-files.js'
+import { readKeyFile } from '../../key-file.js'
+import { fault, items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 const CARRIERS = ['header', 'cookie', 'query'] as const
 

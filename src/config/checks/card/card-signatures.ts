@@ -1,11 +1,11 @@
 /** Checks of `card.verify` and `card.sign`. */
-import { dotted } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
-import { unreadable } from './named-files.js'
+import { dotted } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { unreadable } from '../named-files.js'
 import { signingKeyProblems, signingKeyWarnings } from './signing-keys.js'
-import { isObject } from '../../wire/json/object.js'
-import { fault, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { isObject } from '../../../wire/json/object.js'
+import { fault, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 /** Where the card belongs to. `publicUrl` is that of `server`, and may be of any type. */
 export interface CardPlace { readonly path: Path, readonly baseDir: string, readonly publicUrl: unknown }

@@ -1,9 +1,9 @@
 /** Checks of conditions on the caller, and of what policies do with the caller. */
-import { didYouMean, dotted, shown } from '../diagnostics.js'
-import type { Path, PathProblem } from '../diagnostics.js'
-import { sourceProblems } from './rule-checks.js'
-import { fault, items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
+import { didYouMean, dotted, shown } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { sourceProblems } from '../rule-checks.js'
+import { fault, items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
 
 /** A condition on the caller, and its place. */
 interface Use { readonly caller: Mapping, readonly at: Path }
