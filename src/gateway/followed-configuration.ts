@@ -2,7 +2,7 @@
 import type { LoadResult } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
 import { cardKeyFiles } from './card/key-files.js'
-import { identityFiles } from './callers/identity.js'
+import { identityFiles } from './identity/identity.js'
 import { credentialSecretFiles } from '../config/credentials/credential-secrets.js'
 import { secretFiles } from '../config/secrets.js'
 import { FileWatch } from '../config/watch.js'
