@@ -119,20 +119,30 @@ function admitted (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, a
 /** A request for an operation, before its body is read. */
 type Arriving = Omit<Arrived, 'sent' | 'bytes' | 'encodingProblem'>
 
+/** Copies by name: with `...` here and for `Read`, calls of 400 B cost a fifth more CPU. */
+function arrivedOf (
+  { agent, state, route, problem, asked, query }: Arriving,
+  sent: Bytes,
+  bytes: Bytes,
+  encodingProblem: CallProblem | null
+): Arrived {
+  return { agent, state, route, problem, asked, query, sent, bytes, encodingProblem }
+}
+
 /** Reads the body of a request that is within the limits of its head. */
 function receive (exchange: Exchange, arriving: Arriving, options: HandlerOptions): void {
   const { request } = exchange
   if (request.method === 'GET') {
     return withoutBody(exchange, options, () => {
-      evaluate(exchange, { ...arriving, sent: EMPTY, bytes: EMPTY, encodingProblem: null }, options)
+      evaluate(exchange, arrivedOf(arriving, EMPTY, EMPTY, null), options)
     })
   }
   read(exchange, options, sent => {
     if (isPlain(request.headers['content-encoding'])) {
-      return evaluate(exchange, { ...arriving, sent, bytes: sent, encodingProblem: null }, options)
+      return evaluate(exchange, arrivedOf(arriving, sent, sent, null), options)
     }
     decode(exchange, options, sent, (bytes, encodingProblem) => {
-      evaluate(exchange, { ...arriving, sent, bytes, encodingProblem }, options)
+      evaluate(exchange, arrivedOf(arriving, sent, bytes, encodingProblem), options)
     })
   })
 }
@@ -175,13 +185,15 @@ function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions
   const path = route.binding === 'HTTP+JSON' ? route.upstreamPath : null
   exchange.named = arrived.bytes.length < LARGE ? () => namesOf(call, path) : always(namesOf(call, path))
   const task = state.policy[route.version].remembers ? taskOf(agent, route, call) : null
-  const read = { arrived, call, task, seconds: (performance.now() - startedAt) / 1_000 }
+  const seconds = (performance.now() - startedAt) / 1_000
   const record = task === null ? null : exchange.services.tasks.read(task)
   const owners = ownersOf(exchange, arrived, call)
-  if (!(record instanceof Promise) && !(owners instanceof Promise)) return decide(exchange, { ...read, owners }, record, options)
+  if (!(record instanceof Promise) && !(owners instanceof Promise)) {
+    return decide(exchange, { arrived, call, task, owners, seconds }, record, options)
+  }
   Promise.all([record, owners]).then(([record, owners]) => {
     // The client may have disconnected.
-    if (!exchange.response.destroyed) decide(exchange, { ...read, owners }, record, options)
+    if (!exchange.response.destroyed) decide(exchange, { arrived, call, task, owners, seconds }, record, options)
   }).catch((error: unknown) => { exchange.failed(error) })
 }
 
