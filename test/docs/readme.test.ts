@@ -16,6 +16,15 @@ const SECTION = /^## Write a policy\n(.*?)^## /ms.exec(readFileSync(join(package
 const EXAMPLE = join(packageRoot(), 'examples', 'first-policy')
 const [POLICY = '', COMMANDS = ''] = ['yaml', 'sh'].map(kind => new RegExp(`^\`\`\`${kind}\n(.*?)^\`\`\`$`, 'ms').exec(SECTION)?.[1] ?? '')
 
+t.test('the table of pages has each row once, and each page of docs/ once', async t => {
+  const [, table = ''] = readFileSync(join(packageRoot(), 'README.md'), 'utf8').split('## Documentation\n')
+  const rows = [...table.matchAll(/^\| \*\*(.*?)\*\*/gm)].map(([, name]) => name)
+  t.ok(rows.length > 4)
+  t.same(rows, [...new Set(rows)])
+  const pages = [...table.matchAll(/\]\(docs\/([\w-]+\.md)\)/g)].map(([, page]) => page)
+  t.same(pages.sort(), readdirSync(join(packageRoot(), 'docs')).filter(name => name.endsWith('.md')))
+})
+
 t.test('the policy is the file of the example, and loads without a warning', async t => {
   t.equal(POLICY, readFileSync(join(EXAMPLE, 'gateway.yaml'), 'utf8'))
   const result = parseConfig(POLICY, { file: 'gateway.yaml', baseDir: '/', env: {}, checks: CHECKS })

@@ -12,6 +12,8 @@ for (const [heading, least] of [['Promises', 10], ['Threats', 6]] as const) {
     const [, table = ''] = page.split(`## ${heading}\n`)
     const rows = (table.split('## ')[0] ?? '').split('\n').filter(line => line.startsWith('| ')).slice(1)
     t.ok(rows.length >= least)
+    const names = rows.map(row => row.split('|')[1])
+    t.same(names, [...new Set(names)], 'each row once')
     for (const row of rows) {
       const named = [...row.matchAll(/`(test\/[\w./-]+\.ts)`/g)].map(([, file = '']) => file)
       t.ok(named.length > 0, row)
