@@ -71,7 +71,7 @@ export const ACCESS_ROWS: readonly Row[] = [
   [
     'nobody with a group',
     allowing('{id: a, on: [all], caller: {anonymous: true, groups: [g]}}'),
-    'g.yaml:5:50: agents[0].access.allow[0].caller.anonymous: no caller has groups and is anonymous, so the entry never matches (write two entries)'
+    'g.yaml:5:50: agents[0].access.allow[0].caller.anonymous contradicts groups: a request without a caller has none of them (keep one of the two)'
   ],
   [
     'nobody with a tenant',
@@ -136,6 +136,12 @@ export const ACCESS_ROWS: readonly Row[] = [
     'passthrough of nothing',
     allowing('{id: a, on: [passthrough]}'),
     'g.yaml:5:30: agents[0].access.allow[0].on names passthrough, but agents[0] has no passthrough prefixes (remove it)'
+  ],
+  [
+    'a file instead of a schema',
+    allowing('{id: a, on: [all], when: {match: {file: a.json}}, caller: {match: {file: a.json}}}'),
+    'g.yaml:5:56: agents[0].access.allow[0].when.match needs an inline schema, not file (write the schema itself)',
+    'g.yaml:5:89: agents[0].access.allow[0].caller.match needs an inline schema, not file (write the schema itself)'
   ],
   [
     'a schema that is none',

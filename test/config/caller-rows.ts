@@ -37,12 +37,12 @@ export const CALLER_ROWS: readonly Row[] = [
   [
     'an unknown source',
     withCallers('{source: [crop]}'),
-    'g.yaml:11:26: extensions.p.activation.callers.source[0]: identity.sources has no "crop" (did you mean "corp"?)'
+    'g.yaml:11:26: extensions.p.activation.callers.source[0]: identity has no source "crop" (did you mean "corp"?)'
   ],
   [
     'another unknown source',
     ruleFor('when: {caller: {source: [corp, partners-of-ours]}}'),
-    'g.yaml:13:40: extensions.p.request[0].when.caller.source[1]: identity.sources has no "partners-of-ours" (its sources: corp)'
+    'g.yaml:13:40: extensions.p.request[0].when.caller.source[1]: identity has no source "partners-of-ours" (its sources: corp)'
   ],
   [
     'an invalid schema',

@@ -130,6 +130,12 @@ export const CARD_ROWS: readonly Row[] = [
     'g.yaml:6:47: agents[0].card.views contradicts signature: verbatim, which serves the card unchanged (write strip or resign)'
   ],
   [
+    'a view of an unknown source',
+    withViews('{id: v, caller: {source: [crop], anonymous: true}, skills: [all], extensions: [all]}'),
+    'g.yaml:6:63: agents[0].card.views[0].caller.source[0]: identity has no source "crop" (did you mean "corp"?)',
+    'g.yaml:6:70: agents[0].card.views[0].caller.anonymous contradicts source: a request without a caller has none of them (keep one of the two)'
+  ],
+  [
     'a view twice',
     withViews(`${OPEN}, ${OPEN}`),
     'g.yaml:6:85: agents[0].card.views has "v" twice'

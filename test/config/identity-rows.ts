@@ -207,6 +207,11 @@ export const IDENTITY_ROWS: readonly Row[] = [
     'g.yaml:8:59: server.adminAccess.allow[0].source[0]: identity has no source "staf" (did you mean "staff"?)'
   ],
   [
+    'admin access that contradicts itself',
+    `${withSource('{basic: {keys: {file: keys.yaml}}}')}server: {adminAccess: {sources: [s], allow: [{anonymous: true, groups: [g]}]}}\n`,
+    'g.yaml:8:47: server.adminAccess.allow[0].anonymous contradicts groups: a request without a caller has none of them (keep one of the two)'
+  ],
+  [
     'admin access for nobody',
     `${withSource('{basic: {keys: {file: keys.yaml}}}')}server: {adminAccess: {sources: [], allow: [{}], session: 1s}}\n`,
     'g.yaml:8:33: server.adminAccess.sources must have at least 1 entry',

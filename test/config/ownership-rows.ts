@@ -37,6 +37,21 @@ export const OWNERSHIP_ROWS: readonly Row[] = [
   ],
   ['nobody', access('{shared: {}}', '', STORE), 'g.yaml:5:30: agents[0].access.tasks.shared must have at least 1 key (known keys: source, subject, client, spiffe, scopes, groups, tenant, claims, anonymous, match)'],
   [
+    'nobody with a group',
+    access('{shared: {anonymous: true, groups: [g]}}', '', STORE),
+    'g.yaml:5:31: agents[0].access.tasks.shared.anonymous contradicts groups: a request without a caller has none of them (keep one of the two)'
+  ],
+  [
+    'an unknown source',
+    access('{shared: {source: [support]}}', '', STORE),
+    'g.yaml:5:40: agents[0].access.tasks.shared.source[0]: identity has no source "support" (its sources: s)'
+  ],
+  [
+    'an unknown source, for all agents',
+    `${AGENT}accessDefaults: {tasks: {shared: {source: [t]}}}\n${IDENTITY}${STORE}`,
+    'g.yaml:5:44: accessDefaults.tasks.shared.source[0]: identity has no source "t" (did you mean "s"?)'
+  ],
+  [
     'no schema',
     access('{shared: {match: {type: text}}}', '', STORE),
     'g.yaml:5:45: agents[0].access.tasks.shared.match cannot be used: /type: not valid against its meta-schema: must be equal to one of the allowed values'

@@ -4,7 +4,7 @@ import { readCall } from '../../src/a2a/message/call.js'
 import type { AccessConfig, AccessEntry } from '../../src/config/model/access-model.js'
 import { resolveAccess } from '../../src/config/model/access-model.js'
 import type { Principal } from '../../src/identity/principal.js'
-import type { AccessMatcher, AccessRequest, AccessVerdict } from '../../src/policy/access/access.js'
+import type { AccessMatcher, AccessRequest, AccessDecision } from '../../src/policy/access/access.js'
 import { Access, compileAccess } from '../../src/policy/access/access.js'
 import type { Target } from '../../src/policy/access/target.js'
 import { PASSTHROUGH, UNKNOWN, UNREAD } from '../../src/policy/access/target.js'
@@ -50,7 +50,7 @@ const asked = (target: Target, caller: Principal | null = ADA, more: Partial<Acc
 })
 const entry = (more: Partial<AccessEntry>): AccessEntry => ({ id: 'e', on: ['all'], ...more })
 /** What becomes of a request that nothing else will decide. */
-const final = ({ decision }: AccessVerdict): boolean => decision === 'allow'
+const final = ({ decision }: AccessDecision): boolean => decision === 'allow'
 
 t.test('every target against every entry', async t => {
   // Allowed by an entry in `allow`; denied by the same entry in `deny`.
@@ -82,8 +82,8 @@ t.test('every target against every entry', async t => {
     const names = Object.keys(TARGETS)
     const allow = lists({ allow: [entry(config)] })
     const deny = lists({ deny: [entry(config)] })
-    t.same(names.filter(name => final(allow.judge(asked(TARGETS[name] as Target)))), allowed, `allow ${JSON.stringify(config)}`)
-    t.same(names.filter(name => !final(deny.judge(asked(TARGETS[name] as Target)))), denied, `deny ${JSON.stringify(config)}`)
+    t.same(names.filter(name => final(allow.decide(asked(TARGETS[name] as Target)))), allowed, `allow ${JSON.stringify(config)}`)
+    t.same(names.filter(name => !final(deny.decide(asked(TARGETS[name] as Target)))), denied, `deny ${JSON.stringify(config)}`)
   }
 })
 
@@ -93,7 +93,7 @@ t.test('deny wins, nothing allowed is denied, and the deciding entry is named', 
     deny: [entry({ id: 'no-cancel', on: ['CancelTask'] })]
   })
   const rule = (target: Target, caller: Principal | null): readonly [string, string] => {
-    const { decision, rule } = both.judge(asked(target, caller))
+    const { decision, rule } = both.decide(asked(target, caller))
     return [decision, rule]
   }
   t.same(rule(op('SendMessage'), ADA), ['allow', 'finance'])
@@ -102,25 +102,25 @@ t.test('deny wins, nothing allowed is denied, and the deciding entry is named', 
   t.same(rule(op('SendMessage'), BOB), ['deny', 'none'])
   t.same(rule(op('GetTask'), null), ['allow', 'readers'], 'an entry without caller is for everybody')
   t.same(rule(UNREAD, BOB), ['open', 'no-cancel'], 'the body will tell')
-  t.same(lists({ allow: [] }).judge(asked(op('GetTask'))), { decision: 'deny', rule: 'none', scopes: null })
-  t.same(lists({ deny: [] }).judge(asked(op('GetTask'))), { decision: 'allow', rule: 'none', scopes: null })
+  t.same(lists({ allow: [] }).decide(asked(op('GetTask'))), { decision: 'deny', rule: 'none', scopes: null })
+  t.same(lists({ deny: [] }).decide(asked(op('GetTask'))), { decision: 'allow', rule: 'none', scopes: null })
   t.equal(compileAccess(resolveAccess({}, {}), never), null, 'nothing to judge')
   t.not(compileAccess(resolveAccess({}, { allow: [] }), never), null)
 })
 
 t.test('a caller whom nothing in the body can help is denied before it', async t => {
   const access = lists({ allow: [entry({ id: 'a', caller: { groups: ['finance'] }, on: ['GetTask'] }), entry({ id: 'b', on: ['passthrough'] })] })
-  t.equal(access.judge(asked(UNREAD, ADA)).decision, 'open')
-  t.equal(access.judge(asked(UNREAD, BOB)).decision, 'deny')
-  t.equal(access.judge(asked(UNREAD, null)).decision, 'deny')
+  t.equal(access.decide(asked(UNREAD, ADA)).decision, 'open')
+  t.equal(access.decide(asked(UNREAD, BOB)).decision, 'deny')
+  t.equal(access.decide(asked(UNREAD, null)).decision, 'deny')
   const banned = lists({ deny: [entry({ id: 'bob', caller: { subject: ['bob'] } })] })
-  t.same(banned.judge(asked(UNREAD, BOB)), { decision: 'deny', rule: 'bob', scopes: null })
-  t.equal(banned.judge(asked(UNREAD, ADA)).decision, 'allow')
+  t.same(banned.decide(asked(UNREAD, BOB)), { decision: 'deny', rule: 'bob', scopes: null })
+  t.equal(banned.decide(asked(UNREAD, ADA)).decision, 'allow')
 })
 
 t.test('tenant: own', async t => {
   const own = entry({ tenant: 'own' })
-  const rows: readonly [Principal | null, AccessRequest['tenants'], AccessVerdict['decision'], boolean][] = [
+  const rows: readonly [Principal | null, AccessRequest['tenants'], AccessDecision['decision'], boolean][] = [
     [ADA, { named: ['acme'], complete: true }, 'allow', true],
     [ADA, { named: ['acme', 'acme'], complete: true }, 'allow', true],
     [ADA, { named: ['acme', 'other'], complete: true }, 'deny', false],
@@ -135,8 +135,8 @@ t.test('tenant: own', async t => {
   ]
   for (const [caller, tenants, decision, denied] of rows) {
     const name = `${caller?.subject} ${JSON.stringify(tenants)}`
-    t.equal(lists({ allow: [own] }).judge(asked(op('GetTask'), caller, { tenants })).decision, decision, name)
-    t.equal(!final(lists({ deny: [own] }).judge(asked(op('GetTask'), caller, { tenants }))), denied, `deny, ${name}`)
+    t.equal(lists({ allow: [own] }).decide(asked(op('GetTask'), caller, { tenants })).decision, decision, name)
+    t.equal(!final(lists({ deny: [own] }).decide(asked(op('GetTask'), caller, { tenants }))), denied, `deny, ${name}`)
   }
 })
 
@@ -173,17 +173,17 @@ t.test('when and unless; what cannot be decided is true in deny and false in all
   for (const [config, subject, allowed, denied] of rows) {
     const name = `${JSON.stringify(config)} ${subject === null ? 'unread' : subject.taskId}`
     const request = asked(op('SendMessage'), ADA, { subject })
-    t.equal(final(lists({ allow: [entry(config)] }, matcher).judge(request)), allowed, `allow ${name}`)
-    t.equal(!final(lists({ deny: [entry(config)] }, matcher).judge(request)), denied, `deny ${name}`)
+    t.equal(final(lists({ allow: [entry(config)] }, matcher).decide(request)), allowed, `allow ${name}`)
+    t.equal(!final(lists({ deny: [entry(config)] }, matcher).decide(request)), denied, `deny ${name}`)
   }
 })
 
 t.test('match of the caller, and one that cannot be decided', async t => {
   const access = (answer: boolean | null, list: 'allow' | 'deny'): boolean =>
-    final(lists({ [list]: [entry({ caller: { match: {} } })] }, () => () => answer).judge(asked(op('GetTask'))))
+    final(lists({ [list]: [entry({ caller: { match: {} } })] }, () => () => answer).decide(asked(op('GetTask'))))
   t.same([true, false, null].map(answer => access(answer, 'allow')), [true, false, false])
   t.same([true, false, null].map(answer => access(answer, 'deny')), [false, true, false])
-  t.throws(() => lists({ allow: [entry({ caller: { match: {} } })] }, () => () => { throw new TypeError('a fault') }).judge(asked(op('GetTask'))), /a fault/)
+  t.throws(() => lists({ allow: [entry({ caller: { match: {} } })] }, () => () => { throw new TypeError('a fault') }).decide(asked(op('GetTask'))), /a fault/)
 })
 
 t.test('missing scopes', async t => {
@@ -194,7 +194,7 @@ t.test('missing scopes', async t => {
     ],
     deny: [entry({ id: 'banned', caller: { subject: ['eve'] } })]
   })
-  const scopes = (target: Target, caller: Principal | null): unknown => access.judge(asked(target, caller)).scopes
+  const scopes = (target: Target, caller: Principal | null): unknown => access.decide(asked(target, caller)).scopes
   t.same(scopes(op('SendMessage'), ADA), { required: ['a2a.read', 'a2a.write'], missing: ['a2a.write'] })
   t.equal(scopes(op('SendMessage'), BOB), null, 'a group is missing too')
   t.same(scopes(op('CancelTask'), BOB), { required: ['a2a.cancel'], missing: ['a2a.cancel'] })
@@ -203,7 +203,7 @@ t.test('missing scopes', async t => {
   t.equal(scopes(op('GetTask'), ADA), null)
   t.equal(scopes(UNREAD, ADA), null, 'which scopes depends on the operation')
   t.same(scopes(UNREAD, BOB), { required: ['a2a.cancel'], missing: ['a2a.cancel'] }, 'the only entry that could match')
-  t.equal(access.judge(asked(UNREAD, BOB)).decision, 'deny')
+  t.equal(access.decide(asked(UNREAD, BOB)).decision, 'deny')
 })
 
 t.test('a thousand entries cost a caller no more than those that concern it', async t => {
@@ -216,10 +216,10 @@ t.test('a thousand entries cost a caller no more than those that concern it', as
     return (performance.now() - begin) / 100
   }))
   const request = asked(op('GetTask'))
-  t.equal(access.judge(request).rule, 'ada')
-  t.ok(time(() => access.judge(request)) < 0.01)
-  t.equal(access.judge(asked(op('SendMessage'))).decision, 'deny')
-  t.ok(time(() => access.judge(asked(op('SendMessage')))) < 0.01)
+  t.equal(access.decide(request).rule, 'ada')
+  t.ok(time(() => access.decide(request)) < 0.01)
+  t.equal(access.decide(asked(op('SendMessage'))).decision, 'deny')
+  t.ok(time(() => access.decide(asked(op('SendMessage')))) < 0.01)
 })
 
 t.test('an agent replaces single keys of accessDefaults', async t => {

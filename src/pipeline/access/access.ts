@@ -12,7 +12,7 @@ import type { Principal } from '../../identity/principal.js'
 import { formatsOf } from '../../jsonschema/format-assertion.js'
 import { Patterns } from '../../jsonschema/regexp.js'
 import { compileSchema } from '../../jsonschema/schema.js'
-import type { Access, AccessRequest, AccessVerdict } from '../../policy/access/access.js'
+import type { Access, AccessRequest, AccessDecision } from '../../policy/access/access.js'
 import { compileAccess } from '../../policy/access/access.js'
 import { accessDenied } from '../../policy/access/rejection.js'
 import type { Target } from '../../policy/access/target.js'
@@ -79,13 +79,13 @@ export function admissionOf (route: OperationRoute, caller: Principal | null): A
 export function admit (access: Access | null, { caller, target, tenant }: Admission): AccessOutcome | null {
   if (access === null || access.mode === 'observe') return null
   const named = tenant === null ? [] : [decodeURIComponent(tenant)]
-  const verdict = access.judge({ caller, target, tenants: { named, complete: false }, subject: null })
-  return verdict.decision === 'deny' ? outcomeOf(access, verdict, caller) : null
+  const found = access.decide({ caller, target, tenants: { named, complete: false }, subject: null })
+  return found.decision === 'deny' ? outcomeOf(access, found, caller) : null
 }
 
 /** Decides about a request that the gateway forwards without reading it. What its body would decide is undecided for ever. */
 export function admitUnread (access: Access | null, caller: Principal | null, target: Target): AccessOutcome | null {
-  return access === null ? null : outcomeOf(access, access.judge({ caller, target, tenants: NO_TENANTS, subject: null }), caller)
+  return access === null ? null : outcomeOf(access, access.decide({ caller, target, tenants: NO_TENANTS, subject: null }), caller)
 }
 
 const NO_TENANTS: AccessRequest['tenants'] = { named: [], complete: false }
@@ -106,20 +106,20 @@ export function authorize (
 ): AccessOutcome | null {
   if (access === null) return null
   const problem = problemOf(call)
-  const verdict = access.judge({
+  const found = access.decide({
     caller,
     target: targetOf(route, call, policy),
     tenants: tenantsOf(route, call, problem),
     subject: problem === null ? new RequestSubject(call, head.rawHeaders) : null
   })
-  if (verdict.decision !== 'open' || problem === null) return outcomeOf(access, verdict, caller)
+  if (found.decision !== 'open' || problem === null) return outcomeOf(access, found, caller)
   if (access.mode === 'observe') return null
   // Nobody knows what the caller wants, so nobody can allow it. The caller learns what to fix.
   const violations = [callViolation('enforce', problem)]
-  return { rule: verdict.rule, decision: 'deny', mode: 'enforce', rejection: rejectionOf(violations), violations }
+  return { rule: found.rule, decision: 'deny', mode: 'enforce', rejection: rejectionOf(violations), violations }
 }
 
-function outcomeOf ({ mode }: Access, { decision, rule, scopes }: AccessVerdict, caller: Principal | null): AccessOutcome {
+function outcomeOf ({ mode }: Access, { decision, rule, scopes }: AccessDecision, caller: Principal | null): AccessOutcome {
   if (decision === 'allow') return { rule, decision, mode, rejection: null, violations: NONE }
   const { rejection, violation } = accessDenied(mode, scopes, caller)
   return { rule, decision: 'deny', mode, rejection: mode === 'enforce' ? rejection : null, violations: [violation] }

@@ -6,6 +6,7 @@ import type { Rejection } from '../../a2a/errors.js'
 import type { CompiledOwnership, TaskCaller } from '../../policy/access/ownership.js'
 import { foreignResponse, outcomeOf, UNAVAILABLE, unavailable } from '../../policy/access/ownership.js'
 import type { ResponseDecision, ResultSummary } from '../../policy/response/evaluator.js'
+import { FORWARD } from '../../policy/response/evaluator.js'
 import { responseRejection } from '../../policy/response/rejection.js'
 import type { Violation } from '../../policy/violation.js'
 import type { JsonEdit } from '../../wire/json/edit.js'
@@ -105,23 +106,11 @@ export class ResponseOwnership {
   }
 
   private rejected (violation: Violation, rejection: Rejection | null, event: number | null): ResponseDecision {
-    const decision: ResponseDecision = {
-      rejection,
-      violations: [violation],
-      edits: NONE,
-      edited: NONE,
-      annotations: NONE,
-      attributes: NONE,
-      measures: NONE,
-      results: NONE,
-      remember: null
-    }
+    const decision = { ...FORWARD, rejection, violations: [violation] }
     this.driver.evaluated(decision, event)
     return decision
   }
 }
-
-const NONE: readonly never[] = []
 
 function taskNames (results: readonly ResultSummary[]): OwnedNames {
   return results.flatMap(({ taskId }) => taskId === null ? [] : [{ kind: 'task' as const, id: taskId }])

@@ -24,7 +24,7 @@ export interface AccessRequest {
 /** Scopes of an entry of `allow` that matches but for them. */
 export interface MissingScopes { readonly required: readonly string[], readonly missing: readonly string[] }
 
-export interface AccessVerdict {
+export interface AccessDecision {
   /** `open`: what is known of the request does not decide. */
   readonly decision: 'allow' | 'deny' | 'open'
   /** Id of the entry that decides, or `NO_RULE`. */
@@ -85,11 +85,11 @@ export class Access {
     this.deny = deny.map(entry => compileEntry(entry, matcher))
   }
 
-  judge (request: AccessRequest): AccessVerdict {
-    return evaluate(request.subject?.call.inexact ?? null, () => withSteps(STEPS, () => this.judged(request)))
+  decide (request: AccessRequest): AccessDecision {
+    return evaluate(request.subject?.call.inexact ?? null, () => withSteps(STEPS, () => this.decided(request)))
   }
 
-  private judged (request: AccessRequest): AccessVerdict {
+  private decided (request: AccessRequest): AccessDecision {
     const { deny, allow, lacking } = this.candidates(request)
     let doubt: string | null = null
     for (const one of deny) {

@@ -8,10 +8,13 @@ import { parsePointer, resolveSteps } from '../../wire/json/pointer.js'
 /** @param caller null for a request without a caller */
 export type CallerCondition = (caller: Principal | null) => boolean
 
-/** The caller as `match` sees it: `{source, subject, client, spiffe, scopes, groups, tenant, claims}`, without members that are null. */
+/**
+ * The caller as `match` sees it: `{source, sources, subject, client, spiffe, scopes, groups, tenant, claims}`.
+ * Members that are null are absent.
+ */
 export type CallerShape = JsonObject
 
-/** Compiles `match`. Schemas belong to whoever has the budget for them: a policy, or an agent. */
+/** Compiles `match`. A schema has the step budget of the policy or of the agent that it belongs to. */
 export type CallerMatcher = (schema: NonNullable<CallerConfig['match']>) => (caller: CallerShape) => boolean
 
 type Check = (caller: Principal) => boolean
@@ -26,9 +29,10 @@ export function compileCaller (config: CallerConfig, matcher: CallerMatcher): Ca
   return caller => caller !== null && checks.every(check => check(caller))
 }
 
-export function callerShape ({ source, subject, client, spiffe, scopes, groups, tenant, claims }: Principal): CallerShape {
+export function callerShape ({ source, sources, subject, client, spiffe, scopes, groups, tenant, claims }: Principal): CallerShape {
   return {
     source,
+    sources,
     subject,
     ...(client === null ? {} : { client }),
     ...(spiffe === null ? {} : { spiffe }),

@@ -29,9 +29,9 @@ export interface ResponseContext {
   readonly taskId: string | null
   readonly limits: JsonLimits
   readonly tracer: Tracer | null
-  /** Returns the current record of a task if it is available immediately; otherwise null. */
   /** Time of an evaluation, in milliseconds since 1970. */
   readonly clock?: () => number | null
+  /** Returns the current record of a task if it is available immediately; otherwise null. */
   readonly recall?: (taskId: string) => TaskRecord | null
   /** True to read every result, for {@link ResponseDecision.results}, also when no policy needs it. */
   readonly follows?: boolean
@@ -61,6 +61,21 @@ export interface ResponseDecision {
   readonly results: readonly ResultSummary[]
   /** Fields of the request's task that must be remembered before anyone sees the response; null for none. */
   readonly remember: { readonly taskId: string, readonly fields: TaskRecord } | null
+}
+
+const NONE: readonly never[] = []
+
+/** The decision that changes and records nothing. */
+export const FORWARD: ResponseDecision = {
+  rejection: null,
+  violations: NONE,
+  edits: NONE,
+  edited: NONE,
+  annotations: NONE,
+  attributes: NONE,
+  measures: NONE,
+  results: NONE,
+  remember: null
 }
 
 /** What telemetry records of a result. */

@@ -8,6 +8,7 @@ import { parseStrict } from '../../wire/json/json.js'
 import { activeUri, INACTIVE } from '../request/activation.js'
 import { Activations } from './activation-report.js'
 import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision, ResultSummary } from './evaluator.js'
+import { FORWARD } from './evaluator.js'
 import { correlate } from '../task/correlate.js'
 import { evaluate, step, unevaluated } from '../../jsonschema/evaluation.js'
 import { observe } from '../observe.js'
@@ -49,17 +50,6 @@ export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null
 }
 
 const NONE: readonly never[] = []
-const FORWARD: ResponseDecision = {
-  rejection: null,
-  violations: NONE,
-  edits: NONE,
-  edited: NONE,
-  annotations: NONE,
-  attributes: NONE,
-  measures: NONE,
-  results: NONE,
-  remember: null
-}
 
 /** The field name, and the escape that JSON may use for any of its letters. */
 const LIST = Buffer.from('extensions')

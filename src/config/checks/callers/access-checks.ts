@@ -1,12 +1,14 @@
 /** Checks `access` and `accessDefaults`: entries that can never match, and requests that no entry allows. */
 import { operationOfMethod } from '../../../a2a/operations.js'
 import { routeKey } from '../../../a2a/extension-routes.js'
-import { didYouMean, dotted, shown } from '../../diagnostics.js'
+import { dotted, shown } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { listItem } from '../../layers.js'
 import type { PolicyLayers } from '../../layers.js'
+import { sourceProblems } from '../rule-checks.js'
 import { fault, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
+import { conditionProblems, needsIdentity } from './caller-checks.js'
 
 /** One entry of a list, with its place. */
 interface Listed { readonly entry: Mapping, readonly path: Path }
@@ -24,7 +26,12 @@ export function accessProblems (config: Mapping): PathProblem[] {
   const known: Sources = { sources, together: areTogether(config, sources) }
   return sections(config).flatMap(({ access, path }) => {
     const entries = entriesOf(access, path)
-    return [...sameIds(entries), ...entries.flatMap(one => entryProblems(one, known))]
+    const { shared } = mapping(access.tasks)
+    return [
+      ...sameIds(entries),
+      ...entries.flatMap(one => entryProblems(one, known)),
+      ...conditionProblems(mapping(shared), [...path, 'tasks', 'shared'], Object.keys(sources))
+    ]
   })
 }
 
@@ -72,7 +79,13 @@ function areTogether (config: Mapping, sources: Mapping): boolean {
 }
 
 function entryProblems ({ entry, path }: Listed, known: Sources): PathProblem[] {
-  return [...nameProblems(entry, path), ...neverProblems(entry, path), ...callerProblems(entry, path, known)]
+  return [
+    ...nameProblems(entry, path),
+    ...neverProblems(entry, path),
+    ...conditionProblems(mapping(entry.caller), [...path, 'caller'], Object.keys(known.sources)),
+    ...impossible(entry, path, known),
+    ...(['when', 'unless'] as const).flatMap(side => sourceProblems(mapping(entry[side]).match, [...path, side, 'match']))
+  ]
 }
 
 /** Finds `methods` and `routes` without effect. */
@@ -100,28 +113,20 @@ function neverProblems ({ on, tenant, when, unless, caller }: Mapping, path: Pat
       problems.push(fault(at, `${dotted(at)}: the gateway does not read requests below passthrough prefixes, so the entry never matches`, 'remove it', 'key'))
     }
   }
-  const { anonymous, ...others } = mapping(caller)
-  const [other] = Object.keys(others)
-  if (anonymous === true && (other !== undefined || tenant === 'own')) {
+  if (mapping(caller).anonymous === true && tenant === 'own') {
     const at = [...path, 'caller', 'anonymous']
-    problems.push(
-      fault(at, `${dotted(at)}: no caller has ${other === undefined ? 'a tenant' : other} and is anonymous, so the entry never matches`, 'write two entries', 'key')
-    )
+    problems.push(fault(at, `${dotted(at)}: no caller has a tenant and is anonymous, so the entry never matches`, 'write two entries', 'key'))
   }
   return problems
 }
 
 /** Finds conditions that no source of the file can meet. */
-function callerProblems ({ caller, tenant }: Mapping, path: Path, { sources, together }: Sources): PathProblem[] {
+function impossible ({ caller, tenant }: Mapping, path: Path, { sources, together }: Sources): PathProblem[] {
   const names = Object.keys(sources)
   if (names.length === 0) return []
   const given = mapping(caller)
   const at: Path = [...path, 'caller']
-  const problems = items(given.source).flatMap((name, index) => {
-    if (typeof name !== 'string' || names.includes(name)) return []
-    const place = [...at, 'source', index]
-    return [fault(place, `${dotted(place)}: identity has no source ${shown(name)}`, didYouMean(name, names) ?? `its sources: ${names.join(', ')}`)]
-  })
+  const problems: PathProblem[] = []
   const possible = together || items(given.source).length === 0 ? names : names.filter(name => items(given.source).includes(name))
   if (given.spiffe !== undefined && possible.length > 0 && possible.every(name => mapping(sources[name]).certificate === undefined)) {
     const place = [...at, 'spiffe']
@@ -149,9 +154,7 @@ function callerWarnings (
   const at: Path = [...path, 'caller']
   if (Object.keys(given).length === 0) return []
   if (!withIdentity) {
-    return given.anonymous === true
-      ? []
-      : [fault(at, `${dotted(at)} never matches: without identity, no request has a caller`, 'configure identity', 'key')]
+    return given.anonymous === true ? [] : [needsIdentity(at)]
   }
   return given.anonymous === true && !strangers
     ? [fault([...at, 'anonymous'], `${dotted([...at, 'anonymous'])} never matches: with identity, every request has a caller`, 'remove the entry', 'key')]

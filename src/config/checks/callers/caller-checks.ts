@@ -9,7 +9,7 @@ import type { Mapping } from '../../yaml/values.js'
 interface Use { readonly caller: Mapping, readonly at: Path }
 
 /** Finds contradictions within one condition on the caller. */
-export function callerProblems (caller: Mapping, at: Path): PathProblem[] {
+function callerProblems (caller: Mapping, at: Path): PathProblem[] {
   const problems = sourceProblems(caller.match, [...at, 'match'])
   const others = Object.keys(caller).filter(key => key !== 'anonymous')
   if (caller.anonymous === true && others.length > 0) {
@@ -26,13 +26,24 @@ export function callerProblems (caller: Mapping, at: Path): PathProblem[] {
   return problems
 }
 
-/** Finds sources that `identity` does not have. */
-export function sourceNameProblems ({ caller, at }: Use, sources: readonly string[]): PathProblem[] {
-  return items(caller.source).flatMap((name, index) => {
-    if (typeof name !== 'string' || sources.includes(name)) return []
-    const path = [...at, 'source', index]
-    return [fault(path, `${dotted(path)}: identity.sources has no ${shown(name)}`, didYouMean(name, sources) ?? `its sources: ${sources.join(', ')}`)]
+/** Finds names of sources that `identity` does not have. @param also names that are valid besides those of sources */
+export function unknownSources (names: unknown, at: Path, sources: readonly string[], also: readonly string[] = []): PathProblem[] {
+  return items(names).flatMap((name, index) => {
+    if (typeof name !== 'string' || sources.includes(name) || also.includes(name)) return []
+    const path = [...at, index]
+    const hint = sources.length === 0 ? 'define it in identity.sources' : `its sources: ${sources.join(', ')}`
+    return [fault(path, `${dotted(path)}: identity has no source ${shown(name)}`, didYouMean(name, [...sources, ...also]) ?? hint)]
   })
+}
+
+/** Checks a condition on the caller outside policies. @param sources none: another check reports the missing identity */
+export function conditionProblems (caller: Mapping, at: Path, sources: readonly string[]): PathProblem[] {
+  return [...callerProblems(caller, at), ...(sources.length === 0 ? [] : unknownSources(caller.source, [...at, 'source'], sources))]
+}
+
+/** Reports a place that needs a caller, in a file without `identity`. */
+export function needsIdentity (at: Path): PathProblem {
+  return fault(at, `${dotted(at)} never matches: without identity, no request has a caller`, 'configure identity', 'key')
 }
 
 /** Checks the conditions on the caller within one policy. */
@@ -111,7 +122,7 @@ export function callersOfFile ({ identity, extensions, agents }: Mapping): Writt
   if (identity !== undefined && identity !== null) {
     const sources = Object.keys(mapping(mapping(identity).sources))
     // Another check reports an identity without sources.
-    return { problems: sources.length === 0 ? [] : uses.flatMap(use => sourceNameProblems(use, sources)), warnings: [] }
+    return { problems: sources.length === 0 ? [] : uses.flatMap(({ caller, at }) => unknownSources(caller.source, [...at, 'source'], sources)), warnings: [] }
   }
   const places = [
     ...uses.filter(({ caller }) => caller.anonymous !== true).map(({ at }) => at),
@@ -121,9 +132,7 @@ export function callersOfFile ({ identity, extensions, agents }: Mapping): Writt
   ]
   return {
     problems: [],
-    warnings: places.map(at =>
-      fault(at, `${dotted(at)} never matches: without identity, no request has a caller`, 'configure identity', 'key')
-    )
+    warnings: places.map(needsIdentity)
   }
 }
 

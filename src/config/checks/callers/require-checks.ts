@@ -1,8 +1,9 @@
 /** Checks of `access.require` and `card.security`: what they name, and whether a caller can meet it. */
-import { didYouMean, dotted, shown } from '../../diagnostics.js'
+import { dotted, shown } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { fault, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
+import { unknownSources } from './caller-checks.js'
 
 /** Stands for a request without credentials. */
 const ANONYMOUS = 'anonymous'
@@ -37,12 +38,7 @@ function requireAt (require: unknown, path: Path, sources: Mapping | null): Path
 }
 
 function alternativeProblems (names: readonly unknown[], path: Path, sources: Mapping): PathProblem[] {
-  const known = Object.keys(sources)
-  const problems: PathProblem[] = names.flatMap((name, index) => {
-    if (typeof name !== 'string' || name === ANONYMOUS || Object.hasOwn(sources, name)) return []
-    const at: Path = [...path, index]
-    return [fault(at, `${dotted(at)}: identity has no source ${shown(name)}`, didYouMean(name, [...known, ANONYMOUS]) ?? `its sources: ${known.join(', ')}`)]
-  })
+  const problems = unknownSources(names, path, Object.keys(sources), [ANONYMOUS])
   if (names.length > 1 && names.includes(ANONYMOUS)) {
     problems.push(fault(path, `${dotted(path)} requires credentials and none of them`, 'make anonymous an alternative of its own: [[a], [anonymous]]'))
   }

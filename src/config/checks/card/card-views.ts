@@ -6,6 +6,7 @@ import { listedNames, listItem } from '../../layers.js'
 import { ALL } from '../../model/card-model.js'
 import { fault, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
+import { conditionProblems } from '../callers/caller-checks.js'
 
 /** @param identity value of the key `identity` */
 export function viewProblems (agent: Mapping, path: Path, identity: unknown): PathProblem[] {
@@ -22,12 +23,14 @@ export function viewProblems (agent: Mapping, path: Path, identity: unknown): Pa
   }
   const policies = new Set(listedNames(agent.extensions))
   const seen = new Set<unknown>()
+  const sources = Object.keys(mapping(mapping(identity).sources))
   return [...problems, ...views.flatMap((view, index) => {
     const { id } = mapping(view)
     const again = typeof id === 'string' && seen.has(id)
     seen.add(id)
     return [
       ...(again ? [fault([...at, index, 'id'], `${dotted(at)} has ${shown(id)} twice`)] : []),
+      ...conditionProblems(mapping(mapping(view).caller), [...at, index, 'caller'], sources),
       ...unknownExtensions(mapping(view), [...at, index, 'extensions'], policies)
     ]
   })]
