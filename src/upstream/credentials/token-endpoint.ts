@@ -7,7 +7,7 @@ import { parseStrict } from '../../wire/json/json.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
 import { parseMediaType } from '../../wire/media-type.js'
-import { single } from '../card-cache.js'
+import { single } from '../cards/card-cache.js'
 import { agentClass } from '../undici.js'
 import { VIA } from '../via.js'
 

@@ -1,15 +1,15 @@
 import { open, stat } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { readCard } from '../a2a/card/card.js'
-import { CARD_PATHS } from '../a2a/card/map.js'
-import type { CardDocument } from '../a2a/card/loaded-cards.js'
-import { VERSION_HEADER } from '../a2a/versions.js'
-import { inexactConstant, inexactConstantMessage } from '../a2a/inexact-constants.js'
-import { parseStrict } from '../wire/json/json.js'
+import { readCard } from '../../a2a/card/card.js'
+import { CARD_PATHS } from '../../a2a/card/map.js'
+import type { CardDocument } from '../../a2a/card/loaded-cards.js'
+import { VERSION_HEADER } from '../../a2a/versions.js'
+import { inexactConstant, inexactConstantMessage } from '../../a2a/inexact-constants.js'
+import { parseStrict } from '../../wire/json/json.js'
 import { cacheLifetime, readValidators, single } from './card-cache.js'
 import type { Validators } from './card-cache.js'
-import { VIA } from './via.js'
+import { VIA } from '../via.js'
 
 export interface CardLimits {
   readonly card: number

@@ -1,10 +1,10 @@
 /** Fetches the keys of an issuer (RFC 7517), and its metadata (OpenID Connect Discovery, RFC 8414). */
 import type { Dispatcher } from 'undici'
-import { parseStrict } from '../wire/json/json.js'
-import { isObject } from '../wire/json/object.js'
-import { cacheLifetime, single } from './card-cache.js'
-import { agentClass } from './undici.js'
-import { VIA } from './via.js'
+import { parseStrict } from '../../wire/json/json.js'
+import { isObject } from '../../wire/json/object.js'
+import { cacheLifetime, single } from '../cards/card-cache.js'
+import { agentClass } from '../undici.js'
+import { VIA } from '../via.js'
 
 /** `lifetime` is the time for which the response may be used, in ms; null when it does not say. */
 export type Fetched =
