@@ -6,8 +6,8 @@ import type { AgentConfig } from '../config/model/model.js'
 import type { Agent } from '../gateway/agent.js'
 import type { JsonObject } from '../wire/json/object.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
-import { readDocument } from '../upstream/card-fetch.js'
-import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/card-source.js'
+import { readDocument } from '../upstream/cards/card-fetch.js'
+import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/cards/card-source.js'
 import type { HandedOut, Handout } from './messages.js'
 
 interface CardPlace {

@@ -9,7 +9,7 @@ import type { ClaimKey, Lookup, OwnedName, Owners, PushChange, PushCounted, Task
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
-import type { CardStatus } from '../upstream/card-source.js'
+import type { CardStatus } from '../upstream/cards/card-source.js'
 
 /** The card of one source in the primary. */
 export interface Handout {

@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { Agent } from 'undici'
-import { CardSource } from '../../src/upstream/card-source.js'
-import type { CardSourceOptions, LoadedCards } from '../../src/upstream/card-source.js'
+import { CardSource } from '../../src/upstream/cards/card-source.js'
+import type { CardSourceOptions, LoadedCards } from '../../src/upstream/cards/card-source.js'
 import { startAgent } from '../helpers/agents.js'
 
 /** The part of a test that the helpers use. */

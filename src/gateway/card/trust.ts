@@ -9,9 +9,9 @@ import type { VerificationKey } from '../../identity/jwk-set.js'
 import { readJwkSet } from '../../identity/jwk-set.js'
 import type { Log } from '../../telemetry/log.js'
 import type { Metrics } from '../../telemetry/metrics/metrics.js'
-import type { CardTrusting } from '../../upstream/card-source.js'
-import { issuerPool } from '../../upstream/keys-fetch.js'
-import { KeysSource } from '../../upstream/keys-source.js'
+import type { CardTrusting } from '../../upstream/cards/card-source.js'
+import { issuerPool } from '../../upstream/keys/keys-fetch.js'
+import { KeysSource } from '../../upstream/keys/keys-source.js'
 
 /** The keys that may sign the card. */
 interface TrustedKeys {

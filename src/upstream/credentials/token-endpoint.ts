@@ -7,9 +7,7 @@ import { parseStrict } from '../../wire/json/json.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
 import { parseMediaType } from '../../wire/media-type.js'
-import { single } from '../card-cache.js'
-import { agentClass } from '../undici.js'
-import { VIA } from '../via.js'
+import { boundedRequest, errorCode, headerValue, serviceConnections } from '../bounded-request.js'
 
 export interface TokenRequest {
   readonly endpoint: URL
@@ -67,15 +65,7 @@ export class TokenConnections {
   }
 
   private open (): Dispatcher {
-    const Agent = agentClass()
-    return new Agent({
-      connections: CONNECTIONS,
-      pipelining: 1,
-      allowH2: false,
-      keepAliveTimeout: 4_000,
-      maxHeaderSize: 16_384,
-      connect: { timeout: TIMEOUT, rejectUnauthorized: true, ...this.certificate }
-    })
+    return serviceConnections(CONNECTIONS, TIMEOUT, this.certificate ?? {})
   }
 }
 
@@ -85,40 +75,27 @@ async function requestToken (request: TokenRequest, dispatcher: Dispatcher): Pro
   const failed = (text: string, status: number | null, down = false): TokenResponse =>
     ({ kind: 'failed', problem: `${from} ${text}`, status, down })
   const signal = AbortSignal.timeout(TIMEOUT)
-  let body: Dispatcher.ResponseData['body'] | null = null
   try {
-    const response = await dispatcher.request({
-      origin: endpoint.origin,
-      path: endpoint.pathname + endpoint.search,
-      method: 'POST',
-      ...message(request),
-      headersTimeout: TIMEOUT,
-      bodyTimeout: TIMEOUT,
-      signal
+    return await boundedRequest(endpoint, dispatcher, { method: 'POST', ...message(request), timeout: TIMEOUT, signal }, async response => {
+      const { status, headers } = response
+      if (status >= 300 && status < 400) return failed(`responded with ${status}; redirects are not followed`, status)
+      if (status >= 500 || status === 429) return failed(`responded with ${status}`, status, true)
+      if (response.encoded) return failed('responded with a content-encoding, although the request accepted none', status)
+      if (parseMediaType(headerValue(headers['content-type']))?.essence !== 'application/json') {
+        return failed(`responded with ${status} and no JSON`, status)
+      }
+      const bytes = await response.read(MAX_BYTES)
+      if (bytes === null) return failed('responded with more than 64 KiB', status)
+      const parsed = parseStrict(bytes, { depth: 16, members: 1_000 })
+      if (!parsed.ok || !isObject(parsed.value)) return failed(`responded with ${status} and JSON that cannot be read`, status)
+      if (status === 200) return granted(parsed.value, scopes, text => failed(text, status))
+      const { error } = parsed.value
+      if (error === 'invalid_grant') return { kind: 'rejected', status }
+      return failed(`responded with ${status}${ERRORS.has(error) ? ` ${String(error)}` : ''}`, status)
     })
-    body = response.body
-    const { statusCode: status, headers } = response
-    if (status >= 300 && status < 400) return failed(`responded with ${status}; redirects are not followed`, status)
-    if (status >= 500 || status === 429) return failed(`responded with ${status}`, status, true)
-    const encoding = single(headers['content-encoding']).trim().toLowerCase()
-    if (encoding !== '' && encoding !== 'identity') return failed('responded with a content-encoding, although the request accepted none', status)
-    if (parseMediaType(single(headers['content-type']))?.essence !== 'application/json') {
-      return failed(`responded with ${status} and no JSON`, status)
-    }
-    const bytes = await read(body)
-    if (bytes === null) return failed('responded with more than 64 KiB', status)
-    const parsed = parseStrict(bytes, { depth: 16, members: 1_000 })
-    if (!parsed.ok || !isObject(parsed.value)) return failed(`responded with ${status} and JSON that cannot be read`, status)
-    if (status === 200) return granted(parsed.value, scopes, text => failed(text, status))
-    const { error } = parsed.value
-    if (error === 'invalid_grant') return { kind: 'rejected', status }
-    return failed(`responded with ${status}${ERRORS.has(error) ? ` ${String(error)}` : ''}`, status)
   } catch (error) {
     if (signal.aborted) return failed(`did not respond within ${TIMEOUT} ms`, null, true)
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    return failed(`cannot be reached: ${code}`, null, true)
-  } finally {
-    if (body !== null && !body.readableEnded) body.on('error', () => {}).destroy()
+    return failed(`cannot be reached: ${errorCode(error) ?? 'unknown error'}`, null, true)
   }
 }
 
@@ -129,7 +106,6 @@ function message ({ client: { id, secret }, auth, form }: TokenRequest): { heade
       accept: 'application/json',
       'accept-encoding': 'identity',
       'content-type': 'application/x-www-form-urlencoded',
-      via: VIA,
       ...(auth === 'post' ? {} : { authorization: `Basic ${Buffer.from(`${encoded(id)}:${encoded(secret)}`).toString('base64')}` })
     },
     body: new URLSearchParams([...form, ...own].map(([name, value]): [string, string] => [name, value])).toString()
@@ -139,18 +115,6 @@ function message ({ client: { id, secret }, auth, form }: TokenRequest): { heade
 /** RFC 6749 §2.3.1 encodes both parts as a form does, so that an id may contain a colon. */
 function encoded (text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
-}
-
-/** @returns null for a body that is too large */
-async function read (body: AsyncIterable<Buffer>): Promise<Buffer | null> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > MAX_BYTES) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, size)
 }
 
 /** Validates a successful response (RFC 6749 §5.1). */

@@ -12,7 +12,7 @@ import type { CardDocument } from '../../../src/a2a/card/loaded-cards.js'
 import { readCard } from '../../../src/a2a/card/card.js'
 import { lintCards } from '../../../src/policy/card/lint.js'
 import { SECRET_HIDDEN } from '../../../src/policy/request/inject.js'
-import { readDocument } from '../../../src/upstream/card-fetch.js'
+import { readDocument } from '../../../src/upstream/cards/card-fetch.js'
 import { readSlowly } from '../oracles/slow-json.js'
 import type { Target } from '../engine/target.js'
 

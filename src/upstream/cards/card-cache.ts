@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { headerValue } from '../bounded-request.js'
 
 /** Validators of a conditional request, which lets the agent respond "not modified". */
 export interface Validators {
@@ -21,12 +22,6 @@ const JITTER = 0.1
 /** Maximum delay of setTimeout, ms. */
 export const MAX_TIMER = 2 ** 31 - 1
 
-/** Returns a header's value. Several lines are joined as HTTP defines. */
-export function single (value: string | string[] | undefined): string {
-  if (value === undefined) return ''
-  return Array.isArray(value) ? value.join(', ') : value
-}
-
 export function readValidators (from: string, headers: IncomingHttpHeaders): Validators | null {
   const etag = sendable(headers['etag'])
   const lastModified = sendable(headers['last-modified'])
@@ -42,7 +37,7 @@ export function readValidators (from: string, headers: IncomingHttpHeaders): Val
 export function cacheLifetime (headers: IncomingHttpHeaders): number | null {
   let maxAge: number | null = null
   let shared: number | null = null
-  for (const directive of single(headers['cache-control']).toLowerCase().split(',')) {
+  for (const directive of headerValue(headers['cache-control']).toLowerCase().split(',')) {
     const [name = '', value = ''] = directive.trim().split('=', 2).map((text) => text.trim())
     if (name === 'no-store' || name === 'no-cache' || name === 'private') return 0
     if (name !== 'max-age' && name !== 's-maxage') continue
@@ -54,7 +49,7 @@ export function cacheLifetime (headers: IncomingHttpHeaders): number | null {
   }
   const lifetime = shared ?? maxAge
   if (lifetime === null) return null
-  const age = /^\d+$/.test(single(headers['age'])) ? Number(single(headers['age'])) * 1000 : 0
+  const age = /^\d+$/.test(headerValue(headers['age'])) ? Number(headerValue(headers['age'])) * 1000 : 0
   return Math.max(0, lifetime - age)
 }
 

@@ -1,14 +1,14 @@
 /** Loads the cards of one agent once, for commands that inspect an agent without forwarding to it. */
-import { PathScope } from '../a2a/card/path-scope.js'
-import type { AgentConfig, SecretHeaders } from '../config/model/model.js'
-import type { Headers } from '../config/secrets.js'
-import { readHeaders } from '../config/secrets.js'
-import type { Environment } from '../config/yaml/substitute.js'
+import { PathScope } from '../../a2a/card/path-scope.js'
+import type { AgentConfig, SecretHeaders } from '../../config/model/model.js'
+import type { Headers } from '../../config/secrets.js'
+import { readHeaders } from '../../config/secrets.js'
+import type { Environment } from '../../config/yaml/substitute.js'
 import type { CardLimits } from './card-fetch.js'
 import { loadCards } from './card-load.js'
 import type { LoadedCards } from './card-source.js'
-import { AgentPools } from './pool.js'
-import type { TlsFiles } from './tls.js'
+import { AgentPools } from '../pool.js'
+import type { TlsFiles } from '../tls.js'
 
 export type CardsOnce =
   | { readonly ok: true, readonly cards: LoadedCards }

@@ -1,15 +1,15 @@
 import { open, stat } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { readCard } from '../a2a/card/card.js'
-import { CARD_PATHS } from '../a2a/card/map.js'
-import type { CardDocument } from '../a2a/card/loaded-cards.js'
-import { VERSION_HEADER } from '../a2a/versions.js'
-import { inexactConstant, inexactConstantMessage } from '../a2a/inexact-constants.js'
-import { parseStrict } from '../wire/json/json.js'
-import { cacheLifetime, readValidators, single } from './card-cache.js'
+import { readCard } from '../../a2a/card/card.js'
+import { CARD_PATHS } from '../../a2a/card/map.js'
+import type { CardDocument } from '../../a2a/card/loaded-cards.js'
+import { VERSION_HEADER } from '../../a2a/versions.js'
+import { inexactConstant, inexactConstantMessage } from '../../a2a/inexact-constants.js'
+import { parseStrict } from '../../wire/json/json.js'
+import { boundedRequest, errorCode, headerValue } from '../bounded-request.js'
+import { cacheLifetime, readValidators } from './card-cache.js'
 import type { Validators } from './card-cache.js'
-import { VIA } from './via.js'
 
 export interface CardLimits {
   readonly card: number
@@ -91,7 +91,7 @@ export async function fetchCard (urls: readonly URL[], request: CardRequest): Pr
 async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> {
   const { signal, limit, timeout } = request
   const from = shown(url)
-  const headers: Record<string, string> = { ...request.headers, accept: 'application/json', via: VIA }
+  const headers: Record<string, string> = { ...request.headers, accept: 'application/json' }
   if (request.post !== undefined) headers['content-type'] = 'application/json'
   if (request.version !== null) headers[VERSION_HEADER] = request.version
   const validators = request.validators?.from === from ? request.validators : null
@@ -104,57 +104,36 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
     invalid,
     problem: `${from} ${problem}`
   })
-  let body: Dispatcher.ResponseData['body'] | null = null
+  const message = {
+    method: request.post === undefined ? 'GET' as const : 'POST' as const,
+    headers,
+    ...(request.post === undefined ? {} : { body: request.post }),
+    timeout,
+    signal
+  }
   try {
-    const response = await request.dispatcher(url.origin).request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: request.post === undefined ? 'GET' : 'POST',
-      headers,
-      ...(request.post === undefined ? {} : { body: request.post }),
-      headersTimeout: timeout,
-      bodyTimeout: timeout,
-      signal
+    return await boundedRequest(url, request.dispatcher(url.origin), message, async response => {
+      const { status, headers: responded } = response
+      if (status === 304 && validators !== null) return { kind: 'notModified', from, lifetime: cacheLifetime(responded) }
+      const problem = statusProblem(status, Object.keys(request.headers), request.setting ?? 'card.headers')
+      if (problem !== null) return say(status, status < 500 && status !== 429 && status !== 408, problem)
+      if (response.encoded) return say(status, true, `responded with ${status} and a content-encoding, although the request accepted none`)
+      const bytes = await response.read(limit)
+      if (bytes === null) return say(status, true, `responded with ${status} and more than ${limit} bytes (limits.card)`)
+      return {
+        kind: 'fetched',
+        from,
+        status,
+        bytes,
+        contentType: mediaType(responded),
+        validators: readValidators(from, responded),
+        lifetime: cacheLifetime(responded)
+      }
     })
-    body = response.body
-    const status = response.statusCode
-    const { headers: responded } = response
-    if (status === 304 && validators !== null) return { kind: 'notModified', from, lifetime: cacheLifetime(responded) }
-    const problem = statusProblem(status, Object.keys(request.headers), request.setting ?? 'card.headers')
-    if (problem !== null) return say(status, status < 500 && status !== 429 && status !== 408, problem)
-    const encoding = single(responded['content-encoding']).trim().toLowerCase()
-    if (encoding !== '' && encoding !== 'identity') {
-      return say(status, true, `responded with ${status} and a content-encoding, although the request accepted none`)
-    }
-
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > limit) return say(status, true, `responded with ${status} and more than ${limit} bytes (limits.card)`)
-      chunks.push(chunk)
-    }
-    return {
-      kind: 'fetched',
-      from,
-      status,
-      bytes: Buffer.concat(chunks, size),
-      contentType: mediaType(responded),
-      validators: readValidators(from, responded),
-      lifetime: cacheLifetime(responded)
-    }
   } catch (error) {
     if (signal.aborted) return say(null, false, `did not deliver the card within ${timeout} ms`)
     return say(null, false, `cannot be reached: ${networkProblem(error)}`)
-  } finally {
-    if (body !== null && !body.destroyed && !body.readableEnded) discard(body, signal)
   }
-}
-
-/** Reads and discards an unwanted body, or closes the connection when the body is long. An unread body would block its connection. */
-function discard (body: Dispatcher.ResponseData['body'], signal: AbortSignal): void {
-  body.on('error', () => {}) // errors of the socket are irrelevant here
-  body.dump({ limit: 16_384, signal }).catch(() => {})
 }
 
 /** Reads a card from disk. Never throws. */
@@ -191,7 +170,7 @@ export async function readCardFile (path: string, limit: number): Promise<CardRe
       await file.close()
     }
   } catch (error) {
-    const code = codeOf(error)
+    const code = errorCode(error)
     return say(false, code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown error'})`)
   }
 }
@@ -233,22 +212,15 @@ function statusProblem (status: number, credentials: readonly string[], setting:
 }
 
 function mediaType (headers: IncomingHttpHeaders): string {
-  const type = single(headers['content-type']).split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const type = headerValue(headers['content-type']).split(';', 1)[0]?.trim().toLowerCase() ?? ''
   return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : ''
 }
 
 function networkProblem (error: unknown): string {
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (code === null) return 'unknown error'
   const known = NETWORK_PROBLEMS[code]
   return known === undefined ? code : `${known} (${code})`
-}
-
-function codeOf (error: unknown): string | null {
-  if (!(error instanceof Error)) return null
-  // Several addresses of one name failed. The first error stands for all of them.
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
 /** Returns the URL for logs, without credentials and query. */

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
-import type { CardDocument, ExtendedCard, LoadedCards } from '../a2a/card/loaded-cards.js'
-import type { CardConfig } from '../config/model/model.js'
+import type { CardDocument, ExtendedCard, LoadedCards } from '../../a2a/card/loaded-cards.js'
+import type { CardConfig } from '../../config/model/model.js'
 import { MAX_TIMER, nextRefresh, nextRetry } from './card-cache.js'
 import type { CardLimits } from './card-fetch.js'
 import { loadCards } from './card-load.js'
 import type { CardLoad, CardLoadOptions, KeptByVersion } from './card-load.js'
 
-export type { LoadedCards } from '../a2a/card/loaded-cards.js'
+export type { LoadedCards } from '../../a2a/card/loaded-cards.js'
 
 export type RefreshOutcome = 'changed' | 'unchanged' | 'not_modified' | 'invalid' | 'unreachable'
 

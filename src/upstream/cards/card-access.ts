@@ -1,7 +1,7 @@
 /** Determines whether a caller may read a card, by asking the agent with the credentials of the caller. */
 import type { Dispatcher } from 'undici'
-import type { CardConfig } from '../config/model/model.js'
-import type { Version } from '../a2a/versions.js'
+import type { CardConfig } from '../../config/model/model.js'
+import type { Version } from '../../a2a/versions.js'
 import { cardUrls, fetchCard } from './card-fetch.js'
 
 /** `denied` has the status of the agent's response, 401 or 403. */

@@ -1,10 +1,9 @@
 /** Fetches the keys of an issuer (RFC 7517), and its metadata (OpenID Connect Discovery, RFC 8414). */
 import type { Dispatcher } from 'undici'
-import { parseStrict } from '../wire/json/json.js'
-import { isObject } from '../wire/json/object.js'
-import { cacheLifetime, single } from './card-cache.js'
-import { agentClass } from './undici.js'
-import { VIA } from './via.js'
+import { parseStrict } from '../../wire/json/json.js'
+import { isObject } from '../../wire/json/object.js'
+import { boundedRequest, errorCode, headerValue, serviceConnections } from '../bounded-request.js'
+import { cacheLifetime } from '../cards/card-cache.js'
 
 /** `lifetime` is the time for which the response may be used, in ms; null when it does not say. */
 export type Fetched =
@@ -24,14 +23,7 @@ const MAX_BYTES = 256 * 1024
  * @param ca authorities in PEM; null: those of the system
  */
 export function issuerPool (ca: Buffer | null = null): Dispatcher {
-  const Agent = agentClass()
-  return new Agent({
-    connections: 2,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: 4_000,
-    connect: { timeout: TIMEOUT, rejectUnauthorized: true, ...(ca === null ? {} : { ca }) }
-  })
+  return serviceConnections(2, TIMEOUT, ca === null ? {} : { ca })
 }
 
 /** True for URLs that the gateway fetches keys from: https, or http on this machine. */
@@ -49,44 +41,29 @@ export async function fetchDocument (url: URL, dispatcher: Dispatcher, etag: str
   const ended = trace?.(url)
   const failed = (text: string, status: number | null = null): Fetched => ({ problem: `${from} ${text}`, status })
   const signal = AbortSignal.timeout(TIMEOUT)
-  let body: Dispatcher.ResponseData['body'] | null = null
+  const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...(etag === null ? {} : { 'if-none-match': etag }) }
   let responded: number | null = null
   let failure: string | null = null
   try {
-    const response = await dispatcher.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: 'GET',
-      headers: { accept: 'application/json', 'accept-encoding': 'identity', via: VIA, ...(etag === null ? {} : { 'if-none-match': etag }) },
-      headersTimeout: TIMEOUT,
-      bodyTimeout: TIMEOUT,
-      signal
+    return await boundedRequest(url, dispatcher, { method: 'GET', headers, timeout: TIMEOUT, signal }, async response => {
+      const { status, headers } = response
+      responded = status
+      if (status === 304 && etag !== null) return { unchanged: true, lifetime: cacheLifetime(headers) }
+      if (status >= 300 && status < 400) return failed(`responded with ${status}; redirects are not followed`, status)
+      if (status !== 200) return failed(`responded with ${status}`, status)
+      if (response.encoded) return failed('responded with a content-encoding, although the request accepted none', status)
+      const bytes = await response.read(MAX_BYTES)
+      if (bytes === null) return failed('responded with more than 256 KiB', status)
+      const tag = headerValue(headers['etag'])
+      return { bytes, etag: tag === '' ? null : tag, lifetime: cacheLifetime(headers) }
     })
-    body = response.body
-    const { statusCode: status, headers } = response
-    responded = status
-    if (status === 304 && etag !== null) return { unchanged: true, lifetime: cacheLifetime(headers) }
-    if (status >= 300 && status < 400) return failed(`responded with ${status}; redirects are not followed`, status)
-    if (status !== 200) return failed(`responded with ${status}`, status)
-    const encoding = single(headers['content-encoding']).trim().toLowerCase()
-    if (encoding !== '' && encoding !== 'identity') return failed('responded with a content-encoding, although the request accepted none', status)
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > MAX_BYTES) return failed('responded with more than 256 KiB', status)
-      chunks.push(chunk)
-    }
-    const tag = single(headers['etag'])
-    return { bytes: Buffer.concat(chunks, size), etag: tag === '' ? null : tag, lifetime: cacheLifetime(headers) }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    const code = errorCode(error) ?? 'unknown error'
     failure = signal.aborted ? 'timeout' : code
     if (signal.aborted) return failed(`did not respond within ${TIMEOUT} ms`)
     return failed(`cannot be reached: ${code}`)
   } finally {
     ended?.(responded, failure)
-    if (body !== null && !body.readableEnded) body.on('error', () => {}).destroy()
   }
 }
 
