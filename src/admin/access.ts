@@ -3,7 +3,7 @@
  * credential for a session cookie.
  */
 import type { IncomingMessage } from 'node:http'
-import type { AdminAccessConfig, Config } from '../config/model/model.js'
+import type { Config } from '../config/model/model.js'
 import { connectionOf } from '../front/http/listener/client-connection.js'
 import type { Authentication, Carrier } from '../identity/authentication.js'
 import { shownCarrier } from '../identity/authentication.js'
@@ -21,7 +21,8 @@ import { COOKIE, sessionCookie, Sessions } from './sessions.js'
 
 /** The part of a running gateway that admin access needs. */
 export interface Authenticating {
-  readonly config: Pick<Config, 'identity'>
+  /** The configuration in force. A reload replaces it. */
+  readonly config: Pick<Config, 'identity'> & { readonly server: Pick<Config['server'], 'adminAccess'> }
   /** `identity` is null before the start is complete. */
   readonly snapshot: { readonly identity: { readonly authenticator: Pick<Authenticator, 'authenticate' | 'carriersOf'> } | null }
 }
@@ -36,55 +37,57 @@ export interface AdminRejection {
   readonly headers: Readonly<Record<string, string | string[]>>
 }
 
-export interface Admitted { readonly principal: Principal }
-
 /** The credential that a person enters. `user` belongs to Basic credentials. */
 export interface SignIn { readonly user: string, readonly credential: string }
 
 /** `missing`: the request has no credential at all. */
-type Verified = Admitted | { readonly missing: AdminRejection } | { readonly rejected: AdminRejection }
+type Verified = 'admitted' | { readonly missing: AdminRejection } | { readonly rejected: AdminRejection }
 
-/** @returns null when the configuration protects nothing */
-export function adminAccessOf ({ server: { adminAccess } }: Pick<Config, 'server'>, gateway: Authenticating): AdminAccess | null {
-  return adminAccess === null ? null : new AdminAccess(adminAccess, gateway)
+/** `server.adminAccess` of one configuration. */
+interface Rules {
+  readonly requirement: Requirement
+  readonly allowed: readonly CallerCondition[]
+  /** Longest session, ms. */
+  readonly session: number
 }
 
 /** Name of the protection space in challenges. */
 const REALM = 'admin'
 
 export class AdminAccess {
-  private readonly sources: readonly string[]
-  private readonly allowed: readonly CallerCondition[]
-  private readonly sessions: Sessions
-  private readonly maxAge: number
+  private readonly sessions = new Sessions()
   private readonly gateway: Authenticating
+  private compiled: { readonly config: Authenticating['config'], readonly rules: Rules | null } | null = null
   /** Failures here are no failures of callers of agents. */
   private readonly brake = new Brake()
 
-  constructor ({ sources, allow, session }: AdminAccessConfig, gateway: Authenticating) {
-    this.sources = sources
-    // The schema of the configuration has no `match` here.
-    this.allowed = allow.map(condition => compileCaller(condition, () => () => false))
-    this.sessions = new Sessions(session)
-    this.maxAge = Math.floor(session / 1_000)
+  constructor (gateway: Authenticating) {
     this.gateway = gateway
   }
 
+  /** False when everybody who reaches the listener may use it. */
+  get required (): boolean {
+    return this.rules !== null
+  }
+
   /**
-   * Admits a request by its credential, else by its session. The credential of a session is verified again with each request, so that a
+   * Verifies the credential of a request, else its session. The credential of a session is verified again with each request, so that a
    * revoked key and an expired token end the session.
+   * @returns null when the request may proceed
    */
-  async admit (request: IncomingMessage): Promise<Admitted | AdminRejection> {
+  async check (request: IncomingMessage): Promise<AdminRejection | null> {
+    const { rules } = this
+    if (rules === null) return null
     const { url = '', headers } = request
     const question = url.indexOf('?')
-    const own = await this.verify({ headers, query: question < 0 ? '' : url.slice(question) }, request)
-    if ('principal' in own) return own
+    const own = await this.verify({ headers, query: question < 0 ? '' : url.slice(question) }, request, rules)
+    if (own === 'admitted') return null
     if ('rejected' in own) return own.rejected
     const cookie = sessionCookie(headers.cookie)
     const presented = cookie === null ? null : this.sessions.find(cookie, Date.now())
     if (cookie === null || presented === null) return own.missing
-    const found = await this.verify(presented, request)
-    if ('principal' in found) return found
+    const found = await this.verify(presented, request, rules)
+    if (found === 'admitted') return null
     const rejection = 'missing' in found ? found.missing : found.rejected
     if (rejection.status === 401 || rejection.status === 403) this.sessions.end(cookie)
     return rejection
@@ -96,14 +99,16 @@ export class AdminAccess {
    * @returns the value of `Set-Cookie`, or a rejection
    */
   async signIn (given: SignIn, request: IncomingMessage, path: string): Promise<{ readonly cookie: string } | AdminRejection> {
+    const { rules } = this
     let last: AdminRejection = rejection(401, 'the credential is not valid')
-    for (const carrier of this.carriers()) {
+    if (rules === null) return last
+    for (const carrier of this.carriers(rules)) {
       const presented = presentedAs(carrier, given)
       if (presented === null) continue
-      const found = await this.verify(presented, request)
-      if ('principal' in found) {
-        const value = this.sessions.begin(presented, Date.now())
-        return { cookie: `${COOKIE}=${value}; Path=${path}; Max-Age=${this.maxAge}; ${attributesOf(request)}` }
+      const found = await this.verify(presented, request, rules)
+      if (found === 'admitted') {
+        const value = this.sessions.begin(presented, Date.now() + rules.session)
+        return { cookie: `${COOKIE}=${value}; Path=${path}; Max-Age=${Math.floor(rules.session / 1_000)}; ${attributesOf(request)}` }
       }
       last = 'missing' in found ? found.missing : found.rejected
       // Another carrier may have the right source. Other problems do not depend on the carrier.
@@ -119,25 +124,26 @@ export class AdminAccess {
     return `${COOKIE}=; Path=${path}; Max-Age=0; ${attributesOf(request)}`
   }
 
-  private requirement (): Requirement {
-    const { identity } = this.gateway.config
-    return requirementOf(this.sources.map(name => [name]), identity === null ? [] : callerSources(identity))
+  /** The rules in force; null for none. */
+  private get rules (): Rules | null {
+    const { config } = this.gateway
+    if (this.compiled?.config !== config) this.compiled = { config, rules: rulesOf(config) }
+    return this.compiled.rules
   }
 
-  private carriers (): readonly Carrier[] {
-    const { alternatives } = this.requirement()
+  private carriers ({ requirement: { alternatives } }: Rules): readonly Carrier[] {
     return [...new Set(this.gateway.snapshot.identity?.authenticator.carriersOf(alternatives).flat())]
   }
 
-  private async verify (credential: Credential, request: IncomingMessage): Promise<Verified> {
+  private async verify (credential: Credential, request: IncomingMessage, rules: Rules): Promise<Verified> {
     const { identity } = this.gateway.snapshot
     if (identity === null) return { rejected: rejection(503, 'the gateway is starting') }
     const failing = { address: request.socket.remoteAddress, agent: REALM }
     const presented = { ...credential, connection: connectionOf(request.socket) }
     const braked = (): boolean => this.brake.holds(failing, performance.now())
-    const found = await identity.authenticator.authenticate(presented, this.requirement(), Date.now(), braked)
-    if (found.kind === 'caller') return this.judge(found.principal)
-    const carriers = this.carriers()
+    const found = await identity.authenticator.authenticate(presented, rules.requirement, Date.now(), braked)
+    if (found.kind === 'caller') return allows(rules, found.principal)
+    const carriers = this.carriers(rules)
     if (found.kind === 'missing') {
       return { missing: challenge(carriers, `send ${carriers.map(shownCarrier).join(', or ')}, or sign in under /console/`) }
     }
@@ -152,12 +158,23 @@ export class AdminAccess {
     }
     return { rejected: challenge(carriers, problemOf(found)) }
   }
+}
 
-  private judge (principal: Principal): Verified {
-    return this.allowed.length === 0 || this.allowed.some(condition => condition(principal))
-      ? { principal }
-      : { rejected: rejection(403, 'server.adminAccess does not allow this caller') }
+function rulesOf ({ identity, server: { adminAccess } }: Authenticating['config']): Rules | null {
+  if (adminAccess === null) return null
+  const { sources, allow, session } = adminAccess
+  return {
+    requirement: requirementOf(sources.map(name => [name]), identity === null ? [] : callerSources(identity)),
+    // The schema of the configuration has no `match` here.
+    allowed: allow.map(condition => compileCaller(condition, () => () => false)),
+    session
   }
+}
+
+function allows ({ allowed }: Rules, principal: Principal): Verified {
+  return allowed.length === 0 || allowed.some(condition => condition(principal))
+    ? 'admitted'
+    : { rejected: rejection(403, 'server.adminAccess does not allow this caller') }
 }
 
 function rejection (status: AdminRejection['status'], error: string, headers: AdminRejection['headers'] = {}): AdminRejection {

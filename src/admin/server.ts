@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { ConsoleHandler } from '../console/handler.js'
 import type { ConsoleSource } from '../console/source.js'
@@ -28,8 +28,8 @@ export interface AdminOptions {
   readonly console?: ConsoleSource | null
   /** Host names, other than IP addresses and localhost, under which agents and console are served. Default: none. */
   readonly names?: ReadonlySet<string>
-  /** Who may use `/agents` and the console; null for everybody. Default null. */
-  readonly access?: AdminAccess | null
+  /** Who may use `/agents` and the console. Default: everybody. */
+  readonly access?: AdminAccess
   /** Serves only probes and metrics, for `server.metrics`. Default false. */
   readonly probesOnly?: boolean
 }
@@ -39,6 +39,8 @@ const NO_NAMES: ReadonlySet<string> = new Set()
 /** Data of the console, below the prefix of the admin routes. */
 const API = '/console/api/'
 const SESSION = '/console/api/session'
+/** Time between two checks of the access to an open stream, ms. */
+const RECHECK = 5_000
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
@@ -67,7 +69,7 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
 
 /** A Fastify plugin with the routes of the admin listener. `ownApp` adds a redirect from `/` to the console. */
 export async function adminRoutes (app: FastifyInstance, options: AdminOptions & { readonly ownApp?: boolean }): Promise<void> {
-  const { state, metrics, log, console: source = null, names = NO_NAMES, access = null, probesOnly = false, ownApp = false } = options
+  const { state, metrics, log, console: source = null, names = NO_NAMES, access, probesOnly = false, ownApp = false } = options
   // No endpoint reads a body. The console reads its own bodies.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => { done(null) })
@@ -119,10 +121,8 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
   get('/agents', async (request, reply) => {
     const rejected = hostProblem(request.headers.host, names)
     if (rejected !== null) return reply.code(rejected.status).send({ error: rejected.error })
-    const admitted = await access?.admit(request.raw)
-    if (admitted !== undefined && 'error' in admitted) {
-      return reply.code(admitted.status).headers(admitted.headers).send({ error: admitted.error })
-    }
+    const denied = await access?.check(request.raw) ?? null
+    if (denied !== null) return reply.code(denied.status).headers(denied.headers).send({ error: denied.error })
     return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
   })
 
@@ -132,12 +132,13 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
     const target = url.slice(app.prefix.length)
     const rejected = hostProblem(request.headers.host, names)
     // The files of the page hold no data: the page that signs in needs them.
-    if (access === null || rejected !== null || !target.startsWith(API)) return page(request, response, target, rejected)
-    if (target === SESSION) return await serveSession(access, request, response, app.prefix === '' ? '/' : app.prefix)
-    const admitted = await access.admit(request)
+    if (access === undefined || rejected !== null || !target.startsWith(API)) return page(request, response, target, rejected)
+    if (access.required && target === SESSION) return await serveSession(access, request, response, app.prefix === '' ? '/' : app.prefix)
+    const denied = await access.check(request)
     if (response.destroyed) return
+    if (denied === null) recheck(access, request, response, log)
     // A challenge would open the browser's own dialog over the page.
-    page(request, response, target, 'error' in admitted ? { status: admitted.status, error: admitted.error } : null)
+    page(request, response, target, denied === null ? null : { status: denied.status, error: denied.error })
   }
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.hijack()
@@ -148,6 +149,23 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
     })
   }
   for (const url of ['/console', '/console/*', ...ownApp ? ['/'] : []]) app.all(url, handler)
+}
+
+/**
+ * Ends a stream of the console when its credential or session is no longer valid, or when a reload denies access to its caller. A stream
+ * survives 503: keys of an issuer that are not available say nothing about the caller.
+ */
+function recheck (access: AdminAccess, request: IncomingMessage, response: ServerResponse, log: FastifyBaseLogger): void {
+  const timer = setInterval(() => {
+    access.check(request).then(
+      denied => { if (denied !== null && denied.status !== 503) response.destroy() },
+      (error: unknown) => {
+        log.error({ err: error }, 'access to the console could not be checked')
+        response.destroy()
+      }
+    )
+  }, RECHECK).unref()
+  response.once('close', () => { clearInterval(timer) })
 }
 
 function endpointsOf ({ probesOnly = false }: AdminOptions): readonly string[] {

@@ -15,17 +15,14 @@ export const COOKIE = 'a2a_gateway_session'
 export class Sessions {
   /** By the digest of the cookie's value, so that no key of the map is usable as a cookie. */
   private readonly open = new Map<string, Session>()
-  private readonly length: number
 
-  /** @param length of a session, ms */
-  constructor (length: number) {
-    this.length = length
-  }
-
-  /** @returns the value of the new session's cookie */
-  begin (presented: Credential, now: number): string {
+  /**
+   * @param expires milliseconds since the epoch
+   * @returns the value of the new session's cookie
+   */
+  begin (presented: Credential, expires: number): string {
     const value = randomBytes(32).toString('base64url')
-    this.open.set(digest(value), { presented, expires: now + this.length })
+    this.open.set(digest(value), { presented, expires })
     if (this.open.size > SESSIONS) this.open.delete(this.open.keys().next().value ?? '')
     return value
   }

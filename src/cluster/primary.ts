@@ -1,7 +1,7 @@
 /**
  * A gateway of several processes: the primary reads configuration and cards and has the admin listener; workers serve the main listener.
  */
-import { adminAccessOf } from '../admin/access.js'
+import { AdminAccess } from '../admin/access.js'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
@@ -156,7 +156,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     metrics: totals,
     log: frameworkLog as unknown as FastifyBaseLogger,
     console: source,
-    access: adminAccessOf(config, registry)
+    access: new AdminAccess(registry)
   })
 
   try {

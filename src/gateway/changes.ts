@@ -27,7 +27,7 @@ export type ReloadReport =
 
 /** Returns the new configuration, with the old values of settings that only a restart can change. */
 export function inEffect (before: Config, after: Config): Config {
-  const { listen, admin, metrics, adminHosts, adminAccess, drainTimeout, workers, console } = before.server
+  const { listen, admin, metrics, adminHosts, drainTimeout, workers, console } = before.server
   const { telemetry } = before
   const [tls, wanted] = [before.server.tls, after.server.tls]
   return {
@@ -38,7 +38,6 @@ export function inEffect (before: Config, after: Config): Config {
       admin,
       metrics,
       adminHosts,
-      adminAccess,
       drainTimeout,
       workers,
       console,

@@ -1,7 +1,7 @@
 /**
  * Starts and stops a whole gateway in one process: both listeners, agents and telemetry. A worker uses only the part of the main listener.
  */
-import { adminAccessOf } from '../admin/access.js'
+import { AdminAccess } from '../admin/access.js'
 import type { FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
 import { AdminListeners, listen } from '../admin/listeners.js'
@@ -75,7 +75,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     serving.console === null
       ? null
       : consoleSource(serving.console, { state, registry, metrics, main })
-  const access = adminAccessOf(config, registry)
+  const access = new AdminAccess(registry)
   const admin = new AdminListeners(config, { state, metrics, log: serving.frameworkLog, console: source, access })
 
   try {

@@ -1,5 +1,5 @@
 /** `a2aGatewayAdmin`: probes, metrics, `/agents` and the console of an application's gateway, as routes of the application. */
-import { adminAccessOf } from '../admin/access.js'
+import { AdminAccess } from '../admin/access.js'
 import type { MainAddress } from '../console/source.js'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { adminNames } from '../admin/host-guard.js'
@@ -33,7 +33,7 @@ export async function a2aGatewayAdmin (app: FastifyInstance, { probesOnly = fals
     log: app.log as FastifyBaseLogger,
     console: source,
     names: adminNames(registry.config.server),
-    access: adminAccessOf(registry.config, registry),
+    access: new AdminAccess(registry),
     probesOnly
   })
 }

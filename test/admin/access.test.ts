@@ -1,29 +1,38 @@
 /** `server.adminAccess`: who may read `/agents` and the console, with a credential or with a browser's session. */
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
 import { digestOf } from '../../src/identity/api-keys.js'
-import type { TestGateway } from '../helpers/gateway.js'
+import type { GatewayOptions, TestGateway } from '../helpers/gateway.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
-import { call } from '../helpers/http.js'
+import { call, open } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { ACME, GONE, keyFiles, PARTNERS, PEOPLE, USER } from '../identity/kit.js'
 
 const PROTECTED = ['/agents', '/console/api/status', '/console/api/overview', '/console/api/decisions', '/console/api/try', '/console/api/unknown']
 const OPEN = ['/livez', '/readyz', '/metrics', '/console/', '/console/main.js', '/console/sign-in.html', '/console/sign-in.js', '/console/console.css']
 
-async function protectedGateway (t: Test, access: string): Promise<{ gateway: TestGateway, dir: string, reload: () => Promise<unknown> }> {
+interface Protected {
+  readonly gateway: TestGateway
+  readonly dir: string
+  /** Loads the configuration again, with other settings of `server.adminAccess` or the same. */
+  reload (changed?: string): Promise<unknown>
+}
+
+async function protectedGateway (t: Test, access: string): Promise<Protected> {
   const agent = await fakeAgent(t)
   const dir = keyFiles(t)
-  const options = {
+  const optionsOf = (adminAccess: string): GatewayOptions => ({
     baseDir: dir,
-    yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, adminAccess: ${access}}
+    yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, adminAccess: ${adminAccess}}
 identity: {sources: {${PARTNERS}, ${PEOPLE}}}
 agents: [{name: agent, upstream: {url: "${agent.url}"}}]`
-  }
-  const gateway = await gatewayFor(t, options)
-  return { gateway, dir, reload: async () => await gateway.reload(configOf(options)) }
+  })
+  const gateway = await gatewayFor(t, optionsOf(access))
+  return { gateway, dir, reload: async (changed = access) => await gateway.reload(configOf(optionsOf(changed))) }
 }
 
 const flat = (headers: Readonly<Record<string, string>>): string[] => Object.entries(headers).flat()
@@ -126,4 +135,43 @@ t.test('without the setting everybody who reaches the listener reads', async t =
   const { gateway } = await protectedGateway(t, 'null')
   for (const path of ['/agents', '/console/api/status']) t.equal((await call(`${gateway.adminUrl}${path}`)).status, 200)
   t.equal((await call(`${gateway.adminUrl}/console/api/session`)).status, 404)
+})
+
+/** A stream of decisions. @returns when the gateway has ended it */
+async function stream (gateway: TestGateway, headers: readonly string[] = []): Promise<{ readonly ended: Promise<unknown> }> {
+  const request = open(`${gateway.adminUrl}/console/api/decisions`, { headers })
+  request.on('error', () => {})
+  request.end()
+  const [response] = await once(request, 'response') as [IncomingMessage]
+  if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`)
+  response.on('error', () => {})
+  response.resume()
+  // `once` of events would reject: a stream that ends early is an error for the client.
+  return { ended: new Promise(resolve => { response.once('close', resolve) }) }
+}
+
+t.test('a reload protects the listener, changes who may use it, and opens it again', async t => {
+  const { gateway, reload } = await protectedGateway(t, 'null')
+  const agents = async (headers: Record<string, string> = {}): Promise<number> =>
+    (await call(`${gateway.adminUrl}/agents`, { headers: flat(headers) })).status
+  const { ended } = await stream(gateway)
+  t.match(await reload('{sources: [people]}'), { ok: true, settings: ['server.adminAccess'], needsRestart: [] })
+  t.equal(await agents(), 401)
+  t.equal(await agents(basic('ada', USER)), 200)
+  t.equal((await call(`${gateway.adminUrl}/console/api/status`)).status, 401)
+  await ended
+  t.pass('an open stream without a credential ends')
+  await reload('{sources: [partners]}')
+  t.equal(await agents(basic('ada', USER)), 401)
+  t.equal(await agents({ 'x-api-key': ACME }), 200)
+  await reload('null')
+  t.equal(await agents(), 200)
+})
+
+t.test('a stream ends with the credential that opened it', async t => {
+  const { gateway, dir, reload } = await protectedGateway(t, '{sources: [partners]}')
+  const { ended } = await stream(gateway, flat({ 'x-api-key': ACME }))
+  writeFileSync(join(dir, 'partners.yaml'), `- {id: other, sha256: ${digestOf('another-key')}}\n`)
+  await reload()
+  await ended
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { digestOf } from '../../src/identity/api-keys.js'
 import { oneAgent } from '../helpers/gateway.js'
-import { rpc, until } from '../helpers/http.js'
+import { call, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
 import { cluster } from './kit.js'
@@ -47,4 +47,26 @@ t.test('access tokens, verified by every process of the built gateway', async t 
   for (let i = 0; i < 8; i++) t.equal(await ask(rotated), 200)
   t.equal(await ask(`${token}x`), 401)
   t.equal(agent.received.length, 16)
+})
+
+t.test('server.adminAccess in the primary, also after a reload', async t => {
+  const agent = await fakeAgent(t)
+  const file = join(t.testdir(), 'keys.yaml')
+  writeFileSync(file, ['first', 'second'].map(key => `- {id: ${key}, sha256: ${digestOf(key)}}\n`).join(''))
+  const yaml = oneAgent(agent.url, [], [`identity: {sources: {s: {apiKey: {header: x-api-key, keys: {file: "${file}"}}}}}`])
+  const gateway = await cluster(t, yaml, { adminAccess: '{sources: [s], allow: [{subject: [first]}]}' })
+  const expect = async (path: string, ...expected: readonly number[]): Promise<void> => {
+    const found: number[] = []
+    for (const headers of [[], ['x-api-key', 'first'], ['x-api-key', 'second']]) found.push((await call(`${gateway.adminUrl}${path}`, { headers })).status)
+    t.same(found, expected, path)
+  }
+  const reloaded = async (access: string, times: number): Promise<void> => {
+    gateway.rewrite(yaml, access)
+    await until(() => gateway.said(/^configuration reloaded/).length === times, 'the reload', 60_000)
+  }
+  for (const path of ['/agents', '/console/api/status']) await expect(path, 401, 200, 403)
+  await reloaded('{sources: [s], allow: [{subject: [second]}]}', 1)
+  for (const path of ['/agents', '/console/api/status']) await expect(path, 401, 403, 200)
+  await reloaded('null', 2)
+  for (const path of ['/agents', '/console/api/status']) await expect(path, 200, 200, 200)
 })

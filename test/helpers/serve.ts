@@ -31,6 +31,8 @@ export interface Confines {
   readonly drainTimeout?: string
   /** The settings of `server.console`, in one line. */
   readonly console?: string
+  /** The settings of `server.adminAccess`, in one line. */
+  readonly adminAccess?: string
   /** `server.metrics`: HOST:PORT. */
   readonly metrics?: string
   /** The settings of `server.tls`, in one line. */
@@ -45,8 +47,11 @@ export interface ServedGateway {
   said (text: RegExp): Line[]
   /** The whole output so far. */
   output (): string
-  /** Replaces the configuration file in one step, so that a reload never reads half of a file. */
-  rewrite (yaml: string): void
+  /**
+   * Replaces the configuration file in one step, so that a reload never reads half of a file.
+   * @param access the settings of `server.adminAccess`; default: those of the start
+   */
+  rewrite (yaml: string, access?: string): void
   kill (signal: NodeJS.Signals): void
   readonly exited: Promise<number | null>
   /** The sum of all samples of `/metrics` whose text `name{labels}` matches the pattern. */
@@ -58,15 +63,15 @@ export async function serve (
   t: Test,
   yaml: string,
   env: NodeJS.ProcessEnv = {},
-  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', metrics, tls = '{}', publicUrl }: Confines = {}
+  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', adminAccess = 'null', metrics, tls = '{}', publicUrl }: Confines = {}
 ): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
   const file = join(directory, 'gateway.yaml')
-  const rewrite = (text: string): void => {
+  const rewrite = (text: string, access = adminAccess): void => {
     writeFileSync(
       `${file}.new`,
-      `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}, tls: ${tls}${metrics === undefined ? '' : `, metrics: "${metrics}"`}${publicUrl === undefined ? '' : `, publicUrl: "${publicUrl}"`}}\n${text}`
+      `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}, adminAccess: ${access}, tls: ${tls}${metrics === undefined ? '' : `, metrics: "${metrics}"`}${publicUrl === undefined ? '' : `, publicUrl: "${publicUrl}"`}}\n${text}`
     )
     renameSync(`${file}.new`, file)
   }

@@ -7,6 +7,7 @@ import { fastify } from 'fastify'
 import { a2aGateway, a2aGatewayAdmin } from 'a2a-extension-gateway'
 import { packageRoot } from '../../src/config/paths.js'
 import { call, open, rpc, rpcBody, JSON_TYPE, MESSAGE, until, V1 } from '../helpers/http.js'
+import { ACME, keyFiles } from '../identity/kit.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { application, configuration, listen } from './kit.js'
 
@@ -174,4 +175,31 @@ t.test('the gateway does not listen on its own', async t => {
     configuration([{ name: 'a', path: '/a', upstream: { url: agent.url } }], { server: { listen: `127.0.0.1:${at.port}` } })
   )
   t.equal((await rpc(`${await listen(app)}/a/rpc`)).status, 200)
+})
+
+t.test('server.adminAccess protects agents and console of the application, also after a reload', async t => {
+  const agent = await fakeAgent(t)
+  const dir = keyFiles(t)
+  const file = join(dir, 'gateway.json')
+  const write = (adminAccess: object | null): void => {
+    writeFileSync(file, JSON.stringify(configuration([{ name: 'a', path: '/a', upstream: { url: agent.url } }], {
+      server: { drainTimeout: '300ms', adminAccess },
+      identity: { sources: { partners: { apiKey: { header: 'x-api-key', keys: { file: 'partners.yaml' } } } } }
+    })))
+  }
+  write({ sources: ['partners'] })
+  const { app } = await application(t, file)
+  await app.register(a2aGatewayAdmin, { prefix: '/gateway' })
+  const url = await listen(app)
+  const status = async (path: string, key: string | null = null): Promise<number> =>
+    (await call(`${url}/gateway${path}`, { headers: key === null ? [] : ['x-api-key', key] })).status
+  for (const path of ['/agents', '/console/api/status']) {
+    t.equal(await status(path), 401)
+    t.equal(await status(path, ACME), 200)
+  }
+  t.equal(await status('/readyz'), 200)
+  write(null)
+  await until(async () => await status('/agents') === 200)
+  write({ sources: ['partners'] })
+  await until(async () => await status('/agents') === 401)
 })

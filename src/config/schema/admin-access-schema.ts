@@ -6,7 +6,7 @@ import { duration } from './schema-kit.js'
 export const adminAccess: Schema = {
   type: ['object', 'null'],
   description:
-    'Who may use `/agents` and the console: callers that `sources` verify and that `allow` names. Browsers sign in under `/console/` and get a session cookie. Probes and `/metrics` stay open; use `server.metrics` and a network policy for these. `null`: everybody who reaches the admin listener. Changes need a restart.',
+    'Who may use `/agents` and the console: callers that `sources` verify and that `allow` names. Browsers sign in under `/console/` and get a session cookie. Probes and `/metrics` stay open; use `server.metrics` and a network policy for these. `null`: everybody who reaches the admin listener.',
   default: null,
   required: ['sources'],
   properties: {
