@@ -52,7 +52,13 @@ export default [
     rules: {
       // The page shows what agents say: as text only, and it goes nowhere on its own.
       'no-restricted-properties': ['error', ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'srcdoc'].map(property => ({ property, message: 'Data is shown as text: h() of dom.js.' }))],
-      'no-restricted-imports': ['error', { patterns: [{ regex: '^(?!\\./[a-z-]+\\.js$)', message: 'The page is its own files and nothing else.' }] }]
+      'no-restricted-imports': ['error', { patterns: [{ regex: '^(?!\\./([a-z-]+/)?[a-z-]+\\.js$)', message: 'The page is its own files and nothing else.' }] }]
+    }
+  },
+  {
+    files: ['src/console/page/*/*.js'],
+    rules: {
+      'no-restricted-imports': ['error', { patterns: [{ regex: '^(?!\\.\\.?/[a-z-]+\\.js$)', message: 'The page is its own files and nothing else.' }] }]
     }
   },
   {

@@ -1,6 +1,6 @@
 /** The page's own files: a fixed list, read on first request. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 
 export interface PageFile { readonly type: string, readonly bytes: Buffer }
 
@@ -17,7 +17,8 @@ const DIRECTORY = join(import.meta.dirname, 'page')
 /** Returns the files by name below `/console/`; `''` is the page itself. A request never determines a file path. */
 export function readPage (): ReadonlyMap<string, PageFile> {
   const files = new Map<string, PageFile>()
-  for (const name of readdirSync(DIRECTORY)) {
+  for (const path of readdirSync(DIRECTORY, { encoding: 'utf8', recursive: true })) {
+    const name = path.replaceAll(sep, '/')
     const type = TYPES[name.slice(name.lastIndexOf('.'))]
     if (type !== undefined) files.set(name === 'index.html' ? '' : name, { type, bytes: readFileSync(join(DIRECTORY, name)) })
   }

@@ -4,7 +4,7 @@ import { get, poll, signOut } from './api.js'
 import { decisionsPage } from './decisions.js'
 import { h, notice, replace, visible } from './dom.js'
 import { extensionsPage } from './extensions.js'
-import { overviewPage } from './overview.js'
+import { overviewPage } from './overview/overview.js'
 
 const main = document.getElementById('main')
 let leave = () => {}

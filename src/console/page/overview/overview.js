@@ -1,9 +1,9 @@
 /** The first page: charts of current activity, and the agents. */
-import { get, poll } from './api.js'
+import { get, poll } from '../api.js'
 import { chart } from './charts.js'
-import { badge, data, h, notice, replace } from './dom.js'
+import { badge, data, h, notice, replace } from '../dom.js'
 import { perSecond, quantile, timeline, together } from './series.js'
-import { age, count, duration, share, short } from './words.js'
+import { age, count, duration, share, short } from '../words.js'
 
 const MINUTE = 12
 

@@ -1,6 +1,6 @@
 /** Line charts over the last quarter of an hour, drawn as SVG. */
-import { h, svg } from './dom.js'
-import { clock } from './words.js'
+import { h, svg } from '../dom.js'
+import { clock } from '../words.js'
 
 const WIDTH = 360
 const HEIGHT = 150
