@@ -9,10 +9,12 @@ import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
 import type { UpstreamCredentialsConfig } from './credentials-model.js'
-import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
+import type { Mode, PolicyConfig, SecretConfig } from './policy-model.js'
+import type { InlineSchema, SchemaSet } from './schema-model.js'
 import type { SigningKeyConfig } from './signing-key-model.js'
 
 export type * from './policy-model.js'
+export type * from './schema-model.js'
 
 export interface HostPort { readonly host: string, readonly port: number }
 

@@ -14,25 +14,19 @@ import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { OwnerOutcome } from '../../policy/access/ownership.js'
 import type { Decisions, Found } from '../../console/decisions.js'
 import { withFound } from '../../console/decisions.js'
-import type { Audit } from '../../telemetry/audit.js'
-import type { Log } from '../../telemetry/log.js'
-import type { Metrics, Outcome } from '../../telemetry/metrics/metrics.js'
-import type { RequestSpan, Tracing } from '../../telemetry/traces/tracing.js'
+import type { Outcome } from '../../telemetry/metrics/metrics.js'
+import type { RequestSpan } from '../../telemetry/traces/tracing.js'
 import type { Agent } from '../../gateway/agent.js'
 import { withAppHeaders } from './app-headers.js'
 import { readOff } from './body.js'
 import type { Cors } from './cors.js'
 import { withCors } from './cors.js'
 import type { RequestLimits } from './limits/limits.js'
+import type { Services } from './services.js'
 import type { StreamOut } from './stream-out.js'
 import type { PushReservation } from './tasks/push.js'
-import type { MemoryBudget } from '../../gateway/memory-budget.js'
-import type { InFlight } from '../../gateway/in-flight.js'
 import type { ConcurrencyLimit } from '../../gateway/concurrency-limit.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
-import type { Overload } from '../../gateway/overload.js'
-import type { Limits } from '../../gateway/limits/limits.js'
-import type { Tasks } from '../../gateway/tasks.js'
 import { callEntry, logCall } from '../../gateway/request-telemetry.js'
 import type { Outbound } from '../../gateway/credentials/agent-credentials.js'
 import type { Carrier } from '../../identity/authentication.js'
@@ -40,24 +34,6 @@ import type { Principal } from '../../identity/principal.js'
 import type { Identity } from '../../gateway/identity/identity.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import type { Forwarding } from '../../upstream/forward.js'
-
-/** Services of the running gateway that every exchange needs. */
-export interface Services {
-  readonly metrics: Metrics
-  readonly tracing: Tracing
-  readonly audit: Audit
-  readonly log: Log
-  /** State of tasks. */
-  readonly tasks: Tasks
-  readonly limits: Limits
-  /** Exchanges in flight. `draining` makes responses close their connection. */
-  readonly inFlight: InFlight
-  /** Overload detection; rejects new calls while the process is overloaded. */
-  readonly overload: Overload
-  readonly heldBytes: MemoryBudget
-  /** For the console; null where there is none. */
-  readonly decisions: Decisions | null
-}
 
 /** Kind of the exchange: the operation, or a name for requests that reach no operation of a card. */
 export type Label = Operation | 'AgentCard' | 'Passthrough' | 'Preflight'

@@ -3,7 +3,7 @@
  * from it.
  */
 import { SIGNATURE_OUTCOMES } from '../../a2a/card/loaded-cards.js'
-import type { Operation } from '../../a2a/operations.js'
+import * as values from './label-values.js'
 
 /** Values of a label: a closed set, or words that state what bounds them. */
 export type LabelValues = readonly string[] | string
@@ -22,56 +22,6 @@ export interface MetricDefinition {
   readonly present?: string
 }
 
-/** How a request ended. */
-export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
-/** Reason why a connection of a client brought no request, or was closed. */
-export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
-export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete', 'unavailable'] as const
-export const TOKEN_CACHE = ['hit', 'miss', 'none'] as const
-export const RATE_STORE_OUTCOMES = ['ok', 'unavailable'] as const
-export const CREDENTIAL_KINDS = ['clientCredentials', 'exchange', 'identity'] as const
-export const CREDENTIAL_OUTCOMES = ['cached', 'new', 'rejected', 'unavailable', 'dropped'] as const
-export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
-export const PHASES = ['request', 'response', 'card'] as const
-export const VIOLATION_MODES = ['enforce', 'observe'] as const
-export const SOURCES = ['client', 'gateway'] as const
-export const ECHOES = ['confirmed', 'absent', 'unexpected'] as const
-export const CARD_OUTCOMES = ['changed', 'unchanged', 'not_modified', 'invalid', 'unreachable'] as const
-export const RELOAD_OUTCOMES = ['ok', 'invalid'] as const
-export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
-/** Outcomes of `Claimed`. */
-export const OWNER_OUTCOMES = ['match', 'mismatch', 'unknown', 'unavailable', 'shared'] as const
-export const CLAIM_OUTCOMES = ['new', 'seen', 'unavailable'] as const
-export const ACCESS_DECISIONS = ['allow', 'deny'] as const
-export const WRITE_OUTCOMES = ['kept', 'lost'] as const
-export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
-export const FAILURE_KINDS = [
-  'refused', 'dns', 'connect_timeout', 'tls', 'reset', 'headers_timeout', 'body_timeout', 'queue_timeout', 'total_timeout', 'protocol',
-  'too_large', 'redirect', 'resources', 'other'
-] as const
-
-/**
- * Operations of A2A, and other purposes of a request. An operation without an entry does not compile. `Extension` has none: each route of
- * an extension has the name that a policy gives it.
- */
-const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'AgentCard' | 'Passthrough' | 'Preflight', true>> = {
-  SendMessage: true,
-  SendStreamingMessage: true,
-  GetTask: true,
-  ListTasks: true,
-  CancelTask: true,
-  SubscribeToTask: true,
-  CreateTaskPushNotificationConfig: true,
-  GetTaskPushNotificationConfig: true,
-  ListTaskPushNotificationConfigs: true,
-  DeleteTaskPushNotificationConfig: true,
-  GetExtendedAgentCard: true,
-  AgentCard: true,
-  Passthrough: true,
-  Preflight: true,
-  Other: true
-}
-
 /** Seconds: 1 ms to 2 min, for calls that may stream. */
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120]
 /** Seconds: 10 µs to 50 ms, for the gateway's own decision. */
@@ -82,7 +32,7 @@ const AUTHENTICATION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0
 
 const agent = 'name of the agent in the configuration; `other` if the address belongs to no agent'
 const served = 'name of the agent in the configuration'
-const operations = Object.keys(OPERATIONS).map(name => `\`${name}\``).join(' ')
+const operations = Object.keys(values.OPERATIONS).map(name => `\`${name}\``).join(' ')
 const operation = `${operations}, and the methods and routes that policies declare, as they write them`
 const extension = 'name of the policy, or the URI in the card if there is no policy; at most 256 for each agent, then `other`'
 const rule = 'id of the rule, from the policy or built in'
@@ -95,12 +45,12 @@ export const METRICS = {
     type: 'counter',
     help: 'Requests, by outcome.',
     more: '`agent_error`: forwarded, and the agent responded with an HTTP status of 400 or more or with a JSON-RPC error; `rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent sent no usable response; `gateway_error`: no card, or an internal error of the gateway',
-    labels: { agent, operation, binding: ['JSONRPC', 'HTTP+JSON'], version: ['0.3', '1.0'], outcome: OUTCOMES }
+    labels: { agent, operation, binding: ['JSONRPC', 'HTTP+JSON'], version: ['0.3', '1.0'], outcome: values.OUTCOMES }
   },
   request_duration_seconds: {
     type: 'histogram',
     help: 'Seconds from the head of the request to the end of the response; for a stream, to the end of the stream.',
-    labels: { agent, operation, outcome: OUTCOMES },
+    labels: { agent, operation, outcome: values.OUTCOMES },
     buckets: REQUEST_BUCKETS
   },
   decision_duration_seconds: {
@@ -120,7 +70,7 @@ export const METRICS = {
     type: 'counter',
     help: 'Violations of rules, by mode: enforce (request or response rejected) or observe (forwarded).',
     more: 'Also `mode="observe"` if the data that breaks the rule was removed',
-    labels: { agent: served, extension, rule, phase: PHASES, mode: VIOLATION_MODES }
+    labels: { agent: served, extension, rule, phase: values.PHASES, mode: values.VIOLATION_MODES }
   },
   unexamined_data_total: {
     type: 'counter',
@@ -132,7 +82,7 @@ export const METRICS = {
     type: 'counter',
     help: 'Requested extensions, by who requested them and whether the response proves them active.',
     more: 'Each extension counts once per call, at the end of the call. `source="gateway"`: injected. `confirmed`: by the header, by `extensions` in the response, or by the extension\'s data; `unexpected`: not requested, with `source="client"`',
-    labels: { agent: served, extension, source: SOURCES, echo: ECHOES }
+    labels: { agent: served, extension, source: values.SOURCES, echo: values.ECHOES }
   },
   refusals_total: {
     type: 'counter',
@@ -147,7 +97,7 @@ export const METRICS = {
     type: 'counter',
     help: 'Client connections without a valid request, and connections that the gateway closed, by reason.',
     more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`; `tls_handshake`: a connection to `server.tls` without TLS, or without a valid client certificate. Clients that disconnect are not counted',
-    labels: { kind: CLIENT_ERRORS }
+    labels: { kind: values.CLIENT_ERRORS }
   },
   authentications_total: {
     type: 'counter',
@@ -156,21 +106,21 @@ export const METRICS = {
     labels: {
       agent: served,
       source: 'name in `identity.sources`; `anonymous` without credentials where `access.require` accepts that, `none` without credentials elsewhere or with those of two sources, `other` if no source of several knows them',
-      outcome: AUTHENTICATION_OUTCOMES
+      outcome: values.AUTHENTICATION_OUTCOMES
     }
   },
   authentication_duration_seconds: {
     type: 'histogram',
     help: 'Seconds that the authentication of a caller took, by source and by whether the token was remembered.',
     more: '`hit`: a remembered token; `miss`: the signature of a token was verified, perhaps after keys were fetched; `none`: nothing to remember, such as API keys, certificates, and tokens that are rejected because of their claims. Requests without credentials are not counted',
-    labels: { source: 'name in `identity.sources`; `other` if no source of several knows the credentials', cache: TOKEN_CACHE },
+    labels: { source: 'name in `identity.sources`; `other` if no source of several knows the credentials', cache: values.TOKEN_CACHE },
     buckets: AUTHENTICATION_BUCKETS
   },
   identity_key_refreshes_total: {
     type: 'counter',
     help: 'Attempts to fetch the keys of an issuer.',
     more: 'Each process fetches for itself',
-    labels: { source: 'name in `identity.sources`', outcome: KEY_OUTCOMES }
+    labels: { source: 'name in `identity.sources`', outcome: values.KEY_OUTCOMES }
   },
   identity_keys_age_seconds: {
     type: 'gauge',
@@ -194,7 +144,7 @@ export const METRICS = {
     type: 'counter',
     help: 'Requests to the server that counts for several gateways, by outcome.',
     more: 'Only with `scope: shared`. `unavailable`: no response, and `onStoreDown` of each limit decides',
-    labels: { outcome: RATE_STORE_OUTCOMES }
+    labels: { outcome: values.RATE_STORE_OUTCOMES }
   },
   budget_spent_total: {
     type: 'counter',
@@ -206,7 +156,7 @@ export const METRICS = {
     type: 'counter',
     help: 'Credentials for agents that the gateway needed, by kind and outcome.',
     more: 'Only with `upstream.credentials`. `new`: fetched or signed; calls that wait for one fetch count too. `rejected`: the authorization server does not accept the token of the caller. `unavailable`: no token could be had. `dropped`: the agent responded with 401, so the next call gets a new token',
-    labels: { agent: served, kind: CREDENTIAL_KINDS, outcome: CREDENTIAL_OUTCOMES }
+    labels: { agent: served, kind: values.CREDENTIAL_KINDS, outcome: values.CREDENTIAL_OUTCOMES }
   },
   requests_active: {
     type: 'gauge',
@@ -253,7 +203,7 @@ export const METRICS = {
   card_refreshes_total: {
     type: 'counter',
     help: 'Attempts to refresh an AgentCard.',
-    labels: { agent: served, outcome: CARD_OUTCOMES }
+    labels: { agent: served, outcome: values.CARD_OUTCOMES }
   },
   card_signatures_total: {
     type: 'counter',
@@ -265,7 +215,7 @@ export const METRICS = {
     type: 'counter',
     help: 'Attempts to reload the configuration.',
     more: '`invalid`: the last good configuration stays in force',
-    labels: { outcome: RELOAD_OUTCOMES },
+    labels: { outcome: values.RELOAD_OUTCOMES },
     present: 'from the start, for both outcomes'
   },
   config_last_reload_successful: {
@@ -290,18 +240,18 @@ export const METRICS = {
     type: 'counter',
     help: 'Calls to the agent that failed below HTTP, by kind.',
     more: 'The error that the client gets for each kind: [when the agent fails](running.md#when-the-agent-fails)',
-    labels: { agent: served, kind: FAILURE_KINDS }
+    labels: { agent: served, kind: values.FAILURE_KINDS }
   },
   task_lookups_total: {
     type: 'counter',
     help: 'Lookups of the tasks that requests name, by result.',
     more: 'Only if a policy follows tasks. `unavailable`: the store did not respond',
-    labels: { agent: served, outcome: LOOKUP_OUTCOMES }
+    labels: { agent: served, outcome: values.LOOKUP_OUTCOMES }
   },
   task_writes_total: {
     type: 'counter',
     help: 'Writes of task state to the store, by result.',
-    labels: { agent: served, outcome: WRITE_OUTCOMES }
+    labels: { agent: served, outcome: values.WRITE_OUTCOMES }
   },
   access_decisions_total: {
     type: 'counter',
@@ -310,21 +260,21 @@ export const METRICS = {
     labels: {
       agent: served,
       rule: 'id of the entry; `none` if there is no `allow`, or no entry of it matches',
-      decision: ACCESS_DECISIONS,
-      mode: VIOLATION_MODES
+      decision: values.ACCESS_DECISIONS,
+      mode: values.VIOLATION_MODES
     }
   },
   unique_claims_total: {
     type: 'counter',
     help: 'Values that must be unique, by result.',
     more: 'Only if a rule has `unique`. `unavailable`: the store did not respond, or its memory is full; `onUnknown` of the rule decides',
-    labels: { agent: served, outcome: CLAIM_OUTCOMES }
+    labels: { agent: served, outcome: values.CLAIM_OUTCOMES }
   },
   task_owner_checks_total: {
     type: 'counter',
     help: 'Calls that name tasks or contexts, by the owner.',
     more: 'Only with `access.tasks`. `mismatch`: a task or context of another caller; also an agent that responds with one. `unknown`: the store knows no owner. `unavailable`: the store did not respond. `shared`: the caller may use all tasks',
-    labels: { agent: served, outcome: OWNER_OUTCOMES }
+    labels: { agent: served, outcome: values.OWNER_OUTCOMES }
   },
   tasks_remembered: {
     type: 'gauge',
@@ -382,7 +332,7 @@ export const METRICS = {
     type: 'counter',
     help: 'Responses with rules that the gateway could not read, by reason.',
     more: 'Each event of a stream counts as a response',
-    labels: { agent: served, reason: UNREAD_REASONS }
+    labels: { agent: served, reason: values.UNREAD_REASONS }
   },
   workers: {
     type: 'gauge',

@@ -4,16 +4,16 @@ import { clipLabel } from './labelled-values.js'
 import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
 import type { Distribution } from './distribution.js'
 import { LabelShares } from './label-shares.js'
-import type * as Definitions from './definitions.js'
 import { DECISION_BUCKETS } from './definitions.js'
+import type * as LabelValues from './label-values.js'
 import { MetricRegistry, PREFIX } from './registry.js'
 import type { MetricsSnapshot } from './registry.js'
 import { Vitals } from './vitals.js'
 
 type One<List extends readonly string[]> = List[number]
 
-export type Outcome = One<typeof Definitions.OUTCOMES>
-export type ClientError = One<typeof Definitions.CLIENT_ERRORS>
+export type Outcome = One<typeof LabelValues.OUTCOMES>
+export type ClientError = One<typeof LabelValues.CLIENT_ERRORS>
 
 /**
  * Distinct `extension` label values of one agent in one process; the rest is `other`. The limit is per agent, because the agent's card
@@ -161,16 +161,16 @@ export class Metrics {
     this.refusals.at(agent, rule.startsWith('gateway/') ? rule : this.rules.label(agent, rule)).value++
   }
 
-  authentication (agent: string, source: string, outcome: One<typeof Definitions.AUTHENTICATION_OUTCOMES>): void {
+  authentication (agent: string, source: string, outcome: One<typeof LabelValues.AUTHENTICATION_OUTCOMES>): void {
     this.authentications.at(agent, source, outcome).value++
   }
 
   /** Records the duration of one authentication, whatever its outcome. */
-  authenticated (source: string, cache: One<typeof Definitions.TOKEN_CACHE>, seconds: number): void {
+  authenticated (source: string, cache: One<typeof LabelValues.TOKEN_CACHE>, seconds: number): void {
     this.authenticationTimes.tree.at(source, cache).observe(seconds)
   }
 
-  keyRefresh (source: string, outcome: One<typeof Definitions.KEY_OUTCOMES>): void {
+  keyRefresh (source: string, outcome: One<typeof LabelValues.KEY_OUTCOMES>): void {
     this.keyRefreshes.at(source, outcome).value++
   }
 
@@ -178,7 +178,7 @@ export class Metrics {
     this.limited.at(agent, limit).value++
   }
 
-  rateStore (outcome: One<typeof Definitions.RATE_STORE_OUTCOMES>): void {
+  rateStore (outcome: One<typeof LabelValues.RATE_STORE_OUTCOMES>): void {
     this.rateStores.at(outcome).value++
   }
 
@@ -188,8 +188,8 @@ export class Metrics {
 
   upstreamCredential (
     agent: string,
-    kind: One<typeof Definitions.CREDENTIAL_KINDS>,
-    outcome: One<typeof Definitions.CREDENTIAL_OUTCOMES>
+    kind: One<typeof LabelValues.CREDENTIAL_KINDS>,
+    outcome: One<typeof LabelValues.CREDENTIAL_OUTCOMES>
   ): void {
     this.credentials.at(agent, kind, outcome).value++
   }
@@ -221,8 +221,8 @@ export class Metrics {
     agent: string,
     extension: string,
     rule: string,
-    phase: One<typeof Definitions.PHASES>,
-    mode: One<typeof Definitions.VIOLATION_MODES>
+    phase: One<typeof LabelValues.PHASES>,
+    mode: One<typeof LabelValues.VIOLATION_MODES>
   ): void {
     this.violations.at(agent, this.extensions.label(agent, extension), rule, phase, mode).value++
   }
@@ -231,7 +231,7 @@ export class Metrics {
     this.unexamined.at(agent, this.extensions.label(agent, extension)).value++
   }
 
-  activation (agent: string, extension: string, source: One<typeof Definitions.SOURCES>, echo: One<typeof Definitions.ECHOES>): void {
+  activation (agent: string, extension: string, source: One<typeof LabelValues.SOURCES>, echo: One<typeof LabelValues.ECHOES>): void {
     this.activations.at(agent, this.extensions.label(agent, extension), source, echo).value++
   }
 
@@ -265,11 +265,11 @@ export class Metrics {
     this.signatures.at(agent, outcome).value++
   }
 
-  cardRefresh (agent: string, outcome: One<typeof Definitions.CARD_OUTCOMES>): void {
+  cardRefresh (agent: string, outcome: One<typeof LabelValues.CARD_OUTCOMES>): void {
     this.refreshes.at(agent, outcome).value++
   }
 
-  configReload (outcome: One<typeof Definitions.RELOAD_OUTCOMES>): void {
+  configReload (outcome: One<typeof LabelValues.RELOAD_OUTCOMES>): void {
     this.reloads.at(outcome).value++
     this.vitals.reloaded = outcome === 'ok'
   }
@@ -279,33 +279,33 @@ export class Metrics {
     this.info({ hash: clipLabel(hash) })
   }
 
-  upstreamError (agent: string, kind: One<typeof Definitions.FAILURE_KINDS>): void {
+  upstreamError (agent: string, kind: One<typeof LabelValues.FAILURE_KINDS>): void {
     this.errors.at(agent, kind).value++
   }
 
   /** Records a lookup of a task that a request names. */
-  taskLookup (agent: string, outcome: One<typeof Definitions.LOOKUP_OUTCOMES>): void {
+  taskLookup (agent: string, outcome: One<typeof LabelValues.LOOKUP_OUTCOMES>): void {
     this.lookups.at(agent, outcome).value++
   }
 
-  uniqueClaim (agent: string, outcome: One<typeof Definitions.CLAIM_OUTCOMES>): void {
+  uniqueClaim (agent: string, outcome: One<typeof LabelValues.CLAIM_OUTCOMES>): void {
     this.claims.at(agent, outcome).value++
   }
 
-  taskOwnerCheck (agent: string, outcome: One<typeof Definitions.OWNER_OUTCOMES>): void {
+  taskOwnerCheck (agent: string, outcome: One<typeof LabelValues.OWNER_OUTCOMES>): void {
     this.ownerChecks.at(agent, outcome).value++
   }
 
   accessDecision (
     agent: string,
     rule: string,
-    decision: One<typeof Definitions.ACCESS_DECISIONS>,
-    mode: One<typeof Definitions.VIOLATION_MODES>
+    decision: One<typeof LabelValues.ACCESS_DECISIONS>,
+    mode: One<typeof LabelValues.VIOLATION_MODES>
   ): void {
     this.accessDecisions.at(agent, rule, decision, mode).value++
   }
 
-  taskWrite (agent: string, outcome: One<typeof Definitions.WRITE_OUTCOMES>): void {
+  taskWrite (agent: string, outcome: One<typeof LabelValues.WRITE_OUTCOMES>): void {
     this.writes.at(agent, outcome).value++
   }
 
@@ -325,7 +325,7 @@ export class Metrics {
     else this.observedValues.at(agent, label, metric, by).value = value
   }
 
-  answerUnread (agent: string, reason: One<typeof Definitions.UNREAD_REASONS>): void {
+  answerUnread (agent: string, reason: One<typeof LabelValues.UNREAD_REASONS>): void {
     this.unread.at(agent, reason).value++
   }
 

@@ -1,0 +1,96 @@
+/** The key `server`. */
+import { callerWithoutMatch } from './caller-schema.js'
+import type { Schema } from './schema-kit.js'
+import { choice, count, duration, flag, list, nullable, section, text } from './schema-kit.js'
+
+const adminAccess: Schema = {
+  type: ['object', 'null'],
+  description:
+    'Who may use `/agents` and the console: callers that `sources` verify and that `allow` names. Browsers sign in under `/console/` and get a session cookie. Probes and `/metrics` stay open; use `server.metrics` and a network policy for these. `null`: everybody who reaches the admin listener.',
+  default: null,
+  required: ['sources'],
+  properties: {
+    sources: {
+      type: 'array',
+      description: 'Names of sources in `identity.sources` whose callers may use the admin listener.',
+      items: { type: 'string', 'x-format': 'name' },
+      minItems: 1,
+      maxItems: 100,
+      uniqueItems: true
+    },
+    allow: {
+      type: 'array',
+      description: 'Conditions on the caller; one of them must hold. Empty: every caller of `sources`.',
+      default: [],
+      items: callerWithoutMatch('A condition on the caller. All keys must hold.'),
+      maxItems: 1000
+    },
+    session: duration(
+      'Longest session of a browser. A session ends earlier when its credential expires or is revoked, and when the gateway restarts.',
+      '8h', '1m', '168h'
+    )
+  },
+  additionalProperties: false
+}
+
+export const serverSchema = section('Where the gateway listens.', {
+  listen: text(
+    'Address of the main listener, which serves the agents. `:8080` means every IPv4 interface; with port 0, the system chooses a port.',
+    'host-port',
+    '0.0.0.0:8080'
+  ),
+  admin: text('Address of the admin listener: probes, metrics, state of the agents.', 'host-port', '127.0.0.1:9901'),
+  metrics: nullable(
+    'Address of a separate listener for `/metrics` and the probes, so that a network policy can open them without the console. `null`: no separate listener. The admin listener always serves them too.',
+    'host-port'
+  ),
+  adminHosts: list(
+    'Host names, without port, by which the admin listener serves `/agents` and the console; IP addresses, localhost and the name in `admin` always work. Other names get 403, because an attacker could rebind them (DNS rebinding). `/metrics` and the probes respond to any name.',
+    { type: 'string', 'x-format': 'host' },
+    []
+  ),
+  adminAccess,
+  publicUrl: nullable(
+    'URL at which clients reach the main listener; the gateway writes it into the cards it serves. `null`: the scheme and the Host of each request for a card, or X-Forwarded-Proto and X-Forwarded-Host of trusted proxies. Absolute, http or https, without query and fragment.',
+    'base-url'
+  ),
+  hosts: list(
+    'Host names, without port, by which clients reach the main listener. The gateway rejects requests for other hosts with 421; hosts of agents and of `publicUrl` are always served. Empty: any host.',
+    { type: 'string', 'x-format': 'host' },
+    []
+  ),
+  trustedProxies: list(
+    'IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts. Of several values of X-Forwarded-Host and X-Forwarded-Proto, the last counts.',
+    { type: 'string', 'x-format': 'proxy' },
+    []
+  ),
+  drainTimeout: duration('How long the gateway waits for calls and streams in flight when it stops.', '20s', '0s', '1h'),
+  workers: {
+    type: ['integer', 'string'],
+    description:
+      'Processes that serve the main listener, 1 to 64. `auto`: one per processor that the process may use, by its CPU affinity and the CPU limit of its container.',
+    default: 1,
+    minimum: 1,
+    maximum: 64,
+    'x-format': 'workers'
+  },
+  tls: section(
+    'TLS of the main listener, 1.2 or later. The gateway reads the files again when they change; `clientCertificate`, and switching TLS on or off, need a restart. Paths are relative to the configuration file.',
+    {
+      cert: nullable('PEM file of the certificate, followed by its issuers; needs `key`. `null`: plain HTTP.', 'file'),
+      key: nullable("PEM file of the certificate's private key; needs `cert`.", 'file'),
+      clientCa: nullable('PEM file of the authorities that issue client certificates; needs `clientCertificate`.', 'file'),
+      clientCertificate: choice(
+        'Whether clients present a certificate. `none`: the gateway asks for none; `request`: clients without one are accepted, clients with an invalid one are not; `require`: only clients with a valid certificate can connect.',
+        ['none', 'request', 'require'],
+        'none'
+      )
+    }
+  ),
+  console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
+    enabled: flag('Whether the console is served.', true),
+    tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
+    decisions: count('Number of rejections and violations that each process keeps for the console.', 200, 1, 10000),
+    hosts: list('Additional names, as in `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, [])
+  })
+})

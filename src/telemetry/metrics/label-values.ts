@@ -1,0 +1,52 @@
+/** Values of metric labels: closed sets. A value outside a set does not compile. */
+import type { Operation } from '../../a2a/operations.js'
+
+/** How a request ended. */
+export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
+/** Reason why a connection of a client brought no request, or was closed. */
+export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const
+export const AUTHENTICATION_OUTCOMES = ['ok', 'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete', 'unavailable'] as const
+export const TOKEN_CACHE = ['hit', 'miss', 'none'] as const
+export const RATE_STORE_OUTCOMES = ['ok', 'unavailable'] as const
+export const CREDENTIAL_KINDS = ['clientCredentials', 'exchange', 'identity'] as const
+export const CREDENTIAL_OUTCOMES = ['cached', 'new', 'rejected', 'unavailable', 'dropped'] as const
+export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
+export const PHASES = ['request', 'response', 'card'] as const
+export const VIOLATION_MODES = ['enforce', 'observe'] as const
+export const SOURCES = ['client', 'gateway'] as const
+export const ECHOES = ['confirmed', 'absent', 'unexpected'] as const
+export const CARD_OUTCOMES = ['changed', 'unchanged', 'not_modified', 'invalid', 'unreachable'] as const
+export const RELOAD_OUTCOMES = ['ok', 'invalid'] as const
+export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
+/** Outcomes of `Claimed`. */
+export const OWNER_OUTCOMES = ['match', 'mismatch', 'unknown', 'unavailable', 'shared'] as const
+export const CLAIM_OUTCOMES = ['new', 'seen', 'unavailable'] as const
+export const ACCESS_DECISIONS = ['allow', 'deny'] as const
+export const WRITE_OUTCOMES = ['kept', 'lost'] as const
+export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
+export const FAILURE_KINDS = [
+  'refused', 'dns', 'connect_timeout', 'tls', 'reset', 'headers_timeout', 'body_timeout', 'queue_timeout', 'total_timeout', 'protocol',
+  'too_large', 'redirect', 'resources', 'other'
+] as const
+
+/**
+ * Operations of A2A, and other purposes of a request. An operation without an entry does not compile. `Extension` has none: each route of
+ * an extension has the name that a policy gives it.
+ */
+export const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'AgentCard' | 'Passthrough' | 'Preflight', true>> = {
+  SendMessage: true,
+  SendStreamingMessage: true,
+  GetTask: true,
+  ListTasks: true,
+  CancelTask: true,
+  SubscribeToTask: true,
+  CreateTaskPushNotificationConfig: true,
+  GetTaskPushNotificationConfig: true,
+  ListTaskPushNotificationConfigs: true,
+  DeleteTaskPushNotificationConfig: true,
+  GetExtendedAgentCard: true,
+  AgentCard: true,
+  Passthrough: true,
+  Preflight: true,
+  Other: true
+}
