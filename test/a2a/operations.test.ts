@@ -97,7 +97,7 @@ t.test('a tenant may have the name of a route, unless the path also names a task
     ['GET', '/tasks/tasks/pushNotificationConfigs/pushNotificationConfigs', twice]
   ] as const) t.same(found(verb, path), expected, `${verb} ${path}`)
   for (const name of ['.well-known', '.well%2Dknown']) t.equal(found('POST', `/${name}/message:send`), null, name)
-  t.same(found('GET', '/%zz/tasks'), { operation: 'ListTasks', tenant: '%zz' }, 'a broken escape is kept for whoever judges targets')
+  t.same(found('GET', '/%zz/tasks'), { operation: 'ListTasks', tenant: '%zz' }, 'a broken escape is kept for the validation of targets')
 })
 
 t.test('a colon before an action may be encoded; elsewhere %3A is part of a name', async t => {

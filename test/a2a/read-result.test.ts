@@ -681,7 +681,7 @@ t.test('data that clients might read differently is a problem, and all of it is 
   t.same(
     view.pastProblems.map(({ path }) => path),
     ['result.history[0].Metadata', 'result.history[0].message_id', 'result.history[0].parts[0]'],
-    'but whoever takes something out of it has to know'
+    'but a rule that removes something from it has to know'
   )
 })
 

@@ -410,7 +410,7 @@ const POLICY: readonly Row[] = [
     'g.yaml:9:29: no policy is named "object-schema" (did you mean "object-schemas"?)'
   ],
   [
-    'requires whoever matches',
+    'requires an extension by a pattern',
     policyWith('activation: {requires: [ucp]}'),
     'g.yaml:9:29: policy "p" requires "ucp", which applies to all extensions that match its uriPattern, not to one (name a policy with a uri)'
   ],

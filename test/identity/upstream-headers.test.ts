@@ -1,4 +1,4 @@
-/** Headers that only the gateway writes: no client gets its own past the gateway, whoever calls and whatever the path. */
+/** Headers that only the gateway writes: no client gets its own past the gateway, with any credentials and on any path. */
 import fc from 'fast-check'
 import t from 'tap'
 import { plainHeaderName } from '../../src/wire/header-names.js'

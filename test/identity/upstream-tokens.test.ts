@@ -61,7 +61,7 @@ t.test('token exchange', async t => {
   t.equal((await send(gateway, ['x-api-key', ACME])).status, 200)
   t.equal(agent.received[before]?.headers.authorization, undefined, 'a caller of another source has no token to exchange')
   t.equal((await send(gateway, ['x-api-key', ACME, 'cookie', 'a=1', 'Authorization', 'Digest of-the-client'])).status, 200)
-  t.equal(agent.received.at(-1)?.headers.authorization, undefined, 'the header belongs to the gateway, whoever calls')
+  t.equal(agent.received.at(-1)?.headers.authorization, undefined, 'the header belongs to the gateway, for every caller')
 
   idp.revoked.add('mallory')
   const rejected = await send(gateway, bearer(await idp.token('mallory')))

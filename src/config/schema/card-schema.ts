@@ -4,7 +4,7 @@ import { choice, duration, flag, list, mapping, nullable, text } from './schema-
 import type { Schema } from './schema-kit.js'
 import { signingKey } from './signing-key-schema.js'
 
-/** Algorithms that cards are signed with. No HMAC: whoever can verify such a signature can make one. */
+/** Algorithms that cards are signed with. No HMAC: every verifier of such a signature can make one. */
 export const CARD_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA']
 
 export const verifySchema: Schema = {
@@ -17,7 +17,7 @@ export const verifySchema: Schema = {
         file: nullable('File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'),
         maxStale: duration('How long fetched keys stay in use while their URL cannot be reached.', '24h', '1m', '720h')
       }),
-      require: flag('Whether the card must be signed. With `false`, whoever can change the card can also remove its signatures.', true),
+      require: flag('Whether the card must be signed. With `false`, an attacker who can change the card can also remove its signatures.', true),
       onFailure: choice(
         '`refuse`: a card that cannot be verified is not used; the last good card stays in use for `maxStale`, then calls get 503. `warn`: it is used, and the log and `/agents` say so.',
         ['refuse', 'warn'],

@@ -158,8 +158,8 @@ export class AgentCredentials {
   }
 
   /**
-   * Removes the headers that only the gateway writes, whoever sent them, and adds those of the request. Without credentials of the request,
-   * nothing is added.
+   * Removes the headers that only the gateway writes, and adds the credentials for the agent.
+   * @param outbound null: adds nothing
    * @param headers flat list of names in lower case and values
    */
   write (headers: readonly string[], outbound: Outbound | null): string[] {

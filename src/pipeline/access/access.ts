@@ -1,6 +1,6 @@
 /**
  * Decides whether a caller may send a request (`access`), twice: `admit` from the head, before the body is read, and `authorize` from the
- * whole call, before any rule. A rejection hides every other problem: whoever may not call learns nothing about schemas.
+ * whole call, before any rule. A rejection hides every other problem: a caller without access learns nothing about schemas.
  */
 import type { Rejection } from '../../a2a/errors.js'
 import type { Call, CallProblem } from '../../a2a/message/call.js'

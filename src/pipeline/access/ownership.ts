@@ -32,7 +32,7 @@ export function ownershipPlanOf (
     caller,
     operation: sends ? 'send' : 'list',
     proven: new Set(proven.map(keyOf)),
-    // Whoever may use all tasks must not become the owner of one that another caller has created.
+    // A caller who may use all tasks must not become the owner of a task that another caller has created.
     claims: sends && !(caller.shared && ids.length > 0)
   }
 }

@@ -29,7 +29,7 @@ function resignProblems (card: Mapping, path: Path, publicUrl: unknown): PathPro
   if (card.signature !== 'resign') return []
   const at: Path = [...path, 'signature']
   if (card.sign === null || card.sign === undefined) return [fault(at, `${dotted(at)}: resign needs sign`, 'such as "sign: {key: {file: secrets/card.pem}}"')]
-  // Without it, the URLs in the card follow the Host of each request, and whoever chooses the Host would get them signed.
+  // Without it, the URLs in the card follow the Host of each request, and a client that chooses the Host would get them signed.
   return publicUrl === null || publicUrl === undefined ? [fault(at, `${dotted(at)}: resign needs server.publicUrl`, 'the signed card names the address of the gateway')] : []
 }
 
