@@ -10,32 +10,26 @@ import { LostWrites } from './lost-writes.js'
 import { claimName, fieldLength, MAX_FIELDS, MAX_LENGTH, ownerKey, pushKey, recordKey } from './record-key.js'
 import { CHANGE_PUSH } from './push-script.js'
 import type { Client, StoreLog } from './redis-connection.js'
-import { reasonOf, RedisConnection } from './redis-connection.js'
+import { RedisConnection } from './redis-connection.js'
+import { RedisReplies } from './redis-replies.js'
 import type { ClaimKey, Lookup, OwnedName, Owners, PushChange, PushCounted, TaskKey, TaskStore } from './store.js'
-
-/** Server errors that another connection may not have: a replica that was the primary, or a server that is starting. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'NOAUTH'])
-
-/** Minimum time between two log lines about a server that refuses commands, ms. */
-const REJECTIONS = 60_000
 
 export class RedisStore implements TaskStore {
   private readonly prefix: string
   private readonly ttl: string
-  private readonly timeout: number
-  private readonly log: StoreLog
   private readonly connection: RedisConnection
   private readonly lost = new LostWrites()
-  private rejected = Number.NEGATIVE_INFINITY
-  /** Time of the last reply, on the clock of `performance.now`. */
-  private heard = 0
+  private readonly replies: RedisReplies
 
   constructor ({ store, prefix, ttl, timeout }: StateStoreConfig, log: StoreLog) {
     this.prefix = prefix
     this.ttl = String(ttl)
-    this.timeout = timeout
-    this.log = log
     this.connection = new RedisConnection(store, ['HGETALL', `${prefix}task:`], log, client => this.forget(client))
+    this.replies = new RedisReplies(this.connection, {
+      timeout,
+      log,
+      rejection: 'state: the store rejects commands; rejected changes are not remembered'
+    })
   }
 
   read (key: TaskKey): Lookup | Promise<Lookup> {
@@ -136,24 +130,7 @@ export class RedisStore implements TaskStore {
 
   /** Sends commands together. @returns null when the server refuses one, the connection is lost, or the timeout has passed */
   private ask (client: Client, commands: readonly (readonly string[])[]): Promise<readonly unknown[] | null> {
-    return new Promise(resolve => {
-      const sent = performance.now()
-      // When the process itself was busy, the reply may have arrived and only has to be read.
-      const timer = setTimeout(() => setImmediate(() => {
-        resolve(null)
-        if (done || this.heard > sent) return
-        this.connection.drop(client, 'TIMEOUT')
-      }), this.timeout)
-      let done = false
-      Promise.all(commands.map(args => this.connection.send(client, args))).then(resolve, (error: unknown) => {
-        this.failed(client, error)
-        resolve(null)
-      }).finally(() => {
-        done = true
-        this.heard = performance.now()
-        clearTimeout(timer)
-      })
-    })
+    return this.replies.within(client, Promise.all(commands.map(args => this.connection.send(client, args))))
   }
 
   /**
@@ -171,16 +148,6 @@ export class RedisStore implements TaskStore {
     } catch (error) {
       if (!client.isReady) throw error
     }
-  }
-
-  private failed (client: Client, error: unknown): void {
-    const reason = reasonOf(error)
-    if (ELSEWHERE.has(reason)) return this.connection.drop(client, reason)
-    if (this.connection.ready !== client) return
-    const now = performance.now()
-    if (now - this.rejected < REJECTIONS) return
-    this.rejected = now
-    this.log.warn({ reason }, 'state: the store rejects commands; rejected changes are not remembered')
   }
 }
 

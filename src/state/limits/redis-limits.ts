@@ -8,31 +8,23 @@ import type { StateStoreConfig } from '../../config/model/model.js'
 import { isBudget } from '../../policy/limits/charge.js'
 import type { Client, StoreLog } from '../redis-connection.js'
 import { reasonOf, RedisConnection } from '../redis-connection.js'
+import { RedisReplies } from '../redis-replies.js'
 import type { LimitKey, LimitStore, Spending, Taken } from './limit-store.js'
 import type { Script } from './script.js'
 import { SPEND, TAKE } from './script.js'
 
-/** Server errors that another connection may not have, as in `redis-store.ts`. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'LOADING', 'NOAUTH'])
 const LOST = 'state: no connection to the store; shared limits are not shared until there is one'
-/** Minimum time between two log lines about a server that rejects commands, ms. */
-const REJECTIONS = 60_000
 
 export class RedisLimits implements LimitStore {
   private readonly prefix: string
-  private readonly timeout: number
-  private readonly log: StoreLog
   private readonly connection: RedisConnection
-  private rejected = Number.NEGATIVE_INFINITY
-  /** Time of the last reply, on the clock of `performance.now`. */
-  private heard = 0
+  private readonly replies: RedisReplies
 
   constructor ({ store, prefix, timeout }: StateStoreConfig, log: StoreLog) {
     // The tag in braces puts all keys of a step into one slot, behind a proxy for a cluster of servers.
     this.prefix = `${prefix}{limits}:`
-    this.timeout = timeout
-    this.log = log
     this.connection = new RedisConnection(store, ['TIME'], log, async () => {}, LOST)
+    this.replies = new RedisReplies(this.connection, { timeout, log, rejection: 'state: the store rejects the commands of shared limits' })
   }
 
   take (keys: readonly LimitKey[]): null | Promise<Taken | null> {
@@ -79,37 +71,11 @@ export class RedisLimits implements LimitStore {
    * Runs a script that the server has, or sends it. @returns null when the server rejects it, the connection is lost, or the time is over
    */
   private run (client: Client, { text, sha1 }: Script, args: readonly string[]): Promise<unknown> {
-    return new Promise(resolve => {
-      const sent = performance.now()
-      let done = false
-      // When the process itself was busy, the reply may have arrived and only has to be read.
-      const timer = setTimeout(() => setImmediate(() => {
-        resolve(null)
-        if (!done && this.heard <= sent) this.connection.drop(client, 'TIMEOUT')
-      }), this.timeout)
-      this.connection.send(client, ['EVALSHA', sha1, ...args]).catch((error: unknown) => {
-        // A server forgets its scripts when it restarts. Nothing of the script has run.
-        if (reasonOf(error) !== 'NOSCRIPT') throw error
-        return this.connection.send(client, ['EVAL', text, ...args])
-      }).then(resolve, (error: unknown) => {
-        this.failed(client, error)
-        resolve(null)
-      }).finally(() => {
-        done = true
-        this.heard = performance.now()
-        clearTimeout(timer)
-      })
-    })
-  }
-
-  private failed (client: Client, error: unknown): void {
-    const reason = reasonOf(error)
-    if (ELSEWHERE.has(reason)) return this.connection.drop(client, reason)
-    if (this.client !== client) return
-    const now = performance.now()
-    if (now - this.rejected < REJECTIONS) return
-    this.rejected = now
-    this.log.warn({ reason }, 'state: the store rejects the commands of shared limits')
+    return this.replies.within(client, this.connection.send(client, ['EVALSHA', sha1, ...args]).catch((error: unknown) => {
+      // A server forgets its scripts when it restarts. Nothing of the script has run.
+      if (reasonOf(error) !== 'NOSCRIPT') throw error
+      return this.connection.send(client, ['EVAL', text, ...args])
+    }))
   }
 }
 
