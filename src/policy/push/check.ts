@@ -45,24 +45,18 @@ const CONFIG = 4
 export function checkPush (push: CompiledPush, call: Call, violations: Violation[]): void {
   const configs = pushConfigsOf(call)
   if (configs === null) return
-  const add = (path: string, message: string): void => {
-    addViolation(violations, violation({
-      mode: push.mode,
-      reason: 'PUSH_URL_NOT_ALLOWED',
-      extension: GATEWAY,
-      rule: 'push',
-      path,
-      message
-    }))
-  }
-  if (configs.length === 0) add(call.request?.path === 'params' ? 'params.url' : 'url', 'is required')
+  if (configs.length === 0) addPushViolation(push, call.request?.path === 'params' ? 'params.url' : 'url', 'is required', violations)
   for (const config of configs) {
     step(CONFIG + (push.allow?.length ?? 0))
     const url = config.get('url')
     const problem = typeof url === 'string' ? urlProblem(push, url) : 'is required'
-    if (problem !== null) add(config.pathOf('url'), problem)
-    for (const one of credentialProblems(push, config)) add(one.path, one.message)
+    if (problem !== null) addPushViolation(push, config.pathOf('url'), problem, violations)
+    for (const one of credentialProblems(push, config)) addPushViolation(push, one.path, one.message, violations)
   }
+}
+
+export function addPushViolation ({ mode }: CompiledPush, path: string, message: string, violations: Violation[]): void {
+  addViolation(violations, violation({ mode, reason: 'PUSH_URL_NOT_ALLOWED', extension: GATEWAY, rule: 'push', path, message }))
 }
 
 function urlProblem ({ require, allow }: CompiledPush, text: string): string | null {

@@ -3,8 +3,8 @@ import type { Call } from '../../a2a/message/call.js'
 import { isReservedAddress } from '../../wire/reserved-address.js'
 import { addressOf } from '../../wire/url-pattern.js'
 import type { Violation } from '../violation.js'
-import { addViolation, GATEWAY, violation } from '../violation.js'
 import type { CompiledPush } from './check.js'
+import { addPushViolation } from './check.js'
 import { pushConfigsOf } from './configs.js'
 import { readPushUrl } from './url.js'
 
@@ -36,14 +36,7 @@ export function checkAddresses (push: CompiledPush, hosts: readonly NamedHost[],
   for (const { name, path } of hosts) {
     const message = problemOf(addresses.get(name) ?? null)
     if (message === null) continue
-    addViolation(violations, violation({
-      mode: push.mode,
-      reason: 'PUSH_URL_NOT_ALLOWED',
-      extension: GATEWAY,
-      rule: 'push',
-      path,
-      message
-    }))
+    addPushViolation(push, path, message, violations)
   }
   return violations
 }
