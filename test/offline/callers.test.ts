@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { ExplainArguments } from '../../src/cli/explain.js'
-import { runExplain } from '../../src/cli/explain.js'
 import type { Explanation } from '../../src/offline/explain/explanation.js'
+import type { ExplainRun } from './explain-run.js'
+import { runExplainWith } from './explain-run.js'
 import { runFiles } from './kit.js'
 
 const URI = 'https://e.test/pay'
@@ -78,25 +79,13 @@ t.test('mistakes in a caller', async t => {
   t.match(err + out, /unknown key "subjekt" in tests\[0\]\.caller \(did you mean "subject"\?\)/)
 })
 
-async function explain (directory: string, args: Partial<ExplainArguments>): Promise<{ code: number, out: string, err: string }> {
-  let [out, err] = ['', '']
-  const code = await runExplain(
-    {
-      recordings: [join(directory, 'call.http')],
-      config: join(directory, 'gateway.yaml'),
-      card: join(directory, 'card.json'),
-      upstream: undefined,
-      agent: null,
-      caller: null,
-      headers: [],
-      request: null,
-      response: null,
-      json: false,
-      env: {},
-      ...args
-    },
-    { out: text => { out += text }, err: text => { err += text } }
-  )
+async function explain (directory: string, args: Partial<ExplainArguments>): Promise<ExplainRun> {
+  const { code, out, err } = await runExplainWith({
+    recordings: [join(directory, 'call.http')],
+    config: join(directory, 'gateway.yaml'),
+    card: join(directory, 'card.json'),
+    ...args
+  })
   return { code, out: out.replaceAll(`${directory}/`, ''), err: err.replaceAll(`${directory}/`, '') }
 }
 

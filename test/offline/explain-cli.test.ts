@@ -3,43 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { ExplainArguments } from '../../src/cli/explain.js'
-import { runExplain } from '../../src/cli/explain.js'
 import { packageRoot } from '../../src/config/paths.js'
 import type { Explanation } from '../../src/offline/explain/explanation.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
+import { runExplainWith as run } from './explain-run.js'
 
 const main = join(packageRoot(), 'dist', 'src', 'main.js')
-
-interface Run { readonly code: number, readonly out: string, readonly err: string }
-
-async function run (args: Partial<ExplainArguments>): Promise<Run> {
-  let [out, err] = ['', '']
-  const code = await runExplain(
-    {
-      recordings: [],
-      config: null,
-      card: null,
-      upstream: undefined,
-      agent: null,
-      caller: null,
-      headers: [],
-      request: null,
-      response: null,
-      json: false,
-      env: {},
-      ...args
-    },
-    {
-      out: text => {
-        out += text
-      },
-      err: text => {
-        err += text
-      }
-    }
-  )
-  return { code, out, err }
-}
 
 async function explained (args: Partial<ExplainArguments>): Promise<{ code: number, requests: Explanation[] }> {
   const { code, out, err } = await run({ ...args, json: true })
