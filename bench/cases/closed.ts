@@ -43,10 +43,16 @@ const WARM_CALLS = 3_000
 const WARM_SECONDS = 4
 
 /** Warms up the parties. The number of calls decides and not the time, because compilation also takes longer on a slow machine. */
-export async function warm (bench: Bench, parties: readonly Party[], call: Call, seconds = WARM_SECONDS): Promise<void> {
+export async function warm (
+  bench: Bench,
+  parties: readonly Party[],
+  call: Call,
+  seconds = WARM_SECONDS,
+  wanted = WARM_CALLS
+): Promise<void> {
   for (const party of parties) {
     try {
-      for (let calls = 0, end = Date.now() + bench.seconds * seconds * 1_000; calls < WARM_CALLS && Date.now() < end;) {
+      for (let calls = 0, end = Date.now() + bench.seconds * seconds * 1_000; calls < wanted && Date.now() < end;) {
         calls += (await closedSample(bench, party, call)).perSecond as number * bench.seconds
       }
     } catch (error) {

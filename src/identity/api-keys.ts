@@ -1,7 +1,7 @@
 /** API keys and Basic credentials: the gateway knows digests of keys, never keys. */
 import { hash } from 'node:crypto'
 import type { KeyEntry } from '../config/model/identity-model.js'
-import type { Carrier, Source, Verdict } from './authentication.js'
+import type { Carrier, Circumstances, Source, Verdict } from './authentication.js'
 import type { Principal, SourceKind } from './principal.js'
 
 interface Known {
@@ -58,7 +58,7 @@ export class ApiKeys implements Source {
     this.keys = knownKeys(name, 'apiKey', entries)
   }
 
-  verify (key: string, now: number): Verdict {
+  verify (key: string, { now }: Pick<Circumstances, 'now'>): Verdict {
     if (key === '' || key.length > LONGEST) return MALFORMED
     const known = this.keys.get(digestOf(key))
     if (known === undefined) return UNKNOWN
@@ -79,7 +79,7 @@ export class BasicKeys implements Source {
     this.keys = knownKeys(name, 'basic', entries)
   }
 
-  verify (credential: string, now: number): Verdict {
+  verify (credential: string, { now }: Pick<Circumstances, 'now'>): Verdict {
     if (credential.length > 2 * LONGEST || !BASE64.test(credential)) return MALFORMED
     const text = Buffer.from(credential, 'base64').toString()
     const colon = text.indexOf(':')

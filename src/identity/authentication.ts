@@ -1,4 +1,5 @@
 /** The result of an authentication, and the words for its problems. */
+import type { LastCredential } from './last-credential.js'
 import type { Principal } from './principal.js'
 
 /**
@@ -55,11 +56,19 @@ export type Carriers = readonly (readonly Carrier[])[]
 export interface Source {
   readonly name: string
   readonly carrier: Carrier
-  /**
-   * @param braked true when the client may not cause an expensive verification
-   * @param thumbprint of the caller's certificate, as `x5t#S256`; null without one
-   */
-  verify (credential: string, now: number, braked: () => boolean, thumbprint: string | null): Verdict | Promise<Verdict>
+  verify (credential: string, circumstances: Circumstances): Verdict | Promise<Verdict>
+}
+
+/** What a verification depends on besides the credential. */
+export interface Circumstances {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** True when the client may not cause an expensive verification. */
+  readonly braked: () => boolean
+  /** Of the caller's certificate, as `x5t#S256`; null without one. */
+  readonly thumbprint: string | null
+  /** Of the connection. */
+  readonly last: LastCredential
 }
 
 /** True for the carriers of client certificates. A client does not choose them for each request. */

@@ -1,5 +1,5 @@
 /** Authenticates a request against the sources of the configuration, from its head alone. */
-import type { Authentication, Carrier, Carriers, CredentialProblem, Source, Verdict } from './authentication.js'
+import type { Authentication, Carrier, Carriers, Circumstances, CredentialProblem, Source, Verdict } from './authentication.js'
 import type { CertificateSource } from './certificate/certificate-source.js'
 import type { FoundCertificate } from './certificate/certificates.js'
 import { Certificates } from './certificate/certificates.js'
@@ -60,10 +60,7 @@ export class Authenticator {
     braked: () => boolean
   ): Authentication | Promise<Authentication> {
     const found = this.verified(presented, requirement, { now, braked })
-    const carriersOf = (names: readonly (readonly string[])[]): Carriers => this.carriersOf(names)
-    return found instanceof Promise
-      ? found.then(found => required(found, requirement, carriersOf))
-      : required(found, requirement, carriersOf)
+    return found instanceof Promise ? found.then(found => required(found, requirement, this)) : required(found, requirement, this)
   }
 
   private verified (
@@ -72,11 +69,12 @@ export class Authenticator {
     { now, braked }: Pick<Circumstances, 'now' | 'braked'>
   ): Authentication | Promise<Authentication> {
     const found = this.certificates.find(presented)
-    if (found === null) return this.credentials(presented, requirement, { now, braked, thumbprint: null })
+    const { last } = presented.connection
+    if (found === null) return this.credentials(presented, requirement, { now, braked, thumbprint: null, last })
     if ('several' in found) return { kind: 'several', carriers: found.several }
     const { certificate, carrier } = found
     if (certificate === null) return { kind: 'failed', problem: 'malformed', source: onlyOne(found), carrier }
-    const result = this.credentials(presented, requirement, { now, braked, thumbprint: certificate.thumbprint })
+    const result = this.credentials(presented, requirement, { now, braked, thumbprint: certificate.thumbprint, last })
     if (found.sources.length === 0) return result
     return result instanceof Promise ? result.then(settled => this.joinedTo(settled, found, now)) : this.joinedTo(result, found, now)
   }
@@ -123,20 +121,14 @@ export class Authenticator {
   }
 }
 
-interface Circumstances {
-  readonly now: number
-  readonly braked: () => boolean
-  readonly thumbprint: string | null
-}
-
 function isSame (one: Carrier, other: Carrier): boolean {
   return one.in === other.in && one.name === other.name && one.scheme === other.scheme
 }
 
-function verified (slot: Slot, credential: string, { now, braked, thumbprint }: Circumstances): Authentication | Promise<Authentication> {
+function verified (slot: Slot, credential: string, how: Circumstances): Authentication | Promise<Authentication> {
   const { carrier, sources } = slot
   for (const source of sources) {
-    const verdict = source.verify(credential, now, braked, thumbprint)
+    const verdict = source.verify(credential, how)
     // Only the source of the credential needs time: the others know at once that it is foreign.
     if (verdict instanceof Promise) return verdict.then(settled => resultOf(slot, source, settled))
     if (!('foreign' in verdict) || !verdict.foreign || sources.length === 1) return resultOf(slot, source, verdict)

@@ -1,6 +1,8 @@
 /** Reads credentials from the head of a request, and removes them from what goes to the agent. */
 import type { Carrier } from './authentication.js'
 import type { ClientCertificate } from './certificate/certificate.js'
+import type { LastCredential } from './last-credential.js'
+import { isOfScheme } from './last-credential.js'
 
 /** The parts of a request that can carry credentials. */
 export interface Presented {
@@ -17,23 +19,19 @@ export interface Connection {
   readonly peer: string | undefined
   /** Certificate of the direct peer that TLS has verified; null without one. */
   readonly certificate: ClientCertificate | null
+  readonly last: LastCredential
 }
-
-/** RFC 9110 §11.4: a scheme, at least one blank, then the credentials. */
-const CREDENTIALS = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) +(\S.*)$/
 
 /**
  * Returns the credential of a carrier. '' when the carrier occurs more than once: two readers could take different ones.
  * @returns null when the request has none
  */
-export function credentialOf ({ headers, query }: Pick<Presented, 'headers' | 'query'>, { in: place, name, scheme }: Carrier): string | null {
+export function credentialOf ({ headers, query, connection: { last } }: Presented, { in: place, name, scheme }: Carrier): string | null {
   if (place === 'query') return query === '' ? null : single(parametersOf(query, name))
   const header = headers[place === 'cookie' ? 'cookie' : name]
   if (typeof header !== 'string' || header === '') return null
   if (place === 'cookie') return single(cookiesOf(header, name))
-  if (scheme === null) return header
-  const found = CREDENTIALS.exec(header)
-  return found?.[1]?.toLowerCase() === scheme ? (found[2] ?? '') : null
+  return scheme === null ? header : last.credentialIn(header, scheme)
 }
 
 /** True when a header has more than one line. Node joins the lines with a comma, so the joined text is no credential. */
@@ -118,7 +116,7 @@ export function withoutProxyHeaders (headers: readonly string[], names: Readonly
 
 /** Credentials of another scheme in `Authorization` are for the agent. */
 function ofScheme ({ scheme }: Carrier, value: string): boolean {
-  return scheme === null || CREDENTIALS.exec(value)?.[1]?.toLowerCase() === scheme
+  return scheme === null || isOfScheme(value, scheme)
 }
 
 function withoutCookie (header: string, name: string): string | null {

@@ -2,6 +2,7 @@
 import type { CardSecurity, SecurityScheme } from '../a2a/card/security.js'
 import { quoted } from '../a2a/fields.js'
 import type { Authentication, Carriers } from './authentication.js'
+import type { Principal } from './principal.js'
 import type { CallerSource } from './schemes.js'
 import { covers } from './schemes.js'
 
@@ -52,19 +53,25 @@ export function fitOf ({ alternatives, certificates }: Requirement, verified: re
   return missing.length === 0 ? UNFIT : { kind: 'incomplete', missing }
 }
 
-/** @param carriersOf the carriers of alternatives of sources */
 export function required (
   found: Authentication,
   requirement: Requirement,
-  carriersOf: (alternatives: readonly (readonly string[])[]) => Carriers
+  authenticator: { carriersOf (alternatives: readonly (readonly string[])[]): Carriers }
 ): Authentication {
-  if (found.kind !== 'caller') return found
+  if (found.kind !== 'caller' || isMetAlone(requirement, found.principal)) return found
   const { principal: { source, sources }, carrier } = found
   const fit = fitOf(requirement, sources)
   if (fit.kind === 'met') return found
   return fit.kind === 'incomplete'
-    ? { kind: 'incomplete', source, missing: carriersOf(fit.missing) }
+    ? { kind: 'incomplete', source, missing: authenticator.carriersOf(fit.missing) }
     : { kind: 'failed', problem: 'source', source, carrier }
+}
+
+/** True when the one source of a caller is an alternative: `fitOf` without its lists, for most requests. */
+function isMetAlone ({ alternatives }: Requirement, { source, sources }: Principal): boolean {
+  if (sources.length !== 1) return false
+  for (const one of alternatives) if (one.length === 1 && one[0] === source) return true
+  return false
 }
 
 /** Several credentials of one request: one caller, whom the first source of the alternative names. */

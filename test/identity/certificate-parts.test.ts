@@ -13,6 +13,7 @@ import { trustDomainOf } from '../../src/identity/certificate/spiffe.js'
 import { readXfcc } from '../../src/identity/certificate/xfcc.js'
 import type { Requirement } from '../../src/identity/requirement.js'
 import { withoutProxyHeaders } from '../../src/identity/credentials.js'
+import { LastCredential } from '../../src/identity/last-credential.js'
 import { check } from '../helpers/seed.js'
 import { clientCertOf, hexOf, pemOf, thumbprintOf, x509Of } from './clients.js'
 
@@ -168,7 +169,7 @@ t.test('certificates, tokens and keys together', async t => {
   const xfcc = { from: 'xfcc', proxies: ['192.0.2.1'] } as const
   const both = new Authenticator([keys], [source('direct'), source('mesh', xfcc), source('front', { from: 'rfc9440', proxies: ['192.0.2.1', '192.0.2.2'] })])
   const ask = (authenticator: Authenticator, headers: Record<string, string>, peer = '192.0.2.9', certificate: string | null = null): Authentication =>
-    authenticator.authenticate({ headers, query: '', connection: { peer, certificate: certificate === null ? null : read(certificate) } }, ANY, NOW, () => false) as Authentication
+    authenticator.authenticate({ headers, query: '', connection: { peer, certificate: certificate === null ? null : read(certificate), last: new LastCredential() } }, ANY, NOW, () => false) as Authentication
   const header = { 'x-forwarded-client-cert': `Hash=${hexOf('web')};URI=spiffe://prod.example.com/ns/web/sa/web` }
   const shown = (found: Authentication): unknown => found.kind === 'caller' ? [...found.principal.sources, found.principal.spiffe] : found.kind === 'failed' ? found.problem : found.kind
   const WEB = 'spiffe://prod.example.com/ns/web/sa/web'
@@ -205,7 +206,7 @@ t.test('certificates, tokens and keys together', async t => {
     ['a key and a certificate where only certificates are accepted', strict(['direct']), { 'x-key': 'k' }, 'batch', 'source'],
     ['nothing', strict(['direct']), {}, null, 'missing']
   ] as const) {
-    const presented = { headers, query: '', connection: { peer: '', certificate: certificate === null ? null : read(certificate) } }
+    const presented = { headers, query: '', connection: { peer: '', certificate: certificate === null ? null : read(certificate), last: new LastCredential() } }
     t.same(shown(both.authenticate(presented, requirement, NOW, () => false) as Authentication), expected, name)
   }
   const hops = new Authenticator([], [source('near', xfcc), source('far', { from: 'xfcc', proxies: ['192.0.2.3'], hops: 2 })])

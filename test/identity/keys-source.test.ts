@@ -7,6 +7,7 @@ import t from 'tap'
 import { IssuerKeys } from '../../src/gateway/identity/issuer-keys.js'
 import type { IdentityOptions } from '../../src/gateway/identity/identity.js'
 import { Identity, identityFiles } from '../../src/gateway/identity/identity.js'
+import { LastCredential } from '../../src/identity/last-credential.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { discover, isSafeUrl, issuerPool } from '../../src/upstream/keys/keys-fetch.js'
@@ -93,7 +94,7 @@ t.test('an outage past maxStale', async t => {
   const own = await Identity.prepare(identity, null, { ...options(), clock: () => now })
   t.teardown(() => own?.close(null))
   const ask = async (token: string): Promise<unknown> => await own?.authenticator.authenticate(
-    { headers: { authorization: `Bearer ${token}` }, query: '', connection: { peer: undefined, certificate: null } }, { alternatives: [['s']], anonymous: false, certificates: new Set() }, Date.now(), () => false
+    { headers: { authorization: `Bearer ${token}` }, query: '', connection: { peer: undefined, certificate: null, last: new LastCredential() } }, { alternatives: [['s']], anonymous: false, certificates: new Set() }, Date.now(), () => false
   )
   const [known, later] = [await issuer.token(key), await issuer.token(key, { sub: 'later' })]
   t.match(await ask(known), { kind: 'caller' })

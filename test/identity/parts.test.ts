@@ -44,8 +44,8 @@ t.test('the query for the agent', async t => {
 t.test('a key expires at its time', async t => {
   const [entry] = [{ id: 'a', sha256: digestOf('k'), client: null, expires: 1_000, groups: [], scopes: [], tenant: null }]
   const keys = new ApiKeys('s', header('x'), [entry as NonNullable<typeof entry>])
-  t.match(keys.verify('k', 999), { principal: { subject: 'a', client: 'a' } })
-  t.same(keys.verify('k', 1_000), { problem: 'expired', foreign: false })
+  t.match(keys.verify('k', { now: 999 }), { principal: { subject: 'a', client: 'a' } })
+  t.same(keys.verify('k', { now: 1_000 }), { problem: 'expired', foreign: false })
   t.equal(timeOf('2027-01-01'), Date.UTC(2027, 0, 1))
   t.equal(timeOf('2027-01-01T10:00:00+02:00'), Date.UTC(2027, 0, 1, 8))
   for (const wrong of ['', '2027', '2027-13-01', '2027-02-31', '01.01.2027', 2027, null]) t.equal(timeOf(wrong), null)

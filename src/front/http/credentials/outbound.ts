@@ -3,6 +3,7 @@
  * the agent. Credentials that are known cost no turn of the event loop.
  */
 import { credentialOf } from '../../../identity/credentials.js'
+import { connectionOf } from '../listener/client-connection.js'
 import * as rejections from '../../../identity/rejections.js'
 import { challengesOf } from '../../../identity/challenge.js'
 import type { Agent } from '../../../gateway/agent.js'
@@ -41,7 +42,7 @@ export function withOutbound (exchange: Exchange, call: OutboundCall, then: () =
   }
   const prepared = credentials.prepare({
     principal,
-    token: () => (carrier === null ? null : credentialOf({ headers: request.headers, query: '' }, carrier)),
+    token: () => (carrier === null ? null : credentialOf({ headers: request.headers, query: '', connection: connectionOf(request.socket) }, carrier)),
     body: call.body,
     count: (kind, outcome) => { metrics.upstreamCredential(name, kind, outcome) },
     watch: endpoint => watchTokenRequest(exchange, endpoint)

@@ -4,13 +4,18 @@ import { TLSSocket } from 'node:tls'
 import type { ClientCertificate } from '../../../identity/certificate/certificate.js'
 import { certificateOf } from '../../../identity/certificate/certificate.js'
 import type { Connection } from '../../../identity/credentials.js'
+import { LastCredential } from '../../../identity/last-credential.js'
 
 const connections = new WeakMap<Socket, Connection>()
 
 export function connectionOf (socket: Socket): Connection {
   let found = connections.get(socket)
   if (found === undefined) {
-    found = { peer: socket.remoteAddress, certificate: socket instanceof TLSSocket ? verifiedCertificate(socket) : null }
+    found = {
+      peer: socket.remoteAddress,
+      certificate: socket instanceof TLSSocket ? verifiedCertificate(socket) : null,
+      last: new LastCredential()
+    }
     connections.set(socket, found)
   }
   return found
