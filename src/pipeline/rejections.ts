@@ -22,6 +22,13 @@ export const internal: Rejection = {
   rule: 'gateway/internal'
 }
 
+/** A call in flight when the time of `server.drainTimeout` is over. */
+export const stopped: Rejection = {
+  reason: 'OVERLOADED',
+  message: 'The gateway is shutting down and ended the call; call again.',
+  rule: 'gateway/stopped'
+}
+
 export function badTarget (reason: string): Rejection {
   return { reason: 'BAD_REQUEST_TARGET', message: `The request target is rejected: ${reason}.`, rule: 'gateway/target' }
 }

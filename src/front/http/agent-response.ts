@@ -127,7 +127,7 @@ export class AgentResponse implements Receiver, ResponseDriver {
     }
     exchange.settleForwarded()
     const last = rest.length - 1
-    for (let i = 0; i < last; i++) response.write(rest[i])
+    for (let i = 0; i < last; i++) response.write(rest[i] as Buffer)
     response.end(rest[last])
   }
 
