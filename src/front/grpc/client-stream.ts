@@ -1,5 +1,5 @@
 /** One gRPC call of a client, in the form of an HTTP exchange: the shared steps read and write it as they do a request of `node:http`. */
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import { addHeaders, headerObject } from '../../wire/header-object.js'
@@ -70,6 +70,7 @@ export class GrpcResponse implements ClientResponse {
   /** The head until the first message or the end: without a message, head and trailers are one frame. */
   private head: string[] = []
   private begun = false
+  private over = false
   private trailers: readonly string[] = NO_STATUS
   private timer: NodeJS.Timeout | null = null
 
@@ -82,8 +83,9 @@ export class GrpcResponse implements ClientResponse {
     stream.on('close', () => { this.unstuck() })
   }
 
+  /** True also when the response is complete: work that still waits for a store must not forward the call. */
   get destroyed (): boolean {
-    return this.stream.destroyed || this.stream.aborted
+    return this.over || this.stream.destroyed || this.stream.aborted
   }
 
   get writableFinished (): boolean {
@@ -110,7 +112,7 @@ export class GrpcResponse implements ClientResponse {
     if (this.begun || this.destroyed) return
     this.begun = true
     this.stream.on('wantTrailers', () => { this.finish() })
-    this.respond(this.head, false)
+    this.respond(this.head, MORE)
   }
 
   write (chunk: Buffer): boolean {
@@ -123,15 +125,18 @@ export class GrpcResponse implements ClientResponse {
 
   end (chunk?: Buffer | string): void {
     if (this.destroyed) return
-    if (chunk !== undefined && chunk.length > 0) this.write(chunk as Buffer)
+    this.over = true
     if (this.begun) {
       this.stream.end()
-      if (this.stream.writableLength > 0) this.watch()
-      return
+    } else {
+      this.begun = true
+      const whole = chunk !== undefined && chunk.length > 0
+      this.respond(this.head, whole ? PLAIN : LAST)
+      // A response that is not gRPC: the client does not speak it.
+      if (whole) this.stream.end(chunk)
+      this.dropRest()
     }
-    this.begun = true
-    this.respond(this.head, true)
-    this.dropRest()
+    if (this.stream.writableLength > 0) this.watch()
   }
 
   endWith (trailers: readonly string[]): void {
@@ -147,12 +152,12 @@ export class GrpcResponse implements ClientResponse {
 
   /** @param code error code of RFC 9113 §7 */
   reset (code: number = NGHTTP2_CANCEL): void {
-    if (!this.destroyed) this.stream.close(code)
+    if (!this.stream.destroyed) this.stream.close(code)
   }
 
   /** Trailers follow the last message. */
   private finish (): void {
-    if (this.destroyed) return
+    if (this.stream.destroyed) return
     try {
       this.stream.sendTrailers(addHeaders(headerObject(), this.trailers))
     } catch {
@@ -161,14 +166,14 @@ export class GrpcResponse implements ClientResponse {
     this.dropRest()
   }
 
-  private respond (head: readonly string[], endStream: boolean): void {
+  private respond (head: readonly string[], options: ServerStreamResponseOptions): void {
     const headers = headerObject()
     headers[':status'] = String(this.statusCode)
     addHeaders(headers, head)
     // Of HTTP/1.1 (RFC 9113 §8.2.2).
     delete headers['connection']
     try {
-      this.stream.respond(headers as unknown as Parameters<ServerHttp2Stream['respond']>[0], endStream ? LAST : MORE)
+      this.stream.respond(headers as unknown as Parameters<ServerHttp2Stream['respond']>[0], options)
     } catch {
       // A header that cannot be sent: nothing can follow either.
       this.reset(NGHTTP2_INTERNAL_ERROR)
@@ -195,6 +200,7 @@ export class GrpcResponse implements ClientResponse {
 
 const LAST = { endStream: true } as const
 const MORE = { waitForTrailers: true } as const
+const PLAIN = {} as const
 
 /** The event `close` follows. */
 function ignore (): void {}

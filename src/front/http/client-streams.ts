@@ -43,4 +43,6 @@ export interface ClientResponse {
    * @param trailers flat list of names and values
    */
   readonly endWith?: (trailers: readonly string[]) => void
+  /** Breaks the response off. Only gRPC has it. @param code error code of RFC 9113 §7 */
+  readonly reset?: (code: number) => void
 }

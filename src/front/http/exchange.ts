@@ -25,7 +25,6 @@ import type { ClientRequest, ClientResponse } from './client-streams.js'
 import type { Cors } from './cors.js'
 import { withCors } from './cors.js'
 import type { RequestLimits } from './limits/limits.js'
-import type { StreamOut } from './stream-out.js'
 import type { PushReservation } from './tasks/push.js'
 import type { MemoryBudget } from '../../gateway/memory-budget.js'
 import type { InFlight } from '../../gateway/in-flight.js'
@@ -116,8 +115,8 @@ export class Exchange {
   push: PushReservation | null = null
   /** Called before the end is recorded, whatever the outcome. Handles data that is known only then, and releases resources. */
   atEnd: (() => void) | null = null
-  /** Set when the gateway begins to send an event stream. */
-  stream: StreamOut | null = null
+  /** Set when the gateway begins to send a stream. `atBoundary`: another event of SSE may follow. */
+  stream: { readonly atBoundary: boolean } | null = null
   /** The limit that counts the call while it is in flight. */
   private load: ConcurrencyLimit | null = null
   private streaming = false

@@ -27,8 +27,8 @@ export interface GrpcForwardRequest {
 
 /** Handles a response. */
 export interface GrpcReceiver {
-  /** @param rawHeaders flat list without pseudo-headers. @param last true for a response that is trailers only */
-  head (status: number, rawHeaders: readonly string[], last: boolean): void
+  /** @param rawHeaders flat list with `:status`. @param last true when the response has nothing else: they are its trailers */
+  head (rawHeaders: readonly string[], last: boolean): void
   /** @returns false to pause the agent until `resume` is called */
   data (chunk: Buffer): boolean
   /** @param trailers flat list; empty without trailers */
@@ -139,13 +139,13 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
     this.stream?.resume()
   }
 
-  onResponse (status: number, raw: readonly string[], last: boolean): void {
+  onResponse (raw: readonly string[], last: boolean): void {
     if (this.done) return
     this.request = null
     this.responding = true
     if (last) this.trailers = NO_TRAILERS
     this.wait()
-    this.receiver.head(status, raw, last)
+    this.receiver.head(raw, last)
   }
 
   onInterim (): void {
@@ -257,8 +257,9 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   }
 }
 
-function onResponse (this: Stream, headers: IncomingHttpHeaders, flags: number, raw?: readonly string[]): void {
-  this[CALL].onResponse(Number(headers[':status']), raw === undefined ? flat(headers) : plain(raw), (flags & END_STREAM) !== 0)
+/** Node passes the lines as received after the arguments that it documents. */
+function onResponse (this: Stream, _headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
+  this[CALL].onResponse(raw, (flags & END_STREAM) !== 0)
 }
 
 function onInterim (this: Stream): void {
@@ -269,8 +270,8 @@ function onData (this: Stream, chunk: Buffer): void {
   this[CALL].onData(chunk)
 }
 
-function onTrailers (this: Stream, headers: IncomingHttpHeaders, _flags: number, raw?: readonly string[]): void {
-  this[CALL].onTrailers(raw === undefined ? flat(headers) : plain(raw))
+function onTrailers (this: Stream, _headers: IncomingHttpHeaders, _flags: number, raw: readonly string[]): void {
+  this[CALL].onTrailers(raw)
 }
 
 function onEnd (this: Stream): void {
@@ -291,19 +292,6 @@ function onClose (this: Stream & { [ERROR]?: Error }): void {
 /** True for an error of the whole connection, which tells more than the code of the stream. */
 function isOfConnection (error: Error): boolean {
   return 'code' in error && error.code !== 'ERR_HTTP2_STREAM_ERROR'
-}
-
-/** Pseudo-headers come first (RFC 9113 §8.3). */
-function plain (raw: readonly string[]): readonly string[] {
-  let first = 0
-  while (raw[first]?.startsWith(':') === true) first += 2
-  return first === 0 ? raw : raw.slice(first)
-}
-
-/** For a Node that passes no raw list. */
-function flat (headers: IncomingHttpHeaders): string[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    name.startsWith(':') ? [] : (Array.isArray(value) ? value : [value ?? '']).flatMap(one => [name, one]))
 }
 
 function headersOf ({ pool, path, headers }: GrpcForwardRequest): OutgoingHttpHeaders {
