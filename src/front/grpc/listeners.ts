@@ -7,8 +7,29 @@ import type { GrpcFrontOptions } from './front.js'
 import { GrpcFront } from './front.js'
 import { GrpcListener } from './listener.js'
 
+/** The shared listener first. */
+function placesOf ({ server: { grpc }, agents }: Config): ReadonlyMap<ListenerName, HostPort> {
+  const places = new Map<ListenerName, HostPort>()
+  if (grpc === null) return places
+  if (grpc.listen !== null) places.set(SHARED, grpc.listen)
+  for (const agent of agents) {
+    const listen = agent.grpc?.listen ?? null
+    if (listen !== null) places.set(listenerName(listen), listen)
+  }
+  return places
+}
+
+/** Addresses of the gRPC listeners as the configuration has them, as `host:port`. */
+export function grpcAddresses (config: Config): string[] {
+  return [...placesOf(config).values()].map(written)
+}
+
+function written ({ host, port }: HostPort): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 export class GrpcListeners {
-  private readonly listeners: readonly { readonly at: HostPort, readonly name: ListenerName, readonly listener: GrpcListener }[]
+  private readonly listeners: readonly { readonly at: HostPort, readonly listener: GrpcListener }[]
 
   /**
    * Listeners of the configuration at the start; none without `server.grpc`.
@@ -16,26 +37,15 @@ export class GrpcListeners {
    */
   constructor (config: Config, options: GrpcFrontOptions) {
     const { grpc } = config.server
-    const places = new Map<ListenerName, HostPort>()
-    if (grpc !== null) {
-      if (grpc.listen !== null) places.set(SHARED, grpc.listen)
-      for (const agent of config.agents) {
-        const listen = agent.grpc?.listen ?? null
-        if (listen !== null) places.set(listenerName(listen), listen)
-      }
-    }
     const front = new GrpcFront(options)
     this.listeners = grpc === null
       ? []
-      : [...places].map(([name, at]) => ({ at, name, listener: new GrpcListener(front, name, grpc, options) }))
+      : [...placesOf(config)].map(([name, at]) => ({ at, listener: new GrpcListener(front, name, grpc, options) }))
   }
 
   /** Addresses of the listeners, as `host:port`, once they listen. */
   get addresses (): readonly string[] {
-    return this.listeners.map(({ at, listener }) => {
-      const { port } = listener.server.address() as AddressInfo
-      return `${at.host.includes(':') ? `[${at.host}]` : at.host}:${port}`
-    })
+    return this.listeners.map(({ at: { host }, listener: { server } }) => written({ host, port: (server.address() as AddressInfo).port }))
   }
 
   /** @throws Error when an address is taken */

@@ -70,7 +70,6 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   private total: NodeJS.Timeout | null = null
   private timer: NodeJS.Timeout | null = null
   private trailers: readonly string[] | null = null
-  private responding = false
   private dataEnded = false
   private paused = false
   private retried = false
@@ -142,7 +141,6 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   onResponse (raw: readonly string[], last: boolean): void {
     if (this.done) return
     this.request = null
-    this.responding = true
     if (last) this.trailers = NO_TRAILERS
     this.wait()
     this.receiver.head(raw, last)
