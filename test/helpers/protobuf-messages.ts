@@ -1,8 +1,10 @@
 /** Messages of a table in ProtoJSON, in the form that writers of protobuf produce, and bytes that no writer produces. */
 import fc from 'fast-check'
+import type { Random } from '../fuzz/engine/random.js'
 import type { JsonObject } from '../../src/wire/json/object.js'
 import { BOOL, BYTES, ENUM, INT32, MESSAGE, STRUCT, TEXT, TIMESTAMP, VALUE } from '../../src/wire/protobuf/table.js'
 import type { FieldRow, MessageTable } from '../../src/wire/protobuf/table.js'
+import { writeElement } from '../../src/wire/protobuf/write.js'
 
 /** Text around the length at which the reader changes its decoder, in one, two, three and four bytes per character. */
 export const texts = fc.oneof(
@@ -23,9 +25,14 @@ export function values (keys: fc.Arbitrary<string> = texts): fc.Arbitrary<unknow
       fc.integer(),
       texts,
       fc.array(tie('value'), { maxLength: 4 }),
-      fc.dictionary(keys, tie('value'), { maxKeys: 4, noNullPrototype: true })
+      objects(keys, tie('value'))
     )
   })).value
+}
+
+/** `__proto__` becomes an own member. */
+function objects (keys: fc.Arbitrary<string>, value: fc.Arbitrary<unknown>): fc.Arbitrary<JsonObject> {
+  return fc.array(fc.tuple(keys, value), { maxLength: 4 }).map(members => Object.fromEntries(members))
 }
 
 const times = fc.tuple(
@@ -55,7 +62,7 @@ const CACHE = new Map<MessageTable, fc.Arbitrary<JsonObject>>()
 function field (row: FieldRow, keys: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
   const one = single(row, keys)
   if (row.list) return fc.array(one, { maxLength: 3 })
-  return row.map ? fc.dictionary(keys, one, { maxKeys: 3, noNullPrototype: true }) : one
+  return row.map ? objects(keys, one) : one
 }
 
 function single ({ type, names, table }: FieldRow, keys: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
@@ -66,7 +73,7 @@ function single ({ type, names, table }: FieldRow, keys: fc.Arbitrary<string>): 
     case INT32: return fc.oneof(fc.integer(), fc.constantFrom(0, -1, 127, 128, 2 ** 31 - 1, -(2 ** 31)))
     case ENUM: return fc.constantFrom(...names)
     case TIMESTAMP: return times
-    case STRUCT: return fc.dictionary(keys, values(keys), { maxKeys: 4, noNullPrototype: true })
+    case STRUCT: return objects(keys, values(keys))
     case MESSAGE: return messages(table as MessageTable, keys)
     default: return values(keys)
   }
@@ -87,6 +94,37 @@ export function pruned (table: MessageTable, object: JsonObject): JsonObject {
     } else kept[row.name] = pruned(row.table, value as JsonObject)
   }
   return kept
+}
+
+/**
+ * Writes a message as other writers may: fields in any order, elements of lists between other fields, defaults written, unknown fields.
+ * @param marks receives the bytes of the unknown fields
+ */
+export function scrambled (table: MessageTable, object: JsonObject, random: Random, marks: Buffer[] = []): Buffer {
+  const queues: Buffer[][] = []
+  for (const row of table.names.values()) {
+    const value = object[row.name]
+    if (value === undefined) {
+      if (row.omitted !== undefined && random.chance(4)) queues.push([writeElement(row, row.omitted, [])])
+    } else if (row.map) {
+      queues.push(Object.keys(value as object).map(key => raw(row.number, [raw(1, key), ofRow(row, (value as JsonObject)[key], random, marks, 2)])))
+    } else queues.push((row.list ? value as unknown[] : [value]).map(one => ofRow(row, one, random, marks, row.number)))
+  }
+  if (!table.closed && random.chance(2)) {
+    const mark = raw(900 + random.below(90), `unknown ${marks.length}`)
+    marks.push(mark)
+    queues.push([mark])
+  }
+  const fields: Buffer[] = []
+  for (let left = queues.filter(queue => queue.length > 0); left.length > 0; left = left.filter(queue => queue.length > 0)) {
+    fields.push(random.pick(left).shift() as Buffer)
+  }
+  return Buffer.concat(fields)
+}
+
+function ofRow (row: FieldRow, value: unknown, random: Random, marks: Buffer[], field: number): Buffer {
+  if (row.table !== null) return raw(field, scrambled(row.table, value as JsonObject, random, marks))
+  return writeElement({ ...row, tag: field * 8 + (row.tag & 7) }, value, [])
 }
 
 /** Writes one field as it is, without any check. */
