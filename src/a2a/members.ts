@@ -42,7 +42,7 @@ export interface Members {
 
 function membersFor (version: Version, binding: Binding): Members {
   const old = version === '0.3'
-  const proto = !old || binding === 'HTTP+JSON'
+  const proto = !old || binding !== 'JSONRPC'
   const integer = proto ? INTEGER | DIGITS : INTEGER
   const enumeration = proto ? STRING | INTEGER : STRING
   /** A member that only 0.3, or only 1.0, defines is free for extensions in the other version. */

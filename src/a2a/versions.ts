@@ -1,10 +1,10 @@
 /**
- * Protocol versions and bindings that the gateway carries. Any other interface of a card (GRPC, custom bindings, other versions) is not
+ * Protocol versions and bindings that the gateway carries. Any other interface of a card (custom bindings, other versions) is not
  * carried and is removed from the served card.
  */
 
 export type Version = '0.3' | '1.0'
-export type Binding = 'JSONRPC' | 'HTTP+JSON'
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
 
 export const VERSIONS: readonly Version[] = ['0.3', '1.0']
 

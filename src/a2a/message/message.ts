@@ -97,7 +97,7 @@ export function viewRequest (request: JsonObject, path: string, version: Version
 function viewMessage (request: Fields, version: Version, binding: Binding, problems: FieldProblem[]): MessageView | null {
   let field = 'message'
   // proto 0.3.0 names the field `request`, with json_name `message`. ProtoJSON parsers read both names.
-  if (version === '0.3' && binding === 'HTTP+JSON' && isObject(request.get('request'))) {
+  if (version === '0.3' && binding !== 'JSONRPC' && isObject(request.get('request'))) {
     if (request.get('message') !== undefined) {
       addProblem(
         problems,

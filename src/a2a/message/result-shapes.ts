@@ -199,7 +199,7 @@ class Result implements ResultView {
     this.steps = steps
     this.version = version
     this.members = membersOf(version, binding)
-    this.proto = version === '0.3' && binding === 'HTTP+JSON'
+    this.proto = version === '0.3' && binding !== 'JSONRPC'
     this.taskId = idOf(fields, kind === 'task' ? 'id' : 'taskId')
     this.contextId = idOf(fields, 'contextId')
     this.append = kind === 'artifactUpdate' && fields.get('append') === true

@@ -2,6 +2,7 @@ import { accessEntrySchema, accessSchema, accessSchemaRef } from './access-schem
 import { cardSecurity } from './card-security-schema.js'
 import { cardTrust } from './card-schema.js'
 import { credentialsSchema, sentCredentialSchema } from './credentials-schema.js'
+import { agentGrpc } from '../listeners/grpc-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
@@ -173,6 +174,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   path: text('Path under which the agent is served, matched by whole segments. No two agents share host and path.', 'path', '/'),
   host: nullable('Host that requests must name, without port. `null`: any.', 'host'),
   upstream,
+  grpc: agentGrpc,
   card,
   concurrency: section('Maximum load of the agent. The gateway rejects further calls with 503 and Retry-After.', {
     requests: count('Calls in flight, without streams.', 1024, 1, 1000000),

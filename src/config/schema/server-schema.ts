@@ -1,7 +1,9 @@
 /** The key `server`. */
+import { grpcListener } from '../listeners/grpc-schema.js'
+import { listenerTls } from '../listeners/tls-schema.js'
 import { callerWithoutMatch } from './caller-schema.js'
 import type { Schema } from './schema-kit.js'
-import { choice, count, duration, flag, list, nullable, section, text } from './schema-kit.js'
+import { count, duration, flag, list, nullable, section, text } from './schema-kit.js'
 
 const adminAccess: Schema = {
   type: ['object', 'null'],
@@ -74,19 +76,11 @@ export const serverSchema = section('Where the gateway listens.', {
     maximum: 64,
     'x-format': 'workers'
   },
-  tls: section(
+  tls: listenerTls(
     'TLS of the main listener, 1.2 or later. The gateway reads the files again when they change; `clientCertificate`, and switching TLS on or off, need a restart. Paths are relative to the configuration file.',
-    {
-      cert: nullable('PEM file of the certificate, followed by its issuers; needs `key`. `null`: plain HTTP.', 'file'),
-      key: nullable("PEM file of the certificate's private key; needs `cert`.", 'file'),
-      clientCa: nullable('PEM file of the authorities that issue client certificates; needs `clientCertificate`.', 'file'),
-      clientCertificate: choice(
-        'Whether clients present a certificate. `none`: the gateway asks for none; `request`: clients without one are accepted, clients with an invalid one are not; `require`: only clients with a valid certificate can connect.',
-        ['none', 'request', 'require'],
-        'none'
-      )
-    }
+    'plain HTTP'
   ),
+  grpc: grpcListener,
   console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
