@@ -1,7 +1,7 @@
 /** Reads a request body, or discards its rest; both bounded in bytes and in time. */
-import type { IncomingMessage } from 'node:http'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { collected } from '../../wire/chunked-buffer.js'
+import type { ClientRequest } from './client-streams.js'
 
 export type BodyResult =
   { readonly ok: true; readonly bytes: Bytes } | { readonly ok: false; readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
@@ -21,7 +21,7 @@ export interface BodyLimits {
  * Reads the body and calls `done` exactly once. After `too_large` or `timeout` the reader stops reading the body: the caller responds and
  * closes the connection.
  */
-export function readBody (request: IncomingMessage, limits: BodyLimits, done: (result: BodyResult) => void): void {
+export function readBody (request: ClientRequest, limits: BodyLimits, done: (result: BodyResult) => void): void {
   const declared = request.headers['content-length']
   if (declared !== undefined && Number(declared) > limits.size) return done({ ok: false, why: 'too_large' })
   if (declared === undefined && request.headers['transfer-encoding'] === undefined) return done({ ok: true, bytes: EMPTY })
@@ -29,7 +29,7 @@ export function readBody (request: IncomingMessage, limits: BodyLimits, done: (r
 }
 
 class BodyReader {
-  private readonly request: IncomingMessage
+  private readonly request: ClientRequest
   private readonly limits: BodyLimits
   private readonly done: (result: BodyResult) => void
   private chunks: Buffer[] = []
@@ -37,7 +37,7 @@ class BodyReader {
   private timer: NodeJS.Timeout | null = null
   private finished = false
 
-  constructor (request: IncomingMessage, limits: BodyLimits, done: (result: BodyResult) => void) {
+  constructor (request: ClientRequest, limits: BodyLimits, done: (result: BodyResult) => void) {
     this.request = request
     this.limits = limits
     this.done = done
@@ -88,7 +88,7 @@ const READ_OFF_MS = 5_000
  * Reads and discards the rest of a request that was rejected. Closing at once would reset the connection, and the client might never see
  * the response (RFC 9112 §9.6). Reading without bounds would let the client send for ever.
  */
-export function readOff (request: IncomingMessage, done: () => void): void {
+export function readOff (request: ClientRequest, done: () => void): void {
   let left = READ_OFF_BYTES
   const timer = setTimeout(() => { request.socket.destroy() }, READ_OFF_MS).unref()
   request.on('data', (chunk: Buffer) => {
