@@ -38,10 +38,10 @@ function * properties (schema: Schema, path: string): Generator<[string, Schema,
 /** The environment decides the default. */
 const BY_ENVIRONMENT = 'telemetry.traces.enabled'
 /**
- * Without `cert` the model has no `server.tls`, `access` is merged with `accessDefaults`, and the defaults of the other sections are null.
+ * Without `cert` the model has no `server.tls`, and without a listener no `server.grpc`; `access` is merged with `accessDefaults`, and the defaults of the other sections are null.
  */
 const OFF = [
-  'accessDefaults', 'identity.', 'server.tls.', 'server.adminAccess.', 'agents[].access', 'agents[].card.extended.', 'agents[].push.', 'rates[].',
+  'accessDefaults', 'identity.', 'server.tls.', 'server.grpc.', 'agents[].grpc.', 'server.adminAccess.', 'agents[].access', 'agents[].card.extended.', 'agents[].push.', 'rates[].',
   'budgets[].', 'agents[].card.verify.', 'agents[].card.sign.', 'agents[].card.views[].', 'agents[].upstream.credentials.identity.'
 ]
 /** Keys of conditions have no defaults. */

@@ -1,7 +1,15 @@
-/** Reads a request body, or discards its rest; both bounded in bytes and in time. */
+/** Reads and decodes a request body, or discards its rest; bounded in bytes and in time. */
+import type { CallProblem } from '../../a2a/message/call.js'
+import { schedule } from '../../gateway/event-loop-batch.js'
+import type { Encoding } from '../../pipeline/content-encoding.js'
+import { encodingOf } from '../../pipeline/content-encoding.js'
+import * as rejections from '../../pipeline/rejections.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
-import { collected } from '../../wire/chunked-buffer.js'
+import { collected, whole } from '../../wire/chunked-buffer.js'
+import { gunzip } from '../../wire/gzip.js'
 import type { ClientRequest } from './client-streams.js'
+import type { HandlerOptions } from './dispatch.js'
+import type { Exchange } from './exchange.js'
 
 export type BodyResult =
   { readonly ok: true; readonly bytes: Bytes } | { readonly ok: false; readonly why: 'too_large' | 'timeout' | 'aborted' | 'no_memory' }
@@ -79,6 +87,56 @@ class BodyReader {
     this.chunks = []
     this.done(result)
   }
+}
+
+/** Decodes a compressed body. The memory budget also counts the content. */
+export function decode (
+  exchange: Exchange,
+  options: HandlerOptions,
+  sent: Bytes,
+  then: (bytes: Bytes, problem: CallProblem | null) => void
+): void {
+  decoded(exchange, encodingOf(exchange.request.headers['content-encoding'], whole(sent), options.limits.body), sent, then)
+}
+
+/** @param encoding of the bytes */
+export function decoded (
+  exchange: Exchange,
+  encoding: Encoding,
+  sent: Bytes,
+  then: (bytes: Bytes, problem: CallProblem | null) => void
+): void {
+  if (encoding.kind === 'rejected') return exchange.reject(encoding.rejection, 'rejected')
+  if (encoding.kind === 'plain') return then(sent, null)
+  if (encoding.kind === 'problem') return then(sent, encoding.problem)
+  if (!exchange.hold(encoding.member.size)) {
+    return exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
+  }
+  gunzip(encoding.member, content => {
+    schedule('decide', exchange, () => {
+      // The client may have disconnected.
+      if (exchange.response.destroyed) return
+      if (content === null) then(sent, rejections.notGzip)
+      else then(content, null)
+    })
+  })
+}
+
+/** Reads the body of a request. Rejects the request when a limit is exceeded. */
+export function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Bytes) => void): void {
+  const { limits } = options
+  readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
+    if (!result.ok) {
+      if (result.why === 'too_large') exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+      else if (result.why === 'no_memory') exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
+      else if (result.why === 'timeout') exchange.reject(rejections.tooSlow(limits.requestTimeout), 'rejected')
+      return
+    }
+    schedule('decide', exchange, () => {
+      // The client may have disconnected.
+      if (!exchange.response.destroyed) then(result.bytes)
+    })
+  })
 }
 
 const READ_OFF_BYTES = 16 * 1024 * 1024

@@ -6,8 +6,7 @@ import { namesOf, taskIdOf, tenantOf } from '../../a2a/task-id.js'
 import type { Version } from '../../a2a/versions.js'
 import { accessOf, admissionOf, admit, admitUnread } from '../../pipeline/access/access.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
-import type { Encoding } from '../../pipeline/content-encoding.js'
-import { encodingOf, isPlain } from '../../pipeline/content-encoding.js'
+import { isPlain } from '../../pipeline/content-encoding.js'
 import { isPreflight } from '../../pipeline/guard.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
@@ -20,11 +19,10 @@ import type { Claimed } from '../../policy/request/claims.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import type { TaskKey } from '../../state/store.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
-import { gunzip } from '../../wire/gzip.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { joinPath } from '../../wire/target.js'
 import type { Agent } from '../../gateway/agent.js'
-import { readBody } from './body.js'
+import { decode, read } from './body.js'
 import { corsOf, corsWithoutOrigin, preflightCors } from './cors.js'
 import type { Arrived, HandlerOptions, Read } from './dispatch.js'
 import { dispatch, HTTP, passOn } from './dispatch.js'
@@ -37,7 +35,6 @@ import type { RouteTarget } from './route-target.js'
 import { limitEarly, limitLate } from './limits/limits.js'
 import { ownersOf } from './tasks/owners.js'
 import { checkPushConfigs } from './tasks/push.js'
-import { schedule } from '../../gateway/event-loop-batch.js'
 
 const EMPTY = Buffer.alloc(0)
 /** Rules of problems in a call whose JSON-RPC envelope is valid. */
@@ -298,7 +295,8 @@ function forwardWithoutCard (
   options: HandlerOptions
 ): void {
   if (card || agent.config.card.onUnavailable === 'reject') {
-    return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
+    const rejection = agent.onlyGrpc ? rejections.onlyGrpc(agent.name) : rejections.noCard(agent.name, retryAfter)
+    return rejectWithoutCard(exchange, rejection, options)
   }
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
@@ -350,54 +348,5 @@ function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => v
   read(exchange, options, bytes => {
     if (whole(bytes).toString('latin1').trim() === 'null') then()
     else exchange.reject(rejections.unexpectedBody('GET'), 'rejected')
-  })
-}
-
-/** Decodes a compressed body. The memory budget also counts the content. */
-function decode (
-  exchange: Exchange,
-  options: HandlerOptions,
-  sent: Bytes,
-  then: (bytes: Bytes, problem: CallProblem | null) => void
-): void {
-  decoded(exchange, encodingOf(exchange.request.headers['content-encoding'], whole(sent), options.limits.body), sent, then)
-}
-
-/** @param encoding of the bytes */
-export function decoded (
-  exchange: Exchange,
-  encoding: Encoding,
-  sent: Bytes,
-  then: (bytes: Bytes, problem: CallProblem | null) => void
-): void {
-  if (encoding.kind === 'rejected') return exchange.reject(encoding.rejection, 'rejected')
-  if (encoding.kind === 'plain') return then(sent, null)
-  if (encoding.kind === 'problem') return then(sent, encoding.problem)
-  if (!exchange.hold(encoding.member.size)) {
-    return exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
-  }
-  gunzip(encoding.member, content => {
-    schedule('decide', exchange, () => {
-      // The client may have disconnected.
-      if (exchange.response.destroyed) return
-      if (content === null) then(sent, rejections.notGzip)
-      else then(content, null)
-    })
-  })
-}
-
-function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Bytes) => void): void {
-  const { limits } = options
-  readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
-    if (!result.ok) {
-      if (result.why === 'too_large') exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-      else if (result.why === 'no_memory') exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
-      else if (result.why === 'timeout') exchange.reject(rejections.tooSlow(limits.requestTimeout), 'rejected')
-      return
-    }
-    schedule('decide', exchange, () => {
-      // The client may have disconnected.
-      if (!exchange.response.destroyed) then(result.bytes)
-    })
   })
 }

@@ -122,6 +122,10 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
     }
   }
 
+  requeue (): void {
+    if (!this.done) this.pool.queue.pass(this)
+  }
+
   unconnected (error: Error): void {
     this.fail(error)
   }

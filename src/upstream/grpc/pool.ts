@@ -76,14 +76,21 @@ export class GrpcPool extends EventEmitter<{ drain: [] }> {
     return false
   }
 
-  /** The connection with the fewest calls; a new one when all have many. */
+  /**
+   * The connection with the fewest calls; a new one when all have many. When none has room, the call waits in nghttp2: a server may lower its
+   * limit at any time.
+   */
   private pick (): GrpcSession {
     let least: GrpcSession | null = null
+    let busy: GrpcSession | null = null
     for (const session of this.sessions) {
-      if (session.usable && session.hasRoom && (least === null || session.active < least.active)) least = session
+      if (!session.usable) continue
+      if (busy === null || session.active < busy.active) busy = session
+      if (session.hasRoom && (least === null || session.active < least.active)) least = session
     }
-    if (least !== null && (least.active < SPREAD || this.sessions.size >= CONNECTIONS)) return least
-    return this.create()
+    const full = this.sessions.size >= CONNECTIONS
+    if (least !== null && (least.active < SPREAD || full)) return least
+    return full && busy !== null ? busy : this.create()
   }
 
   private create (): GrpcSession {

@@ -14,9 +14,11 @@ export interface GrpcTarget {
   readonly connectTimeout: number
 }
 
-/** A call that needs a stream. Each gets one call of `open` or `unconnected`, unless it withdraws. */
+/** A call that needs a stream. Each gets one call of these methods, unless it withdraws. */
 export interface StreamUser {
   open (session: GrpcSession): void
+  /** The server takes fewer calls at once than those that waited for its settings. */
+  requeue (): void
   /** The connection could not be made: the agent has seen nothing of the call. */
   unconnected (error: Error): void
 }
@@ -149,8 +151,10 @@ export class GrpcSession {
     const { waiting } = this
     if (waiting !== null) {
       this.connected()
-      // Those beyond the limit wait in nghttp2.
+      const others = waiting.splice(Math.max(limit, 1))
+      this.active -= others.length
       for (const user of waiting) user.open(this)
+      for (const user of others) user.requeue()
     }
     this.onChange(this)
   }

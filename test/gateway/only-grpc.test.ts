@@ -1,0 +1,35 @@
+/** An agent whose card names only gRPC interfaces, with and without a gRPC listener of the gateway. */
+import t from 'tap'
+import { gatewayFor, oneAgent } from '../helpers/gateway.js'
+import { call, JSON_TYPE, MESSAGE, rpcBody, V1 } from '../helpers/http.js'
+import { fakeAgent } from '../helpers/raw.js'
+
+const CARD = '/.well-known/agent-card.json'
+const ONLY_GRPC = {
+  name: 'only',
+  supportedInterfaces: [{ url: 'agent.test:50051', protocolBinding: 'GRPC', protocolVersion: '1.0' }],
+  capabilities: {}
+}
+const MESSAGES = /^The agent "agent" offers only gRPC, and the gateway does not serve this agent by gRPC; a retry does not help/
+
+t.test('without a gRPC listener: 501 over every HTTP binding, not to be retried, with a reason for operators', async t => {
+  const agent = await fakeAgent(t, { card: () => ONLY_GRPC })
+  const gateway = await gatewayFor(t, { yaml: `${oneAgent(agent.url)}\ntelemetry: {logs: {level: warn}}` }, false)
+  const rpc = await call(`${gateway.url}/`, { method: 'POST', headers: [...JSON_TYPE, ...V1], body: rpcBody('SendMessage', { message: MESSAGE }) })
+  const rest = await call(`${gateway.url}/message:send`, { method: 'POST', headers: [...JSON_TYPE, ...V1], body: JSON.stringify({ message: MESSAGE }) })
+  const card = await call(gateway.url + CARD, { headers: V1 })
+  const got = await call(`${gateway.url}/tasks/t`, { headers: V1 })
+  for (const response of [rpc, rest, card, got]) {
+    t.equal(response.status, 501)
+    t.equal(response.headers['retry-after'], undefined)
+    t.equal(response.headers['gateway-decision'], 'reject;rule="gateway/only-grpc"')
+  }
+  t.match(rpc.json(), { id: 1, error: { code: -32603, message: MESSAGES } })
+  t.match(rest.json(), { error: { code: 501, status: 'UNIMPLEMENTED', message: MESSAGES, details: [{ reason: 'GRPC_NOT_SERVED' }] } })
+
+  const why = /names only gRPC interfaces: GRPC 1\.0 agent\.test:50051 is not served: the gateway has no gRPC listener for the agent .* bypass the gateway/
+  t.match(gateway.logs().map(line => line['msg']), [why])
+  const agents = await (await fetch(`${gateway.adminUrl}/agents`)).json() as object
+  t.match(agents, [{ ready: false, card: { state: 'failed', problem: why } }])
+  t.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 503)
+})
