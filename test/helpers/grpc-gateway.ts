@@ -24,9 +24,10 @@ export async function grpcGatewayFor (
   t: Test,
   { upstream, agent = [], root = [], listener = [], env = {} }: GrpcGatewayOptions
 ): Promise<GrpcGateway> {
-  const grpcAddress = `127.0.0.1:${await freePort()}`
+  const [http, grpcAddress] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
   const grpc = [`listen: "${grpcAddress}"`, `publicAddress: "${grpcAddress}"`, ...listener].join(', ')
-  const server = `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, grpc: {${grpc}}}`
+  // An extended card that is fetched over gRPC names the addresses of HTTP too.
+  const server = `server: {listen: "${http}", publicUrl: "http://${http}", admin: "127.0.0.1:0", drainTimeout: 200ms, grpc: {${grpc}}}`
   const gateway = await gatewayFor(t, { yaml: `${server}\n${oneAgent(upstream, agent, root)}`, env })
   return { ...gateway, grpcAddress }
 }
