@@ -37,6 +37,7 @@ from a2a.types.a2a_pb2 import (
     SendMessageRequest,
     SubscribeToTaskRequest,
     TaskPushNotificationConfig,
+    TaskState,
 )
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
@@ -104,6 +105,10 @@ async def rest(unary: Client, streaming: Client, task_id: str, context_id: str, 
     await tell('subscribeFinished', events(streaming.subscribe(finished, context=context)))
     started = await tell('sendAgain', one(unary.send_message(request('long', now=True), context=context)))
     running = started['task']['id'] if started else 'unknown'
+    # A subscription that begins earlier sees the change to this state.
+    state = None
+    while started and state != TaskState.TASK_STATE_WORKING:
+        state = (await unary.get_task(GetTaskRequest(id=running), context=context)).status.state
     joined = streaming.subscribe(SubscribeToTaskRequest(id=running), context=context)
 
     async def subscription() -> list:

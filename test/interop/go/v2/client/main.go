@@ -83,6 +83,14 @@ func rest(ctx context.Context, client *a2aclient.Client, task *a2a.Task) {
 	started, err := client.SendMessage(ctx, again)
 	tell("sendAgain", started, err)
 	if running, ok := started.(*a2a.Task); ok {
+		// A subscription that begins earlier sees the change to this state.
+		for state := running.Status.State; state != a2a.TaskStateWorking; {
+			latest, err := client.GetTask(ctx, &a2a.GetTaskRequest{ID: running.ID})
+			if err != nil {
+				log.Fatal(err)
+			}
+			state = latest.Status.State
+		}
 		tell("subscribe", subscribed(ctx, client, running.ID), nil)
 	}
 }
