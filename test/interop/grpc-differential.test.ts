@@ -5,16 +5,22 @@
 import type { Test } from 'tap'
 import t from 'tap'
 import { SendMessageRequest } from '@a2a-js/sdk'
-import { CORPORA, LANGUAGES, hex, readExpected, readingsOf, writeExpected } from '../differential/grpc/expected.js'
+import { CORPORA, LANGUAGES, hex, readExpected, readingOf, readingsOf, writeExpected } from '../differential/grpc/expected.js'
 import type { CorpusName, Expected, Language, Reading } from '../differential/grpc/expected.js'
+import { ROWS } from '../differential/grpc/rows.js'
 import { quietSdk } from '../helpers/agents.js'
 import { startGrpcAgent } from '../helpers/grpc-agents.js'
+import { grpcGatewayFor } from '../helpers/grpc-gateway.js'
 import { RawGrpc, grpcMessage } from '../helpers/grpc-raw.js'
 import { field, join, numberField } from '../helpers/protobuf-bytes.js'
 import { SETUP_TIMEOUT, programs, startForeignGrpcAgent } from './toolchains.js'
 
 quietSdk()
 t.setTimeout(2 * SETUP_TIMEOUT)
+
+interface Agent extends Reader {
+  readonly url: string
+}
 
 interface Reader {
   readonly raw: RawGrpc
@@ -27,9 +33,24 @@ t.before(async () => {
 })
 
 t.test('hostile protobuf', async t => {
-  const readers: Readonly<Record<Language, Reader>> = {
+  const readers: Readonly<Record<Language, Agent>> = {
     python: await foreign(t, 'py-1'), go: await foreign(t, 'go-2'), javascript: await javascript(t)
   }
+  await t.test('through the gateway, all agents read the same', async t => {
+    const [python, go, javascript] = await Promise.all(LANGUAGES.map(language => behindGateway(t, readers[language])))
+    for (const corpus of ['corpus', 'generated'] as const) {
+      const wrong: unknown[] = []
+      let reached = 0
+      for (const { name, readings } of await recorded(corpus, { python: python!, go: go!, javascript: javascript! })) {
+        const reads = LANGUAGES.map(language => readingOf(readings, language).read)
+        if (reads.some(read => read !== undefined)) reached++
+        const excepted = ROWS.some(row => row.name === name && row.except !== undefined)
+        if (new Set((excepted ? reads.slice(0, 2) : reads).map(read => JSON.stringify(read))).size > 1) wrong.push({ name, readings })
+      }
+      t.same(wrong, [], corpus)
+      t.ok(reached > 20, `${corpus}: ${reached} messages reach the agents`)
+    }
+  })
   for (const corpus of ['corpus', 'generated'] as const) {
     const rows = await recorded(corpus, readers)
     if (process.env['A2A_TEST_RECORD'] === '1') writeExpected(corpus, rows)
@@ -37,14 +58,22 @@ t.test('hostile protobuf', async t => {
   }
 })
 
-async function foreign (t: Test, sdk: 'py-1' | 'go-2'): Promise<Reader> {
+async function foreign (t: Test, sdk: 'py-1' | 'go-2'): Promise<Agent> {
   const agent = await startForeignGrpcAgent(t, sdk)
   const raw = await RawGrpc.to(agent.grpcAddress)
   t.teardown(() => { raw.close() })
-  return { raw, reads: agent.reads }
+  return { raw, reads: agent.reads, url: agent.url }
 }
 
-async function javascript (t: Test): Promise<Reader> {
+/** The same agent, called through a gateway. */
+async function behindGateway (t: Test, { reads, url }: Agent): Promise<Reader> {
+  const gateway = await grpcGatewayFor(t, { upstream: url })
+  const raw = await RawGrpc.to(gateway.grpcAddress)
+  t.teardown(() => { raw.close() })
+  return { raw, reads }
+}
+
+async function javascript (t: Test): Promise<Agent> {
   const agent = await startGrpcAgent({ kind: 'v1' })
   const raw = await RawGrpc.to(agent.grpcAddress)
   t.teardown(async () => {
@@ -52,7 +81,7 @@ async function javascript (t: Test): Promise<Reader> {
     await agent.close()
   })
   const plain = (read: unknown): unknown => JSON.parse(JSON.stringify(SendMessageRequest.toJSON(read as SendMessageRequest)))
-  return { raw, reads: () => agent.grpcCalls.map(({ read }) => plain(read)) }
+  return { raw, url: agent.url, reads: () => agent.grpcCalls.map(({ read }) => plain(read)) }
 }
 
 async function recorded (corpus: CorpusName, readers: Readonly<Record<Language, Reader>>): Promise<Expected[]> {
