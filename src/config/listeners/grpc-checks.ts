@@ -144,20 +144,23 @@ function addresses (server: Mapping, agents: readonly Mapping[], served: readonl
   const rewritten = served.filter(({ index }) => mapping(agents[index]?.card).signature !== 'verbatim')
   const missing = rewritten.filter(({ publicAddress, grpc }) => publicAddress === null && grpc.publicAddress === null)
   const shared = missing.some(({ grpc }) => grpc.listen === null) && server.publicAddress === null
-  const names = new Map<string, number>()
+  const names = new Map<string, Served>()
   return [
     ...(shared ? [fault(SERVER, 'server.grpc.publicAddress is required: served cards contain it', 'such as "agents.example.com:443"', 'key')] : []),
-    ...missing.filter(({ grpc }) => grpc.listen !== null && (server.publicAddress === null || portOf(grpc.listen) === 0)).map(({ index }) => {
+    ...missing.flatMap(({ index, grpc }) => {
+      if (grpc.listen === null || (server.publicAddress !== null && portOf(grpc.listen) !== 0)) return []
       const path: Path = ['agents', index, 'grpc']
-      return fault(path, `${dotted(path)}.publicAddress is required: served cards contain it`, 'such as "agents.example.com:443"', 'key')
+      return [fault(path, `${dotted(path)}.publicAddress is required: served cards contain it`, 'such as "agents.example.com:443"', 'key')]
     }),
-    ...rewritten.flatMap(({ index, publicAddress }) => {
-      const twin = publicAddress === null ? undefined : names.get(publicAddress.toLowerCase())
-      if (publicAddress !== null && twin === undefined) names.set(publicAddress.toLowerCase(), index)
-      const path: Path = ['agents', index, 'grpc']
-      return twin === undefined
-        ? []
-        : [fault(path, `agents[${twin}] and agents[${index}] have the same public gRPC address, ${publicAddress ?? ''}`, 'give each its own publicAddress', 'key')]
+    ...rewritten.flatMap(one => {
+      const { index, host, listener, publicAddress } = one
+      const twin = names.get(publicAddress ?? '')
+      if (publicAddress === null) return []
+      if (twin === undefined) names.set(publicAddress, one)
+      // Two agents that share listener and host already have a problem.
+      if (twin === undefined || (twin.host === host && twin.listener === listener)) return []
+      const message = `agents[${twin.index}] and agents[${index}] have the same public gRPC address, ${publicAddress}`
+      return [fault(['agents', index, 'grpc'], message, 'give each its own publicAddress', 'key')]
     })
   ]
 }
