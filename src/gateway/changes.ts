@@ -1,5 +1,6 @@
 /** Describes the effect of a new configuration, for the operator who changed it. */
 import { digest } from '../config/digest.js'
+import { agentsInEffect, grpcInEffect, tlsInEffect, waitingForListener } from '../config/listeners/grpc-in-effect.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
 
 export interface Changes {
@@ -29,7 +30,6 @@ export type ReloadReport =
 export function inEffect (before: Config, after: Config): Config {
   const { listen, admin, metrics, adminHosts, adminAccess, drainTimeout, workers, console } = before.server
   const { telemetry } = before
-  const [tls, wanted] = [before.server.tls, after.server.tls]
   return {
     ...after,
     server: {
@@ -42,8 +42,10 @@ export function inEffect (before: Config, after: Config): Config {
       drainTimeout,
       workers,
       console,
-      tls: tls === null || wanted === null ? tls : { ...wanted, clientCertificate: tls.clientCertificate }
+      tls: tlsInEffect(before.server.tls, after.server.tls),
+      grpc: grpcInEffect(before.server.grpc, after.server.grpc)
     },
+    agents: agentsInEffect(before, after),
     telemetry: { ...telemetry, logs: { ...telemetry.logs, level: after.telemetry.logs.level } }
   }
 }
@@ -78,7 +80,7 @@ export function changesBetween (before: Config, wanted: Config, rebuilt: readonl
     rules,
     modes,
     settings: differences(before, effective),
-    needsRestart: differences(effective, wanted)
+    needsRestart: [...differences(effective, wanted), ...waitingForListener(effective, wanted).map(name => `agents.${name}.grpc.listen`)]
   }
 }
 
@@ -106,7 +108,7 @@ function shortened (list: readonly string[]): string {
 }
 
 const SERVER = [
-  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls'
+  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls', 'grpc'
 ] as const
 
 function differences (a: Config, b: Config): string[] {
