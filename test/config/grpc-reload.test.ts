@@ -14,7 +14,8 @@ function config (grpc: string, ...agents: readonly string[]): Config {
 const A = 'host: a.test, upstream: {url: "http://a"}'
 const own = (port: number): string => `${A}, grpc: {listen: "127.0.0.1:${port}"}`
 const SHARED = 'listen: ":9", publicAddress: "gate.test:443"'
-const listeners = (one: Config): unknown[] => [one.server.grpc?.listen?.port ?? null, ...one.agents.map(({ grpc }) => grpc?.publicAddress ?? null)]
+const listeners = ({ server, agents }: Config): unknown[] =>
+  [server.grpc?.listen?.port ?? null, ...agents.map(({ grpc }) => grpc?.publicAddress ?? null)]
 
 t.test('settings of agents are in force at once; listeners need a restart', async t => {
   const rows: readonly [name: string, before: Config, after: Config, effective: unknown[], restart: string[]][] = [
