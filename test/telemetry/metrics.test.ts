@@ -62,6 +62,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   observed_value: ['gauge', ['agent', 'extension', 'metric', 'by']],
   answers_unread_total: ['counter', ['agent', 'reason']],
   refusals_total: ['counter', ['agent', 'rule']],
+  grpc_responses_total: ['counter', ['agent', 'operation', 'status']],
   client_errors_total: ['counter', ['kind']],
   requests_active: ['gauge', ['agent']],
   requests_limit: ['gauge', ['agent']],

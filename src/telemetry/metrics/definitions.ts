@@ -143,6 +143,12 @@ export const METRICS = {
       rule: "`gateway/…` for the [gateway's own rules](rejections.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`"
     }
   },
+  grpc_responses_total: {
+    type: 'counter',
+    help: 'Responses over gRPC, by the status that the client got.',
+    more: 'Statuses of the agent and of the gateway; a call that the client cancels has none. `UNKNOWN` stands also for numbers that gRPC does not define',
+    labels: { agent, operation, status: GRPC_STATUSES }
+  },
   client_errors_total: {
     type: 'counter',
     help: 'Client connections without a valid request, and connections that the gateway closed, by reason.',
