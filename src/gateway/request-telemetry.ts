@@ -10,7 +10,7 @@ import type { Violation } from '../policy/violation.js'
 import type { AuditEntry } from '../telemetry/audit.js'
 import type { Outcome } from '../telemetry/metrics/metrics.js'
 import type { SpanAttribute } from '../telemetry/traces/span-attributes.js'
-import { grpcStatusName } from '../wire/grpc/codes.js'
+import { grpcCodeName } from '../wire/grpc/code-names.js'
 import type { Exchange } from '../front/http/exchange.js'
 import type { Agent } from './agent.js'
 
@@ -193,7 +193,7 @@ function namesIn (exchange: Exchange): Pick<AuditEntry, 'task_id' | 'context_id'
  * @param by `agent`: the agent sent the status, and the client gets it
  */
 export function recordGrpcStatus (exchange: Exchange, code: number, by: 'agent' | 'gateway'): void {
-  const status = grpcStatusName(code)
+  const status = grpcCodeName(code)
   exchange.grpcStatus = status
   exchange.services.metrics.grpcResponse(exchange.agentName, exchange.operation, status)
   exchange.span.grpcStatus(status, by)

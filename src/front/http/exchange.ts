@@ -18,7 +18,7 @@ import type { Audit } from '../../telemetry/audit.js'
 import type { Log } from '../../telemetry/log.js'
 import type { Metrics, Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan, Tracing } from '../../telemetry/traces/tracing.js'
-import type { GrpcStatus } from '../../wire/grpc/codes.js'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Agent } from '../../gateway/agent.js'
 import { withAppHeaders } from './app-headers.js'
 import { readOff } from './body.js'
@@ -90,7 +90,7 @@ export class Exchange {
   addition: string | null = null
   binding: Binding = 'HTTP+JSON'
   /** Status of the response to a gRPC client; null before there is one, and over HTTP. */
-  grpcStatus: GrpcStatus | null = null
+  grpcStatus: GrpcCodeName | null = null
   version: Version = '1.0'
   /** True when the request names its version. */
   statedVersion = false

@@ -4,6 +4,7 @@ import type { RequestEvaluation } from '../../pipeline/request.js'
 import { bodyOf } from '../../pipeline/request.js'
 import { plainHeaderName, withoutHeaders } from '../../wire/header-names.js'
 import { decodeSync } from '../../pipeline/content-encoding.js'
+import { hostPortText } from '../../config/listeners/host-port.js'
 import type { AgentConfig } from '../../config/model/model.js'
 import type { ForwardedShown } from './explanation.js'
 import { compareHeaders, shownTarget } from '../shown.js'
@@ -16,11 +17,11 @@ const EMPTY = Buffer.alloc(0)
  */
 export function forwardedShown ({ forwarded, evaluation }: DryRun, config: AgentConfig, sent: PlainRequest): ForwardedShown | null {
   if (forwarded === null) return null
-  const upstream = new URL(config.upstream.url)
+  const upstream = upstreamOf(config, sent)
   const body = forwarded.body ?? EMPTY
   const bytes = evaluation === null ? body.length : withoutSecrets(evaluation, contentOf(sent), body).length
   const secret = bytes !== body.length
-  const length = body.length === 0 ? [] : ['content-length', secret ? '(with the secret)' : String(bytes)]
+  const length = body.length === 0 || sent.grpc === true ? [] : ['content-length', secret ? '(with the secret)' : String(bytes)]
   return {
     method: forwarded.method,
     url: upstream.origin + shownTarget(forwarded.target),
@@ -28,6 +29,16 @@ export function forwardedShown ({ forwarded, evaluation }: DryRun, config: Agent
     removed: evaluation === null ? [] : removedNames(sent.rawHeaders, evaluation.decision.headers ?? sent.rawHeaders),
     body: { bytes, unchanged: (sent.body ?? EMPTY).equals(body), secret }
   }
+}
+
+/** The agent's address: of its HTTP server, or of its gRPC server. */
+function upstreamOf ({ grpc, upstream }: AgentConfig, sent: PlainRequest): { readonly origin: string, readonly host: string } {
+  const { origin, host, hostname } = new URL(upstream.url)
+  if (sent.grpc !== true) return { origin, host }
+  // Without an address in the configuration, the port is that of the interface in the card.
+  if (grpc === null || grpc.upstream === null) return { origin: `grpc://${hostname}`, host: hostname }
+  const address = hostPortText(grpc.upstream)
+  return { origin: `${grpc.upstream.tls ? 'grpcs' : 'grpc'}://${address}`, host: address }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The address of a gRPC call: its service and method name version and operation, whatever path the agent's HTTP interfaces have. */
 import type { MappedInterface } from '../../a2a/card/map.js'
 import type { GrpcMethod } from '../../a2a/grpc/methods.js'
+import { GRPC_SERVICES } from '../../a2a/grpc/methods.js'
 import type { CallProblem } from '../../a2a/message/call.js'
 import type { Version } from '../../a2a/versions.js'
 import { VERSION_HEADER, VERSIONS } from '../../a2a/versions.js'
@@ -53,7 +54,7 @@ export function grpcVersionProblem (
         reason: 'VERSION_NOT_SUPPORTED',
         rule: 'version',
         path: '',
-        message: `The agent does not support A2A ${version} over gRPC. It supports ${versions.join(' and ')}: call ${versions.map(serviceOf).join(' or ')}.`,
+        message: `The agent does not support A2A ${version} over gRPC. It supports ${versions.join(' and ')}: call ${versions.map(one => GRPC_SERVICES[one]).join(' or ')}.`,
         metadata: { supportedVersions: versions.join(',') }
       }
 }
@@ -63,11 +64,7 @@ function contradiction (version: Version): CallProblem {
     reason: 'VERSION_NOT_SUPPORTED',
     rule: 'version',
     path: `header ${VERSION_HEADER}`,
-    message: `The service ${serviceOf(version)} belongs to A2A ${version}, and the metadata ${VERSION_HEADER} name another version. Send "${VERSION_HEADER}: ${version}", or leave it out.`,
+    message: `The service ${GRPC_SERVICES[version]} belongs to A2A ${version}, and the metadata ${VERSION_HEADER} name another version. Send "${VERSION_HEADER}: ${version}", or leave it out.`,
     metadata: { supportedVersions: version }
   }
-}
-
-function serviceOf (version: Version): string {
-  return version === '1.0' ? 'lf.a2a.v1.A2AService' : 'a2a.v1.A2AService'
 }

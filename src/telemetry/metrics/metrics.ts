@@ -1,6 +1,6 @@
 /** The Prometheus metrics of the gateway. Nothing is registered globally; every `Metrics` has its own registry. */
 import type { SignatureOutcome } from '../../a2a/card/loaded-cards.js'
-import type { GrpcStatus } from '../../wire/grpc/codes.js'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import { clipLabel } from './labelled-values.js'
 import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
 import type { Distribution } from './distribution.js'
@@ -164,7 +164,7 @@ export class Metrics {
     this.refusals.at(agent, rule.startsWith('gateway/') ? rule : this.rules.label(agent, rule)).value++
   }
 
-  grpcResponse (agent: string, operation: string, status: GrpcStatus): void {
+  grpcResponse (agent: string, operation: string, status: GrpcCodeName): void {
     this.grpcResponses.at(agent, operation, status).value++
   }
 

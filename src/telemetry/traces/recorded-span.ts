@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, createTraceState, trace } from '@opentelemetry/api'
 import type { Context, Span, SpanContext, SpanOptions, Tracer } from '@opentelemetry/api'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { GrpcStatus } from '../../wire/grpc/codes.js'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Outcome } from '../metrics/metrics.js'
 import { formatTraceParent, parseTraceParent } from './trace-context.js'
 import type { SpanAttribute } from './span-attributes.js'
@@ -17,7 +17,7 @@ const UNKNOWN_ERROR = '_OTHER'
  * Statuses of gRPC that are errors of the server (OpenTelemetry semantic conventions for gRPC). Any other status is the caller's error, and
  * the status of the SERVER span stays unset.
  */
-const SERVER_ERRORS: ReadonlySet<string> = new Set<GrpcStatus>([
+const SERVER_ERRORS: ReadonlySet<string> = new Set<GrpcCodeName>([
   'UNKNOWN', 'DEADLINE_EXCEEDED', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS'
 ])
 
@@ -116,7 +116,7 @@ export class RecordedSpan implements RequestSpan {
     fail(this.client, this.code)
   }
 
-  grpcStatus (status: GrpcStatus, by: 'agent' | 'gateway'): void {
+  grpcStatus (status: GrpcCodeName, by: 'agent' | 'gateway'): void {
     if (this.ended) return
     this.grpc = true
     this.code = SERVER_ERRORS.has(status) ? status : null

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
-import type { GrpcStatus } from '../../wire/grpc/codes.js'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Log } from '../log.js'
 import type { Outcome } from '../metrics/metrics.js'
 import type { SpanAttribute } from './span-attributes.js'
@@ -56,7 +56,7 @@ export interface RequestSpan {
    * Records the status of a gRPC response, `OK` too. The last call wins.
    * @param by `agent`: the agent sent the status, so the CLIENT span has it too
    */
-  grpcStatus (status: GrpcStatus, by: 'agent' | 'gateway'): void
+  grpcStatus (status: GrpcCodeName, by: 'agent' | 'gateway'): void
   /** Returns headers to send to the agent, or null: the client's own headers pass through unchanged. */
   outgoing (): TraceHeaders | null
   /** Closes all spans. Calls after the first do nothing. */
