@@ -120,7 +120,13 @@ function claimed (evaluation: RequestEvaluation, { now }: Pick<PlainRequest, 'no
 }
 
 /** The properties of the caller that decide the form of a rejection. @param binding when there is no route */
-export function callerOf (route: Route | null, call: Call | null, asked: Asked, head: RequestHead, binding: Binding = 'HTTP+JSON'): Caller {
+export function callerOf (
+  route: Route | null,
+  call: Call | null,
+  asked: Asked,
+  head: RequestHead,
+  binding: Binding = 'HTTP+JSON'
+): Caller {
   const placed = route !== null && 'binding' in route ? route : null
   const operation = call?.operation ?? (route as OperationRoute | null)?.operation ?? 'Other'
   return {

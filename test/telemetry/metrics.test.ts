@@ -126,6 +126,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.observed('weather', { extension: 'usage', metric: 'latency', type: 'gauge', by: 'fast', value: 0.25 })
   metrics.answerUnread('weather', 'too_large')
   metrics.refusal('weather', 'gateway/memory')
+  metrics.grpcResponse('echo', 'SendMessage', 'OK')
   metrics.clientError('timeout')
   metrics.requestsActive(new Map([['weather', () => 3]]))
   metrics.vitals.agents(new Map([['weather', { limits: { requests: 10, streams: 4 }, maxStale: 3_600, hasCard: () => true }]]))

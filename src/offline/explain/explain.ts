@@ -82,7 +82,9 @@ export async function explainRequest (
   const { config } = found
   const { state, card } = await options.known(config)
   const upstream = new URL(config.upstream.url)
-  const sent = grpc ? grpcRequestOf(request, headers, options.config.limits.body) : { request: plainRequest(request, found.path, state), notes: [] }
+  const sent = grpc
+    ? grpcRequestOf(request, headers, options.config.limits.body)
+    : { request: plainRequest(request, found.path, state), notes: [] }
   const plain = { ...sent.request, caller: by }
   const traces = new ExchangeTraces(by)
   const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces)

@@ -45,7 +45,7 @@ const READ: JsonLimits = { depth: Infinity, members: Infinity }
 /** @returns the message as ProtoJSON; undefined for bytes that are none, and without a table */
 export function messageObject (bytes: Buffer, table: GrpcMethod['request'] | undefined): unknown {
   if (table === undefined) return undefined
-  const read = readProtobuf(bytes, table, READ)
+  const read = readProtobuf(bytes, table, READ, true)
   return read.ok ? read.value : undefined
 }
 

@@ -1,11 +1,12 @@
 /** Drives the machine for gRPC responses from a recording, for the offline tools. */
 import type { Rejection } from '../../a2a/errors.js'
 import { grpcMethodFor } from '../../a2a/grpc/methods.js'
+import { grpcStatusOf } from '../../a2a/grpc/status.js'
 import type { DryRun } from '../dry-run.js'
 import type { ClientResponse, NotEvaluatedReason, PlainResponse, ResponseDryRun } from '../dry-run-response.js'
 import { takeEcho } from '../echo.js'
 import { GrpcResponseMachine } from '../grpc-response.js'
-import { rejectionResponse, rejectionTrailers } from '../rejection-response.js'
+import { rejectionResponse } from '../rejection-response.js'
 import { valueOf } from '../response-head.js'
 import { PLAIN } from './driver.js'
 import type { GrpcResponseDriver } from './grpc-driver.js'
@@ -97,7 +98,7 @@ class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver 
     const body = Buffer.concat(this.out)
     const sent = { status: 200, phrase: '', headers: head?.headers ?? [], body, unchanged: body.equals(response.body) }
     if (rejection === null) return { ...sent, trailers: last ?? [] }
-    if (head !== null) return { ...sent, unchanged: false, trailers: rejectionTrailers(rejection, dryRun.caller) }
+    if (head !== null) return { ...sent, unchanged: false, trailers: grpcStatusOf(rejection).trailers }
     return { ...sent, unchanged: false, trailers: rejectionResponse(rejection, dryRun.caller).headers }
   }
 
