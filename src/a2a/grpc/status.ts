@@ -47,7 +47,8 @@ const ENTRY = 12
  * @param httpStatus of an agent's response without a gRPC status: determines the code
  */
 export function grpcStatusOf (rejection: Rejection, httpStatus?: number): GrpcStatus {
-  const code = GRPC_CODES[httpStatus === undefined ? CODES[rejection.reason] ?? REASONS[rejection.reason].status : codeOfHttpStatus(httpStatus)]
+  const { reason } = rejection
+  const code = GRPC_CODES[httpStatus === undefined ? CODES[reason] ?? REASONS[reason].status : codeOfHttpStatus(httpStatus)]
   const message = clipped(rejection.message)
   const others: string[] = ['gateway-decision', decisionHeader(rejection.rule)]
   const { retryAfter, challenge } = rejection

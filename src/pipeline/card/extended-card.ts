@@ -8,6 +8,9 @@ import { isObject, own } from '../../wire/json/object.js'
 import type { JsonLimits } from '../../wire/json/json.js'
 import { parseStrict } from '../../wire/json/json.js'
 import { memberSpan } from '../../wire/json/span.js'
+import { readProtobuf } from '../../wire/protobuf/read.js'
+import type { MessageTable } from '../../wire/protobuf/table.js'
+import { writeProtobuf } from '../../wire/protobuf/write.js'
 
 export interface ExtendedCardPlan {
   readonly rewrite: RewriteOptions
@@ -19,6 +22,21 @@ export interface ExtendedCardPlan {
   /** Bytes. */
   readonly size: number
   readonly json: JsonLimits
+}
+
+/**
+ * Rewrites a card over gRPC. Fields that the table does not know are lost.
+ * @param message AgentCard
+ * @returns null when the message is not a card
+ */
+export function rewriteCardMessage (message: Buffer, table: MessageTable, plan: ExtendedCardPlan): Buffer | null {
+  const { rewrite, select, seen, json } = plan
+  const read = readProtobuf(message, table, json, true)
+  if (!read.ok) return null
+  seen?.learn(read.value)
+  const card = rewriteCard(select === null ? read.value : select(read.value), rewrite)
+  // `card.signature: verbatim`: the card keeps its bytes.
+  return card === read.value ? message : writeProtobuf(card, table)
 }
 
 /** @returns null when the body is not a card: unchanged, its URLs would lead past the gateway */

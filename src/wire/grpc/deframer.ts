@@ -36,6 +36,8 @@ export function grpcFrame (message: Buffer): Buffer {
 export class GrpcDeframer {
   /** Set once: the deframer ignores all bytes after a fault. */
   fault: GrpcFault | null = null
+  /** With a fault, the bytes that belong to no message: those of the frame with the fault, and of the chunk after it. */
+  rest = EMPTY
   private readonly limit: number
   /** The incomplete frame. */
   private room = EMPTY
@@ -50,6 +52,7 @@ export class GrpcDeframer {
 
   /** @returns the messages that are complete now; those before a fault as well */
   feed (chunk: Buffer): readonly GrpcMessage[] {
+    if (this.fault !== null) return NONE
     let messages: GrpcMessage[] | null = null
     let at = 0
     while (at < chunk.length && this.fault === null) {
@@ -70,21 +73,29 @@ export class GrpcDeframer {
         this.held = this.total = 0
       }
     }
+    if (this.fault !== null && at < chunk.length) this.rest = Buffer.concat([this.rest, chunk.subarray(at)])
     return messages ?? NONE
   }
 
   /** @returns the fault of the whole body; null when all its messages are complete */
   end (): GrpcFault | null {
-    if (this.held > 0) this.fault ??= 'incomplete'
+    if (this.held > 0 && this.fault === null) this.fail('incomplete')
     return this.fault
   }
 
   /** Bytes of the frame that begins here, by its prefix. */
   private totalOf (bytes: Buffer, at: number): number {
-    if ((bytes[at] as number) > 1) this.fault = 'flag'
     const length = bytes.readUInt32BE(at + 1)
-    if (length > this.limit) this.fault ??= 'too_large'
+    if ((bytes[at] as number) > 1) this.fail('flag')
+    else if (length > this.limit) this.fail('too_large')
     return PREFIX + length
+  }
+
+  private fail (fault: GrpcFault): void {
+    this.fault = fault
+    this.rest = this.room.subarray(0, this.held)
+    this.room = EMPTY
+    this.held = 0
   }
 
   /** Adds bytes to the incomplete frame: first the prefix, then the message. @returns where the rest begins */
