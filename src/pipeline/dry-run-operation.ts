@@ -1,6 +1,8 @@
 /** The steps of a dry run from the address of an operation to its decision, the same for HTTP and gRPC. */
 import type { Call, CallProblem } from '../a2a/message/call.js'
 import type { Caller, Rejection } from '../a2a/errors.js'
+import type { Payload } from '../a2a/payload.js'
+import { payloadOf } from '../a2a/payload.js'
 import type { NamedId } from '../a2a/request-ids.js'
 import type { Route } from '../a2a/route.js'
 import { taskIdOf } from '../a2a/task-id.js'
@@ -84,6 +86,8 @@ export function dryRunOperation (
   const { access, decision: { rejection } } = evaluation
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, access, rejection, forwarded: null, plan: null }
+  const edited = editedBody(evaluation, body, content, payloadOf(route.binding, route.version, call.operation, 'request'))
+  if (edited === null) return { kind: 'refused', route, caller, call, evaluation, access, rejection: rejections.internal, forwarded: null, plan: null }
   const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
   const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
   const clock = (): number | null => request.now ?? null
@@ -92,7 +96,7 @@ export function dryRunOperation (
     card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer, clock, owned: plannedOwners !== null }) : null
   const forwarded = forwardedOf(
     config,
-    { ...request, body: bodyOf(evaluation, body, content) },
+    { ...request, body: edited },
     forwardedHead(evaluation, head),
     route.upstreamPath,
     negotiated(route, asked, problem, evaluation, card !== null || evaluator?.enforces === true)
@@ -104,6 +108,16 @@ export function dryRunOperation (
     anyPage: route.extensionRoute !== null
   }
   return { kind: 'operation', route, caller, call, evaluation, access, rejection: null, forwarded, plan }
+}
+
+/** @returns null when the message of a gRPC call has no place for an edit */
+function editedBody (evaluation: RequestEvaluation, sent: Buffer, content: Buffer, payload: Payload): Buffer | null {
+  try {
+    return bodyOf(evaluation, sent, content, payload)
+  } catch (error) {
+    if (error instanceof TypeError) return null
+    throw error
+  }
 }
 
 /** The caller of a dry run, who is nobody in particular. */

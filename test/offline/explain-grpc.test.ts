@@ -28,7 +28,7 @@ const CONFIG = `version: 1
 server: {grpc: {listen: ":9443", publicAddress: "gw.example:443"}}
 agents:
   - {name: orders, host: orders.example, path: /orders, upstream: {url: "http://agent.test"}, card: {file: card.json}, responses: enforce, extensions: [orders]}
-  - {name: other, path: /other, upstream: {url: "http://agent.test"}, card: {file: card.json}}
+  - {name: other, path: /other, upstream: {url: "http://other.test"}, card: {file: card.json}}
 extensions:
   orders:
     uri: urn:orders
@@ -47,7 +47,7 @@ const METADATA = { 'a2a-extensions': 'urn:orders', authorization: 'Bearer hush-4
 
 interface Run { readonly code: number, readonly text: string, readonly err: string, readonly requests: readonly Explanation[] }
 
-async function explained (t: Test, recording: unknown, more: Partial<ExplainArguments> = {}, config = CONFIG): Promise<Run> {
+async function explained (t: Test, recording: unknown, more: Partial<ExplainArguments> | ((directory: string) => Partial<ExplainArguments>) = {}, config = CONFIG): Promise<Run> {
   const directory = t.testdir({ 'card.json': JSON.stringify(CARD), 'gateway.yaml': config })
   const file = join(directory, typeof recording === 'string' ? 'call.http' : 'call.json')
   writeFileSync(file, typeof recording === 'string' ? recording : JSON.stringify(recording))
@@ -66,7 +66,7 @@ async function explained (t: Test, recording: unknown, more: Partial<ExplainArgu
         response: null,
         json,
         env: {},
-        ...more
+        ...typeof more === 'function' ? more(directory) : more
       },
       { out: text => { out += text }, err: text => { err += text } }
     )
@@ -90,7 +90,7 @@ t.test('a call as JSON is evaluated as its bytes', async t => {
     agent: { name: 'orders', foundBy: 'address' },
     extensions: { requested: ['urn:orders'], active: ['urn:orders'] },
     request: { target: '/lf.a2a.v1.A2AService/SendMessage', method: 'POST' },
-    forwarded: { url: 'grpc://agent.test/lf.a2a.v1.A2AService/SendMessage', body: { unchanged: true } }
+    forwarded: { url: 'grpc://agent.test:50051/lf.a2a.v1.A2AService/SendMessage', body: { unchanged: true } }
   })
   t.same(one?.notes, ['the message is given as JSON; the gateway gets it as protobuf'])
   t.notMatch(text, 'hush-4711')
@@ -160,8 +160,8 @@ t.test('addresses: by host, by --agent, none', async t => {
 })
 
 t.test('without a configuration, the card says that there is gRPC', async t => {
-  const directory = t.testdir({ 'c.json': JSON.stringify(CARD) })
-  const run = await explained(t, { rpc: 'SendMessage', metadata: METADATA, body: SENT }, { config: null, card: join(directory, 'c.json') })
+  const call = { rpc: 'SendMessage', metadata: METADATA, body: SENT }
+  const run = await explained(t, call, directory => ({ config: null, card: join(directory, 'card.json') }))
   t.match(run.requests[0], { binding: 'GRPC', decision: 'forward' }, run.err)
 })
 

@@ -1,6 +1,8 @@
 /** Explains step by step what the gateway would do with one recorded request. The same functions as in the proxy make the decision. */
 import type { Rejection } from '../../a2a/errors.js'
 import { grpcMethodOf } from '../../a2a/grpc/methods.js'
+import type { GrpcTarget } from '../../a2a/card/grpc-map.js'
+import type { Version } from '../../a2a/versions.js'
 import { VERSION_HEADER } from '../../a2a/versions.js'
 import { guard } from '../../pipeline/guard.js'
 import { compileLimits } from '../../policy/limits/compile.js'
@@ -124,10 +126,14 @@ export async function explainRequest (
     reason: rejection === null ? null : (rejection.customReason ?? rejection.reason),
     edited,
     verbatim: rejection === null && decision?.verbatim === true,
-    forwarded: forwardedShown(dryRun, config, plain),
+    forwarded: forwardedShown(dryRun, config, plain, grpc ? serverOf(state, caller.version) : undefined),
     refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
     answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }
+}
+
+function serverOf ({ interfaces }: AgentState, version: Version): GrpcTarget | undefined {
+  return interfaces.find(one => one.binding === 'GRPC' && one.version === version)?.address
 }
 
 /** A recording does not show whose tasks are. */

@@ -15,7 +15,8 @@ export function dryRunGrpc (agent: DryRunAgent, request: PlainRequest, options: 
   const method = grpcMethodOf(request.path)
   const route = method === null ? null : grpcRouteOf(method, state.interfaces)
   if (route === null) {
-    const caller = callerOf(null, null, askedVersion(head, ''), head, 'GRPC')
+    const asked = method === null ? askedVersion(head, '') : grpcAsked(head, method.version)
+    const caller = callerOf(null, null, asked, head, 'GRPC')
     return { ...undecided(null, caller), rejection: guard(head) ?? unknownRoute }
   }
   const asked = grpcAsked(head, route.version)

@@ -89,15 +89,15 @@ class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver 
   /** The extension header may be in the head, in the trailers, or in both. */
   protected override shown (): readonly string[] {
     const { head, last } = this
-    return this.replaced === null ? [...new Set(takeEcho([...head?.headers ?? [], ...last ?? []]))] : []
+    return this.replaced === null ? [...new Set(takeEcho(lowered([...head?.headers ?? [], ...last ?? []])))] : []
   }
 
   private client (): ClientResponse {
     const { rejection, head, last, dryRun, response } = this
     if (this.replaced !== null) return REPLACED
     const body = Buffer.concat(this.out)
-    const sent = { status: 200, phrase: '', headers: head?.headers ?? [], body, unchanged: body.equals(response.body) }
-    if (rejection === null) return { ...sent, trailers: last ?? [] }
+    const sent = { status: 200, phrase: '', headers: lowered(head?.headers ?? []), body, unchanged: body.equals(response.body) }
+    if (rejection === null) return { ...sent, trailers: lowered(last ?? []) }
     if (head !== null) return { ...sent, unchanged: false, trailers: grpcStatusOf(rejection).trailers }
     return { ...sent, unchanged: false, trailers: rejectionResponse(rejection, dryRun.caller).headers }
   }
@@ -114,4 +114,9 @@ class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver 
     if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'
     return body.length === 0 ? 'empty' : null
   }
+}
+
+/** Returns headers with their names as HTTP/2 sends them. */
+function lowered (headers: readonly string[]): string[] {
+  return headers.map((text, i) => i % 2 === 0 ? text.toLowerCase() : text)
 }
