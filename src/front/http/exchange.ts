@@ -402,6 +402,7 @@ export class Exchange {
       version: this.version,
       outcome,
       status: this.response.statusCode,
+      grpcStatus: this.grpcStatus,
       seconds,
       requestId: this.id,
       traceId: this.span.traceId,
