@@ -10,6 +10,8 @@ import type { EchoPlan } from './echo.js'
 import type { ExtendedCardPlan } from './card/extended-card.js'
 import { readCall } from '../a2a/message/call.js'
 import { unclearName } from '../a2a/message/named.js'
+import type { Payload } from '../a2a/payload.js'
+import { JSON_PAYLOAD } from '../a2a/payload.js'
 import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
@@ -25,7 +27,6 @@ import type { TaskRecord } from '../policy/task/memory.js'
 import type { Tracer } from '../policy/trace.js'
 import type { HeaderList } from '../wire/header-list.js'
 import { readList } from '../wire/header-list.js'
-import { editJson } from '../wire/json/edit.js'
 import type { JsonObject } from '../wire/json/object.js'
 import type { Bytes } from '../wire/chunked-buffer.js'
 import { whole } from '../wire/chunked-buffer.js'
@@ -110,7 +111,7 @@ export function callOf (
   if (problem !== null) return { ...call, problem }
   if (encodingProblem !== null) return { ...call, problem: encodingProblem }
   if (call.problem !== null) return call
-  const unclear = unclearName(call, route.binding === 'JSONRPC' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
+  const unclear = unclearName(call, route.binding, route.binding !== 'HTTP+JSON' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
   return unclear === null ? call : { ...call, problem: rejections.ambiguous(unclear) }
 }
 
@@ -267,13 +268,16 @@ export function negotiated (
 /**
  * The body to forward: as sent, or the decoded body with the edits.
  * @param bytes the decoded body; default: `sent`, which is not compressed
+ * @param payload makes the edits: `payloadOf` of a gRPC request
+ * @throws TypeError when the message of a gRPC request has no place for an edit
  */
 export function bodyOf<T extends Bytes> (
   { decision }: { readonly decision: Pick<Decision, 'edits'> },
   sent: T,
-  bytes: Bytes = sent
+  bytes: Bytes = sent,
+  payload: Payload = JSON_PAYLOAD
 ): T | Buffer {
-  return decision.edits.length === 0 ? sent : editJson(whole(bytes), decision.edits)
+  return decision.edits.length === 0 ? sent : payload.edit(whole(bytes), decision.edits)
 }
 
 /** The head to forward, without the removed headers. An edited body is not compressed. */
