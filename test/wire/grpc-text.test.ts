@@ -4,10 +4,8 @@ import t from 'tap'
 import { codeOfHttpStatus, GRPC_CODES } from '../../src/wire/grpc/codes.js'
 import { encodeBinary, encodeGrpcMessage } from '../../src/wire/grpc/status-text.js'
 import { readGrpcTimeout } from '../../src/wire/grpc/timeout.js'
-import { FieldWriter } from '../../src/wire/protobuf/fields.js'
 import { check } from '../helpers/seed.js'
 import { status as codes } from '@grpc/grpc-js'
-import { BinaryReader } from '@bufbuild/protobuf/wire'
 
 t.test('codes are those of grpc-js', async t => {
   t.same(GRPC_CODES, Object.fromEntries(Object.entries(codes).filter(([, value]) => typeof value === 'number')))
@@ -45,20 +43,4 @@ t.test('grpc-message: a field value of HTTP/2 that decodes to the message', asyn
 
 t.test('binary values have no padding', async t => {
   t.same(['', 'a', 'ab', 'abc'].map(text => encodeBinary(Buffer.from(text))), ['', 'YQ', 'YWI', 'YWJj'])
-})
-
-t.test('fields, as protobuf-es reads them', async () => {
-  check('protobuf-fields', fc.property(
-    fc.integer({ min: 1, max: 2 ** 29 - 1 }),
-    fc.integer({ min: 0, max: 0xffff_ffff }),
-    fc.string({ unit: 'grapheme' }),
-    (field, value, text) => {
-      const writer = new FieldWriter().varint(field, value).text(field, text)
-      const bytes = writer.finish()
-      const reader = new BinaryReader(bytes)
-      const read = [reader.tag(), reader.uint32(), reader.tag(), reader.string()]
-      return writer.size === bytes.length && reader.pos === bytes.length &&
-        JSON.stringify(read) === JSON.stringify([[field, 0], value, [field, 2], text])
-    }
-  ))
 })

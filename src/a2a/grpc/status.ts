@@ -5,7 +5,7 @@
 import { GRPC_CODES, codeOfHttpStatus } from '../../wire/grpc/codes.js'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import { encodeBinary, encodeGrpcMessage } from '../../wire/grpc/status-text.js'
-import { FieldWriter } from '../../wire/protobuf/fields.js'
+import { byteField, varintField } from '../../wire/protobuf/write.js'
 import type { Reason, Rejection } from '../errors.js'
 import {
   BAD_REQUEST_TYPE, decisionHeader, domainOf, ERROR_INFO_TYPE, HELP_DESCRIPTION, HELP_TYPE, helpUrlOf, reasonOf, REASONS
@@ -38,8 +38,10 @@ const MAX_MESSAGE = 2_000
 const MAX_CHALLENGE = 1_024
 /** Bytes for the notes of omissions in `ErrorInfo.metadata`. */
 const NOTES = 200
-/** Bytes around an entry of BadRequest: tags and lengths. */
-const ENTRY = 12
+/** Characters of the names in a note. */
+const MAX_NAMES = 50
+/** Bytes around the entries of BadRequest: its type, tags and lengths. */
+const AROUND = 60
 
 /**
  * Returns the status of a rejection. The trailers are smaller than 8 kB: fields of BadRequest are left out from the end, then the link of
@@ -87,31 +89,28 @@ function clipped (message: string): string {
 
 /** @param room bytes. @returns `google.rpc.Status` */
 function detailsOf (rejection: Rejection, code: number, message: string, room: number): Buffer {
-  const status = new FieldWriter().varint(1, code).text(2, message)
+  const head = Buffer.concat([varintField(1, code), byteField(2, message)])
   const metadata: [string, string][] = Object.entries(rejection.metadata ?? {})
-  const left = (): number => room - status.size - NOTES - errorInfo(rejection, metadata).length
+  const left = (): number => room - head.length - NOTES - errorInfo(rejection, metadata).length
   const omitted: string[] = []
   while (metadata.length > 0 && left() < 0) omitted.push(withoutLongest(metadata))
   const helpUrl = helpUrlOf(rejection)
-  const help = helpUrl === null ? null : any(HELP_TYPE, helpOf(helpUrl))
-  const shown = help !== null && help.length <= left() ? help : null
+  const help = helpUrl === null ? NOTHING : helpOf(helpUrl)
+  const shown = help.length <= left() ? help : NOTHING
   const { fields = [] } = rejection
-  const badRequest = new FieldWriter()
-  const free = left() - (shown?.length ?? 0) - any(BAD_REQUEST_TYPE, NOTHING).length - ENTRY
-  let at = 0
-  for (; at < fields.length; at++) {
-    const { field, description } = fields[at] as (typeof fields)[number]
-    const entry = new FieldWriter().text(1, field).text(2, description).finish()
-    if (badRequest.size + entry.length + ENTRY > free) break
-    badRequest.bytes(1, entry)
+  const entries: Buffer[] = []
+  let free = left() - shown.length - AROUND
+  for (const { field, description } of fields) {
+    const entry = byteField(1, Buffer.concat([byteField(1, field), byteField(2, description)]))
+    free -= entry.length
+    if (free < 0) break
+    entries.push(entry)
   }
-  if (at < fields.length) metadata.push(['omittedFieldViolations', String(fields.length - at)])
+  if (entries.length < fields.length) metadata.push(['omittedFieldViolations', String(fields.length - entries.length)])
   if (help !== shown) metadata.push(['omittedHelp', 'true'])
-  if (omitted.length > 0) metadata.push(['omittedMetadata', omitted.join(',').slice(0, NOTES / 4)])
-  status.bytes(3, errorInfo(rejection, metadata))
-  if (badRequest.size > 0) status.bytes(3, any(BAD_REQUEST_TYPE, badRequest.finish()))
-  if (shown !== null) status.bytes(3, shown)
-  return status.finish()
+  if (omitted.length > 0) metadata.push(['omittedMetadata', omitted.join(',').slice(0, MAX_NAMES)])
+  const badRequest = entries.length === 0 ? NOTHING : byteField(3, any(BAD_REQUEST_TYPE, Buffer.concat(entries)))
+  return Buffer.concat([head, errorInfo(rejection, metadata), badRequest, shown])
 }
 
 /** Removes the entry with the longest value. @returns its name */
@@ -124,18 +123,18 @@ function withoutLongest (metadata: [string, string][]): string {
 }
 
 function errorInfo (rejection: Rejection, metadata: readonly (readonly [string, string])[]): Buffer {
-  const info = new FieldWriter().text(1, reasonOf(rejection)).text(2, domainOf(rejection))
-  for (const [name, value] of metadata) info.bytes(3, new FieldWriter().text(1, name).text(2, value).finish())
-  return any(ERROR_INFO_TYPE, info.finish())
+  const entries = metadata.map(([name, value]) => byteField(3, Buffer.concat([byteField(1, name), byteField(2, value)])))
+  const info = Buffer.concat([byteField(1, reasonOf(rejection)), byteField(2, domainOf(rejection)), ...entries])
+  return byteField(3, any(ERROR_INFO_TYPE, info))
 }
 
 function helpOf (url: string): Buffer {
-  return new FieldWriter().bytes(1, new FieldWriter().text(1, HELP_DESCRIPTION).text(2, url).finish()).finish()
+  return byteField(3, any(HELP_TYPE, byteField(1, Buffer.concat([byteField(1, HELP_DESCRIPTION), byteField(2, url)]))))
 }
-
-const NOTHING = Buffer.alloc(0)
 
 /** `google.protobuf.Any`. */
 function any (type: string, value: Buffer): Buffer {
-  return new FieldWriter().text(1, type).bytes(2, value).finish()
+  return Buffer.concat([byteField(1, type), byteField(2, value)])
 }
+
+const NOTHING = Buffer.alloc(0)

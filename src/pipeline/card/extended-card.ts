@@ -1,4 +1,5 @@
 /** The extended card: a response that is a card. The gateway rewrites the URLs of its interfaces, as it does for the public card. */
+import { protoCard } from '../../a2a/card/proto-card.js'
 import { rewriteCard } from '../../a2a/card/rewrite.js'
 import type { RewriteOptions } from '../../a2a/card/rewrite.js'
 import type { SeenNames } from '../../a2a/card/seen-names.js'
@@ -36,7 +37,15 @@ export function rewriteCardMessage (message: Buffer, table: MessageTable, plan: 
   seen?.learn(read.value)
   const card = rewriteCard(select === null ? read.value : select(read.value), rewrite)
   // `card.signature: verbatim`: the card keeps its bytes.
-  return card === read.value ? message : writeProtobuf(card, table)
+  return card === read.value ? message : cardMessage(card, table)
+}
+
+/**
+ * Writes a card as the message of the gRPC binding.
+ * @throws TypeError for a card with members of other types than A2A defines
+ */
+export function cardMessage (card: JsonObject, table: MessageTable): Buffer {
+  return writeProtobuf(protoCard(card, table), table)
 }
 
 /** @returns null when the body is not a card: unchanged, its URLs would lead past the gateway */
