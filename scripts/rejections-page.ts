@@ -41,6 +41,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body has another coding than gzip, or several; `Accept-Encoding` names gzip',
   LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
   AGENT_NOT_READY: 'the gateway has no usable card of the agent, or no caller can meet the [security requirement](security-schemes.md) of its card',
+  GRPC_NOT_SERVED: 'the agent\'s card names only gRPC interfaces, and the gateway serves none of them; a retry does not help ([gRPC](grpc.md#agents-that-offer-only-grpc))',
   STATE_UNAVAILABLE: 'the store that knows to whom tasks belong, or how many push notification configurations they have, does not respond; `Retry-After` says when to retry ([task ownership](task-ownership.md), [push notifications](push-notifications.md#configurations-of-a-task))',
   OVERLOADED:
     'the gateway is overloaded, the agent has reached its concurrency limit, or the store of a shared limit with `onStoreDown: reject` does not respond; `Retry-After` says when to retry ([limits](limits.md))',

@@ -2,7 +2,7 @@ import { resolve as resolvePath } from 'node:path'
 import { digest } from './digest.js'
 import { parseHostPort } from './listeners/host-port.js'
 import type { AgentGrpcFile, GrpcListenerFile, ListenerTlsFile } from './listeners/resolve-grpc.js'
-import { agentGrpc, grpcListener } from './listeners/resolve-grpc.js'
+import { agentGrpc, grpcListener, sharedHosts } from './listeners/resolve-grpc.js'
 import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
@@ -90,6 +90,7 @@ type VerifyFile = Omit<CardVerifyConfig, 'keys'> & { readonly keys: Texts<CardVe
 export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, bundles: Config['bundles']): Config {
   const file = value as ConfigFile
   const reserved = reservedPaths(file.agents.map(({ upstream, card }) => ({ url: new URL(upstream.url), allowed: card.interfaces })))
+  const shared = sharedHosts(file.agents)
   const config: Omit<Config, 'hash'> = {
     server: {
       listen: hostPort(file.server.listen),
@@ -128,7 +129,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     },
     agents: file.agents.map((agent, index) => ({
       ...resolveAgent(agent, baseDir, layers, reserved[index] ?? []),
-      grpc: agentGrpc(agent, file.server.grpc),
+      grpc: agentGrpc(agent, file.server.grpc, shared),
       access: resolveAccess(file.accessDefaults, agent.access)
     })),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
@@ -308,7 +309,8 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
   const keyFiles = Object.values(mapping(mapping(identity).sources))
     .flatMap(source => Object.values(mapping(source)))
     .flatMap(source => [mapping(mapping(source).keys).file, mapping(mapping(source).tls).ca])
-  const listenerFiles = [mapping(server).tls, mapping(mapping(server).grpc).tls].map(mapping).flatMap(({ cert, key, clientCa }) => [cert, key, clientCa])
+  const { tls, grpc } = mapping(server)
+  const listenerFiles = [tls, mapping(grpc).tls].map(mapping).flatMap(({ cert, key, clientCa }) => [cert, key, clientCa])
   return [...secrets, ...others, ...keyFiles, ...listenerFiles]
     .filter(file => typeof file === 'string')
     .filter(file => file !== '' && !file.includes('\0'))

@@ -186,7 +186,7 @@ const NO_CARDS: CardKeeper = {
   refreshNow: async () => {},
   want: () => 0,
   close: async () => {},
-  status: { state: 'ok', fetchedAt: null, nextAt: null, problem: null, origin: null }
+  status: { state: 'ok', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false }
 }
 
 function accepting (listener: RequestListener): (end: Duplex) => void {

@@ -99,6 +99,14 @@ export function noCard (agent: string, retryAfter: number): Rejection {
   }
 }
 
+export function onlyGrpc (agent: string): Rejection {
+  return {
+    reason: 'GRPC_NOT_SERVED',
+    message: `The agent "${agent}" offers only gRPC, and the gateway does not serve this agent by gRPC; a retry does not help, ask the operator of the gateway.`,
+    rule: 'gateway/only-grpc'
+  }
+}
+
 /**
  * @param header name of the header with credentials, in lower case
  * @param status 401, or the status with which the agent rejects the credentials of the caller

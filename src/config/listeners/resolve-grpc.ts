@@ -13,7 +13,7 @@ export interface GrpcListenerFile extends Omit<GrpcListenerConfig, 'listen' | 't
 /** TLS of a listener as the file gives it. */
 export type ListenerTlsFile = { readonly [K in keyof ListenerTlsConfig]: K extends 'clientCertificate' ? ListenerTlsConfig[K] : string | null }
 
-export interface AgentGrpcFile extends Omit<AgentGrpcConfig, 'listen' | 'upstream'> {
+export interface AgentGrpcFile extends Omit<AgentGrpcConfig, 'listen' | 'upstream' | 'sharedHost'> {
   readonly enabled: boolean
   readonly listen: string | null
   readonly upstream: string | null
@@ -32,14 +32,24 @@ export function grpcListener (
   return { listen: addressOf(listen), tls, maxConcurrentStreams }
 }
 
-/** @returns null for an agent that no listener serves by gRPC */
-export function agentGrpc (agent: { readonly grpc: AgentGrpcFile, readonly host: string | null }, server: GrpcListenerFile): AgentGrpcConfig | null {
+interface AgentFile {
+  readonly grpc: AgentGrpcFile
+  readonly host: string | null
+  readonly upstream: { readonly url: string }
+}
+
+/**
+ * @param shared hosts of the `upstream.url` of several agents
+ * @returns null for an agent that no listener serves by gRPC
+ */
+export function agentGrpc (agent: AgentFile, server: GrpcListenerFile, shared: ReadonlySet<string>): AgentGrpcConfig | null {
   const { enabled, listen, upstream, passthrough } = agent.grpc
   if (!enabled || (listen === null && server.listen === null)) return null
   return {
     listen: addressOf(listen),
     publicAddress: publicGrpcAddress(agent.grpc.publicAddress, agent.host, addressOf(listen), server.publicAddress),
     upstream: upstream === null ? null : parseGrpcUpstream(upstream),
+    sharedHost: shared.has(hostOf(agent.upstream.url)),
     passthrough
   }
 }
@@ -52,11 +62,23 @@ export function agentGrpc (agent: { readonly grpc: AgentGrpcFile, readonly host:
  * @returns null when these do not determine an address
  */
 export function publicGrpcAddress (own: string | null, host: string | null, listen: HostPort | null, shared: string | null): string | null {
-  if (own !== null) return own
+  if (own !== null) return own.toLowerCase()
   const base = addressOf(shared)
-  const name = host?.replace(/^\[|\]$/g, '').toLowerCase() ?? base?.host
+  const name = (host?.replace(/^\[|\]$/g, '') ?? base?.host)?.toLowerCase()
   const port = listen?.port ?? base?.port ?? 0
   return name === undefined || port === 0 ? null : hostPortText({ host: name, port })
+}
+
+/** Returns the hosts that the `upstream.url` of more than one agent has. */
+export function sharedHosts (agents: readonly { readonly upstream: { readonly url: string } }[]): ReadonlySet<string> {
+  const seen = new Set<string>()
+  return new Set(agents.map(({ upstream }) => hostOf(upstream.url)).filter(host => seen.size === seen.add(host).size))
+}
+
+/** Returns the host of a URL, with one name for all addresses of this machine. */
+function hostOf (url: string): string {
+  const { hostname } = new URL(url)
+  return /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname) ? 'localhost' : hostname
 }
 
 function addressOf (text: string | null): HostPort | null {

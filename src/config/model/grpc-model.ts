@@ -19,10 +19,13 @@ export interface AgentGrpcConfig {
   readonly publicAddress: string | null
   /** The agent's gRPC server. Null: the host of `upstream.url` and the port of the interface in the card. */
   readonly upstream: GrpcUpstreamConfig | null
+  /** True where other agents have the host of `upstream.url`: a port in the card could be theirs, and is not used. Absent: false. */
+  readonly sharedHost?: boolean
   /** Full names of services whose calls are forwarded without inspection, such as `grpc.health.v1.Health`. */
   readonly passthrough: readonly string[]
 }
 
+/** Address of a gRPC server, plain or with the TLS settings of `upstream.tls`. */
 export interface GrpcUpstreamConfig extends HostPort {
   readonly tls: boolean
 }

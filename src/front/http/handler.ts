@@ -283,7 +283,8 @@ function forwardWithoutCard (
   options: HandlerOptions
 ): void {
   if (card || agent.config.card.onUnavailable === 'reject') {
-    return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
+    const rejection = agent.onlyGrpc ? rejections.onlyGrpc(agent.name) : rejections.noCard(agent.name, retryAfter)
+    return rejectWithoutCard(exchange, rejection, options)
   }
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
