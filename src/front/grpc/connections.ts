@@ -23,7 +23,7 @@ const PER_ADDRESS = 256
 const PINGS = 300
 const WINDOW = 10_000
 
-const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = constants
+const { NGHTTP2_ENHANCE_YOUR_CALM } = constants
 
 interface Connection {
   readonly socket: Socket
@@ -84,7 +84,7 @@ export class Connections {
   /** Ends the connections that are still open. */
   close (): void {
     this.closing = true
-    for (const session of this.sessions.keys()) session.destroy(undefined, NGHTTP2_NO_ERROR)
+    for (const session of this.sessions.keys()) session.destroy()
   }
 
   private awaitCall (session: ServerHttp2Session, connection: Connection): void {
@@ -116,6 +116,7 @@ export class Connections {
     const { metrics, log } = this.options
     metrics.clientError('other')
     log.info({ reason, client: address }, 'a gRPC connection was closed')
-    session.destroy(undefined, NGHTTP2_ENHANCE_YOUR_CALM)
+    session.goaway(NGHTTP2_ENHANCE_YOUR_CALM)
+    session.destroy()
   }
 }

@@ -49,6 +49,15 @@ export class StreamReset extends Error {
   }
 }
 
+/** The connection of the call broke. */
+class Disconnected extends Error {
+  readonly code = 'ECONNRESET'
+
+  constructor () {
+    super('the agent closed the connection')
+  }
+}
+
 const { HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_SCHEME, NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants
 const END_STREAM: number = constants.NGHTTP2_FLAG_END_STREAM
 /** Maximum number of interim responses to one call. */
@@ -179,10 +188,11 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
     this.stream = null
     this.release()
     if (this.done) return
-    if (rstCode === NGHTTP2_REFUSED_STREAM && this.again()) {
-      session?.retire()
-    } else if (this.dataEnded && rstCode === 0) this.ended(this.trailers ?? NO_TRAILERS)
-    else this.fail(rstCode === 0 || (error !== null && isOfConnection(error)) ? (error ?? new StreamReset(rstCode)) : new StreamReset(rstCode))
+    if (rstCode === NGHTTP2_REFUSED_STREAM && this.again()) session?.retire()
+    else if (this.dataEnded && rstCode === 0) this.ended(this.trailers ?? NO_TRAILERS)
+    // Node gives CANCEL to the streams of a connection that breaks.
+    else if (session?.closed === true || rstCode === 0) this.fail(error ?? new Disconnected())
+    else this.fail(new StreamReset(rstCode))
   }
 
   /**
@@ -289,11 +299,6 @@ function onError (this: Stream & { [ERROR]?: Error }, error: Error): void {
 
 function onClose (this: Stream & { [ERROR]?: Error }): void {
   this[CALL].onClose(this.rstCode ?? 0, this[ERROR] ?? null)
-}
-
-/** True for an error of the whole connection, which tells more than the code of the stream. */
-function isOfConnection (error: Error): boolean {
-  return 'code' in error && error.code !== 'ERR_HTTP2_STREAM_ERROR'
 }
 
 function headersOf ({ pool, path, headers }: GrpcForwardRequest): OutgoingHttpHeaders {
