@@ -2,6 +2,7 @@
  * Reports the decision about a request to span, metrics and audit, and the end of a call to the log. Reports URIs and paths only, never
  * data.
  */
+import type { GrpcTarget } from '../a2a/card/grpc-map.js'
 import { grpcMethodFor } from '../a2a/grpc/methods.js'
 import type { Call } from '../a2a/message/call.js'
 import type { Decision } from '../policy/request/decision.js'
@@ -72,7 +73,25 @@ export function startUpstreamSpan (exchange: Exchange, { upstream }: Pick<Agent,
     'server.port': upstream.port === '' ? (scheme === 'https' ? 443 : 80) : Number(upstream.port),
     'url.scheme': scheme,
     'url.path': query < 0 ? path : path.slice(0, query),
-    ...(call === null || exchange.binding === 'HTTP+JSON' ? {} : rpcAttributes(exchange, call))
+    ...(call === null || exchange.binding !== 'JSONRPC' ? {} : rpcAttributes(exchange, call))
+  })
+}
+
+/**
+ * Opens the span of a call to the agent's gRPC server.
+ * @param path `/service/method`
+ * @param call null when the gateway did not read the request
+ */
+export function startGrpcSpan (exchange: Exchange, { host, port, tls }: GrpcTarget, path: string, call: Call | null): void {
+  const { span } = exchange
+  if (!span.recording) return
+  span.upstreamStarted({
+    'http.request.method': 'POST',
+    'server.address': host,
+    'server.port': port,
+    'url.scheme': tls ? 'https' : 'http',
+    'url.path': path,
+    ...(call === null ? {} : rpcAttributes(exchange, call))
   })
 }
 

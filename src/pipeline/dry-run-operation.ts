@@ -17,6 +17,7 @@ import { namedIds, ownershipPlanOf } from './access/ownership.js'
 import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
 import { decodeSync } from './content-encoding.js'
 import type { DryRun, DryRunAgent, DryRunMemory, Forwarded, PlainRequest, TaskOwner } from './dry-run.js'
+import { grpcUpstreamHeaders } from './grpc/upstream-headers.js'
 import { MAX_GET_BODY } from './guard.js'
 import * as rejections from './rejections.js'
 import type { Asked, OperationRoute, RequestEvaluation } from './request.js'
@@ -87,7 +88,9 @@ export function dryRunOperation (
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, access, rejection, forwarded: null, plan: null }
   const edited = editedBody(evaluation, body, content, payloadOf(route.binding, route.version, call.operation, 'request'))
-  if (edited === null) return { kind: 'refused', route, caller, call, evaluation, access, rejection: rejections.internal, forwarded: null, plan: null }
+  if (edited === null) {
+    return { kind: 'refused', route, caller, call, evaluation, access, rejection: rejections.internal, forwarded: null, plan: null }
+  }
   const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
   const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
   const clock = (): number | null => request.now ?? null
@@ -98,7 +101,7 @@ export function dryRunOperation (
     config,
     { ...request, body: edited },
     forwardedHead(evaluation, head),
-    route.upstreamPath,
+    request.grpc === true ? request.path : route.upstreamPath,
     negotiated(route, asked, problem, evaluation, card !== null || evaluator?.enforces === true)
   )
   const plan = {
@@ -162,11 +165,18 @@ function bodyProblem ({ method, body }: PlainRequest, limits: Limits): Rejection
   return body.length > limits.body ? rejections.tooLarge(limits.body) : null
 }
 
-export function forwardedOf (config: AgentConfig, request: PlainRequest, head: RequestHead, path: string, what: Negotiated | null): Forwarded {
+export function forwardedOf (
+  config: AgentConfig,
+  request: PlainRequest,
+  head: RequestHead,
+  path: string,
+  negotiated: Negotiated | null
+): Forwarded {
+  const options = { peer: undefined, config: config.upstream, trusted: NOBODY, trace: null, negotiated }
   return {
     method: request.method,
     target: path + request.query,
-    headers: upstreamHeaders(head, { peer: undefined, config: config.upstream, trusted: NOBODY, trace: null, negotiated: what }),
+    headers: request.grpc === true ? [...grpcUpstreamHeaders(head, options), 'te', 'trailers'] : upstreamHeaders(head, options),
     body: request.body === null || request.body.length === 0 ? null : request.body
   }
 }

@@ -47,7 +47,9 @@ const METADATA = { 'a2a-extensions': 'urn:orders', authorization: 'Bearer hush-4
 
 interface Run { readonly code: number, readonly text: string, readonly err: string, readonly requests: readonly Explanation[] }
 
-async function explained (t: Test, recording: unknown, more: Partial<ExplainArguments> | ((directory: string) => Partial<ExplainArguments>) = {}, config = CONFIG): Promise<Run> {
+type More = Partial<ExplainArguments> | ((directory: string) => Partial<ExplainArguments>)
+
+async function explained (t: Test, recording: unknown, more: More = {}, config = CONFIG): Promise<Run> {
   const directory = t.testdir({ 'card.json': JSON.stringify(CARD), 'gateway.yaml': config })
   const file = join(directory, typeof recording === 'string' ? 'call.http' : 'call.json')
   writeFileSync(file, typeof recording === 'string' ? recording : JSON.stringify(recording))
@@ -137,10 +139,10 @@ t.test('a request to the path of a method, with JSON or with the bytes of a body
 t.test('versions: the service decides, and metadata must not contradict', async t => {
   const old = await explained(t, { rpc: 'a2a.v1.A2AService/SendMessage', host: 'orders.example', metadata: METADATA, body: {} })
   t.match(old.requests[0], { version: '0.3', decision: 'reject', reason: 'VERSION_NOT_SUPPORTED' })
-  t.match(old.text, 'It supports 1.0: call lf.a2a.v1.A2AService')
+  t.match(old.text, 'The agent does not offer A2A 0.3 over gRPC; call lf.a2a.v1.A2AService.')
   const other = await explained(t, { rpc: 'SendMessage', host: 'orders.example', metadata: { ...METADATA, 'a2a-version': '0.3' }, body: SENT })
-  t.match(other.requests[0], { version: '1.0', decision: 'reject', reason: 'VERSION_NOT_SUPPORTED' })
-  t.match(other.text, 'the metadata a2a-version name another version')
+  t.match(other.requests[0], { version: '1.0', decision: 'reject', reason: 'INVALID_PARAMS' })
+  t.match(other.text, 'The header A2A-Version and the gRPC service are of different versions')
   const same = await explained(t, { rpc: 'SendMessage', host: 'orders.example', metadata: { ...METADATA, 'a2a-version': '1.0' }, body: SENT })
   t.equal(same.code, 0, same.text)
 })

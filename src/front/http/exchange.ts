@@ -9,6 +9,7 @@ import { NO_NAMES } from '../../a2a/task-id.js'
 import type { Binding, Version } from '../../a2a/versions.js'
 import { awaitsEventStream, NO_ID } from '../../pipeline/caller.js'
 import { rejectionEvent, rejectionResponse } from '../../pipeline/rejection-response.js'
+import { valueOf } from '../../pipeline/response-head.js'
 import { internal, stopped, tooManyRequests, tooManyStreams } from '../../pipeline/rejections.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { OwnerOutcome } from '../../policy/access/ownership.js'
@@ -34,7 +35,7 @@ import { isStreaming } from '../../gateway/concurrency-limit.js'
 import type { Overload } from '../../gateway/overload.js'
 import type { Limits } from '../../gateway/limits/limits.js'
 import type { Tasks } from '../../gateway/tasks.js'
-import { callEntry, logCall } from '../../gateway/request-telemetry.js'
+import { callEntry, logCall, recordGrpcStatus } from '../../gateway/request-telemetry.js'
 import type { Outbound } from '../../gateway/credentials/agent-credentials.js'
 import type { Carrier } from '../../identity/authentication.js'
 import type { Principal } from '../../identity/principal.js'
@@ -265,7 +266,11 @@ export class Exchange {
   private cut (rejection: Rejection): void {
     const { response } = this
     if (response.endWith === undefined || response.destroyed) this.breakOff()
-    else response.endWith(grpcStatusOf(rejection).trailers)
+    else {
+      const { code, trailers } = grpcStatusOf(rejection)
+      recordGrpcStatus(this, code, 'gateway')
+      response.endWith(trailers)
+    }
   }
 
   /** Handles a fault of the gateway. */
@@ -298,6 +303,7 @@ export class Exchange {
     const { response } = this
     this.tracedError(rejection)
     const { status, phrase, headers, body } = rejectionResponse(rejection, this.caller, httpStatus, more)
+    if (this.binding === 'GRPC') recordGrpcStatus(this, Number(valueOf(headers, 'grpc-status')), 'gateway')
     if (this.cors?.replaces === false) headers.push(...this.cors.headers)
     if (this.request.complete) {
       this.respond(status, headers, body, phrase)

@@ -132,5 +132,6 @@ export function grpcHeaders ({ headers }: RecordedRequest, more: readonly string
   const names = new Set(out.filter((_, i) => i % 2 === 0))
   if (!names.has('content-type')) push('content-type', GRPC_TYPE)
   if (!names.has('te')) push('te', 'trailers')
-  return out
+  // Every call has an authority.
+  return names.has('host') ? out : ['host', 'localhost', ...out]
 }

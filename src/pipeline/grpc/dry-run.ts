@@ -3,24 +3,21 @@ import { grpcMethodOf } from '../../a2a/grpc/methods.js'
 import type { DryRun, DryRunAgent, PlainRequest } from '../dry-run.js'
 import type { DryRunOptions } from '../dry-run-operation.js'
 import { callerOf, dryRunOperation, undecided } from '../dry-run-operation.js'
-import { guard } from '../guard.js'
-import { unknownRoute } from '../rejections.js'
+import { noGrpcInterface, unknownRpc } from '../rejections.js'
 import { headOf } from '../request-head.js'
-import { askedVersion } from '../request.js'
-import { grpcAsked, grpcRouteOf, grpcVersionProblem } from './call-route.js'
+import { askedOfService, askedVersion, versionProblem } from '../request.js'
+import { grpcRouteOf } from './call-route.js'
+import { grpcGuard } from './guard.js'
 
 export function dryRunGrpc (agent: DryRunAgent, request: PlainRequest, options: DryRunOptions): DryRun {
   const { state } = agent
   const head = headOf(request.method, request.rawHeaders)
   const method = grpcMethodOf(request.path)
+  const asked = method === null ? askedVersion(head, '') : askedOfService(head, method.version)
   const route = method === null ? null : grpcRouteOf(method, state.interfaces)
-  if (route === null) {
-    const asked = method === null ? askedVersion(head, '') : grpcAsked(head, method.version)
-    const caller = callerOf(null, null, asked, head, 'GRPC')
-    return { ...undecided(null, caller), rejection: guard(head) ?? unknownRoute }
-  }
-  const asked = grpcAsked(head, route.version)
-  const guarded = guard(head)
-  if (guarded !== null) return { ...undecided(route, callerOf(route, null, asked, head)), rejection: guarded }
-  return dryRunOperation(agent, request, { head, asked, route, problem: grpcVersionProblem(head, route, state) }, options)
+  const found = undecided(route, callerOf(route, null, asked, head, 'GRPC'))
+  const guarded = grpcGuard(head)
+  if (guarded !== null) return { ...found, rejection: guarded }
+  if (route === null) return { ...found, rejection: method === null ? unknownRpc : noGrpcInterface }
+  return dryRunOperation(agent, request, { head, asked, route, problem: versionProblem(route, asked, state) }, options)
 }

@@ -120,6 +120,7 @@ export class RecordedSpan implements RequestSpan {
     if (this.ended) return
     this.grpc = true
     this.code = SERVER_ERRORS.has(status) ? status : null
+    this.server.setAttribute('rpc.system.name', 'grpc')
     this.server.setAttribute('rpc.response.status_code', status)
     if (by === 'gateway' || this.client === null || !this.clientOpen) return
     this.client.setAttribute('rpc.response.status_code', status)
