@@ -18,9 +18,10 @@ export const LOG_FIELDS = {
   },
   context_id: { type: 'string', when: '`request`, if it is known', meaning: 'id of the context, likewise' },
   operation: { type: 'string', when: '`request`', meaning: 'as the [metrics](metrics.md) label it' },
-  binding: { type: 'string', when: '`request`', meaning: '`JSONRPC` or `HTTP+JSON`' },
+  binding: { type: 'string', when: '`request`', meaning: '`JSONRPC`, `HTTP+JSON` or `GRPC`' },
   version: { type: 'string', when: '`request`, `listening`', meaning: 'A2A version; in `listening`, version of the gateway' },
   status: { type: 'number', when: '`request`', meaning: 'HTTP status of the response' },
+  grpc_status: { type: 'string', when: '`request`, over gRPC', meaning: 'name of the status of gRPC, such as `INVALID_ARGUMENT`' },
   outcome: {
     type: 'string',
     when: '`request`; a card cannot be loaded; the signature of a card was verified',

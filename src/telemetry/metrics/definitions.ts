@@ -3,6 +3,7 @@
  * from it.
  */
 import { SIGNATURE_OUTCOMES } from '../../a2a/card/loaded-cards.js'
+import { GRPC_CODE_NAMES } from '../../wire/grpc/code-names.js'
 import * as values from './label-values.js'
 
 /** Values of a label: a closed set, or words that state what bounds them. */
@@ -92,6 +93,12 @@ export const METRICS = {
       agent,
       rule: "`gateway/…` for the [gateway's own rules](rejections.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`"
     }
+  },
+  grpc_responses_total: {
+    type: 'counter',
+    help: 'Responses over gRPC, by the status that the client got.',
+    more: 'Statuses of the agent and of the gateway; a call that the client cancels has none. `UNKNOWN` stands also for numbers that gRPC does not define',
+    labels: { agent, operation, status: GRPC_CODE_NAMES }
   },
   client_errors_total: {
     type: 'counter',
