@@ -103,7 +103,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     adminHosts: [],
     adminAccess: null,
     console: { enabled: true, tryIt: false, decisions: 200, hosts: [] },
-    tls: null
+    tls: null,
+    grpc: null
   })
   t.same(result.limits, {
     headers: 16384,
@@ -126,6 +127,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     name: 'first',
     path: '/agents/first',
     host: 'agents.example.com',
+    grpc: null,
     upstream: {
       url: 'https://h.example:9999/base',
       timeouts: { connect: 1000, headers: 0, idle: 300000, queue: 1000, total: 3600000 },
