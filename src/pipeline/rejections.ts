@@ -22,6 +22,13 @@ export const internal: Rejection = {
   rule: 'gateway/internal'
 }
 
+/** A call in flight when the time of `server.drainTimeout` is over. */
+export const stopped: Rejection = {
+  reason: 'OVERLOADED',
+  message: 'The gateway is shutting down and ended the call; call again.',
+  rule: 'gateway/stopped'
+}
+
 export function badTarget (reason: string): Rejection {
   return { reason: 'BAD_REQUEST_TARGET', message: `The request target is rejected: ${reason}.`, rule: 'gateway/target' }
 }
@@ -83,6 +90,79 @@ export function unexpectedBody (method: string): Rejection {
     message: `A ${method} request has no body; send it without Content-Length and Transfer-Encoding.`,
     rule: 'gateway/unexpected-body'
   }
+}
+
+export const notGrpc: Rejection = {
+  reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
+  message: 'This address serves gRPC only: call it with a gRPC client, which sends "content-type: application/grpc".',
+  rule: 'gateway/grpc-content-type'
+}
+
+export const unknownRpc: Rejection = {
+  reason: 'ROUTE_NOT_FOUND',
+  message: 'The gateway serves no gRPC method at this path; the services of A2A are lf.a2a.v1.A2AService (1.0) and a2a.v1.A2AService (0.3).',
+  rule: 'gateway/no-route'
+}
+
+export const noGrpcInterface: Rejection = {
+  reason: 'ROUTE_NOT_FOUND',
+  message: 'The card of this agent has no gRPC interface that the gateway serves; call one of the interfaces that its card lists.',
+  rule: 'gateway/no-grpc-interface'
+}
+
+export const authorityConflict: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'The pseudo-header :authority and the header Host differ; send only :authority.',
+  rule: 'gateway/host'
+}
+
+/** @param name of the metadata, such as `a2a-extensions-bin` */
+export function binaryMetadata (name: string): Rejection {
+  return {
+    reason: 'BAD_REQUEST_HEADER',
+    message: `The metadata ${name} has no meaning in A2A; send ${name.slice(0, -4)} as text.`,
+    rule: 'gateway/metadata'
+  }
+}
+
+export function metadataNotAscii (name: string): Rejection {
+  return {
+    reason: 'BAD_REQUEST_HEADER',
+    message: `The metadata ${name} holds bytes outside of printable ASCII; send such values under a name that ends with -bin.`,
+    rule: 'gateway/metadata'
+  }
+}
+
+export const badGrpcTimeout: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'The header grpc-timeout is not 1 to 8 digits with one of the units H, M, S, m, u, n.',
+  rule: 'gateway/grpc-timeout'
+}
+
+export const deadlineExceeded: Rejection = {
+  reason: 'REQUEST_TIMEOUT',
+  message: 'The call was not complete within the deadline that its client set (grpc-timeout).',
+  rule: 'gateway/deadline'
+}
+
+/** @param what is wrong with the messages of the request */
+export function badGrpcBody (what: string): Rejection {
+  return { reason: 'PARSE_ERROR', message: `The request of the call is not one gRPC message: ${what}.`, rule: 'gateway/grpc-framing' }
+}
+
+export const grpcEncoding: CallProblem = {
+  reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
+  rule: 'content-encoding',
+  path: 'header grpc-encoding',
+  message: 'The message is compressed with an encoding that the gateway does not read; send it uncompressed, or with "grpc-encoding: gzip".'
+}
+
+/** A service name has a version of A2A, which the header must not contradict. */
+export const serviceVersion: CallProblem = {
+  reason: 'INVALID_PARAMS',
+  rule: 'version-conflict',
+  path: 'header A2A-Version',
+  message: 'The header A2A-Version and the gRPC service are of different versions; call lf.a2a.v1.A2AService for 1.0, or a2a.v1.A2AService for 0.3.'
 }
 
 export function wrongVerb (allow: string): Rejection {

@@ -10,6 +10,8 @@ import type { EchoPlan } from './echo.js'
 import type { ExtendedCardPlan } from './card/extended-card.js'
 import { readCall } from '../a2a/message/call.js'
 import { unclearName } from '../a2a/message/named.js'
+import type { Payload } from '../a2a/payload.js'
+import { JSON_PAYLOAD } from '../a2a/payload.js'
 import type { Route } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '../a2a/versions.js'
@@ -25,7 +27,6 @@ import type { TaskRecord } from '../policy/task/memory.js'
 import type { Tracer } from '../policy/trace.js'
 import type { HeaderList } from '../wire/header-list.js'
 import { readList } from '../wire/header-list.js'
-import { editJson } from '../wire/json/edit.js'
 import type { JsonObject } from '../wire/json/object.js'
 import type { Bytes } from '../wire/chunked-buffer.js'
 import { whole } from '../wire/chunked-buffer.js'
@@ -69,9 +70,16 @@ export function askedVersion (head: RequestHead, query: string): Asked {
     : { version: '1.0', stated: false, minor: null, problem: asked.problem }
 }
 
+/** The version of a gRPC call: its service decides, and a header must agree. @param version of the service */
+export function askedOfService (head: RequestHead, version: Version): Asked {
+  const { stated, minor, problem, version: named } = askedVersion(head, '')
+  return { version, stated, minor, problem: problem ?? (stated && named !== version ? 'conflict' : null) }
+}
+
 /** Problem of a version that this address does not support. The gateway finds it before it reads the body, and reports it afterwards. */
 export function versionProblem (route: OperationRoute, asked: Asked, { unknownMinor }: Pick<AgentState, 'unknownMinor'>): CallProblem | null {
-  if (asked.problem !== null) return asked.problem === 'conflict' ? rejections.versionConflict : rejections.versionUnknown(route.versions)
+  if (asked.problem === 'conflict') return route.binding === 'GRPC' ? rejections.serviceVersion : rejections.versionConflict
+  if (asked.problem !== null) return rejections.versionUnknown(route.versions)
   if (asked.minor !== null && unknownMinor === 'reject') return rejections.versionUnknown(route.versions)
   // A route of an extension is not an operation of A2A: the client may call it without a version.
   return route.supported || (route.extensionRoute !== null && !asked.stated)
@@ -110,7 +118,7 @@ export function callOf (
   if (problem !== null) return { ...call, problem }
   if (encodingProblem !== null) return { ...call, problem: encodingProblem }
   if (call.problem !== null) return call
-  const unclear = unclearName(call, route.binding === 'JSONRPC' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
+  const unclear = unclearName(call, route.binding, route.binding !== 'HTTP+JSON' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
   return unclear === null ? call : { ...call, problem: rejections.ambiguous(unclear) }
 }
 
@@ -258,7 +266,8 @@ export function negotiated (
     outbound: evaluation.decision.outbound,
     version: route.version,
     stated: asked.stated,
-    versionAsSent: problem !== null || asked.minor !== null,
+    // The service of a gRPC call has the version; the header repeats it.
+    versionAsSent: problem !== null || asked.minor !== null || (route.binding === 'GRPC' && !asked.stated),
     verbatim: evaluation.decision.verbatim,
     read
   }
@@ -267,13 +276,16 @@ export function negotiated (
 /**
  * The body to forward: as sent, or the decoded body with the edits.
  * @param bytes the decoded body; default: `sent`, which is not compressed
+ * @param payload makes the edits: `payloadOf` of a gRPC request
+ * @throws TypeError when the message of a gRPC request has no place for an edit
  */
 export function bodyOf<T extends Bytes> (
   { decision }: { readonly decision: Pick<Decision, 'edits'> },
   sent: T,
-  bytes: Bytes = sent
+  bytes: Bytes = sent,
+  payload: Payload = JSON_PAYLOAD
 ): T | Buffer {
-  return decision.edits.length === 0 ? sent : editJson(whole(bytes), decision.edits)
+  return decision.edits.length === 0 ? sent : payload.edit(whole(bytes), decision.edits)
 }
 
 /** The head to forward, without the removed headers. An edited body is not compressed. */

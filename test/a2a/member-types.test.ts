@@ -19,7 +19,7 @@ function inRequest ({ form: { binding, version }, operation, body }: MemberCase,
   const call = readCall({ bytes, binding, version, contentType: 'application/json', restOperation, limits: LIMITS })
   if (call.problem !== null && call.problem.rule !== 'unknown-method') return [call.problem]
   if (call.view !== null) return call.view.problems
-  const unclear = unclearName(call, binding === 'JSONRPC' ? null : { path: '/rest/tasks/t:cancel', tenant: null, query: '' })
+  const unclear = unclearName(call, binding, binding === 'JSONRPC' ? null : { path: '/rest/tasks/t:cancel', tenant: null, query: '' })
   return unclear === null ? [] : [unclear]
 }
 

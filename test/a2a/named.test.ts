@@ -34,7 +34,7 @@ t.test('JSON-RPC', async t => {
     ['0.3', 'GetTaskPushNotificationConfig', { id: 't', taskId: 't' }, null]
   ]
   for (const [version, operation, params, expected] of rows) {
-    shown(t, unclearName(read(version, operation, params, false), null), expected, `${operation} ${JSON.stringify(params)}`)
+    shown(t, unclearName(read(version, operation, params, false), 'JSONRPC', null), expected, `${operation} ${JSON.stringify(params)}`)
   }
 })
 
@@ -74,7 +74,7 @@ t.test('HTTP+JSON', async t => {
   for (const [version, operation, body, address, expected] of rows) {
     shown(
       t,
-      unclearName(read(version, operation, body, true), address),
+      unclearName(read(version, operation, body, true), 'HTTP+JSON', address),
       expected,
       `${operation} ${JSON.stringify(body)} ${address.path}${address.query}`
     )

@@ -1,6 +1,6 @@
 /**
- * Reads one request body into a call: strict JSON, envelope, operation and message view, in the order of the reference §10.1. The function
- * is pure: the same bytes give the same call, for the proxy and for every offline tool.
+ * Reads one request body into a call: strict JSON or protobuf, envelope, operation and message view, in the order of the reference
+ * §10.1. The function is pure: the same bytes give the same call, for the proxy and for every offline tool.
  */
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
@@ -15,11 +15,13 @@ import type { RequestView } from './message.js'
 import { viewRequest } from './message.js'
 import type { Operation } from '../operations.js'
 import { carriesMessage, operationOfMethod } from '../operations.js'
+import { grpcMethodFor } from '../grpc/methods.js'
+import { payloadOf } from '../payload.js'
 import type { Binding, Version } from '../versions.js'
 
 export interface CallProblem {
   readonly reason: Reason
-  /** Name of the gateway's own rule: `json`, `envelope`, `method`, `content-type`, `version`. */
+  /** Name of the gateway's own rule: `json`, `protobuf`, `envelope`, `method`, `content-type`, `version`. */
   readonly rule: string
   /** Path from the root of the request, or `header <name>`. */
   readonly path: string
@@ -49,6 +51,8 @@ export interface Call {
   readonly view: RequestView | null
   /** Numbers of the body that differ from their doubles; null for none. */
   readonly inexact: InexactNumbers | null
+  /** Protobuf fields of the request that A2A does not define, as `Message field 19`. None for JSON, in which they are members. */
+  readonly unknown: readonly string[]
   /** First problem of the body itself. When set, the other fields hold the data that could be read. */
   readonly problem: CallProblem | null
 }
@@ -58,15 +62,18 @@ export interface CallInput {
   readonly binding: Binding
   readonly version: Version
   readonly contentType: string | undefined
-  /** Operation of the HTTP+JSON route; null for JSON-RPC, because the body names the operation. */
+  /** Operation of the HTTP+JSON route or of the gRPC method; null for JSON-RPC, because the body names the operation. */
   readonly restOperation: Operation | null
   readonly limits: JsonLimits
 }
 
 const NO_ID = (): string => 'null'
+const NONE: readonly never[] = []
 
 export function readCall (input: CallInput): Call {
-  return input.binding === 'JSONRPC' ? readRpcCall(input) : readRestCall(input, input.restOperation ?? 'Other')
+  if (input.binding === 'JSONRPC') return readRpcCall(input)
+  const operation = input.restOperation ?? 'Other'
+  return input.binding === 'GRPC' ? readGrpcCall(input, operation) : readRestCall(input, operation)
 }
 
 function readRpcCall (input: CallInput): Call {
@@ -96,6 +103,7 @@ function readRpcCall (input: CallInput): Call {
       extensionBody: undefined,
       view: null,
       inexact: null,
+      unknown: NONE,
       problem: { reason, rule: 'envelope', path, message }
     }
   }
@@ -114,6 +122,7 @@ function readRpcCall (input: CallInput): Call {
     extensionBody: undefined,
     view,
     inexact: parsed.inexact ?? null,
+    unknown: NONE,
     problem: operation === null ? unknownMethod(envelope.method, version) : null
   }
 }
@@ -188,8 +197,45 @@ function readRestCall (input: CallInput, operation: Operation): Call {
     extensionBody: undefined,
     view,
     inexact: parsed.inexact ?? null,
+    unknown: NONE,
     problem: null
   }
+}
+
+/** Reads the request message of a gRPC method: ProtoJSON, as the body of HTTP+JSON, with every parameter of the path as a member. */
+function readGrpcCall ({ bytes, version, limits }: CallInput, operation: Operation): Call {
+  if (grpcMethodFor(operation, version) === null) return blank(version, operation, unknownRpc)
+  const parsed = payloadOf('GRPC', version, operation, 'request').parse(bytes, limits)
+  if (!parsed.ok) {
+    return blank(version, operation, {
+      reason: 'PARSE_ERROR',
+      rule: 'protobuf',
+      path: '',
+      message: `The request message is not acceptable protobuf: ${parsed.problem.message}.`
+    })
+  }
+  const object = parsed.value as JsonObject
+  const view = carriesMessage(operation) ? viewRequest(object, '', version, 'GRPC') : null
+  return {
+    version,
+    operation,
+    method: null,
+    id: NO_ID,
+    idValue: null,
+    request: { object, path: '' },
+    extensionBody: undefined,
+    view,
+    inexact: null,
+    unknown: parsed.unknown ?? NONE,
+    problem: null
+  }
+}
+
+const unknownRpc: CallProblem = {
+  reason: 'METHOD_NOT_FOUND',
+  rule: 'unknown-method',
+  path: '',
+  message: 'The gRPC method is not an operation of A2A.'
 }
 
 /**
@@ -212,6 +258,7 @@ function blank (version: Version, operation: Operation, problem: CallProblem | n
     extensionBody: undefined,
     view: null,
     inexact: null,
+    unknown: NONE,
     problem
   }
 }

@@ -10,6 +10,7 @@ import { membersOf } from '../members.js'
 import type { Operation } from '../operations.js'
 import { carriesMessage } from '../operations.js'
 import { nameId, taskIdOfPath } from '../task-id.js'
+import type { Binding } from '../versions.js'
 
 /** Target of an HTTP+JSON request. */
 export interface Address {
@@ -34,15 +35,15 @@ const OF_CONFIG: ReadonlySet<Operation> = new Set<Operation>([
 
 /**
  * Finds an ambiguous name.
- * @param address null for JSON-RPC
+ * @param address null for JSON-RPC and gRPC
  * @returns the first member that agents read differently, or null
  */
-export function unclearName (call: Call, address: Address | null): FieldProblem | null {
+export function unclearName (call: Call, binding: Binding, address: Address | null): FieldProblem | null {
   if (call.operation === 'Other' || call.operation === 'Extension') return null
   if (address !== null && call.version === '1.0' && address.query !== '' && strayTenant(address)) {
     return { path: 'query tenant', message: 'is read by some agents only; send the tenant in the path' }
   }
-  return call.view !== null || call.request === null || carriesMessage(call.operation) ? null : ofBody(call, address)
+  return call.view !== null || call.request === null || carriesMessage(call.operation) ? null : ofBody(call, binding, address)
 }
 
 /** True for a tenant in the query that differs from the tenant of the path. In the JavaScript SDK the query may even take precedence. */
@@ -52,12 +53,13 @@ function strayTenant ({ tenant, query }: Address): boolean {
   return new URLSearchParams(query).getAll('tenant').some(one => one !== '' && one !== ofPath)
 }
 
-function ofBody ({ operation, version, request }: Call, address: Address | null): FieldProblem | null {
+function ofBody ({ operation, version, request }: Call, binding: Binding, address: Address | null): FieldProblem | null {
   if (request === null) return null
   const problems: FieldProblem[] = []
-  const { taskRequest } = membersOf(version, address === null ? 'JSONRPC' : 'HTTP+JSON')
+  const { taskRequest } = membersOf(version, binding)
   const fields = Fields.read(request.object, taskRequest, request.path, problems)
-  if (version === '0.3' && address === null) mustBeCamelCase(fields, TASK_ID, problems)
+  if (version === '0.3' && binding === 'JSONRPC') mustBeCamelCase(fields, TASK_ID, problems)
+  if (version === '0.3' && binding === 'GRPC') checkNames(fields, problems)
   const text = (name: string): string | null => fields.get(name) as string | null | undefined || null
   const differ = (name: string, one: string | null, other: string | null, than: string): void => {
     if (one !== null && other !== null && one !== other) {
@@ -75,6 +77,25 @@ function ofBody ({ operation, version, request }: Call, address: Address | null)
     if (version === '1.0') checkTenant(operation, address.tenant, fields, problems)
   }
   return problems[0] ?? null
+}
+
+/**
+ * Resource names of proto 0.3.0, `tasks/{id}`. The Go SDK finds `tasks/` anywhere in a name, the others at its beginning. Agents read the
+ * task of a new configuration from `parent`, and some clients repeat the task in the configuration.
+ */
+function checkNames (fields: Fields, problems: FieldProblem[]): void {
+  for (const name of ['name', 'parent'] as const) {
+    const value = fields.get(name)
+    if (typeof value === 'string' && value !== '' && nameId(value) === null) {
+      addProblem(problems, fields.pathOf(name), 'is read differently by agents; begin it with "tasks/" and the id of the task')
+    }
+  }
+  const config = fields.get('config')
+  const named = isObject(config) ? nameId(config.name) : null
+  const parent = nameId(fields.get('parent'))
+  if (named !== null && parent !== null && named !== parent) {
+    addProblem(problems, `${fields.pathOf('config')}.name`, 'names another task than "parent"; name it once')
+  }
 }
 
 function checkTenant (operation: Operation, ofPath: string | null, fields: Fields, problems: FieldProblem[]): void {

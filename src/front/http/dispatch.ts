@@ -9,15 +9,20 @@ import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import * as rejections from '../../pipeline/rejections.js'
 import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
 import { bodyOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse } from '../../pipeline/request.js'
+import type { RequestHead } from '../../pipeline/request-head.js'
+import type { ResponseDriver, ResponsePlan } from '../../pipeline/response/driver.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
+import type { Negotiated } from '../../pipeline/upstream-headers.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { AgentLimits } from '../../policy/limits/charge.js'
 import { ownershipPlanOf } from '../../pipeline/access/ownership.js'
 import type { OwnerFindings } from '../../policy/access/ownership.js'
 import type { TaskKey } from '../../state/store.js'
+import type { Forwarding } from '../../upstream/forward.js'
 import { forward } from '../../upstream/forward.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
+import type { Remember } from './agent-response.js'
 import { AgentResponse } from './agent-response.js'
 import { publicOriginOf } from './client-address.js'
 import { withOutbound } from './credentials/outbound.js'
@@ -35,8 +40,27 @@ export interface HandlerOptions {
   readonly rates: ReadonlyMap<string, AgentLimits> | null
 }
 
+/** What goes to the agent, and the work on its response. */
+export interface Outgoing {
+  readonly read: Read
+  /** With the headers of the policies, without those that they remove. */
+  readonly head: RequestHead
+  readonly negotiated: Negotiated | null
+  /** As sent, or with the edits of the policies. */
+  readonly body: Bytes
+  readonly plan: ResponsePlan
+  readonly remember: Remember
+  readonly owners: ResponseDriver['owners']
+}
+
+/** How calls of one front go to agents. */
+export interface Front {
+  send (exchange: Exchange, outgoing: Outgoing, options: HandlerOptions): Forwarding
+}
+
 /** A request whose body has arrived. */
 export interface Arrived {
+  readonly front: Front
   readonly agent: Agent
   readonly state: AgentState
   readonly route: OperationRoute
@@ -85,7 +109,6 @@ export function dispatch (
 function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions, edited?: Bytes): boolean {
   const { arrived, call, task, owners } = read
   const { agent, state, route } = arrived
-  const { request, span } = exchange
   const publicBase = rewritesResponse(state, call) ? publicBaseOf(exchange, agent, options) : null
   if (publicBase === undefined) {
     exchange.reject(rejections.badHost, 'rejected')
@@ -122,32 +145,43 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
     evaluation: evaluator === null ? null : { evaluator, limits, ownership },
     anyPage: route.extensionRoute !== null
   }
-  const response = new AgentResponse(
-    exchange,
-    plan,
-    (taskId, fields) => tasks.write(keyOf(taskId), fields),
-    (names, owner, claim) => tasks.owners(agent.name, names, claim ? owner : null)
-  )
   startUpstreamSpan(exchange, agent, route.upstreamPath, call)
-  exchange.forwarding = forward(
-    {
-      dispatcher: agent.pools.main,
-      gate: agent.pools.gate,
-      total: agent.config.upstream.timeouts.total,
-      method: request.method ?? 'GET',
-      path: route.upstreamPath + queryForAgent(exchange, agent, arrived.query),
-      headers: headersForAgent(exchange, agent, upstreamHeaders(forwardedHead(evaluation, request), {
-        peer: request.socket.remoteAddress,
-        config: agent.config.upstream,
-        trusted: options.trusted,
-        trace: span.outgoing(),
-        negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads)
-      })),
-      body: body.length === 0 ? null : body
-    },
-    response
-  )
+  exchange.forwarding = arrived.front.send(exchange, {
+    read,
+    head: forwardedHead(evaluation, exchange.request),
+    negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads),
+    body,
+    plan,
+    remember: (taskId, fields) => tasks.write(keyOf(taskId), fields),
+    owners: (names, owner, claim) => tasks.owners(agent.name, names, claim ? owner : null)
+  }, options)
   return true
+}
+
+/** The front of HTTP. */
+export const HTTP: Front = {
+  send (exchange, { read: { arrived }, head, negotiated, body, plan, remember, owners }, { trusted }) {
+    const { agent, route } = arrived
+    const { request } = exchange
+    return forward(
+      {
+        dispatcher: agent.pools.main,
+        gate: agent.pools.gate,
+        total: agent.config.upstream.timeouts.total,
+        method: request.method ?? 'GET',
+        path: route.upstreamPath + queryForAgent(exchange, agent, arrived.query),
+        headers: headersForAgent(exchange, agent, upstreamHeaders(head, {
+          peer: request.socket.remoteAddress,
+          config: agent.config.upstream,
+          trusted,
+          trace: exchange.span.outgoing(),
+          negotiated
+        })),
+        body: body.length === 0 ? null : body
+      },
+      new AgentResponse(exchange, plan, remember, owners)
+    )
+  }
 }
 
 /** @returns the agent's URL at the gateway, or undefined when the client's host cannot be part of a URL */

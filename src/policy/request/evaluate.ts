@@ -28,7 +28,7 @@ import { checkTaskState } from '../task/state.js'
 import { FIELDS, TaskMemory } from '../task/memory.js'
 import type { Tracer } from '../trace.js'
 import { isListed } from './unlisted.js'
-import { checkUntagged } from './untagged.js'
+import { checkUnknown, checkUntagged } from './untagged.js'
 import { lookedPaths, unexaminedData } from './unexamined.js'
 import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
 import type { Violation } from '../violation.js'
@@ -165,6 +165,7 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
     }
     if (one.active && edits !== null && one.policy.inject.length > 0) inject(one.policy, subject, edits, violations)
   }
+  if (call.unknown.length > 0) checkUnknown(call.unknown, policy.untagged === null ? 'observe' : policy.mode, violations)
   if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
   if (policy.push !== null) checkPush(policy.push, call, violations)
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
@@ -197,7 +198,7 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
 }
 
 /** Problems of a call that leave its body unread. */
-const UNREAD: ReadonlySet<string> = new Set(['json', 'envelope', 'content-type', 'content-encoding', 'ambiguous-fields'])
+const UNREAD: ReadonlySet<string> = new Set(['json', 'protobuf', 'envelope', 'content-type', 'content-encoding', 'ambiguous-fields'])
 
 /** `trim` in JavaScript and Python removes more than the blanks of HTTP. */
 function isOdd (uri: string): boolean {

@@ -1,6 +1,6 @@
 /**
  * `untaggedData: reject`: finds DataParts that no policy of the agent claims. An extension claims the data that it owns, and the data that
- * one of its rules selects.
+ * one of its rules selects. Protobuf fields that A2A does not define are such data too.
  */
 import { visible } from '../../a2a/fields.js'
 import type { Mode, PartSelectorConfig, PolicyConfig } from '../../config/model/model.js'
@@ -57,6 +57,22 @@ export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { messa
       message: `belongs to none of this agent's extensions; ${declared}`
     }))
   }
+}
+
+/**
+ * Reports the unknown fields of a gRPC request.
+ * @param fields as `Message field 19`
+ * @param mode `observe` unless the agent rejects data that no policy claims: a later minor version of A2A adds fields
+ */
+export function checkUnknown (fields: readonly string[], mode: Mode, violations: Violation[]): void {
+  addViolation(violations, violation({
+    mode,
+    reason: 'EXTENSION_DATA_INVALID',
+    extension: GATEWAY,
+    rule: 'unknown-fields',
+    path: '',
+    message: `has fields that A2A does not define (${fields.join(', ')}); extensions add data to metadata`
+  }))
 }
 
 /** Maximum length and number of shown names. Names of a card are untrusted text. */

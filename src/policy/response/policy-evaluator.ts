@@ -1,10 +1,11 @@
 /** Evaluates an agent's response by the policies of the request. */
 import { viewResponse } from '../../a2a/message/read-result.js'
+import type { Payload } from '../../a2a/payload.js'
+import { JSON_PAYLOAD, payloadOf } from '../../a2a/payload.js'
 import type { ResponseView, ResultView, ValuePlace } from '../../a2a/message/result.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
-import { parseStrict } from '../../wire/json/json.js'
 import { activeUri, INACTIVE } from '../request/activation.js'
 import { Activations } from './activation-report.js'
 import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision, ResultSummary } from './evaluator.js'
@@ -70,6 +71,7 @@ const RESULT_STEPS = 2
 
 class PolicyResponseEvaluator implements ResponseEvaluator {
   private readonly context: ResponseContext
+  private readonly payload: Payload
   private readonly works: readonly Work[]
   private readonly activations: Activations
   private readonly memory: TaskMemory | null
@@ -99,6 +101,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
 
   constructor (context: ResponseContext, works: readonly Work[], activations: Activations, quiet: boolean) {
     this.context = context
+    this.payload = payloadOf(context.binding, context.version, context.operation, 'response')
     this.works = works
     this.activations = activations
     this.memory = remembersOf(context.operation) ? context.decision.memory : null
@@ -142,8 +145,11 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   }
 
   evaluate (bytes: Bytes, stream: boolean): ResponseDecision {
+    if (!this.reads) return FORWARD
+    // A protobuf message without bytes is a message without fields. Below are the ways to leave JSON unread.
+    if (this.payload !== JSON_PAYLOAD) return this.evaluateBytes(bytes, stream)
     // The response to a notification, or an event that keeps a connection open, is empty: there is nothing to evaluate.
-    if (!this.reads || bytes.length === 0) return FORWARD
+    if (bytes.length === 0) return FORWARD
     if (!stream) return this.evaluateBytes(bytes, false)
     const event = whole(bytes)
     if (this.showsNothing(event)) return FORWARD
@@ -159,11 +165,17 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
 
   private evaluateBytes (bytes: Bytes, stream: boolean): ResponseDecision {
     const outcome = new EvaluationOutcome(new ResponseEdits())
-    const parsed = parseStrict(bytes, this.context.limits)
+    const { payload } = this
+    const parsed = payload.parse(bytes, this.context.limits)
     if (!parsed.ok) {
       const mode = this.enforces ? 'enforce' : 'observe'
-      noteFault('answer-json', mode, { path: '', message: `is not acceptable JSON: ${parsed.problem.message}` }, outcome.violations)
+      const message = `is not acceptable ${payload.format}: ${parsed.problem.message}`
+      noteFault(payload === JSON_PAYLOAD ? 'answer-json' : 'answer-protobuf', mode, { path: '', message }, outcome.violations)
       return this.quiet ? FORWARD : outcome.decision(null)
+    }
+    if (parsed.unknown !== undefined && parsed.unknown.length > 0) {
+      const message = `has fields that A2A does not define: ${parsed.unknown.join(', ')}`
+      noteFault('answer-unknown', 'observe', { path: '', message }, outcome.violations)
     }
     return this.evaluateValue(parsed.value, parsed.inexact ?? null, stream, this.context.clock?.() ?? null, outcome)
   }

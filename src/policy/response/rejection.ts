@@ -11,7 +11,7 @@ import { GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
  * that changes nothing for rules: `answer-unwrapped` and `answer-unknown`, which are never enforced.
  */
 export function noteFault (
-  rule: 'answer-json' | 'answer-envelope' | 'answer-fields' | 'answer-steps' | 'answer-unwrapped' | 'answer-unknown',
+  rule: 'answer-json' | 'answer-protobuf' | 'answer-envelope' | 'answer-fields' | 'answer-steps' | 'answer-unwrapped' | 'answer-unknown',
   mode: Mode,
   { path, message }: FieldProblem,
   violations: Violation[]

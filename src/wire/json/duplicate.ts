@@ -69,7 +69,8 @@ export function findDuplicate (bytes: Buffer): Duplicate | null {
 
 const PLAIN_NAME = /^[A-Za-z_$][A-Za-z0-9_$-]{0,39}$/
 
-function printPath (steps: readonly (string | number)[]): string {
+/** Writes a path for a message: names are clipped and in printable ASCII, and long paths are cut. */
+export function printPath (steps: readonly (string | number)[]): string {
   if (steps.length === 0) return 'the root object'
   let path = ''
   for (const step of steps.slice(0, STEPS)) {

@@ -19,8 +19,7 @@ export interface JsonEdit { readonly path: JsonPath, readonly value: Buffer | nu
  * @returns the same buffer when nothing changes
  */
 export function editJson (bytes: Buffer, edits: readonly JsonEdit[]): Buffer {
-  const root = new Target()
-  for (const { path, value } of edits) root.add(path, value)
+  const root = EditTarget.of(edits)
   if (root.value !== null) return root.value
   const editor = new Editor(bytes)
   editor.visit(skipSpace(bytes, 0), root)
@@ -28,16 +27,22 @@ export function editJson (bytes: Buffer, edits: readonly JsonEdit[]): Buffer {
 }
 
 /** The edits of one value and of the values inside it. */
-class Target {
+export class EditTarget {
   value: Buffer | null = null
   removed = false
-  readonly inner = new Map<string | number, Target>()
+  readonly inner = new Map<string | number, EditTarget>()
+
+  static of (edits: readonly JsonEdit[]): EditTarget {
+    const root = new EditTarget()
+    for (const { path, value } of edits) root.add(path, value)
+    return root
+  }
 
   add (path: JsonPath, value: Buffer | null): void {
-    let target: Target = this
+    let target: EditTarget = this
     for (const step of path) {
       let next = target.inner.get(step)
-      if (next === undefined) target.inner.set(step, next = new Target())
+      if (next === undefined) target.inner.set(step, next = new EditTarget())
       target = next
     }
     if (value === null) target.removed = true
@@ -53,7 +58,7 @@ class Target {
 }
 
 /** Members separated by commas, or null for none. */
-function madeMembers (targets: ReadonlyMap<string | number, Target>): Buffer | null {
+function madeMembers (targets: ReadonlyMap<string | number, EditTarget>): Buffer | null {
   const pieces: Buffer[] = []
   for (const [name, target] of targets) {
     const value = typeof name === 'string' ? target.made() : null
@@ -84,7 +89,7 @@ class Editor {
   }
 
   /** @returns the offset after the value that starts at `start` */
-  visit (start: number, target: Target): number {
+  visit (start: number, target: EditTarget): number {
     if (target.inner.size > 0) {
       switch (this.#bytes[start]) {
         case OPEN_OBJECT: return this.#visitItems(start, target, CLOSE_OBJECT)
@@ -102,7 +107,7 @@ class Editor {
    * Visits the members of an object or the elements of an array. A run of removed items goes with the comma before it. At the front, the
    * run goes with the comma after it.
    */
-  #visitItems (open: number, { inner }: Target, closer: number): number {
+  #visitItems (open: number, { inner }: EditTarget, closer: number): number {
     const bytes = this.#bytes
     const absent = new Map(inner)
     let keptEnd = -1

@@ -1,0 +1,110 @@
+/** Takes gRPC calls from a listener: checks the head, finds the agent, and starts an exchange. */
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
+import { grpcMethodOf } from '../../a2a/grpc/methods.js'
+import type { Snapshot } from '../../gateway/agent-registry.js'
+import type { Agent } from '../../gateway/agent.js'
+import { mediaTypeOf } from '../../pipeline/caller.js'
+import * as rejections from '../../pipeline/rejections.js'
+import { readGrpcTimeout } from '../../wire/grpc/timeout.js'
+import type { Services } from '../http/exchange.js'
+import { Exchange } from '../http/exchange.js'
+import type { ListenerName } from './agents.js'
+import { agentAt } from './agents.js'
+import type { OnStuck } from './client-stream.js'
+import { GrpcRequest, GrpcResponse } from './client-stream.js'
+import { handle } from './handler.js'
+import { grpcGuard, isGrpc } from './head-guard.js'
+import { passThrough, serviceOf } from './passthrough.js'
+
+export interface GrpcFrontOptions {
+  readonly services: Services
+  /** Called once per call. A configuration change replaces the whole snapshot. */
+  readonly snapshot: () => Snapshot
+}
+
+/** A call that came on a listener. */
+export interface IncomingCall {
+  readonly stream: ServerHttp2Stream
+  readonly headers: IncomingHttpHeaders
+  /** Flat list as received, with pseudo-headers. */
+  readonly raw: readonly string[]
+  readonly socket: Socket
+  readonly listener: ListenerName
+}
+
+const METHOD = 'POST'
+
+export class GrpcFront {
+  private readonly options: GrpcFrontOptions
+  private readonly onStuck: OnStuck
+
+  constructor (options: GrpcFrontOptions) {
+    this.options = options
+    const { metrics, log } = options.services
+    this.onStuck = response => {
+      metrics.clientError('write_timeout')
+      log.info({}, 'a gRPC call whose client did not read its response was reset')
+      response.reset()
+    }
+  }
+
+  handle ({ stream, headers, raw, socket, listener }: IncomingCall): void {
+    const now = this.options.snapshot()
+    const request = new GrpcRequest(stream, headers, raw, socket)
+    const response = new GrpcResponse(stream, now.limits.writeTimeout, this.onStuck)
+    const exchange = new Exchange(request, response, this.options.services)
+    try {
+      this.begin(exchange, request, now, listener)
+    } catch (error) {
+      exchange.failed(error)
+    }
+  }
+
+  private begin (exchange: Exchange, request: GrpcRequest, now: Snapshot, listener: ListenerName): void {
+    const { headers, url } = request
+    // A client of another protocol gets an error of HTTP (gRPC doc/PROTOCOL-HTTP2.md).
+    if (request.method !== METHOD) return exchange.reject(rejections.wrongVerb(METHOD), 'rejected')
+    if (!isGrpc(headers['content-type'])) return exchange.reject(rejections.notGrpc, 'rejected')
+    exchange.binding = 'GRPC'
+    exchange.mediaType = mediaTypeOf(headers['content-type'])
+    const method = grpcMethodOf(url)
+    if (method !== null) exchange.version = method.version
+    const found = grpcGuard(request, now.hosts, now.trusted)
+    const agent = agentAt(now, listener, headers.host)
+    exchange.agent = agent
+    if (found !== null) return exchange.reject(found, 'rejected')
+    if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
+    const timeout = headers['grpc-timeout']
+    if (timeout !== undefined && !this.limitTime(exchange, String(timeout))) return
+    if (method !== null) return handle(exchange, agent, method, now)
+    if (isPassedThrough(agent, url)) return passThrough(exchange, agent, now)
+    exchange.reject(rejections.unknownRpc, 'rejected')
+  }
+
+  /** Ends the call at its deadline: the agent would work for nobody. @returns false when the call is over */
+  private limitTime (exchange: Exchange, timeout: string): boolean {
+    const milliseconds = readGrpcTimeout(timeout)
+    if (milliseconds === null) {
+      exchange.reject(rejections.badGrpcTimeout, 'rejected')
+      return false
+    }
+    const expire = (): void => {
+      exchange.forwarding?.abort()
+      exchange.reject(rejections.deadlineExceeded, 'client_aborted')
+    }
+    if (milliseconds < 1) {
+      expire()
+      return false
+    }
+    const timer = setTimeout(expire, milliseconds)
+    exchange.response.on('close', () => { clearTimeout(timer) })
+    return true
+  }
+}
+
+function isPassedThrough ({ config: { grpc } }: Agent, path: string): boolean {
+  if (grpc === null || grpc.passthrough.length === 0) return false
+  const service = serviceOf(path)
+  return service !== null && grpc.passthrough.includes(service)
+}

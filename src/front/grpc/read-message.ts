@@ -1,0 +1,82 @@
+/** Reads the request of a call that has one message: bounded in bytes, time and memory. */
+import type { GrpcMessage } from '../../wire/grpc/deframer.js'
+import { GrpcDeframer } from '../../wire/grpc/deframer.js'
+import type { BodyLimits } from '../http/body.js'
+import type { ClientRequest } from '../http/client-streams.js'
+
+/** `aborted`: the client is gone. `none` and `several`: the request has not exactly one message. */
+export type Unread = 'too_large' | 'timeout' | 'no_memory' | 'aborted' | 'flag' | 'incomplete' | 'none' | 'several'
+
+export type ReadResult = { readonly ok: true, readonly message: GrpcMessage } | { readonly ok: false, readonly why: Unread }
+
+/** Calls `done` exactly once. Reads nothing more after a problem: the response resets the rest of the request. */
+export function readMessage (request: ClientRequest, limits: BodyLimits, done: (result: ReadResult) => void): void {
+  new MessageReader(request, limits, done).start()
+}
+
+class MessageReader {
+  private readonly request: ClientRequest
+  private readonly limits: BodyLimits
+  private readonly done: (result: ReadResult) => void
+  private readonly deframer: GrpcDeframer
+  private message: GrpcMessage | null = null
+  private timer: NodeJS.Timeout | null = null
+  private finished = false
+
+  constructor (request: ClientRequest, limits: BodyLimits, done: (result: ReadResult) => void) {
+    this.request = request
+    this.limits = limits
+    this.done = done
+    this.deframer = new GrpcDeframer(limits.size)
+  }
+
+  start (): void {
+    this.timer = setTimeout(() => { this.fail('timeout') }, this.limits.timeout)
+    this.request.on('data', this.onData)
+    this.request.once('end', this.onEnd)
+    this.request.once('close', this.onClose)
+  }
+
+  private readonly onData = (chunk: Buffer): void => {
+    if (!this.limits.hold(chunk.length)) return this.fail('no_memory')
+    const messages = this.deframer.feed(chunk)
+    if (messages.length + (this.message === null ? 0 : 1) > 1) return this.fail('several')
+    if (messages.length === 1) this.message = messages[0] as GrpcMessage
+    if (this.deframer.fault !== null) this.fail(this.deframer.fault)
+  }
+
+  private readonly onEnd = (): void => {
+    const fault = this.deframer.end()
+    if (fault !== null) this.fail(fault)
+    else if (this.message === null) this.fail('none')
+    else this.finish({ ok: true, message: owned(this.message) })
+  }
+
+  private readonly onClose = (): void => {
+    this.fail('aborted')
+  }
+
+  private fail (why: Unread): void {
+    this.finish({ ok: false, why })
+  }
+
+  private finish (result: ReadResult): void {
+    if (this.finished) return
+    this.finished = true
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.request.off('data', this.onData)
+    this.request.off('end', this.onEnd)
+    this.request.off('close', this.onClose)
+    if (!result.ok) this.request.pause()
+    this.message = null
+    this.done(result)
+  }
+}
+
+/** Bytes of a message that keep a larger piece of memory from being freed are copied: a chunk is a part of what the socket read at once. */
+function owned (message: GrpcMessage): GrpcMessage {
+  const { frame } = message
+  if (frame.length * 2 > frame.buffer.byteLength) return message
+  const copy = Buffer.from(frame)
+  return { compressed: message.compressed, frame: copy, bytes: copy.subarray(copy.length - message.bytes.length) }
+}

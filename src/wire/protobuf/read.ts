@@ -1,0 +1,316 @@
+import type { JsonLimits, JsonProblem } from '../json/json.js'
+import type { JsonObject } from '../json/object.js'
+import { ProtobufFault } from './fault.js'
+import type { FieldRow, MessageTable } from './table.js'
+import { BOOL, BYTES, ENUM, INT32, STRUCT, TEXT, TIMESTAMP, VALUE } from './table.js'
+import { secondsInRange, timestampText } from './timestamp.js'
+import { WireReader, wrongWire } from './wire.js'
+
+/** `unknown`: each unknown field once, as `Message field 19`; the first twenty of them. */
+export type ProtobufResult =
+  | { readonly ok: true, readonly value: JsonObject, readonly unknown: readonly string[] }
+  | { readonly ok: false, readonly problem: JsonProblem }
+
+/**
+ * Maximum number of messages open at once, with the root. Each JSON level of a Value takes two or three. The protobuf runtimes of C++,
+ * Python and Java reject messages that are nested deeper than 100.
+ */
+export const MAX_NESTED = 100
+
+/**
+ * Reads a message into the object that ProtoJSON defines for it. No other reader may read accepted bytes differently. The reader rejects:
+ * a singular field that occurs twice and a second member of a oneof (readers merge, replace or take the last); tag 0, groups and known
+ * fields with another wire type (readers stop, or skip them); numbers with superfluous bytes or out of range; text that is not UTF-8;
+ * a Value without a kind, NaN and infinity (ProtoJSON has no form for them); enum numbers without a name.
+ *
+ * A value equal to its default is absent, unless the field has presence. The path in a problem names fields as ProtoJSON does.
+ * @param limits `depth` and `members` count objects, arrays, members and elements of the ProtoJSON, as `parseStrict` does
+ * @param lenient true for responses: unknown fields are accepted in closed messages too
+ */
+export function readProtobuf (bytes: Buffer, table: MessageTable, limits: JsonLimits, lenient = false): ProtobufResult {
+  const reader = new Reader(bytes, limits, lenient)
+  try {
+    return { ok: true, value: reader.message(table, bytes.length), unknown: reader.unknown }
+  } catch (error) {
+    if (error instanceof ProtobufFault) return { ok: false, problem: error.problem }
+    throw error
+  }
+}
+
+/** Tags of the messages that Google defines: number and wire type. */
+const ENTRY = 0x0a
+const KEY = 0x0a
+const VALUE_OF_ENTRY = 0x12
+const SECONDS = 0x08
+const NANOS = 0x10
+/** Tags of a Value by number: null, number, text, bool, Struct, ListValue. */
+const KINDS: readonly number[] = [0, 0x08, 0x11, 0x1a, 0x20, 0x2a, 0x32]
+const TWO_32 = 2 ** 32
+
+class Reader extends WireReader {
+  private readonly limits: JsonLimits
+  private members = 0
+  /** Objects and arrays of the ProtoJSON, and messages, that are open. */
+  private depth = 0
+  private nested = 0
+
+  constructor (bytes: Buffer, limits: JsonLimits, lenient: boolean) {
+    super(bytes, lenient)
+    this.limits = limits
+  }
+
+  message (table: MessageTable, end: number): JsonObject {
+    const object: Record<string, unknown> = {}
+    const { rows } = table
+    let seen = 0
+    let row: FieldRow | undefined
+    this.openMessage()
+    this.openJson()
+    try {
+      while (this.at < end) {
+        const start = this.at
+        row = undefined
+        const tag = this.tag(end)
+        const known = rows[tag >>> 3]
+        this.count(start)
+        if (known === undefined) {
+          this.skip(tag, end, start, table.name, table.closed)
+          continue
+        }
+        if (known.tag !== tag) throw wrongWire(start, tag, known.tag)
+        if ((seen & known.bit) !== 0) throw secondOne(start, known, table, object)
+        row = known
+        seen |= known.bit
+        if (known.list) this.element(known, object, end)
+        else if (known.map) this.entry(known, object, end)
+        else {
+          const value = this.field(known, end)
+          if (value !== known.omitted) object[known.name] = value
+        }
+      }
+    } catch (error) {
+      throw row === undefined || !(error instanceof ProtobufFault) ? error : error.within(row.name)
+    }
+    this.nested--
+    this.depth--
+    return object
+  }
+
+  private element (row: FieldRow, object: Record<string, unknown>, end: number): void {
+    let list = object[row.name] as unknown[] | undefined
+    this.openJson()
+    // The loop has counted the element. The list itself is one member more.
+    if (list === undefined) {
+      this.count(this.at)
+      object[row.name] = list = []
+    }
+    try {
+      list.push(this.field(row, end))
+    } catch (error) {
+      throw error instanceof ProtobufFault ? error.within(list.length) : error
+    }
+    this.depth--
+  }
+
+  private entry (row: FieldRow, object: Record<string, unknown>, end: number): void {
+    let members = object[row.name] as Record<string, unknown> | undefined
+    this.openJson()
+    if (members === undefined) {
+      this.count(this.at)
+      object[row.name] = members = {}
+    }
+    this.mapEntry(members, this.length(end), row)
+    this.depth--
+  }
+
+  private field (row: FieldRow, end: number): unknown {
+    switch (row.type) {
+      case TEXT: return this.text(end)
+      case BYTES: {
+        const stop = this.length(end)
+        const text = this.bytes.toString('base64', this.at, stop)
+        this.at = stop
+        return text
+      }
+      case BOOL: return this.bool(end)
+      case INT32: return this.int32(end)
+      case ENUM: return this.enumName(row, end)
+      case STRUCT: return this.struct(this.length(end))
+      case VALUE: return this.value(this.length(end))
+      case TIMESTAMP: return this.timestamp(this.length(end))
+      default: return this.message(row.table as MessageTable, this.length(end))
+    }
+  }
+
+  private struct (end: number): JsonObject {
+    const object: Record<string, unknown> = {}
+    this.openMessage()
+    this.openJson()
+    while (this.at < end) {
+      const start = this.at
+      const tag = this.tag(end)
+      this.count(start)
+      if (tag === ENTRY) this.mapEntry(object, this.length(end), null)
+      else if (tag >>> 3 === 1) throw wrongWire(start, tag, ENTRY)
+      else this.skip(tag, end, start, 'Struct', true)
+    }
+    this.nested--
+    this.depth--
+    return object
+  }
+
+  /**
+   * Reads one entry of a map: the key is field 1, the value field 2, in any order. Writers may leave out an empty key, and the default of a
+   * text value. A missing message is read as null by some and as nothing by others.
+   * @param row the map; null for the entries of a Struct
+   */
+  private mapEntry (object: Record<string, unknown>, end: number, row: FieldRow | null): void {
+    const from = this.at
+    let key = ''
+    let value: unknown
+    let seen = 0
+    this.openMessage()
+    try {
+      while (this.at < end) {
+        const start = this.at
+        const tag = this.tag(end)
+        if (tag === KEY || tag === VALUE_OF_ENTRY) {
+          if ((seen & tag) === tag) throw new ProtobufFault('duplicate', start, 'is an entry with two keys or two values')
+          seen |= tag
+          if (tag === KEY) key = this.text(end)
+          else value = row === null ? this.value(this.length(end)) : this.field(row, end)
+        } else if (tag >>> 3 === 1 || tag >>> 3 === 2) {
+          throw wrongWire(start, tag, tag >>> 3 === 1 ? KEY : VALUE_OF_ENTRY)
+        } else {
+          this.skip(tag, end, start, 'an entry of a map', true)
+        }
+      }
+      if ((seen & VALUE_OF_ENTRY) !== VALUE_OF_ENTRY) {
+        if (row?.type !== TEXT) throw new ProtobufFault('syntax', from, 'is an entry without a value')
+        value = ''
+      }
+      if (Object.hasOwn(object, key)) throw new ProtobufFault('duplicate', from, 'occurs twice')
+    } catch (error) {
+      throw error instanceof ProtobufFault ? error.within(key) : error
+    }
+    if (key === '__proto__') Object.defineProperty(object, key, { configurable: true, enumerable: true, writable: true, value })
+    else object[key] = value
+    this.nested--
+  }
+
+  private value (end: number): unknown {
+    const from = this.at
+    let value: unknown
+    let kinds = 0
+    this.openMessage()
+    while (this.at < end) {
+      const start = this.at
+      const tag = this.tag(end)
+      const number = tag >>> 3
+      if (number > 6) {
+        this.skip(tag, end, start, 'Value', true)
+        continue
+      }
+      if (KINDS[number] !== tag) throw wrongWire(start, tag, KINDS[number] as number)
+      if (kinds++ > 0) throw new ProtobufFault('duplicate', start, 'is a Value with two kinds')
+      switch (number) {
+        case 1:
+          this.number64(end)
+          if (this.low !== 0 || this.high !== 0) throw new ProtobufFault('syntax', start, 'is a null with a number other than 0')
+          value = null
+          break
+        case 2: value = this.double(end); break
+        case 3: value = this.text(end); break
+        case 4: value = this.bool(end); break
+        case 5: value = this.struct(this.length(end)); break
+        default: value = this.listValue(this.length(end))
+      }
+    }
+    if (kinds === 0) throw new ProtobufFault('syntax', from, 'is a Value without a kind')
+    this.nested--
+    return value
+  }
+
+  private listValue (end: number): readonly unknown[] {
+    const list: unknown[] = []
+    this.openMessage()
+    this.openJson()
+    try {
+      while (this.at < end) {
+        const start = this.at
+        const tag = this.tag(end)
+        this.count(start)
+        if (tag === ENTRY) list.push(this.value(this.length(end)))
+        else if (tag >>> 3 === 1) throw wrongWire(start, tag, ENTRY)
+        else this.skip(tag, end, start, 'ListValue', true)
+      }
+    } catch (error) {
+      throw error instanceof ProtobufFault ? error.within(list.length) : error
+    }
+    this.nested--
+    this.depth--
+    return list
+  }
+
+  private timestamp (end: number): string {
+    const from = this.at
+    let seconds = 0
+    let nanos = 0
+    let seen = 0
+    this.openMessage()
+    while (this.at < end) {
+      const start = this.at
+      const tag = this.tag(end)
+      if (tag !== SECONDS && tag !== NANOS) {
+        if (tag >>> 3 <= 2) throw wrongWire(start, tag, tag >>> 3 === 1 ? SECONDS : NANOS)
+        this.skip(tag, end, start, 'Timestamp', false)
+        continue
+      }
+      if ((seen & tag) === tag) throw new ProtobufFault('duplicate', start, 'is a Timestamp with two seconds or two nanos')
+      seen |= tag
+      if (tag === NANOS) nanos = this.int32(end)
+      else {
+        this.number64(end)
+        seconds = this.high * TWO_32 + (this.low >>> 0)
+      }
+    }
+    if (!secondsInRange(seconds) || nanos < 0 || nanos > 999_999_999) {
+      throw new ProtobufFault('syntax', from, 'is not a time between the years 1 and 9999')
+    }
+    this.nested--
+    return timestampText(seconds, nanos)
+  }
+
+  private enumName (row: FieldRow, end: number): string {
+    const start = this.at
+    this.number64(end)
+    const name = this.high === 0 ? row.names[this.low] : undefined
+    if (name === undefined) throw new ProtobufFault('syntax', start, 'is a number that A2A does not name')
+    return name
+  }
+
+  private count (start: number): void {
+    if (++this.members > this.limits.members) {
+      throw new ProtobufFault('members', start, `is beyond the limit of ${this.limits.members} members and elements`)
+    }
+  }
+
+  private openJson (): void {
+    if (++this.depth > this.limits.depth) {
+      throw new ProtobufFault('depth', this.at, `is nested deeper than ${this.limits.depth} levels`)
+    }
+  }
+
+  private openMessage (): void {
+    if (++this.nested > MAX_NESTED) throw new ProtobufFault('depth', this.at, `is nested deeper than ${MAX_NESTED} messages`)
+  }
+}
+
+function secondOne (start: number, row: FieldRow, table: MessageTable, object: JsonObject): ProtobufFault {
+  const other = row.oneof === null
+    ? undefined
+    : [...table.names.values()].find(({ bit, name }) => bit === row.bit && name !== row.name && Object.hasOwn(object, name))
+  return other === undefined
+    ? new ProtobufFault('duplicate', start, 'occurs twice').within(row.name)
+    : new ProtobufFault('duplicate', start, `has both "${other.name}" and "${row.name}", of which it may have one`)
+}
