@@ -62,9 +62,9 @@ export function agentGrpc (agent: AgentFile, server: GrpcListenerFile, shared: R
  * @returns null when these do not determine an address
  */
 export function publicGrpcAddress (own: string | null, host: string | null, listen: HostPort | null, shared: string | null): string | null {
-  if (own !== null) return own
+  if (own !== null) return own.toLowerCase()
   const base = addressOf(shared)
-  const name = host?.replace(/^\[|\]$/g, '').toLowerCase() ?? base?.host
+  const name = (host?.replace(/^\[|\]$/g, '') ?? base?.host)?.toLowerCase()
   const port = listen?.port ?? base?.port ?? 0
   return name === undefined || port === 0 ? null : hostPortText({ host: name, port })
 }

@@ -63,7 +63,8 @@ export class GrpcListener {
     server.prependListener(tls === null ? 'connection' : 'secureConnection', (socket: Socket) => { accepted = socket })
     server.on('session', session => { if (accepted !== null) connections.add(session, accepted) })
     if (tls !== null) {
-      requireCertificates(server as Http2SecureServer, tls.clientCertificate, (reason, client) => { handshakeFailed(services, reason, client) })
+      const rejected = (reason: string, client: string | undefined): void => { handshakeFailed(services, reason, client) }
+      requireCertificates(server as Http2SecureServer, tls.clientCertificate, rejected)
     }
     server.on('tlsClientError', (error: Error, socket: Socket) => { failed('tls_handshake', error, socket) })
     server.on('unknownProtocol', (socket: Socket) => {
@@ -74,10 +75,9 @@ export class GrpcListener {
     server.on('drop', () => { metrics.clientError('dropped') })
     server.on('stream', (...[stream, headers, , raw]: StreamArguments) => {
       const { session } = stream
-      const socket = connections.begin(session)
-      if (socket === null) return stream.destroy()
-      stream.on('close', () => { connections.finished(session) })
-      front.handle({ stream, headers, raw, socket, listener: name })
+      const connection = connections.begin(session)
+      if (connection === null) return stream.destroy()
+      front.handle({ stream, headers, raw, socket: connection.socket, listener: name, onClose: connection.finished })
     })
     this.set(limits)
   }

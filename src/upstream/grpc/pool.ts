@@ -77,8 +77,8 @@ export class GrpcPool extends EventEmitter<{ drain: [] }> {
   }
 
   /**
-   * The connection with the fewest calls; a new one when all have many. When none has room, the call waits in nghttp2: a server may lower its
-   * limit at any time.
+   * The connection with the fewest calls; a new one when all have many. When none has room, the call waits in nghttp2: a server may lower
+   * its limit at any time.
    */
   private pick (): GrpcSession {
     let least: GrpcSession | null = null
@@ -105,8 +105,10 @@ export class GrpcPool extends EventEmitter<{ drain: [] }> {
       this.sessions.delete(session)
       this.retired.delete(session)
     } else if (!session.usable && this.sessions.delete(session)) this.retired.add(session)
-    if (!this.full || !this.hasRoom) return
-    this.full = false
-    this.emit('drain')
+    const full = !this.hasRoom
+    if (full === this.full) return
+    this.full = full
+    if (full) this.queue.hold()
+    else this.emit('drain')
   }
 }

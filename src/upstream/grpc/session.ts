@@ -148,15 +148,13 @@ export class GrpcSession {
 
   private settled (limit: number): void {
     this.limit = limit
-    const { waiting } = this
-    if (waiting !== null) {
-      this.connected()
-      const others = waiting.splice(Math.max(limit, 1))
-      this.active -= others.length
-      for (const user of waiting) user.open(this)
-      for (const user of others) user.requeue()
-    }
+    const waiting = this.waiting ?? []
+    this.connected()
+    const others = waiting.splice(Math.max(limit, 1))
+    this.active -= others.length
+    for (const user of waiting) user.open(this)
     this.onChange(this)
+    for (const user of others) user.requeue()
   }
 
   private connected (): void {
