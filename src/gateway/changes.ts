@@ -1,7 +1,7 @@
 /** Describes the effect of a new configuration, for the operator who changed it. */
 import { digest } from '../config/digest.js'
-import { agentsInEffect, grpcInEffect, tlsInEffect, waitingForListener } from '../config/listeners/grpc-in-effect.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
+import { grpcAgentsInEffect, grpcInEffect, grpcListens } from './grpc-changes.js'
 
 export interface Changes {
   readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
@@ -30,6 +30,7 @@ export type ReloadReport =
 export function inEffect (before: Config, after: Config): Config {
   const { listen, admin, metrics, adminHosts, drainTimeout, workers, console } = before.server
   const { telemetry } = before
+  const [tls, wanted] = [before.server.tls, after.server.tls]
   return {
     ...after,
     server: {
@@ -41,10 +42,10 @@ export function inEffect (before: Config, after: Config): Config {
       drainTimeout,
       workers,
       console,
-      tls: tlsInEffect(before.server.tls, after.server.tls),
-      grpc: grpcInEffect(before.server.grpc, after.server.grpc)
+      tls: tls === null || wanted === null ? tls : { ...wanted, clientCertificate: tls.clientCertificate },
+      grpc: grpcInEffect(before, after)
     },
-    agents: agentsInEffect(before, after),
+    agents: grpcAgentsInEffect(before, after),
     telemetry: { ...telemetry, logs: { ...telemetry.logs, level: after.telemetry.logs.level } }
   }
 }
@@ -79,7 +80,7 @@ export function changesBetween (before: Config, wanted: Config, rebuilt: readonl
     rules,
     modes,
     settings: differences(before, effective),
-    needsRestart: [...differences(effective, wanted), ...waitingForListener(effective, wanted).map(name => `agents.${name}.grpc.listen`)]
+    needsRestart: differences(effective, wanted)
   }
 }
 
@@ -123,6 +124,7 @@ function differences (a: Config, b: Config): string[] {
       a.shedding[key],
       b.shedding[key]
     ]),
+    ['agents[].grpc.listen', grpcListens(a), grpcListens(b)],
     ['identity', a.identity, b.identity],
     ['rates', a.rates, b.rates],
     ['budgets', a.budgets, b.budgets],

@@ -21,15 +21,16 @@ t.test('settings of agents are in force at once; listeners need a restart', asyn
   const rows: readonly [name: string, before: Config, after: Config, effective: unknown[], restart: string[]][] = [
     ['nothing', config(SHARED, A), config(SHARED, A), [9, 'a.test:443'], []],
     ['another upstream', config(SHARED, A), config(SHARED, `${A}, grpc: {upstream: "grpc://b:1"}`), [9, 'a.test:443'], []],
-    ['switched on', config('', A), config(SHARED, A), [null, null], ['server.grpc', 'agents.a.grpc.listen']],
+    ['switched on', config('', A), config(SHARED, A), [null, null], ['server.grpc', 'agents[].grpc.listen']],
     ['switched off', config(SHARED, A), config('', A), [9, null], ['server.grpc']],
     ['not enabled', config(SHARED, A), config(SHARED, `${A}, grpc: {enabled: false}`), [9, null], []],
-    ['another port', config(SHARED, A), config(SHARED.replace('9', '8').replace('443', '8'), A), [9, 'a.test:443'], ['server.grpc']],
-    ['another port of the agent', config('', own(1)), config('', own(2)), [null, 'a.test:1'], ['agents.a.grpc.listen']],
-    ['from the shared listener', config(SHARED, A), config(SHARED, own(1)), [9, 'a.test:443'], ['agents.a.grpc.listen']],
-    ['to the shared listener', config('', own(1)), config(SHARED, A), [null, 'a.test:1'], ['server.grpc', 'agents.a.grpc.listen']],
+    ['another port', config(SHARED, A), config(SHARED.replace('9', '8'), A), [9, 'a.test:443'], ['server.grpc']],
+    ['another public port', config(SHARED, A), config(SHARED.replace('443', '8'), A), [9, 'a.test:8'], []],
+    ['another port of the agent', config('', own(1)), config('', own(2)), [null, 'a.test:1'], ['agents[].grpc.listen']],
+    ['from the shared listener', config(SHARED, A), config(SHARED, own(1)), [9, 'a.test:443'], ['agents[].grpc.listen']],
+    ['to the shared listener', config('', own(1)), config(SHARED, A), [null, 'a.test:1'], ['server.grpc', 'agents[].grpc.listen']],
     ['another agent at an open listener', config('', own(1)), config('', own(1), own(1).replace('a.test', 'b.test')), [null, 'a.test:1', 'b.test:1'], []],
-    ['another agent with a listener', config('', own(1)), config('', own(1), own(2).replace('a.test', 'b.test')), [null, 'a.test:1', null], ['agents.b.grpc.listen']]
+    ['another agent with a listener', config('', own(1)), config('', own(1), own(2).replace('a.test', 'b.test')), [null, 'a.test:1', null], ['agents[].grpc.listen']]
   ]
   for (const [name, before, after, effective, restart] of rows) {
     t.same(listeners(inEffect(before, after)), effective, name)
