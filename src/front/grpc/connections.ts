@@ -22,6 +22,8 @@ const PER_ADDRESS = 256
  */
 const PINGS = 300
 const WINDOW = 10_000
+/** Bytes that a client may send on all calls of a connection before the gateway has taken them. Node takes them at once. */
+const CONNECTION_WINDOW = 4_194_304
 
 const { NGHTTP2_ENHANCE_YOUR_CALM } = constants
 
@@ -32,6 +34,8 @@ interface Connection {
   /** PING frames since `since`. */
   pings: number
   since: number
+  /** A call is over. */
+  readonly finished: () => void
 }
 
 export class Connections {
@@ -48,9 +52,10 @@ export class Connections {
   add (session: ServerHttp2Session, socket: Socket): void {
     const address = socket.remoteAddress ?? ''
     const count = (this.perAddress.get(address) ?? 0) + 1
-    const connection: Connection = { socket, address, calls: 0, pings: 0, since: 0 }
+    const connection: Connection = { socket, address, calls: 0, pings: 0, since: 0, finished: () => { connection.calls-- } }
     this.sessions.set(session, connection)
     this.perAddress.set(address, count)
+    session.setLocalWindowSize(CONNECTION_WINDOW)
     session.on('close', () => { this.remove(session, connection) })
     // A client may break its connection at any time; the calls on it end as client_aborted.
     session.on('error', () => {})
@@ -60,19 +65,13 @@ export class Connections {
     else this.awaitCall(session, connection)
   }
 
-  /** @returns the socket of the session; null when it has just ended */
-  begin (session: Http2Session | undefined): Socket | null {
+  /** Counts a call. @returns null when the session has just ended */
+  begin (session: Http2Session | undefined): Pick<Connection, 'socket' | 'finished'> | null {
     const connection = session === undefined ? undefined : this.sessions.get(session)
     if (connection === undefined) return null
     connection.calls++
     connection.pings = 0
-    return connection.socket
-  }
-
-  /** A call is over. */
-  finished (session: Http2Session | undefined): void {
-    const connection = session === undefined ? undefined : this.sessions.get(session)
-    if (connection !== undefined) connection.calls--
+    return connection
   }
 
   /** Asks all clients to use other connections: GOAWAY. Calls in flight go on. */

@@ -75,10 +75,9 @@ export class GrpcListener {
     server.on('drop', () => { metrics.clientError('dropped') })
     server.on('stream', (...[stream, headers, , raw]: StreamArguments) => {
       const { session } = stream
-      const socket = connections.begin(session)
-      if (socket === null) return stream.destroy()
-      stream.on('close', () => { connections.finished(session) })
-      front.handle({ stream, headers, raw, socket, listener: name })
+      const connection = connections.begin(session)
+      if (connection === null) return stream.destroy()
+      front.handle({ stream, headers, raw, socket: connection.socket, listener: name, onClose: connection.finished })
     })
     this.set(limits)
   }
