@@ -41,6 +41,7 @@ export const LOG_FIELDS = {
   source: { type: 'string', when: 'rejected credentials', meaning: 'source of `identity.sources`; `other` if several share the header' },
   omitted: { type: 'number', when: 'rejected credentials, more than 10 in a second', meaning: 'number of failures without a line' },
   url: { type: 'string', when: '`listening`', meaning: 'URL of the main listener' },
+  grpc: { type: 'list', when: '`listening`, with gRPC', meaning: 'addresses of the gRPC listeners' },
   publicUrl: { type: 'string', when: '`listening`, with `server.publicUrl`', meaning: 'URL in the served cards' },
   certificate: { type: 'string', when: 'a certificate of `server.tls` is in use', meaning: 'its subject alternative names' },
   validTo: { type: 'string', when: 'a certificate of `server.tls` is in use', meaning: 'end of its validity' },

@@ -97,7 +97,7 @@ export const METRICS = {
   grpc_responses_total: {
     type: 'counter',
     help: 'Responses over gRPC, by the status that the client got.',
-    more: 'Statuses of the agent and of the gateway; a call that the client cancels has none. `UNKNOWN` stands also for numbers that gRPC does not define',
+    more: 'Statuses of the agent and of the gateway; a call that the client or the agent cancels has none. `UNKNOWN` stands also for numbers that gRPC does not define',
     labels: { agent, operation, status: GRPC_CODE_NAMES }
   },
   client_errors_total: {
