@@ -91,6 +91,10 @@ t.test('what has no room: fields, then the link, then the longest metadata, and 
   t.equal(detailsIn(trailers).message, message)
 })
 
+t.test('a long rule and a long message', async t => {
+  t.same(problemsOf({ reason: 'EXTENSION_DATA_INVALID', message: 'x'.repeat(3_000), rule: 'é'.repeat(600), fields: many }), [])
+})
+
 t.test('any rejection stays below 8 kB, and its details equal its trailers', async () => {
   const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constant('é'.repeat(3_000)))
   check('grpc-status', fc.property(

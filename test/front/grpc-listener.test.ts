@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
-import { RawGrpc } from '../helpers/grpc-raw.js'
+import { grpcMessage, RawGrpc } from '../helpers/grpc-raw.js'
 import { until } from '../helpers/http.js'
 import { inTests } from '../helpers/paths.js'
 import { gatewayFor } from '../helpers/gateway.js'
@@ -199,7 +199,8 @@ t.test('calls at once on one connection, and header blocks, are limited', async 
 })
 
 t.test('a client that does not take its response is reset after limits.writeTimeout', async t => {
-  const agent = await grpcAgent(t, { answer: call => { reply(call, [Buffer.concat([Buffer.from([0, 0, 16, 0, 0]), Buffer.alloc(1_048_576)])]) } })
+  const large = grpcMessage(Buffer.alloc(1_048_576))
+  const agent = await grpcAgent(t, { answer: call => { reply(call, [large]) } })
   const gateway = await grpcGateway(t, agent, { root: ['limits: {writeTimeout: 1s}'] })
   const stream = openCall(gateway.client)
   stream.pause()

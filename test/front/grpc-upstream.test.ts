@@ -68,7 +68,9 @@ t.test('the limit of the server holds: further calls open other connections, the
     maxConcurrentStreams: 2,
     answer: call => {
       waiting.push(() => { reply(call) })
-      for (const session of agent.sessions) most = Math.max(most, agent.calls.filter(one => one.session === session && one.reset === null).length)
+      for (const session of agent.sessions) {
+        most = Math.max(most, agent.calls.filter(one => one.session === session && one.reset === null).length)
+      }
     }
   })
   const { client } = await grpcGateway(t, agent)

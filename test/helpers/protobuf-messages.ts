@@ -50,7 +50,8 @@ export function messages (table: MessageTable, keys: fc.Arbitrary<string> = text
   const rows = [...table.names.values()]
   const singles = rows.filter(row => row.oneof === null)
   const oneofs = [...new Set(rows.flatMap(row => row.oneof ?? []))].map(name => rows.filter(row => row.oneof === name))
-  const members = fc.record(Object.fromEntries(singles.map(row => [row.name, field(row, keys)])), { requiredKeys: [], noNullPrototype: true })
+  const fields = Object.fromEntries(singles.map(row => [row.name, field(row, keys)]))
+  const members = fc.record(fields, { requiredKeys: [], noNullPrototype: true })
   const chosen = oneofs.map(group => fc.option(fc.oneof(...group.map(row => field(row, keys).map(value => ({ [row.name]: value }))))))
   const found = fc.tuple(members, ...chosen).map(([object, ...others]) => pruned(table, Object.assign({}, object, ...others) as JsonObject))
   if (keys === texts) CACHE.set(table, found)
@@ -90,7 +91,8 @@ export function pruned (table: MessageTable, object: JsonObject): JsonObject {
     else if (row.list) kept[row.name] = (value as JsonObject[]).map(one => pruned(row.table as MessageTable, one))
     else if (row.map) {
       const inner = row.table
-      kept[row.name] = Object.fromEntries(Object.entries(value as Record<string, JsonObject>).map(([key, one]) => [key, pruned(inner, one)]))
+      const entries = Object.entries(value as Record<string, JsonObject>)
+      kept[row.name] = Object.fromEntries(entries.map(([key, one]) => [key, pruned(inner, one)]))
     } else kept[row.name] = pruned(row.table, value as JsonObject)
   }
   return kept
@@ -107,7 +109,8 @@ export function scrambled (table: MessageTable, object: JsonObject, random: Rand
     if (value === undefined) {
       if (row.omitted !== undefined && random.chance(4)) queues.push([writeElement(row, row.omitted, [])])
     } else if (row.map) {
-      queues.push(Object.keys(value as object).map(key => raw(row.number, [raw(1, key), ofRow(row, (value as JsonObject)[key], random, marks, 2)])))
+      const entries = Object.entries(value as JsonObject)
+      queues.push(entries.map(([key, one]) => raw(row.number, [raw(1, key), ofRow(row, one, random, marks, 2)])))
     } else queues.push((row.list ? value as unknown[] : [value]).map(one => ofRow(row, one, random, marks, row.number)))
   }
   if (!table.closed && random.chance(2)) {

@@ -63,7 +63,8 @@ export class GrpcListener {
     server.prependListener(tls === null ? 'connection' : 'secureConnection', (socket: Socket) => { accepted = socket })
     server.on('session', session => { if (accepted !== null) connections.add(session, accepted) })
     if (tls !== null) {
-      requireCertificates(server as Http2SecureServer, tls.clientCertificate, (reason, client) => { handshakeFailed(services, reason, client) })
+      const rejected = (reason: string, client: string | undefined): void => { handshakeFailed(services, reason, client) }
+      requireCertificates(server as Http2SecureServer, tls.clientCertificate, rejected)
     }
     server.on('tlsClientError', (error: Error, socket: Socket) => { failed('tls_handshake', error, socket) })
     server.on('unknownProtocol', (socket: Socket) => {

@@ -58,7 +58,9 @@ class Disconnected extends Error {
   }
 }
 
-const { HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_SCHEME, NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants
+const {
+  HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_SCHEME, NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM
+} = constants
 const END_STREAM: number = constants.NGHTTP2_FLAG_END_STREAM
 /** Maximum number of interim responses to one call. */
 const MAX_INTERIM = 64
@@ -196,8 +198,8 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   }
 
   /**
-   * Sends the call on another connection, once. RFC 9113 §8.7: the agent has not seen a call that is refused, nor one that is above the last
-   * stream of a GOAWAY frame, which nghttp2 reports in the same way.
+   * Sends the call on another connection, once. RFC 9113 §8.7: the agent has not seen a call that is refused, nor one that is above the
+   * last stream of a GOAWAY frame, which nghttp2 reports in the same way.
    */
   private again (): boolean {
     const { request } = this

@@ -77,8 +77,8 @@ export class GrpcPool extends EventEmitter<{ drain: [] }> {
   }
 
   /**
-   * The connection with the fewest calls; a new one when all have many. When none has room, the call waits in nghttp2: a server may lower its
-   * limit at any time.
+   * The connection with the fewest calls; a new one when all have many. When none has room, the call waits in nghttp2: a server may lower
+   * its limit at any time.
    */
   private pick (): GrpcSession {
     let least: GrpcSession | null = null

@@ -8,6 +8,7 @@ export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   scan: async () => (await import('./scan.js')).scan,
   records: async () => (await import('./records.js')).records,
   'json-edit': async () => (await import('./json-edit.js')).jsonEdit,
+  protobuf: async () => (await import('./protobuf.js')).protobuf,
   sse: async () => (await import('./sse.js')).sse,
   'header-list': async () => (await import('./header-list.js')).headerList,
   target: async () => (await import('./target.js')).target,

@@ -18,10 +18,19 @@ import { check } from '../../helpers/seed.js'
 
 const LIMITS = { depth: 200, members: 100_000 }
 const KEYS = fc.constantFrom('a', 'b', '__proto__', 'constructor', '0', '', 'urn:é')
+const SIDES = [
+  ['SendMessage', 'request'],
+  ['SendMessage', 'response'],
+  ['SendStreamingMessage', 'response'],
+  ['ListTasks', 'response'],
+  ['GetExtendedAgentCard', 'response']
+] as const
 const SEND = (grpcMethodFor('SendMessage', '1.0') as { request: MessageTable }).request
 
+interface Place { readonly path: JsonPath, readonly value: unknown }
+
 /** Every path of a value, with the value. */
-function places (value: unknown, path: JsonPath = [], found: { path: JsonPath, value: unknown }[] = []): { path: JsonPath, value: unknown }[] {
+function places (value: unknown, path: JsonPath = [], found: Place[] = []): Place[] {
   if (path.length > 0) found.push({ path, value })
   if (Array.isArray(value)) value.forEach((one, i) => places(one, [...path, i], found))
   else if (isObject(value)) for (const key of Object.keys(value)) places(value[key], [...path, key], found)
@@ -73,14 +82,15 @@ function hasTwo (table: MessageTable, object: JsonObject): boolean {
 }
 
 for (const version of VERSIONS) {
-  for (const [operation, side] of [['SendMessage', 'request'], ['SendMessage', 'response'], ['SendStreamingMessage', 'response'], ['ListTasks', 'response'], ['GetExtendedAgentCard', 'response']] as const) {
+  for (const [operation, side] of SIDES) {
     const table = grpcMethodFor(operation, version)?.[side]
     if (table === undefined) continue
     t.test(`${version} ${table.name}: edits of the message are edits of its JSON`, async t => {
       let changed = 0
       let conflicts = 0
       const message = messages(table, KEYS).map(one => JSON.parse(JSON.stringify(one)) as JsonObject)
-      const property = fc.property(message, message, fc.array(values(KEYS), { minLength: 1, maxLength: 3 }), fc.integer(), (object, other, added, seed) => {
+      const added = fc.array(values(KEYS), { minLength: 1, maxLength: 3 })
+      const property = fc.property(message, message, added, fc.integer(), (object, other, added, seed) => {
         const random = Random.of(Buffer.from(String(seed)))
         const marks: Buffer[] = []
         const bytes = scrambled(table, object, random, marks)
@@ -114,7 +124,9 @@ for (const version of VERSIONS) {
 t.test('every other byte stays, and the lengths around the edit follow', async t => {
   const long = 'x'.repeat(120)
   // Fields in an odd order, a default that is written, unknown fields, a value before its key.
-  const inner = (metadata: Buffer): Buffer => Buffer.concat([raw(50, 'u1'), raw(5, [raw(1, long)]), number(4, 0), raw(6, metadata), raw(7, 'urn:a'), raw(7, 'urn:b')])
+  const inner = (metadata: Buffer): Buffer => {
+    return Buffer.concat([raw(50, 'u1'), raw(5, [raw(1, long)]), number(4, 0), raw(6, metadata), raw(7, 'urn:a'), raw(7, 'urn:b')])
+  }
   const kept = raw(1, [raw(2, [raw(3, 'v')]), raw(1, 'k')])
   const secret = raw(1, [raw(1, 'secret'), raw(2, [raw(3, 's')])])
   const request = (message: Buffer): Buffer => Buffer.concat([raw(60, 'u2'), raw(2, message), raw(1, 't')])
@@ -130,7 +142,15 @@ t.test('every other byte stays, and the lengths around the edit follow', async t
   )
   const uris = Buffer.concat([raw(50, 'u1'), raw(5, [raw(1, long)]), number(4, 0), raw(6, [kept, secret]), raw(7, 'urn:b')])
   t.equal(editProtobuf(before, SEND, [{ path: ['message', 'extensions', 0], value: null }]).toString('hex'), request(uris).toString('hex'))
-  for (const path of [['message', 'nothing'], ['message', 'parts', 7], ['message', 'parts', 0, 'text', 'a'], ['message', 'extensions', '0'], ['metadata'], ['message', 'metadata', 'k', 'v']]) {
+  const nowhere: readonly JsonPath[] = [
+    ['message', 'nothing'],
+    ['message', 'parts', 7],
+    ['message', 'parts', 0, 'text', 'a'],
+    ['message', 'extensions', '0'],
+    ['metadata'],
+    ['message', 'metadata', 'k', 'v']
+  ]
+  for (const path of nowhere) {
     t.equal(editProtobuf(before, SEND, [{ path, value: null }]), before, `${path.join('.')} is not there`)
   }
 })
