@@ -21,7 +21,14 @@ const PER_ADDRESS = 256
  * keepalive they send at most one each 10 s.
  */
 const PINGS = 300
+/**
+ * Calls in a window that end with RST_STREAM: rapid reset, CVE-2023-44487. Node 20 does not limit them (measured with 20.20.2). A proxy in
+ * front resets the calls of many clients on one connection.
+ */
+const RESETS = 1_000
 const WINDOW = 10_000
+/** Code of RST_STREAM of a call that ended as it should, RFC 9113 §7. */
+const NO_ERROR = 0
 
 const { NGHTTP2_ENHANCE_YOUR_CALM } = constants
 
@@ -31,7 +38,11 @@ interface Connection {
   calls: number
   /** PING frames since `since`. */
   pings: number
+  /** Calls that the client reset since `since`. */
+  resets: number
   since: number
+  /** True while the client owes a response to a PING of the gateway. */
+  probed: boolean
 }
 
 export class Connections {
@@ -48,7 +59,7 @@ export class Connections {
   add (session: ServerHttp2Session, socket: Socket): void {
     const address = socket.remoteAddress ?? ''
     const count = (this.perAddress.get(address) ?? 0) + 1
-    const connection: Connection = { socket, address, calls: 0, pings: 0, since: 0 }
+    const connection: Connection = { socket, address, calls: 0, pings: 0, resets: 0, since: 0, probed: false }
     this.sessions.set(session, connection)
     this.perAddress.set(address, count)
     session.on('close', () => { this.remove(session, connection) })
@@ -69,10 +80,14 @@ export class Connections {
     return connection.socket
   }
 
-  /** A call is over. */
-  finished (session: Http2Session | undefined): void {
+  /** A call is over. @param code of RST_STREAM */
+  finished (session: ServerHttp2Session | undefined, code: number): void {
     const connection = session === undefined ? undefined : this.sessions.get(session)
-    if (connection !== undefined) connection.calls--
+    if (session === undefined || connection === undefined) return
+    connection.calls--
+    if (code === NO_ERROR) return
+    newWindow(connection)
+    if (++connection.resets > RESETS && !this.options.isShared(connection.address)) this.end(session, connection, 'too many calls were reset')
   }
 
   /** Asks all clients to use other connections: GOAWAY. Calls in flight go on. */
@@ -89,8 +104,12 @@ export class Connections {
 
   private awaitCall (session: ServerHttp2Session, connection: Connection): void {
     const idle = (): void => {
-      if (connection.calls > 0) session.setTimeout(this.options.idleTimeout(), idle)
-      else session.close()
+      if (connection.calls === 0) return session.close()
+      // After an error of the whole connection Node stops reading, and keeps connection and calls for ever (measured with 20.20.2).
+      if (connection.probed) return this.end(session, connection, 'no response to PING')
+      connection.probed = true
+      session.ping(() => { connection.probed = false })
+      session.setTimeout(this.options.idleTimeout(), idle)
     }
     session.setTimeout(this.options.idleTimeout(), idle)
   }
@@ -103,20 +122,27 @@ export class Connections {
   }
 
   private ping (session: ServerHttp2Session, connection: Connection): void {
-    const now = performance.now()
-    if (now - connection.since > WINDOW) {
-      connection.since = now
-      connection.pings = 0
-    }
+    newWindow(connection)
     // Calls in flight may be streams, whose clients measure.
     if (++connection.pings > (connection.calls > 0 ? 10 * PINGS : PINGS)) this.end(session, connection, 'too many PING frames')
   }
 
   private end (session: ServerHttp2Session, { address }: Connection, reason: string): void {
+    // The calls of the connection end with it.
+    if (session.destroyed) return
     const { metrics, log } = this.options
     metrics.clientError('other')
     log.info({ reason, client: address }, 'a gRPC connection was closed')
     session.goaway(NGHTTP2_ENHANCE_YOUR_CALM)
     session.destroy()
   }
+}
+
+/** Begins to count anew when the window is over. */
+function newWindow (connection: Connection): void {
+  const now = performance.now()
+  if (now - connection.since <= WINDOW) return
+  connection.since = now
+  connection.pings = 0
+  connection.resets = 0
 }

@@ -1,6 +1,6 @@
 /** A gRPC listener: HTTP/2 in clear text with prior knowledge (h2c), or over TLS. */
 import { createSecureServer, createServer } from 'node:http2'
-import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Stream, ServerOptions } from 'node:http2'
+import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream, ServerOptions } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { GrpcListenerConfig } from '../../config/model/grpc-model.js'
 import type { Config } from '../../config/model/model.js'
@@ -77,7 +77,7 @@ export class GrpcListener {
       const { session } = stream
       const socket = connections.begin(session)
       if (socket === null) return stream.destroy()
-      stream.on('close', () => { connections.finished(session) })
+      stream.on('close', () => { connections.finished(session as ServerHttp2Session | undefined, stream.rstCode ?? 0) })
       front.handle({ stream, headers, raw, socket, listener: name })
     })
     this.set(limits)
