@@ -22,7 +22,9 @@ export function grpcAgentsInEffect (before: Config, after: Config): readonly Age
     const earlier = old.get(agent.name)?.grpc ?? null
     const listen = earlier === null ? agent.grpc.listen : earlier.listen
     if (!open.has(listenerName(listen))) return { ...agent, grpc: null }
-    return listenerName(listen) === listenerName(agent.grpc.listen) ? agent : { ...agent, grpc: { ...agent.grpc, listen } }
+    if (listenerName(listen) === listenerName(agent.grpc.listen)) return agent
+    // Its card names the address of the listener that is open.
+    return { ...agent, grpc: { ...agent.grpc, listen, publicAddress: earlier?.publicAddress ?? agent.grpc.publicAddress } }
   })
 }
 

@@ -21,7 +21,11 @@ export const GRPC_ROWS: readonly Row[] = [
   ['hosts', withGrpc(SHARED, agent('a', ', host: a.test'), agent('b', ', host: b.test'), agent('c', ''))],
   ['hosts on an own listener', withGrpc('', agent('a', ', host: a.test, grpc: {listen: ":9"}'), agent('b', ', host: b.test, grpc: {listen: ":9"}'))],
   ['one by choice', withGrpc(SHARED, agent('a', ''), agent('b', ', grpc: {enabled: false}'))],
-  ['port 0', withGrpc('', agent('a', ', grpc: {listen: ":0", publicAddress: "a:1"}'), agent('b', ', grpc: {listen: ":0", publicAddress: "b:1"}'))],
+  [
+    'address of the shared listener',
+    withGrpc(SHARED, agent('a', ', grpc: {listen: "0.0.0.0:9"}')),
+    'g.yaml:4:74: server.grpc.listen and agents[0].grpc.listen are the same address (name another address, or leave it out for the shared listener)'
+  ],
   [
     'no public address',
     withGrpc('listen: ":9"'),
@@ -75,7 +79,7 @@ export const GRPC_ROWS: readonly Row[] = [
   [
     'address of the admin listener, of an agent',
     withServer('admin: "127.0.0.1:9"', agent('a', ', grpc: {listen: "127.0.0.1:9", publicAddress: "a.test:443"}')),
-    'g.yaml:4:74: server.admin and agents[0].grpc.listen are the same address (the gRPC listener needs its own address)'
+    'g.yaml:4:74: server.admin and agents[0].grpc.listen are the same address (name another address, or leave it out for the shared listener)'
   ],
   [
     'to itself',

@@ -16,7 +16,7 @@ interface Served {
   readonly index: number
   readonly grpc: Mapping
   readonly host: string | null
-  /** The listener, in the form of `hostPortText`; with port 0, one of its own. */
+  /** The listener, in the form of `hostPortText`. */
   readonly listener: string
   /** Null while the file does not determine one. */
   readonly publicAddress: string | null
@@ -69,7 +69,7 @@ function servedAgents (server: Mapping, agents: readonly Mapping[]): Served[] {
       index,
       grpc,
       host,
-      listener: own?.port === 0 ? `${hostPortText(own)} of agents[${index}]` : hostPortText(address),
+      listener: hostPortText(address),
       publicAddress: publicGrpcAddress(text(grpc.publicAddress), host, own, text(server.publicAddress))
     }]
   })
@@ -77,21 +77,25 @@ function servedAgents (server: Mapping, agents: readonly Mapping[]): Served[] {
 
 /** Checks that a gRPC listener has no address of another listener of the gateway. */
 function sameAddress (server: Mapping, agents: readonly Mapping[]): PathProblem[] {
-  const taken = new Map(['listen', 'admin', 'metrics'].flatMap(key => {
-    const address = typeof server[key] === 'string' ? parseHostPort(server[key]) : null
-    return address === null || address.port === 0 ? [] : [[hostPortText(address), `server.${key}`] as const]
-  }))
-  const places: readonly (readonly [Path, unknown])[] = [
-    [[...SERVER, 'listen'], mapping(server.grpc).listen],
-    ...agents.map((agent, index) => [['agents', index, 'grpc', 'listen'], mapping(agent.grpc).listen] as const)
-  ]
-  return places.flatMap(([path, text]) => {
+  const taken = new Map<string, string>()
+  const take = (name: string, text: unknown): void => {
+    const address = typeof text === 'string' ? parseHostPort(text) : null
+    if (address !== null && address.port !== 0) taken.set(hostPortText(address), name)
+  }
+  const clash = (path: Path, text: unknown, hint: string): PathProblem[] => {
     const address = typeof text === 'string' ? parseHostPort(text) : null
     const other = address === null ? undefined : taken.get(hostPortText(address))
-    return other === undefined
-      ? []
-      : [fault(path, `${other} and ${dotted(path)} are the same address`, 'the gRPC listener needs its own address')]
-  })
+    return other === undefined ? [] : [fault(path, `${other} and ${dotted(path)} are the same address`, hint)]
+  }
+  for (const key of ['listen', 'admin', 'metrics']) take(`server.${key}`, server[key])
+  const { listen } = mapping(server.grpc)
+  const ofServer = clash([...SERVER, 'listen'], listen, 'the gRPC listener needs its own address')
+  take('server.grpc.listen', listen)
+  return [
+    ...ofServer,
+    ...agents.flatMap(({ grpc }, index) =>
+      clash(['agents', index, 'grpc', 'listen'], mapping(grpc).listen, 'name another address, or leave it out for the shared listener'))
+  ]
 }
 
 /** Reports keys that have no effect because nothing listens for gRPC. */

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
-import { addHeaders, headerObject } from '../../wire/header-object.js'
+import { addHeaders } from '../../wire/header-object.js'
 import type { ClientRequest, ClientResponse } from '../http/client-streams.js'
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_INTERNAL_ERROR } = constants
@@ -73,6 +73,8 @@ export class GrpcResponse implements ClientResponse {
   private over = false
   private trailers: readonly string[] = NO_STATUS
   private timer: NodeJS.Timeout | null = null
+  /** Listeners of the end of the call: one listener of Node for all of them costs less. */
+  private readonly closers: (() => void)[] = []
 
   /** @param writeTimeout ms; 0: none */
   constructor (stream: ServerHttp2Stream, writeTimeout: number, onStuck: OnStuck) {
@@ -80,7 +82,10 @@ export class GrpcResponse implements ClientResponse {
     this.writeTimeout = writeTimeout
     this.onStuck = onStuck
     stream.on('error', ignore)
-    stream.on('close', () => { this.unstuck() })
+    stream.on('close', () => {
+      this.unstuck()
+      for (const closer of this.closers) closer()
+    })
   }
 
   /** True also when the response is complete: work that still waits for a store must not forward the call. */
@@ -97,14 +102,19 @@ export class GrpcResponse implements ClientResponse {
   }
 
   on (event: 'close' | 'drain', listener: () => void): void {
-    this.stream.on(event, listener)
+    if (event === 'close') this.closers.push(listener)
+    else this.stream.on(event, listener)
   }
 
   /** A response has no reason phrase in HTTP/2. */
   writeHead (status: number, phrase: string | string[], headers?: string[]): void {
     this.headersSent = true
     this.statusCode = status
-    this.head = headers ?? (phrase as string[])
+    const head = headers ?? (phrase as string[])
+    // A process that stops closes connections of HTTP/1.1 so; in HTTP/2, the header has no meaning (RFC 9113 §8.2.2).
+    const at = head.indexOf('connection')
+    if (at >= 0) head.splice(at, 2)
+    this.head = head
   }
 
   /** Sends the head now. */
@@ -159,7 +169,7 @@ export class GrpcResponse implements ClientResponse {
   private finish (): void {
     if (this.stream.destroyed) return
     try {
-      this.stream.sendTrailers(addHeaders(headerObject(), this.trailers))
+      this.stream.sendTrailers(addHeaders({}, this.trailers))
     } catch {
       this.reset(NGHTTP2_INTERNAL_ERROR)
     }
@@ -167,13 +177,8 @@ export class GrpcResponse implements ClientResponse {
   }
 
   private respond (head: readonly string[], options: ServerStreamResponseOptions): void {
-    const headers = headerObject()
-    headers[':status'] = String(this.statusCode)
-    addHeaders(headers, head)
-    // Of HTTP/1.1 (RFC 9113 §8.2.2).
-    delete headers['connection']
     try {
-      this.stream.respond(headers as unknown as Parameters<ServerHttp2Stream['respond']>[0], options)
+      this.stream.respond(addHeaders({ ':status': String(this.statusCode) }, head), options)
     } catch {
       // A header that cannot be sent: nothing can follow either.
       this.reset(NGHTTP2_INTERNAL_ERROR)

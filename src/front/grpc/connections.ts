@@ -29,6 +29,8 @@ const RESETS = 1_000
 const WINDOW = 10_000
 /** Code of RST_STREAM of a call that ended as it should, RFC 9113 §7. */
 const NO_ERROR = 0
+/** Bytes that a client may send on all calls of a connection before the gateway has taken them. Node takes them at once. */
+const CONNECTION_WINDOW = 4_194_304
 
 const { NGHTTP2_ENHANCE_YOUR_CALM } = constants
 
@@ -43,6 +45,8 @@ interface Connection {
   since: number
   /** True while the client owes a response to a PING of the gateway. */
   probed: boolean
+  /** A call is over, with this code of RST_STREAM. */
+  readonly finished: (code: number) => void
 }
 
 export class Connections {
@@ -59,9 +63,12 @@ export class Connections {
   add (session: ServerHttp2Session, socket: Socket): void {
     const address = socket.remoteAddress ?? ''
     const count = (this.perAddress.get(address) ?? 0) + 1
-    const connection: Connection = { socket, address, calls: 0, pings: 0, resets: 0, since: 0, probed: false }
+    const connection: Connection = {
+      socket, address, calls: 0, pings: 0, resets: 0, since: 0, probed: false, finished: code => { this.finished(session, connection, code) }
+    }
     this.sessions.set(session, connection)
     this.perAddress.set(address, count)
+    session.setLocalWindowSize(CONNECTION_WINDOW)
     session.on('close', () => { this.remove(session, connection) })
     // A client may break its connection at any time; the calls on it end as client_aborted.
     session.on('error', () => {})
@@ -71,19 +78,16 @@ export class Connections {
     else this.awaitCall(session, connection)
   }
 
-  /** @returns the socket of the session; null when it has just ended */
-  begin (session: Http2Session | undefined): Socket | null {
+  /** Counts a call. @returns null when the session has just ended */
+  begin (session: Http2Session | undefined): Pick<Connection, 'socket' | 'finished'> | null {
     const connection = session === undefined ? undefined : this.sessions.get(session)
     if (connection === undefined) return null
     connection.calls++
     connection.pings = 0
-    return connection.socket
+    return connection
   }
 
-  /** A call is over. @param code of RST_STREAM */
-  finished (session: ServerHttp2Session | undefined, code: number): void {
-    const connection = session === undefined ? undefined : this.sessions.get(session)
-    if (session === undefined || connection === undefined) return
+  private finished (session: ServerHttp2Session, connection: Connection, code: number): void {
     connection.calls--
     if (code === NO_ERROR) return
     newWindow(connection)

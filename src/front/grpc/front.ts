@@ -31,6 +31,8 @@ export interface IncomingCall {
   readonly raw: readonly string[]
   readonly socket: Socket
   readonly listener: ListenerName
+  /** Called when the call is over. */
+  readonly onClose: () => void
 }
 
 const METHOD = 'POST'
@@ -49,10 +51,11 @@ export class GrpcFront {
     }
   }
 
-  handle ({ stream, headers, raw, socket, listener }: IncomingCall): void {
+  handle ({ stream, headers, raw, socket, listener, onClose }: IncomingCall): void {
     const now = this.options.snapshot()
     const request = new GrpcRequest(stream, headers, raw, socket)
     const response = new GrpcResponse(stream, now.limits.writeTimeout, this.onStuck)
+    response.on('close', onClose)
     const exchange = new Exchange(request, response, this.options.services)
     try {
       this.begin(exchange, request, now, listener)

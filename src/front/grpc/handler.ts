@@ -84,7 +84,7 @@ function newRoute ({ interfaces }: AgentState, { version, operation }: GrpcMetho
 /** Reads the one message of the request. */
 function receive (exchange: Exchange, arriving: Arriving, options: HandlerOptions): void {
   const { limits } = options
-  readMessage(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
+  readMessage(exchange, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
     if (!result.ok) return unread(exchange, result.why, options)
     schedule('decide', exchange, () => {
       // The client may have disconnected.

@@ -1,6 +1,6 @@
 /** A gRPC listener: HTTP/2 in clear text with prior knowledge (h2c), or over TLS. */
 import { createSecureServer, createServer } from 'node:http2'
-import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream, ServerOptions } from 'node:http2'
+import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Stream, ServerOptions } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { GrpcListenerConfig } from '../../config/model/grpc-model.js'
 import type { Config } from '../../config/model/model.js'
@@ -75,10 +75,10 @@ export class GrpcListener {
     server.on('drop', () => { metrics.clientError('dropped') })
     server.on('stream', (...[stream, headers, , raw]: StreamArguments) => {
       const { session } = stream
-      const socket = connections.begin(session)
-      if (socket === null) return stream.destroy()
-      stream.on('close', () => { connections.finished(session as ServerHttp2Session | undefined, stream.rstCode ?? 0) })
-      front.handle({ stream, headers, raw, socket, listener: name })
+      const connection = connections.begin(session)
+      if (connection === null) return stream.destroy()
+      const { socket } = connection
+      front.handle({ stream, headers, raw, socket, listener: name, onClose: () => { connection.finished(stream.rstCode ?? 0) } })
     })
     this.set(limits)
   }

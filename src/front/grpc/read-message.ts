@@ -2,7 +2,7 @@
 import type { GrpcMessage } from '../../wire/grpc/deframer.js'
 import { GrpcDeframer } from '../../wire/grpc/deframer.js'
 import type { BodyLimits } from '../http/body.js'
-import type { ClientRequest } from '../http/client-streams.js'
+import type { ClientRequest, ClientResponse } from '../http/client-streams.js'
 
 /** `aborted`: the client is gone. `none` and `several`: the request has not exactly one message. */
 export type Unread = 'too_large' | 'timeout' | 'no_memory' | 'aborted' | 'flag' | 'incomplete' | 'none' | 'several'
@@ -10,8 +10,19 @@ export type Unread = 'too_large' | 'timeout' | 'no_memory' | 'aborted' | 'flag' 
 export type ReadResult = { readonly ok: true, readonly message: GrpcMessage } | { readonly ok: false, readonly why: Unread }
 
 /** Calls `done` exactly once. Reads nothing more after a problem: the response resets the rest of the request. */
-export function readMessage (request: ClientRequest, limits: BodyLimits, done: (result: ReadResult) => void): void {
-  new MessageReader(request, limits, done).start()
+export function readMessage ({ request, response }: Client, limits: BodyLimits, done: (result: ReadResult) => void): void {
+  new MessageReader(request, limits, done).start(response)
+}
+
+interface Client { readonly request: ClientRequest, readonly response: ClientResponse }
+
+/** Readers of this turn of the event loop. Nearly all messages are complete at its end, and need no timer. */
+let waiting: MessageReader[] = []
+
+function startTimers (): void {
+  const readers = waiting
+  waiting = []
+  for (const reader of readers) reader.startTimer()
 }
 
 class MessageReader {
@@ -30,14 +41,19 @@ class MessageReader {
     this.deframer = new GrpcDeframer(limits.size)
   }
 
-  start (): void {
-    this.timer = setTimeout(() => { this.fail('timeout') }, this.limits.timeout)
-    this.request.on('data', this.onData)
-    this.request.once('end', this.onEnd)
-    this.request.once('close', this.onClose)
+  start (response: ClientResponse): void {
+    this.request.on('data', chunk => { this.onData(chunk) })
+    this.request.once('end', () => { this.onEnd() })
+    response.on('close', () => { this.fail('aborted') })
+    if (waiting.push(this) === 1) setImmediate(startTimers)
   }
 
-  private readonly onData = (chunk: Buffer): void => {
+  startTimer (): void {
+    if (!this.finished) this.timer = setTimeout(() => { this.fail('timeout') }, this.limits.timeout)
+  }
+
+  private onData (chunk: Buffer): void {
+    if (this.finished) return
     if (!this.limits.hold(chunk.length)) return this.fail('no_memory')
     const messages = this.deframer.feed(chunk)
     if (messages.length + (this.message === null ? 0 : 1) > 1) return this.fail('several')
@@ -45,15 +61,11 @@ class MessageReader {
     if (this.deframer.fault !== null) this.fail(this.deframer.fault)
   }
 
-  private readonly onEnd = (): void => {
+  private onEnd (): void {
     const fault = this.deframer.end()
     if (fault !== null) this.fail(fault)
     else if (this.message === null) this.fail('none')
     else this.finish({ ok: true, message: owned(this.message) })
-  }
-
-  private readonly onClose = (): void => {
-    this.fail('aborted')
   }
 
   private fail (why: Unread): void {
@@ -64,9 +76,6 @@ class MessageReader {
     if (this.finished) return
     this.finished = true
     if (this.timer !== null) clearTimeout(this.timer)
-    this.request.off('data', this.onData)
-    this.request.off('end', this.onEnd)
-    this.request.off('close', this.onClose)
     if (!result.ok) this.request.pause()
     this.message = null
     this.done(result)

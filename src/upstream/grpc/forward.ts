@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import { GivenUp } from '../failure.js'
 import type { Forwarding } from '../forward.js'
 import type { Waiter } from '../connection-queue.js'
-import { addHeaders, headerObject } from '../../wire/header-object.js'
+import { addHeaders } from '../../wire/header-object.js'
 import { VIA_HTTP2 } from '../via.js'
 import type { GrpcPool } from './pool.js'
 import type { GrpcSession, StreamUser } from './session.js'
@@ -58,9 +58,7 @@ class Disconnected extends Error {
   }
 }
 
-const {
-  HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_SCHEME, NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM
-} = constants
+const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants
 const END_STREAM: number = constants.NGHTTP2_FLAG_END_STREAM
 /** Maximum number of interim responses to one call. */
 const MAX_INTERIM = 64
@@ -73,13 +71,16 @@ type Stream = ClientHttp2Stream & { [CALL]: GrpcCall }
 class GrpcCall implements Forwarding, Waiter, StreamUser {
   private readonly receiver: GrpcReceiver
   private readonly pool: GrpcPool
-  private readonly idle: number
+  private readonly timeouts: GrpcForwardRequest['timeouts']
   /** Null once the response begins. */
   private request: GrpcForwardRequest | null
   private session: GrpcSession | null = null
   private stream: Stream | null = null
   private total: NodeJS.Timeout | null = null
+  /** One timer for the head and for the parts of the response. */
   private timer: NodeJS.Timeout | null = null
+  /** Time of the last part of the response; 0 before its head. */
+  private heardAt = 0
   private trailers: readonly string[] | null = null
   private dataEnded = false
   private paused = false
@@ -91,7 +92,7 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
     this.request = request
     this.receiver = receiver
     this.pool = request.pool
-    this.idle = request.timeouts.idle
+    this.timeouts = request.timeouts
   }
 
   start (total: number): void {
@@ -125,8 +126,8 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
       stream.on('close', onClose)
       if (streamed) (request.body as Readable).pipe(stream)
       else stream.end(request.body)
-      const { headers } = request.timeouts
-      if (headers > 0) this.timer = setTimeout(() => { this.silent('headers_timeout') }, headers)
+      const { headers, idle } = this.timeouts
+      if (headers > 0 || idle > 0) this.wait(headers > 0 ? headers : idle)
     } catch (error) {
       this.release()
       this.fail(error as Error)
@@ -156,8 +157,8 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   onResponse (raw: readonly string[], last: boolean): void {
     if (this.done) return
     this.request = null
+    this.heardAt = performance.now()
     if (last) this.trailers = NO_TRAILERS
-    this.wait()
     this.receiver.head(raw, last)
   }
 
@@ -167,7 +168,7 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
 
   onData (chunk: Buffer): void {
     if (this.done) return
-    this.timer?.refresh()
+    this.heardAt = performance.now()
     if (this.receiver.data(chunk) || this.done) return
     this.paused = true
     this.stream?.pause()
@@ -218,16 +219,26 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
     this.receiver.end(trailers)
   }
 
-  private silent (kind: 'headers_timeout' | 'body_timeout'): void {
-    // A client that does not read makes the agent wait.
-    if (this.paused) return this.wait()
-    this.session?.probe()
-    this.giveUp(kind)
+  private wait (milliseconds: number): void {
+    this.timer = setTimeout(() => { this.look() }, milliseconds)
   }
 
-  private wait (): void {
-    this.clearTimer()
-    if (this.idle > 0) this.timer = setTimeout(() => { this.silent('body_timeout') }, this.idle)
+  private look (): void {
+    const { timeouts: { headers, idle }, heardAt } = this
+    if (heardAt === 0) {
+      if (headers > 0) return this.silent('headers_timeout')
+      this.wait(idle)
+    } else if (idle > 0) {
+      const left = idle - (performance.now() - heardAt)
+      // A client that does not read makes the agent wait.
+      if (left > 0 || this.paused) this.wait(left > 0 ? left : idle)
+      else this.silent('body_timeout')
+    }
+  }
+
+  private silent (kind: 'headers_timeout' | 'body_timeout'): void {
+    this.session?.probe()
+    this.giveUp(kind)
   }
 
   private giveUp (kind: GivenUp['kind']): void {
@@ -304,13 +315,7 @@ function onClose (this: Stream & { [ERROR]?: Error }): void {
 }
 
 function headersOf ({ pool, path, headers }: GrpcForwardRequest): OutgoingHttpHeaders {
-  const out = headerObject()
-  out[HTTP2_HEADER_METHOD] = 'POST'
-  out[HTTP2_HEADER_SCHEME] = pool.scheme
-  out[HTTP2_HEADER_AUTHORITY] = pool.authority
-  out[HTTP2_HEADER_PATH] = path
-  addHeaders(out, headers)
-  out['te'] = 'trailers'
+  const out = addHeaders({ ':method': 'POST', ':scheme': pool.scheme, ':authority': pool.authority, ':path': path, te: 'trailers' }, headers)
   return addHeaders(out, VIA)
 }
 
