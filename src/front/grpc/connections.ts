@@ -63,9 +63,8 @@ export class Connections {
   add (session: ServerHttp2Session, socket: Socket): void {
     const address = socket.remoteAddress ?? ''
     const count = (this.perAddress.get(address) ?? 0) + 1
-    const connection: Connection = {
-      socket, address, calls: 0, pings: 0, resets: 0, since: 0, probed: false, finished: code => { this.finished(session, connection, code) }
-    }
+    const finished = (code: number): void => { this.finished(session, connection, code) }
+    const connection: Connection = { socket, address, calls: 0, pings: 0, resets: 0, since: 0, probed: false, finished }
     this.sessions.set(session, connection)
     this.perAddress.set(address, count)
     session.setLocalWindowSize(CONNECTION_WINDOW)
