@@ -159,7 +159,7 @@ export const grpcEncoding: CallProblem = {
 
 /** A service name has a version of A2A, which the header must not contradict. */
 export const serviceVersion: CallProblem = {
-  reason: 'INVALID_PARAMS',
+  reason: 'VERSION_NOT_SUPPORTED',
   rule: 'version-conflict',
   path: 'header A2A-Version',
   message: 'The header A2A-Version and the gRPC service are of different versions; call lf.a2a.v1.A2AService for 1.0, or a2a.v1.A2AService for 0.3.'
