@@ -171,7 +171,7 @@ export function serviceNotOffered (version: Version, versions: readonly Version[
 }
 
 export const serviceVersion: CallProblem = {
-  reason: 'INVALID_PARAMS',
+  reason: 'VERSION_NOT_SUPPORTED',
   rule: 'version-conflict',
   path: 'header A2A-Version',
   message: 'The header A2A-Version and the gRPC service are of different versions; call lf.a2a.v1.A2AService for 1.0, or a2a.v1.A2AService for 0.3.'

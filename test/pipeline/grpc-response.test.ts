@@ -314,7 +314,7 @@ t.test('any cut of a stream into chunks gives the client the same messages and t
   const edits = [{ path: ['task', 'contextId'], value: Buffer.from('"c"') }]
   const decide = (i: number): ResponseDecision => i % 3 === 1 ? { ...FORWARD, edits } : FORWARD
   const ids = fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { maxLength: 8 })
-  check('grpc-held-cuts', fc.property(ids, fc.array(fc.nat(2_000)), fc.nat(9), (ids, cuts, reject) => {
+  check('pipeline/grpc-response/grpc-held-cuts', fc.property(ids, fc.array(fc.nat(2_000)), fc.nat(9), (ids, cuts, reject) => {
     const run = (chunks: (body: Buffer) => Buffer[]): string => {
       let events = 0
       const driven = drive({ ...STREAM, evaluator: review({ evaluate: () => events++ === reject ? broken('enforce') : decide(events) }) })

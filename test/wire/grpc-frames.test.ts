@@ -14,7 +14,7 @@ function prefix (flag: number, length: number): Buffer {
 }
 
 t.test('any cut into chunks gives the same messages', async () => {
-  check('grpc-deframer-cuts', fc.property(
+  check('wire/grpc-frames/grpc-deframer-cuts', fc.property(
     fc.array(fc.record({ compressed: fc.boolean(), bytes: fc.uint8Array({ maxLength: 3_000 }) }), { maxLength: 6 }),
     fc.array(fc.nat(6_000), { maxLength: 30 }),
     (messages, cuts) => {
