@@ -12,23 +12,19 @@ export class GrpcRequest implements ClientRequest {
   readonly url: string
   readonly httpVersion = '2.0'
   readonly headers: IncomingHttpHeaders
-  readonly rawHeaders: string[] = []
+  readonly rawHeaders: string[]
   readonly socket: Socket
   readonly stream: ServerHttp2Stream
   /** An early response resets the rest of the request, so nothing has to be read off. */
   readonly complete = true
 
   /** @param raw flat list as received, with pseudo-headers */
-  constructor (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[], socket: Socket) {
+  constructor (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: string[], socket: Socket) {
     this.stream = stream
     this.socket = socket
+    this.rawHeaders = raw
     this.method = headers[':method'] as string
     this.url = headers[':path'] as string
-    const { rawHeaders } = this
-    for (let i = 0; i < raw.length; i += 2) {
-      const name = raw[i] as string
-      if (!name.startsWith(':')) rawHeaders.push(name, raw[i + 1] as string)
-    }
     this.headers = headers
     // RFC 9113 §8.3.1
     headers.host ??= headers[':authority']

@@ -28,7 +28,7 @@ export interface IncomingCall {
   readonly stream: ServerHttp2Stream
   readonly headers: IncomingHttpHeaders
   /** Flat list as received, with pseudo-headers. */
-  readonly raw: readonly string[]
+  readonly raw: string[]
   readonly socket: Socket
   readonly listener: ListenerName
   /** Called when the call is over. */

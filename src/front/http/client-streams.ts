@@ -7,7 +7,7 @@ export interface ClientRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly httpVersion: string
-  /** Flat list of names and values, without pseudo-headers. */
+  /** Flat list of names and values. Pseudo-headers of HTTP/2 come first; nothing forwards or reads them. */
   readonly rawHeaders: string[]
   /** By lower-case name. `host` is the authority of HTTP/2. */
   readonly headers: IncomingHttpHeaders
