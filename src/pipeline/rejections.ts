@@ -2,6 +2,7 @@
 import type { CallProblem } from '../a2a/message/call.js'
 import type { Rejection } from '../a2a/errors.js'
 import type { FieldProblem } from '../a2a/fields.js'
+import { GRPC_SERVICES } from '../a2a/grpc/methods.js'
 import type { Version } from '../a2a/versions.js'
 
 export const unknownAgent: Rejection = {
@@ -158,6 +159,17 @@ export const grpcEncoding: CallProblem = {
 }
 
 /** A service name has a version of A2A, which the header must not contradict. */
+/** @param versions that the card offers over gRPC */
+export function serviceNotOffered (version: Version, versions: readonly Version[]): CallProblem {
+  return {
+    reason: 'VERSION_NOT_SUPPORTED',
+    rule: 'version',
+    path: '',
+    message: `The agent does not offer A2A ${version} over gRPC; call ${versions.map(one => GRPC_SERVICES[one]).join(' or ')}.`,
+    metadata: { supportedVersions: versions.join(',') }
+  }
+}
+
 export const serviceVersion: CallProblem = {
   reason: 'VERSION_NOT_SUPPORTED',
   rule: 'version-conflict',

@@ -14,7 +14,7 @@ import { agentAt } from './agents.js'
 import type { OnStuck } from './client-stream.js'
 import { GrpcRequest, GrpcResponse } from './client-stream.js'
 import { handle } from './handler.js'
-import { grpcGuard, isGrpc } from './head-guard.js'
+import { headProblem, isGrpc } from './head-guard.js'
 import { passThrough, serviceOf } from './passthrough.js'
 
 export interface GrpcFrontOptions {
@@ -73,7 +73,7 @@ export class GrpcFront {
     exchange.mediaType = mediaTypeOf(headers['content-type'])
     const method = grpcMethodOf(url)
     if (method !== null) exchange.version = method.version
-    const found = grpcGuard(request, now.hosts, now.trusted)
+    const found = headProblem(request, now.hosts, now.trusted)
     const agent = agentAt(now, listener, headers.host)
     exchange.agent = agent
     if (found !== null) return exchange.reject(found, 'rejected')
