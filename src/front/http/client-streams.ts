@@ -2,6 +2,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 
+/** Where the gateway serves HTTP. */
+export interface HttpListener {
+  readonly scheme: 'http' | 'https'
+  readonly port: number
+}
+
 /** The head of a request, its connection, and its body as a stream. */
 export interface ClientRequest {
   readonly method?: string | undefined
@@ -14,6 +20,8 @@ export interface ClientRequest {
   readonly socket: Socket
   /** True when the gateway has received the whole body, and when the rest of it needs no reading. */
   readonly complete: boolean
+  /** The main listener, for a request that came on another one. */
+  readonly main?: () => HttpListener
   on (event: 'data', listener: (chunk: Buffer) => void): unknown
   once (event: 'end' | 'close' | 'error', listener: () => void): unknown
   off (event: 'data', listener: (chunk: Buffer) => void): unknown
