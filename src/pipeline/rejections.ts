@@ -94,7 +94,7 @@ export function unexpectedBody (method: string): Rejection {
 }
 
 export const notGrpc: Rejection = {
-  reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
+  reason: 'CONTENT_TYPE_NOT_SUPPORTED',
   message: 'This address serves gRPC only: call it with a gRPC client, which sends "content-type: application/grpc".',
   rule: 'gateway/grpc-content-type'
 }
