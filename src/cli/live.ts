@@ -1,5 +1,5 @@
 /** `check --live`: loads the current cards of the agents and compares them with the configuration. */
-import { GRPC_OFF, OnlyGrpc } from '../a2a/card/grpc-map.js'
+import { GRPC_OFF, OnlyGrpc } from '../a2a/grpc/card-map.js'
 import type { CardFinding } from '../a2a/card/lint.js'
 import { visible } from '../a2a/fields.js'
 import { buildAgentState, schemasToCompile, UNSIGNED } from '../pipeline/agent-snapshot.js'

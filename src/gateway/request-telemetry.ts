@@ -2,7 +2,7 @@
  * Reports the decision about a request to span, metrics and audit, and the end of a call to the log. Reports URIs and paths only, never
  * data.
  */
-import type { GrpcTarget } from '../a2a/card/grpc-map.js'
+import type { GrpcTarget } from '../a2a/grpc/card-map.js'
 import { grpcMethodFor } from '../a2a/grpc/methods.js'
 import type { Call } from '../a2a/message/call.js'
 import type { Decision } from '../policy/request/decision.js'

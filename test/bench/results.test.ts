@@ -48,7 +48,7 @@ t.test('every goal names cases, works, parties and configurations that exist, an
   const figures: Sample = {
     perSecond: 1, cpuPerCall: 1, busy: 1, p50: 1, p99: 1, rss: 1, spread: 1, without: 0, milliseconds: 1, cpu: 1, idle: 1
   }
-  const configurations = [ALONE, WITH_STREAMS, ANONYMOUS, REMEMBERED, QUIET, FLOODED]
+  const configurations = [ALONE, WITH_STREAMS, ANONYMOUS, REMEMBERED, QUIET, FLOODED, 'node-http2-proxy', 'grpc-js-proxy']
   const names = [...KINDS.map(({ name }) => name), ...Object.keys(SIZES), ...Object.keys(READINGS), ...configurations]
   const whole: Results = {
     ...results,

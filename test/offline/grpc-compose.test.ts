@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders, Http2Server, ServerHttp2Session } from 'node:
 import type { AddressInfo, Server } from 'node:net'
 import { once } from 'node:events'
 import t from 'tap'
-import { mapGrpc } from '../../src/a2a/card/grpc-map.js'
+import { mapGrpc } from '../../src/a2a/grpc/card-map.js'
 import { readCard } from '../../src/a2a/card/card.js'
 import { grpcMethodOf } from '../../src/a2a/grpc/methods.js'
 import type { Version } from '../../src/a2a/versions.js'

@@ -1,6 +1,6 @@
 import { readExtensions } from './extensions.js'
 import type { CardExtension } from './extensions.js'
-import type { GrpcInterface } from './grpc-interface.js'
+import type { GrpcInterface } from '../grpc/card-interface.js'
 import { cardVersionText, placeInterfaces, V03_LISTS, V1_LISTS } from './interfaces.js'
 import type { CardInterface, PlacedInterface, UncarriedInterface } from './interfaces.js'
 import { isObject } from '../../wire/json/object.js'

@@ -1,5 +1,5 @@
-import type { GrpcInterface } from './grpc-interface.js'
-import { readGrpcAddress } from './grpc-interface.js'
+import type { GrpcInterface } from '../grpc/card-interface.js'
+import { readGrpcAddress } from '../grpc/card-interface.js'
 import { readVersion, unknownMinor } from '../versions.js'
 import type { Binding, Version } from '../versions.js'
 import type { JsonObject } from '../../wire/json/object.js'

@@ -1,5 +1,5 @@
 /** Finds the gRPC server of an agent that gets a call. */
-import type { MappedGrpcInterface } from '../../a2a/card/grpc-map.js'
+import type { MappedGrpcInterface } from '../../a2a/grpc/card-map.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { OperationRoute } from '../../pipeline/request.js'
 

@@ -1,5 +1,5 @@
 /** An agent, as `/agents` and the console show it. */
-import type { GrpcTarget } from '../../a2a/card/grpc-map.js'
+import type { GrpcTarget } from '../../a2a/grpc/card-map.js'
 import type { AgentConfig, Mode, ResolvedPolicy } from '../../config/model/model.js'
 import type { Requirement } from '../../identity/requirement.js'
 import { describeAccess } from '../../pipeline/access/agent-security.js'

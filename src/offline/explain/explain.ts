@@ -1,7 +1,7 @@
 /** Explains step by step what the gateway would do with one recorded request. The same functions as in the proxy make the decision. */
 import type { Rejection } from '../../a2a/errors.js'
 import { grpcMethodOf } from '../../a2a/grpc/methods.js'
-import type { GrpcTarget } from '../../a2a/card/grpc-map.js'
+import type { GrpcTarget } from '../../a2a/grpc/card-map.js'
 import type { Version } from '../../a2a/versions.js'
 import { VERSION_HEADER } from '../../a2a/versions.js'
 import { guard } from '../../pipeline/guard.js'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
-import { OnlyGrpc } from '../../a2a/card/grpc-map.js'
+import { OnlyGrpc } from '../../a2a/grpc/card-map.js'
 import type { CardDocument, ExtendedCard, LoadedCards } from '../../a2a/card/loaded-cards.js'
 import type { CardConfig } from '../../config/model/model.js'
 import { MAX_TIMER, nextRefresh, nextRetry } from './card-cache.js'

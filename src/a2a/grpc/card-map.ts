@@ -1,6 +1,6 @@
 /** Maps the gRPC interfaces of a card to the agent's gRPC server and to the address for clients. */
-import type { GrpcInterface } from './grpc-interface.js'
-import type { MappedInterface } from './map.js'
+import type { GrpcInterface } from './card-interface.js'
+import type { MappedInterface } from '../card/map.js'
 import type { Version } from '../versions.js'
 
 /** Address of a gRPC server. */
