@@ -38,7 +38,7 @@ for (const version of VERSIONS) {
     t.test(`${version} ${table.name}`, async () => {
       const schema = registry.getMessage(`${version === '1.0' ? 'lf.a2a.v1' : 'a2a.v1'}.${table.name}`)
       assert(schema !== undefined, `protobuf-es knows ${table.name}`)
-      check(`wire/protobuf/oracle-${version}-${table.name}`, fc.property(messages(table), json => {
+      check(`wire/protobuf/oracle/${version}-${table.name}`, fc.property(messages(table), json => {
         const message = fromJson(schema, json as JsonValue)
         const bytes = Buffer.from(toBinary(schema, message))
         const read = readProtobuf(bytes, table, LIMITS)
