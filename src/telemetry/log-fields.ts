@@ -71,7 +71,7 @@ export const LOG_FIELDS = {
   name: { type: 'string', when: 'a card was loaded', meaning: 'name of the agent in the card' },
   interfaces: { type: 'number', when: 'a card was loaded', meaning: 'interfaces that the gateway serves' },
   extensions: { type: 'number', when: 'a card was loaded', meaning: 'extensions that the card declares' },
-  uncarried: { type: 'list', when: 'a card was loaded', meaning: 'interfaces omitted from the served card, such as gRPC' },
+  uncarried: { type: 'list', when: 'a card was loaded', meaning: 'interfaces omitted from the served card, such as those of other bindings' },
   form: { type: 'string', when: 'the signature of a card was verified', meaning: 'form of the card that the signature covers: `json`, `spec`, `sdk` or `sdk-js`; null for none' },
   key: { type: 'string', when: 'the signature of a card was verified', meaning: '`kid`, or thumbprint, of the key that made the signature; null for none' },
   warnings: { type: 'list', when: 'a card with warnings', meaning: 'the warnings' },
