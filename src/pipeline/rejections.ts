@@ -94,7 +94,7 @@ export function unexpectedBody (method: string): Rejection {
 }
 
 export const notGrpc: Rejection = {
-  reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
+  reason: 'CONTENT_TYPE_NOT_SUPPORTED',
   message: 'This address serves gRPC only: call it with a gRPC client, which sends "content-type: application/grpc".',
   rule: 'gateway/grpc-content-type'
 }
@@ -171,7 +171,7 @@ export function serviceNotOffered (version: Version, versions: readonly Version[
 }
 
 export const serviceVersion: CallProblem = {
-  reason: 'INVALID_PARAMS',
+  reason: 'VERSION_NOT_SUPPORTED',
   rule: 'version-conflict',
   path: 'header A2A-Version',
   message: 'The header A2A-Version and the gRPC service are of different versions; call lf.a2a.v1.A2AService for 1.0, or a2a.v1.A2AService for 0.3.'

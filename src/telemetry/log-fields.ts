@@ -43,8 +43,8 @@ export const LOG_FIELDS = {
   url: { type: 'string', when: '`listening`', meaning: 'URL of the main listener' },
   grpc: { type: 'list', when: '`listening`, with gRPC', meaning: 'addresses of the gRPC listeners' },
   publicUrl: { type: 'string', when: '`listening`, with `server.publicUrl`', meaning: 'URL in the served cards' },
-  certificate: { type: 'string', when: 'a certificate of `server.tls` is in use', meaning: 'its subject alternative names' },
-  validTo: { type: 'string', when: 'a certificate of `server.tls` is in use', meaning: 'end of its validity' },
+  certificate: { type: 'string', when: 'a certificate of `server.tls` or `server.grpc.tls` is in use', meaning: 'its subject alternative names' },
+  validTo: { type: 'string', when: 'a certificate of `server.tls` or `server.grpc.tls` is in use', meaning: 'end of its validity' },
   admin: { type: 'string', when: '`listening`', meaning: 'URL of the admin listener' },
   metrics: { type: 'string', when: '`listening`, with `server.metrics`', meaning: 'URL of the listener for metrics and probes' },
   agents: {

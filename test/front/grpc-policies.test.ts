@@ -107,3 +107,34 @@ t.test('a version that the agent does not offer, and an agent without gRPC', asy
   t.equal(writeProtobuf({}, old?.request as never).length, 0)
   t.equal(agent.calls.length, 0)
 })
+
+t.test('the extended card names the public addresses of both listeners', async t => {
+  let card: object = {}
+  const agent = await grpcAgent(t, {
+    card: { capabilities: { streaming: true, extendedAgentCard: true } },
+    answer: call => { reply(call, [responseOf(card, 'GetExtendedAgentCard')]) }
+  })
+  const common = { protocolVersion: '1.0' }
+  card = {
+    name: 'more',
+    description: 'more',
+    version: '1',
+    supportedInterfaces: [
+      { url: `${agent.url}/rpc`, protocolBinding: 'JSONRPC', ...common },
+      { url: `127.0.0.1:${agent.port}`, protocolBinding: 'GRPC', ...common }
+    ],
+    capabilities: { extendedAgentCard: true },
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [{ id: 's', name: 's', description: 's', tags: ['t'] }]
+  }
+  const gateway = await grpcGateway(t, agent)
+  const body = requestOf({}, 'GetExtendedAgentCard')
+  const got = await gateway.client.call({ path: '/lf.a2a.v1.A2AService/GetExtendedAgentCard', body, headers: { ':authority': 'agent.test:443' } })
+  t.match(got, { status: 0 })
+  const shown = readResponse(got.messages[0] as Buffer, 'GetExtendedAgentCard') as { supportedInterfaces?: { url: string }[] }
+  const urls = (shown.supportedInterfaces ?? []).map(({ url }) => url)
+  t.ok(urls.includes('agent.test:443'), urls.join(' '))
+  t.notOk(urls.some(url => url.includes(String(agent.port)) || url.startsWith(agent.url)), 'none of the agent')
+  t.same(urls.filter(url => url.startsWith('http')).map(url => new globalThis.URL(url).port).filter(port => port !== new globalThis.URL(gateway.url).port), [])
+})

@@ -21,7 +21,14 @@ const PER_ADDRESS = 256
  * keepalive they send at most one each 10 s.
  */
 const PINGS = 300
+/**
+ * Calls in a window that end with RST_STREAM: rapid reset, CVE-2023-44487. Node 20 does not limit them (measured with 20.20.2). A proxy in
+ * front resets the calls of many clients on one connection.
+ */
+const RESETS = 1_000
 const WINDOW = 10_000
+/** Code of RST_STREAM of a call that ended as it should, RFC 9113 §7. */
+const NO_ERROR = 0
 /** Bytes that a client may send on all calls of a connection before the gateway has taken them. Node takes them at once. */
 const CONNECTION_WINDOW = 4_194_304
 
@@ -33,9 +40,13 @@ interface Connection {
   calls: number
   /** PING frames since `since`. */
   pings: number
+  /** Calls that the client reset since `since`. */
+  resets: number
   since: number
-  /** A call is over. */
-  readonly finished: () => void
+  /** True while the client owes a response to a PING of the gateway. */
+  probed: boolean
+  /** A call is over, with this code of RST_STREAM. */
+  readonly finished: (code: number) => void
 }
 
 export class Connections {
@@ -52,7 +63,8 @@ export class Connections {
   add (session: ServerHttp2Session, socket: Socket): void {
     const address = socket.remoteAddress ?? ''
     const count = (this.perAddress.get(address) ?? 0) + 1
-    const connection: Connection = { socket, address, calls: 0, pings: 0, since: 0, finished: () => { connection.calls-- } }
+    const finished = (code: number): void => { this.finished(session, connection, code) }
+    const connection: Connection = { socket, address, calls: 0, pings: 0, resets: 0, since: 0, probed: false, finished }
     this.sessions.set(session, connection)
     this.perAddress.set(address, count)
     session.setLocalWindowSize(CONNECTION_WINDOW)
@@ -74,6 +86,13 @@ export class Connections {
     return connection
   }
 
+  private finished (session: ServerHttp2Session, connection: Connection, code: number): void {
+    connection.calls--
+    if (code === NO_ERROR) return
+    newWindow(connection)
+    if (++connection.resets > RESETS && !this.options.isShared(connection.address)) this.end(session, connection, 'too many calls were reset')
+  }
+
   /** Asks all clients to use other connections: GOAWAY. Calls in flight go on. */
   drain (): void {
     this.closing = true
@@ -88,8 +107,12 @@ export class Connections {
 
   private awaitCall (session: ServerHttp2Session, connection: Connection): void {
     const idle = (): void => {
-      if (connection.calls > 0) session.setTimeout(this.options.idleTimeout(), idle)
-      else session.close()
+      if (connection.calls === 0) return session.close()
+      // After an error of the whole connection Node stops reading, and keeps connection and calls for ever (measured with 20.20.2).
+      if (connection.probed) return this.end(session, connection, 'no response to PING')
+      connection.probed = true
+      session.ping(() => { connection.probed = false })
+      session.setTimeout(this.options.idleTimeout(), idle)
     }
     session.setTimeout(this.options.idleTimeout(), idle)
   }
@@ -102,20 +125,27 @@ export class Connections {
   }
 
   private ping (session: ServerHttp2Session, connection: Connection): void {
-    const now = performance.now()
-    if (now - connection.since > WINDOW) {
-      connection.since = now
-      connection.pings = 0
-    }
+    newWindow(connection)
     // Calls in flight may be streams, whose clients measure.
     if (++connection.pings > (connection.calls > 0 ? 10 * PINGS : PINGS)) this.end(session, connection, 'too many PING frames')
   }
 
   private end (session: ServerHttp2Session, { address }: Connection, reason: string): void {
+    // The calls of the connection end with it.
+    if (session.destroyed) return
     const { metrics, log } = this.options
     metrics.clientError('other')
     log.info({ reason, client: address }, 'a gRPC connection was closed')
     session.goaway(NGHTTP2_ENHANCE_YOUR_CALM)
     session.destroy()
   }
+}
+
+/** Begins to count anew when the window is over. */
+function newWindow (connection: Connection): void {
+  const now = performance.now()
+  if (now - connection.since <= WINDOW) return
+  connection.since = now
+  connection.pings = 0
+  connection.resets = 0
 }

@@ -77,7 +77,8 @@ export class GrpcListener {
       const { session } = stream
       const connection = connections.begin(session)
       if (connection === null) return stream.destroy()
-      front.handle({ stream, headers, raw, socket: connection.socket, listener: name, onClose: connection.finished })
+      const { socket } = connection
+      front.handle({ stream, headers, raw, socket, listener: name, onClose: () => { connection.finished(stream.rstCode ?? 0) } })
     })
     this.set(limits)
   }

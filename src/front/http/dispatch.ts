@@ -101,13 +101,14 @@ export function dispatch (
 ): boolean | Promise<boolean> {
   const { agent } = read.arrived
   if (agent.credentials === null) return send(exchange, read, evaluation, options)
-  const body = agent.credentials.needsBody ? outgoingBody(read, evaluation) : undefined
+  const body = agent.credentials.needsBody ? editedBody(read.arrived, read.call, evaluation) : undefined
   const call = { agent, trusted: options.trusted, body: () => body ?? null }
   return withOutbound(exchange, call, () => send(exchange, read, evaluation, options, body))
 }
 
-function outgoingBody ({ arrived: { route, sent, bytes }, call }: Read, evaluation: RequestEvaluation): Bytes {
-  return bodyOf(evaluation, sent, bytes, payloadOf(route.binding, route.version, call.operation, 'request'))
+/** The body to forward. @throws TypeError when the message of a gRPC call has no place for an edit */
+function editedBody ({ route, sent, bytes }: Arrived, { operation }: Call, evaluation: RequestEvaluation): Bytes {
+  return bodyOf(evaluation, sent, bytes, payloadOf(route.binding, route.version, operation, 'request'))
 }
 
 /** @param edited the body to forward, if it is known */
@@ -123,7 +124,7 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
   if (shown === null || !exchange.enter(agent)) return false
   const { policy } = evaluation
   const { limits } = options
-  const body = edited ?? outgoingBody(read, evaluation)
+  const body = edited ?? editedBody(arrived, call, evaluation)
   const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase, shown.select)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })

@@ -20,6 +20,8 @@ export function grpcGuard (head: RequestHead): Rejection | null {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string
     const value = rawHeaders[i + 1] as string
+    // Pseudo-headers.
+    if (name.startsWith(':')) continue
     if (NOT_BINARY.has(name)) return binaryMetadata(name)
     if (!ASCII.test(value)) return metadataNotAscii(name)
     if (name === 'host' && authority !== undefined && value !== authority) return authorityConflict
