@@ -31,8 +31,7 @@ export async function startGrpcGateway (place: Place, agent: GrpcAgent): Promise
       name: 'bench',
       upstream: { url: agent.url },
       grpc: { upstream: `grpc://${agent.grpc}` },
-      card: { refresh: '1h' },
-      concurrency: { requests: 4_096, streams: 4_096 }
+      card: { refresh: '1h' }
     }]
   }))
   const party = await ours('gateway', place, [built('src/main.js'), 'serve', '--config', file])
