@@ -39,7 +39,7 @@ ENV PATH=/usr/local/bin \
     A2A_GATEWAY_ADMIN=0.0.0.0:9901
 # Writes nothing: run it with a read-only root file system.
 USER 1000:1000
-EXPOSE 8080 9901
+EXPOSE 8080 8082 9901
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["/usr/local/bin/node", "/app/dist/src/main.js", "health"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["/usr/local/bin/node", "/app/dist/src/main.js"]

@@ -18,3 +18,6 @@ export const QUIET = 'no forged tokens'
 export const FLOODED = 'a flood of forged tokens'
 export const UNREAD = 'responses not read (responses: off)'
 export const OBSERVED = 'object schemas observed'
+/** Works of the case `grpc`. */
+export const GRPC_UNARY = '400 B'
+export const GRPC_EVENTS = '100 events'

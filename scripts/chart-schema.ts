@@ -50,7 +50,7 @@ const PROPERTIES: Schema = {
   resources: group({ requests: part, limits: part, claims: parts }),
   readyWith: choice('any', 'all'),
   termination: group({ preStopSeconds: count(1), spareSeconds: count(0) }),
-  service: group({ type: choice('ClusterIP', 'NodePort', 'LoadBalancer'), port: count(1, 65535), annotations: texts }),
+  service: group({ type: choice('ClusterIP', 'NodePort', 'LoadBalancer'), port: count(1, 65535), grpcPort: count(1, 65535), annotations: texts }),
   replicas: count(0),
   autoscaling: group({ enabled: flag, minReplicas: count(1), maxReplicas: count(1), cpu: count(1, 100), scaleDownSeconds: count(0, 3600) }),
   disruptionBudget: group({ enabled: flag, maxUnavailable: { anyOf: [count(1), { type: 'string', pattern: '^[0-9]+%$' }] } }),

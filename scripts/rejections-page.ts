@@ -1,6 +1,8 @@
 import type { Reason } from '../src/a2a/errors.js'
 import { GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRejection } from '../src/a2a/errors.js'
 import type { Rejection } from '../src/a2a/errors.js'
+import { grpcStatusOf } from '../src/a2a/grpc/status.js'
+import { GRPC_CODES } from '../src/wire/grpc/codes.js'
 
 /** The situation in which the gateway uses each reason. A reason without an entry here does not compile. */
 const WHEN: Readonly<Record<Reason, string>> = {
@@ -41,6 +43,7 @@ const WHEN: Readonly<Record<Reason, string>> = {
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body has another coding than gzip, or several; `Accept-Encoding` names gzip',
   LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
   AGENT_NOT_READY: 'the gateway has no usable card of the agent, or no caller can meet the [security requirement](security-schemes.md) of its card',
+  GRPC_NOT_SERVED: 'the agent\'s card names only gRPC interfaces, and the gateway serves none of them; a retry does not help ([gRPC](grpc.md#agents-that-offer-only-grpc))',
   STATE_UNAVAILABLE: 'the store that knows to whom tasks belong, or how many push notification configurations they have, does not respond; `Retry-After` says when to retry ([task ownership](task-ownership.md), [push notifications](push-notifications.md#configurations-of-a-task))',
   OVERLOADED:
     'the gateway is overloaded, the agent has reached its concurrency limit, or the store of a shared limit with `onStoreDown: reject` does not respond; `Retry-After` says when to retry ([limits](limits.md))',
@@ -65,7 +68,10 @@ const EXAMPLE: Rejection = {
 export function refusalsPage (): string {
   const rows = (Object.keys(REASONS) as Reason[]).map(reason => {
     const { rpc, http, status, infrastructure, protocol } = REASONS[reason]
-    return `| \`${reason}\` | ${rpc}${infrastructure ? ` (HTTP ${http})` : ''} | ${http} ${status} | ${protocol ? 'A2A' : 'gateway'} | ${WHEN[reason]} |`
+    const { code } = grpcStatusOf({ reason, message: '', rule: '' })
+    const name = Object.entries(GRPC_CODES).find(([, known]) => known === code)?.[0] ?? ''
+    const jsonRpc = `${rpc}${infrastructure ? ` (HTTP ${http})` : ''}`
+    return `| \`${reason}\` | ${jsonRpc} | ${http} ${status} | ${code} ${name} | ${protocol ? 'A2A' : 'gateway'} | ${WHEN[reason]} |`
   })
   const pretty = (binding: 'JSONRPC' | 'HTTP+JSON', version: '0.3' | '1.0'): string => {
     const { body } = writeRejection(EXAMPLE, { binding, version, id: '"r1"', eventStream: false, statedVersion: true, mediaType: null })
@@ -104,6 +110,11 @@ ${pretty('HTTP+JSON', '1.0')}
 HTTP+JSON 0.3, for which no specification defines a shape: \`code\`, \`message\` and \`data\` as in JSON-RPC, \`error\` as in HTTP+JSON 1.0, and \`type\`,
 the error's name. Each SDK reads one of them.
 
+gRPC, both versions: a response that is only trailers. \`grpc-status\` and \`grpc-message\` have code and message; \`grpc-status-details-bin\` has a
+\`google.rpc.Status\` with the same code, the same message and the same details as above. In the middle of a stream, the messages before the rejected one arrive, and
+the trailers follow. \`Retry-After\` becomes \`grpc-retry-pushback-ms\`. Clients accept about 8 kB of trailers: what has no room is left out, violations first, then the link, then
+the longest metadata, and \`metadata.omittedFieldViolations\`, \`metadata.omittedHelp\` and \`metadata.omittedMetadata\` say so.
+
 Some clients get another form, because their SDK reads no other. This was measured with the official SDKs for JavaScript, Python
 and Go:
 
@@ -123,8 +134,8 @@ and Go:
 
 ## Reasons
 
-| reason | JSON-RPC | HTTP+JSON | defined by | cause |
-|---|---|---|---|---|
+| reason | JSON-RPC | HTTP+JSON | gRPC | defined by | cause |
+|---|---|---|---|---|---|
 ${rows.join('\n')}
 
 0.3 clients also get -32008 for a missing extension, because 0.3 has no code for it.

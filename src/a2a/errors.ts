@@ -3,6 +3,7 @@
  * Codes: A2A 1.0.1 §5.4; JSON-RPC shape §9.5; HTTP+JSON shape §11.6; 0.3: spec 0.3.0 §8, which has no code for a missing extension
  * (decision 5: -32008 there too) and no HTTP table.
  */
+import type { GrpcCodeName } from '../wire/grpc/codes.js'
 import type { Binding, Version } from './versions.js'
 import { A2A_MEDIA_TYPE } from './versions.js'
 
@@ -39,6 +40,7 @@ export type Reason =
   | 'CONTENT_ENCODING_NOT_SUPPORTED'
   | 'LOOP_DETECTED'
   | 'AGENT_NOT_READY'
+  | 'GRPC_NOT_SERVED'
   | 'STATE_UNAVAILABLE'
   | 'OVERLOADED'
   | 'UPSTREAM_UNREACHABLE'
@@ -51,18 +53,18 @@ interface ReasonEntry {
   readonly rpc: number
   readonly http: number
   /** Name of the google.rpc.Code; `error.status` in HTTP+JSON 1.0. */
-  readonly status: string
+  readonly status: GrpcCodeName
   /** Infrastructure rejections keep their HTTP status in JSON-RPC too; protocol errors use status 200. */
   readonly infrastructure: boolean
   /** True for reasons that A2A defines. The gateway defines the other reasons and declares that in `ErrorInfo.domain`. */
   readonly protocol: boolean
 }
 
-function entry (rpc: number, http: number, status: string, protocol = false, infrastructure = false): ReasonEntry {
+function entry (rpc: number, http: number, status: GrpcCodeName, protocol = false, infrastructure = false): ReasonEntry {
   return { rpc, http, status, infrastructure, protocol }
 }
 
-const infra = (http: number, status: string, rpc = -32603): ReasonEntry => entry(rpc, http, status, false, true)
+const infra = (http: number, status: GrpcCodeName, rpc = -32603): ReasonEntry => entry(rpc, http, status, false, true)
 
 export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   EXTENSION_SUPPORT_REQUIRED: entry(-32008, 400, 'FAILED_PRECONDITION', true),
@@ -98,6 +100,7 @@ export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   CONTENT_ENCODING_NOT_SUPPORTED: infra(415, 'INVALID_ARGUMENT', -32600),
   LOOP_DETECTED: infra(508, 'FAILED_PRECONDITION'),
   AGENT_NOT_READY: infra(503, 'UNAVAILABLE'),
+  GRPC_NOT_SERVED: infra(501, 'UNIMPLEMENTED'),
   STATE_UNAVAILABLE: infra(503, 'UNAVAILABLE'),
   OVERLOADED: infra(503, 'UNAVAILABLE'),
   UPSTREAM_UNREACHABLE: infra(502, 'UNAVAILABLE'),
@@ -168,11 +171,15 @@ export interface Caller {
   readonly mediaType: string | null
 }
 
+/** Head of every rejection over gRPC. The rejection itself is in the trailers (`grpcStatusOf`). */
+const GRPC_HEAD: WireError = { status: 200, phrase: '', contentType: 'application/grpc', body: Buffer.alloc(0) }
+
 /**
  * Writes a rejection in the caller's binding and version.
  * @param status HTTP status when it differs from the status of the reason: the status of an agent's error page
  */
 export function writeRejection (rejection: Rejection, caller: Caller, status?: number): WireError {
+  if (caller.binding === 'GRPC') return GRPC_HEAD
   const row = REASONS[rejection.reason]
   const http = status ?? row.http
   const details = detailsOf(rejection, row)
@@ -226,25 +233,43 @@ const ERROR_NAMES: Readonly<Record<number, string>> = {
 
 function detailsOf (rejection: Rejection, row: ReasonEntry): object[] {
   const info: Record<string, unknown> = {
-    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
-    reason: rejection.customReason ?? rejection.reason,
-    domain: row.protocol && rejection.customReason === undefined ? PROTOCOL_DOMAIN : GATEWAY_DOMAIN
+    '@type': ERROR_INFO_TYPE,
+    reason: reasonOf(rejection),
+    domain: domainOf(rejection, row)
   }
   if (rejection.metadata !== undefined) info.metadata = rejection.metadata
   const details: object[] = [info]
   if (rejection.fields !== undefined && rejection.fields.length > 0) {
-    details.push({ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: rejection.fields })
+    details.push({ '@type': BAD_REQUEST_TYPE, fieldViolations: rejection.fields })
   }
-  if (rejection.helpUri !== undefined && /^https?:\/\//.test(rejection.helpUri)) {
-    details.push({
-      '@type': 'type.googleapis.com/google.rpc.Help',
-      links: [{ description: 'Specification of the extension', url: rejection.helpUri }]
-    })
-  }
+  const url = helpUrlOf(rejection)
+  if (url !== null) details.push({ '@type': HELP_TYPE, links: [{ description: HELP_DESCRIPTION, url }] })
   return details
 }
 
+export const ERROR_INFO_TYPE = 'type.googleapis.com/google.rpc.ErrorInfo'
+export const BAD_REQUEST_TYPE = 'type.googleapis.com/google.rpc.BadRequest'
+export const HELP_TYPE = 'type.googleapis.com/google.rpc.Help'
+export const HELP_DESCRIPTION = 'Specification of the extension'
+
+/** `ErrorInfo.reason`. */
+export function reasonOf ({ reason, customReason }: Rejection): string {
+  return customReason ?? reason
+}
+
+/** `ErrorInfo.domain`: a client takes an error for one of A2A by its reason and this domain. */
+export function domainOf ({ reason, customReason }: Rejection, row: ReasonEntry = REASONS[reason]): string {
+  return row.protocol && customReason === undefined ? PROTOCOL_DOMAIN : GATEWAY_DOMAIN
+}
+
+/** URL of the Help link; null for none. */
+export function helpUrlOf ({ helpUri }: Rejection): string | null {
+  return helpUri !== undefined && /^https?:\/\//.test(helpUri) ? helpUri : null
+}
+
+/** Characters of a rule, and of its encoded form: gRPC clients accept 8 kB of trailers. */
 const MAX_RULE = 512
+const MAX_ENCODED = 1_024
 
 /**
  * Returns the value of the `gateway-decision` header: a token and one parameter with a quoted string (RFC 9110 §5.6.6). Characters that are
@@ -253,6 +278,7 @@ const MAX_RULE = 512
 export function decisionHeader (rule: string, decision: 'reject' | 'warn' = 'reject'): string {
   let safe = ''
   for (const byte of Buffer.from(rule.length > MAX_RULE ? `${rule.slice(0, MAX_RULE)}...` : rule)) {
+    if (safe.length >= MAX_ENCODED) break
     const quotable = byte > 0x20 && byte < 0x7f && byte !== 0x22 && byte !== 0x5c
     safe += quotable ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, '0').toUpperCase()}`
   }

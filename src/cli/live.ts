@@ -1,4 +1,5 @@
 /** `check --live`: loads the current cards of the agents and compares them with the configuration. */
+import { GRPC_OFF, OnlyGrpc } from '../a2a/card/grpc-map.js'
 import type { CardFinding } from '../a2a/card/lint.js'
 import { visible } from '../a2a/fields.js'
 import { buildAgentState, schemasToCompile, UNSIGNED } from '../pipeline/agent-snapshot.js'
@@ -70,7 +71,8 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
       const ready = await readySchemas(await cardCompiler.write(schemasToCompile(cards, options)))
       state = buildAgentState(cards, { ...options, ready })
     } catch (error) {
-      return unusable(`card ${cards.origin}: ${(error as Error).message}`, 'the gateway would reject every call')
+      const hint = error instanceof OnlyGrpc ? 'set server.grpc.listen: the gateway would reject every call with 501' : 'the gateway would reject every call'
+      return unusable(`card ${cards.origin}: ${(error as Error).message}`, hint)
     }
     const all = [...oddities(state), ...securityFindings(state, agent, sources), ...credentialFindings(agent, config, cards), ...lintCards({
       cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
@@ -107,5 +109,7 @@ function oddities (state: AgentState): CardFinding[] {
 
 function hintFor (message: string): string {
   if (message === UNSIGNED) return UNSIGNED_HINT
+  if (message.endsWith(GRPC_OFF)) return 'set server.grpc.listen, or close this port of the agent: calls to it bypass the gateway'
+  if (message.startsWith('GRPC ') && message.includes('agents[].grpc.upstream')) return 'set grpc.upstream of the agent'
   return message.startsWith('schema at /schemas/') ? 'fix the card, or replace the schema with card.schemas' : 'fix the card'
 }

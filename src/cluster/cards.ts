@@ -47,7 +47,7 @@ const WANTED_AFTER = 1_000
 /** Time until the primary has tried to read a card that a worker wants, and has handed out the card, ms. */
 const NOTICED = 2_000
 
-const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null }
+const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false }
 
 /** In a worker: the newest handout of each source, and the agents that wait for that source. */
 export class HandedCards {

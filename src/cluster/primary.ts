@@ -11,6 +11,7 @@ import type { AdminState } from '../admin/server.js'
 import type { Config, HostPort } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { Agent } from '../gateway/agent.js'
+import { grpcAddresses } from '../front/grpc/listeners.js'
 import { local } from '../gateway/console.js'
 import type { PreparedChange } from '../gateway/agent-registry.js'
 import { AgentRegistry } from '../gateway/agent-registry.js'
@@ -168,6 +169,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
       {
         url,
         ...(publicUrl === null ? {} : { publicUrl }),
+        ...(config.server.grpc === null ? {} : { grpc: grpcAddresses(config) }),
         admin: adminUrl,
         ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
         agents: config.agents.map(agent => agent.name),
@@ -194,6 +196,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
       url,
       adminUrl,
       metricsUrl,
+      grpc: grpcAddresses(config),
       reload: (next, warnings) => reloads.reload(next, warnings),
       reject: found => reloads.reject(found),
       close

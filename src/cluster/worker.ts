@@ -172,6 +172,7 @@ class WorkerProcess {
     if (serving.app.server.listening) return
     const { listen: at, tls } = prepared.config.server
     await listen(serving.app, { host: at.host, port: this.port }, tls === null ? 'http' : 'https')
+    await serving.grpc.listen()
     this.send({ kind: 'serving' })
   }
 

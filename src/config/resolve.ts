@@ -1,6 +1,8 @@
 import { resolve as resolvePath } from 'node:path'
 import { digest } from './digest.js'
-import { parseHostPort } from './schema/formats.js'
+import { parseHostPort } from './listeners/host-port.js'
+import type { AgentGrpcFile, GrpcListenerFile, ListenerTlsFile } from './listeners/resolve-grpc.js'
+import { agentGrpc, grpcListener, sharedHosts } from './listeners/resolve-grpc.js'
 import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
@@ -36,10 +38,11 @@ import { items, mapping } from './yaml/values.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
-  readonly server: Texts<Omit<ServerConfig, 'metrics' | 'tls' | 'adminAccess'>, 'listen' | 'admin' | 'drainTimeout'> & {
+  readonly server: Texts<Omit<ServerConfig, 'metrics' | 'tls' | 'grpc' | 'adminAccess'>, 'listen' | 'admin' | 'drainTimeout'> & {
     readonly adminAccess: Texts<AdminAccessConfig, 'session'> | null
     readonly metrics: string | null
-    readonly tls: { readonly [K in keyof ListenerTlsConfig]: K extends 'clientCertificate' ? ListenerTlsConfig[K] : string | null }
+    readonly tls: ListenerTlsFile
+    readonly grpc: GrpcListenerFile
   }
   readonly limits: Texts<
     Limits,
@@ -63,13 +66,14 @@ type JwtFile = Texts<Omit<JwtConfig, 'keys'>, 'leeway' | 'maxLifetime'> & { read
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
+interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'grpc' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
   readonly access: Partial<AccessConfig>
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts' | 'credentials'> & {
     readonly timeouts: Readonly<Record<keyof UpstreamConfig['timeouts'], string>>
     readonly credentials: CredentialsFile
   }
+  readonly grpc: AgentGrpcFile
   readonly cors: Texts<CorsConfig, 'maxAge'>
   readonly card: Texts<Omit<CardConfig, 'verify'>, 'refresh' | 'maxStale'> & { readonly verify: VerifyFile | null }
 }
@@ -86,6 +90,7 @@ type VerifyFile = Omit<CardVerifyConfig, 'keys'> & { readonly keys: Texts<CardVe
 export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, bundles: Config['bundles']): Config {
   const file = value as ConfigFile
   const reserved = reservedPaths(file.agents.map(({ upstream, card }) => ({ url: new URL(upstream.url), allowed: card.interfaces })))
+  const shared = sharedHosts(file.agents)
   const config: Omit<Config, 'hash'> = {
     server: {
       listen: hostPort(file.server.listen),
@@ -99,7 +104,8 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       drainTimeout: duration(file.server.drainTimeout),
       workers: file.server.workers,
       console: file.server.console,
-      tls: listenerTls(file.server.tls, baseDir)
+      tls: listenerTls(file.server.tls, baseDir),
+      grpc: grpcListener(file.server.grpc, listenerTls(file.server.grpc.tls, baseDir), file.agents)
     },
     limits: {
       ...file.limits,
@@ -123,6 +129,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     },
     agents: file.agents.map((agent, index) => ({
       ...resolveAgent(agent, baseDir, layers, reserved[index] ?? []),
+      grpc: agentGrpc(agent, file.server.grpc, shared),
       access: resolveAccess(file.accessDefaults, agent.access)
     })),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
@@ -140,7 +147,7 @@ function adminAccess (file: ConfigFile['server']['adminAccess']): AdminAccessCon
   return file === null ? null : { sources: file.sources, allow: file.allow, session: duration(file.session) }
 }
 
-function listenerTls ({ cert, key, clientCa, clientCertificate }: ConfigFile['server']['tls'], baseDir: string): ListenerTlsConfig | null {
+function listenerTls ({ cert, key, clientCa, clientCertificate }: ListenerTlsFile, baseDir: string): ListenerTlsConfig | null {
   if (cert === null || key === null) return null
   return {
     cert: resolvePath(baseDir, cert),
@@ -180,7 +187,7 @@ function jwtOf ({ keys, tls, header, types, leeway, maxLifetime, ...jwt }: JwtFi
   }
 }
 
-function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): Omit<AgentConfig, 'access'> {
+function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): Omit<AgentConfig, 'access' | 'grpc'> {
   const { upstream, card } = agent
   const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
   // Only problems need the place of a policy in the file, so the path is empty here.
@@ -302,8 +309,9 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
   const keyFiles = Object.values(mapping(mapping(identity).sources))
     .flatMap(source => Object.values(mapping(source)))
     .flatMap(source => [mapping(mapping(source).keys).file, mapping(mapping(source).tls).ca])
-  const { cert, key, clientCa } = mapping(mapping(server).tls)
-  return [...secrets, ...others, ...keyFiles, cert, key, clientCa]
+  const { tls, grpc } = mapping(server)
+  const listenerFiles = [tls, mapping(grpc).tls].map(mapping).flatMap(({ cert, key, clientCa }) => [cert, key, clientCa])
+  return [...secrets, ...others, ...keyFiles, ...listenerFiles]
     .filter(file => typeof file === 'string')
     .filter(file => file !== '' && !file.includes('\0'))
     .map(file => resolvePath(baseDir, file))

@@ -269,6 +269,11 @@ export class Agent {
     return from?.origin === this.upstream.origin ? from.pathname + from.search : `${this.upstreamBase}/.well-known/agent-card.json`
   }
 
+  /** True while the agent has no usable card because its card names only gRPC interfaces, and the gateway serves none of them. */
+  get onlyGrpc (): boolean {
+    return this.source.status.onlyGrpc
+  }
+
   /** Called for each request that found no usable card. @returns seconds until the card may be there, at least 1 */
   wantCard (): number {
     return Math.max(1, Math.ceil(this.source.want() / 1_000))

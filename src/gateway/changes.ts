@@ -1,6 +1,7 @@
 /** Describes the effect of a new configuration, for the operator who changed it. */
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
+import { grpcAgentsInEffect, grpcInEffect, grpcListens } from './grpc-changes.js'
 
 export interface Changes {
   readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
@@ -42,8 +43,10 @@ export function inEffect (before: Config, after: Config): Config {
       drainTimeout,
       workers,
       console,
-      tls: tls === null || wanted === null ? tls : { ...wanted, clientCertificate: tls.clientCertificate }
+      tls: tls === null || wanted === null ? tls : { ...wanted, clientCertificate: tls.clientCertificate },
+      grpc: grpcInEffect(before, after)
     },
+    agents: grpcAgentsInEffect(before, after),
     telemetry: { ...telemetry, logs: { ...telemetry.logs, level: after.telemetry.logs.level } }
   }
 }
@@ -106,7 +109,7 @@ function shortened (list: readonly string[]): string {
 }
 
 const SERVER = [
-  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls'
+  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls', 'grpc'
 ] as const
 
 function differences (a: Config, b: Config): string[] {
@@ -122,6 +125,7 @@ function differences (a: Config, b: Config): string[] {
       a.shedding[key],
       b.shedding[key]
     ]),
+    ['agents[].grpc.listen', grpcListens(a), grpcListens(b)],
     ['identity', a.identity, b.identity],
     ['rates', a.rates, b.rates],
     ['budgets', a.budgets, b.budgets],

@@ -75,8 +75,11 @@ function unusableUpstreamTls (value: unknown, baseDir: string): PathProblem[] {
 }
 
 function unusableListenerTls (value: unknown, baseDir: string): PathProblem[] {
-  const { clientCa, cert, key } = mapping(mapping(mapping(value).server).tls)
-  return unusable({ ca: clientCa, cert, key }, baseDir, setting => ['server', 'tls', setting === 'ca' ? 'clientCa' : setting])
+  const server = mapping(mapping(value).server)
+  return ([[['server', 'tls'], server.tls], [['server', 'grpc', 'tls'], mapping(server.grpc).tls]] as const).flatMap(([path, tls]) => {
+    const { clientCa, cert, key } = mapping(tls)
+    return unusable({ ca: clientCa, cert, key }, baseDir, setting => [...path, setting === 'ca' ? 'clientCa' : setting])
+  })
 }
 
 function unusableIssuerTls (value: unknown, baseDir: string): PathProblem[] {

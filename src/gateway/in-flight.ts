@@ -90,13 +90,11 @@ export class InFlight {
     await this.settled(1_000)
   }
 
-  /** Ends event streams with a comment that states the reason, and breaks off all other exchanges. */
+  /** Ends what can be ended with a reason, and breaks off all other exchanges. */
   endAll (): void {
     for (const exchange of this.all()) {
       exchange.forwarding?.abort()
-      exchange.settle('gateway_error')
-      if (exchange.stream !== null && !exchange.response.destroyed) exchange.endStream('the gateway is shutting down')
-      else exchange.breakOff()
+      exchange.stop()
     }
   }
 }

@@ -8,6 +8,7 @@ import { AdminListeners, listen } from '../admin/listeners.js'
 import type { Config } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import { buildApp } from '../front/http/app.js'
+import { GrpcListeners } from '../front/grpc/listeners.js'
 import { ListenerCertificate } from '../front/http/listener/listener-tls.js'
 import { ListenerLimits } from '../front/http/listener/listener.js'
 import type { MainAddress } from '../console/source.js'
@@ -28,6 +29,8 @@ export interface Gateway {
   readonly adminUrl: string
   /** URL of the listener that `server.metrics` defines; null without that setting. */
   readonly metricsUrl: string | null
+  /** `host:port` of the gRPC listeners: the shared one first. */
+  readonly grpc: readonly string[]
   /**
    * Puts another configuration in force, all or nothing, without any effect on requests in flight. Logs the changes, and the settings that
    * need a restart. Never rejects.
@@ -43,6 +46,7 @@ export interface Gateway {
 /** A runtime with its main listener. */
 export interface Serving extends Runtime {
   readonly app: FastifyInstance
+  readonly grpc: GrpcListeners
   /** Stops accepting, and waits up to `timeout` ms for exchanges in flight. */
   drain (timeout: number): Promise<void>
 }
@@ -55,12 +59,18 @@ export async function buildServing (config: Config, options: RuntimeOptions): Pr
   const listener = new ListenerLimits(app.server, config.limits)
   const certificate = new ListenerCertificate(app.server, services.log)
   certificate.use(config.server.tls)
+  const grpc = new GrpcListeners(config, {
+    services,
+    snapshot: () => registry.snapshot,
+    main: () => ({ scheme: config.server.tls === null ? 'http' : 'https', port: dialled(app, config.server.listen).port })
+  })
   const apply = (config: Config): void => {
     listener.set(config.limits)
     certificate.use(config.server.tls)
+    grpc.use(config)
     runtime.apply(config)
   }
-  return { ...runtime, app, apply, drain: timeout => drain(app, services.inFlight, timeout) }
+  return { ...runtime, app, grpc, apply, drain: timeout => drain({ app, grpc }, services.inFlight, timeout) }
 }
 
 /** @throws Error with a readable message when the start fails: the address is taken, or a policy's schema does not compile */
@@ -80,6 +90,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
 
   try {
     const url = await listen(app, config.server.listen, config.server.tls === null ? 'http' : 'https')
+    await serving.grpc.listen()
     const { publicUrl } = config.server
     const { adminUrl, metricsUrl } = await admin.listen()
     await registry.start()
@@ -87,6 +98,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       {
         url,
         ...(publicUrl === null ? {} : { publicUrl }),
+        ...(config.server.grpc === null ? {} : { grpc: serving.grpc.addresses }),
         admin: adminUrl,
         ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
         agents: config.agents.map(agent => agent.name),
@@ -113,11 +125,13 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       url,
       adminUrl,
       metricsUrl,
+      grpc: serving.grpc.addresses,
       reload: (next, warnings) => reloads.reload(next, warnings),
       reject: problems => reloads.reject(problems),
       close
     }
   } catch (error) {
+    serving.grpc.close()
     await Promise.allSettled([app.close(), admin.close()])
     await serving.close()
     throw error
@@ -157,11 +171,13 @@ export function stateOf (
 }
 
 /** Stops without avoidable loss: closes idle connections at once, and gives calls and streams time to finish. */
-async function drain (app: FastifyInstance, inFlight: InFlight, timeout: number): Promise<void> {
+async function drain ({ app, grpc }: Pick<Serving, 'app' | 'grpc'>, inFlight: InFlight, timeout: number): Promise<void> {
   const drained = inFlight.drain(timeout)
   const closed = new Promise<void>(resolve => { app.server.close(() => { resolve() }) })
   app.server.closeIdleConnections()
+  grpc.drain()
   await drained
+  grpc.close()
   app.server.closeAllConnections()
   await closed
   await app.close()

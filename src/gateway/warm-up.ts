@@ -23,6 +23,8 @@ import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
 import { Metrics } from '../telemetry/metrics/metrics.js'
 import { createTracing } from '../telemetry/traces/tracing.js'
 import { ConnectionQueue } from '../upstream/connection-queue.js'
+import { GrpcPool } from '../upstream/grpc/pool.js'
+import type { TlsFiles } from '../upstream/tls.js'
 import type { ConnectionPool } from '../upstream/connection-pool.js'
 import { connectionsTo } from '../upstream/in-process.js'
 import type { CardKeeper } from '../upstream/card-source.js'
@@ -162,7 +164,7 @@ function twinOf (
     metrics,
     log,
     publicUrl: config.server.publicUrl,
-    tls: { ca: null, cert: null, key: null, fingerprint: '' },
+    tls: NO_TLS_FILES,
     secrets: { of: () => '', card: {}, extended: {}, fingerprint: '' },
     cardKeys: NO_CARD_KEYS,
     keeper: () => NO_CARDS,
@@ -171,6 +173,7 @@ function twinOf (
       gate: new ConnectionQueue(upstream, agent.upstream.timeouts.queue),
       for: () => upstream,
       forCallers: () => upstream,
+      forGrpc: address => new GrpcPool(address, agent.upstream, NO_TLS_FILES),
       close: async () => {}
     }
   })
@@ -179,6 +182,8 @@ function twinOf (
   return twin
 }
 
+const NO_TLS_FILES: TlsFiles = { ca: null, cert: null, key: null, fingerprint: '' }
+
 const NO_CARDS: CardKeeper = {
   start: () => {},
   handover: () => null,
@@ -186,7 +191,7 @@ const NO_CARDS: CardKeeper = {
   refreshNow: async () => {},
   want: () => 0,
   close: async () => {},
-  status: { state: 'ok', fetchedAt: null, nextAt: null, problem: null, origin: null }
+  status: { state: 'ok', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false }
 }
 
 function accepting (listener: RequestListener): (end: Duplex) => void {

@@ -8,6 +8,8 @@ import type { CardAdditions, CardChange } from '../a2a/card/additions.js'
 import { replacedByAdditions, withAdditions } from '../a2a/card/additions.js'
 import type { MappedInterface } from '../a2a/card/map.js'
 import { interfacePath, mapInterfaces } from '../a2a/card/map.js'
+import type { GrpcInterface } from '../a2a/card/grpc-interface.js'
+import { grpcLabel, mapGrpc, OnlyGrpc } from '../a2a/card/grpc-map.js'
 import type { PathScope } from '../a2a/card/path-scope.js'
 import type { CardRewrite } from '../a2a/card/rewrite.js'
 import { changesOf, isSigned } from '../a2a/card/rewrite.js'
@@ -26,7 +28,7 @@ import type { CallerSource } from '../identity/schemes.js'
 import { accessOf } from './access/access.js'
 import type { AgentSecurity } from './access/agent-security.js'
 import { securityOf } from './access/agent-security.js'
-import { scopeOf } from './scope.js'
+import { grpcScopeOf, scopeOf } from './scope.js'
 import type { Access } from '../policy/access/access.js'
 import type { ServedCards } from './card/served-cards.js'
 import { servedCards } from './card/served-cards.js'
@@ -42,6 +44,7 @@ import { SchemaCache, SchemaCollector } from '../policy/compile/schema-source.js
 export interface AgentState extends Omit<ServedCards, 'warnings'> {
   readonly loaded: LoadedCards
   readonly router: Router
+  /** The interfaces that the gateway serves: those at paths, then those of gRPC. */
   readonly interfaces: readonly MappedInterface[]
   /** Names in extended cards that callers got. Null when the gateway loads the extended card itself. */
   readonly seen: SeenNames | null
@@ -124,6 +127,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   // one before.
   const { agent, previous, ready, sources = null, signer } = options
   const scope = scopeOf(agent)
+  const grpc = grpcScopeOf(agent)
   const additions = additionsOf(agent)
   const documents = loaded.byVersion
   const security = securityOf([documents['1.0'].card.raw, documents['0.3'].card.raw], agent, sources)
@@ -131,16 +135,23 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const carries = (one: { readonly unknownMinor?: string }): boolean =>
     agent.protocol.unknownMinor === 'carry' || one.unknownMinor === undefined
   const listed = [...cards['1.0'].interfaces, ...cards['0.3'].interfaces]
+  const grpcListed = distinctGrpc([...cards['1.0'].grpc, ...cards['0.3'].grpc])
   const { mapped, conflicts } = mapInterfaces(distinct(listed.filter(carries)), scope)
+  const mappedGrpc = mapGrpc(grpcListed.filter(carries), grpc, conflicts).filter(one => one !== null)
   conflicts.push(
     ...listed
       .filter(one => !carries(one))
-      .map(one => `${one.binding} ${one.unknownMinor ?? ''} ${one.url.origin}${one.url.pathname} is not served: protocol.unknownMinor is reject`)
+      .map(one => `${one.binding} ${one.unknownMinor ?? ''} ${one.url.origin}${one.url.pathname} is not served: protocol.unknownMinor is reject`),
+    ...grpcListed.filter(one => !carries(one)).map(one => `${grpcLabel(one)} is not served: protocol.unknownMinor is reject`)
   )
-  if (mapped.length === 0) throw new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
-  const routed = new Set(mapped.map(routeKey))
+  const interfaces = [...mapped, ...mappedGrpc]
+  if (interfaces.length === 0) {
+    throw listed.length === 0 ? new OnlyGrpc(conflicts) : new Error(`no interface of the card can be routed: ${conflicts.join('; ')}`)
+  }
+  const routed = new Set(interfaces.map(routeKey))
   const rewrite: CardRewrite = {
     scope,
+    grpc,
     signature: agent.card.signature === 'verbatim' ? 'verbatim' : 'strip',
     routed: one => carries(one) && routed.has(routeKey(one)),
     additions,
@@ -173,7 +184,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   return {
     loaded,
     router,
-    interfaces: mapped,
+    interfaces,
     seen,
     unknownMinor: agent.protocol.unknownMinor,
     access: accessOf(agent),
@@ -302,7 +313,8 @@ function amended (card: AgentCard, extended: JsonObject | null, additions: CardA
 
 /** Card of a version: the card that was fetched for this version, unless only the other card lists an interface of the version. */
 function cardFor (version: Version, cards: Readonly<Record<Version, AgentCard>>): AgentCard {
-  const speaks = (card: AgentCard): boolean => card.interfaces.some(one => one.version === version)
+  const speaks = ({ interfaces, grpc }: AgentCard): boolean =>
+    interfaces.some(one => one.version === version) || grpc.some(one => one.version === version)
   if (speaks(cards[version])) return cards[version]
   const other = VERSIONS.find(one => one !== version) as Version
   return speaks(cards[other]) ? cards[other] : cards[version]
@@ -320,6 +332,10 @@ function routeKey (one: MappedInterface): string {
 /** Removes duplicates. The two variants of a card usually list the same interfaces. */
 function distinct (interfaces: readonly CardInterface[]): CardInterface[] {
   return [...new Map(interfaces.map(one => [`${one.binding} ${one.version} ${one.url.href}`, one])).values()]
+}
+
+function distinctGrpc (interfaces: readonly GrpcInterface[]): GrpcInterface[] {
+  return [...new Map(interfaces.map(one => [`${grpcLabel(one)} ${one.text} ${one.tenant ?? ''}`, one])).values()]
 }
 
 function unique (texts: readonly string[]): string[] {

@@ -1,6 +1,7 @@
 /** Writes a rejection as a whole response, or as the last event of a stream. */
 import type { Caller, Rejection } from '../a2a/errors.js'
 import { decisionHeader, writeRejection } from '../a2a/errors.js'
+import { grpcStatusOf } from '../a2a/grpc/status.js'
 import { eventBytes } from '../wire/sse/write.js'
 
 export interface RejectionResponse {
@@ -13,8 +14,9 @@ export interface RejectionResponse {
 }
 
 /**
- * Writes a rejection as a whole response.
- * @param httpStatus the status, when it differs from that of the reason
+ * Writes a rejection as a whole response. Over gRPC, the headers are the whole response: one HEADERS frame that ends the stream, with
+ * status 200 and the trailers of the rejection.
+ * @param httpStatus the status, when it differs from that of the reason. Over gRPC: the agent's, which determines the code
  * @param more further headers, names and values
  */
 export function rejectionResponse (
@@ -24,6 +26,9 @@ export function rejectionResponse (
   more: readonly string[] = []
 ): RejectionResponse {
   const { status, phrase, contentType, body } = writeRejection(rejection, caller, httpStatus)
+  if (caller.binding === 'GRPC') {
+    return { status, phrase, headers: ['content-type', contentType, ...grpcStatusOf(rejection, httpStatus).trailers, ...more], body }
+  }
   const headers: string[] = [
     'content-type',
     contentType,
@@ -45,9 +50,10 @@ export function rejectionResponse (
 
 /**
  * Writes a rejection as an event. JSON-RPC: a whole response. HTTP+JSON: an event named `error`, which the official SDKs support (reference
- * a2a-protocol.md §4.4).
+ * a2a-protocol.md §4.4). GRPC: no bytes, because the rejection is in the trailers.
  */
 export function rejectionEvent (rejection: Rejection, caller: Caller): Buffer {
   const { body } = writeRejection(rejection, { ...caller, eventStream: false })
+  if (caller.binding === 'GRPC') return body
   return eventBytes(body, caller.binding === 'JSONRPC' ? null : 'error')
 }

@@ -2,6 +2,7 @@
 import type { CallProblem } from '../a2a/message/call.js'
 import type { Rejection } from '../a2a/errors.js'
 import type { FieldProblem } from '../a2a/fields.js'
+import { GRPC_SERVICES } from '../a2a/grpc/methods.js'
 import type { Version } from '../a2a/versions.js'
 
 export const unknownAgent: Rejection = {
@@ -20,6 +21,13 @@ export const internal: Rejection = {
   reason: 'INTERNAL_ERROR',
   message: 'The gateway could not handle the request.',
   rule: 'gateway/internal'
+}
+
+/** A call in flight when the time of `server.drainTimeout` is over. */
+export const stopped: Rejection = {
+  reason: 'OVERLOADED',
+  message: 'The gateway is shutting down and ended the call; call again.',
+  rule: 'gateway/stopped'
 }
 
 export function badTarget (reason: string): Rejection {
@@ -85,6 +93,90 @@ export function unexpectedBody (method: string): Rejection {
   }
 }
 
+export const notGrpc: Rejection = {
+  reason: 'CONTENT_TYPE_NOT_SUPPORTED',
+  message: 'This address serves gRPC only: call it with a gRPC client, which sends "content-type: application/grpc".',
+  rule: 'gateway/grpc-content-type'
+}
+
+export const unknownRpc: Rejection = {
+  reason: 'ROUTE_NOT_FOUND',
+  message: 'The gateway serves no gRPC method at this path; the services of A2A are lf.a2a.v1.A2AService (1.0) and a2a.v1.A2AService (0.3).',
+  rule: 'gateway/no-route'
+}
+
+export const noGrpcInterface: Rejection = {
+  reason: 'ROUTE_NOT_FOUND',
+  message: 'The card of this agent has no gRPC interface that the gateway serves; call one of the interfaces that its card lists.',
+  rule: 'gateway/no-grpc-interface'
+}
+
+export const authorityConflict: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'The pseudo-header :authority and the header Host differ; send only :authority.',
+  rule: 'gateway/host'
+}
+
+/** @param name of the metadata, such as `a2a-extensions-bin` */
+export function binaryMetadata (name: string): Rejection {
+  return {
+    reason: 'BAD_REQUEST_HEADER',
+    message: `The metadata ${name} has no meaning in A2A; send ${name.slice(0, -4)} as text.`,
+    rule: 'gateway/metadata'
+  }
+}
+
+export function metadataNotAscii (name: string): Rejection {
+  return {
+    reason: 'BAD_REQUEST_HEADER',
+    message: `The metadata ${name} holds bytes outside of printable ASCII; send such values under a name that ends with -bin.`,
+    rule: 'gateway/metadata'
+  }
+}
+
+export const badGrpcTimeout: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'The header grpc-timeout is not 1 to 8 digits with one of the units H, M, S, m, u, n.',
+  rule: 'gateway/grpc-timeout'
+}
+
+export const deadlineExceeded: Rejection = {
+  reason: 'REQUEST_TIMEOUT',
+  message: 'The call was not complete within the deadline that its client set (grpc-timeout).',
+  rule: 'gateway/deadline'
+}
+
+/** @param what is wrong with the messages of the request */
+export function badGrpcBody (what: string): Rejection {
+  return { reason: 'PARSE_ERROR', message: `The request of the call is not one gRPC message: ${what}.`, rule: 'gateway/grpc-framing' }
+}
+
+export const grpcEncoding: CallProblem = {
+  reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
+  rule: 'content-encoding',
+  path: 'header grpc-encoding',
+  message: 'The message is compressed with an encoding that the gateway does not read; send it uncompressed, or with "grpc-encoding: gzip".'
+}
+
+/** A service name has a version of A2A, which the header must not contradict. */
+/** @param versions that the card offers over gRPC */
+export function serviceNotOffered (version: Version, versions: readonly Version[]): CallProblem {
+  return {
+    reason: 'VERSION_NOT_SUPPORTED',
+    rule: 'version',
+    path: '',
+    message: `The agent does not offer A2A ${version} over gRPC; call ${versions.map(one => GRPC_SERVICES[one]).join(' or ')}.`,
+    metadata: { supportedVersions: versions.join(',') }
+  }
+}
+
+export const serviceVersion: CallProblem = {
+  reason: 'VERSION_NOT_SUPPORTED',
+  rule: 'version-conflict',
+  path: 'header A2A-Version',
+  message: 'The header A2A-Version and the gRPC service are of different versions; call lf.a2a.v1.A2AService for 1.0, or a2a.v1.A2AService for 0.3.'
+}
+
 export function wrongVerb (allow: string): Rejection {
   return { reason: 'METHOD_NOT_ALLOWED', message: `The HTTP method is not allowed here; use ${allow}.`, rule: 'gateway/method', allow }
 }
@@ -96,6 +188,14 @@ export function noCard (agent: string, retryAfter: number): Rejection {
     message: `The gateway has no usable AgentCard of the agent "${agent}" and cannot enforce it; try again later.`,
     rule: 'gateway/no-card',
     retryAfter
+  }
+}
+
+export function onlyGrpc (agent: string): Rejection {
+  return {
+    reason: 'GRPC_NOT_SERVED',
+    message: `The agent "${agent}" offers only gRPC, and the gateway does not serve this agent by gRPC; a retry does not help, ask the operator of the gateway.`,
+    rule: 'gateway/only-grpc'
   }
 }
 

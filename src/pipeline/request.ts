@@ -70,13 +70,21 @@ export function askedVersion (head: RequestHead, query: string): Asked {
     : { version: '1.0', stated: false, minor: null, problem: asked.problem }
 }
 
+/** The version of a gRPC call: its service decides, and a header must agree. @param version of the service */
+export function askedOfService (head: RequestHead, version: Version): Asked {
+  const { stated, minor, problem, version: named } = askedVersion(head, '')
+  return { version, stated, minor, problem: problem ?? (stated && named !== version ? 'conflict' : null) }
+}
+
 /** Problem of a version that this address does not support. The gateway finds it before it reads the body, and reports it afterwards. */
 export function versionProblem (route: OperationRoute, asked: Asked, { unknownMinor }: Pick<AgentState, 'unknownMinor'>): CallProblem | null {
-  if (asked.problem !== null) return asked.problem === 'conflict' ? rejections.versionConflict : rejections.versionUnknown(route.versions)
+  if (asked.problem === 'conflict') return route.binding === 'GRPC' ? rejections.serviceVersion : rejections.versionConflict
+  if (asked.problem !== null) return rejections.versionUnknown(route.versions)
   if (asked.minor !== null && unknownMinor === 'reject') return rejections.versionUnknown(route.versions)
   // A route of an extension is not an operation of A2A: the client may call it without a version.
-  return route.supported || (route.extensionRoute !== null && !asked.stated)
-    ? null
+  if (route.supported || (route.extensionRoute !== null && !asked.stated)) return null
+  return route.binding === 'GRPC'
+    ? rejections.serviceNotOffered(route.version, route.versions)
     : rejections.versionNotSpoken(asked.version, asked.stated, route.versions)
 }
 
@@ -259,7 +267,8 @@ export function negotiated (
     outbound: evaluation.decision.outbound,
     version: route.version,
     stated: asked.stated,
-    versionAsSent: problem !== null || asked.minor !== null,
+    // The service of a gRPC call has the version; the header repeats it.
+    versionAsSent: problem !== null || asked.minor !== null || (route.binding === 'GRPC' && !asked.stated),
     verbatim: evaluation.decision.verbatim,
     read
   }

@@ -32,6 +32,30 @@ export function eventTooLarge (bytes: number): CallProblem {
   )
 }
 
+/** @param bytes `limits.event` */
+export function messageTooLarge (bytes: number): CallProblem {
+  return problem(
+    'event-size',
+    `The agent sent a message of more than ${bytes} bytes in a stream, which the gateway does not check. Ask the operator of the gateway to raise limits.event.`,
+    { limitBytes: String(bytes) }
+  )
+}
+
+export const compressedMessage: CallProblem = problem(
+  'response-encoding',
+  'The agent sent a compressed message although the gateway requested none, so that the gateway cannot check it.'
+)
+
+export const notProtobuf: CallProblem = problem(
+  'response-type',
+  'The agent sent a gRPC response whose messages are not protocol buffers, so that the gateway cannot check it.'
+)
+
+export const ambiguousMessages: CallProblem = problem(
+  'response-messages',
+  'The agent sent a gRPC response that some clients read as something else, so that the gateway cannot check it: not exactly one message in a unary call, or an incomplete message.'
+)
+
 /** Agents of either binding use either type. */
 const JSON_TYPES = ['application/json', 'application/a2a+json']
 const EVENT_STREAM = ['text/event-stream']

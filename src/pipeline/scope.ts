@@ -1,5 +1,6 @@
 /** The paths that the configuration gives an agent. */
 import { PathScope } from '../a2a/card/path-scope.js'
+import type { GrpcScope } from '../a2a/card/grpc-map.js'
 import type { AgentConfig } from '../config/model/model.js'
 
 const known = new WeakMap<AgentConfig, PathScope>()
@@ -15,4 +16,12 @@ export function scopeOf (config: AgentConfig): PathScope {
   })
   known.set(config, scope)
   return scope
+}
+
+/** Returns how the gateway serves an agent by gRPC, or null for an agent without a gRPC listener. */
+export function grpcScopeOf ({ grpc, upstream }: AgentConfig): GrpcScope | null {
+  if (grpc === null) return null
+  const { hostname, protocol } = new URL(upstream.url)
+  const own = { host: hostname.replace(/^\[|\]$/g, ''), tls: protocol === 'https:' }
+  return { publicAddress: grpc.publicAddress, upstream: grpc.upstream, own: grpc.sharedHost === true ? null : own }
 }

@@ -29,7 +29,8 @@ const ID = 'warm-up'
 
 /** @returns calls in the order in which they should be made, over and over */
 export function warmUpCalls (config: AgentConfig, state: AgentState): WarmUpCall[] {
-  return state.interfaces.slice(0, MAX_INTERFACES).flatMap(one => callsOf(config, state, one))
+  // The calls are sent over HTTP/1.1.
+  return state.interfaces.filter(one => one.binding !== 'GRPC').slice(0, MAX_INTERFACES).flatMap(one => callsOf(config, state, one))
 }
 
 function callsOf (config: AgentConfig, state: AgentState, one: MappedInterface): WarmUpCall[] {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
+import { OnlyGrpc } from '../a2a/card/grpc-map.js'
 import type { CardDocument, ExtendedCard, LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { CardConfig } from '../config/model/model.js'
 import { MAX_TIMER, nextRefresh, nextRetry } from './card-cache.js'
@@ -64,6 +65,8 @@ export interface CardStatus {
   /** The reason why the last refresh failed. */
   readonly problem: string | null
   readonly origin: string | null
+  /** True when the card that was read last names only gRPC interfaces, and the gateway serves none of them. */
+  readonly onlyGrpc: boolean
 }
 
 /** State of one source, for the source that replaces it. */
@@ -134,6 +137,7 @@ export class CardSource implements CardKeeper {
   #overdue = false
   #failures = 0
   #problem: string | null = null
+  #onlyGrpc = false
   #closed = false
   #nextAt: number | null = null
   /** Earliest time, on the monotonic clock, of a refresh that a request causes. */
@@ -218,7 +222,8 @@ export class CardSource implements CardKeeper {
       fetchedAt: this.#fetchedAt,
       nextAt: this.#nextAt,
       problem: this.#problem,
-      origin: this.#cards?.origin ?? null
+      origin: this.#cards?.origin ?? null,
+      onlyGrpc: this.#onlyGrpc
     }
   }
 
@@ -298,6 +303,7 @@ export class CardSource implements CardKeeper {
       try {
         this.#options.onCards(cards)
       } catch (error) {
+        this.#onlyGrpc = error instanceof OnlyGrpc
         return this.#fail(
           'invalid',
           `${origin} does not contain a usable card: ${error instanceof Error ? error.message : 'unknown error'}`
@@ -313,6 +319,7 @@ export class CardSource implements CardKeeper {
     this.#overdue = false
     this.#failures = 0
     this.#problem = null
+    this.#onlyGrpc = false
     this.#armExpiry(this.#options.config.maxStale)
     if (changed) return 'changed'
     return load.notModified ? 'not_modified' : 'unchanged'
@@ -337,8 +344,8 @@ export class CardSource implements CardKeeper {
     if (changed) {
       const documents = [...new Set([byVersion['0.3'], byVersion['1.0']])]
       const warnings = [...new Set(documents.flatMap(({ card }) => card.warnings))]
-      const { name, interfaces, uncarried, extensions } = byVersion['1.0'].card
-      const values = { agent, origin, name, interfaces: interfaces.length, extensions: extensions.length, uncarried }
+      const { name, interfaces, grpc, uncarried, extensions } = byVersion['1.0'].card
+      const values = { agent, origin, name, interfaces: interfaces.length + grpc.length, extensions: extensions.length, uncarried }
       log.info(values, `agent ${agent}: card ${first ? 'loaded' : 'changed'}`)
       if (warnings.length > 0) log.warn({ agent, warnings }, `agent ${agent}: warnings about the card: ${warnings.join('; ')}`)
     } else if (this.#failures > 0) {

@@ -45,6 +45,11 @@ export class ConnectionQueue {
     }, this.timeout))
   }
 
+  /** Lets calls wait from now on: the pool has lost its room, and will emit `drain` when it has room again. */
+  hold (): void {
+    this.full = true
+  }
+
   /** Removes a waiting call. Does nothing for a call that does not wait. */
   leave (waiter: Waiter): void {
     const timer = this.waiting.get(waiter)

@@ -17,16 +17,19 @@ export type FailureKind =
   | 'resources'
   | 'other'
 
+const WAITED = {
+  queue_timeout: 'no connection became free within upstream.timeouts.queue',
+  headers_timeout: 'no response within upstream.timeouts.headers',
+  body_timeout: 'nothing more of the response within upstream.timeouts.idle',
+  total_timeout: 'the response was not complete within upstream.timeouts.total'
+}
+
 /** The gateway itself stopped waiting. */
 export class GivenUp extends Error {
-  readonly kind: 'queue_timeout' | 'total_timeout'
+  readonly kind: keyof typeof WAITED
 
   constructor (kind: GivenUp['kind']) {
-    super(
-      kind === 'queue_timeout'
-        ? 'no connection became free within upstream.timeouts.queue'
-        : 'the response was not complete within upstream.timeouts.total'
-    )
+    super(WAITED[kind])
     this.kind = kind
   }
 }
@@ -54,7 +57,12 @@ const BY_CODE: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
   ['ENOBUFS', 'resources'],
   ['ENOMEM', 'resources'],
   ['EADDRNOTAVAIL', 'resources'],
-  ['UND_ERR_INVALID_ARG', 'other']
+  ['UND_ERR_INVALID_ARG', 'other'],
+  ['ERR_HTTP2_ERROR', 'protocol'],
+  ['ERR_HTTP2_SESSION_ERROR', 'reset'],
+  ['ERR_HTTP2_STREAM_ERROR', 'reset'],
+  ['ERR_HTTP2_INVALID_SESSION', 'reset'],
+  ['ERR_HTTP2_GOAWAY_SESSION', 'reset']
 ])
 
 const TLS_CODE =

@@ -3,6 +3,8 @@ import type { Dispatcher } from 'undici'
 import type { UpstreamConfig } from '../config/model/model.js'
 import { ConnectionPool } from './connection-pool.js'
 import { ConnectionQueue } from './connection-queue.js'
+import type { GrpcAddress } from './grpc/pool.js'
+import { GrpcPool } from './grpc/pool.js'
 import type { TlsFiles } from './tls.js'
 
 /** Calls per connection. The limit makes a connection that is never idle follow a host name that has moved. */
@@ -52,6 +54,8 @@ export class AgentPools {
   private readonly config: UpstreamConfig
   private readonly files: TlsFiles
   private readonly cards = new Map<string, ConnectionPool>()
+  /** By `grpc://host:port`, or `grpcs://` with TLS. A card may name several ports. */
+  private readonly grpc = new Map<string, GrpcPool>()
 
   constructor (config: UpstreamConfig, files: TlsFiles) {
     this.origin = new URL(config.url).origin
@@ -71,6 +75,17 @@ export class AgentPools {
     return this.poolFor(`callers ${origin}`, origin, CALLER_CONNECTIONS)
   }
 
+  /** Returns the pool for gRPC calls to a server of the agent. */
+  forGrpc (address: GrpcAddress): GrpcPool {
+    const key = `${address.tls ? 'grpcs' : 'grpc'}://${address.host}:${address.port}`
+    let pool = this.grpc.get(key)
+    if (pool === undefined) {
+      pool = new GrpcPool(address, this.config, this.files)
+      this.grpc.set(key, pool)
+    }
+    return pool
+  }
+
   private poolFor (key: string, origin: string, connections: number): Dispatcher {
     let pool = this.cards.get(key)
     if (pool === undefined) {
@@ -83,6 +98,7 @@ export class AgentPools {
   }
 
   async close (): Promise<void> {
+    for (const pool of this.grpc.values()) pool.close()
     await Promise.all([this.main, ...this.cards.values()].map(pool => pool.destroy()))
   }
 }

@@ -31,7 +31,8 @@ t.test('0.3 card', async (t) => {
     supportsAuthenticatedExtendedCard: true
   })
   t.same(shape(card), [`HTTP+JSON 0.3 ${url}`, `JSONRPC 0.3 ${url}`], 'main first, repetition dropped')
-  t.match(card.uncarried, [{ binding: 'GRPC', version: '0.3.0', url: 'agent.test:50051' }])
+  t.match(card.grpc, [{ version: '0.3', port: 50051, text: 'agent.test:50051', problem: null }])
+  t.same(card.uncarried, [])
   t.match(card, { name: 'a', streaming: true, pushNotifications: true, extendedCard: true, legacyExtendedCard: false, warnings: [] })
 })
 
@@ -60,7 +61,8 @@ t.test('1.0 card', async (t) => {
     capabilities: { extendedAgentCard: true }
   })
   t.same(shape(card), [`HTTP+JSON 1.0 ${url} acme`, `HTTP+JSON 1.0 ${url}`, `JSONRPC 0.3 ${url}`, `JSONRPC 1.0 ${url}`])
-  t.match(card.uncarried.map((one) => one.why), [/"GRPC"/, /soap/, /version "2.0"/])
+  t.match(card.uncarried.map((one) => one.why), [/soap/, /version "2.0"/])
+  t.match(card.grpc, [{ port: null, problem: 'its URL has a path, and gRPC clients need host:port' }])
   t.match(card, { extendedCard: true, legacyExtendedCard: false, streaming: false })
 })
 
@@ -116,7 +118,8 @@ t.test('unsupported interfaces', async (t) => {
     t.equal(card.uncarried.length, 1)
   }
   t.match(good({ ...v03, additionalInterfaces: [{ url }] }).uncarried, [{ why: 'it names no binding' }])
-  const secret = good({ ...v03, additionalInterfaces: [{ url: 'http://user:secret@a/', transport: 'GRPC' }] })
+  const secret = good({ ...v03, additionalInterfaces: [{ url: 'http://user:secret@a/', transport: 'SOAP' }, { url: 'http://user:secret@a/', transport: 'GRPC' }] })
+  t.same(secret.grpc.map(one => one.shown), ['http://a/'])
   t.notOk(JSON.stringify(secret.uncarried).includes('secret'), 'credentials stay out of logs')
 })
 
@@ -126,9 +129,9 @@ t.test('problems', async (t) => {
   t.match(bad('x'), 'not a JSON object but a string')
   t.match(bad({}), 'names no interface: it has neither')
   t.match(bad({ url: '', supportedInterfaces: [] }), 'names no interface')
-  const text = bad({ supportedInterfaces: [{ url: 'grpc.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' }, null] })
-  t.match(text, 'GRPC 1.0 grpc.test:443 (the gateway does not support the binding "GRPC"), it is not an object')
-  const many = bad({ supportedInterfaces: Array.from({ length: 900 }, () => ({ url: 'x\n'.repeat(500), protocolBinding: 'GRPC' })) })
+  const text = bad({ supportedInterfaces: [{ url: 'grpc.test:443', protocolBinding: 'SOAP', protocolVersion: '1.0' }, null] })
+  t.match(text, 'SOAP 1.0 grpc.test:443 (the gateway does not support the binding "SOAP"), it is not an object')
+  const many = bad({ supportedInterfaces: Array.from({ length: 900 }, () => ({ url: 'x\n'.repeat(500), protocolBinding: 'SOAP' })) })
   t.match(many, 'and 895 more')
   t.ok(many.length < 2000, 'bounded')
   t.notOk(many.includes('\n'), 'one line')

@@ -132,13 +132,14 @@ t.test('cards written by hand', async t => {
   t.same(
     lines.map(line => line.replace(before, '')),
     [
+      'GRPC 1.0 http://a.test:9/: gRPC clients need host:port, and no URL (fix the card)',
       'capabilities.extensions[0]: "urn:a,b" cannot be named in a header (comma, space, control or non-ASCII character): it is ignored (fix the card)',
       'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, space, control or non-ASCII character): it is ignored (fix the card)',
       'capabilities.extensions[2] has no URI and is ignored (fix the card)',
       'extensions are declared at the root of the card; they belong in "capabilities.extensions" (fix the card)',
       'extensions[0] (urn:root/v1): "required" is not a boolean and counts as true (fix the card)',
       'HTTP+JSON 1.0 http://a.test//x is not served: the path contains an empty segment ("//") (fix the card)',
-      'the interface GRPC 1.0 http://a.test:9/ is not served: the gateway does not support the binding "GRPC" (the gateway removes it from the served card)',
+      'GRPC 1.0 http://a.test:9/ is not served: the gateway has no gRPC listener for the agent (server.grpc.listen, or agents[].grpc) (set server.grpc.listen, or close this port of the agent: calls to it bypass the gateway)',
       'only the card for 0.3 declares "urn:root/v1" (the card of its version applies to each client)',
       'only the card for 1.0 declares "urn:twin/v1" (the card of its version applies to each client)',
       '/extensions/0 requires "urn:root/v1", and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it (write a policy for its data; if it only adds data to the card, write required: false in the card)',
@@ -172,6 +173,26 @@ t.test('an agent that cannot be reached, or whose card cannot be used, is a fail
     `agent none: card ${none.url}/.well-known/agent-card.json does not contain a usable card: the card names no interface: it has neither "supportedInterfaces" nor "url" (set card.url or card.file to the location of the card)`
   ])
   t.equal(lines.at(-1), `agent odd: card ${odd.url}/.well-known/agent-card.json: warning: 10 more warnings not shown (fix these first)`)
+})
+
+t.test('agents of gRPC', async t => {
+  const grpc = (url: string): object => ({ url, protocolBinding: 'GRPC', protocolVersion: '1.0' })
+  const only = await serve(t, { name: 'a', supportedInterfaces: [grpc('a.test:50051')] })
+  t.same(await check(t, `  - {name: a, upstream: {url: "${only.url}"}}\n`), {
+    code: 1,
+    lines: [
+      `agent a: card ${only.url}/.well-known/agent-card.json: the card names only gRPC interfaces: GRPC 1.0 a.test:50051 is not served: the gateway has no gRPC listener for the agent (server.grpc.listen, or agents[].grpc); clients that call the agent's own port bypass the gateway (set server.grpc.listen: the gateway would reject every call with 501)`
+    ]
+  })
+  const odd = await serve(t, { name: 'a', supportedInterfaces: [grpc('https://a.test/a2a'), { ...grpc(''), url: 'http://a.test/', protocolBinding: 'JSONRPC' }] })
+  const listen = ', grpc: {listen: ":9", publicAddress: "a.test:443"'
+  const { code, lines } = await check(t, `  - {name: a, upstream: {url: "${odd.url}"}${listen}}}\n`)
+  t.equal(code, 0)
+  t.match(lines.filter(line => line.includes('is not served')), [
+    /GRPC 1\.0 https:\/\/a\.test\/a2a is not served: its URL has a path, and gRPC clients need host:port; .* \(set grpc\.upstream of the agent\)$/
+  ])
+  const named = await check(t, `  - {name: a, upstream: {url: "${odd.url}"}${listen}, upstream: "grpc://127.0.0.1:50051"}}\n`)
+  t.same(named.lines.filter(line => line.includes('is not served')), [])
 })
 
 t.test('security schemes', async t => {

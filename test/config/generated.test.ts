@@ -38,11 +38,13 @@ function * properties (schema: Schema, path: string): Generator<[string, Schema,
 /** The environment decides the default. */
 const BY_ENVIRONMENT = 'telemetry.traces.enabled'
 /**
- * Without `cert` the model has no `server.tls`, `access` is merged with `accessDefaults`, and the defaults of the other sections are null.
+ * Without `cert` the model has no `server.tls`, and without a listener no `server.grpc`; `access` is merged with `accessDefaults`, and the
+ * defaults of the other sections are null.
  */
 const OFF = [
-  'accessDefaults', 'identity.', 'server.tls.', 'server.adminAccess.', 'agents[].access', 'agents[].card.extended.', 'agents[].push.', 'rates[].',
-  'budgets[].', 'agents[].card.verify.', 'agents[].card.sign.', 'agents[].card.views[].', 'agents[].upstream.credentials.identity.'
+  'accessDefaults', 'identity.', 'server.tls.', 'server.grpc.', 'server.adminAccess.', 'agents[].access', 'agents[].grpc.',
+  'agents[].card.extended.', 'agents[].push.', 'rates[].', 'budgets[].', 'agents[].card.verify.', 'agents[].card.sign.',
+  'agents[].card.views[].', 'agents[].upstream.credentials.identity.'
 ]
 /** Keys of conditions have no defaults. */
 const CONDITION = /\.(?:allow\[\]|shared)\.|\.caller(?:\.|$)/

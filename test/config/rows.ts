@@ -123,12 +123,12 @@ const SCHEMA: readonly Row[] = [
   [
     'unknown key, far',
     `${AGENT}server: {x: 1}\n`,
-    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, adminAccess, publicUrl, hosts, trustedProxies, drainTimeout, workers, tls, console)'
+    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, adminAccess, publicUrl, hosts, trustedProxies, drainTimeout, workers, tls, grpc, console)'
   ],
   [
     'key of a later version',
     agentWith('identity: observe'),
-    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, access, push, responses, jsonSchema, extensions, passthrough)'
+    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, grpc, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, access, push, responses, jsonSchema, extensions, passthrough)'
   ],
   [
     'null section',

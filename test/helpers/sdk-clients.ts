@@ -14,7 +14,7 @@ export interface ClientOptions {
   readonly client: ClientKind
   /** URL of the card: the agent's own or the gateway's. */
   readonly cardUrl: string
-  readonly transport: Transport
+  readonly transport: Transport | 'GRPC'
   /** Activated on every call. */
   readonly extensions?: readonly string[]
   readonly authorization?: string
@@ -85,11 +85,21 @@ class LegacyOnlyResolver extends v1.DefaultAgentCardResolver {
   }
 }
 
+type HttpOptions = NonNullable<ConstructorParameters<typeof v1.JsonRpcTransportFactory>[0]>
+
+/** The gRPC transports are imported on demand: grpc-js costs 0.2 s at the start of a process. */
+async function v1Transport (transport: Transport | 'GRPC', http: HttpOptions): Promise<v1.TransportFactory> {
+  if (transport === 'JSONRPC') return new v1.JsonRpcTransportFactory(http)
+  if (transport === 'HTTP+JSON') return new v1.RestTransportFactory(http)
+  const { GrpcTransportFactory } = await import('@a2a-js/sdk/client/grpc')
+  return new GrpcTransportFactory(http.legacyCompat === undefined ? {} : { legacyCompat: http.legacyCompat })
+}
+
 async function connectV1 (options: ClientOptions): Promise<AgentClient> {
   const legacyCompat = { enabled: options.client === 'v1-as-03' }
   const http = options.fetch === undefined ? { legacyCompat } : { fetchImpl: options.fetch, legacyCompat }
   const factory = new v1.ClientFactory({
-    transports: [options.transport === 'JSONRPC' ? new v1.JsonRpcTransportFactory(http) : new v1.RestTransportFactory(http)],
+    transports: [await v1Transport(options.transport, http)],
     cardResolver: legacyCompat.enabled ? new LegacyOnlyResolver(http) : new v1.DefaultAgentCardResolver(http)
   })
   const client = await factory.createFromUrl(options.cardUrl, '')
@@ -151,10 +161,17 @@ async function connectV1 (options: ClientOptions): Promise<AgentClient> {
 
 // ---- 0.3.14 ----
 
+async function v03Transport (transport: Transport | 'GRPC', http: { fetchImpl?: typeof fetch }): Promise<v03.TransportFactory> {
+  if (transport === 'JSONRPC') return new v03.JsonRpcTransportFactory(http)
+  if (transport === 'HTTP+JSON') return new v03.RestTransportFactory(http)
+  const { GrpcTransportFactory } = await import('a2a-sdk-03/client/grpc')
+  return new GrpcTransportFactory()
+}
+
 async function connectV03 (options: ClientOptions): Promise<AgentClient> {
   const http = options.fetch === undefined ? {} : { fetchImpl: options.fetch }
   const factory = new v03.ClientFactory({
-    transports: [options.transport === 'JSONRPC' ? new v03.JsonRpcTransportFactory(http) : new v03.RestTransportFactory(http)],
+    transports: [await v03Transport(options.transport, http)],
     cardResolver: new v03.DefaultAgentCardResolver(http)
   })
   const client = await factory.createFromUrl(options.cardUrl, '')

@@ -25,7 +25,7 @@ export type Sdk = 'py-1' | 'py-0.3' | 'go-2' | 'go-0.3'
 export const SDK_VERSIONS: Readonly<Record<Sdk, string>> = { 'py-1': '1.3.0', 'py-0.3': '0.3.26', 'go-2': 'v2.3.1', 'go-0.3': 'v0.3.3' }
 
 const PYTHON: Partial<Record<Sdk, readonly string[]>> = {
-  'py-1': ['a2a-sdk[http-server]==1.3.0', 'uvicorn'],
+  'py-1': ['a2a-sdk[http-server,grpc]==1.3.0', 'uvicorn'],
   'py-0.3': ['a2a-sdk[http-server]==0.3.26', 'uvicorn']
 }
 
@@ -110,6 +110,22 @@ export interface ForeignAgent {
   calls (): string[]
 }
 
+export interface ForeignGrpcAgent extends ForeignAgent {
+  /** `127.0.0.1:PORT`, as the card names it. */
+  readonly grpcAddress: string
+  /** The request messages that arrived by gRPC, as the agent's protobuf library prints them; a text where it cannot print them. */
+  reads (): unknown[]
+}
+
+/** Starts an agent of Python 1.3.0 or Go v2 that serves gRPC too. */
+export async function startForeignGrpcAgent (t: Test, sdk: 'py-1' | 'go-2', args: readonly string[] = []): Promise<ForeignGrpcAgent> {
+  const port = await freePort()
+  const agent = await startForeignAgent(t, sdk, ['--grpc-port', String(port), ...args])
+  const reads = (): unknown[] =>
+    agent.output().split('\n').slice(0, -1).filter(line => line.startsWith('READ ')).map(line => JSON.parse(line.slice(5)) as unknown)
+  return { ...agent, grpcAddress: `127.0.0.1:${port}`, reads }
+}
+
 /** Starts an agent and waits for its card. */
 export async function startForeignAgent (t: Test, sdk: Sdk, args: readonly string[] = []): Promise<ForeignAgent> {
   const { agent: [command = '', ...rest] } = await programs(sdk)
@@ -146,18 +162,24 @@ export async function startForeignAgent (t: Test, sdk: Sdk, args: readonly strin
 export interface ClientRun {
   /** Base address of the agent: its own or the gateway's. */
   readonly url: string
-  readonly transport?: 'JSONRPC' | 'HTTP+JSON'
+  readonly transport?: 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
+  /** Address of the gRPC interface in the card; replaced in results. */
+  readonly grpcAddress?: string
   readonly extensions?: readonly string[]
   /** Sends this DataPart and nothing else. */
   readonly data?: unknown
   readonly mediaType?: string
   /** For the authentication interceptor of the SDK, by the name of the security scheme. Python 1 and Go v2 only. */
   readonly credentials?: Readonly<Record<string, string>>
-  /** Go v2 only: speak 0.3. */
+  /** Python 1 and Go v2 only: speak 0.3. */
   readonly legacy?: boolean
+  /** Python 1 and Go v2 only: all operations. */
+  readonly all?: boolean
 }
 
-export type Operation = 'card' | 'message' | 'send' | 'sendData' | 'stream' | 'get' | 'getUnknown' | 'sendLong' | 'cancel' | 'extendedCard'
+export type Operation =
+  | 'card' | 'message' | 'send' | 'sendData' | 'stream' | 'get' | 'getUnknown' | 'sendLong' | 'cancel' | 'extendedCard'
+  | 'list' | 'pushCreate' | 'pushGet' | 'pushList' | 'pushDelete' | 'pushGetDeleted' | 'subscribeFinished' | 'sendAgain' | 'subscribe'
 /** What the SDK gave its caller, or the text of what it threw. */
 export interface Outcome { readonly value?: unknown, readonly error?: string }
 export type ForeignStory = Partial<Record<Operation, Outcome>>
@@ -172,6 +194,7 @@ export async function runClient (sdk: Sdk, options: ClientRun): Promise<ForeignS
   if (options.mediaType !== undefined) args.push('--media-type', options.mediaType)
   for (const [scheme, value] of Object.entries(options.credentials ?? {})) args.push('--credential', `${scheme}=${value}`)
   if (options.legacy === true) args.push('--legacy')
+  if (options.all === true) args.push('--all')
   args.push(options.url)
   const { stdout, stderr } = await run(command, args, { timeout: 120_000, maxBuffer: 1 << 24 }).catch(
     (error: Error & { stdout?: string; stderr?: string }) => {
@@ -180,7 +203,8 @@ export async function runClient (sdk: Sdk, options: ClientRun): Promise<ForeignS
   )
   if (stdout === '') throw new Error(`the ${sdk} client said nothing: ${stderr}`)
   const story: ForeignStory = {}
-  for (const line of normalise(stdout, options.url).split('\n')) {
+  const text = options.grpcAddress === undefined ? stdout : stdout.replaceAll(options.grpcAddress, '<grpc>')
+  for (const line of normalise(text, options.url).split('\n')) {
     if (line === '') continue
     const { operation, ...outcome } = JSON.parse(line) as Outcome & { operation: Operation }
     story[operation] = outcome
@@ -190,7 +214,9 @@ export async function runClient (sdk: Sdk, options: ClientRun): Promise<ForeignS
 
 /** A task that was not waited for may have come any distance. */
 export function settled (story: ForeignStory): ForeignStory {
-  return story.sendLong?.value === undefined ? story : { ...story, sendLong: { value: 'a task' } }
+  const begun = Object.fromEntries((['sendLong', 'sendAgain'] as const).flatMap(one =>
+    story[one]?.value === undefined ? [] : [[one, { value: 'a task' }]]))
+  return { ...story, ...begun }
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g

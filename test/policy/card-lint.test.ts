@@ -204,14 +204,14 @@ t.test('the card itself', async t => {
   t.same(
     lint(
       card([{ uri: official }], {
-        preferredTransport: 'GRPC',
+        preferredTransport: 'SOAP',
         additionalInterfaces: [{ url: 'http://agent.test/rpc', transport: 'JSONRPC' }],
         'x-\u202e"': 1,
         default_input_modes: []
       })
     ),
     [
-      'the interface GRPC 0.3 http://agent.test/ is not served: the gateway does not support the binding "GRPC" (the gateway removes it from the served card)',
+      'the interface SOAP 0.3 http://agent.test/ is not served: the gateway does not support the binding "SOAP" (the gateway removes it from the served card)',
       `/capabilities/extensions/0 declares "${official}": that prefix is reserved for extensions of the A2A project (use a URI of your own for your own extension)`,
       'the key "x-\\u202e\\"" at the root of the card is not a field of AgentCard: typed parsers drop it (it could be in params of its extension: /capabilities/extensions/0/params)'
     ]

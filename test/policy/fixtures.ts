@@ -49,6 +49,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
       credentials: { client: 'strip', send: [], identity: null },
       extensionHeader: { spelling: 'auto', form: 'repeated' }
     },
+    grpc: null,
     cors: { origins: [], maxAge: 0 },
     card: {
       url: null,

@@ -15,6 +15,7 @@ const OPTIONAL = {
   prometheusRule: { enabled: true },
   httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] }
 }
+const GRPC = { server: { grpc: { listen: ':9000', publicAddress: 'agents.example.com:443' } } }
 const of = (values: object): Manifest[] => charted(JSON.stringify(values))
 const deployed = (all: readonly Manifest[]): Tree => only(all, 'Deployment').spec
 const pod = (all: readonly Manifest[]): Tree => deployed(all).template.spec
@@ -137,6 +138,19 @@ const CHANGES: Readonly<Record<string, readonly [object, (all: readonly Manifest
     all => [only(all, 'Service', 'a2a-gateway').spec.ports[0].port, only(all, 'HTTPRoute').spec.rules[0].backendRefs[0].port],
     [8000, 8000]
   ],
+  'service.grpcPort': [
+    { config: GRPC, service: { grpcPort: 443 } },
+    all => [
+      only(all, 'Service', 'a2a-gateway').spec.ports[1],
+      container(all).ports.find((one: Tree) => one.name === 'grpc'),
+      only(all, 'NetworkPolicy').spec.ingress[0].ports
+    ],
+    [
+      { name: 'grpc', port: 443, targetPort: 'grpc', appProtocol: 'kubernetes.io/h2c' },
+      { name: 'grpc', containerPort: 9000 },
+      [{ protocol: 'TCP', port: 'http' }, { protocol: 'TCP', port: 'grpc' }]
+    ]
+  ],
   'service.annotations': [
     { service: { annotations: { a: 'b' } } },
     all => only(all, 'Service', 'a2a-gateway').metadata.annotations,
@@ -245,6 +259,11 @@ t.test('each value changes its setting, and the result is coherent', async t => 
     GROUPS.has(key) ? Object.keys(value as object).map(one => `${key}.${one}`) : [key]
   )
   t.same(Object.keys(CHANGES).sort(), paths.sort(), 'every value has its line above')
+})
+
+t.test('a gRPC port with TLS is no clear text', async t => {
+  const tls = { server: { grpc: { ...GRPC.server.grpc, tls: { cert: 'tls.crt', key: 'tls.key' } } } }
+  t.same(only(of({ config: tls }), 'Service', 'a2a-gateway').spec.ports[1], { name: 'grpc', port: 8082, targetPort: 'grpc' })
 })
 
 t.test('a drain timeout in any unit is respected', async t => {

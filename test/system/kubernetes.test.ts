@@ -86,7 +86,8 @@ t.test('overlays/sidecar', async t => {
   t.equal(Number(annotations['prometheus.io/port']), config.server.metrics?.port)
 })
 
-t.test('components: monitoring and a route', async t => {
+/** The overlay of a shared gateway with components. */
+function withComponents (t: Test, ...names: readonly string[]): Manifest[] {
   const folder = mkdtempSync(join(ROOT, '.test-'))
   t.teardown(() => { rmSync(folder, { recursive: true }) })
   writeFileSync(
@@ -95,11 +96,28 @@ t.test('components: monitoring and a route', async t => {
       apiVersion: 'kustomize.config.k8s.io/v1beta1',
       kind: 'Kustomization',
       resources: ['../overlays/shared-gateway'],
-      components: ['../components/monitoring', '../components/http-route']
+      components: names.map(name => `../components/${name}`)
     })
   )
   const all = kustomized(relative('.', folder))
   coherent(t, all)
+  return all
+}
+
+t.test('component: gRPC', async t => {
+  const all = withComponents(t, 'grpc')
+  t.same(only(all, 'Service', 'a2a-gateway').spec.ports.map((one: Tree) => [one.name, one.port, one.targetPort, one.appProtocol]).toSorted(), [
+    ['grpc', 8082, 'grpc', 'kubernetes.io/h2c'],
+    ['http', 80, 'http', 'http']
+  ])
+  const { ports } = gatewayOf(podOf(only(all, 'Deployment')))
+  t.same(ports.find((one: Tree) => one.name === 'grpc'), { name: 'grpc', containerPort: 8082 })
+  t.equal(ports.length, 4)
+  t.same(only(all, 'NetworkPolicy').spec.ingress[0], { ports: [{ protocol: 'TCP', port: 'http' }, { protocol: 'TCP', port: 'grpc' }] })
+})
+
+t.test('components: monitoring and a route', async t => {
+  const all = withComponents(t, 'monitoring', 'http-route')
   const monitor = only(all, 'ServiceMonitor')
   const service = only(all, 'Service', 'a2a-gateway-admin')
   const found = all.filter(

@@ -310,7 +310,7 @@ t.test('bodies that are not a card', async (t) => {
     ['too many members', 'application/json', JSON.stringify(Array(1001).fill(0)), /more than 1000/],
     ['an array', 'application/json', '[]', /does not contain a usable card: the card is not a JSON object but an array/],
     ['no interface', 'application/json', '{"name":"x"}', /names no interface/],
-    ['GRPC only', 'application/json', card('x', { preferredTransport: 'GRPC' }), /does not support the binding "GRPC"/]
+    ['another binding only', 'application/json', card('x', { preferredTransport: 'SOAP' }), /does not support the binding "SOAP"/]
   ]
   for (const [what, type, body, problem] of cases) {
     const { url } = await serve(t, at(NEW, (_req, res) => { res.setHeader('content-type', type).end(body) }))

@@ -1,7 +1,8 @@
 import { readExtensions } from './extensions.js'
 import type { CardExtension } from './extensions.js'
+import type { GrpcInterface } from './grpc-interface.js'
 import { cardVersionText, placeInterfaces, V03_LISTS, V1_LISTS } from './interfaces.js'
-import type { CardInterface, UncarriedInterface } from './interfaces.js'
+import type { CardInterface, PlacedInterface, UncarriedInterface } from './interfaces.js'
 import { isObject } from '../../wire/json/object.js'
 
 export type { CardExtension } from './extensions.js'
@@ -15,8 +16,10 @@ export interface AgentCard {
   readonly raw: Readonly<Record<string, unknown>>
   /** Empty when the card has none. */
   readonly name: string
-  /** The interfaces that the gateway can carry, in the card's order of preference, without duplicates. */
+  /** The interfaces that the gateway can carry, in the card's order of preference, without duplicates and without those of gRPC. */
   readonly interfaces: readonly CardInterface[]
+  /** The gRPC interfaces, in the same order. */
+  readonly grpc: readonly GrpcInterface[]
   readonly uncarried: readonly UncarriedInterface[]
   readonly extensions: readonly CardExtension[]
   /** True when the agent has an extended card, by the flag of either generation. */
@@ -39,23 +42,23 @@ export function readCard (value: unknown): CardReading {
   if (!isObject(value)) return { ok: false, problem: `the card is not a JSON object but ${kindOf(value)}` }
   const warnings: string[] = []
   const interfaces: CardInterface[] = []
+  const grpc: GrpcInterface[] = []
   const uncarried: UncarriedInterface[] = []
   const seen = new Set<string>()
   for (const placed of placeInterfaces(value)) {
     if (placed.uncarried !== null) uncarried.push(placed.uncarried)
-    if (placed.read === null) continue
     if (placed.warning !== null) warnings.push(placed.warning)
-    const { binding, version, url, tenant, unknownMinor } = placed.read
-    const key = `${binding} ${unknownMinor ?? version} ${url.href} ${tenant ?? ''}`
+    const key = keyOf(placed)
     if (seen.has(key)) continue
     seen.add(key)
-    interfaces.push(placed.read)
+    if (placed.read !== null) interfaces.push(placed.read)
+    if (placed.grpc !== null) grpc.push(placed.grpc)
   }
   for (const list of [...V1_LISTS, ...V03_LISTS]) {
     const written = value[list]
     if (written !== undefined && written !== null && !Array.isArray(written)) warnings.push(`"${list}" is not an array and is ignored`)
   }
-  if (interfaces.length === 0) return { ok: false, problem: noInterface(uncarried) }
+  if (interfaces.length === 0 && grpc.length === 0) return { ok: false, problem: noInterface(uncarried) }
 
   const capabilities = isObject(value['capabilities']) ? value['capabilities'] : {}
   const extensions = readExtensions(value, capabilities, warnings)
@@ -70,6 +73,7 @@ export function readCard (value: unknown): CardReading {
       raw: value,
       name: typeof name === 'string' ? name : '',
       interfaces,
+      grpc,
       uncarried,
       extensions,
       extendedCard: oldFlag || newFlag,
@@ -79,6 +83,12 @@ export function readCard (value: unknown): CardReading {
       warnings
     }
   }
+}
+
+/** Equal for two interfaces with the same binding, version, address and tenant; for all that the gateway cannot carry. */
+function keyOf ({ read, grpc }: PlacedInterface): string {
+  if (read !== null) return `${read.binding} ${read.unknownMinor ?? read.version} ${read.url.href} ${read.tenant ?? ''}`
+  return grpc === null ? '' : `GRPC ${grpc.unknownMinor ?? grpc.version} ${grpc.text} ${grpc.tenant ?? ''}`
 }
 
 /**
@@ -98,7 +108,7 @@ function noInterface (uncarried: readonly UncarriedInterface[]): string {
     return label === '' ? why : `${label} (${why})`
   })
   const more = uncarried.length > 5 ? ` and ${uncarried.length - 5} more` : ''
-  return `the card names no interface that the gateway supports (JSONRPC or HTTP+JSON, version 0.3 or 1.0); it names ${found.join(', ')}${more}`
+  return `the card names no interface that the gateway supports (JSONRPC, HTTP+JSON or GRPC, version 0.3 or 1.0); it names ${found.join(', ')}${more}`
 }
 
 function kindOf (value: unknown): string {

@@ -1,11 +1,13 @@
+import type { GrpcInterface } from './grpc-interface.js'
+import { readGrpcAddress } from './grpc-interface.js'
 import { readVersion, unknownMinor } from '../versions.js'
 import type { Binding, Version } from '../versions.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
 
-/** One interface of a card that the gateway can carry. */
+/** One interface of a card that the gateway can carry, of a binding with URLs. */
 export interface CardInterface {
-  readonly binding: Binding
+  readonly binding: Exclude<Binding, 'GRPC'>
   readonly version: Version
   readonly url: URL
   /** The URL as written in the card: parsing would hide dot segments and a missing slash. */
@@ -30,6 +32,7 @@ export interface PlacedInterface {
   readonly list: string | null
   readonly index: number
   readonly read: CardInterface | null
+  readonly grpc: GrpcInterface | null
   readonly uncarried: UncarriedInterface | null
   /** Description of an oddity of the interface, or null. */
   readonly warning: string | null
@@ -98,39 +101,53 @@ function place (
 ): PlacedInterface {
   const text = entry['url']
   const shown = typeof text === 'string' ? shownUrl(text) : ''
-  const path = typeof text === 'string' && URL.canParse(text) ? new URL(text).pathname : null
+  const binding = readBinding(bindingText ?? '')
+  const path = binding !== 'GRPC' && typeof text === 'string' && URL.canParse(text) ? new URL(text).pathname : null
   const no = (why: string, at = path): PlacedInterface =>
     reject(list, index, { url: shown, binding: shorten(bindingText ?? ''), version: shorten(versionText), why, path: at })
 
   if (bindingText === null) return no('it names no binding')
-  const binding = readBinding(bindingText)
   if (binding === null) return no(`the gateway does not support the binding "${shorten(bindingText)}"`, null)
   const version = readVersion(versionText)
   if (version === null) return no(`the gateway does not support protocol version "${shorten(versionText)}"`)
   if (typeof text !== 'string' || text === '') return no('it has no URL')
-  if (UNSAFE_URL.test(text)) return no('its URL contains spaces, control characters or backslashes')
-  if (!ABSOLUTE_HTTP.test(text) || !URL.canParse(text)) return no('its URL is not an absolute http or https URL')
   const minor = unknownMinor(versionText)
   const warnings = [
     ...(binding === bindingText ? [] : [`binding "${shorten(bindingText)}" is read as ${binding}`]),
     ...(minor === null ? [] : [`${binding} ${shorten(versionText)} ${shown}: the rules of A2A 1.0 apply to this minor version`])
   ]
-  const read: CardInterface = { binding, version, url: new URL(text), text, tenant, ...(minor === null ? {} : { unknownMinor: minor }) }
-  return { list, index, read, uncarried: null, warning: warnings.length === 0 ? null : warnings.join('; ') }
+  const carried = { version, text, tenant, ...(minor === null ? {} : { unknownMinor: minor }) }
+  if (UNSAFE_URL.test(text)) return no('its URL contains spaces, control characters or backslashes')
+  if (binding === 'GRPC') {
+    const { port, problem, odd } = readGrpcAddress(text)
+    if (odd) warnings.push(`GRPC ${version} ${shown}: gRPC clients need host:port, and no URL`)
+    return placed(list, index, { grpc: { ...carried, port, problem, shown } }, warnings)
+  }
+  if (!ABSOLUTE_HTTP.test(text) || !URL.canParse(text)) return no('its URL is not an absolute http or https URL')
+  return placed(list, index, { read: { ...carried, binding, url: new URL(text) } }, warnings)
 }
 
-/** Names that SDKs and frameworks write for the two bindings, besides those of the specification, without case and separators. */
+function placed (
+  list: string | null,
+  index: number,
+  { read = null, grpc = null }: { readonly read?: CardInterface | null, readonly grpc?: GrpcInterface | null },
+  warnings: readonly string[]
+): PlacedInterface {
+  return { list, index, read, grpc, uncarried: null, warning: warnings.length === 0 ? null : warnings.join('; ') }
+}
+
+/** Names that SDKs and frameworks write for the bindings, besides those of the specification, without case and separators. */
 const BINDINGS: ReadonlyMap<string, Binding> = new Map([
-  ['JSONRPC', 'JSONRPC'], ['JSONRPC2.0', 'JSONRPC'], ['HTTPJSON', 'HTTP+JSON'], ['REST', 'HTTP+JSON'], ['HTTPREST', 'HTTP+JSON']
+  ['JSONRPC', 'JSONRPC'], ['JSONRPC2.0', 'JSONRPC'], ['HTTPJSON', 'HTTP+JSON'], ['REST', 'HTTP+JSON'], ['HTTPREST', 'HTTP+JSON'], ['GRPC', 'GRPC']
 ])
 
 function readBinding (text: string): Binding | null {
-  if (text === 'JSONRPC' || text === 'HTTP+JSON') return text
+  if (text === 'JSONRPC' || text === 'HTTP+JSON' || text === 'GRPC') return text
   return BINDINGS.get(text.trim().toUpperCase().replace(/[-_+/ ]/g, '')) ?? null
 }
 
 function reject (list: string | null, index: number, uncarried: UncarriedInterface): PlacedInterface {
-  return { list, index, read: null, uncarried, warning: null }
+  return { list, index, read: null, grpc: null, uncarried, warning: null }
 }
 
 /** Returns the first non-empty text under one of the keys. A number (`0.3`; `1.0`, which JSON reads as 1) counts as its text. */

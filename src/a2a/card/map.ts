@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import type { CardInterface } from './interfaces.js'
+import type { GrpcTarget } from './grpc-map.js'
 import { canonicalPath, checkCardPath, isAtOrBelow, loosePath } from '../../wire/target.js'
 import type { PathScope } from './path-scope.js'
 import type { Binding, Version } from '../versions.js'
@@ -20,8 +21,10 @@ export interface MappedInterface {
   readonly dialPath: string
   /** Path relative to the agent's public path, in the form of `canonicalPath`: empty, or `/x/y` without trailing slash. */
   readonly publicPath: string
-  /** The URL as written in the card. */
+  /** The URL, or the address of a gRPC interface, as written in the card. */
   readonly url: string
+  /** The agent's gRPC server. Absent for other bindings, which are served at paths. */
+  readonly address?: GrpcTarget
 }
 
 /** The paths at which the gateway serves the card itself. */

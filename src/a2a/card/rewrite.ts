@@ -2,6 +2,9 @@ import type { CardAdditions, CardChange } from './additions.js'
 import { amendCard } from './additions.js'
 import { placeInterfaces, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './interfaces.js'
 import type { CardInterface, PlacedInterface } from './interfaces.js'
+import type { GrpcInterface } from './grpc-interface.js'
+import type { GrpcScope } from './grpc-map.js'
+import { mapGrpc } from './grpc-map.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
 import { mapEach, publicUrlOf } from './map.js'
@@ -14,6 +17,8 @@ import type { PathScope } from './path-scope.js'
 export interface CardRewrite {
   /** Interfaces at paths outside the scope are not served. */
   readonly scope: PathScope
+  /** Null or absent: gRPC interfaces are not served. */
+  readonly grpc?: GrpcScope | null
   /** `strip` removes the signatures, because rewriting makes them invalid; `verbatim` serves the card unchanged. */
   readonly signature: 'strip' | 'verbatim'
   /**
@@ -100,18 +105,27 @@ function isSet (value: unknown): boolean {
 
 /** Returns the public URL of each carried interface, by its place in the card. */
 function publicUrls (placed: readonly PlacedInterface[], options: RewriteOptions): Map<string, Slot> {
+  const { scope, grpc = null, publicBase } = options
   const places: string[] = []
+  const grpcPlaces: string[] = []
   const interfaces: CardInterface[] = []
-  for (const { list, index, read } of placed) {
-    if (read === null) continue
-    places.push(slot(list, index))
-    interfaces.push(read)
+  const grpcInterfaces: GrpcInterface[] = []
+  for (const { list, index, read, grpc } of placed) {
+    if (read !== null) {
+      places.push(slot(list, index))
+      interfaces.push(read)
+    } else if (grpc !== null) {
+      grpcPlaces.push(slot(list, index))
+      grpcInterfaces.push(grpc)
+    }
   }
   const urls = new Map<string, Slot>()
-  mapEach(interfaces, options.scope, []).forEach((target, i) => {
-    if (target === null || options.routed?.(target) === false) return
-    urls.set(places[i] ?? '', { url: publicUrlOf(target, options.publicBase), transport: null })
-  })
+  const serve = (place: string | undefined, mapped: MappedInterface | null, url: (mapped: MappedInterface) => string): void => {
+    if (place !== undefined && mapped !== null && options.routed?.(mapped) !== false) urls.set(place, { url: url(mapped), transport: null })
+  }
+  mapEach(interfaces, scope, []).forEach((mapped, i) => { serve(places[i], mapped, one => publicUrlOf(one, publicBase)) })
+  const address = grpc?.publicAddress ?? null
+  if (address !== null) mapGrpc(grpcInterfaces, grpc, []).forEach((mapped, i) => { serve(grpcPlaces[i], mapped, () => address) })
   return urls
 }
 
@@ -121,9 +135,9 @@ function publicUrls (placed: readonly PlacedInterface[], options: RewriteOptions
  */
 function promote (placed: readonly PlacedInterface[], urls: ReadonlyMap<string, Slot>): Slot | null {
   for (const { list, index, read } of placed) {
-    if (list === null || !V03_LISTS.includes(list) || read === null) continue
+    if (list === null || !V03_LISTS.includes(list)) continue
     const found = urls.get(slot(list, index))
-    if (found !== undefined) return { url: found.url, transport: read.binding }
+    if (found !== undefined) return { url: found.url, transport: read?.binding ?? 'GRPC' }
   }
   return null
 }

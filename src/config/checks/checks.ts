@@ -1,7 +1,9 @@
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { HostPort } from '../model/model.js'
-import { parseHostPort, trustsEveryone } from '../schema/formats.js'
+import { grpcProblems, grpcWarnings } from '../listeners/grpc-checks.js'
+import { parseHostPort } from '../listeners/host-port.js'
+import { trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
 import { callersOfFile } from './callers/caller-checks.js'
@@ -45,7 +47,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const callers = callersOfFile(config)
   const problems = [
     ...listeners(mapping(config.server)),
-    ...listenerTls(mapping(mapping(config.server).tls), context.baseDir),
+    ...listenerTls(mapping(mapping(config.server).tls), context.baseDir, ['server', 'tls']),
+    ...grpcProblems(config, context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
     ...adminAccess(mapping(config.server), mapping(config.identity)),
     ...rateProblems(config, context.layers),
@@ -69,6 +72,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
+    ...grpcWarnings(config),
     ...rateWarnings(config),
     ...ownershipWarnings(config),
     ...callers.warnings,
@@ -204,7 +208,9 @@ function openProxies (server: Mapping): PathProblem[] {
 
 function uselessTls (agent: Mapping, path: Path): PathProblem[] {
   const upstream = mapping(agent.upstream)
-  if (typeof upstream.url !== 'string' || !/^http:/i.test(upstream.url)) return []
+  const overTls = (url: unknown): boolean => typeof url !== 'string' || /^(?:https|grpcs):/i.test(url)
+  const { upstream: grpc } = mapping(agent.grpc)
+  if (overTls(upstream.url) || (typeof grpc === 'string' && overTls(grpc))) return []
   if (Object.values(mapping(upstream.tls)).every((setting) => setting === null)) return []
   return [fault([...path, 'upstream', 'tls'], `${dotted([...path, 'upstream', 'tls'])} has no effect on an http URL`, 'write https', 'key')]
 }

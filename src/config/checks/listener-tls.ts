@@ -1,19 +1,20 @@
-/** Checks of `server.tls`: keys that depend on each other, and files. gateway/configuration.ts checks the contents of the files. */
+/** Checks of the TLS of a listener: keys that depend on each other, and files. gateway/configuration.ts checks the files' contents. */
 import { dotted } from '../diagnostics.js'
-import type { PathProblem } from '../diagnostics.js'
+import type { Path, PathProblem } from '../diagnostics.js'
 import { fault } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import { unpaired, unreadable } from './named-files.js'
 
-const PATH = ['server', 'tls']
-
-/** @param baseDir directory that the paths are relative to */
-export function listenerTls (tls: Mapping, baseDir: string): PathProblem[] {
-  const problem = (key: string, message: string, hint: string): PathProblem => fault([...PATH, key], `${dotted([...PATH, key])} ${message}`, hint)
+/**
+ * @param baseDir directory that the paths are relative to
+ * @param at place of `tls` in the file
+ */
+export function listenerTls (tls: Mapping, baseDir: string, at: Path): PathProblem[] {
+  const problem = (key: string, message: string, hint: string): PathProblem => fault([...at, key], `${dotted([...at, key])} ${message}`, hint)
   const asks = tls.clientCertificate === 'request' || tls.clientCertificate === 'require'
   return [
-    ...['cert', 'key', 'clientCa'].flatMap(key => unreadable(tls[key], [...PATH, key], baseDir)),
-    ...unpaired(tls, PATH),
+    ...['cert', 'key', 'clientCa'].flatMap(key => unreadable(tls[key], [...at, key], baseDir)),
+    ...unpaired(tls, at),
     ...(asks && tls.clientCa === null
       ? [problem('clientCertificate', `is ${String(tls.clientCertificate)}, but clientCa is not set`, 'name the authorities whose certificates are valid')]
       : []),

@@ -8,6 +8,7 @@ import type { AccessConfig } from './access-model.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
+import type { AgentGrpcConfig, GrpcListenerConfig } from './grpc-model.js'
 import type { UpstreamCredentialsConfig } from './credentials-model.js'
 import type { InlineSchema, Mode, PolicyConfig, SchemaSet, SecretConfig } from './policy-model.js'
 import type { SigningKeyConfig } from './signing-key-model.js'
@@ -60,6 +61,8 @@ export interface ServerConfig {
   readonly console: ConsoleConfig
   /** TLS of the main listener. Null: plain HTTP. */
   readonly tls: ListenerTlsConfig | null
+  /** Null: the gateway serves no gRPC. */
+  readonly grpc: GrpcListenerConfig | null
 }
 
 /** Who may use `/agents` and the console. */
@@ -72,7 +75,7 @@ export interface AdminAccessConfig {
   readonly session: number
 }
 
-/** TLS of the main listener. Files are PEM, with absolute paths. */
+/** TLS of a listener for clients. Files are PEM, with absolute paths. */
 export interface ListenerTlsConfig {
   /** File of the certificate and its issuers. */
   readonly cert: string
@@ -151,6 +154,8 @@ export interface AgentConfig {
   /** Host to match (lower case, without port), or null for any. */
   readonly host: string | null
   readonly upstream: UpstreamConfig
+  /** Null: the agent is not served by gRPC, and gRPC interfaces of its card are not carried. */
+  readonly grpc: AgentGrpcConfig | null
   readonly card: CardConfig
   /** Largest number of calls in flight: of streaming operations (`streams`), and of all others (`requests`). */
   readonly concurrency: { readonly requests: number, readonly streams: number }

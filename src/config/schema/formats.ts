@@ -1,13 +1,12 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import { compileMediaTypePattern } from '../../wire/media-type.js'
 import { compileUrlPattern } from '../../wire/url-pattern.js'
-import type { HostPort } from '../model/model.js'
+import { grpcAddressFault, grpcServiceFault, grpcUpstreamFault } from '../listeners/grpc-formats.js'
+import { isHost, parseHostPort } from '../listeners/host-port.js'
 import { readRate } from '../model/rates-model.js'
 
 /** The problem of a string: the rest of a sentence that begins with the key's name. */
 export interface Fault { readonly message: string, readonly hint?: string }
-
-const HOST_LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
 /** Checks named by the schema's `x-format`. Each check returns null for a valid string. */
 export const FORMATS = {
@@ -18,6 +17,9 @@ export const FORMATS = {
           hint: /^\d+$/.test(text) ? `write ":${text}" for every interface` : 'such as "0.0.0.0:8080", ":8080" or "[::1]:8080"'
         }
       : null,
+  'grpc-address': grpcAddressFault,
+  'grpc-upstream': grpcUpstreamFault,
+  'grpc-service': grpcServiceFault,
   'base-url': (text: string) => urlFault(text, true),
   url: (text: string) => urlFault(text, false),
   issuer: (text: string) =>
@@ -142,27 +144,9 @@ function namePatternFault (text: string): Fault | null {
   return text === '' || text.length > 512 ? { message: 'must have from 1 to 512 characters' } : null
 }
 
-/**
- * Parses `host:port`, `:port` (every IPv4 interface) or `[v6]:port`. Port 0 lets the system choose.
- * @returns null for any other text
- */
-export function parseHostPort (text: string): HostPort | null {
-  const match = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text)
-  if (match === null) return null
-  const port = Number(match[3])
-  if (port > 65535) return null
-  if (match[1] !== undefined) return isIPv6(match[1]) && !match[1].includes('%') ? { host: match[1], port } : null
-  const host = match[2] === '' ? '0.0.0.0' : match[2] ?? ''
-  return isHost(host) ? { host, port } : null
-}
-
 /** True when an entry of trustedProxies trusts every address. */
 export function trustsEveryone (entry: string): boolean {
   return /\/0+$/.test(entry)
-}
-
-function isHost (text: string): boolean {
-  return isIPv4(text) || (HOST_LABELS.test(text) && !/(^|\.)\d+$/.test(text))
 }
 
 function urlFault (text: string, base: boolean): Fault | null {

@@ -3,7 +3,9 @@ import { accessEntrySchema, accessSchema, accessSchemaRef } from './access-schem
 import { cardSecurity } from './card-security-schema.js'
 import { cardTrust } from './card-schema.js'
 import { credentialsSchema, sentCredentialSchema } from './credentials-schema.js'
+import { agentGrpc, grpcListener } from '../listeners/grpc-schema.js'
 import { identitySchema } from './identity-schema.js'
+import { listenerTls } from '../listeners/tls-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
 import { budgetsSchema, ratesSchema } from './rates-schema.js'
@@ -57,19 +59,11 @@ const server = section('Where the gateway listens.', {
     maximum: 64,
     'x-format': 'workers'
   },
-  tls: section(
+  tls: listenerTls(
     'TLS of the main listener, 1.2 or later. The gateway reads the files again when they change; `clientCertificate`, and switching TLS on or off, need a restart. Paths are relative to the configuration file.',
-    {
-      cert: nullable('PEM file of the certificate, followed by its issuers; needs `key`. `null`: plain HTTP.', 'file'),
-      key: nullable("PEM file of the certificate's private key; needs `cert`.", 'file'),
-      clientCa: nullable('PEM file of the authorities that issue client certificates; needs `clientCertificate`.', 'file'),
-      clientCertificate: choice(
-        'Whether clients present a certificate. `none`: the gateway asks for none; `request`: clients without one are accepted, clients with an invalid one are not; `require`: only clients with a valid certificate can connect.',
-        ['none', 'request', 'require'],
-        'none'
-      )
-    }
+    'plain HTTP'
   ),
+  grpc: grpcListener,
   console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
@@ -235,6 +229,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   path: text('Path under which the agent is served, matched by whole segments. No two agents share host and path.', 'path', '/'),
   host: nullable('Host that requests must name, without port. `null`: any.', 'host'),
   upstream,
+  grpc: agentGrpc,
   card,
   concurrency: section('Maximum load of the agent. The gateway rejects further calls with 503 and Retry-After.', {
     requests: count('Calls in flight, without streams.', 1024, 1, 1000000),

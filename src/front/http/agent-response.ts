@@ -1,4 +1,4 @@
-/** Drives the response machine from an agent's connection: its bytes go to the client, its facts to telemetry. */
+/** Drives the response machine of HTTP from an agent's connection: its bytes go to the client, its facts to telemetry. */
 import type { EchoPlan } from '../../pipeline/echo.js'
 import type { ResponseDriver, ResponsePlan, Unusable } from '../../pipeline/response/driver.js'
 import { ResponseMachine } from '../../pipeline/response.js'
@@ -31,25 +31,17 @@ const KNOWS_NOBODY: ResponseDriver['owners'] = () => 'unavailable'
 const UNREAD: ReadonlySet<string> = new Set(['answer-json', 'answer-protobuf'])
 
 /** Bytes of a response about a push notification configuration that are held until it is complete. */
-const MAX_HELD = 65_536
+export const MAX_HELD = 65_536
 /** Failures before the agent got the request. */
 const UNSENT: ReadonlySet<FailureKind> = new Set<FailureKind>(['refused', 'dns', 'connect_timeout', 'tls', 'queue_timeout', 'resources'])
 
-export class AgentResponse implements Receiver, ResponseDriver {
+/** Effects of a response machine on one exchange, and its facts for telemetry: for all bindings. */
+export abstract class ExchangeDriver implements ResponseDriver {
   readonly remember: Remember
   readonly owners: ResponseDriver['owners']
-  private readonly exchange: Exchange
+  protected readonly exchange: Exchange
   private readonly plan: ResponsePlan
-  private readonly machine: ResponseMachine
-  /** Null for a response whose HTTP status alone tells whether the agent failed. */
-  private readonly errors: ErrorScan | null
   private readonly dispatchedAt = performance.now()
-  /** Bytes of a response that counts push notification configurations: the client gets them when the count is up to date. */
-  private held: Buffer[] | null
-  private heldBytes = 0
-  private status = 0
-  /** Set when an event stream has started. */
-  private stream: StreamOut | null = null
   /** Set when rules read the response. */
   private telemetry: ResponseTelemetry | null = null
 
@@ -58,85 +50,27 @@ export class AgentResponse implements Receiver, ResponseDriver {
     this.plan = plan
     this.remember = remember
     this.owners = owners
-    this.machine = new ResponseMachine(plan, this)
-    this.held = exchange.push?.readsResponse === true ? [] : null
-    this.errors = exchange.binding === 'JSONRPC' || isStreaming(exchange.label) ? new ErrorScan(exchange.binding) : null
   }
 
-  head (status: number, rawHeaders: readonly Buffer[]): void {
+  abstract begin (status: number, headers: string[], stream: boolean): void
+  abstract write (bytes: Buffer): boolean
+  abstract finish (rest: readonly Buffer[]): void
+
+  /** The head of the agent's response is here. @param status of HTTP */
+  protected responded (status: number): void {
     const { exchange } = this
     exchange.services.metrics.upstream(exchange.agentName, exchange.operation, (performance.now() - this.dispatchedAt) / 1_000)
     exchange.span.upstreamEnded(status)
-    this.status = status
-    if (status >= 400) exchange.agentErred()
-    if (exchange.outbound !== null) settleToken(exchange, status)
-    this.machine.onHead(status, rawHeaders)
   }
 
-  data (chunk: Buffer): boolean {
-    if (this.errors !== null) this.scanned(this.errors.chunk(chunk))
-    return this.machine.onChunk(chunk)
-  }
-
-  end (): void {
-    if (this.errors !== null) this.scanned(this.errors.end())
-    this.machine.onEnd()
-  }
-
-  private scanned (error: AgentError | null): void {
-    if (error === null) return
-    const { exchange } = this
-    exchange.agentErred()
-    if (exchange.binding === 'JSONRPC') exchange.span.rpcError(error.code, 'agent')
-  }
-
-  failed (error: Error): void {
+  /** @returns the kind of the failure */
+  protected broke (error: Error): FailureKind {
     const { exchange } = this
     const kind = failureKind(error)
     if (UNSENT.has(kind)) exchange.push?.unsent()
     exchange.span.upstreamEnded(null, error)
     exchange.services.log.warn({ agent: exchange.agentName, kind, err: error, request_id: exchange.id }, 'the agent failed')
-    this.machine.onFailure(() => { agentFailed(exchange, kind) })
-  }
-
-  begin (status: number, headers: string[], stream: boolean): void {
-    if (stream) this.stream = new StreamOut(this.exchange, status, headers)
-    else this.exchange.begin(status, headers)
-  }
-
-  write (bytes: Buffer): boolean {
-    if (this.held !== null && this.stream === null) {
-      this.heldBytes += bytes.length
-      this.held.push(bytes)
-      return this.heldBytes <= MAX_HELD || this.release(this.held)
-    }
-    return this.stream === null ? this.exchange.write(bytes) : this.stream.write(bytes)
-  }
-
-  finish (rest: readonly Buffer[]): void {
-    const { exchange, exchange: { response } } = this
-    if (response.destroyed) return
-    if (exchange.push !== null && this.held !== null) {
-      const bytes = this.stream === null ? [...this.held, ...rest] : rest
-      const body = this.stream === null ? Buffer.concat(bytes) : null
-      this.held = null
-      const counted = exchange.push.read(exchange.binding === 'JSONRPC', this.status, body)
-      if (counted === null) return this.finish(bytes)
-      counted.then(() => { this.finish(bytes) }, (error: unknown) => { exchange.failed(error) })
-      return
-    }
-    exchange.settleForwarded()
-    const last = rest.length - 1
-    for (let i = 0; i < last; i++) response.write(rest[i])
-    response.end(rest[last])
-  }
-
-  /** Sends bytes of a response that is too long to hold. */
-  private release (held: readonly Buffer[]): boolean {
-    this.held = null
-    let ready = true
-    for (const bytes of held) ready = this.exchange.write(bytes)
-    return ready
+    return kind
   }
 
   reject (rejection: Rejection): void {
@@ -212,5 +146,95 @@ export class AgentResponse implements Receiver, ResponseDriver {
 
   abort (error: unknown): void {
     this.exchange.failed(error)
+  }
+}
+
+export class AgentResponse extends ExchangeDriver implements Receiver {
+  private readonly machine: ResponseMachine
+  /** Null for a response whose HTTP status alone tells whether the agent failed. */
+  private readonly errors: ErrorScan | null
+  /** Bytes of a response that counts push notification configurations: the client gets them when the count is up to date. */
+  private held: Buffer[] | null
+  private heldBytes = 0
+  private status = 0
+  /** Set when an event stream has started. */
+  private stream: StreamOut | null = null
+
+  constructor (exchange: Exchange, plan: ResponsePlan, remember = STORES_NOTHING, owners = KNOWS_NOBODY) {
+    super(exchange, plan, remember, owners)
+    this.machine = new ResponseMachine(plan, this)
+    this.held = exchange.push?.readsResponse === true ? [] : null
+    this.errors = exchange.binding === 'JSONRPC' || isStreaming(exchange.label) ? new ErrorScan(exchange.binding) : null
+  }
+
+  head (status: number, rawHeaders: readonly Buffer[]): void {
+    const { exchange } = this
+    this.responded(status)
+    this.status = status
+    if (status >= 400) exchange.agentErred()
+    if (exchange.outbound !== null) settleToken(exchange, status)
+    this.machine.onHead(status, rawHeaders)
+  }
+
+  data (chunk: Buffer): boolean {
+    if (this.errors !== null) this.scanned(this.errors.chunk(chunk))
+    return this.machine.onChunk(chunk)
+  }
+
+  end (): void {
+    if (this.errors !== null) this.scanned(this.errors.end())
+    this.machine.onEnd()
+  }
+
+  private scanned (error: AgentError | null): void {
+    if (error === null) return
+    const { exchange } = this
+    exchange.agentErred()
+    if (exchange.binding === 'JSONRPC') exchange.span.rpcError(error.code, 'agent')
+  }
+
+  failed (error: Error): void {
+    const kind = this.broke(error)
+    this.machine.onFailure(() => { agentFailed(this.exchange, kind) })
+  }
+
+  begin (status: number, headers: string[], stream: boolean): void {
+    if (stream) this.stream = new StreamOut(this.exchange, status, headers)
+    else this.exchange.begin(status, headers)
+  }
+
+  write (bytes: Buffer): boolean {
+    if (this.held !== null && this.stream === null) {
+      this.heldBytes += bytes.length
+      this.held.push(bytes)
+      return this.heldBytes <= MAX_HELD || this.release(this.held)
+    }
+    return this.stream === null ? this.exchange.write(bytes) : this.stream.write(bytes)
+  }
+
+  finish (rest: readonly Buffer[]): void {
+    const { exchange, exchange: { response } } = this
+    if (response.destroyed) return
+    if (exchange.push !== null && this.held !== null) {
+      const bytes = this.stream === null ? [...this.held, ...rest] : rest
+      const body = this.stream === null ? Buffer.concat(bytes) : null
+      this.held = null
+      const counted = exchange.push.read(exchange.binding === 'JSONRPC', this.status, body)
+      if (counted === null) return this.finish(bytes)
+      counted.then(() => { this.finish(bytes) }, (error: unknown) => { exchange.failed(error) })
+      return
+    }
+    exchange.settleForwarded()
+    const last = rest.length - 1
+    for (let i = 0; i < last; i++) response.write(rest[i] as Buffer)
+    response.end(rest[last])
+  }
+
+  /** Sends bytes of a response that is too long to hold. */
+  private release (held: readonly Buffer[]): boolean {
+    this.held = null
+    let ready = true
+    for (const bytes of held) ready = this.exchange.write(bytes)
+    return ready
   }
 }

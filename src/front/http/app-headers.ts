@@ -1,9 +1,9 @@
 /** Headers that an app's own hooks set on a reply, such as CORS and rate limits. The gateway writes responses past Fastify's reply. */
-import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import type { ClientResponse } from './client-streams.js'
 
 const KEY = Symbol('a2a-gateway.app-headers')
-type Kept = ServerResponse & { [KEY]?: readonly (readonly [string, string])[] }
+type Kept = ClientResponse & { [KEY]?: readonly (readonly [string, string])[] }
 
 /** Headers of which a response has the lines of the app and of the agent. The app's line replaces every other header of the agent. */
 const ADDED: ReadonlySet<string> = new Set(['vary', 'set-cookie', 'link', 'server-timing', 'cache-status'])
@@ -21,7 +21,7 @@ export function keepAppHeaders (reply: FastifyReply): void {
 }
 
 /** @param headers flat list of names and values @returns the list with the headers of the app */
-export function withAppHeaders (response: ServerResponse, headers: string[]): string[] {
+export function withAppHeaders (response: ClientResponse, headers: string[]): string[] {
   const kept = (response as Kept)[KEY]
   if (kept === undefined) return headers
   const replaced = new Set(kept.map(([name]) => name).filter(name => !ADDED.has(name) && !OF_THE_MESSAGE.has(name)))

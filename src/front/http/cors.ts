@@ -1,7 +1,7 @@
 /** Cross-origin responses to browsers (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol). */
-import type { IncomingMessage } from 'node:http'
 import type { Agent } from '../../gateway/agent.js'
 import type { CorsConfig } from '../../config/model/model.js'
+import type { ClientRequest } from './client-streams.js'
 
 /** The cross-origin headers of a response. */
 export interface Cors {
@@ -21,7 +21,7 @@ const METHODS = 'GET, POST, PUT, PATCH, DELETE'
  * @param path of the request, below the agent's path
  * @returns a promise when the agent has to be asked
  */
-export function corsOf (agent: Agent, { method }: IncomingMessage, origin: string, path: string): Cors | Promise<Cors> {
+export function corsOf (agent: Agent, { method }: ClientRequest, origin: string, path: string): Cors | Promise<Cors> {
   const { cors } = agent.config
   if (cors.origins.length > 0) return ownCors(cors, origin)
   // The agent itself responds to preflights.
@@ -45,7 +45,7 @@ function ownCors ({ origins }: CorsConfig, origin: string): Cors {
  * @param cors the headers for the origin of the preflight
  * @returns null when the gateway does not respond to the preflight itself
  */
-export function preflightCors ({ method, headers }: IncomingMessage, cors: Cors | null, { maxAge }: CorsConfig): Cors | null {
+export function preflightCors ({ method, headers }: ClientRequest, cors: Cors | null, { maxAge }: CorsConfig): Cors | null {
   if (method !== 'OPTIONS' || cors?.replaces !== true || headers['access-control-request-method'] === undefined) return null
   if (cors.headers.length === 0) return cors
   const asked = headers['access-control-request-headers']

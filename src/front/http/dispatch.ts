@@ -1,5 +1,6 @@
 /** Forwards a request to its agent: a request that the rules accepted, or one that no rule sees. */
 import type { Call, CallProblem } from '../../a2a/message/call.js'
+import { payloadOf } from '../../a2a/payload.js'
 import { tenantOf } from '../../a2a/task-id.js'
 import type { Limits } from '../../config/model/model.js'
 import type { Agent } from '../../gateway/agent.js'
@@ -9,15 +10,20 @@ import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import * as rejections from '../../pipeline/rejections.js'
 import type { Asked, OperationRoute, RequestEvaluation } from '../../pipeline/request.js'
 import { bodyOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse } from '../../pipeline/request.js'
+import type { RequestHead } from '../../pipeline/request-head.js'
+import type { ResponseDriver, ResponsePlan } from '../../pipeline/response/driver.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
+import type { Negotiated } from '../../pipeline/upstream-headers.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import type { AgentLimits } from '../../policy/limits/charge.js'
 import { ownershipPlanOf } from '../../pipeline/access/ownership.js'
 import type { OwnerFindings } from '../../policy/access/ownership.js'
 import type { TaskKey } from '../../state/store.js'
+import type { Forwarding } from '../../upstream/forward.js'
 import { forward } from '../../upstream/forward.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
+import type { Remember } from './agent-response.js'
 import { AgentResponse } from './agent-response.js'
 import { publicOriginOf } from './client-address.js'
 import { withOutbound } from './credentials/outbound.js'
@@ -35,8 +41,27 @@ export interface HandlerOptions {
   readonly rates: ReadonlyMap<string, AgentLimits> | null
 }
 
+/** What goes to the agent, and the work on its response. */
+export interface Outgoing {
+  readonly read: Read
+  /** With the headers of the policies, without those that they remove. */
+  readonly head: RequestHead
+  readonly negotiated: Negotiated | null
+  /** As sent, or with the edits of the policies. */
+  readonly body: Bytes
+  readonly plan: ResponsePlan
+  readonly remember: Remember
+  readonly owners: ResponseDriver['owners']
+}
+
+/** How calls of one front go to agents. */
+export interface Front {
+  send (exchange: Exchange, outgoing: Outgoing, options: HandlerOptions): Forwarding
+}
+
 /** A request whose body has arrived. */
 export interface Arrived {
+  readonly front: Front
   readonly agent: Agent
   readonly state: AgentState
   readonly route: OperationRoute
@@ -74,18 +99,22 @@ export function dispatch (
   evaluation: RequestEvaluation,
   options: HandlerOptions
 ): boolean | Promise<boolean> {
-  const { agent, sent, bytes } = read.arrived
+  const { agent } = read.arrived
   if (agent.credentials === null) return send(exchange, read, evaluation, options)
-  const body = agent.credentials.needsBody ? bodyOf(evaluation, sent, bytes) : undefined
+  const body = agent.credentials.needsBody ? editedBody(read.arrived, read.call, evaluation) : undefined
   const call = { agent, trusted: options.trusted, body: () => body ?? null }
   return withOutbound(exchange, call, () => send(exchange, read, evaluation, options, body))
+}
+
+/** The body to forward. @throws TypeError when the message of a gRPC call has no place for an edit */
+function editedBody ({ route, sent, bytes }: Arrived, { operation }: Call, evaluation: RequestEvaluation): Bytes {
+  return bodyOf(evaluation, sent, bytes, payloadOf(route.binding, route.version, operation, 'request'))
 }
 
 /** @param edited the body to forward, if it is known */
 function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, options: HandlerOptions, edited?: Bytes): boolean {
   const { arrived, call, task, owners } = read
   const { agent, state, route } = arrived
-  const { request, span } = exchange
   const publicBase = rewritesResponse(state, call) ? publicBaseOf(exchange, agent, options) : null
   if (publicBase === undefined) {
     exchange.reject(rejections.badHost, 'rejected')
@@ -95,7 +124,7 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
   if (shown === null || !exchange.enter(agent)) return false
   const { policy } = evaluation
   const { limits } = options
-  const body = edited ?? bodyOf(evaluation, arrived.sent, arrived.bytes)
+  const body = edited ?? editedBody(arrived, call, evaluation)
   const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase, shown.select)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
@@ -122,32 +151,43 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
     evaluation: evaluator === null ? null : { evaluator, limits, ownership },
     anyPage: route.extensionRoute !== null
   }
-  const response = new AgentResponse(
-    exchange,
+  exchange.forwarding = arrived.front.send(exchange, {
+    read,
+    head: forwardedHead(evaluation, exchange.request),
+    negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads),
+    body,
     plan,
-    (taskId, fields) => tasks.write(keyOf(taskId), fields),
-    (names, owner, claim) => tasks.owners(agent.name, names, claim ? owner : null)
-  )
-  startUpstreamSpan(exchange, agent, route.upstreamPath, call)
-  exchange.forwarding = forward(
-    {
-      dispatcher: agent.pools.main,
-      gate: agent.pools.gate,
-      total: agent.config.upstream.timeouts.total,
-      method: request.method ?? 'GET',
-      path: route.upstreamPath + queryForAgent(exchange, agent, arrived.query),
-      headers: headersForAgent(exchange, agent, upstreamHeaders(forwardedHead(evaluation, request), {
-        peer: request.socket.remoteAddress,
-        config: agent.config.upstream,
-        trusted: options.trusted,
-        trace: span.outgoing(),
-        negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads)
-      })),
-      body: body.length === 0 ? null : body
-    },
-    response
-  )
+    remember: (taskId, fields) => tasks.write(keyOf(taskId), fields),
+    owners: (names, owner, claim) => tasks.owners(agent.name, names, claim ? owner : null)
+  }, options)
   return true
+}
+
+/** The front of HTTP. */
+export const HTTP: Front = {
+  send (exchange, { read: { arrived, call }, head, negotiated, body, plan, remember, owners }, { trusted }) {
+    const { agent, route } = arrived
+    const { request } = exchange
+    startUpstreamSpan(exchange, agent, route.upstreamPath, call)
+    return forward(
+      {
+        dispatcher: agent.pools.main,
+        gate: agent.pools.gate,
+        total: agent.config.upstream.timeouts.total,
+        method: request.method ?? 'GET',
+        path: route.upstreamPath + queryForAgent(exchange, agent, arrived.query),
+        headers: headersForAgent(exchange, agent, upstreamHeaders(head, {
+          peer: request.socket.remoteAddress,
+          config: agent.config.upstream,
+          trusted,
+          trace: exchange.span.outgoing(),
+          negotiated
+        })),
+        body: body.length === 0 ? null : body
+      },
+      new AgentResponse(exchange, plan, remember, owners)
+    )
+  }
 }
 
 /** @returns the agent's URL at the gateway, or undefined when the client's host cannot be part of a URL */

@@ -1,15 +1,16 @@
 /** One request and its response: holds the whole state of the exchange, and records its end in one place. */
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller, Rejection } from '../../a2a/errors.js'
 import { REASONS } from '../../a2a/errors.js'
+import { grpcStatusOf } from '../../a2a/grpc/status.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { TaskNames } from '../../a2a/task-id.js'
 import { NO_NAMES } from '../../a2a/task-id.js'
 import type { Binding, Version } from '../../a2a/versions.js'
 import { awaitsEventStream, NO_ID } from '../../pipeline/caller.js'
-import { rejectionResponse, rejectionEvent } from '../../pipeline/rejection-response.js'
-import { internal, tooManyRequests, tooManyStreams } from '../../pipeline/rejections.js'
+import { rejectionEvent, rejectionResponse } from '../../pipeline/rejection-response.js'
+import { valueOf } from '../../pipeline/response-head.js'
+import { internal, stopped, tooManyRequests, tooManyStreams } from '../../pipeline/rejections.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { OwnerOutcome } from '../../policy/access/ownership.js'
 import type { Decisions, Found } from '../../console/decisions.js'
@@ -18,13 +19,14 @@ import type { Audit } from '../../telemetry/audit.js'
 import type { Log } from '../../telemetry/log.js'
 import type { Metrics, Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan, Tracing } from '../../telemetry/traces/tracing.js'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Agent } from '../../gateway/agent.js'
 import { withAppHeaders } from './app-headers.js'
 import { readOff } from './body.js'
+import type { ClientRequest, ClientResponse } from './client-streams.js'
 import type { Cors } from './cors.js'
 import { withCors } from './cors.js'
 import type { RequestLimits } from './limits/limits.js'
-import type { StreamOut } from './stream-out.js'
 import type { PushReservation } from './tasks/push.js'
 import type { MemoryBudget } from '../../gateway/memory-budget.js'
 import type { InFlight } from '../../gateway/in-flight.js'
@@ -33,7 +35,7 @@ import { isStreaming } from '../../gateway/concurrency-limit.js'
 import type { Overload } from '../../gateway/overload.js'
 import type { Limits } from '../../gateway/limits/limits.js'
 import type { Tasks } from '../../gateway/tasks.js'
-import { callEntry, logCall } from '../../gateway/request-telemetry.js'
+import { callEntry, logCall, recordGrpcStatus } from '../../gateway/request-telemetry.js'
 import type { Outbound } from '../../gateway/credentials/agent-credentials.js'
 import type { Carrier } from '../../identity/authentication.js'
 import type { Principal } from '../../identity/principal.js'
@@ -66,8 +68,8 @@ export type Label = Operation | 'AgentCard' | 'Passthrough' | 'Preflight'
 const PROCESS = randomBytes(4).toString('hex')
 
 export class Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly request: ClientRequest
+  readonly response: ClientResponse
   readonly services: Services
   readonly startedAt: number
   readonly span: RequestSpan
@@ -88,6 +90,8 @@ export class Exchange {
   /** Name of the method or route of an extension, as a policy declares it; null for other requests. */
   addition: string | null = null
   binding: Binding = 'HTTP+JSON'
+  /** Status of the response to a gRPC client; null before there is one, and over HTTP. */
+  grpcStatus: GrpcCodeName | null = null
   version: Version = '1.0'
   /** True when the request names its version. */
   statedVersion = false
@@ -115,8 +119,8 @@ export class Exchange {
   push: PushReservation | null = null
   /** Called before the end is recorded, whatever the outcome. Handles data that is known only then, and releases resources. */
   atEnd: (() => void) | null = null
-  /** Set when the gateway begins to send an event stream. */
-  stream: StreamOut | null = null
+  /** Set when the gateway begins to send a stream. `atBoundary`: another event of SSE may follow. */
+  stream: { readonly atBoundary: boolean } | null = null
   /** The limit that counts the call while it is in flight. */
   private load: ConcurrencyLimit | null = null
   private streaming = false
@@ -132,7 +136,7 @@ export class Exchange {
   private found: readonly Found[] | null = null
   private ended = false
 
-  constructor (request: IncomingMessage, response: ServerResponse, services: Services) {
+  constructor (request: ClientRequest, response: ClientResponse, services: Services) {
     this.request = request
     this.response = response
     this.services = services
@@ -222,7 +226,8 @@ export class Exchange {
   }
 
   /**
-   * Responds with a rejection in the caller's binding and version. Breaks the connection when the response has begun.
+   * Responds with a rejection in the caller's binding and version. When the response has begun, a gRPC call ends with the status of the
+   * rejection, and any other response is broken off.
    * @param more further headers, names and values
    */
   reject (rejection: Rejection, outcome: Outcome, httpStatus?: number, more: readonly string[] = []): void {
@@ -230,7 +235,7 @@ export class Exchange {
     this.rejection ??= rejection
     const { response } = this
     if (!response.destroyed) this.services.metrics.refusal(this.agentName, rejection.rule)
-    if (response.headersSent || response.destroyed) return this.breakOff()
+    if (response.headersSent || response.destroyed) return this.cut(rejection)
     this.respondRejection(rejection, httpStatus, more)
     this.span.set('a2a_gateway.decision', 'reject')
     this.span.set('a2a_gateway.rule', rejection.rule)
@@ -254,7 +259,18 @@ export class Exchange {
     else if (this.stream?.atBoundary === true) {
       this.tracedError(rejection)
       response.end(rejectionEvent(rejection, this.caller))
-    } else this.breakOff()
+    } else this.cut(rejection)
+  }
+
+  /** Ends a response that has begun. */
+  private cut (rejection: Rejection): void {
+    const { response } = this
+    if (response.endWith === undefined || response.destroyed) this.breakOff()
+    else {
+      const { code, trailers } = grpcStatusOf(rejection)
+      recordGrpcStatus(this, code, 'gateway')
+      response.endWith(trailers)
+    }
   }
 
   /** Handles a fault of the gateway. */
@@ -287,6 +303,7 @@ export class Exchange {
     const { response } = this
     this.tracedError(rejection)
     const { status, phrase, headers, body } = rejectionResponse(rejection, this.caller, httpStatus, more)
+    if (this.binding === 'GRPC') recordGrpcStatus(this, Number(valueOf(headers, 'grpc-status')), 'gateway')
     if (this.cors?.replaces === false) headers.push(...this.cors.headers)
     if (this.request.complete) {
       this.respond(status, headers, body, phrase)
@@ -309,11 +326,16 @@ export class Exchange {
   }
 
   /**
-   * Ends an event stream with a comment that states the reason. Breaks the stream off if it stands within an event, so that the client
-   * notices the cut.
+   * Ends a response because the gateway stops. An event stream ends with a comment that states the reason, unless it stands within an
+   * event; a gRPC call ends with a status. Any other response is broken off, so that the client notices the cut.
    */
-  endStream (why: string): void {
-    if (this.stream?.atBoundary === true) this.response.end(`: ${why}\n\n`)
+  stop (): void {
+    this.settle('gateway_error')
+    const { response } = this
+    if (response.endWith !== undefined) {
+      if (response.headersSent) this.cut(stopped)
+      else this.reject(stopped, 'gateway_error')
+    } else if (this.stream?.atBoundary === true && !response.destroyed) response.end(': the gateway is shutting down\n\n')
     else this.breakOff()
   }
 
@@ -399,6 +421,7 @@ export class Exchange {
       version: this.version,
       outcome,
       status: this.response.statusCode,
+      grpcStatus: this.grpcStatus,
       seconds,
       requestId: this.id,
       traceId: this.span.traceId,

@@ -1,6 +1,11 @@
 /** GetExtendedAgentCard under `card.views`: the caller sees its view of the extended card. */
 import { minimalCard } from '../../a2a/card/minimal.js'
+import { grpcMethodFor } from '../../a2a/grpc/methods.js'
 import type { ExtendedCardPlan } from '../../pipeline/card/extended-card.js'
+import { cardMessage } from '../../pipeline/card/extended-card.js'
+import { GRPC_CODES } from '../../wire/grpc/codes.js'
+import { grpcFrame } from '../../wire/grpc/deframer.js'
+import type { JsonObject } from '../../wire/json/object.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { viewFor } from '../../pipeline/card/served-cards.js'
 import type { Arrived } from './dispatch.js'
@@ -32,10 +37,20 @@ export function shownCard (exchange: Exchange, { agent, state, route }: Arrived,
 }
 
 function respond (exchange: Exchange, card: Buffer): void {
+  if (exchange.binding === 'GRPC') return respondMessage(exchange, card)
   const body = exchange.binding === 'JSONRPC'
     ? Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":${exchange.idToken()},"result":`), card, Buffer.from('}')])
     : card
   const headers = ['content-type', 'application/json', 'content-length', String(body.length), 'cache-control', 'private, no-store']
   if (exchange.cors?.replaces === false) headers.push(...exchange.cors.headers)
   exchange.respond(200, headers, body)
+}
+
+function respondMessage (exchange: Exchange, card: Buffer): void {
+  const method = grpcMethodFor('GetExtendedAgentCard', exchange.version)
+  if (method === null) throw new Error('a version without the method that was called')
+  const message = cardMessage(JSON.parse(card.toString()) as JsonObject, method.response)
+  exchange.begin(200, ['content-type', 'application/grpc'])
+  exchange.write(grpcFrame(message))
+  exchange.response.endWith?.(['grpc-status', String(GRPC_CODES.OK)])
 }

@@ -6,7 +6,7 @@ import { namesOf, taskIdOf, tenantOf } from '../../a2a/task-id.js'
 import type { Version } from '../../a2a/versions.js'
 import { accessOf, admissionOf, admit, admitUnread } from '../../pipeline/access/access.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
-import { encodingOf, isPlain } from '../../pipeline/content-encoding.js'
+import { isPlain } from '../../pipeline/content-encoding.js'
 import { isPreflight } from '../../pipeline/guard.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
@@ -19,14 +19,13 @@ import type { Claimed } from '../../policy/request/claims.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import type { TaskKey } from '../../state/store.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
-import { gunzip } from '../../wire/gzip.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { joinPath } from '../../wire/target.js'
 import type { Agent } from '../../gateway/agent.js'
-import { readBody } from './body.js'
+import { decode, read } from './body.js'
 import { corsOf, corsWithoutOrigin, preflightCors } from './cors.js'
 import type { Arrived, HandlerOptions, Read } from './dispatch.js'
-import { dispatch, passOn } from './dispatch.js'
+import { dispatch, HTTP, passOn } from './dispatch.js'
 import { serveCard } from './serve-card.js'
 import type { Exchange } from './exchange.js'
 import { identify, queryForAgent } from './identify.js'
@@ -36,7 +35,6 @@ import type { RouteTarget } from './route-target.js'
 import { limitEarly, limitLate } from './limits/limits.js'
 import { ownersOf } from './tasks/owners.js'
 import { checkPushConfigs } from './tasks/push.js'
-import { schedule } from '../../gateway/event-loop-batch.js'
 
 const EMPTY = Buffer.alloc(0)
 /** Rules of problems in a call whose JSON-RPC envelope is valid. */
@@ -106,27 +104,41 @@ function admitted (exchange: Exchange, agent: Agent, routeTarget: RouteTarget, a
   if (route.kind === 'ambiguous') return exchange.reject(rejections.ambiguousPath, 'rejected')
   if (route.kind === 'verb') return exchange.reject(rejections.wrongVerb(route.allow), 'rejected')
 
+  const problem = versionProblem(route, asked, state)
+  arrive(exchange, { agent, state, route, problem, asked, query: routeTarget.query, front: HTTP }, options, receive)
+}
+
+/** A request for an operation, before its body is read. */
+export type Arriving = Omit<Arrived, 'sent' | 'bytes' | 'encodingProblem'>
+
+/**
+ * Takes the steps from a route to the body: what the head alone decides.
+ * @param read reads the body, then calls `evaluate`
+ */
+export function arrive (
+  exchange: Exchange,
+  arriving: Arriving,
+  options: HandlerOptions,
+  read: (exchange: Exchange, arriving: Arriving, options: HandlerOptions) => void
+): void {
+  const { agent, state, route, asked } = arriving
   if (route.operation !== null) exchange.label = route.operation
   if (route.extensionRoute !== null) exchange.addition = additionName(state.policy[route.version], null, route.extensionRoute)
   if (shed(exchange)) return
   if (state.access !== null && !passes(exchange, admit(state.access, admissionOf(route, exchange.principal)))) return
   if (asked.minor !== null) agent.sawMinor(asked.minor)
-  const arriving: Arriving = { agent, state, route, problem: versionProblem(route, asked, state), asked, query: routeTarget.query }
-  if (options.rates === null) return receive(exchange, arriving, options)
-  limitEarly(exchange, agent, options, () => { receive(exchange, arriving, options) })
+  if (options.rates === null) return read(exchange, arriving, options)
+  limitEarly(exchange, agent, options, () => { read(exchange, arriving, options) })
 }
 
-/** A request for an operation, before its body is read. */
-type Arriving = Omit<Arrived, 'sent' | 'bytes' | 'encodingProblem'>
-
 /** Copies by name: with `...` here and for `Read`, calls of 400 B cost a fifth more CPU. */
-function arrivedOf (
-  { agent, state, route, problem, asked, query }: Arriving,
+export function arrivedOf (
+  { agent, state, route, problem, asked, query, front }: Arriving,
   sent: Bytes,
   bytes: Bytes,
   encodingProblem: CallProblem | null
 ): Arrived {
-  return { agent, state, route, problem, asked, query, sent, bytes, encodingProblem }
+  return { agent, state, route, problem, asked, query, front, sent, bytes, encodingProblem }
 }
 
 /** Reads the body of a request that is within the limits of its head. */
@@ -151,7 +163,7 @@ function receive (exchange: Exchange, arriving: Arriving, options: HandlerOption
  * Rejects the call when the process is overloaded. Runs before the body is read, so that a rejection costs little. A JSON-RPC caller gets
  * the id `null`. @returns true when the call was rejected
  */
-function shed (exchange: Exchange): boolean {
+export function shed (exchange: Exchange): boolean {
   const { overload } = exchange.services
   if (!overload.shedding) return false
   exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
@@ -175,7 +187,7 @@ function always<T> (value: T): () => T {
   return () => value
 }
 
-function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions): void {
+export function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions): void {
   const startedAt = performance.now()
   const { agent, state, route } = arrived
   const call = callOf(arrived, exchange.request, options.limits)
@@ -283,7 +295,8 @@ function forwardWithoutCard (
   options: HandlerOptions
 ): void {
   if (card || agent.config.card.onUnavailable === 'reject') {
-    return rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), options)
+    const rejection = agent.onlyGrpc ? rejections.onlyGrpc(agent.name) : rejections.noCard(agent.name, retryAfter)
+    return rejectWithoutCard(exchange, rejection, options)
   }
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
@@ -293,7 +306,7 @@ function forwardWithoutCard (
 }
 
 /** Applies the access lists to a request to an agent without a card. */
-function permitted (exchange: Exchange, { config }: Agent): boolean {
+export function permitted (exchange: Exchange, { config }: Agent): boolean {
   const access = accessOf(config)
   const { request, principal: caller } = exchange
   if (access === null || isPreflight(request)) return true
@@ -335,45 +348,5 @@ function withoutBody (exchange: Exchange, options: HandlerOptions, then: () => v
   read(exchange, options, bytes => {
     if (whole(bytes).toString('latin1').trim() === 'null') then()
     else exchange.reject(rejections.unexpectedBody('GET'), 'rejected')
-  })
-}
-
-/** Decodes a compressed body. The memory budget also counts the content. */
-function decode (
-  exchange: Exchange,
-  { limits }: HandlerOptions,
-  sent: Bytes,
-  then: (bytes: Bytes, problem: CallProblem | null) => void
-): void {
-  const encoding = encodingOf(exchange.request.headers['content-encoding'], whole(sent), limits.body)
-  if (encoding.kind === 'rejected') return exchange.reject(encoding.rejection, 'rejected')
-  if (encoding.kind === 'plain') return then(sent, null)
-  if (encoding.kind === 'problem') return then(sent, encoding.problem)
-  if (!exchange.hold(encoding.member.size)) {
-    return exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
-  }
-  gunzip(encoding.member, content => {
-    schedule('decide', exchange, () => {
-      // The client may have disconnected.
-      if (exchange.response.destroyed) return
-      if (content === null) then(sent, rejections.notGzip)
-      else then(content, null)
-    })
-  })
-}
-
-function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Bytes) => void): void {
-  const { limits } = options
-  readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
-    if (!result.ok) {
-      if (result.why === 'too_large') exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-      else if (result.why === 'no_memory') exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
-      else if (result.why === 'timeout') exchange.reject(rejections.tooSlow(limits.requestTimeout), 'rejected')
-      return
-    }
-    schedule('decide', exchange, () => {
-      // The client may have disconnected.
-      if (!exchange.response.destroyed) then(result.bytes)
-    })
   })
 }

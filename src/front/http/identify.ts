@@ -105,9 +105,9 @@ function routeOf ({ request, state, version }: Exchange, target: RouteTarget): R
   return state?.router.match(request.method ?? 'GET', target.path, version) ?? null
 }
 
-/** Sets the binding and version of a rejection, as far as the path shows them. */
+/** Sets the binding and version of a rejection, as far as the path shows them. A gRPC call has them from its listener. */
 function describeRoute (exchange: Exchange, route: Route | null): void {
-  if (route === null) return
+  if (route === null || exchange.binding === 'GRPC') return
   if ('binding' in route) {
     exchange.binding = route.binding
     exchange.version = route.version

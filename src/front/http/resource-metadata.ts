@@ -2,7 +2,6 @@
  * The metadata of an agent as a protected resource (RFC 9728): which issuers its access tokens come from, and their scopes. Lies outside of
  * the paths of agents, and needs no caller.
  */
-import type { IncomingMessage } from 'node:http'
 import type { AccessConfig } from '../../config/model/access-model.js'
 import { hostName } from '../../pipeline/agents.js'
 import type { Agent } from '../../gateway/agent.js'
@@ -10,6 +9,7 @@ import type { Snapshot } from '../../gateway/agent-registry.js'
 import { splitTarget } from '../../wire/target.js'
 import { publicOriginOf } from './client-address.js'
 import type { Exchange } from './exchange.js'
+import type { ClientRequest } from './client-streams.js'
 
 export const METADATA = '/.well-known/oauth-protected-resource'
 
@@ -19,14 +19,14 @@ export function pathOf ({ publicBase, config }: Agent): string {
 }
 
 /** Returns the agent at the path, if its callers may have access tokens. */
-function agentOf (request: IncomingMessage, snapshot: Snapshot): Agent | null {
+function agentOf (request: ClientRequest, snapshot: Snapshot): Agent | null {
   const { identity } = snapshot
   if (identity === null || identity.issuersFor(null).length === 0) return null
   const agent = agentAt(request, snapshot)
   return agent === null || identity.issuersFor(agent.requirementIn(agent.state)).length === 0 ? null : agent
 }
 
-function agentAt (request: IncomingMessage, { agents }: Snapshot): Agent | null {
+function agentAt (request: ClientRequest, { agents }: Snapshot): Agent | null {
   const { path } = splitTarget(request.url ?? '')
   if (!path.startsWith(METADATA)) return null
   const rest = path.slice(METADATA.length).replace(/\/$/, '')
@@ -42,7 +42,7 @@ function scopesOf ({ allow }: AccessConfig): string[] {
 }
 
 /** True for a request for the metadata of an agent. */
-export function asksForMetadata (request: IncomingMessage, snapshot: Snapshot): boolean {
+export function asksForMetadata (request: ClientRequest, snapshot: Snapshot): boolean {
   return (request.method === 'GET' || request.method === 'HEAD') && agentOf(request, snapshot) !== null
 }
 

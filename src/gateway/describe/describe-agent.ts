@@ -1,4 +1,5 @@
 /** An agent, as `/agents` and the console show it. */
+import type { GrpcTarget } from '../../a2a/card/grpc-map.js'
 import type { AgentConfig, Mode, ResolvedPolicy } from '../../config/model/model.js'
 import type { Requirement } from '../../identity/requirement.js'
 import { describeAccess } from '../../pipeline/access/agent-security.js'
@@ -42,7 +43,9 @@ export function describeAgent (agent: DescribedAgent): object {
       state?.interfaces.map(one => ({
         binding: one.binding,
         version: one.version,
-        path: one.publicPath === '' ? '/' : one.publicPath
+        ...(one.address === undefined
+          ? { path: one.publicPath === '' ? '/' : one.publicPath }
+          : { address: config.grpc?.publicAddress ?? null, upstream: grpcUrl(one.address) })
       })) ?? [],
     extensions: state === null ? null : { 0.3: describePolicy(state.policy['0.3']), '1.0': describePolicy(state.policy['1.0']) },
     policies: config.policies.map(one => describeLayers(one, config.mode)),
@@ -56,6 +59,10 @@ export function describeAgent (agent: DescribedAgent): object {
     passthrough: config.passthrough,
     lastRefusals: rejections
   }
+}
+
+function grpcUrl ({ host, port, tls }: GrpcTarget): string {
+  return `grpc${tls ? 's' : ''}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 function describeLayers ({ name, policy, layers }: ResolvedPolicy, agentMode: Mode): object {

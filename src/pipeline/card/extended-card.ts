@@ -1,4 +1,5 @@
 /** The extended card: a response that is a card. The gateway rewrites the URLs of its interfaces, as it does for the public card. */
+import { protoCard } from '../../a2a/grpc/proto-card.js'
 import { rewriteCard } from '../../a2a/card/rewrite.js'
 import type { RewriteOptions } from '../../a2a/card/rewrite.js'
 import type { SeenNames } from '../../a2a/card/seen-names.js'
@@ -8,6 +9,9 @@ import { isObject, own } from '../../wire/json/object.js'
 import type { JsonLimits } from '../../wire/json/json.js'
 import { parseStrict } from '../../wire/json/json.js'
 import { memberSpan } from '../../wire/json/span.js'
+import { readProtobuf } from '../../wire/protobuf/read.js'
+import type { MessageTable } from '../../wire/protobuf/table.js'
+import { writeProtobuf } from '../../wire/protobuf/write.js'
 
 export interface ExtendedCardPlan {
   readonly rewrite: RewriteOptions
@@ -19,6 +23,29 @@ export interface ExtendedCardPlan {
   /** Bytes. */
   readonly size: number
   readonly json: JsonLimits
+}
+
+/**
+ * Rewrites a card over gRPC. Fields that the table does not know are lost.
+ * @param message AgentCard
+ * @returns null when the message is not a card
+ */
+export function rewriteCardMessage (message: Buffer, table: MessageTable, plan: ExtendedCardPlan): Buffer | null {
+  const { rewrite, select, seen, json } = plan
+  const read = readProtobuf(message, table, json, true)
+  if (!read.ok) return null
+  seen?.learn(read.value)
+  const card = rewriteCard(select === null ? read.value : select(read.value), rewrite)
+  // `card.signature: verbatim`: the card keeps its bytes.
+  return card === read.value ? message : cardMessage(card, table)
+}
+
+/**
+ * Writes a card as the message of the gRPC binding.
+ * @throws TypeError for a card with members of other types than A2A defines
+ */
+export function cardMessage (card: JsonObject, table: MessageTable): Buffer {
+  return writeProtobuf(protoCard(card, table), table)
 }
 
 /** @returns null when the body is not a card: unchanged, its URLs would lead past the gateway */

@@ -119,7 +119,7 @@ export class Enforcement {
     }
   }
 
-  private problemOf (reason: UnreadableReason | 'no_memory', event: boolean): CallProblem {
+  protected problemOf (reason: UnreadableReason | 'no_memory', event: boolean): CallProblem {
     if (reason === 'too_large') return event ? eventTooLarge(this.limits.event) : responseTooLarge(this.limits.response)
     if (reason === 'no_memory') return noMemoryForResponse
     return reason === 'encoding' ? encoded : reason === 'malformed' ? ambiguousStream : notJson

@@ -6,7 +6,15 @@ import json
 
 from collections.abc import AsyncIterator, Awaitable
 
-from a2a.client import ClientCallContext, ClientConfig, create_client
+import httpx
+
+from a2a.client import (
+    A2ACardResolver,
+    Client,
+    ClientCallContext,
+    ClientConfig,
+    create_client,
+)
 from a2a.client.auth import AuthInterceptor, InMemoryContextCredentialStore
 from a2a.client.service_parameters import (
     ServiceParametersFactory,
@@ -14,14 +22,22 @@ from a2a.client.service_parameters import (
 )
 from a2a.helpers.proto_helpers import new_message
 from a2a.types.a2a_pb2 import (
+    AgentCard,
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
     GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTasksRequest,
     Message,
     Part,
     Role,
     SendMessageConfiguration,
     SendMessageRequest,
+    SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
+    TaskState,
 )
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
@@ -67,7 +83,61 @@ async def one(stream: AsyncIterator) -> dict:
 
 
 async def told(result: Awaitable) -> dict:
-    return MessageToDict(await result)
+    message = await result
+    return 'nothing' if message is None else MessageToDict(message)
+
+
+async def rest(unary: Client, streaming: Client, task_id: str, context_id: str, context: ClientCallContext) -> None:
+    """The operations that the other bindings are not asked for."""
+    named = {'task_id': task_id, 'id': 'hook'}
+    hook = TaskPushNotificationConfig(url='http://127.0.0.1:9/hook', token='token', **named)
+    listed = ListTasksRequest(context_id=context_id)
+    await tell('list', told(unary.list_tasks(listed, context=context)))
+    await tell('pushCreate', told(unary.create_task_push_notification_config(hook, context=context)))
+    wanted = GetTaskPushNotificationConfigRequest(**named)
+    await tell('pushGet', told(unary.get_task_push_notification_config(wanted, context=context)))
+    every = ListTaskPushNotificationConfigsRequest(task_id=task_id)
+    await tell('pushList', told(unary.list_task_push_notification_configs(every, context=context)))
+    unwanted = DeleteTaskPushNotificationConfigRequest(**named)
+    await tell('pushDelete', told(unary.delete_task_push_notification_config(unwanted, context=context)))
+    await tell('pushGetDeleted', told(unary.get_task_push_notification_config(wanted, context=context)))
+    finished = SubscribeToTaskRequest(id=task_id)
+    await tell('subscribeFinished', events(streaming.subscribe(finished, context=context)))
+    started = await tell('sendAgain', one(unary.send_message(request('long', now=True), context=context)))
+    running = started['task']['id'] if started else 'unknown'
+    # A subscription that begins earlier sees the change to this state.
+    state = None
+    while started and state != TaskState.TASK_STATE_WORKING:
+        state = (await unary.get_task(GetTaskRequest(id=running), context=context)).status.state
+    joined = streaming.subscribe(SubscribeToTaskRequest(id=running), context=context)
+
+    async def subscription() -> list:
+        """Events up to the end of the task, which is cancelled once the subscription has begun."""
+        seen = []
+        async for event in joined:
+            if not seen:
+                await unary.cancel_task(CancelTaskRequest(id=running), context=context)
+            seen.append(MessageToDict(event))
+        return seen
+
+    await tell('subscribe', subscription())
+
+
+def channel(url: str) -> object:
+    """The address of the card as it is: a scheme or a path would not connect."""
+    import grpc
+
+    return grpc.aio.insecure_channel(url)
+
+
+async def legacy_card(url: str) -> AgentCard:
+    """The card with its 0.3 interfaces only, because the client prefers 1.0."""
+    async with httpx.AsyncClient() as http:
+        card = await A2ACardResolver(http, url).get_agent_card()
+    legacy = [one for one in card.supported_interfaces if one.protocol_version == '0.3']
+    del card.supported_interfaces[:]
+    card.supported_interfaces.extend(legacy)
+    return card
 
 
 async def main() -> None:
@@ -77,6 +147,8 @@ async def main() -> None:
     args.add_argument('--extension', action='append', default=[])
     args.add_argument('--data')
     args.add_argument('--media-type', default='application/json')
+    args.add_argument('--legacy', action='store_true', help='speak 0.3')
+    args.add_argument('--all', action='store_true', help='every operation')
     args.add_argument('--credential', action='append', default=[], help='scheme=value, for the AuthInterceptor of the SDK')
     options = args.parse_args()
 
@@ -91,6 +163,7 @@ async def main() -> None:
             streaming=streaming,
             supported_protocol_bindings=[options.transport],
             use_client_preference=True,
+            grpc_channel_factory=channel if options.transport == 'GRPC' else None,
         )
 
     context = ClientCallContext(
@@ -99,9 +172,10 @@ async def main() -> None:
         ),
         state={'sessionId': 'session'},
     )
+    agent = await legacy_card(options.url) if options.legacy else options.url
     async with (
-        await create_client(options.url, config(False), interceptors) as unary,
-        await create_client(options.url, config(True), interceptors) as streaming,
+        await create_client(agent, config(False), interceptors) as unary,
+        await create_client(agent, config(True), interceptors) as streaming,
     ):
         card = MessageToDict(streaming._card)
         print(json.dumps({'operation': 'card', 'value': card}))
@@ -121,6 +195,8 @@ async def main() -> None:
         long_id = long['task']['id'] if long else 'unknown'
         await tell('cancel', told(unary.cancel_task(CancelTaskRequest(id=long_id), context=context)))
         await tell('extendedCard', told(unary.get_extended_agent_card(GetExtendedAgentCardRequest(), context=context)))
+        if options.all:
+            await rest(unary, streaming, task_id, task['task']['contextId'] if task else 'unknown', context)
 
 
 asyncio.run(main())

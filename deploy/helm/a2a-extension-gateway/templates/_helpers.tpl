@@ -29,6 +29,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- dig "server" "listen" "0.0.0.0:8080" .Values.config | toString | regexFind "[0-9]+$" | default "8080" -}}
 {{- end -}}
 
+{{- /* The port of config.server.grpc.listen; empty without one. */ -}}
+{{- define "gateway.grpcPort" -}}
+{{- dig "server" "grpc" "listen" "" .Values.config | default "" | toString | regexFind "[0-9]+$" -}}
+{{- end -}}
+
 {{- /* Whole seconds of config.server.drainTimeout, rounded up. */ -}}
 {{- define "gateway.drainSeconds" -}}
 {{- $text := dig "server" "drainTimeout" "20s" .Values.config | toString -}}

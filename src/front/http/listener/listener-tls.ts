@@ -1,5 +1,5 @@
 /** TLS of the main listener (`server.tls`): its options at start, and its files when they change. */
-import type { Server } from 'node:http'
+import type { Server as NetServer } from 'node:net'
 import type { ServerOptions } from 'node:https'
 import { Server as TlsServer } from 'node:tls'
 import { X509Certificate } from 'node:crypto'
@@ -8,17 +8,19 @@ import type { Log } from '../../../telemetry/log.js'
 import type { TlsFiles } from '../../../upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '../../../upstream/tls.js'
 
+const MAIN = 'server.tls'
+
 /** RFC 9325, section 3.1.1: no TLS before 1.2. */
 const MINIMUM = 'TLSv1.2'
 
-/** @throws Error with a readable message when a file cannot be read or used */
-function filesOf ({ cert, key, clientCa }: ListenerTlsConfig): TlsFiles {
+/** @param place in the configuration. @throws Error with a readable message when a file cannot be read or used */
+function filesOf ({ cert, key, clientCa }: ListenerTlsConfig, place: string): TlsFiles {
   try {
     return readTlsFiles({ ca: clientCa, cert, key })
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error
     const file = { ca: clientCa, cert, key }[error.setting]
-    throw new Error(`server.tls.${error.setting === 'ca' ? 'clientCa' : error.setting}: ${file}: ${error.message}`, { cause: error })
+    throw new Error(`${place}.${error.setting === 'ca' ? 'clientCa' : error.setting}: ${file}: ${error.message}`, { cause: error })
   }
 }
 
@@ -31,9 +33,9 @@ function contextOf ({ ca, cert, key }: TlsFiles): Pick<ServerOptions, 'ca' | 'ce
  * @param handshakeTimeout milliseconds that a client has for the handshake
  * @throws Error with a readable message when a file cannot be read or used
  */
-export function tlsOptions (tls: ListenerTlsConfig, handshakeTimeout: number): ServerOptions {
+export function tlsOptions (tls: ListenerTlsConfig, handshakeTimeout: number, place = MAIN): ServerOptions {
   return {
-    ...contextOf(filesOf(tls)),
+    ...contextOf(filesOf(tls, place)),
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout,
     requestCert: tls.clientCertificate !== 'none',
@@ -65,27 +67,30 @@ export function requireCertificates (
 export class ListenerCertificate {
   private readonly server: TlsServer | null
   private readonly log: Log
+  private readonly place: string
   private fingerprint: string | null = null
 
-  constructor (server: Server, log: Log) {
+  /** @param place of the files in the configuration */
+  constructor (server: NetServer, log: Log, place = MAIN) {
     this.server = server instanceof TlsServer ? server : null
     this.log = log
+    this.place = place
   }
 
   /** Reads the files, and uses their contents from now on. Files that cannot be used leave the last good contents in force. */
   use (tls: ListenerTlsConfig | null): void {
-    const { server, log } = this
+    const { server, log, place } = this
     if (server === null || tls === null) return
     try {
-      const files = filesOf(tls)
+      const files = filesOf(tls, place)
       if (files.fingerprint === this.fingerprint) return
       server.setSecureContext(contextOf(files))
       this.fingerprint = files.fingerprint
       if (files.cert === null) return
       const { subjectAltName, validTo } = new X509Certificate(files.cert)
-      log.info({ certificate: subjectAltName ?? '', validTo }, 'the main listener uses this certificate for new connections')
+      log.info({ certificate: subjectAltName ?? '', validTo }, `${place === MAIN ? 'the main listener uses' : 'gRPC listeners use'} this certificate for new connections`)
     } catch (error) {
-      log.error({ err: error }, 'the files of server.tls cannot be used; the last good ones stay in force')
+      log.error({ err: error }, `the files of ${place} cannot be used; the last good ones stay in force`)
     }
   }
 }

@@ -15,6 +15,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2aext"
+	grpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
+	grpcv1 "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 type list []string
@@ -57,6 +61,57 @@ func request(text string, parts ...*a2a.Part) *a2a.SendMessageRequest {
 	return &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, parts...)}
 }
 
+// rest drives the operations that the other bindings are not asked for.
+func rest(ctx context.Context, client *a2aclient.Client, task *a2a.Task) {
+	listed, err := client.ListTasks(ctx, &a2a.ListTasksRequest{ContextID: task.ContextID})
+	tell("list", listed, err)
+	hook := &a2a.PushConfig{TaskID: task.ID, ID: "hook", URL: "http://127.0.0.1:9/hook", Token: "token"}
+	created, err := client.CreateTaskPushConfig(ctx, hook)
+	tell("pushCreate", created, err)
+	got, err := client.GetTaskPushConfig(ctx, &a2a.GetTaskPushConfigRequest{TaskID: task.ID, ID: "hook"})
+	tell("pushGet", got, err)
+	configs, err := client.ListTaskPushConfigs(ctx, &a2a.ListTaskPushConfigRequest{TaskID: task.ID})
+	tell("pushList", configs, err)
+	err = client.DeleteTaskPushConfig(ctx, &a2a.DeleteTaskPushConfigRequest{TaskID: task.ID, ID: "hook"})
+	tell("pushDelete", "nothing", err)
+	deleted, err := client.GetTaskPushConfig(ctx, &a2a.GetTaskPushConfigRequest{TaskID: task.ID, ID: "hook"})
+	tell("pushGetDeleted", deleted, err)
+	finished, err := collect(client.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: task.ID}))
+	tell("subscribeFinished", finished, err)
+	again := request("long")
+	again.Config = &a2a.SendMessageConfig{ReturnImmediately: true}
+	started, err := client.SendMessage(ctx, again)
+	tell("sendAgain", started, err)
+	if running, ok := started.(*a2a.Task); ok {
+		// A subscription that begins earlier sees the change to this state.
+		for state := running.Status.State; state != a2a.TaskStateWorking; {
+			latest, err := client.GetTask(ctx, &a2a.GetTaskRequest{ID: running.ID})
+			if err != nil {
+				log.Fatal(err)
+			}
+			state = latest.Status.State
+		}
+		tell("subscribe", subscribed(ctx, client, running.ID), nil)
+	}
+}
+
+// subscribed returns the events up to the end of a task, which is cancelled once the subscription has begun.
+func subscribed(ctx context.Context, client *a2aclient.Client, id a2a.TaskID) []any {
+	all := []any{}
+	for event, err := range client.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: id}) {
+		if err != nil {
+			return append(all, err.Error())
+		}
+		if len(all) == 0 {
+			if _, err := client.CancelTask(ctx, &a2a.CancelTaskRequest{ID: id}); err != nil {
+				all = append(all, err.Error())
+			}
+		}
+		all = append(all, a2a.StreamResponse{Event: event})
+	}
+	return all
+}
+
 func dataPart(data any, mediaType string) *a2a.Part {
 	part := a2a.NewDataPart(data)
 	part.MediaType = mediaType
@@ -69,6 +124,7 @@ func main() {
 	flag.Var(&credentials, "credential", "scheme=value, for the AuthInterceptor of the SDK")
 	transport := flag.String("transport", "JSONRPC", "")
 	legacy := flag.Bool("legacy", false, "speak 0.3")
+	all := flag.Bool("all", false, "every operation")
 	data := flag.String("data", "", "send this only")
 	mediaType := flag.String("media-type", "application/json", "")
 	flag.Parse()
@@ -91,6 +147,14 @@ func main() {
 			a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{}),
 			a2av0.WithRESTTransport(a2av0.RESTTransportConfig{}),
 		)
+	}
+	if *transport == "GRPC" {
+		credentials := grpc.WithTransportCredentials(insecure.NewCredentials())
+		if *legacy {
+			options = append(options, grpcv0.WithGRPCTransport(credentials))
+		} else {
+			options = append(options, grpcv1.WithGRPCTransport(credentials))
+		}
 	}
 	card, err := resolver.Resolve(ctx, flag.Arg(0))
 	tell("card", card, err)
@@ -139,4 +203,7 @@ func main() {
 	tell("cancel", cancelled, err)
 	extended, err := client.GetExtendedAgentCard(ctx, &a2a.GetExtendedAgentCardRequest{})
 	tell("extendedCard", extended, err)
+	if task, ok := sent.(*a2a.Task); ok && *all {
+		rest(ctx, client, task)
+	}
 }

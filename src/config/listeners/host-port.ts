@@ -1,0 +1,28 @@
+import { isIPv4, isIPv6 } from 'node:net'
+import type { HostPort } from '../model/model.js'
+
+const HOST_LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
+
+/** True for a host name or an IPv4 address. */
+export function isHost (text: string): boolean {
+  return isIPv4(text) || (HOST_LABELS.test(text) && !/(^|\.)\d+$/.test(text))
+}
+
+/**
+ * Parses `host:port`, `:port` (every IPv4 interface) or `[v6]:port`. Port 0 lets the system choose.
+ * @returns null for any other text
+ */
+export function parseHostPort (text: string): HostPort | null {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text)
+  if (match === null) return null
+  const port = Number(match[3])
+  if (port > 65535) return null
+  if (match[1] !== undefined) return isIPv6(match[1]) && !match[1].includes('%') ? { host: match[1], port } : null
+  const host = match[2] === '' ? '0.0.0.0' : match[2] ?? ''
+  return isHost(host) ? { host, port } : null
+}
+
+/** Writes `host:port`, with IPv6 addresses in brackets. */
+export function hostPortText ({ host, port }: HostPort): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}

@@ -1,0 +1,92 @@
+/** `server.grpc` and `agents[].grpc` of a valid file as the gateway uses them. */
+import type { AgentGrpcConfig, GrpcListenerConfig } from '../model/grpc-model.js'
+import type { Config, HostPort, ListenerTlsConfig } from '../model/model.js'
+import { parseGrpcUpstream } from './grpc-formats.js'
+import { hostPortText, parseHostPort } from './host-port.js'
+
+export interface GrpcListenerFile extends Omit<GrpcListenerConfig, 'listen' | 'tls'> {
+  readonly listen: string | null
+  readonly publicAddress: string | null
+  readonly tls: ListenerTlsFile
+}
+
+/** TLS of a listener as the file gives it. */
+export type ListenerTlsFile = { readonly [K in keyof ListenerTlsConfig]: K extends 'clientCertificate' ? ListenerTlsConfig[K] : string | null }
+
+export interface AgentGrpcFile extends Omit<AgentGrpcConfig, 'listen' | 'upstream' | 'sharedHost'> {
+  readonly enabled: boolean
+  readonly listen: string | null
+  readonly upstream: string | null
+}
+
+/**
+ * @param agents whether agents have listeners of their own
+ * @returns null when there is no listener for gRPC
+ */
+export function grpcListener (
+  { listen, maxConcurrentStreams }: GrpcListenerFile,
+  tls: ListenerTlsConfig | null,
+  agents: readonly { readonly grpc: AgentGrpcFile }[]
+): GrpcListenerConfig | null {
+  if (listen === null && !agents.some(({ grpc }) => grpc.enabled && grpc.listen !== null)) return null
+  return { listen: addressOf(listen), tls, maxConcurrentStreams }
+}
+
+interface AgentFile {
+  readonly grpc: AgentGrpcFile
+  readonly host: string | null
+  readonly upstream: { readonly url: string }
+}
+
+/**
+ * @param shared hosts of the `upstream.url` of several agents
+ * @returns null for an agent that no listener serves by gRPC
+ */
+export function agentGrpc (agent: AgentFile, server: GrpcListenerFile, shared: ReadonlySet<string>): AgentGrpcConfig | null {
+  const { enabled, listen, upstream, passthrough } = agent.grpc
+  if (!enabled || (listen === null && server.listen === null)) return null
+  return {
+    listen: addressOf(listen),
+    publicAddress: publicGrpcAddress(agent.grpc.publicAddress, agent.host, addressOf(listen), server.publicAddress),
+    upstream: upstream === null ? null : parseGrpcUpstream(upstream),
+    sharedHost: shared.has(hostOf(agent.upstream.url)),
+    passthrough
+  }
+}
+
+/**
+ * Returns the address of an agent for clients.
+ * @param own the agent's own address, as the file gives it
+ * @param listen the agent's own listener
+ * @param shared address of the shared listener, as the file gives it
+ * @returns null when these do not determine an address
+ */
+export function publicGrpcAddress (own: string | null, host: string | null, listen: HostPort | null, shared: string | null): string | null {
+  if (own !== null) return own.toLowerCase()
+  const base = addressOf(shared)
+  const name = (host?.replace(/^\[|\]$/g, '') ?? base?.host)?.toLowerCase()
+  const port = listen?.port ?? base?.port ?? 0
+  return name === undefined || port === 0 ? null : hostPortText({ host: name, port })
+}
+
+/** Returns a configuration without gRPC, for an application that has no listener for gRPC. */
+export function withoutGrpc (config: Config): Config {
+  const { server, agents } = config
+  return { ...config, server: { ...server, grpc: null }, agents: agents.map(agent => ({ ...agent, grpc: null })) }
+}
+
+/** Returns the hosts that the `upstream.url` of more than one agent has. */
+export function sharedHosts (agents: readonly { readonly upstream: { readonly url: string } }[]): ReadonlySet<string> {
+  const seen = new Set<string>()
+  return new Set(agents.map(({ upstream }) => hostOf(upstream.url)).filter(host => seen.size === seen.add(host).size))
+}
+
+/** Returns the host of a URL, with one name for all addresses of this machine. */
+function hostOf (url: string): string {
+  const { hostname } = new URL(url)
+  return /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname) ? 'localhost' : hostname
+}
+
+function addressOf (text: string | null): HostPort | null {
+  return text === null ? null : parseHostPort(text)
+}

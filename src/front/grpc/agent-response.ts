@@ -1,0 +1,175 @@
+/** Drives the response machine of gRPC from an agent's stream: its messages and trailers go to the client, its facts to telemetry. */
+import type { GrpcMethod } from '../../a2a/grpc/methods.js'
+import { GrpcResponseMachine } from '../../pipeline/grpc-response.js'
+import type { GrpcResponseDriver } from '../../pipeline/response/grpc-driver.js'
+import type { ResponseDriver, ResponsePlan } from '../../pipeline/response/driver.js'
+import { recordGrpcStatus } from '../../gateway/request-telemetry.js'
+import type { GrpcReceiver } from '../../upstream/grpc/forward.js'
+import { StreamReset } from '../../upstream/grpc/forward.js'
+import { GRPC_CODES } from '../../wire/grpc/codes.js'
+import { GrpcCounter } from '../../wire/grpc/count.js'
+import { agentFailed } from '../http/agent-failure.js'
+import type { Remember } from '../http/agent-response.js'
+import { ExchangeDriver, MAX_HELD } from '../http/agent-response.js'
+import { settleToken } from '../http/credentials/outbound.js'
+import type { Exchange } from '../http/exchange.js'
+import { pushResponseOf } from './push-response.js'
+
+/** HTTP statuses that mean to the sources of credentials what these codes mean. */
+const REJECTED_CREDENTIALS: ReadonlyMap<number, number> = new Map([[GRPC_CODES.UNAUTHENTICATED, 401], [GRPC_CODES.PERMISSION_DENIED, 403]])
+const OK = 200
+
+export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, GrpcResponseDriver {
+  private readonly machine: GrpcResponseMachine
+  private readonly method: GrpcMethod | null
+  private counter: GrpcCounter | null = null
+  /** Bytes of a response that counts push notification configurations: the client gets them when the count is up to date. */
+  private held: Buffer[] | null
+  private heldBytes = 0
+
+  /** @param method null for a service that is only forwarded */
+  constructor (
+    exchange: Exchange,
+    plan: ResponsePlan,
+    method: GrpcMethod | null,
+    remember?: Remember,
+    owners?: ResponseDriver['owners']
+  ) {
+    super(exchange, plan, remember, owners)
+    this.method = method
+    this.machine = new GrpcResponseMachine(plan, this, method)
+    this.held = exchange.push?.readsResponse === true ? [] : null
+  }
+
+  head (rawHeaders: readonly string[], last: boolean): void {
+    this.safely(() => {
+      this.responded(Number(rawHeaders[1]))
+      this.machine.onHead(rawHeaders, last)
+    })
+  }
+
+  data (chunk: Buffer): boolean {
+    try {
+      return this.machine.onChunk(chunk)
+    } catch (error) {
+      this.exchange.failed(error)
+      return true
+    }
+  }
+
+  end (trailers: readonly string[]): void {
+    this.safely(() => { this.machine.onTrailers(trailers) })
+  }
+
+  failed (error: Error): void {
+    const kind = this.broke(error)
+    this.machine.onFailure(() => {
+      if (error instanceof StreamReset) this.agentReset(error.rstCode)
+      else agentFailed(this.exchange, kind)
+    })
+  }
+
+  begin (status: number, headers: string[], stream: boolean): void {
+    const { exchange } = this
+    exchange.begin(status, headers)
+    if (!stream) return
+    this.counter = new GrpcCounter()
+    exchange.stream = AT_NO_BOUNDARY
+    exchange.services.metrics.streamOpened(exchange.agentName)
+    // Clients wait for the head before the first message.
+    exchange.response.flushHeaders()
+  }
+
+  write (bytes: Buffer): boolean {
+    if (this.held !== null) {
+      this.heldBytes += bytes.length
+      this.held.push(bytes)
+      return this.heldBytes <= MAX_HELD || this.release(this.held)
+    }
+    return this.send(bytes)
+  }
+
+  /** The machine of gRPC ends responses with trailers. */
+  finish (): void {}
+
+  trailers (rest: readonly Buffer[], trailers: string[], code: number): void {
+    const { exchange, held } = this
+    if (exchange.response.destroyed) return
+    if (held !== null) {
+      this.held = null
+      const bytes = [...held, ...rest]
+      const counted = this.counted(Buffer.concat(bytes), code)
+      if (counted === null) return this.trailers(bytes, trailers, code)
+      counted.then(() => { this.trailers(bytes, trailers, code) }, (error: unknown) => { exchange.failed(error) })
+      return
+    }
+    this.ended(code)
+    for (const bytes of rest) this.send(bytes)
+    exchange.response.endWith?.(trailers)
+  }
+
+  trailersOnly (headers: string[], code: number): void {
+    const { exchange } = this
+    if (exchange.response.destroyed) return
+    this.held = null
+    const counted = exchange.push?.readsResponse === true ? this.counted(null, code) : null
+    const send = (): void => {
+      if (exchange.response.destroyed) return
+      this.ended(code)
+      exchange.begin(OK, headers)
+      exchange.response.end()
+    }
+    if (counted === null) send()
+    else counted.then(send, (error: unknown) => { exchange.failed(error) })
+  }
+
+  private ended (code: number): void {
+    const { exchange } = this
+    if (exchange.outbound !== null) settleToken(exchange, REJECTED_CREDENTIALS.get(code) ?? OK)
+    recordGrpcStatus(exchange, code, 'agent')
+    if (code !== GRPC_CODES.OK) exchange.agentErred()
+    exchange.settleForwarded()
+  }
+
+  /** Counts push notification configurations. @param body the messages with their prefixes */
+  private counted (body: Buffer | null, code: number): Promise<unknown> | null {
+    const { exchange: { push }, method } = this
+    return push === null || method === null ? null : push.read(false, code === GRPC_CODES.OK ? OK : 500, pushResponseOf(body, method))
+  }
+
+  /** Sends bytes of a response that is too long to hold. */
+  private release (held: readonly Buffer[]): boolean {
+    this.held = null
+    let ready = true
+    for (const bytes of held) ready = this.send(bytes)
+    return ready
+  }
+
+  private send (bytes: Buffer): boolean {
+    const { exchange, counter } = this
+    if (counter !== null) {
+      const messages = counter.count(bytes)
+      if (messages > 0) exchange.services.metrics.streamEvents(exchange.agentName, messages)
+    }
+    return exchange.write(bytes)
+  }
+
+  /** The client gets the code that the agent sent. */
+  private agentReset (code: number): void {
+    const { exchange } = this
+    exchange.services.metrics.upstreamError(exchange.agentName, 'reset')
+    exchange.settle('upstream_error')
+    exchange.response.reset?.(code)
+  }
+
+  /** Events of a stream have no caller that could catch an error. */
+  private safely (handle: () => void): void {
+    try {
+      handle()
+    } catch (error) {
+      this.exchange.failed(error)
+    }
+  }
+}
+
+const AT_NO_BOUNDARY = { atBoundary: false }

@@ -1,0 +1,218 @@
+/** One gRPC call of a client, in the form of an HTTP exchange: the shared steps read and write it as they do a request of `node:http`. */
+import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2'
+import { constants } from 'node:http2'
+import type { Socket } from 'node:net'
+import { addHeaders } from '../../wire/header-object.js'
+import type { ClientRequest, ClientResponse, HttpListener } from '../http/client-streams.js'
+
+const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_INTERNAL_ERROR } = constants
+
+/** The head of a call. */
+export interface ReceivedHead {
+  readonly stream: ServerHttp2Stream
+  readonly headers: IncomingHttpHeaders
+  /** Flat list as received, with pseudo-headers. */
+  readonly raw: string[]
+  readonly socket: Socket
+}
+
+export class GrpcRequest implements ClientRequest {
+  readonly method: string
+  readonly url: string
+  readonly httpVersion = '2.0'
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: string[]
+  readonly socket: Socket
+  readonly stream: ServerHttp2Stream
+  /** An early response resets the rest of the request, so nothing has to be read off. */
+  readonly complete = true
+
+  readonly main: () => HttpListener
+
+  constructor ({ stream, headers, raw, socket }: ReceivedHead, main: () => HttpListener) {
+    this.stream = stream
+    this.main = main
+    this.socket = socket
+    this.rawHeaders = raw
+    this.method = headers[':method'] as string
+    this.url = headers[':path'] as string
+    this.headers = headers
+    // RFC 9113 §8.3.1
+    headers.host ??= headers[':authority']
+  }
+
+  on (event: string, listener: (...args: never[]) => void): void {
+    this.stream.on(event, listener as () => void)
+  }
+
+  once (event: string, listener: () => void): void {
+    this.stream.once(event, listener)
+  }
+
+  off (event: string, listener: (...args: never[]) => void): void {
+    this.stream.off(event, listener as () => void)
+  }
+
+  pause (): void {
+    this.stream.pause()
+  }
+
+  resume (): void {
+    this.stream.resume()
+  }
+}
+
+/** A call has no status when the agent ended it without one. */
+const NO_STATUS: readonly string[] = ['grpc-status', '14', 'grpc-message', 'The agent ended the call without a status.']
+
+/** Called when a client has not read its response within `limits.writeTimeout`. */
+export type OnStuck = (response: GrpcResponse) => void
+
+export class GrpcResponse implements ClientResponse {
+  statusCode = 200
+  headersSent = false
+  private readonly stream: ServerHttp2Stream
+  private readonly writeTimeout: number
+  private readonly onStuck: OnStuck
+  /** The head until the first message or the end: without a message, head and trailers are one frame. */
+  private head: string[] = []
+  private begun = false
+  private over = false
+  private trailers: readonly string[] = NO_STATUS
+  private timer: NodeJS.Timeout | null = null
+  /** Listeners of the end of the call: one listener of Node for all of them costs less. */
+  private readonly closers: (() => void)[] = []
+
+  /** @param writeTimeout ms; 0: none */
+  constructor (stream: ServerHttp2Stream, writeTimeout: number, onStuck: OnStuck) {
+    this.stream = stream
+    this.writeTimeout = writeTimeout
+    this.onStuck = onStuck
+    stream.on('error', ignore)
+    stream.on('close', () => {
+      this.unstuck()
+      for (const closer of this.closers) closer()
+    })
+  }
+
+  /** True also when the response is complete: work that still waits for a store must not forward the call. */
+  get destroyed (): boolean {
+    return this.over || this.stream.destroyed || this.stream.aborted
+  }
+
+  get writableFinished (): boolean {
+    return this.stream.writableFinished && !this.stream.aborted && this.stream.rstCode === NGHTTP2_NO_ERROR
+  }
+
+  get writableNeedDrain (): boolean {
+    return this.stream.writableNeedDrain
+  }
+
+  on (event: 'close' | 'drain', listener: () => void): void {
+    if (event === 'close') this.closers.push(listener)
+    else this.stream.on(event, listener)
+  }
+
+  /** A response has no reason phrase in HTTP/2. */
+  writeHead (status: number, phrase: string | string[], headers?: string[]): void {
+    this.headersSent = true
+    this.statusCode = status
+    const head = headers ?? (phrase as string[])
+    // A process that stops closes connections of HTTP/1.1 so; in HTTP/2, the header has no meaning (RFC 9113 §8.2.2).
+    const at = head.indexOf('connection')
+    if (at >= 0) head.splice(at, 2)
+    this.head = head
+  }
+
+  /** Sends the head now. */
+  flushHeaders (): void {
+    if (this.begun || this.destroyed) return
+    this.begun = true
+    this.stream.on('wantTrailers', () => { this.finish() })
+    this.respond(this.head, MORE)
+  }
+
+  write (chunk: Buffer): boolean {
+    if (this.destroyed) return true
+    this.flushHeaders()
+    if (this.stream.write(chunk)) return true
+    this.watch()
+    return false
+  }
+
+  end (chunk?: Buffer | string): void {
+    if (this.destroyed) return
+    this.over = true
+    if (this.begun) {
+      this.stream.end()
+    } else {
+      this.begun = true
+      const whole = chunk !== undefined && chunk.length > 0
+      this.respond(this.head, whole ? PLAIN : LAST)
+      // A response that is not gRPC: the client does not speak it.
+      if (whole) this.stream.end(chunk)
+      this.dropRest()
+    }
+    if (this.stream.writableLength > 0) this.watch()
+  }
+
+  endWith (trailers: readonly string[]): void {
+    if (this.destroyed) return
+    this.trailers = trailers
+    this.flushHeaders()
+    this.end()
+  }
+
+  destroy (): void {
+    this.reset(NGHTTP2_INTERNAL_ERROR)
+  }
+
+  /** @param code error code of RFC 9113 §7 */
+  reset (code: number = NGHTTP2_CANCEL): void {
+    if (!this.stream.destroyed) this.stream.close(code)
+  }
+
+  /** Trailers follow the last message. */
+  private finish (): void {
+    if (this.stream.destroyed) return
+    try {
+      this.stream.sendTrailers(addHeaders({}, this.trailers))
+    } catch {
+      this.reset(NGHTTP2_INTERNAL_ERROR)
+    }
+    this.dropRest()
+  }
+
+  private respond (head: readonly string[], options: ServerStreamResponseOptions): void {
+    try {
+      this.stream.respond(addHeaders({ ':status': String(this.statusCode) }, head), options)
+    } catch {
+      // A header that cannot be sent: nothing can follow either.
+      this.reset(NGHTTP2_INTERNAL_ERROR)
+    }
+  }
+
+  /** Tells a client that still sends its request to stop (RFC 9113 §8.1). */
+  private dropRest (): void {
+    if (!this.stream.readableEnded && !this.stream.endAfterHeaders) this.stream.close(NGHTTP2_NO_ERROR)
+  }
+
+  /** Gives the client time to read. */
+  private watch (): void {
+    if (this.timer !== null || this.writeTimeout === 0) return
+    this.timer = setTimeout(() => { this.onStuck(this) }, this.writeTimeout).unref()
+    this.stream.once('drain', () => { this.unstuck() })
+  }
+
+  private unstuck (): void {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+  }
+}
+
+const LAST = { endStream: true } as const
+const MORE = { waitForTrailers: true } as const
+const PLAIN = {} as const
+
+/** The event `close` follows. */
+function ignore (): void {}

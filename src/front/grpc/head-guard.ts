@@ -1,0 +1,20 @@
+/** Checks the head of a gRPC call, and its host. */
+import type { Rejection } from '../../a2a/errors.js'
+import { grpcGuard } from '../../pipeline/grpc/guard.js'
+import { hostNotServed, loop } from '../../pipeline/rejections.js'
+import type { TrustedProxies } from '../../wire/forwarded.js'
+import { hasPassedHere } from '../../upstream/via.js'
+import { isServed } from '../http/client-address.js'
+import type { GrpcRequest } from './client-stream.js'
+
+/** True for the media types of gRPC with protocol buffers, as gRPC clients spell them. */
+export function isGrpc (contentType: string | undefined): boolean {
+  return contentType === 'application/grpc' || contentType === 'application/grpc+proto'
+}
+
+export function headProblem (request: GrpcRequest, hosts: ReadonlySet<string> | null, trusted: TrustedProxies): Rejection | null {
+  const found = grpcGuard(request)
+  if (found !== null) return found
+  if (hasPassedHere(request.headers.via)) return loop
+  return hosts !== null && !isServed(request, hosts, trusted) ? hostNotServed : null
+}

@@ -1,0 +1,122 @@
+/** A gRPC listener: HTTP/2 in clear text with prior knowledge (h2c), or over TLS. */
+import { createSecureServer, createServer } from 'node:http2'
+import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Stream, ServerOptions } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { GrpcListenerConfig } from '../../config/model/grpc-model.js'
+import type { Config } from '../../config/model/model.js'
+import type { ClientError } from '../../telemetry/metrics/metrics.js'
+import { handshakeFailed } from '../http/listener/client-errors.js'
+import { ListenerCertificate, requireCertificates, tlsOptions } from '../http/listener/listener-tls.js'
+import type { ListenerName } from './agents.js'
+import { Connections } from './connections.js'
+import type { GrpcFront, GrpcFrontOptions } from './front.js'
+
+/** Bytes that a client may send on one call before the gateway has read them. */
+const STREAM_WINDOW = 262_144
+/** Megabytes of one connection within Node: a proxy in front has the calls of many clients on one. */
+const SESSION_MEMORY = 64
+/** Header lines: official clients send a line for each extension. Their bytes are bounded by `limits.headers`. */
+const HEADER_LINES = 1_024
+/** Invalid frames and rejected streams of one connection, after which Node closes it. */
+const INVALID_FRAMES = 100
+
+const TLS_PLACE = 'server.grpc.tls'
+/** Error codes of nghttp2 and TLS for a peer that speaks no HTTP/2. */
+const TLS = /^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/
+const LEFT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED'])
+
+/** Arguments of Node's event `stream`. */
+type StreamArguments = readonly [stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: string[]]
+
+export class GrpcListener {
+  readonly server: Http2Server | Http2SecureServer
+  private readonly connections: Connections
+  private readonly certificate: ListenerCertificate
+
+  /** @throws Error with a readable message when a file of TLS cannot be used */
+  constructor (front: GrpcFront, name: ListenerName, config: GrpcListenerConfig, { services, snapshot }: GrpcFrontOptions) {
+    const { limits } = snapshot()
+    const { metrics, log } = services
+    const { tls } = config
+    const options = optionsOf(config, limits.headers)
+    const server = tls === null
+      ? createServer(options)
+      : createSecureServer({ ...options, ...tlsOptions(tls, limits.headersTimeout, TLS_PLACE), ALPNProtocols: ['h2'], allowHTTP1: false })
+    this.server = server
+    const connections = new Connections({
+      metrics,
+      log,
+      idleTimeout: () => snapshot().limits.idleTimeout,
+      isShared: address => snapshot().trusted.trusts(address)
+    })
+    this.connections = connections
+    this.certificate = new ListenerCertificate(server, log, TLS_PLACE)
+    this.certificate.use(tls)
+    const failed = (kind: ClientError, error: Error & { code?: string }, socket?: Socket): void => {
+      if (LEFT.has(error.code ?? '')) return
+      if (TLS.test(error.code ?? '')) return handshakeFailed(services, error.message, socket?.remoteAddress)
+      metrics.clientError(kind)
+      log.info({ kind, code: error.code, client: socket?.remoteAddress }, 'a gRPC connection without a call')
+    }
+    // Node gives no access to the socket of a session after its end; the events follow each other at once.
+    let accepted: Socket | null = null
+    server.prependListener(tls === null ? 'connection' : 'secureConnection', (socket: Socket) => { accepted = socket })
+    server.on('session', session => { if (accepted !== null) connections.add(session, accepted) })
+    if (tls !== null) {
+      const rejected = (reason: string, client: string | undefined): void => { handshakeFailed(services, reason, client) }
+      requireCertificates(server as Http2SecureServer, tls.clientCertificate, rejected)
+    }
+    server.on('tlsClientError', (error: Error, socket: Socket) => { failed('tls_handshake', error, socket) })
+    server.on('unknownProtocol', (socket: Socket) => {
+      failed('malformed', new Error('no HTTP/2'), socket)
+      socket.destroy()
+    })
+    server.on('sessionError', (error: Error) => { failed('malformed', error) })
+    server.on('drop', () => { metrics.clientError('dropped') })
+    server.on('stream', (...[stream, headers, , raw]: StreamArguments) => {
+      const { session } = stream
+      const connection = connections.begin(session)
+      if (connection === null) return stream.destroy()
+      const { socket } = connection
+      front.handle({ stream, headers, raw, socket, listener: name, onClose: () => { connection.finished(stream.rstCode ?? 0) } })
+    })
+    this.set(limits)
+  }
+
+  /** Puts other limits and other files of TLS in force, for new connections. */
+  use (config: GrpcListenerConfig, limits: Config['limits']): void {
+    this.certificate.use(config.tls)
+    this.set(limits)
+  }
+
+  /** Stops accepting, and asks clients to leave. Calls in flight go on. */
+  drain (): void {
+    this.server.close()
+    this.connections.drain()
+  }
+
+  /** Ends the connections that are still open. */
+  close (): void {
+    this.server.close()
+    this.connections.close()
+  }
+
+  private set ({ connections }: Config['limits']): void {
+    this.server.maxConnections = connections === 0 ? Infinity : connections
+  }
+}
+
+function optionsOf ({ maxConcurrentStreams }: GrpcListenerConfig, headers: number): ServerOptions {
+  return {
+    settings: {
+      enablePush: false,
+      maxConcurrentStreams,
+      initialWindowSize: STREAM_WINDOW,
+      maxHeaderListSize: headers
+    },
+    maxHeaderListPairs: HEADER_LINES,
+    maxSessionInvalidFrames: INVALID_FRAMES,
+    maxSessionRejectedStreams: INVALID_FRAMES,
+    maxSessionMemory: SESSION_MEMORY
+  }
+}

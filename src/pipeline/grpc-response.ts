@@ -1,0 +1,147 @@
+/**
+ * An agent's gRPC response on its way to the client, as one state machine: head, chunks and trailers go in; writes, rejections and task
+ * records come out. Rules and rejections are those of {@link ResponseMachine}; the messages are protocol buffers, and errors are trailers.
+ */
+import type { GrpcMethod } from '../a2a/grpc/methods.js'
+import { copyResponseHeaders } from '../wire/headers.js'
+import type { ResponsePlan } from './response/driver.js'
+import type { GrpcBody, GrpcResponseDriver } from './response/grpc-driver.js'
+import { GrpcEnforcement } from './response/grpc-enforcement.js'
+import { GrpcEnvelope } from './response/grpc-envelope.js'
+import { HeldMessages, ObservedMessages, RelayedMessages } from './response/grpc-stream.js'
+import { CardMessage, HeldUnary, ObservedUnary } from './response/grpc-unary.js'
+import { OF_THE_GATEWAY, replacedFor, valueOf } from './response-head.js'
+
+/** Content-Length is wrong once a message is edited, and of no use in gRPC. */
+const NOT_COPIED: ReadonlySet<string> = new Set([...OF_THE_GATEWAY, 'content-length'])
+const STATUS: ReadonlySet<string> = new Set(['grpc-status', 'grpc-message', 'grpc-status-details-bin'])
+const GRPC = /^application\/grpc(?:[+;]|$)/i
+const PROTOBUF = /^application\/grpc(?:\+proto)?(?:;|$)/i
+const CODE = /^(?:0|[1-9]\d{0,2})$/
+
+export class GrpcResponseMachine {
+  private readonly plan: ResponsePlan
+  private readonly driver: GrpcResponseDriver
+  private readonly method: Pick<GrpcMethod, 'response' | 'streaming'> | null
+  /** Null before the head, after the trailers, and when the gateway responds in place of the agent. */
+  private body: GrpcBody | null = null
+  private envelope: GrpcEnvelope | null = null
+  /** The machine ignores the rest of the agent's response, and a failure of the agent. */
+  private over = false
+
+  /** @param method null for a service that is only forwarded; then the plan reads nothing */
+  constructor (plan: ResponsePlan, driver: GrpcResponseDriver, method: Pick<GrpcMethod, 'response' | 'streaming'> | null) {
+    this.plan = plan
+    this.driver = driver
+    this.method = method
+  }
+
+  /**
+   * @param rawHeaders names and values as received, with `:status`
+   * @param last true when the head ends the stream: it then holds the trailers
+   */
+  onHead (rawHeaders: readonly string[], last: boolean): void {
+    const { driver } = this
+    const status = Number(valueOf(rawHeaders, ':status') ?? 200)
+    const headers: string[] = []
+    copyResponseHeaders(rawHeaders, NOT_COPIED, headers)
+    const type = valueOf(headers, 'content-type')
+    const code = last ? codeOf(headers) : null
+    if (code === null && (status !== 200 || type === null || !GRPC.test(type))) {
+      this.over = true
+      return driver.unusable(replacedFor(status, null) ?? 'page', status, headers)
+    }
+    if (last && code === null) {
+      this.over = true
+      return driver.unusable('protocol', status, headers)
+    }
+    if (type === null) headers.push('content-type', 'application/grpc')
+    const trailers = code === 0 || code === null ? withoutStatus(headers) : null
+    const envelope = new GrpcEnvelope(driver, headers, this.plan.echo, this.method?.streaming ?? false)
+    this.envelope = envelope
+    if (code !== null && trailers === null) {
+      this.over = true
+      return envelope.only(code)
+    }
+    this.body = this.pick(envelope)
+    if (last) this.onTrailers(trailers ?? [])
+  }
+
+  /** @returns false to pause the agent until `resume` of the driver */
+  onChunk (bytes: Buffer): boolean {
+    return this.body === null || this.body.chunk(bytes)
+  }
+
+  /** @param rawTrailers names and values as received; empty when the agent ended the stream without trailers */
+  onTrailers (rawTrailers: readonly string[]): void {
+    const { body, envelope, driver } = this
+    if (body === null || envelope === null) return
+    const trailers: string[] = []
+    copyResponseHeaders(rawTrailers, NOT_COPIED, trailers)
+    const code = codeOf(trailers)
+    if (code !== null) {
+      envelope.ended(trailers, code)
+      return body.end()
+    }
+    body.failed(() => {
+      this.stop()
+      driver.unusable('protocol', 200, envelope.headers)
+    })
+  }
+
+  /** The agent's stream broke. @param report ends the call, once, when all that came before has gone out */
+  onFailure (report: () => void): void {
+    if (this.over) return
+    if (this.body === null) report()
+    else this.body.failed(report)
+  }
+
+  private stop (): void {
+    this.body = null
+    this.over = true
+  }
+
+  private pick (envelope: GrpcEnvelope): GrpcBody | null {
+    const { plan: { echo, evaluation, card }, driver, method } = this
+    if (method === null) return new RelayedMessages(driver, envelope)
+    const { response: table, streaming } = method
+    const stop = (): void => { this.stop() }
+    if (echo !== null && evaluation !== null) {
+      const enforcement = new GrpcEnforcement({ evaluation, echo, table }, envelope, driver, stop)
+      const { reads, holds } = evaluation.evaluator
+      if (!reads) return new RelayedMessages(driver, envelope)
+      if (!PROTOBUF.test(valueOf(envelope.headers, 'content-type') ?? '')) {
+        return enforcement.unreadable('content_type', null) ? null : new RelayedMessages(driver, envelope)
+      }
+      if (streaming) return holds ? new HeldMessages(enforcement) : new ObservedMessages(driver, enforcement)
+      return holds ? new HeldUnary(driver, enforcement) : new ObservedUnary(driver, enforcement)
+    }
+    return card === null ? new RelayedMessages(driver, envelope) : new CardMessage(driver, envelope, card, table, stop)
+  }
+}
+
+/** Returns `grpc-status`; null when it is missing, malformed, or there twice: clients differ on which line counts. */
+function codeOf (headers: readonly string[]): number | null {
+  const value = valueOf(headers, 'grpc-status')
+  if (value === null || !CODE.test(value)) return null
+  for (let i = 0, found = 0; i < headers.length; i += 2) if (headers[i] === 'grpc-status' && found++ > 0) return null
+  return Number(value)
+}
+
+/** Takes the status out of a head: it belongs to the trailers. @returns its fields */
+function withoutStatus (headers: string[]): string[] {
+  const taken: string[] = []
+  let kept = 0
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string
+    const value = headers[i + 1] as string
+    if (STATUS.has(name)) {
+      taken.push(name, value)
+    } else {
+      headers[kept++] = name
+      headers[kept++] = value
+    }
+  }
+  headers.length = kept
+  return taken
+}

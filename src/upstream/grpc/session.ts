@@ -1,0 +1,182 @@
+/** One HTTP/2 connection to a gRPC server of an agent. */
+import { connect, constants } from 'node:http2'
+import type {
+  ClientHttp2Session, ClientHttp2Stream, ClientSessionOptions, OutgoingHttpHeaders, SecureClientSessionOptions
+} from 'node:http2'
+
+/** Where and how to connect. */
+export interface GrpcTarget {
+  /** `http://host:port` or `https://host:port`. */
+  readonly origin: string
+  /** Of the TLS connection. */
+  readonly tls: SecureClientSessionOptions
+  /** Milliseconds until the server has sent its settings. */
+  readonly connectTimeout: number
+}
+
+/** A call that needs a stream. Each gets one call of these methods, unless it withdraws. */
+export interface StreamUser {
+  open (session: GrpcSession): void
+  /** The server takes fewer calls at once than those that waited for its settings. */
+  requeue (): void
+  /** The connection could not be made: the agent has seen nothing of the call. */
+  unconnected (error: Error): void
+}
+
+/**
+ * Bytes that the agent may send before the client has read them: the memory that a stalled client takes. Node returns the window of the
+ * connection at once, so a stalled stream does not stop the others.
+ */
+const STREAM_WINDOW = 262_144
+const CONNECTION_WINDOW = 16_777_216
+/** Megabytes of one connection within Node: a large part of an agent's calls share it. */
+const SESSION_MEMORY = 64
+/** Milliseconds without a call after which a connection closes. Most servers close theirs later. */
+const IDLE = 60_000
+/** Milliseconds until new calls use another connection, so that a host name that has moved is followed. */
+const MAX_AGE = 300_000
+/** Milliseconds that a server has to respond to a PING, before the connection counts as dead. */
+const PROBE = 5_000
+/** Calls at once before the server has said how many it accepts. */
+const BEFORE_SETTINGS = 100
+
+export class GrpcSession {
+  /** Calls that have a stream or wait for the connection. */
+  active = 0
+  private readonly session: ClientHttp2Session
+  private readonly onChange: (session: GrpcSession) => void
+  /** Null once the server has sent its settings. */
+  private waiting: StreamUser[] | null = []
+  private readonly bornAt = performance.now()
+  private limit = BEFORE_SETTINGS
+  private retired = false
+  private probing = false
+  private error: Error | null = null
+  private connecting: NodeJS.Timeout | null
+
+  /** @param onChange called when the session has more room, and when it takes no more calls */
+  constructor ({ origin, tls, connectTimeout }: GrpcTarget, onChange: (session: GrpcSession) => void) {
+    this.onChange = onChange
+    const options: ClientSessionOptions = {
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: 65_536 },
+      // Calls wait for the server's settings here, not in nghttp2.
+      peerMaxConcurrentStreams: 0xffffffff,
+      maxSessionMemory: SESSION_MEMORY
+    }
+    const session = connect(origin, { ...tls, ...options })
+    this.session = session
+    this.connecting = setTimeout(() => { this.end(timedOut()) }, connectTimeout)
+    session.on('connect', () => { session.setLocalWindowSize(CONNECTION_WINDOW) })
+    session.on('remoteSettings', settings => { this.settled(settings.maxConcurrentStreams ?? Infinity) })
+    session.on('goaway', () => { this.retire() })
+    session.on('error', error => { this.error ??= error })
+    session.on('close', () => { this.left() })
+    const idle = (): void => {
+      if (this.active === 0) this.retire()
+      else session.setTimeout(IDLE, idle)
+    }
+    session.setTimeout(IDLE, idle)
+  }
+
+  /** True when the connection is closed. */
+  get closed (): boolean {
+    return this.session.destroyed
+  }
+
+  /** False when no new call may use the session. */
+  get usable (): boolean {
+    // A GOAWAY frame has closed the session before its event.
+    if (!this.retired && (this.session.closed || performance.now() - this.bornAt > MAX_AGE)) this.retire()
+    return !this.retired
+  }
+
+  get hasRoom (): boolean {
+    return !this.retired && this.active < this.limit
+  }
+
+  /** Opens a stream for the call, now or when the connection is there. Each call ends with `release`. */
+  take (user: StreamUser): void {
+    this.active++
+    if (this.waiting === null) user.open(this)
+    else this.waiting.push(user)
+  }
+
+  /** Gives up a call that waits for the connection. @returns false when it does not wait */
+  withdraw (user: StreamUser): boolean {
+    const at = this.waiting?.indexOf(user) ?? -1
+    if (at < 0) return false
+    this.waiting?.splice(at, 1)
+    this.release()
+    return true
+  }
+
+  /** @throws Error when the session has just ended, or when a header cannot be sent */
+  request (headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream {
+    return this.session.request(headers, { endStream })
+  }
+
+  /** The call needs its place no longer. */
+  release (): void {
+    this.active--
+    if (this.retired) {
+      if (this.active === 0) this.session.close()
+    } else this.onChange(this)
+  }
+
+  /** Takes no new calls. The connection closes after the last of its calls. */
+  retire (): void {
+    if (this.retired) return
+    this.retired = true
+    if (this.active === 0) this.session.close()
+    this.onChange(this)
+  }
+
+  /** Finds out whether the server is still there: a call had no response in time. */
+  probe (): void {
+    if (this.probing || this.session.destroyed || this.waiting !== null) return
+    this.probing = true
+    const timer = setTimeout(() => { this.end(new Error('the agent does not respond to a PING')) }, PROBE).unref()
+    const responded = (): void => {
+      this.probing = false
+      clearTimeout(timer)
+    }
+    if (!this.session.ping(responded)) responded()
+  }
+
+  /** Ends the connection and all its calls. */
+  end (error?: Error): void {
+    this.error ??= error ?? null
+    this.retire()
+    this.session.destroy(error, constants.NGHTTP2_NO_ERROR)
+  }
+
+  private settled (limit: number): void {
+    this.limit = limit
+    const waiting = this.waiting ?? []
+    this.connected()
+    const others = waiting.splice(Math.max(limit, 1))
+    this.active -= others.length
+    for (const user of waiting) user.open(this)
+    this.onChange(this)
+    for (const user of others) user.requeue()
+  }
+
+  private connected (): void {
+    this.waiting = null
+    if (this.connecting !== null) clearTimeout(this.connecting)
+    this.connecting = null
+  }
+
+  private left (): void {
+    const { waiting } = this
+    this.connected()
+    this.retire()
+    const error = this.error ?? Object.assign(new Error('the agent closed the connection'), { code: 'ECONNRESET' })
+    for (const user of waiting ?? []) user.unconnected(error)
+    this.onChange(this)
+  }
+}
+
+function timedOut (): Error {
+  return Object.assign(new Error('no HTTP/2 connection within upstream.timeouts.connect'), { code: 'ETIMEDOUT' })
+}

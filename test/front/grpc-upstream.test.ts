@@ -1,0 +1,133 @@
+/** Connections to gRPC servers of agents: shared, replaced, limited by the server, and never a call sent twice. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { ServerHttp2Session } from 'node:http2'
+import { constants, createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { until } from '../helpers/http.js'
+import { inTests } from '../helpers/paths.js'
+import { grpcAgent, grpcGateway, HELLO, REPLY, reply } from './grpc-kit.js'
+
+t.test('GOAWAY: calls in flight end, the next call has another connection', async t => {
+  const waiting: (() => void)[] = []
+  const agent = await grpcAgent(t, { answer: call => { waiting.push(() => { reply(call) }) } })
+  const { client } = await grpcGateway(t, agent)
+  const first = client.call({ body: HELLO })
+  await until(() => waiting.length === 1)
+  const [session] = [...agent.sessions] as [ServerHttp2Session]
+  session.goaway(constants.NGHTTP2_NO_ERROR)
+  const second = client.call({ body: HELLO })
+  await until(() => waiting.length === 2)
+  t.not(agent.calls[1]?.session, session)
+  for (const answer of waiting) answer()
+  t.match(await first, { status: 0 })
+  t.match(await second, { status: 0 })
+  t.equal(agent.calls.length, 2)
+})
+
+t.test('a connection that breaks: the calls on it fail and are not sent again; the next call works', async t => {
+  let breaks = true
+  const agent = await grpcAgent(t, {
+    answer: call => {
+      if (breaks) call.session.destroy()
+      else reply(call)
+    }
+  })
+  const gateway = await grpcGateway(t, agent)
+  t.match(await gateway.client.call({ body: HELLO }), { status: 14, message: /closed the connection/ })
+  t.equal(agent.calls.length, 1)
+  breaks = false
+  t.match(await gateway.client.call({ body: HELLO }), { status: 0 })
+  t.equal(agent.calls.length, 2)
+})
+
+t.test('a refused call, which the agent has not seen, is sent once more', async t => {
+  let refused = 0
+  const agent = await grpcAgent(t, {
+    early: true,
+    answer: call => {
+      if (refused++ < 1) return call.stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      reply(call)
+    }
+  })
+  const { client } = await grpcGateway(t, agent)
+  t.match(await client.call({ body: HELLO }), { status: 0 })
+  t.equal(agent.calls.length, 2)
+  refused = -100
+  const got = await client.call({ body: HELLO })
+  t.equal(got.reset, constants.NGHTTP2_REFUSED_STREAM, 'the client may try again')
+  t.equal(agent.calls.length, 4)
+})
+
+t.test('the limit of the server holds: further calls open other connections, then wait', async t => {
+  const waiting: (() => void)[] = []
+  let most = 0
+  const agent = await grpcAgent(t, {
+    maxConcurrentStreams: 2,
+    answer: call => {
+      waiting.push(() => { reply(call) })
+      for (const session of agent.sessions) {
+        most = Math.max(most, agent.calls.filter(one => one.session === session && one.reset === null).length)
+      }
+    }
+  })
+  const { client } = await grpcGateway(t, agent)
+  const calls = Array.from({ length: 20 }, () => client.call({ body: HELLO }))
+  await until(() => waiting.length === 8, 'four connections of two calls')
+  t.equal(agent.sessions.size, 4)
+  let answered = 0
+  while (answered < 20) {
+    await until(() => waiting.length > 0)
+    waiting.shift()?.()
+    answered++
+  }
+  t.same(new Set((await Promise.all(calls)).map(one => one.status)), new Set([0]))
+  t.equal(most, 2)
+  t.equal(agent.calls.length, 20)
+})
+
+t.test('a call that waits too long, and a server that cannot be reached', async t => {
+  const agent = await grpcAgent(t, { maxConcurrentStreams: 1, answer: () => {} })
+  const gateway = await grpcGateway(t, agent, { upstream: ['timeouts: {queue: 200ms}'] })
+  const held = Array.from({ length: 4 }, () => gateway.client.call({ body: HELLO, headers: { 'grpc-timeout': '3S' } }))
+  await until(() => agent.calls.length === 4)
+  t.match(await gateway.client.call({ body: HELLO }), { status: 14, message: /too many calls/, trailersOnly: true })
+  await Promise.all(held)
+
+  const dead = createServer()
+  dead.listen(0, '127.0.0.1')
+  await once(dead, 'listening')
+  const { port } = dead.address() as AddressInfo
+  dead.close()
+  const unreachable = await grpcGateway(t, { url: agent.url, port })
+  t.match(await unreachable.client.call({ body: HELLO }), { status: 14, message: /connection refused/ })
+  t.equal(await unreachable.metric('a2a_gateway_upstream_errors_total{agent="agent",kind="refused"}'), 1)
+})
+
+t.test('an agent that does not respond in time', async t => {
+  const agent = await grpcAgent(t, {
+    answer: call => {
+      if (call.headers['x-head'] === undefined) return
+      call.stream.respond({ ':status': 200, 'content-type': 'application/grpc' })
+      call.stream.write(REPLY)
+    }
+  })
+  const { client } = await grpcGateway(t, agent, { upstream: ['timeouts: {headers: 200ms, idle: 300ms}'] })
+  t.match(await client.call({ body: HELLO }), { status: 4, message: /did not respond in time/ })
+  await until(() => agent.calls[0]?.reset === 8)
+  t.match(await client.call({ body: HELLO, headers: { 'x-head': '1' } }), { status: 4, message: /stopped sending/ })
+})
+
+t.test('TLS to the agent with the authority of upstream.tls.ca', async t => {
+  const agent = await grpcAgent(t, { tls: { cert: readFileSync(file('right.pem')), key: readFileSync(file('right.key.pem')) } })
+  const agentGrpc = [`upstream: "grpcs://127.0.0.1:${agent.port}"`]
+  const trusted = await grpcGateway(t, agent, { agentGrpc, upstream: [`tls: {ca: "${file('ca.pem')}"}`] })
+  t.match(await trusted.client.call({ body: HELLO }), { status: 0 })
+  const stranger = await grpcGateway(t, agent, { agentGrpc })
+  t.match(await stranger.client.call({ body: HELLO }), { status: 14, message: /TLS certificate/ })
+  t.equal(agent.calls.length, 1)
+})
+
+const file = (name: string): string => join(inTests('fixtures/tls'), name)

@@ -1,0 +1,108 @@
+/** Drives the machine for gRPC responses by hand, and records its effects. */
+import { grpcMethodFor } from '../../src/a2a/grpc/methods.js'
+import type { Operation } from '../../src/a2a/operations.js'
+import type { Version } from '../../src/a2a/versions.js'
+import type { GrpcResponseDriver } from '../../src/pipeline/response/grpc-driver.js'
+import type { EvaluationPlan, ResponseDriver, ResponsePlan } from '../../src/pipeline/response/driver.js'
+import type { EchoPlan } from '../../src/pipeline/echo.js'
+import { GrpcResponseMachine } from '../../src/pipeline/grpc-response.js'
+import { ExtensionAliases } from '../../src/policy/compile/identity.js'
+import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
+import { GrpcDeframer, grpcFrame } from '../../src/wire/grpc/deframer.js'
+import { readProtobuf } from '../../src/wire/protobuf/read.js'
+import { writeProtobuf } from '../../src/wire/protobuf/write.js'
+
+const policy = {
+  hidden: new Set(),
+  echoes: new Map(),
+  declared: [],
+  labels: new Map(),
+  names: new ExtensionAliases()
+} as unknown as AgentPolicy
+
+export const ECHO: EchoPlan = { policy, headerName: 'a2a-extensions', requested: [], outbound: [], injected: [], active: [], forbidden: null }
+export const HEAD = [':status', '200', 'content-type', 'application/grpc']
+export const OK = ['grpc-status', '0']
+
+export interface Recorded {
+  readonly machine: GrpcResponseMachine
+  /** Effects in order, with the values that tests compare. */
+  readonly done: string[]
+  head: string[]
+  trailers: string[]
+  /** Bytes that the client gets. */
+  readonly sent: Buffer
+  /** The messages that the client gets, as ProtoJSON. */
+  readonly messages: unknown[]
+  /** A frame of the agent. */
+  frame (value: Record<string, unknown>): Buffer
+}
+
+export interface DriveOptions {
+  readonly operation?: Operation
+  readonly version?: Version
+  readonly plan?: Partial<Omit<ResponsePlan, 'evaluation'>>
+  readonly evaluator?: EvaluationPlan['evaluator']
+  readonly limits?: EvaluationPlan['limits']
+  readonly driver?: Partial<ResponseDriver>
+}
+
+const LIMITS = { depth: 100, members: 10_000 }
+
+export function drive ({ operation = 'SendMessage', version = '1.0', plan, evaluator, limits, driver: own }: DriveOptions = {}): Recorded {
+  const method = grpcMethodFor(operation, version)
+  if (method === null) throw new Error(`${version} has no ${operation}`)
+  const written: Buffer[] = []
+  const done: string[] = []
+  const driver: GrpcResponseDriver = {
+    begin: (status, headers, stream) => { done.push(`begin ${status}${stream ? ' stream' : ''}`); recorded.head = headers },
+    write: bytes => { done.push('write'); written.push(bytes); return true },
+    finish: () => { done.push('finish') },
+    trailers: (rest, trailers, code) => {
+      done.push(`trailers ${code}`)
+      written.push(...rest)
+      recorded.trailers = trailers
+    },
+    trailersOnly: (headers, code) => { done.push(`only ${code}`); recorded.head = headers },
+    reject: ({ rule }) => { done.push(`reject ${rule}`) },
+    unusable: (why, status) => { done.push(`${why} ${status}`) },
+    remember: () => null,
+    owners: () => 'unavailable',
+    resume: () => { done.push('resume') },
+    hold: () => true,
+    schedule: (_kind, run) => { run() },
+    gone: false,
+    blocked: false,
+    retryAfter: 1,
+    echoed: (_plan, echoed) => { done.push(`echoed ${echoed.join(' ')}`) },
+    evaluating: () => {},
+    before: () => {},
+    evaluated: () => {},
+    unreadable: reason => { done.push(`unreadable ${reason}`) },
+    fault: error => { done.push(`fault ${error instanceof Error ? error.name : ''}`) },
+    abort: error => { throw error },
+    ...own
+  }
+  const full: ResponsePlan = {
+    echo: ECHO,
+    card: null,
+    evaluation: evaluator === undefined ? null : { evaluator, limits: limits ?? { response: 10_000, event: 10_000 } },
+    anyPage: false,
+    ...plan
+  }
+  const recorded: Recorded = {
+    machine: new GrpcResponseMachine(full, driver, method),
+    done,
+    head: [],
+    trailers: [],
+    get sent () { return Buffer.concat(written) },
+    get messages () {
+      return new GrpcDeframer(1_000_000).feed(Buffer.concat(written)).map(({ bytes }) => {
+        const read = readProtobuf(bytes, method.response, LIMITS, true)
+        return read.ok ? read.value : read.problem.message
+      })
+    },
+    frame: value => grpcFrame(writeProtobuf(value, method.response))
+  }
+  return recorded
+}
