@@ -114,7 +114,7 @@ for (const version of VERSIONS) {
           for (const mark of marks) assert(after.includes(mark), 'an unknown field is lost')
         }
       })
-      check(`wire/protobuf/edit-${version}-${table.name}`, property, { numRuns: table.name === 'AgentCard' ? 60 : 150 })
+      check(`wire/protobuf/edit/${version}-${table.name}`, property, { numRuns: table.name === 'AgentCard' ? 60 : 150 })
       t.comment(`${changed} with edits, ${conflicts} conflicts`)
       t.ok(changed > 30)
     })
