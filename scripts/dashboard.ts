@@ -108,6 +108,12 @@ const traffic: Row = {
       unit: 'reqps',
       queries: [[rate('requests_total', ONE, 'operation, binding, version'), '{{operation}} {{binding}} {{version}}']]
     }),
+    stacked({
+      title: 'gRPC by status',
+      about: 'Status that clients of the binding GRPC got, from the agent or the gateway. Empty without server.grpc.',
+      unit: 'reqps',
+      queries: [[rate('grpc_responses_total', ONE, 'status'), '{{status}}']]
+    }),
     lines({
       title: 'Duration of calls',
       about: 'From the head of the request to the end of the response, without streams. Includes the time of the agent.',

@@ -145,7 +145,8 @@ Each request has one span of kind SERVER, and a CLIENT span below it for the cal
 
 The status is \`ERROR\` on a SERVER span whose outcome is \`upstream_error\` or \`gateway_error\`, whose response is a JSON-RPC error, or whose HTTP status is 500 or more; and on
 a CLIENT span without a response, with a JSON-RPC error of the agent, or with a status of 400 or more. Otherwise it is unset. To tell errors of the gateway and the agent from
-rejected requests, use \`a2a_gateway.outcome\`. The CLIENT span ends with the head of the agent's response.
+rejected requests, use \`a2a_gateway.outcome\`. Over gRPC, the status of the response decides instead of an HTTP status: \`UNKNOWN\`, \`DEADLINE_EXCEEDED\`, \`UNIMPLEMENTED\`,
+\`INTERNAL\`, \`UNAVAILABLE\` and \`DATA_LOSS\` are errors of a SERVER span, all statuses but \`OK\` of a CLIENT span. The CLIENT span ends with the head of the agent's response.
 
 ## Attributes
 

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import type { AgentStateOptions } from '../pipeline/agent-snapshot.js'
 import { buildAgentState, schemasToCompile } from '../pipeline/agent-snapshot.js'
 import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
+import type { AgentGrpcConfig } from '../config/model/grpc-model.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
 import { cardCompiler, readySchemas } from '../gateway/card-compiler.js'
 import { CannotExplain } from '../offline/explain/cannot-explain.js'
@@ -134,7 +135,8 @@ async function standardInput (): Promise<Buffer> {
 async function configOf ({ config: named, card, upstream, env }: ExplainArguments): Promise<Config> {
   const file = named ?? (env.A2A_GATEWAY_CONFIG || null)
   const overrides = mergeOverrides({ upstream }, overridesFromEnvironment(env))
-  if (file !== null || overrides.upstream !== undefined) return withCard(read(file, overrides, env), card)
+  if (file !== null) return withCard(read(file, overrides, env), card)
+  if (overrides.upstream !== undefined) return withGrpc(withCard(read(null, overrides, env), card))
   if (card === null) {
     throw new CannotExplain(
       'which agent is it for? Give a configuration (--config FILE), a card (--card FILE) or an agent (--upstream URL)'
@@ -146,8 +148,15 @@ async function configOf ({ config: named, card, upstream, env }: ExplainArgument
   const cards = await cardsOf(agent, limits, env)
   const origin = cards.byVersion['1.0'].card.interfaces[0]?.url.origin
   if (origin === undefined) throw new CannotExplain(`${card}: the card lists no interface that the gateway supports`)
-  return withCard(read(null, mergeOverrides({ upstream: origin }, overridesFromEnvironment(env)), env), card)
+  return withGrpc(withCard(read(null, mergeOverrides({ upstream: origin }, overridesFromEnvironment(env)), env), card))
 }
+
+/** Without a file, nothing says which listeners the gateway has. The agent is explained as if each binding of its card had one. */
+function withGrpc (config: Config): Config {
+  return { ...config, agents: config.agents.map(agent => ({ ...agent, grpc: agent.grpc ?? ANY_LISTENER })) }
+}
+
+const ANY_LISTENER: AgentGrpcConfig = { listen: null, publicAddress: 'localhost:443', upstream: null, passthrough: [] }
 
 function read (file: string | null, overrides: Parameters<typeof readConfiguration>[0]['overrides'], env: NodeJS.ProcessEnv): Config {
   const loaded = readConfiguration({ file, env, overrides, secrets: false })

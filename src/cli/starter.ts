@@ -48,6 +48,7 @@ export function starterFile (options: StarterOptions): string {
     '  listen: ":8080"',
     comment('The address that clients use; the gateway writes it into the served card.', 2),
     comment('publicUrl: https://agents.example.com', 2),
+    ...(card.grpc.length === 0 ? [] : GRPC.map(text => comment(text, 2))),
     '',
     'agents:',
     `  - name: ${asName(slug(card.name), 'agent')}`,
@@ -92,6 +93,11 @@ export function starterFile (options: StarterOptions): string {
     .map(line => `${line}\n`)
     .join('')
 }
+
+const GRPC = [
+  'The card offers gRPC. To serve gRPC, name the address that clients use, and remove the "# " of the next line; see docs/grpc.md.',
+  'grpc: {listen: ":8082", publicAddress: "agents.example.com:443"}'
+]
 
 /** Returns sources of callers for the security schemes of the card. */
 function proposedIdentity ({ raw }: AgentCard): string[] {

@@ -27,6 +27,8 @@ export interface Ended {
   readonly version: string
   readonly outcome: Outcome
   readonly status: number
+  /** Name of the status of gRPC; null over HTTP. */
+  readonly grpcStatus: string | null
   readonly seconds: number
   readonly requestId: string
   readonly traceId: string | null

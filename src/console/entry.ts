@@ -15,6 +15,8 @@ export interface DecisionEntry {
   /** Result of the call. A forwarded call may have been edited (edited), or may have broken rules that are only observed (observed). */
   readonly outcome: 'forwarded' | 'observed' | 'edited' | 'agent_error' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'
   readonly status: number
+  /** Name of the status of gRPC; null over HTTP. */
+  readonly grpcStatus: string | null
   readonly milliseconds: number
   readonly rule: string | null
   readonly reason: string | null
@@ -55,6 +57,7 @@ export function entryOf (id: string, ended: Ended): DecisionEntry {
     outcome:
       ended.outcome !== 'forwarded' ? ended.outcome : edited.length > 0 ? 'edited' : violations.length > 0 ? 'observed' : 'forwarded',
     status: ended.status,
+    grpcStatus: ended.grpcStatus,
     milliseconds: Math.round(ended.seconds * 1e5) / 100,
     rule: rejection !== null ? cut(rejection.rule) : first === undefined ? null : `${first.extension}/${first.rule}`,
     reason: rejection !== null ? (rejection.customReason ?? rejection.reason) : (first?.reason ?? null),

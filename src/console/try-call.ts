@@ -66,6 +66,7 @@ export function readTry (value: unknown): TryRequest | string {
   if (typeof agent !== 'string' || typeof binding !== 'string' || typeof version !== 'string') {
     return 'agent, binding and version must be strings'
   }
+  if (binding === 'GRPC') return 'calls over gRPC cannot be sent from here; use a client of gRPC, or a policy test with binding GRPC'
   if (operation !== 'send' && operation !== 'stream') return 'operation must be "send" or "stream"'
   if (!isList(extensions, one => typeof one === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(one)) || extensions.length > 100) {
     return 'extensions must be a list of at most 100 URIs, without commas and spaces'

@@ -35,6 +35,8 @@ export interface TryForm {
     readonly path: string
     readonly tenant: string | null
   }[]
+  /** True when the agent has gRPC interfaces too, which the page cannot call. */
+  readonly grpc: boolean
   readonly host: string | null
   readonly extensions: readonly { readonly uri: string; readonly description: string; readonly required: boolean }[]
   readonly schemas: readonly FormSchema[]
@@ -48,7 +50,7 @@ const SCHEMAS = 100
 const ROOM = 1_000_000
 
 export function tryFormOf ({ config, state }: ConsoleAgent): TryForm {
-  if (state === null) return { interfaces: [], host: config.host, extensions: [], schemas: [], examples: [], streaming: false }
+  if (state === null) return { interfaces: [], grpc: false, host: config.host, extensions: [], schemas: [], examples: [], streaming: false }
   const card = state.loaded.byVersion['1.0'].card
   const required = new Set([...state.policy['1.0'].required, ...state.policy['0.3'].required].map(one => one.uri))
   const declared = new Map([...card.extensions, ...state.loaded.byVersion['0.3'].card.extensions].map(one => [one.uri, one]))
@@ -57,12 +59,13 @@ export function tryFormOf ({ config, state }: ConsoleAgent): TryForm {
     Object.keys(schemas).length === 0 ? card.raw : { ...card.raw, schemas: { ...(card.raw.schemas as object | undefined), ...schemas } }
   const uris = [...new Set([...declared.keys(), ...state.policy['1.0'].declared, ...required])]
   return {
-    interfaces: state.interfaces.map(one => ({
+    interfaces: state.interfaces.filter(one => one.binding !== 'GRPC').map(one => ({
       binding: one.binding,
       version: one.version,
       path: config.path + one.publicPath,
       tenant: one.tenant
     })),
+    grpc: state.interfaces.some(one => one.binding === 'GRPC'),
     host: config.host,
     extensions: uris
       .slice(0, EXTENSIONS)

@@ -2,6 +2,8 @@
  * Reports the decision about a request to span, metrics and audit, and the end of a call to the log. Reports URIs and paths only, never
  * data.
  */
+import type { GrpcTarget } from '../a2a/card/grpc-map.js'
+import { grpcMethodFor } from '../a2a/grpc/methods.js'
 import type { Call } from '../a2a/message/call.js'
 import type { Decision } from '../policy/request/decision.js'
 import type { ResultSummary } from '../policy/response/evaluator.js'
@@ -9,6 +11,7 @@ import type { Violation } from '../policy/violation.js'
 import type { AuditEntry } from '../telemetry/audit.js'
 import type { Outcome } from '../telemetry/metrics/metrics.js'
 import type { SpanAttribute } from '../telemetry/traces/span-attributes.js'
+import { grpcCodeName } from '../wire/grpc/code-names.js'
 import type { Exchange } from '../front/http/exchange.js'
 import type { Agent } from './agent.js'
 
@@ -42,7 +45,7 @@ function describe (exchange: Exchange, call: Call, requested: readonly string[],
   const { taskId, contextId } = exchange.task
   if (taskId !== null) span.set('a2a.task.id', taskId)
   if (contextId !== null) span.set('a2a.context.id', contextId)
-  if (exchange.binding === 'JSONRPC') {
+  if (exchange.binding !== 'HTTP+JSON') {
     for (const [name, value] of Object.entries(rpcAttributes(exchange, call))) span.set(name as SpanAttribute, value)
     if (call.idValue !== null) span.set('jsonrpc.request.id', String(call.idValue))
   }
@@ -74,8 +77,30 @@ export function startUpstreamSpan (exchange: Exchange, { upstream }: Pick<Agent,
   })
 }
 
-/** Attributes of a JSON-RPC call on both of its spans. */
-function rpcAttributes ({ addition }: Exchange, call: Call): Readonly<Partial<Record<SpanAttribute, string>>> {
+/**
+ * Opens the span of a call to the agent's gRPC server.
+ * @param path `/service/method`
+ * @param call null when the gateway did not read the request
+ */
+export function startGrpcSpan (exchange: Exchange, { host, port, tls }: GrpcTarget, path: string, call: Call | null): void {
+  const { span } = exchange
+  if (!span.recording) return
+  span.upstreamStarted({
+    'http.request.method': 'POST',
+    'server.address': host,
+    'server.port': port,
+    'url.scheme': tls ? 'https' : 'http',
+    'url.path': path,
+    ...(call === null ? {} : rpcAttributes(exchange, call))
+  })
+}
+
+/** Attributes of a call over JSON-RPC or gRPC on both of its spans. */
+function rpcAttributes ({ addition, binding }: Exchange, call: Call): Readonly<Partial<Record<SpanAttribute, string>>> {
+  if (binding === 'GRPC') {
+    const method = grpcMethodFor(call.operation, call.version)
+    return { 'rpc.system.name': 'grpc', ...(method === null ? {} : { 'rpc.method': method.path.slice(1) }) }
+  }
   return {
     'rpc.system.name': 'jsonrpc',
     'jsonrpc.protocol.version': '2.0',
@@ -128,6 +153,7 @@ export function callEntry (exchange: Exchange, outcome: Outcome, extensions: rea
     ...plainEntry(exchange, 'call', 'forwarded'),
     outcome,
     status: exchange.response.statusCode,
+    ...(exchange.grpcStatus === null ? {} : { grpc_status: exchange.grpcStatus }),
     ...(extensions.length === 0 ? {} : { extensions }),
     ...namesIn(exchange)
   }
@@ -181,6 +207,17 @@ function namesIn (exchange: Exchange): Pick<AuditEntry, 'task_id' | 'context_id'
   return { task_id: taskId, context_id: contextId }
 }
 
+/**
+ * Reports the status of a gRPC response to span and metrics, once for each call, and keeps it for audit and log.
+ * @param by `agent`: the agent sent the status, and the client gets it
+ */
+export function recordGrpcStatus (exchange: Exchange, code: number, by: 'agent' | 'gateway'): void {
+  const status = grpcCodeName(code)
+  exchange.grpcStatus = status
+  exchange.services.metrics.grpcResponse(exchange.agentName, exchange.operation, status)
+  exchange.span.grpcStatus(status, by)
+}
+
 /** Writes the log line of a call that is over. */
 export function logCall (exchange: Exchange, outcome: Outcome, seconds: number): void {
   const { services: { log }, response } = exchange
@@ -194,6 +231,7 @@ export function logCall (exchange: Exchange, outcome: Outcome, seconds: number):
     binding: exchange.binding,
     version: exchange.version,
     status: response.statusCode,
+    ...(exchange.grpcStatus === null ? {} : { grpc_status: exchange.grpcStatus }),
     outcome,
     duration_ms: Math.round(seconds * 1e6) / 1e3,
     request_id: exchange.id,

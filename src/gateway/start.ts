@@ -59,7 +59,11 @@ export async function buildServing (config: Config, options: RuntimeOptions): Pr
   const listener = new ListenerLimits(app.server, config.limits)
   const certificate = new ListenerCertificate(app.server, services.log)
   certificate.use(config.server.tls)
-  const grpc = new GrpcListeners(config, { services, snapshot: () => registry.snapshot })
+  const grpc = new GrpcListeners(config, {
+    services,
+    snapshot: () => registry.snapshot,
+    main: () => ({ scheme: config.server.tls === null ? 'http' : 'https', port: dialled(app, config.server.listen).port })
+  })
   const apply = (config: Config): void => {
     listener.set(config.limits)
     certificate.use(config.server.tls)

@@ -27,7 +27,8 @@ export function valuesText (values: number): string {
   return `passed (${values === 0 ? 'no values to check' : `${values} ${values === 1 ? 'value' : 'values'}`})`
 }
 
-export function rejection ({ status, phrase, headers, body }: RejectionShown): string[] {
+export function rejection ({ status, phrase, headers, body, grpc }: RejectionShown): string[] {
+  if (grpc !== undefined) return ['', 'the response to the client', ...grpcStatusLines(grpc, headers)]
   return [
     '',
     'the response to the client',
@@ -35,6 +36,21 @@ export function rejection ({ status, phrase, headers, body }: RejectionShown): s
     ...headers.map(({ name, value }) => `  ${name}: ${value}`),
     '',
     ...bodyLines(body)
+  ]
+}
+
+/** The status as clients read it; the encoded details and message are left out of the trailers. */
+export function grpcStatusLines (
+  { code, name, message, details }: NonNullable<RejectionShown['grpc']>,
+  trailers: RejectionShown['headers']
+): string[] {
+  return [
+    `  grpc-status ${code} ${name}`,
+    `  ${message}`,
+    ...trailers.filter(one => !/^(?:grpc-(?:status|message|status-details-bin)|content-type|content-length)$/.test(one.name))
+      .map(one => `  ${one.name}: ${one.value}`),
+    ...(details.length === 0 ? [] : ['', '  details']),
+    ...details.map(({ '@type': type, ...rest }) => `    ${String(type).replace('type.googleapis.com/', '')} ${JSON.stringify(rest)}`)
   ]
 }
 

@@ -1,15 +1,12 @@
 /** Drives the response machine from a recording: all that the gateway would do with an agent's whole response, for the offline tools. */
 import type { Rejection } from '../a2a/errors.js'
 import type { ActivationReport, ResponseDecision } from '../policy/response/evaluator.js'
-import { copyResponseHeaders } from '../wire/headers.js'
 import type { DryRun } from './dry-run.js'
-import { takeEcho } from './echo.js'
 import type { RejectionResponse } from './rejection-response.js'
-import { rejectionEvent, rejectionResponse } from './rejection-response.js'
-import type { OwnedNames, OwnersOf, ResponseDriver, Unusable } from './response/driver.js'
-import { ResponseMachine } from './response.js'
 import { PLAIN } from './response/driver.js'
-import { isEventStream, OF_THE_GATEWAY, streamHeaders, valueOf } from './response-head.js'
+import { grpcDryRunResponse } from './response/grpc-recording.js'
+import { RecordingDriver } from './response/recording-driver.js'
+import { ResponseMachine } from './response.js'
 import type { UnreadableReason } from './response-problems.js'
 
 export interface PlainResponse {
@@ -17,6 +14,8 @@ export interface PlainResponse {
   /** Flat list: name, value, name, value. */
   readonly headers: readonly string[]
   readonly body: Buffer
+  /** Only over gRPC: the body is its messages, with their prefixes, and the status follows. Flat list. */
+  readonly trailers?: readonly string[]
 }
 
 /** Reasons for a response, or a part of it, that is not evaluated. */
@@ -35,6 +34,8 @@ export interface EvaluatedResult {
 export interface ClientResponse extends RejectionResponse {
   /** The body is the agent's, byte by byte. */
   readonly unchanged: boolean
+  /** Only over gRPC: flat list with `grpc-status`. `headers` is empty when there is nothing but trailers. */
+  readonly trailers?: readonly string[]
 }
 
 export interface ResponseDryRun {
@@ -64,151 +65,11 @@ export function dryRunResponse (
   response: PlainResponse,
   before: (event: number | null) => void = () => {}
 ): ResponseDryRun {
+  if (dryRun.caller.binding === 'GRPC') return grpcDryRunResponse(dryRun, response, before)
   const driver = new RecordingDriver(dryRun, response, before)
   const machine = new ResponseMachine(dryRun.plan ?? PLAIN, driver)
   machine.onHead(response.status, response.headers)
   if (response.body.length > 0) machine.onChunk(response.body)
   machine.onEnd()
   return driver.result()
-}
-
-/** The gateway's own response in place of one that no A2A client can read; its text is no matter of policies. */
-const REPLACED: ClientResponse = { status: 502, phrase: '', headers: [], body: Buffer.alloc(0), unchanged: false }
-
-class RecordingDriver implements ResponseDriver {
-  readonly gone = false
-  readonly blocked = false
-  readonly retryAfter = 0
-  readonly before: (event: number | null) => void
-  private readonly dryRun: DryRun
-  private readonly response: PlainResponse
-  private readonly received: string[] = []
-  private readonly results: EvaluatedResult[] = []
-  private readonly out: Buffer[] = []
-  private head: { readonly status: number, readonly headers: string[], readonly shown: readonly string[] } | null = null
-  private unread: UnreadableReason | null = null
-  private replaced: 'redirect' | 'page' | null = null
-  private rejection: Rejection | null = null
-  private events = 0
-  private report: (() => ActivationReport) | null = null
-
-  constructor (dryRun: DryRun, response: PlainResponse, before: (event: number | null) => void) {
-    this.dryRun = dryRun
-    this.response = response
-    this.before = event => {
-      this.events = event ?? 0
-      before(event)
-    }
-    copyResponseHeaders(response.headers, OF_THE_GATEWAY, this.received)
-  }
-
-  begin (status: number, headers: string[], stream: boolean, shown: readonly string[]): void {
-    this.head = { status, headers: stream ? streamHeaders(headers) : headers, shown }
-  }
-
-  write (bytes: Buffer): boolean {
-    this.out.push(bytes)
-    return true
-  }
-
-  finish (rest: readonly Buffer[]): void {
-    this.out.push(...rest)
-  }
-
-  reject (rejection: Rejection): void {
-    this.rejection ??= rejection
-    if (this.head !== null) this.out.push(rejectionEvent(rejection, this.dryRun.caller))
-  }
-
-  unusable (why: Unusable): void {
-    this.replaced = why === 'redirect' ? 'redirect' : 'page'
-  }
-
-  remember (): null {
-    return null
-  }
-
-  /** Tasks and contexts of the response belong to the caller. */
-  owners (names: OwnedNames, owner: string): OwnersOf {
-    return names.map(() => owner)
-  }
-
-  resume (): void {}
-
-  hold (): boolean {
-    return true
-  }
-
-  schedule (_kind: unknown, run: () => void): void {
-    run()
-  }
-
-  echoed (): void {}
-
-  evaluating (report: () => ActivationReport): void {
-    this.report = report
-  }
-
-  evaluated (decision: ResponseDecision, event: number | null): void {
-    if (event !== null && event > 0) this.events = event
-    // A decision that only says why the response cannot be read is the rejection itself.
-    if (this.unread === null || decision.rejection === null || event === 0) this.results.push({ event, decision })
-  }
-
-  unreadable (reason: UnreadableReason | 'no_memory'): void {
-    this.unread = reason === 'no_memory' ? 'too_large' : reason
-  }
-
-  fault (error: unknown): void {
-    throw error
-  }
-
-  abort (error: unknown): void {
-    throw error
-  }
-
-  result (): ResponseDryRun {
-    const { response, rejection, head } = this
-    const stream = this.replaced === null && isEventStream(valueOf(this.received, 'content-type'))
-    return {
-      stream,
-      events: stream ? this.events : 0,
-      notEvaluated: this.notEvaluated(),
-      results: this.results,
-      rejection,
-      rejectedEvent: rejection !== null && stream && this.events > 0 ? this.events : null,
-      activationReport: this.report?.() ?? null,
-      shown: this.shown(),
-      client: this.replaced !== null
-        ? REPLACED
-        : head === null
-          ? { ...rejectionResponse(rejection as Rejection, this.dryRun.caller), unchanged: false }
-          : this.sent(head.status, head.headers, response.body)
-    }
-  }
-
-  private sent (status: number, headers: string[], received: Buffer): ClientResponse {
-    const body = Buffer.concat(this.out)
-    return { status, phrase: '', headers, body, unchanged: body.equals(received) }
-  }
-
-  /** The extension header of a response that keeps its own names the agent's URIs. */
-  private shown (): readonly string[] {
-    const { head, dryRun: { plan } } = this
-    if (head === null) return []
-    return plan !== null && plan.echo === null ? takeEcho([...this.received]) : head.shown
-  }
-
-  private notEvaluated (): NotEvaluatedReason | null {
-    const { response: { status, body }, dryRun: { plan } } = this
-    if (plan === null) return 'not-an-operation'
-    if (this.replaced !== null) return this.replaced
-    if (this.unread !== null) return this.unread
-    const success = status >= 200 && status <= 299
-    if (plan.evaluation === null || !success) {
-      return plan.anyPage ? 'not-an-operation' : success ? (plan.card === null ? 'nothing-to-say' : 'extended-card') : 'error-status'
-    }
-    if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'
-    return status === 204 || status === 205 || body.length === 0 ? 'empty' : null
-  }
 }

@@ -5,45 +5,24 @@
 import type { Call } from '../a2a/message/call.js'
 import type { Caller, Rejection } from '../a2a/errors.js'
 import type { Route } from '../a2a/route.js'
-import { taskIdOf } from '../a2a/task-id.js'
 import type { AgentConfig, Limits } from '../config/model/model.js'
-import type { NamedId } from '../a2a/request-ids.js'
-import type { OwnerFindings } from '../policy/access/ownership.js'
 import type { Principal } from '../identity/principal.js'
 import { PASSTHROUGH, UNKNOWN } from '../policy/access/target.js'
 import type { Claim, Claimed } from '../policy/request/claims.js'
-import { settleClaims } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { Tracer } from '../policy/trace.js'
-import { TrustedProxies } from '../wire/forwarded.js'
 import { checkTarget, joinPath } from '../wire/target.js'
-import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
-import { decodeSync } from './content-encoding.js'
 import type { AccessOutcome } from './access/access.js'
-import { admissionOf, admit, admitUnread } from './access/access.js'
-import { guard, isPassthrough, isPreflight, MAX_GET_BODY } from './guard.js'
-import type { RequestHead } from './request-head.js'
-import { headOf } from './request-head.js'
-import * as rejections from './rejections.js'
+import { admitUnread } from './access/access.js'
 import type { AgentState } from './agent-snapshot.js'
-import type { Asked, OperationRoute, RequestEvaluation } from './request.js'
-import {
-  askedVersion,
-  bodyOf,
-  callOf,
-  forwardedHead,
-  echoOf,
-  extendedCardOf,
-  negotiated,
-  evaluatorFor,
-  rewritesResponse,
-  ruleOn,
-  versionProblem
-} from './request.js'
-import { namedIds, ownershipPlanOf } from './access/ownership.js'
+import { callerOf, dryRunOperation, forwardedOf, undecided } from './dry-run-operation.js'
+import { dryRunGrpc } from './grpc/dry-run.js'
+import { guard, isPassthrough, isPreflight } from './guard.js'
+import * as rejections from './rejections.js'
+import type { RequestEvaluation } from './request.js'
+import { askedVersion, versionProblem } from './request.js'
+import { headOf } from './request-head.js'
 import type { ResponsePlan } from './response/driver.js'
-import type { Negotiated } from './upstream-headers.js'
-import { upstreamHeaders } from './upstream-headers.js'
 
 export interface PlainRequest {
   readonly method: string
@@ -53,6 +32,8 @@ export interface PlainRequest {
   readonly query: string
   /** Flat list: name, value, name, value. */
   readonly rawHeaders: readonly string[]
+  /** True for a gRPC call. The body is then its one message, without prefix, and the path is `/service/method`. */
+  readonly grpc?: boolean
   /** Null: no body. */
   readonly body: Buffer | null
   /** Time of the exchange, in milliseconds since 1970. */
@@ -89,9 +70,6 @@ export interface DryRun {
   /** The work on the response; null unless an operation is forwarded. For one response. */
   readonly plan: ResponsePlan | null
 }
-
-const EMPTY = Buffer.alloc(0)
-const NOBODY = new TrustedProxies([])
 
 /** Returns the remembered record of a task; null for none. */
 export type Recall = (taskId: string) => TaskRecord | null
@@ -131,25 +109,16 @@ export function dryRunRequest (
   tracer: Tracer | null = null,
   memory: DryRunMemory = NOTHING
 ): DryRun {
+  if (request.grpc === true) return dryRunGrpc(agent, request, { limits, tracer, memory })
   const { config, state } = agent
   const { method, path, query } = request
   const head = headOf(method, request.rawHeaders)
   const asked = askedVersion(head, query)
   const target = checkTarget(joinPath('', path) + query)
-  const unrouted: DryRun = {
-    kind: 'refused',
-    route: null,
-    caller: callerOf(null, null, asked, head),
-    call: null,
-    evaluation: null,
-    access: null,
-    rejection: null,
-    forwarded: null,
-    plan: null
-  }
+  const unrouted = undecided(null, callerOf(null, null, asked, head))
   if (target !== null) return { ...unrouted, rejection: rejections.badTarget(target) }
   const route = state.router.match(method, path, asked.version)
-  const found: DryRun = { ...unrouted, route, caller: callerOf(route, null, asked, head) }
+  const found = undecided(route, callerOf(route, null, asked, head))
   const guarded = guard(head)
   if (guarded !== null) return { ...found, rejection: guarded }
   const principal = request.caller ?? null
@@ -167,90 +136,7 @@ export function dryRunRequest (
   }
   if (route.kind === 'ambiguous') return { ...found, rejection: rejections.ambiguousPath }
   if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }
-  const admitted = admit(state.access, admissionOf(route, principal))
-  if (admitted !== null && admitted.rejection !== null) return { ...found, access: admitted, rejection: admitted.rejection }
-  const unread = bodyProblem(request, limits)
-  if (unread !== null) return { ...found, rejection: unread }
-
-  const body = method === 'GET' ? EMPTY : (request.body ?? EMPTY)
-  const problem = versionProblem(route, asked, state)
-  const decoded = decodeSync(head.headers['content-encoding'], body, limits.body)
-  if ('rejection' in decoded) return { ...found, rejection: decoded.rejection }
-  const { content } = decoded
-  const call = callOf({ route, problem, query, bytes: content, encodingProblem: decoded.problem }, head, limits)
-  const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
-  const record = taskId === null ? null : memory.recall(taskId)
-  const { ownership } = state.policy[route.version]
-  const owners = ownership === null ? undefined : ownersOf(namedIds(ownership, route, call, query), memory.owner ?? 'caller')
-  const input = { route, call, head, record, owners, caller: principal, now: request.now ?? null }
-  const evaluation = claimed(ruleOn(state, input, tracer), request, memory)
-  const { access, decision: { rejection } } = evaluation
-  const caller = callerOf(route, call, asked, head)
-  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, access, rejection, forwarded: null, plan: null }
-  const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
-  const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
-  const clock = (): number | null => request.now ?? null
-  const plannedOwners = ownershipPlanOf(ownership, call, owners)
-  const evaluator =
-    card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer, clock, owned: plannedOwners !== null }) : null
-  const forwarded = forwardedOf(
-    config,
-    { ...request, body: bodyOf(evaluation, body, content) },
-    forwardedHead(evaluation, head),
-    route.upstreamPath,
-    negotiated(route, asked, problem, evaluation, card !== null || evaluator?.enforces === true)
-  )
-  const plan = {
-    echo: echoOf(evaluation),
-    card,
-    evaluation: evaluator === null ? null : { evaluator, limits, ownership: plannedOwners },
-    anyPage: route.extensionRoute !== null
-  }
-  return { kind: 'operation', route, caller, call, evaluation, access, rejection: null, forwarded, plan }
-}
-
-/** The caller of a dry run, who is nobody in particular. */
-const SOMEBODY = { owner: 'caller', shared: false }
-
-function ownersOf (ids: readonly NamedId[], owner: TaskOwner): OwnerFindings {
-  return { caller: SOMEBODY, ids, owners: ids.map(() => owner === 'unknown' ? null : owner) }
-}
-
-function claimed (evaluation: RequestEvaluation, { now }: Pick<PlainRequest, 'now'>, memory: DryRunMemory): RequestEvaluation {
-  const { claims } = evaluation.decision
-  if (claims.length === 0) return evaluation
-  return { ...evaluation, decision: settleClaims(evaluation.decision, memory.claim(claims, now ?? null)) }
-}
-
-function callerOf (route: Route | null, call: Call | null, asked: Asked, head: RequestHead): Caller {
-  const placed = route !== null && 'binding' in route ? route : null
-  const operation = call?.operation ?? (route as OperationRoute | null)?.operation ?? 'Other'
-  return {
-    binding: placed?.binding ?? 'HTTP+JSON',
-    version: placed?.version ?? asked.version,
-    id: (call?.id ?? NO_ID)(),
-    eventStream: awaitsEventStream(operation, head.headers.accept),
-    statedVersion: asked.stated,
-    mediaType: mediaTypeOf(head.headers['content-type'])
-  }
-}
-
-/** Checks the body. A GET request with the body `null` has no content, and is forwarded unchanged. */
-function bodyProblem ({ method, body }: PlainRequest, limits: Limits): Rejection | null {
-  if (body === null || body.length === 0) return null
-  if (method === 'GET') {
-    return body.length <= MAX_GET_BODY && body.toString('latin1').trim() === 'null' ? null : rejections.unexpectedBody('GET')
-  }
-  return body.length > limits.body ? rejections.tooLarge(limits.body) : null
-}
-
-function forwardedOf (config: AgentConfig, request: PlainRequest, head: RequestHead, path: string, what: Negotiated | null): Forwarded {
-  return {
-    method: request.method,
-    target: path + request.query,
-    headers: upstreamHeaders(head, { peer: undefined, config: config.upstream, trusted: NOBODY, trace: null, negotiated: what }),
-    body: request.body === null || request.body.length === 0 ? null : request.body
-  }
+  return dryRunOperation(agent, request, { head, asked, route, problem: versionProblem(route, asked, state) }, { limits, tracer, memory })
 }
 
 function basePath (config: AgentConfig): string {

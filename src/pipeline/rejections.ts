@@ -2,6 +2,7 @@
 import type { CallProblem } from '../a2a/message/call.js'
 import type { Rejection } from '../a2a/errors.js'
 import type { FieldProblem } from '../a2a/fields.js'
+import { GRPC_SERVICES } from '../a2a/grpc/methods.js'
 import type { Version } from '../a2a/versions.js'
 
 export const unknownAgent: Rejection = {
@@ -93,7 +94,7 @@ export function unexpectedBody (method: string): Rejection {
 }
 
 export const notGrpc: Rejection = {
-  reason: 'CONTENT_ENCODING_NOT_SUPPORTED',
+  reason: 'CONTENT_TYPE_NOT_SUPPORTED',
   message: 'This address serves gRPC only: call it with a gRPC client, which sends "content-type: application/grpc".',
   rule: 'gateway/grpc-content-type'
 }
@@ -158,8 +159,19 @@ export const grpcEncoding: CallProblem = {
 }
 
 /** A service name has a version of A2A, which the header must not contradict. */
+/** @param versions that the card offers over gRPC */
+export function serviceNotOffered (version: Version, versions: readonly Version[]): CallProblem {
+  return {
+    reason: 'VERSION_NOT_SUPPORTED',
+    rule: 'version',
+    path: '',
+    message: `The agent does not offer A2A ${version} over gRPC; call ${versions.map(one => GRPC_SERVICES[one]).join(' or ')}.`,
+    metadata: { supportedVersions: versions.join(',') }
+  }
+}
+
 export const serviceVersion: CallProblem = {
-  reason: 'INVALID_PARAMS',
+  reason: 'VERSION_NOT_SUPPORTED',
   rule: 'version-conflict',
   path: 'header A2A-Version',
   message: 'The header A2A-Version and the gRPC service are of different versions; call lf.a2a.v1.A2AService for 1.0, or a2a.v1.A2AService for 0.3.'

@@ -82,8 +82,9 @@ export function versionProblem (route: OperationRoute, asked: Asked, { unknownMi
   if (asked.problem !== null) return rejections.versionUnknown(route.versions)
   if (asked.minor !== null && unknownMinor === 'reject') return rejections.versionUnknown(route.versions)
   // A route of an extension is not an operation of A2A: the client may call it without a version.
-  return route.supported || (route.extensionRoute !== null && !asked.stated)
-    ? null
+  if (route.supported || (route.extensionRoute !== null && !asked.stated)) return null
+  return route.binding === 'GRPC'
+    ? rejections.serviceNotOffered(route.version, route.versions)
     : rejections.versionNotSpoken(asked.version, asked.stated, route.versions)
 }
 

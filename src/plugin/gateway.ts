@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
+import { diagnostic } from '../config/diagnostics.js'
+import { withoutGrpc } from '../config/listeners/resolve-grpc.js'
 import type { LoadResult } from '../config/load.js'
 import { formatDiagnostic, parseConfig } from '../config/load.js'
 import type { HostPort } from '../config/model/model.js'
@@ -42,9 +44,9 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
   const problem = problemOf(app, options)
   if (problem !== null) throw new Error(`a2aGateway: ${problem}`)
   const { config: from, env = process.env, watch = true, logs, audit } = options
-  const load = (): LoadResult => typeof from === 'string'
+  const load = (): LoadResult => overHttp(typeof from === 'string'
     ? readConfiguration({ file: from, env, overrides: {} })
-    : parseConfig(JSON.stringify(from), { file: 'options.config', baseDir: process.cwd(), env, checks: CHECKS })
+    : parseConfig(JSON.stringify(from), { file: 'options.config', baseDir: process.cwd(), env, checks: CHECKS }))
   const followed = typeof from === 'string' && watch ? new FollowedConfiguration(from, load) : null
   app.addHook('onClose', () => { followed?.close() })
   const loaded = followed?.first ?? load()
@@ -100,6 +102,14 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
     await front.close()
     await runtime.close()
   })
+}
+
+const NO_GRPC = 'server.grpc and grpc.listen of agents have no effect in an application: its listener has no gRPC, so the served cards name none'
+
+/** The application listens, and without gRPC: cards must not name an address at which nothing listens. */
+function overHttp (result: LoadResult): LoadResult {
+  if (!result.ok || result.config.server.grpc === null) return result
+  return { ...result, config: withoutGrpc(result.config), warnings: [...result.warnings, diagnostic('a2aGateway', 0, 0, { message: NO_GRPC })] }
 }
 
 /** @returns where the application listens, or null before that and on a Unix socket */

@@ -35,9 +35,10 @@ export interface AuditEntry {
   readonly violations: readonly AuditViolation[]
   /** Number of lines that were not written: of a response with more lines than one response may have, or of a rule in one second. */
   readonly lines_omitted?: number
-  /** Phase call: the outcome, as in `requests_total`, the HTTP status, and the URIs of the active extensions. */
+  /** Phase call: the outcome, as in `requests_total`, the HTTP status, the status of gRPC, and the URIs of the active extensions. */
   readonly outcome?: string
   readonly status?: number
+  readonly grpc_status?: string
   readonly extensions?: readonly string[]
   /** Phase task: the state, and the state that this process saw before, or null. */
   readonly task_state?: string
@@ -173,6 +174,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     lines_omitted: entry.lines_omitted,
     outcome: entry.outcome,
     status: entry.status,
+    grpc_status: entry.grpc_status,
     extensions: entry.extensions?.slice(0, EXTENSIONS).map(uri => clip(uri)),
     task_state: entry.task_state,
     previous_state: entry.previous_state,

@@ -311,6 +311,22 @@ function keyDirectory (t: Test): string {
   return t.testdir({ 'keys.yaml': `- {id: a, sha256: ${'a'.repeat(64)}}` })
 }
 
+t.test('a card with gRPC: the address is for the operator to name', async t => {
+  const interfaces = [
+    { url: 'agent.test:50051', protocolBinding: 'GRPC', protocolVersion: '1.0' },
+    { url: 'http://agent.test/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+  ]
+  const url = await serve(t, (_request, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ name: 'a', supportedInterfaces: interfaces }))
+  })
+  const { code, out } = await init(url)
+  t.equal(code, 0)
+  t.equal(accepted(out).server.grpc, null)
+  const edited = parseConfig(out.replace(/^( *)# (?=grpc: )/m, '$1'), { file: 'starter.yaml', baseDir: '/', env: {}, checks: CHECKS })
+  if (!edited.ok) return t.fail(edited.problems.map(formatDiagnostic).join('\n'))
+  t.equal(edited.config.agents[0]?.grpc?.publicAddress, 'agents.example.com:443')
+})
+
 t.test('security schemes become proposed sources', async t => {
   const google = 'https://accounts.google.com/.well-known/openid-configuration'
   const out = starter({

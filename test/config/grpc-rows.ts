@@ -96,6 +96,13 @@ export const GRPC_ROWS: readonly Row[] = [
     withServer(`tls: {cert: right.pem, key: right.key.pem}, grpc: {${SHARED}}`),
     'g.yaml:2:69: the main listener has TLS, and the gRPC listener has none (set server.grpc.tls, unless a proxy in front ends TLS)'
   ],
+  [
+    'no certificates of clients',
+    withServer(
+      `tls: {cert: right.pem, key: right.key.pem, clientCa: ca.pem, clientCertificate: request}, grpc: {${SHARED}, tls: {cert: right.pem, key: right.key.pem}}`
+    ) + 'identity: {sources: {mesh: {certificate: {from: tls, trustDomains: [prod.test]}}}}\n',
+    'g.yaml:2:115: callers of identity.sources.mesh cannot be recognized over gRPC: server.grpc.tls.clientCertificate is none (set server.grpc.tls.clientCertificate to request or require)'
+  ],
   ['TLS', withGrpc(`${SHARED}, tls: {cert: none.pem}`), 'g.yaml:2:77: server.grpc.tls.cert: cannot read "none.pem": no such file (paths are relative to the configuration file)', 'g.yaml:2:77: server.grpc.tls.cert also needs key'],
   ['address, a port', withGrpc('listen: ":9", publicAddress: ":443"'), 'g.yaml:2:46: server.grpc.publicAddress must be host:port (such as "agents.example.com:443")'],
   ['address, a URL', withGrpc('listen: ":9", publicAddress: "https://a.test:443/x"'), 'g.yaml:2:46: server.grpc.publicAddress must be host:port (write "a.test:443": gRPC clients take no URL)'],

@@ -5,6 +5,7 @@
 import t from 'tap'
 import type { Ended } from '../../src/console/decisions.js'
 import { Decisions, withFound } from '../../src/console/decisions.js'
+import { entryOf } from '../../src/console/entry.js'
 import { Ring } from '../../src/console/ring.js'
 import { violation } from '../../src/policy/violation.js'
 
@@ -17,6 +18,7 @@ function ended (extra: Partial<Ended> = {}): Ended {
     version: '1.0',
     outcome: 'forwarded',
     status: 200,
+    grpcStatus: null,
     seconds: 0.01,
     requestId: '1',
     traceId: null,
@@ -29,6 +31,11 @@ function ended (extra: Partial<Ended> = {}): Ended {
 }
 
 const REFUSED = ended({ outcome: 'rejected', refusal: { reason: 'PARSE_ERROR', message: 'is no JSON', rule: 'gateway/json' } })
+
+t.test('a call over gRPC shows its status', t => {
+  t.match(entryOf('1', ended({ binding: 'GRPC', grpcStatus: 'NOT_FOUND', outcome: 'agent_error' })), { status: 200, grpcStatus: 'NOT_FOUND' })
+  t.end()
+})
 
 t.test('a ring keeps the newest', t => {
   const ring = new Ring<number>(3)

@@ -125,6 +125,7 @@ t.test('only to agents and their interfaces, without control of framing and rout
     [],
     { ...CALL, body: 1 },
     { ...CALL, operation: 'delete' },
+    { ...CALL, binding: 'GRPC' },
     { ...CALL, extensions: ['a\r\nb'] },
     { ...CALL, extensions: 'x' },
     { ...CALL, headers: [['a', 'b\r\nc']] },

@@ -8,6 +8,11 @@ import { packageRoot } from '../../src/config/paths.js'
 
 const { href } = pathToFileURL(join(packageRoot(), 'src/console/page/words.js'))
 
+t.test('bindings', async t => {
+  const { bindingName } = await import(href) as { bindingName: (binding: string) => string }
+  t.same(['JSONRPC', 'HTTP+JSON', 'GRPC'].map(bindingName), ['JSON-RPC', 'HTTP+JSON', 'gRPC'])
+})
+
 t.test('each result of card.verify', async t => {
   const { signatureWords } = await import(href) as { signatureWords: (signature: CardSignature) => string }
   t.equal(signatureWords({ outcome: 'partial', form: 'sdk', key: 'vendor-1' }), 'verified in part, form sdk, key vendor-1')

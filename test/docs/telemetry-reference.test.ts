@@ -17,6 +17,7 @@ import { AUDIT_FIELDS, VIOLATION_FIELDS } from '../../src/telemetry/audit-fields
 import { LOG_FIELDS } from '../../src/telemetry/log-fields.js'
 import type { DescribedAttribute } from '../../src/telemetry/traces/span-attributes.js'
 import { SPAN_ATTRIBUTES } from '../../src/telemetry/traces/span-attributes.js'
+import { GRPC_CODE_NAMES } from '../../src/wire/grpc/code-names.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
@@ -258,6 +259,8 @@ async function crowded (t: Test): Promise<TestGateway> {
   return gateway
 }
 
+const OVER_GRPC = 'test/front/grpc-telemetry.test.ts'
+
 /** In the tables, and not told by the traffic here: the test whose text has it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   a2a_gateway_workers: 'test/cluster/workers.test.ts',
@@ -373,7 +376,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'audit credential': 'test/identity/api-keys.test.ts',
   'span IssuerKeys': 'test/identity/keys-source.test.ts',
   'span enduser.pseudo.id': 'test/identity/api-keys.test.ts',
-  'span a2a_gateway.caller.source': 'test/identity/api-keys.test.ts'
+  'span a2a_gateway.caller.source': 'test/identity/api-keys.test.ts',
+  // Only with `server.grpc`.
+  a2a_gateway_grpc_responses_total: OVER_GRPC,
+  'requests_total binding GRPC': OVER_GRPC,
+  ...Object.fromEntries(GRPC_CODE_NAMES.map(name => [`grpc_responses_total status ${name}`, OVER_GRPC])),
+  'log grpc_status': OVER_GRPC,
+  'log grpc': OVER_GRPC,
+  'audit grpc_status': OVER_GRPC
 }
 
 const used = new Set<string>()

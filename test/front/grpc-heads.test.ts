@@ -32,7 +32,7 @@ t.test('heads that are rejected, each before the agent sees anything', async t =
     ['Host beside :authority', { headers: { host: 'other.test' } }, { status: 3, message: /:authority/ }],
     ['user information', { headers: { ':authority': 'x@agent.test' } }, { status: 3, message: /Host/ }],
     ['two versions', { headers: { 'a2a-version': ['1.0', '0.3'] } }, { status: 3, message: /more than once/ }],
-    ['the version of the other service', { headers: { 'a2a-version': '0.3' } }, { status: 3, message: /different versions/ }],
+    ['the version of the other service', { headers: { 'a2a-version': '0.3' } }, { status: 9, message: /different versions/ }],
     ['an unknown version', { headers: { 'a2a-version': '7.0' } }, { status: 9 }],
     ['extensions in bytes', { headers: { 'a2a-extensions-bin': 'dXJuOng' } }, { status: 3, message: /a2a-extensions-bin/ }],
     ['bytes in text', { headers: { 'x-text': 'caf\u00e9' } }, { status: 3, message: /x-text/ }],

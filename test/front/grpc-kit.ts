@@ -146,6 +146,7 @@ export interface GrpcGatewayOptions {
   /** Members of `upstream`. */
   readonly upstream?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
+  readonly baseDir?: string
 }
 
 export interface GrpcGateway extends TestGateway {
@@ -169,8 +170,8 @@ export function yamlOf (agent: Pick<GrpcAgent, 'url' | 'port'>, options: GrpcGat
 
 /** A gateway in front of the agent, with a client of its gRPC listener. */
 export async function grpcGateway (t: Test, agent: Pick<GrpcAgent, 'url' | 'port'>, options: GrpcGatewayOptions = {}): Promise<GrpcGateway> {
-  const { env } = options
-  const gateway = await gatewayFor(t, { yaml: yamlOf(agent, options), ...(env === undefined ? {} : { env }) })
+  const { env = {}, baseDir = process.cwd() } = options
+  const gateway = await gatewayFor(t, { yaml: yamlOf(agent, options), env, baseDir })
   const address = gateway.grpc[0] as string
   const client = await RawGrpc.to(address)
   t.teardown(() => { client.close() })

@@ -55,6 +55,7 @@ function recordOne (m: Metrics): void {
   m.activation(a, 'e', 'client', 'absent')
   m.streamOpened(a)
   m.refusal(a, 'gateway/json')
+  m.grpcResponse(a, 'SendMessage', 'OK')
   m.clientError('other')
   m.authentication(a, 's', 'ok')
   m.authenticated('s', 'hit', 0.1)

@@ -306,7 +306,7 @@ t.test('a bare JSON-RPC envelope is sent unchanged', t => {
   t.equal(read('{"method": "x"}', 'stdin').requests[0]?.body.toString(), '{"method": "x"}', 'a broken one too')
   t.equal(
     problem('{"name": "courier", "capabilities": {}}', 'card.json'),
-    'card.json: this is JSON, but not a request (a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method")'
+    'card.json: this is JSON, but not a request (a captured request has "url" or "path", a gRPC call "rpc", a JSON-RPC request "jsonrpc" and "method")'
   )
   t.end()
 })

@@ -1,6 +1,6 @@
 /** Extended cards over gRPC: rewritten, and written back as messages, in both versions. */
 import t from 'tap'
-import { protoCard } from '../../src/a2a/card/proto-card.js'
+import { protoCard } from '../../src/a2a/grpc/proto-card.js'
 import { grpcMethodFor } from '../../src/a2a/grpc/methods.js'
 import type { Version } from '../../src/a2a/versions.js'
 import { VERSIONS } from '../../src/a2a/versions.js'

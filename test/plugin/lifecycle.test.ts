@@ -7,7 +7,7 @@ import { fastify } from 'fastify'
 import { a2aGateway, a2aGatewayAdmin } from 'a2a-extension-gateway'
 import { packageRoot } from '../../src/config/paths.js'
 import { call, open, rpc, rpcBody, JSON_TYPE, MESSAGE, until, V1 } from '../helpers/http.js'
-import { fakeAgent } from '../helpers/raw.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { application, configuration, listen } from './kit.js'
 
 t.test('close ends open streams after the drain time, and leaves nothing behind', async t => {
@@ -51,6 +51,17 @@ t.test('cards name the address of the application, or server.publicUrl', async t
   t.match((await call(`${other}/a/.well-known/agent-card.json`, { headers: V1 })).json(), {
     supportedInterfaces: [{ url: 'https://agents.example.com/a/rpc' }]
   })
+})
+
+t.test('cards name no gRPC: the application has no listener for it', async t => {
+  const grpc = { url: 'agent.test:50051', protocolBinding: 'GRPC', protocolVersion: '1.0' }
+  const agent = await fakeAgent(t, { card: url => ({ ...plainCard(url), supportedInterfaces: [grpc, ...plainCard(url)['supportedInterfaces'] as object[]] }) })
+  const server = { grpc: { listen: '127.0.0.1:1', publicAddress: 'gate.test:443' } }
+  const { app, logs } = await application(t, configuration([{ name: 'a', path: '/a', upstream: { url: agent.url } }], { server }))
+  const url = await listen(app)
+  const card = await call(`${url}/a/.well-known/agent-card.json`, { headers: V1 })
+  t.match(card.json(), { supportedInterfaces: [{ url: `${url}/a/rpc` }] })
+  t.ok(logs().some(line => String(line['msg']).includes('server.grpc and grpc.listen of agents have no effect')))
 })
 
 t.test('an application with TLS: its cards and the headers for the agent say https', async t => {

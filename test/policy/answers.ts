@@ -2,9 +2,12 @@
  * What the tests of answers share: the same tasks, messages and updates in both versions and bindings, and a request whose review judges
  * them.
  */
+import { grpcMethodFor } from '../../src/a2a/grpc/methods.js'
+import type { GrpcMethod } from '../../src/a2a/grpc/methods.js'
 import { readCall } from '../../src/a2a/message/call.js'
 import { methodOfOperation } from '../../src/a2a/operations.js'
 import type { Operation } from '../../src/a2a/operations.js'
+import { payloadOf } from '../../src/a2a/payload.js'
 import type { Binding, Version } from '../../src/a2a/versions.js'
 import type { Principal } from '../../src/identity/principal.js'
 import type { AgentConfig, PolicyConfig, ResponseRuleConfig } from '../../src/config/model/model.js'
@@ -15,7 +18,9 @@ import type { Decision } from '../../src/policy/request/decision.js'
 import { evaluatorOf } from '../../src/policy/response/policy-evaluator.js'
 import type { TaskRecord } from '../../src/policy/task/memory.js'
 import type { Tracer } from '../../src/policy/trace.js'
-import { editJson } from '../../src/wire/json/edit.js'
+import type { JsonObject } from '../../src/wire/json/object.js'
+import type { MessageTable } from '../../src/wire/protobuf/table.js'
+import { writeProtobuf } from '../../src/wire/protobuf/write.js'
 import { declaring, policyOf } from './fixtures.js'
 
 export const URI = 'https://x.test/ext/v1'
@@ -37,7 +42,7 @@ export class Style {
 
   /** ProtoJSON and its names. */
   private get proto (): boolean {
-    return this.version === '1.0' || this.binding === 'HTTP+JSON'
+    return this.version === '1.0' || this.binding !== 'JSONRPC'
   }
 
   /** Path of the task that a call answers. */
@@ -91,12 +96,28 @@ export class Style {
 
   /** The body of an answer, or an event. */
   body (kind: 'task' | 'message' | 'statusUpdate' | 'artifactUpdate', object: object): Buffer {
-    const member = kind === 'message' && this.version === '0.3' ? 'msg' : kind
+    // proto 0.3.0 names the field `msg`, with json_name `message`.
+    const member = kind === 'message' && this.version === '0.3' && this.binding !== 'GRPC' ? 'msg' : kind
     return this.raw(this.proto ? { [member]: object } : object)
   }
 
   raw (result: unknown): Buffer {
+    if (this.binding === 'GRPC') return writeProtobuf(result as JsonObject, this.table(result as JsonObject))
     return Buffer.from(JSON.stringify(this.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, result } : result))
+  }
+
+  /** Table of a response message: a stream's, whose fields are those of SendMessageResponse too, or that of a bare task. */
+  private table (result: JsonObject): MessageTable {
+    const operation = 'tasks' in result ? 'ListTasks' : 'id' in result ? 'GetTask' : 'SendStreamingMessage'
+    return (grpcMethodFor(operation, this.version) as GrpcMethod).response
+  }
+
+  /** The response after the edits, as JSON. */
+  edited (bytes: Buffer, { edits }: ResponseDecision): unknown {
+    const payload = payloadOf(this.binding, this.version, 'SendStreamingMessage', 'response')
+    const parsed = payload.parse(payload.edit(bytes, edits), LIMITS)
+    if (!parsed.ok) throw new Error(parsed.problem.message)
+    return parsed.value
   }
 
   task_ (state: string, more: Parameters<Style['taskOf']>[1] = {}): Buffer {
@@ -129,6 +150,8 @@ export const STYLES = [
   new Style('0.3', 'JSONRPC'),
   new Style('0.3', 'HTTP+JSON')
 ]
+/** With gRPC, whose messages hold nothing but the members that A2A defines. */
+export const EVERY_STYLE = [...STYLES, new Style('1.0', 'GRPC'), new Style('0.3', 'GRPC')]
 export const V1 = STYLES[0] as Style
 
 export const SCHEMA = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
@@ -166,12 +189,14 @@ export function ask (
   const operation = method === undefined ? asked : 'Other'
   const sends = operation === 'SendMessage' || operation === 'SendStreamingMessage'
   const content = { ...style.message([style.text('x')], taskId === null ? {} : { taskId }, 'user'), ...message }
-  const params = sends ? { [style.version === '0.3' && style.binding === 'HTTP+JSON' ? 'request' : 'message']: content } : { id: taskId }
+  const namedTask = style.binding === 'GRPC' && style.version === '0.3' ? { name: `tasks/${taskId}` } : { id: taskId }
+  const params: JsonObject = sends ? { [style.version === '0.3' && style.binding === 'HTTP+JSON' ? 'request' : 'message']: content } : namedTask
+  const grpc = style.binding === 'GRPC' ? grpcMethodFor(operation, style.version) : null
   const text = JSON.stringify(
     style.binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, method: method ?? methodOfOperation(operation, style.version), params } : params
   )
   const call = readCall({
-    bytes: Buffer.from(style.binding === 'JSONRPC' || sends ? text : ''),
+    bytes: grpc === null ? Buffer.from(style.binding === 'JSONRPC' || sends ? text : '') : writeProtobuf(params, grpc.request),
     binding: style.binding,
     version: style.version,
     contentType: 'application/json',
@@ -214,6 +239,6 @@ export function outcome ({ rejection: refusal, edited, annotations, violations }
   return [...told, ...violations.map(found => `${found.extension}/${found.rule} ${found.path} ${found.message}`)].join('; ')
 }
 
-export function edited (bytes: Buffer, verdict: ResponseDecision): unknown {
-  return JSON.parse(editJson(bytes, verdict.edits).toString())
+export function edited (bytes: Buffer, verdict: ResponseDecision, style = V1): unknown {
+  return style.edited(bytes, verdict)
 }

@@ -5,7 +5,7 @@ import type { Principal } from '../../src/identity/principal.js'
 import { bodyOf } from '../../src/pipeline/request.js'
 import type { Decision } from '../../src/policy/request/decision.js'
 import { ADA, BOB } from './callers-kit.js'
-import { ask, judge, outcome as said, policyFor, rule, STYLES, URI, V1 } from './answers.js'
+import { ask, judge, outcome as said, policyFor, rule, EVERY_STYLE, URI, V1 } from './answers.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 
@@ -50,7 +50,7 @@ t.test('a rule for some callers', async t => {
 })
 
 t.test('rules for responses see the caller of the request', async t => {
-  for (const style of STYLES) {
+  for (const style of EVERY_STYLE) {
     const part = style.part({ total: 'x' })
     const answer = style.task_('completed', { artifacts: [[part]] })
     const conditions: readonly ConditionConfig[] = [
@@ -84,7 +84,7 @@ t.test('rules for tasks see the caller', async t => {
 })
 
 t.test('an agent that activates a forbidden extension by itself', async t => {
-  for (const style of STYLES) {
+  for (const style of EVERY_STYLE) {
     const answer = style.task_('completed', { metadata: { pay: 1, x: 1 } })
     const config = (response: 'strip' | 'forward', more: Partial<PolicyConfig> = {}): PolicyConfig =>
       ({ uri: URI, owns: { metadata: ['pay'] }, inactive: { response }, activation: { callers: finance, onForbidden: 'strip' }, ...more })

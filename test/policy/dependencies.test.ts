@@ -3,7 +3,7 @@ import t from 'tap'
 import type { ConditionConfig, PolicyConfig } from '../../src/config/model/model.js'
 import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import type { Decision } from '../../src/policy/request/decision.js'
-import { ask, judge, outcome, rule, STYLES, V1 } from './answers.js'
+import { ask, judge, outcome, rule, EVERY_STYLE, STYLES, V1 } from './answers.js'
 import { declaring, policyOf, send } from './fixtures.js'
 import type { Sent } from './fixtures.js'
 
@@ -142,7 +142,7 @@ const CONDITIONS: readonly (readonly [ConditionConfig, readonly string[], boolea
 
 t.test('active: rules for requests depend on another extension', async t => {
   for (const [condition, requested, holds] of CONDITIONS) {
-    for (const style of STYLES) {
+    for (const style of EVERY_STYLE) {
       const applies = (key: 'when' | 'unless'): boolean =>
         ask(withOthers({ request: [{ id: 'r', select: { metadata: { key: 'm' } }, count: { max: 0 }, [key]: condition }] }), {
           style,
@@ -157,7 +157,7 @@ t.test('active: rules for requests depend on another extension', async t => {
 t.test('active: rules for responses depend on another extension of the request', async t => {
   for (const [{ taskId, ...condition }, requested, holds] of CONDITIONS) {
     if (taskId !== undefined) continue
-    for (const style of STYLES) {
+    for (const style of EVERY_STYLE) {
       const bytes = style.task_('completed', { artifacts: [[style.part({ total: 'x' })]] })
       const applies = (key: 'when' | 'unless'): boolean =>
         outcome(judge(withOthers({ response: [rule({ [key]: condition })] }), bytes, { style, requested })).startsWith('refused')

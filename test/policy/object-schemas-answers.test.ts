@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
-import { ask, outcome, STYLES, TYPE } from './answers.js'
+import { ask, outcome, EVERY_STYLE, TYPE } from './answers.js'
 import { declaring, OBJECT_SCHEMAS, objectSchemas, policyOf } from './fixtures.js'
 
 const DATA = 'application/json;schema=*'
@@ -33,10 +33,10 @@ const policy = policyOf(card, { 'object-schemas': withAnswers }, { responses: 'e
 const good = { total: 1 }
 const bad = { total: 'x' }
 
-for (const style of STYLES) {
+for (const style of EVERY_STYLE) {
   t.test(style.name, async t => {
     const parts = (...list: readonly object[]): object => ({
-      [style.version === '0.3' && style.binding === 'HTTP+JSON' ? 'content' : 'parts']: list
+      [style.version === '0.3' && style.binding !== 'JSONRPC' ? 'content' : 'parts']: list
     })
     const structured = parts(style.part(good))
     const plain = parts(style.text('x'))

@@ -4,7 +4,7 @@ import type { ResponseEvaluator } from '../../src/policy/response/evaluator.js'
 import type { AgentConfig, PolicyConfig } from '../../src/config/model/model.js'
 import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import type { Asking } from './answers.js'
-import { ask, STYLES, URI, V1 } from './answers.js'
+import { ask, EVERY_STYLE, URI, V1 } from './answers.js'
 import { declaring, policyOf } from './fixtures.js'
 
 const ALIAS = 'https://x.test/ext'
@@ -26,7 +26,7 @@ function reviewed (policy: AgentPolicy, asking: Asking): ResponseEvaluator {
 }
 
 t.test('proof: the header, extensions[], data that the extension owns', async t => {
-  for (const style of STYLES) {
+  for (const style of EVERY_STYLE) {
     const truth = (requested: readonly string[], echoed: readonly string[], bytes: Buffer): unknown => {
       const review = reviewed(policies({}), { style, requested, operation: 'SendStreamingMessage' })
       review.echoed(echoed)

@@ -2,16 +2,16 @@
 import t from 'tap'
 import { declaring, policyOf } from './fixtures.js'
 import type { Asking, Style } from './answers.js'
-import { ask, edited, judge, outcome, policyFor, rule, STYLES, URI, V1 } from './answers.js'
+import { ask, edited, judge, outcome, policyFor, rule, EVERY_STYLE, URI, V1 } from './answers.js'
 
 const good = { total: 1 }
 const bad = { total: 'x' }
 const strip = rule({ verdict: 'strip' })
 
-for (const style of STYLES) {
+for (const style of EVERY_STYLE) {
   t.test(style.name, async t => {
     const parts = (bytes: Buffer, more: Partial<Asking> = {}, policy = policyFor({ response: [strip] })): unknown => {
-      const text = JSON.stringify(edited(bytes, judge(policy, bytes, { style, ...more })))
+      const text = JSON.stringify(edited(bytes, judge(policy, bytes, { style, ...more }), style))
       return [...text.matchAll(/"total":("?\w+"?)|"text":"(\w+)"/g)].map(found => found[1] ?? found[2])
     }
     t.same(parts(style.task_('completed', { artifacts: [[style.part(good), style.part(bad), style.text('t')]] })), ['1', 't'])
@@ -52,7 +52,7 @@ for (const style of STYLES) {
         metadata: { 'own.task': 1 }
       })
       const verdict = judge(policy, bytes, { style })
-      const text = JSON.stringify(edited(bytes, verdict))
+      const text = JSON.stringify(edited(bytes, verdict, style))
       t.notMatch(text, 'own')
       t.notMatch(text, URI)
       t.match(text, /"other":1.*"b":2/)
@@ -67,9 +67,9 @@ for (const style of STYLES) {
         ]
       })
       const past = judge(policy, repeated, { style })
-      t.notMatch(JSON.stringify(edited(repeated, past)), 'own.past', 'what the agent repeats in the history')
+      t.notMatch(JSON.stringify(edited(repeated, past, style)), 'own.past', 'what the agent repeats in the history')
       t.match(
-        JSON.stringify(edited(repeated, past)),
+        JSON.stringify(edited(repeated, past, style)),
         /"own\.client":1.*"text":"a".*application\/own/,
         'not what the client wrote, nor the last part'
       )
@@ -92,7 +92,7 @@ for (const style of STYLES) {
         ]
       })
       const verdict = judge(policy, bytes, { style })
-      const text = JSON.stringify(edited(bytes, verdict))
+      const text = JSON.stringify(edited(bytes, verdict, style))
       t.notMatch(text, 'Zq7')
       t.match(text, '"keys":{"a":{"id":1},"b":{}}')
       t.match(text, '"list":{"x":[2]}')

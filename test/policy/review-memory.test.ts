@@ -5,7 +5,7 @@ import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/respo
 import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import type { TaskRecord } from '../../src/policy/task/memory.js'
 import type { Asking } from './answers.js'
-import { ask, judge, outcome, policyFor, rule, STYLES, URI, V1 } from './answers.js'
+import { ask, judge, outcome, policyFor, rule, EVERY_STYLE, URI, V1 } from './answers.js'
 
 const pay: Partial<PolicyConfig> = {
   state: {
@@ -20,7 +20,7 @@ const record = (fields: Readonly<Record<string, string>>): TaskRecord => new Map
 const fieldsOf = (verdict: ResponseDecision): unknown =>
   verdict.remember === null ? null : { taskId: verdict.remember.taskId, ...Object.fromEntries(verdict.remember.fields) }
 
-for (const style of STYLES) {
+for (const style of EVERY_STYLE) {
   t.test(style.name, async t => {
     const policy = policyFor(pay)
     const answer = (state: string, value: string): Buffer => style.task_(state, { message: style.message([style.text('x')], said(value)) })

@@ -5,14 +5,14 @@ import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
 import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
 import type { Asking } from './answers.js'
-import { ask, judge, outcome, policyFor, rule, STYLES, TYPE, URI, V1 } from './answers.js'
+import { ask, judge, outcome, policyFor, rule, EVERY_STYLE, STYLES, TYPE, URI, V1 } from './answers.js'
 
 const good = { total: 1 }
 const bad = { total: 'Zq7Secret' }
 
-for (const style of STYLES) {
+for (const style of EVERY_STYLE) {
   t.test(style.name, async t => {
-    const data = style.version === '0.3' && style.binding === 'HTTP+JSON' ? 'data.data' : 'data'
+    const data = style.version === '0.3' && style.binding !== 'JSONRPC' ? 'data.data' : 'data'
     const policy = policyFor({ response: [rule()] })
     const says = (bytes: Buffer, more: Partial<Asking> = {}, on = policy): string => outcome(judge(on, bytes, { style, ...more }))
 

@@ -62,6 +62,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   observed_value: ['gauge', ['agent', 'extension', 'metric', 'by']],
   answers_unread_total: ['counter', ['agent', 'reason']],
   refusals_total: ['counter', ['agent', 'rule']],
+  grpc_responses_total: ['counter', ['agent', 'operation', 'status']],
   client_errors_total: ['counter', ['kind']],
   requests_active: ['gauge', ['agent']],
   requests_limit: ['gauge', ['agent']],
@@ -125,6 +126,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.observed('weather', { extension: 'usage', metric: 'latency', type: 'gauge', by: 'fast', value: 0.25 })
   metrics.answerUnread('weather', 'too_large')
   metrics.refusal('weather', 'gateway/memory')
+  metrics.grpcResponse('echo', 'SendMessage', 'OK')
   metrics.clientError('timeout')
   metrics.requestsActive(new Map([['weather', () => 3]]))
   metrics.vitals.agents(new Map([['weather', { limits: { requests: 10, streams: 4 }, maxStale: 3_600, hasCard: () => true }]]))

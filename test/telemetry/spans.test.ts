@@ -27,6 +27,7 @@ import { SpanQueue } from '../../src/telemetry/traces/span-queue.js'
 import { createTracing } from '../../src/telemetry/traces/tracing.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { inTests } from '../helpers/paths.js'
+import type { GrpcCodeName } from '../../src/wire/grpc/codes.js'
 import { check } from '../helpers/seed.js'
 
 const silentLog = createLogger({ level: 'silent', format: 'json' }, new PassThrough())
@@ -40,6 +41,7 @@ type Step =
   | readonly ['upstreamStarted', string, number]
   | readonly ['upstreamEnded', number | null]
   | readonly ['rpcError', number | null, 'agent' | 'gateway']
+  | readonly ['grpcStatus', GrpcCodeName, 'agent' | 'gateway']
   | readonly ['wait', number]
 
 interface Script {
@@ -74,6 +76,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(fc.constant('upstreamStarted' as const), text, fc.nat(65_535)),
   fc.tuple(fc.constant('upstreamEnded' as const), fc.constantFrom(200, 404, 503, null)),
   fc.tuple(fc.constant('rpcError' as const), fc.constantFrom(-32001, null), fc.constantFrom('agent' as const, 'gateway' as const)),
+  fc.tuple(
+    fc.constant('grpcStatus' as const),
+    fc.constantFrom<GrpcCodeName>('OK', 'NOT_FOUND', 'INTERNAL'),
+    fc.constantFrom('agent' as const, 'gateway' as const)
+  ),
   fc.tuple(fc.constant('wait' as const), fc.double({ min: -2, max: 70_000, noNaN: true }))
 )
 const script: fc.Arbitrary<Script> = fc.record({
@@ -112,6 +119,7 @@ function play (scripts: readonly Script[], tracer: ConstructorParameters<typeof 
           case 'upstreamStarted': span.upstreamStarted({ 'server.address': one[1], 'server.port': one[2] }); break
           case 'upstreamEnded': span.upstreamEnded(one[1], one[1] === null ? new TypeError('no') : undefined); break
           case 'rpcError': span.rpcError(one[1], one[2]); break
+          case 'grpcStatus': span.grpcStatus(one[1], one[2]); break
           case 'wait': now += one[1]
         }
         return [span.outgoing(), span.recording]

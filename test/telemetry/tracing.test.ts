@@ -9,6 +9,7 @@ import { createTracing } from '../../src/telemetry/traces/tracing.js'
 import type { RequestSpan, Tracing } from '../../src/telemetry/traces/tracing.js'
 import type { TracedRequest } from '../../src/telemetry/traces/span.js'
 import type { Log, LogMethod } from '../../src/telemetry/log.js'
+import { GRPC_CODE_NAMES } from '../../src/wire/grpc/code-names.js'
 import { until } from '../helpers/http.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
@@ -279,6 +280,44 @@ t.test('the status of spans follows the semantic conventions of HTTP and JSON-RP
     ['http 503', [2, '503', undefined], [2, '503', undefined]],
     ['fine', [0, undefined, undefined], [0, undefined, undefined]]
   ])
+})
+
+t.test('the status of spans follows the semantic conventions of gRPC', async t => {
+  const { url, posts } = await collector(t)
+  const tracing = await tracingTo({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
+  const trace = (name: string, then: (span: RequestSpan) => void): void => {
+    const span = tracing.startRequest(HEAD, performance.now())
+    span.name(name)
+    span.upstreamStarted({})
+    span.upstreamEnded(200)
+    then(span)
+  }
+  for (const status of GRPC_CODE_NAMES) {
+    trace(status, span => { span.grpcStatus(status, 'agent'); span.end(status === 'OK' ? 'forwarded' : 'agent_error', 200) })
+  }
+  trace('of the gateway', span => { span.grpcStatus('INVALID_ARGUMENT', 'gateway'); span.end('rejected', 200) })
+  trace('instead of the agent', span => {
+    span.grpcStatus('OK', 'agent')
+    span.grpcStatus('INTERNAL', 'gateway')
+    span.end('rejected', 200)
+  })
+  trace('no agent', span => { span.grpcStatus('UNAVAILABLE', 'gateway'); span.end('upstream_error', 200) })
+  await tracing.shutdown()
+  const seen = (name: string, kind: number): unknown[] => {
+    const span = spansOf(posts).find(one => one.name === name && one.kind === kind) as OtlpSpan
+    const { 'error.type': type, 'rpc.response.status_code': code } = plain(span.attributes)
+    return [span.status.code, type, code]
+  }
+  const ofServer = ['UNKNOWN', 'DEADLINE_EXCEEDED', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS']
+  for (const status of GRPC_CODE_NAMES) {
+    t.same(seen(status, 2), ofServer.includes(status) ? [2, status, status] : [0, undefined, status], `${status} to the client`)
+    t.same(seen(status, 3), status === 'OK' ? [0, undefined, status] : [2, status, status], `${status} of the agent`)
+  }
+  t.same(seen('of the gateway', 2), [0, undefined, 'INVALID_ARGUMENT'])
+  t.same(seen('of the gateway', 3), [0, undefined, undefined])
+  t.same(seen('instead of the agent', 2), [2, 'INTERNAL', 'INTERNAL'])
+  t.same(seen('instead of the agent', 3), [0, undefined, 'OK'])
+  t.same(seen('no agent', 2), [2, 'upstream_error', 'UNAVAILABLE'])
 })
 
 t.test('the head of a request is on its span, whatever the Host header says', async t => {

@@ -52,6 +52,7 @@ export function grpcWarnings (config: Mapping, version = process.versions.node):
     ...(mapping(server.tls).cert !== null && mapping(grpc.tls).cert === null && typeof mapping(server.tls).cert === 'string'
       ? [fault(place, 'the main listener has TLS, and the gRPC listener has none', 'set server.grpc.tls, unless a proxy in front ends TLS')]
       : []),
+    ...withoutCertificates(mapping(mapping(config.identity).sources), mapping(grpc.tls), place),
     ...otherHosts(served)
   ]
 }
@@ -189,6 +190,18 @@ function toItself (server: Mapping, agents: readonly Mapping[]): PathProblem[] {
     const path: Path = ['agents', index, 'grpc', 'upstream']
     return own === undefined ? [] : [fault(path, `${dotted(path)} is a listener of the gateway itself, ${hostPortText(own)}`, 'name the server of the agent')]
   })
+}
+
+/** Warns of sources whose callers cannot use gRPC: the listener asks clients for no certificate. */
+function withoutCertificates (sources: Mapping, tls: Mapping, place: Path): PathProblem[] {
+  if (tls.clientCertificate !== 'none') return []
+  return Object.entries(sources).filter(([, source]) => mapping(mapping(source).certificate).from === 'tls').map(([name]) =>
+    fault(
+      place,
+      `callers of identity.sources.${name} cannot be recognized over gRPC: server.grpc.tls.clientCertificate is none`,
+      'set server.grpc.tls.clientCertificate to request or require'
+    )
+  )
 }
 
 /** Warns of addresses whose host is not that of the agent: clients send the host of the address, and `host` would not match. */

@@ -1,8 +1,10 @@
 /** Texts of `server.grpc` and `agents[].grpc`. Each check returns null for a valid text. */
-import { A2A_SERVICES } from '../../a2a/grpc/services.js'
+import { GRPC_SERVICES } from '../../a2a/grpc/methods.js'
 import type { GrpcUpstreamConfig } from '../model/grpc-model.js'
 import type { Fault } from '../schema/formats.js'
 import { hostPortText, parseHostPort } from './host-port.js'
+
+const A2A_SERVICES = Object.values(GRPC_SERVICES).map(name => name.toLowerCase())
 
 /** An address that clients can use: gRPC clients take `host:port`, and no URL. */
 export function grpcAddressFault (text: string): Fault | null {
@@ -47,5 +49,5 @@ export function grpcServiceFault (text: string): Fault | null {
   if (!/^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/.test(text) || text.length > 200) {
     return { message: 'must be the full name of a gRPC service', hint: 'such as "grpc.health.v1.Health", without "/" and without a method' }
   }
-  return A2A_SERVICES.some(name => name.toLowerCase() === text.toLowerCase()) ? { message: 'must not be a service of A2A', hint: 'its calls would be forwarded without any check' } : null
+  return A2A_SERVICES.includes(text.toLowerCase()) ? { message: 'must not be a service of A2A', hint: 'its calls would be forwarded without any check' } : null
 }

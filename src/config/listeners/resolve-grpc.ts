@@ -1,6 +1,6 @@
 /** `server.grpc` and `agents[].grpc` of a valid file as the gateway uses them. */
 import type { AgentGrpcConfig, GrpcListenerConfig } from '../model/grpc-model.js'
-import type { HostPort, ListenerTlsConfig } from '../model/model.js'
+import type { Config, HostPort, ListenerTlsConfig } from '../model/model.js'
 import { parseGrpcUpstream } from './grpc-formats.js'
 import { hostPortText, parseHostPort } from './host-port.js'
 
@@ -67,6 +67,12 @@ export function publicGrpcAddress (own: string | null, host: string | null, list
   const name = (host?.replace(/^\[|\]$/g, '') ?? base?.host)?.toLowerCase()
   const port = listen?.port ?? base?.port ?? 0
   return name === undefined || port === 0 ? null : hostPortText({ host: name, port })
+}
+
+/** Returns a configuration without gRPC, for an application that has no listener for gRPC. */
+export function withoutGrpc (config: Config): Config {
+  const { server, agents } = config
+  return { ...config, server: { ...server, grpc: null }, agents: agents.map(agent => ({ ...agent, grpc: null })) }
 }
 
 /** Returns the hosts that the `upstream.url` of more than one agent has. */

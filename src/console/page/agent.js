@@ -4,7 +4,7 @@ import { cardPanel } from './card.js'
 import { badge, code, data, h, notice, replace, tabs } from './dom.js'
 import { policyPanel } from './policy.js'
 import { tryPanel } from './try.js'
-import { age, signatureWords } from './words.js'
+import { age, bindingName, signatureWords } from './words.js'
 
 const PANELS = { health: healthPanel, card: cardPanel, policy: policyPanel, try: tryPanel }
 /** What the gateway did to a part of the card. */
@@ -104,7 +104,7 @@ function health (agent) {
               'tbody',
               null,
               agent.interfaces.map(one =>
-                h('tr', null, h('td', null, one.binding), h('td', null, one.version), h('td', null, code(one.path)))
+                h('tr', null, h('td', null, bindingName(one.binding)), h('td', null, one.version), h('td', null, code(one.path)))
               )
             )
           )

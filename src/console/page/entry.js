@@ -1,6 +1,6 @@
 /** One decision, in one line and in full. */
 import { badge, code, data, h } from './dom.js'
-import { clock, duration, OUTCOMES } from './words.js'
+import { bindingName, clock, duration, OUTCOMES } from './words.js'
 
 const KINDS = {
   forwarded: 'good',
@@ -26,7 +26,7 @@ export function summaryLine (entry) {
     h(
       'span',
       { class: 'what mono' },
-      entry.rule === null ? h('span', { class: 'dim' }, `${entry.status} in ${duration(entry.milliseconds / 1000)}`) : data(entry.rule)
+      entry.rule === null ? h('span', { class: 'dim' }, `${entry.grpcStatus ?? entry.status} in ${duration(entry.milliseconds / 1000)}`) : data(entry.rule)
     )
   ]
 }
@@ -35,8 +35,8 @@ export function details (entry) {
   const facts = [
     ['Reason', entry.reason === null ? null : code(entry.reason)],
     ['Message to the client', entry.message === null ? null : data(entry.message)],
-    ['Binding', `${entry.binding} ${entry.version}`],
-    ['HTTP status', String(entry.status)],
+    ['Binding', `${bindingName(entry.binding)} ${entry.version}`],
+    entry.grpcStatus === null ? ['HTTP status', String(entry.status)] : ['gRPC status', code(entry.grpcStatus)],
     ['Took', duration(entry.milliseconds / 1000)],
     ['Edited by', entry.edited.length === 0 ? null : entry.edited.map(one => [code(one), ' '])],
     ['Caller', entry.caller === null ? null : [code(entry.caller.source), ' ', code(entry.caller.id)]],

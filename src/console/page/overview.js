@@ -3,7 +3,7 @@ import { get, poll } from './api.js'
 import { chart } from './charts.js'
 import { badge, data, h, notice, replace } from './dom.js'
 import { perSecond, quantile, timeline, together } from './series.js'
-import { age, count, duration, share, short } from './words.js'
+import { age, bindingName, count, duration, share, short } from './words.js'
 
 const MINUTE = 12
 
@@ -212,5 +212,5 @@ function short8 (etag) {
 export function summary (interfaces) {
   const versions = new Map()
   for (const { binding, version } of interfaces) versions.set(binding, [...new Set([...versions.get(binding) ?? [], version])].sort())
-  return [...versions].map(([binding, list]) => `${binding === 'JSONRPC' ? 'JSON-RPC' : binding} ${list.join(', ')}`)
+  return [...versions].map(([binding, list]) => `${bindingName(binding)} ${list.join(', ')}`)
 }

@@ -4,16 +4,19 @@ import { code, data, h, notice, replace, say } from './dom.js'
 import { details, outcomeBadge } from './entry.js'
 import { formFor } from './form.js'
 import { bodyFor } from './message.js'
-import { duration } from './words.js'
+import { bindingName, duration } from './words.js'
 
 export function tryPanel (element, name) {
   replace(element, notice('Loading …'))
   get('form', { name }).then(form => {
     if (!form.tryIt) return replace(element, off())
+    if (form.interfaces.length === 0 && form.grpc) return replace(element, notice(ONLY_GRPC))
     if (form.interfaces.length === 0) return replace(element, notice('There is no usable card, so the agent cannot be called.', 'bad'))
     draw(element, name, form)
   }, error => { replace(element, notice(error.message, 'bad')) })
 }
+
+const ONLY_GRPC = 'The agent has gRPC interfaces only, and the page cannot send calls over gRPC. Use a client of gRPC, or a policy test with the binding GRPC.'
 
 function off () {
   return h(
@@ -44,7 +47,7 @@ function draw (element, name, form) {
     'select',
     { id: 'where', onchange: changed },
     interfaces.map((one, i) =>
-      h('option', { value: String(i) }, `${one.binding === 'JSONRPC' ? 'JSON-RPC' : one.binding}, A2A ${one.version}`)
+      h('option', { value: String(i) }, `${bindingName(one.binding)}, A2A ${one.version}`)
     )
   )
   const operation = h(

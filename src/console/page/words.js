@@ -9,6 +9,13 @@ export function share (part, whole) {
   return whole === 0 ? '–' : `${(100 * part / whole).toFixed(part === 0 || part / whole >= 0.1 ? 0 : 1)} %`
 }
 
+/** Name of a binding as people write it. */
+export function bindingName (binding) {
+  return BINDINGS[binding] ?? binding
+}
+
+const BINDINGS = { JSONRPC: 'JSON-RPC', GRPC: 'gRPC' }
+
 export function age (seconds) {
   if (seconds === null || seconds === undefined) return 'never read'
   if (seconds < 90) return `${Math.round(seconds)} s`

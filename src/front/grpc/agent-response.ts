@@ -3,6 +3,7 @@ import type { GrpcMethod } from '../../a2a/grpc/methods.js'
 import { GrpcResponseMachine } from '../../pipeline/grpc-response.js'
 import type { GrpcResponseDriver } from '../../pipeline/response/grpc-driver.js'
 import type { ResponseDriver, ResponsePlan } from '../../pipeline/response/driver.js'
+import { recordGrpcStatus } from '../../gateway/request-telemetry.js'
 import type { GrpcReceiver } from '../../upstream/grpc/forward.js'
 import { StreamReset } from '../../upstream/grpc/forward.js'
 import { GRPC_CODES } from '../../wire/grpc/codes.js'
@@ -125,6 +126,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
   private ended (code: number): void {
     const { exchange } = this
     if (exchange.outbound !== null) settleToken(exchange, REJECTED_CREDENTIALS.get(code) ?? OK)
+    recordGrpcStatus(exchange, code, 'agent')
     if (code !== GRPC_CODES.OK) exchange.agentErred()
     exchange.settleForwarded()
   }

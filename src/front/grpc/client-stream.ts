@@ -3,32 +3,39 @@ import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOption
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import { addHeaders } from '../../wire/header-object.js'
-import type { ClientRequest, ClientResponse } from '../http/client-streams.js'
+import type { ClientRequest, ClientResponse, HttpListener } from '../http/client-streams.js'
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_INTERNAL_ERROR } = constants
+
+/** The head of a call. */
+export interface ReceivedHead {
+  readonly stream: ServerHttp2Stream
+  readonly headers: IncomingHttpHeaders
+  /** Flat list as received, with pseudo-headers. */
+  readonly raw: string[]
+  readonly socket: Socket
+}
 
 export class GrpcRequest implements ClientRequest {
   readonly method: string
   readonly url: string
   readonly httpVersion = '2.0'
   readonly headers: IncomingHttpHeaders
-  readonly rawHeaders: string[] = []
+  readonly rawHeaders: string[]
   readonly socket: Socket
   readonly stream: ServerHttp2Stream
   /** An early response resets the rest of the request, so nothing has to be read off. */
   readonly complete = true
 
-  /** @param raw flat list as received, with pseudo-headers */
-  constructor (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[], socket: Socket) {
+  readonly main: () => HttpListener
+
+  constructor ({ stream, headers, raw, socket }: ReceivedHead, main: () => HttpListener) {
     this.stream = stream
+    this.main = main
     this.socket = socket
+    this.rawHeaders = raw
     this.method = headers[':method'] as string
     this.url = headers[':path'] as string
-    const { rawHeaders } = this
-    for (let i = 0; i < raw.length; i += 2) {
-      const name = raw[i] as string
-      if (!name.startsWith(':')) rawHeaders.push(name, raw[i + 1] as string)
-    }
     this.headers = headers
     // RFC 9113 §8.3.1
     headers.host ??= headers[':authority']

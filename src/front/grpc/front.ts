@@ -1,6 +1,4 @@
 /** Takes gRPC calls from a listener: checks the head, finds the agent, and starts an exchange. */
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import type { Socket } from 'node:net'
 import { grpcMethodOf } from '../../a2a/grpc/methods.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import type { Agent } from '../../gateway/agent.js'
@@ -9,33 +7,32 @@ import * as rejections from '../../pipeline/rejections.js'
 import { readGrpcTimeout } from '../../wire/grpc/timeout.js'
 import type { Services } from '../http/exchange.js'
 import { Exchange } from '../http/exchange.js'
+import type { HttpListener } from '../http/client-streams.js'
 import type { ListenerName } from './agents.js'
 import { agentAt } from './agents.js'
-import type { OnStuck } from './client-stream.js'
+import type { OnStuck, ReceivedHead } from './client-stream.js'
 import { GrpcRequest, GrpcResponse } from './client-stream.js'
 import { handle } from './handler.js'
-import { grpcGuard, isGrpc } from './head-guard.js'
+import { headProblem, isGrpc } from './head-guard.js'
 import { passThrough, serviceOf } from './passthrough.js'
 
 export interface GrpcFrontOptions {
   readonly services: Services
   /** Called once per call. A configuration change replaces the whole snapshot. */
   readonly snapshot: () => Snapshot
+  /** The main listener, once it listens. */
+  readonly main: () => HttpListener
 }
 
 /** A call that came on a listener. */
-export interface IncomingCall {
-  readonly stream: ServerHttp2Stream
-  readonly headers: IncomingHttpHeaders
-  /** Flat list as received, with pseudo-headers. */
-  readonly raw: readonly string[]
-  readonly socket: Socket
+export interface IncomingCall extends ReceivedHead {
   readonly listener: ListenerName
   /** Called when the call is over. */
   readonly onClose: () => void
 }
 
 const METHOD = 'POST'
+const UNSUPPORTED_MEDIA_TYPE = 415
 
 export class GrpcFront {
   private readonly options: GrpcFrontOptions
@@ -51,10 +48,11 @@ export class GrpcFront {
     }
   }
 
-  handle ({ stream, headers, raw, socket, listener, onClose }: IncomingCall): void {
+  handle (call: IncomingCall): void {
+    const { listener, onClose } = call
     const now = this.options.snapshot()
-    const request = new GrpcRequest(stream, headers, raw, socket)
-    const response = new GrpcResponse(stream, now.limits.writeTimeout, this.onStuck)
+    const request = new GrpcRequest(call, this.options.main)
+    const response = new GrpcResponse(call.stream, now.limits.writeTimeout, this.onStuck)
     response.on('close', onClose)
     const exchange = new Exchange(request, response, this.options.services)
     try {
@@ -68,12 +66,12 @@ export class GrpcFront {
     const { headers, url } = request
     // A client of another protocol gets an error of HTTP (gRPC doc/PROTOCOL-HTTP2.md).
     if (request.method !== METHOD) return exchange.reject(rejections.wrongVerb(METHOD), 'rejected')
-    if (!isGrpc(headers['content-type'])) return exchange.reject(rejections.notGrpc, 'rejected')
+    if (!isGrpc(headers['content-type'])) return exchange.reject(rejections.notGrpc, 'rejected', UNSUPPORTED_MEDIA_TYPE)
     exchange.binding = 'GRPC'
     exchange.mediaType = mediaTypeOf(headers['content-type'])
     const method = grpcMethodOf(url)
     if (method !== null) exchange.version = method.version
-    const found = grpcGuard(request, now.hosts, now.trusted)
+    const found = headProblem(request, now.hosts, now.trusted)
     const agent = agentAt(now, listener, headers.host)
     exchange.agent = agent
     if (found !== null) return exchange.reject(found, 'rejected')

@@ -5,6 +5,7 @@ import { schedule } from '../../gateway/event-loop-batch.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { Encoding } from '../../pipeline/content-encoding.js'
 import { encodingOf, isPlain } from '../../pipeline/content-encoding.js'
+import { grpcRouteOf } from '../../pipeline/grpc/call-route.js'
 import * as rejections from '../../pipeline/rejections.js'
 import type { OperationRoute } from '../../pipeline/request.js'
 import { askedOfService, versionProblem } from '../../pipeline/request.js'
@@ -61,24 +62,8 @@ function routeOf (state: AgentState, method: GrpcMethod): OperationRoute | null 
   let known = routes.get(state)
   if (known === undefined) routes.set(state, known = new Map())
   let route = known.get(method)
-  if (route === undefined) known.set(method, route = newRoute(state, method))
+  if (route === undefined) known.set(method, route = grpcRouteOf(method, state.interfaces))
   return route
-}
-
-function newRoute ({ interfaces }: AgentState, { version, operation }: GrpcMethod): OperationRoute | null {
-  const versions = [...new Set(interfaces.filter(one => one.binding === 'GRPC').map(one => one.version))]
-  if (versions.length === 0) return null
-  return {
-    kind: 'operation',
-    binding: 'GRPC',
-    version,
-    operation,
-    extensionRoute: null,
-    tenant: null,
-    upstreamPath: '',
-    supported: versions.includes(version),
-    versions
-  }
 }
 
 /** Reads the one message of the request. */

@@ -2,7 +2,7 @@
 import { accessOf, admitUnread } from '../../pipeline/access/access.js'
 import { PASSTHROUGH, UNKNOWN } from '../../policy/access/target.js'
 import { passes } from '../../gateway/identity/access-telemetry.js'
-import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
+import { startGrpcSpan } from '../../gateway/request-telemetry.js'
 import type { Agent } from '../../gateway/agent.js'
 import { PLAIN } from '../../pipeline/response/driver.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
@@ -61,7 +61,7 @@ function send (exchange: Exchange, agent: Agent, address: GrpcAddress, { trusted
     if (!exchange.enter(agent)) return false
     // This front makes its exchanges with this class.
     const { stream, url } = exchange.request as GrpcRequest
-    startUpstreamSpan(exchange, agent, url, null)
+    startGrpcSpan(exchange, address, url, null)
     exchange.forwarding = forwardGrpc(
       {
         pool: agent.pools.forGrpc(address),

@@ -27,8 +27,8 @@ export type Remember = (taskId: string, fields: TaskRecord) => Promise<unknown> 
 
 const STORES_NOTHING: Remember = () => null
 const KNOWS_NOBODY: ResponseDriver['owners'] = () => 'unavailable'
-/** The rule of evaluators for a response that is not JSON. */
-const NOT_JSON = 'answer-json'
+/** The rules of evaluators for a response that they cannot read. */
+const UNREAD: ReadonlySet<string> = new Set(['answer-json', 'answer-protobuf'])
 
 /** Bytes of a response about a push notification configuration that are held until it is complete. */
 export const MAX_HELD = 65_536
@@ -133,7 +133,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
       this.exchange.sawOwner(decision.rejection?.reason === 'STATE_UNAVAILABLE' ? 'unavailable' : 'mismatch')
     }
     this.telemetry?.decision(decision)
-    if (decision.violations.some(found => found.extension === GATEWAY && found.rule === NOT_JSON)) this.unreadable('malformed')
+    if (decision.violations.some(found => found.extension === GATEWAY && UNREAD.has(found.rule))) this.unreadable('malformed')
   }
 
   unreadable (reason: UnreadableReason | 'no_memory'): void {

@@ -26,8 +26,16 @@ export interface PublicOrigin {
   readonly proxied: boolean
 }
 
-/** @returns scheme and host that the client used, as the beginning of a URL; null when its host cannot be part of a URL */
+/**
+ * @returns scheme and host that the client used, as the beginning of a URL; null when its host cannot be part of a URL. For a gRPC call: the
+ * host that it used, with scheme and port of the main listener
+ */
 export function publicOriginOf (request: ClientRequest, trusted: TrustedProxies): PublicOrigin | null {
+  if (request.main !== undefined) {
+    const { scheme, port } = request.main()
+    const name = `${hostName(request.headers.host)}:${port}`
+    return HOST.test(name) ? { url: `${scheme}://${name}`, proxied: false } : null
+  }
   const proxied = trusted.trusts(request.socket.remoteAddress)
   const { scheme, host } = addressOf(request, proxied)
   const name = host === undefined || host === '' ? ownAddress(request) : host.toLowerCase()

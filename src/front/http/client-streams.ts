@@ -2,18 +2,26 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 
+/** Where the gateway serves HTTP. */
+export interface HttpListener {
+  readonly scheme: 'http' | 'https'
+  readonly port: number
+}
+
 /** The head of a request, its connection, and its body as a stream. */
 export interface ClientRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly httpVersion: string
-  /** Flat list of names and values, without pseudo-headers. */
+  /** Flat list of names and values. Pseudo-headers of HTTP/2 come first; nothing forwards or reads them. */
   readonly rawHeaders: string[]
   /** By lower-case name. `host` is the authority of HTTP/2. */
   readonly headers: IncomingHttpHeaders
   readonly socket: Socket
   /** True when the gateway has received the whole body, and when the rest of it needs no reading. */
   readonly complete: boolean
+  /** The main listener, for a request that came on another one. */
+  readonly main?: () => HttpListener
   on (event: 'data', listener: (chunk: Buffer) => void): unknown
   once (event: 'end' | 'close' | 'error', listener: () => void): unknown
   off (event: 'data', listener: (chunk: Buffer) => void): unknown

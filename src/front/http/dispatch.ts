@@ -1,5 +1,6 @@
 /** Forwards a request to its agent: a request that the rules accepted, or one that no rule sees. */
 import type { Call, CallProblem } from '../../a2a/message/call.js'
+import { payloadOf } from '../../a2a/payload.js'
 import { tenantOf } from '../../a2a/task-id.js'
 import type { Limits } from '../../config/model/model.js'
 import type { Agent } from '../../gateway/agent.js'
@@ -98,11 +99,16 @@ export function dispatch (
   evaluation: RequestEvaluation,
   options: HandlerOptions
 ): boolean | Promise<boolean> {
-  const { agent, sent, bytes } = read.arrived
+  const { agent } = read.arrived
   if (agent.credentials === null) return send(exchange, read, evaluation, options)
-  const body = agent.credentials.needsBody ? bodyOf(evaluation, sent, bytes) : undefined
+  const body = agent.credentials.needsBody ? editedBody(read.arrived, read.call, evaluation) : undefined
   const call = { agent, trusted: options.trusted, body: () => body ?? null }
   return withOutbound(exchange, call, () => send(exchange, read, evaluation, options, body))
+}
+
+/** The body to forward. @throws TypeError when the message of a gRPC call has no place for an edit */
+function editedBody ({ route, sent, bytes }: Arrived, { operation }: Call, evaluation: RequestEvaluation): Bytes {
+  return bodyOf(evaluation, sent, bytes, payloadOf(route.binding, route.version, operation, 'request'))
 }
 
 /** @param edited the body to forward, if it is known */
@@ -118,7 +124,7 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
   if (shown === null || !exchange.enter(agent)) return false
   const { policy } = evaluation
   const { limits } = options
-  const body = edited ?? bodyOf(evaluation, arrived.sent, arrived.bytes)
+  const body = edited ?? editedBody(arrived, call, evaluation)
   const card = publicBase === null ? null : extendedCardOf(state, route, limits, publicBase, shown.select)
   const tenant = policy.remembers ? tenantOf(call, route.tenant) : null
   const keyOf = (taskId: string): TaskKey => ({ agent: agent.name, tenant, taskId })
@@ -145,7 +151,6 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
     evaluation: evaluator === null ? null : { evaluator, limits, ownership },
     anyPage: route.extensionRoute !== null
   }
-  startUpstreamSpan(exchange, agent, route.upstreamPath, call)
   exchange.forwarding = arrived.front.send(exchange, {
     read,
     head: forwardedHead(evaluation, exchange.request),
@@ -160,9 +165,10 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
 
 /** The front of HTTP. */
 export const HTTP: Front = {
-  send (exchange, { read: { arrived }, head, negotiated, body, plan, remember, owners }, { trusted }) {
+  send (exchange, { read: { arrived, call }, head, negotiated, body, plan, remember, owners }, { trusted }) {
     const { agent, route } = arrived
     const { request } = exchange
+    startUpstreamSpan(exchange, agent, route.upstreamPath, call)
     return forward(
       {
         dispatcher: agent.pools.main,

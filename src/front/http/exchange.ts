@@ -9,6 +9,7 @@ import { NO_NAMES } from '../../a2a/task-id.js'
 import type { Binding, Version } from '../../a2a/versions.js'
 import { awaitsEventStream, NO_ID } from '../../pipeline/caller.js'
 import { rejectionEvent, rejectionResponse } from '../../pipeline/rejection-response.js'
+import { valueOf } from '../../pipeline/response-head.js'
 import { internal, stopped, tooManyRequests, tooManyStreams } from '../../pipeline/rejections.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { OwnerOutcome } from '../../policy/access/ownership.js'
@@ -18,6 +19,7 @@ import type { Audit } from '../../telemetry/audit.js'
 import type { Log } from '../../telemetry/log.js'
 import type { Metrics, Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan, Tracing } from '../../telemetry/traces/tracing.js'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Agent } from '../../gateway/agent.js'
 import { withAppHeaders } from './app-headers.js'
 import { readOff } from './body.js'
@@ -33,7 +35,7 @@ import { isStreaming } from '../../gateway/concurrency-limit.js'
 import type { Overload } from '../../gateway/overload.js'
 import type { Limits } from '../../gateway/limits/limits.js'
 import type { Tasks } from '../../gateway/tasks.js'
-import { callEntry, logCall } from '../../gateway/request-telemetry.js'
+import { callEntry, logCall, recordGrpcStatus } from '../../gateway/request-telemetry.js'
 import type { Outbound } from '../../gateway/credentials/agent-credentials.js'
 import type { Carrier } from '../../identity/authentication.js'
 import type { Principal } from '../../identity/principal.js'
@@ -88,6 +90,8 @@ export class Exchange {
   /** Name of the method or route of an extension, as a policy declares it; null for other requests. */
   addition: string | null = null
   binding: Binding = 'HTTP+JSON'
+  /** Status of the response to a gRPC client; null before there is one, and over HTTP. */
+  grpcStatus: GrpcCodeName | null = null
   version: Version = '1.0'
   /** True when the request names its version. */
   statedVersion = false
@@ -262,7 +266,11 @@ export class Exchange {
   private cut (rejection: Rejection): void {
     const { response } = this
     if (response.endWith === undefined || response.destroyed) this.breakOff()
-    else response.endWith(grpcStatusOf(rejection).trailers)
+    else {
+      const { code, trailers } = grpcStatusOf(rejection)
+      recordGrpcStatus(this, code, 'gateway')
+      response.endWith(trailers)
+    }
   }
 
   /** Handles a fault of the gateway. */
@@ -295,6 +303,7 @@ export class Exchange {
     const { response } = this
     this.tracedError(rejection)
     const { status, phrase, headers, body } = rejectionResponse(rejection, this.caller, httpStatus, more)
+    if (this.binding === 'GRPC') recordGrpcStatus(this, Number(valueOf(headers, 'grpc-status')), 'gateway')
     if (this.cors?.replaces === false) headers.push(...this.cors.headers)
     if (this.request.complete) {
       this.respond(status, headers, body, phrase)
@@ -412,6 +421,7 @@ export class Exchange {
       version: this.version,
       outcome,
       status: this.response.statusCode,
+      grpcStatus: this.grpcStatus,
       seconds,
       requestId: this.id,
       traceId: this.span.traceId,

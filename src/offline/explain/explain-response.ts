@@ -1,4 +1,7 @@
 /** Explains what the gateway would do with the recorded response to a request. Uses the same evaluation functions as policy tests. */
+import { grpcMethodFor } from '../../a2a/grpc/methods.js'
+import { grpcCodeName } from '../../wire/grpc/code-names.js'
+import { valueOf } from '../../pipeline/response-head.js'
 import type { ResponseDryRun, NotEvaluatedReason } from '../../pipeline/dry-run-response.js'
 import { dryRunResponse } from '../../pipeline/dry-run-response.js'
 import type { DryRun } from '../../pipeline/dry-run.js'
@@ -8,6 +11,9 @@ import type { ResponseExplanation } from './response-explanation.js'
 import type { ExchangeTraces } from './response-trace.js'
 import type { RejectionShown } from './explanation.js'
 import type { RecordedResponse } from '../recording/recorded-response.js'
+import { recordedGrpcResponse } from '../recording/grpc-response.js'
+import { CannotExplain } from './cannot-explain.js'
+import { grpcStatusShown } from './grpc-status.js'
 import { compareHeaders } from '../shown.js'
 
 /**
@@ -23,15 +29,17 @@ export function explainResponse (
   traces: ExchangeTraces
 ): ResponseExplanation | null {
   if (dryRun.forwarded === null) return null
-  const evaluated = dryRunResponse(dryRun, recorded, traces.at)
+  const received = receivedOf(recorded, dryRun)
+  const evaluated = dryRunResponse(dryRun, received, traces.at)
   const { rejection, results, client, stream } = evaluated
   const ruled = traces.ruled()
   const names = (list: readonly string[]): string[] => [...new Set(list)]
   return {
-    status: recorded.status,
-    bodyBytes: recorded.body.length,
+    status: received.status,
+    ...(received.trailers === undefined ? {} : { grpcStatus: statusName(received.trailers) }),
+    bodyBytes: received.body.length,
     events: stream ? evaluated.events : null,
-    notes: recorded.notes,
+    notes: received.notes,
     read: evaluated.notEvaluated === null,
     why: whyOf(evaluated, dryRun, config),
     results: traces.responses(config.policies),
@@ -66,22 +74,43 @@ export function explainResponse (
         ? null
         : {
             status: client.status,
-            ...compareHeaders(recorded.headers, client.headers, ['gateway-decision']),
+            ...(client.trailers === undefined ? {} : { grpcStatus: statusName(client.trailers) }),
+            ...compareHeaders(
+              [...received.headers, ...received.trailers ?? []],
+              [...client.headers, ...client.trailers ?? []],
+              ['gateway-decision', 'grpc-status']
+            ),
             body: { bytes: client.body.length, unchanged: client.unchanged }
           },
     refusal: rejection === null ? null : rejectionOf(evaluated, dryRun)
   }
 }
 
+/** @throws CannotExplain for a response that gRPC cannot carry */
+function receivedOf (recorded: RecordedResponse, { call, caller }: DryRun): RecordedResponse {
+  const method = caller.binding === 'GRPC' && call !== null ? grpcMethodFor(call.operation, caller.version) : null
+  const received = method === null ? recorded : recordedGrpcResponse(recorded, method)
+  if (typeof received === 'string') throw new CannotExplain(received)
+  return received
+}
+
+function statusName (trailers: readonly string[]): string {
+  return grpcCodeName(Number(valueOf(trailers, 'grpc-status') ?? 2))
+}
+
 /** True when the stream has already begun, so the rejection is its last event. */
 function isAfterwards ({ stream, rejection, client }: ResponseDryRun): boolean {
+  if (client.trailers !== undefined) return rejection !== null && client.headers.length > 0
   return stream && rejection !== null && !client.headers.some((name, i) => i % 2 === 0 && name === 'gateway-decision')
 }
 
 function rejectionOf (evaluated: ResponseDryRun, { caller }: DryRun): RejectionShown | null {
   const { client, rejection } = evaluated
   if (rejection === null) return null
-  const pairs = client.headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: client.headers[i + 1] ?? '' }] : [])
+  const headers = client.trailers ?? client.headers
+  const pairs = headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: headers[i + 1] ?? '' }] : [])
+  const grpc = client.trailers === undefined ? null : grpcStatusShown(client.trailers)
+  if (grpc !== null) return { status: client.status, phrase: 'OK', headers: pairs, body: '', grpc }
   if (isAfterwards(evaluated)) return { status: client.status, phrase: '', headers: [], body: rejectionEvent(rejection, caller).toString() }
   return { status: client.status, phrase: client.phrase === '' ? 'OK' : client.phrase, headers: pairs, body: client.body.toString() }
 }

@@ -1,5 +1,8 @@
 /** Explains step by step what the gateway would do with one recorded request. The same functions as in the proxy make the decision. */
 import type { Rejection } from '../../a2a/errors.js'
+import { grpcMethodOf } from '../../a2a/grpc/methods.js'
+import type { GrpcTarget } from '../../a2a/card/grpc-map.js'
+import type { Version } from '../../a2a/versions.js'
 import { VERSION_HEADER } from '../../a2a/versions.js'
 import { guard } from '../../pipeline/guard.js'
 import { compileLimits } from '../../policy/limits/compile.js'
@@ -19,6 +22,8 @@ import { checkTarget, joinPath, splitTarget } from '../../wire/target.js'
 import { ExchangeTraces } from './response-trace.js'
 import { explainResponse } from './explain-response.js'
 import type { Explanation, ExtensionSets, RejectionShown } from './explanation.js'
+import { grpcHeaders, grpcPlaceOf, grpcRequestOf, isGrpcCall } from './grpc-call.js'
+import { grpcStatusShown } from './grpc-status.js'
 import { forwardedShown } from './forwarded.js'
 import { placeOf, plainRequest, sentHeaders } from '../place.js'
 import type { RecordedRequest } from '../recording/recorded-request.js'
@@ -56,10 +61,11 @@ export async function explainRequest (
   place: { readonly file: string; readonly number: number },
   options: ExplainOptions
 ): Promise<Explanation> {
-  const headers = sentHeaders(recorded, options.headers)
+  const grpc = isGrpcCall(recorded)
+  const headers = grpc ? grpcHeaders(recorded, options.headers) : sentHeaders(recorded, options.headers)
   const request: RecordedRequest = { ...recorded, headers }
   const by = options.caller ?? null
-  const notes = [...assumptions(recorded, headers), ...(by === null && options.config.identity !== null ? [NOBODY] : [])]
+  const notes = [...(grpc ? [] : assumptions(recorded, headers)), ...(by === null && options.config.identity !== null ? [NOBODY] : [])]
   const shown = {
     file: place.file,
     number: place.number,
@@ -72,13 +78,16 @@ export async function explainRequest (
   const rejected = recorded.target === null ? null : checkTarget(recorded.target)
   const known = { request: shown, notes, caller: shownCaller(by) }
   if (rejected !== null) return withoutAgent(request, known, badTarget(rejected))
-  const found = placeOf(request, options.config.agents, options.agent)
+  const found = (grpc ? grpcPlaceOf : placeOf)(request, options.config.agents, options.agent)
   if (found === null) return withoutAgent(request, known, guard(headOf(recorded.method, headers)) ?? unknownAgent)
 
   const { config } = found
   const { state, card } = await options.known(config)
   const upstream = new URL(config.upstream.url)
-  const plain = { ...plainRequest(request, found.path, state), caller: by }
+  const sent = grpc
+    ? grpcRequestOf(request, headers, options.config.limits.body)
+    : { request: plainRequest(request, found.path, state), notes: [] }
+  const plain = { ...sent.request, caller: by }
   const traces = new ExchangeTraces(by)
   const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces)
   const { route, call, evaluation, caller, rejection } = dryRun
@@ -90,8 +99,8 @@ export async function explainRequest (
       : null
   const edited = rejection === null ? (decision?.edited ?? []) : []
   return {
-    request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path) },
-    notes: decision === null || decision.owner === null ? notes : [...notes, OWNER],
+    request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path), bodyBytes: plain.body?.length ?? 0 },
+    notes: [...notes, ...sent.notes, ...(decision === null || decision.owner === null ? [] : [OWNER])],
     agent: {
       name: config.name,
       mode: config.mode,
@@ -103,7 +112,7 @@ export async function explainRequest (
     kind: dryRun.kind,
     binding: route !== null && 'binding' in route ? route.binding : null,
     version: caller.version,
-    versionWhy: versionWhy(request, plain.query),
+    versionWhy: grpc ? grpcVersionWhy(plain.path) : versionWhy(request, plain.query),
     operation: addition ?? operation,
     method: call === null || call.method === null || call.operation === 'Other' ? null : call.method,
     access: accessShown(dryRun),
@@ -117,10 +126,14 @@ export async function explainRequest (
     reason: rejection === null ? null : (rejection.customReason ?? rejection.reason),
     edited,
     verbatim: rejection === null && decision?.verbatim === true,
-    forwarded: forwardedShown(dryRun, config, plain),
+    forwarded: forwardedShown(dryRun, config, plain, grpc ? serverOf(state, caller.version) : undefined),
     refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
     answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }
+}
+
+function serverOf ({ interfaces }: AgentState, version: Version): GrpcTarget | undefined {
+  return interfaces.find(one => one.binding === 'GRPC' && one.version === version)?.address
 }
 
 /** A recording does not show whose tasks are. */
@@ -171,6 +184,11 @@ function assumptions (recorded: RecordedRequest, headers: readonly string[]): st
   return notes
 }
 
+function grpcVersionWhy (path: string): string {
+  const method = grpcMethodOf(path)
+  return method === null ? 'the service is none of A2A' : `the service ${path.slice(1, path.lastIndexOf('/'))} is that of A2A ${method.version}`
+}
+
 function versionWhy (recorded: RecordedRequest, query: string): string {
   const head = headOf(recorded.method, recorded.headers)
   const header = head.headers[VERSION_HEADER]
@@ -183,7 +201,7 @@ function versionWhy (recorded: RecordedRequest, query: string): string {
     : `the query parameter A2A-Version is ${version}`
 }
 
-/** Explains a rejection before any agent is known. The rejection has the HTTP+JSON form. */
+/** Explains a rejection before any agent is known. The rejection has the HTTP+JSON form, or that of gRPC. */
 function withoutAgent (
   recorded: RecordedRequest,
   shown: Pick<Explanation, 'request' | 'notes' | 'caller'>,
@@ -193,7 +211,7 @@ function withoutAgent (
   const head = headOf(recorded.method, recorded.headers)
   const asked = askedVersion(head, query)
   const form = {
-    binding: 'HTTP+JSON' as const,
+    binding: isGrpcCall(recorded) ? ('GRPC' as const) : ('HTTP+JSON' as const),
     version: asked.version,
     id: 'null',
     eventStream: false,
@@ -230,5 +248,12 @@ function withoutAgent (
 function rejectionShown (rejection: Rejection, caller: DryRun['caller'], method: string): RejectionShown {
   const { status, phrase, headers, body } = rejectionResponse(rejection, caller)
   const pairs = headers.flatMap((name, i) => i % 2 === 0 ? [{ name, value: headers[i + 1] ?? '' }] : [])
-  return { status, phrase: phrase === '' ? 'OK' : phrase, headers: pairs, body: method === 'HEAD' ? '' : body.toString() }
+  const grpc = caller.binding === 'GRPC' ? grpcStatusShown(headers) : null
+  return {
+    status,
+    phrase: phrase === '' ? 'OK' : phrase,
+    headers: pairs,
+    body: method === 'HEAD' ? '' : body.toString(),
+    ...(grpc === null ? {} : { grpc })
+  }
 }

@@ -1,6 +1,7 @@
 /** The result of `explain` for one request: the shape of `--json`. Format 1: members may be added; no member changes its meaning. */
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { Layer, Mode } from '../../config/model/model.js'
+import type { JsonObject } from '../../wire/json/object.js'
 import type { Principal } from '../../identity/principal.js'
 import type { ResponseExplanation } from './response-explanation.js'
 
@@ -147,4 +148,15 @@ export interface RejectionShown {
   readonly phrase: string
   readonly headers: readonly { readonly name: string, readonly value: string }[]
   readonly body: string
+  /** The status that a gRPC client gets, decoded; omitted over HTTP. `headers` are then the trailers that it has. */
+  readonly grpc?: GrpcStatusShown
+}
+
+export interface GrpcStatusShown {
+  readonly code: number
+  /** Name of the code, such as `INVALID_ARGUMENT`. */
+  readonly name: string
+  readonly message: string
+  /** Details of `google.rpc.Status`, in ProtoJSON; `@type` names the message. */
+  readonly details: readonly JsonObject[]
 }

@@ -1,26 +1,38 @@
 /** Compares the request that goes to the agent with the recorded request, for an explanation. Omits the secrets that the gateway adds. */
+import type { Payload } from '../../a2a/payload.js'
+import { payloadOf } from '../../a2a/payload.js'
 import type { DryRun, PlainRequest } from '../../pipeline/dry-run.js'
 import type { RequestEvaluation } from '../../pipeline/request.js'
 import { bodyOf } from '../../pipeline/request.js'
 import { plainHeaderName, withoutHeaders } from '../../wire/header-names.js'
 import { decodeSync } from '../../pipeline/content-encoding.js'
+import type { GrpcTarget } from '../../a2a/card/grpc-map.js'
+import { hostPortText } from '../../config/listeners/host-port.js'
 import type { AgentConfig } from '../../config/model/model.js'
 import type { ForwardedShown } from './explanation.js'
 import { compareHeaders, shownTarget } from '../shown.js'
 
 const EMPTY = Buffer.alloc(0)
+const NULL = Buffer.from('null')
 
 /**
  * Describes the forwarded request.
  * @param sent the recorded request, as it was evaluated
+ * @param server of the agent for a gRPC call; undefined over HTTP
  */
-export function forwardedShown ({ forwarded, evaluation }: DryRun, config: AgentConfig, sent: PlainRequest): ForwardedShown | null {
+export function forwardedShown (
+  { forwarded, evaluation, call, caller }: DryRun,
+  config: AgentConfig,
+  sent: PlainRequest,
+  server: GrpcTarget | undefined
+): ForwardedShown | null {
   if (forwarded === null) return null
-  const upstream = new URL(config.upstream.url)
+  const upstream = upstreamOf(config, server)
   const body = forwarded.body ?? EMPTY
-  const bytes = evaluation === null ? body.length : withoutSecrets(evaluation, contentOf(sent), body).length
+  const payload = payloadOf(caller.binding, caller.version, call?.operation ?? 'Other', 'request')
+  const bytes = evaluation === null ? body.length : withoutSecrets(evaluation, contentOf(sent), body, payload).length
   const secret = bytes !== body.length
-  const length = body.length === 0 ? [] : ['content-length', secret ? '(with the secret)' : String(bytes)]
+  const length = body.length === 0 || server !== undefined ? [] : ['content-length', secret ? '(with the secret)' : String(bytes)]
   return {
     method: forwarded.method,
     url: upstream.origin + shownTarget(forwarded.target),
@@ -28,6 +40,13 @@ export function forwardedShown ({ forwarded, evaluation }: DryRun, config: Agent
     removed: evaluation === null ? [] : removedNames(sent.rawHeaders, evaluation.decision.headers ?? sent.rawHeaders),
     body: { bytes, unchanged: (sent.body ?? EMPTY).equals(body), secret }
   }
+}
+
+/** The agent's address: of its HTTP server, or of its gRPC server. */
+function upstreamOf ({ upstream }: AgentConfig, server: GrpcTarget | undefined): { readonly origin: string, readonly host: string } {
+  if (server === undefined) return new URL(upstream.url)
+  const host = hostPortText(server)
+  return { origin: `${server.tls ? 'grpcs' : 'grpc'}://${host}`, host }
 }
 
 /**
@@ -48,11 +67,13 @@ function contentOf ({ rawHeaders, body }: PlainRequest): Buffer {
 }
 
 /** Returns the body with each secret removed. A placeholder of the same length would reveal the length of the secret. */
-function withoutSecrets ({ decision, policy }: RequestEvaluation, sent: Buffer, body: Buffer): Buffer {
+function withoutSecrets ({ decision, policy }: RequestEvaluation, sent: Buffer, body: Buffer, payload: Payload): Buffer {
   const secrets = new Set(policy.policies.flatMap(one => one.inject).filter(one => one.secret).map(one => one.valueOf(null)))
   if (!decision.edits.some(({ value }) => value !== null && secrets.has(value))) return body
-  const edits = decision.edits.map(edit => edit.value !== null && secrets.has(edit.value) ? { ...edit, value: EMPTY } : edit)
-  return bodyOf({ decision: { edits } }, sent)
+  // Protobuf needs a value of JSON: null takes no more than its tags.
+  const none = payload.format === 'JSON' ? EMPTY : NULL
+  const edits = decision.edits.map(edit => edit.value !== null && secrets.has(edit.value) ? { ...edit, value: none } : edit)
+  return bodyOf({ decision: { edits } }, sent, sent, payload)
 }
 
 /**

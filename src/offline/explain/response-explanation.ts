@@ -6,6 +6,8 @@ import type { CheckTrace, RejectionShown, RuleTrace } from './explanation.js'
 
 export interface ResponseExplanation {
   readonly status: number
+  /** Name of the agent's status over gRPC, such as `OK`; omitted over HTTP. */
+  readonly grpcStatus?: string
   readonly bodyBytes: number
   /** Number of events of an event stream, up to the rejected event. Null when the response is no event stream. */
   readonly events: number | null
@@ -48,6 +50,8 @@ export interface ResponseExplanation {
   /** The response that the client receives. Null when the client receives the rejection instead. */
   readonly delivered: {
     readonly status: number
+    /** Name of the status that a gRPC client gets; omitted over HTTP. `headers` has the trailers too. */
+    readonly grpcStatus?: string
     readonly headers: readonly { readonly name: string; readonly value: string; readonly change: 'same' | 'changed' | 'added' }[]
     readonly dropped: readonly string[]
     readonly body: { readonly bytes: number; readonly unchanged: boolean }

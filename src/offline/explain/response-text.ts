@@ -1,6 +1,6 @@
 /** Formats the explanation of a response as text. */
 import type { ResponseExplanation, ResultTrace } from './response-explanation.js'
-import { bodyLines, brokenOr, bytes, field, MARKS, rejection, set, valuesText } from '../text-kit.js'
+import { bodyLines, brokenOr, bytes, field, grpcStatusLines, MARKS, rejection, set, valuesText } from '../text-kit.js'
 
 export function responseText (one: ResponseExplanation): string[] {
   const { events } = one
@@ -8,7 +8,7 @@ export function responseText (one: ResponseExplanation): string[] {
     '',
     field(
       'response',
-      `${one.status}, ${bytes(one.bodyBytes)} of body${events === null ? '' : `, ${events} ${events === 1 ? 'event' : 'events'} of a stream`}`
+      `${one.grpcStatus ?? one.status}, ${bytes(one.bodyBytes)} of body${events === null ? '' : `, ${events} ${events === 1 ? 'event' : 'events'} of a stream`}`
     ),
     ...one.notes.map(note => field('note', note)),
     field('read', `${one.read ? 'yes' : 'no'}: ${one.why}`),
@@ -99,11 +99,11 @@ function decision (one: ResponseExplanation): string {
 
 function delivered ({ delivered: sent }: ResponseExplanation): string[] {
   if (sent === null) return []
-  const { status, headers, dropped, body } = sent
+  const { status, grpcStatus, headers, dropped, body } = sent
   return [
     '',
     'the response to the client (+ added, ~ changed, - removed; *** hides values that may be the agent\'s)',
-    `    ${status}`,
+    `    ${grpcStatus ?? status}`,
     ...headers.map(({ name, value, change }) => `  ${MARKS[change]} ${name}: ${value}`),
     ...dropped.map(name => `  - ${name}`),
     '',
@@ -114,5 +114,6 @@ function delivered ({ delivered: sent }: ResponseExplanation): string[] {
 function rejected ({ refusal: said, delivered: sent }: ResponseExplanation): string[] {
   if (said === null) return []
   if (sent === null) return rejection(said)
+  if (said.grpc !== undefined) return ['', 'the status after the messages', ...grpcStatusLines(said.grpc, said.headers)]
   return ['', 'the last event to the client', ...bodyLines(said.body)]
 }

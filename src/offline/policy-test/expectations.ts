@@ -1,9 +1,13 @@
 /** Compares the expectations of a test with the result of the gateway. */
 import { isDeepStrictEqual } from 'node:util'
+import { grpcMethodFor } from '../../a2a/grpc/methods.js'
+import { grpcStatusOf } from '../../a2a/grpc/status.js'
 import { writeRejection } from '../../a2a/errors.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../../a2a/versions.js'
 import type { Forwarded, DryRun } from '../../pipeline/dry-run.js'
 import type { Violation } from '../../policy/violation.js'
+import { grpcCodeName } from '../../wire/grpc/code-names.js'
+import { messageObject } from '../recording/grpc-target.js'
 import { readList, splitList } from '../../wire/header-list.js'
 import { resolvePointer } from '../../wire/json/pointer.js'
 import type { Expectation } from './test-model.js'
@@ -32,7 +36,8 @@ export function mismatches (expect: Expectation, dryRun: DryRun, sent: Buffer | 
     if (expect.message !== undefined && !rejection.message.includes(expect.message)) {
       found.push({ key: 'message', expected: expect.message, got: rejection.message })
     }
-    compare('status', expect.status, writeRejection(rejection, dryRun.caller).status)
+    if (dryRun.caller.binding === 'GRPC') compare('grpcStatus', expect.grpcStatus, grpcCodeName(grpcStatusOf(rejection).code))
+    else compare('status', expect.status, writeRejection(rejection, dryRun.caller).status)
   }
   if (expect.violations !== undefined) compareSets('violations', expect.violations, violationsOf(dryRun).map(nameOf), found)
   for (const key of URI_SETS) {
@@ -105,9 +110,11 @@ function listed (text: string): string[] {
   return values
 }
 
-/** Returns the request object that the agent receives: `params` of JSON-RPC, the body of HTTP+JSON. */
+/** Returns the request object that the agent receives: `params` of JSON-RPC, the body of HTTP+JSON, the message of gRPC. */
 function requestObject (dryRun: DryRun, { body }: Forwarded): unknown {
+  const { caller: { binding, version }, call } = dryRun
+  if (binding === 'GRPC') return call === null ? undefined : messageObject(body ?? EMPTY, grpcMethodFor(call.operation, version)?.request)
   if (body === null) return undefined
   const value = JSON.parse(body.toString()) as Record<string, unknown> | null
-  return dryRun.caller.binding === 'JSONRPC' ? value?.params : value
+  return binding === 'JSONRPC' ? value?.params : value
 }

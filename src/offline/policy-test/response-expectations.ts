@@ -1,11 +1,18 @@
 /** Compares the expectations of a test for a response with the result of the gateway. */
 import { isDeepStrictEqual } from 'node:util'
+import type { GrpcMethod } from '../../a2a/grpc/methods.js'
+import { grpcMethodFor } from '../../a2a/grpc/methods.js'
 import type { Binding } from '../../a2a/versions.js'
 import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
+import type { DryRun } from '../../pipeline/dry-run.js'
+import { valueOf } from '../../pipeline/response-head.js'
 import type { Violation } from '../../policy/violation.js'
+import { grpcCodeName } from '../../wire/grpc/code-names.js'
+import { GrpcDeframer } from '../../wire/grpc/deframer.js'
 import { resolvePointer } from '../../wire/json/pointer.js'
 import { SseSplitter } from '../../wire/sse/split.js'
 import type { Exchanged } from '../recording/exchange.js'
+import { messageObject } from '../recording/grpc-target.js'
 import type { Mismatch } from './expectations.js'
 import { absent, compareSets, nameOf } from './expectations.js'
 import type { RecordedResponse } from '../recording/recorded-response.js'
@@ -24,7 +31,7 @@ export function responseMismatches (
   expect: ResponseExpectation,
   response: ResponseDryRun,
   received: RecordedResponse,
-  binding: Binding
+  { caller: { binding, version }, call }: DryRun
 ): Mismatch[] {
   const found: Mismatch[] = []
   const compare = (key: string, expected: unknown, got: unknown): void => {
@@ -46,7 +53,8 @@ export function responseMismatches (
     }
     compare('event', expect.event, response.rejectedEvent ?? undefined)
   }
-  compare('status', expect.status, client.status)
+  if (client.trailers === undefined) compare('status', expect.status, client.status)
+  else compare('grpcStatus', expect.grpcStatus, grpcCodeName(Number(valueOf(client.trailers, 'grpc-status'))))
   set('violations', expect.violations, responseViolations(response).map(nameOf))
   set(
     'edited',
@@ -61,7 +69,7 @@ export function responseMismatches (
   for (const key of ['confirmed', 'absent', 'unexpected'] as const) set(key, expect[key], activationReport?.[key] ?? [])
   set('shown', expect.shown, response.shown)
   if (expect.body !== undefined) {
-    const result = clientResult(response, binding)
+    const result = binding === 'GRPC' ? grpcResult(response, grpcMethodFor(call?.operation ?? 'Other', version)) : clientResult(response, binding)
     for (const [pointer, expected] of Object.entries(expect.body)) {
       compare(`body ${pointer}`, expected ?? absent, resolvePointer(result, pointer) ?? absent)
     }
@@ -119,6 +127,12 @@ function clientResult ({ stream, client }: ResponseDryRun, binding: Binding): un
   const splitter = new SseSplitter({ bytes: Infinity, lines: Infinity })
   const events = [...splitter.feed(client.body), ...splitter.end()].flatMap(piece => piece.kind === 'event' ? [piece.data] : [])
   return Object.fromEntries(events.map((data, i) => [String(i + 1), result(data)]))
+}
+
+/** Returns the message that the client gets. For a stream: each message, by its number. */
+function grpcResult ({ client }: ResponseDryRun, method: GrpcMethod | null): unknown {
+  const messages = new GrpcDeframer(Infinity).feed(client.body).map(({ bytes }) => messageObject(bytes, method?.response))
+  return method?.streaming === true ? Object.fromEntries(messages.map((message, i) => [String(i + 1), message])) : messages[0]
 }
 
 function parsed (bytes: Buffer): unknown {

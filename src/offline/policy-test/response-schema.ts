@@ -1,4 +1,5 @@
 /** JSON Schema of the responses in a policy test file. */
+import { GRPC_CODE_NAMES } from '../../wire/grpc/code-names.js'
 import { choice, flag, mapping } from '../../config/schema/schema-kit.js'
 import type { Schema } from '../../config/schema/schema-kit.js'
 
@@ -40,7 +41,7 @@ export function responseSchema (message: Schema, part: Schema): Schema {
     metadata: object('Metadata of the task.')
   })
   const error = mapping('An error in place of a result.', ['code'], {
-    code: { type: 'integer', description: 'The JSON-RPC code; HTTP+JSON 1.0 gets the HTTP status for it.' },
+    code: { type: 'integer', description: 'The JSON-RPC code; HTTP+JSON 1.0 gets the HTTP status for it, gRPC the status of gRPC.' },
     message: string('Its message.'),
     data: { description: 'Its data or details.' }
   })
@@ -71,11 +72,11 @@ export function responseSchema (message: Schema, part: Schema): Schema {
       result,
       error,
       http: string(
-        'A recorded response, unchanged, relative to this file: status line, headers and body; or a body of JSON, or an event stream.'
+        'A recorded response, unchanged, relative to this file: status line, headers and body; or a body of JSON, or an event stream. gRPC gets their JSON as messages.'
       ),
       extensions: uris('URIs of the header in which the agent confirms active extensions.'),
       headers: texts('Additional headers; null removes a header that would be sent.'),
-      status: { ...HTTP_STATUS, description: "HTTP status. Default: 200, or the status of the error's code." }
+      status: { ...HTTP_STATUS, description: "HTTP status. Default: 200, or the status of the error's code. Not for GRPC." }
     }
   )
 }
@@ -86,7 +87,8 @@ export const responseExpectation: Schema = mapping('The expected result for the 
   reason: string('`reason` of the rejection.'),
   path: string('The path of the deciding violation, in the body or in the event.'),
   message: string('Text that the message of the rejection contains.'),
-  status: { ...HTTP_STATUS, description: 'HTTP status that the client gets.' },
+  status: { ...HTTP_STATUS, description: 'HTTP status that the client gets; not for GRPC.' },
+  grpcStatus: choice('Status that the client gets over gRPC; other bindings do not compare it.', GRPC_CODE_NAMES),
   event: { type: 'integer', minimum: 1, description: 'In a stream: the number of the rejected event, from 1.' },
   violations: uris('All violated rules, including observed ones, as `extension/rule`, in any order.'),
   edited: uris('`extension/rule` of everything that changes the response, in any order.'),
@@ -96,7 +98,7 @@ export const responseExpectation: Schema = mapping('The expected result for the 
   unexpected: uris('URIs that nobody requested, but the response has.'),
   shown: uris("URIs in the client's header."),
   body: object(
-    'JSON Pointers into the result that the client gets (`result`, or the body of HTTP+JSON) and the values there; null: absent. In a stream, the first segment is the number of the event, from 1.'
+    'JSON Pointers into the result that the client gets (`result`, the body of HTTP+JSON, or the message of gRPC as JSON) and the values there; null: absent. In a stream, the first segment is the number of the event, from 1.'
   ),
   unchanged: flag("Whether the client gets the agent's bytes."),
   attributes: object('Span attributes and their values; null: absent.'),

@@ -121,7 +121,7 @@ function runTest (
   const { version, binding } = dryRun.caller
   const found = mismatches(test.expect, dryRun, made.request.body)
   if (test.expect.answer !== undefined && response !== null && received !== null) {
-    found.push(...responseMismatches(test.expect.answer, response, received, binding))
+    found.push(...responseMismatches(test.expect.answer, response, received, dryRun))
   }
   return { version: variant?.version ?? version, binding: variant?.binding ?? binding, mismatches: [...broken, ...found], dryRun, response }
 }

@@ -10,6 +10,7 @@ import type { Diagnostic, Path, PathProblem } from '../../config/diagnostics.js'
 import { dotted } from '../../config/diagnostics.js'
 import { loadCatalogue, loadValue } from '../../config/load.js'
 import type { Check } from '../../config/load.js'
+import type { AgentGrpcConfig } from '../../config/model/grpc-model.js'
 import type { AgentConfig, Config, Limits, PolicyConfig } from '../../config/model/model.js'
 import { CONFIG_VERSION } from '../../config/schema/schema.js'
 import { readDocument } from '../../upstream/card-fetch.js'
@@ -30,8 +31,11 @@ export type TestAgentResult =
 /** Upstream URL of an inline agent, and base URL of an inline card's interfaces. The tests never connect to it. */
 const UPSTREAM = 'http://agent.test'
 
+const GRPC_UPSTREAM = 'agent.test:50051'
+
 /** Address of the gateway in extended cards. */
 const PUBLIC_URL = 'http://gateway.test'
+const GRPC: AgentGrpcConfig = { listen: null, publicAddress: 'gateway.test:443', upstream: null, passthrough: [] }
 
 /** Builds the agents of one file. Each pair of card and agent is built once. */
 export class TestAgents {
@@ -125,7 +129,9 @@ export class TestAgents {
     })
     if (!loaded.ok) return { problems: loaded.problems }
     const { config } = loaded
-    return { config: config.agents[0] as AgentConfig, limits: this.base?.limits ?? config.limits }
+    const made = config.agents[0] as AgentConfig
+    // The file of a test has no `server`, and so no listener that the keys of the agent could mean.
+    return { config: { ...made, grpc: made.grpc ?? GRPC }, limits: this.base?.limits ?? config.limits }
   }
 
   private card (source: string | JsonMap, limits: Limits): CardDocument | string {
@@ -149,7 +155,11 @@ const INTERFACE_KEYS = ['url', 'supportedInterfaces', 'supported_interfaces', 'a
 function withInterfaces (card: JsonMap): JsonMap {
   if (INTERFACE_KEYS.some(key => key in card)) return card
   const supportedInterfaces = (['1.0', '0.3'] as const).flatMap(protocolVersion =>
-    (['JSONRPC', 'HTTP+JSON'] as const).map(protocolBinding => ({ url: UPSTREAM, protocolBinding, protocolVersion }))
+    (['JSONRPC', 'HTTP+JSON', 'GRPC'] as const).map(protocolBinding => ({
+      url: protocolBinding === 'GRPC' ? GRPC_UPSTREAM : UPSTREAM,
+      protocolBinding,
+      protocolVersion
+    }))
   )
   return { ...card, supportedInterfaces }
 }

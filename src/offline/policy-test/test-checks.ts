@@ -7,7 +7,7 @@ import { fault, items, mapping } from '../../config/yaml/values.js'
 import type { Mapping } from '../../config/yaml/values.js'
 import { responseExpectProblems, responseProblems, partProblems, pointerProblems } from './response-checks.js'
 
-const OF_REJECTIONS = ['rule', 'reason', 'path', 'message', 'status']
+const OF_REJECTIONS = ['rule', 'reason', 'path', 'message', 'status', 'grpcStatus']
 const OF_FORWARDED = ['headers', 'body', 'unchanged']
 
 /**
@@ -39,7 +39,8 @@ export function testFileProblems (value: unknown): PathProblem[] {
       ...memoryProblems(test, at),
       ...before,
       ...exchangeProblems(test, test, at),
-      ...expectProblems(test, [...at, 'expect'])
+      ...expectProblems(test, [...at, 'expect']),
+      ...statusProblems(test, at)
     ]
   })
 }
@@ -112,12 +113,13 @@ function requestProblems (test: Mapping, request: Mapping, at: Path): PathProble
   if (method !== undefined && operation !== undefined) {
     problems.push(clash('operation', 'method', 'method is for methods that are not operations of A2A'))
   }
-  if (method !== undefined && items(test.bindings).includes('HTTP+JSON')) {
+  for (const binding of items(test.bindings)) {
+    if (method === undefined || (binding !== 'HTTP+JSON' && binding !== 'GRPC')) continue
     problems.push(
       fault(
         [...at, 'method'],
-        `${dotted([...at, 'method'])} is a method of JSON-RPC, and bindings names HTTP+JSON`,
-        'leave HTTP+JSON out',
+        `${dotted([...at, 'method'])} is a method of JSON-RPC, and bindings names ${binding}`,
+        `leave ${binding} out`,
         'key'
       )
     )
@@ -131,6 +133,28 @@ function requestProblems (test: Mapping, request: Mapping, at: Path): PathProble
 /** True for a known operation. Another check rejects unknown operations. */
 function isKnown (operation: string): boolean {
   return methodOfOperation(operation as Operation, '1.0') !== undefined
+}
+
+/** Finds statuses that no binding of the test compares. A recorded request has a binding of its own. */
+function statusProblems (test: Mapping, at: Path): PathProblem[] {
+  if (mapping(test.request).http !== undefined) return []
+  const grpc = items(test.bindings).includes('GRPC')
+  const expect = mapping(test.expect)
+  const given: [Mapping, Path][] = [[expect, [...at, 'expect']], [mapping(expect.answer), [...at, 'expect', 'answer']]]
+  const problems = given.flatMap(([keys, place]) => {
+    const name = grpc ? 'status' : 'grpcStatus'
+    const path = [...place, name]
+    if (keys[name] === undefined) return []
+    return [
+      grpc
+        ? fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write grpcStatus for GRPC, and a test of its own for HTTP', 'key')
+        : fault(path, `${dotted(path)} is a status of gRPC, and bindings does not name GRPC`, 'add GRPC to bindings', 'key')
+    ]
+  })
+  const path = [...at, 'answer', 'status']
+  return grpc && mapping(test.answer).status !== undefined
+    ? [...problems, fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write error, or a test of its own for HTTP', 'key')]
+    : problems
 }
 
 function expectProblems (test: Mapping, at: Path): PathProblem[] {

@@ -1,5 +1,6 @@
 /** A policy test file after loading, with every default filled in. `test-schema.ts` is its source of truth. */
 import type { Binding, Version } from '../../a2a/versions.js'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { CallerSpec } from '../caller.js'
 import type { OPERATION_NAMES } from './test-schema.js'
 
@@ -143,6 +144,7 @@ export interface Expectation extends Readonly<Partial<Record<typeof URI_SETS[num
   readonly path?: string
   readonly message?: string
   readonly status?: number
+  readonly grpcStatus?: GrpcCodeName
   readonly violations?: readonly string[]
   readonly headers?: Readonly<Record<string, string | null>>
   readonly body?: JsonMap
@@ -157,6 +159,7 @@ export interface ResponseExpectation extends Readonly<Partial<Record<'confirmed'
   readonly path?: string
   readonly message?: string
   readonly status?: number
+  readonly grpcStatus?: GrpcCodeName
   /** For a stream: number of the rejected event, from 1. */
   readonly event?: number
   readonly violations?: readonly string[]

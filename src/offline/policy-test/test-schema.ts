@@ -1,5 +1,6 @@
 /** JSON Schema of a policy test file: its keys, types and defaults. */
 import { TASK_STATES } from '../../a2a/task-state.js'
+import { GRPC_CODE_NAMES } from '../../wire/grpc/code-names.js'
 import { choice, flag, mapping } from '../../config/schema/schema-kit.js'
 import type { Schema } from '../../config/schema/schema-kit.js'
 import { callerSpec } from '../caller.js'
@@ -26,7 +27,7 @@ const texts = (description: string): Schema => ({ type: 'object', description, a
 const card: Schema = {
   type: ['string', 'object'],
   description:
-    'The AgentCard: a JSON file, relative to this file, or the card itself. A card written here may omit its interfaces; it then has JSON-RPC and HTTP+JSON, in 0.3 and 1.0.'
+    'The AgentCard: a JSON file, relative to this file, or the card itself. A card written here may omit its interfaces; it then has JSON-RPC, HTTP+JSON and gRPC, in 0.3 and 1.0.'
 }
 const agent: Schema = {
   type: ['string', 'object'],
@@ -58,7 +59,7 @@ const message = mapping('A message, written as in A2A 1.0 and sent in the form o
 const request = mapping('What the client sends.', [], {
   operation: choice('The operation by its 1.0 name. Default: SendMessage.', OPERATION_NAMES),
   extensions: uris("URIs requested in the header of the version's spelling."),
-  headers: texts('Additional headers; null removes a header that would be sent.'),
+  headers: texts('Additional headers, or metadata of a gRPC call; null removes one that would be sent.'),
   message,
   metadata: object('Metadata of the request itself, beside the message.'),
   params: object("The request object, unchanged, instead of `message`: for other operations and for an extension's methods."),
@@ -98,7 +99,8 @@ const expect = mapping('The expected result. Omitted keys are not compared.', ['
   reason: string('`reason` of the rejection.'),
   path: string('The path of the deciding violation.'),
   message: string('Text that the message of the rejection contains.'),
-  status: { type: 'integer', description: 'HTTP status of the rejection.' },
+  status: { type: 'integer', description: 'HTTP status of the rejection; not for GRPC.' },
+  grpcStatus: choice('Status of the rejection over gRPC; other bindings do not compare it.', GRPC_CODE_NAMES),
   violations: uris('All violated rules, including observed ones, as `extension/rule`, in any order.'),
   declared: uris('URIs that the card declares, in any order; the same for the other sets.'),
   requested: uris('URIs that the client requests.'),
@@ -109,7 +111,7 @@ const expect = mapping('The expected result. Omitted keys are not compared.', ['
   missing: uris('Required URIs that nobody requests.'),
   forbidden: uris('URIs of extensions that the caller may not use.'),
   headers: texts('Headers of the forwarded request; null: absent. A2A-Extensions means the forwarded spelling.'),
-  body: object('JSON Pointers into the forwarded request object (`params`, or the body of HTTP+JSON) and the values there; null: absent.'),
+  body: object('JSON Pointers into the forwarded request object (`params`, the body of HTTP+JSON, or the message of gRPC as JSON) and the values there; null: absent.'),
   unchanged: flag('Whether the agent gets the client\'s bytes.'),
   answer: responseExpectation
 })
@@ -123,7 +125,7 @@ const test = mapping('One test.', ['name', 'request', 'expect'], {
     examples: ['a submitted payment names its task']
   },
   versions: some('Versions that the test runs in. Default: both.', choice('Version.', ['0.3', '1.0'])),
-  bindings: some('Bindings that the test runs in. Default: JSONRPC.', choice('Binding.', ['JSONRPC', 'HTTP+JSON'])),
+  bindings: some('Bindings that the test runs in. Default: JSONRPC.', choice('Binding.', ['JSONRPC', 'HTTP+JSON', 'GRPC'])),
   card,
   agent,
   caller,

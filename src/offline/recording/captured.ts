@@ -1,7 +1,8 @@
 /**
  * Reads requests captured as JSON: an object of the gateway's own format, a HAR file (HAR 1.2, as browsers save it) or one entry of it, a
- * list of requests in either format, or a bare JSON-RPC envelope.
+ * list of requests in either format, a gRPC call, or a bare JSON-RPC envelope.
  */
+import { GRPC_SERVICES } from '../../a2a/grpc/methods.js'
 import type { RecordedResponse } from './recorded-response.js'
 import { asReceived, isStream } from './recorded-response.js'
 import type { RecordedRequest } from './recorded-request.js'
@@ -19,6 +20,8 @@ const ENVELOPE = ['jsonrpc', 'method', 'params']
  * @throws RecordingError
  */
 export function readCaptured (value: unknown, bytes: Buffer, file: string): RecordedRequest[] {
+  if (isRpc(value)) return [readRpc(value, file)]
+  if (Array.isArray(value) && value.length > 0 && value.every(isRpc)) return value.map((one, i) => readRpc(one, `${file}: [${i}]`))
   const entries = isObject(value) && isObject(value.log) ? value.log.entries : undefined
   if (Array.isArray(entries)) return entries.map((entry: unknown, i) => readHarEntry(entry, `${file}: log.entries[${i}]`))
   if (isHarEntry(value)) return [readHarEntry(value, file)]
@@ -33,7 +36,7 @@ export function readCaptured (value: unknown, bytes: Buffer, file: string): Reco
   return [{ name: null, line: 1, method: 'POST', target: null, headers: [], body: bytes, response: null }]
 }
 
-const REQUEST_KEYS = 'a captured request has "url" or "path", a JSON-RPC request "jsonrpc" and "method"'
+const REQUEST_KEYS = 'a captured request has "url" or "path", a gRPC call "rpc", a JSON-RPC request "jsonrpc" and "method"'
 
 /** Returns the problem of a value that is no JSON-RPC request. A broken request is none: the gateway explains what is wrong with it. */
 function noRequest (value: unknown): { readonly what: string, readonly remedy: string } | null {
@@ -60,6 +63,33 @@ function isHarEntry (value: unknown): value is JsonObject {
 
 function isCaptured (value: unknown): value is JsonObject {
   return isObject(value) && value.jsonrpc === undefined && (value.url !== undefined || value.path !== undefined)
+}
+
+/** True for a captured gRPC call. */
+function isRpc (value: unknown): value is JsonObject {
+  return isObject(value) && value.rpc !== undefined
+}
+
+/**
+ * Reads `{rpc, host, metadata, body | bodyBase64}`. `rpc` is `service/method`, or a method of A2A 1.0 alone. The body is the message as
+ * JSON, or as sent, with its prefix.
+ */
+function readRpc (captured: JsonObject, place: string): RecordedRequest {
+  const rpc = textAt(captured, 'rpc', place) ?? ''
+  const name = rpc.replace(/^\//, '')
+  if (!/^[\w.]+(?:\/\w+)?$/.test(name)) {
+    throw new RecordingError(place, 0, '"rpc" is not a method of gRPC', 'write it as in "lf.a2a.v1.A2AService/SendMessage" or "SendMessage"')
+  }
+  const host = textAt(captured, 'host', place)
+  return requestOf({
+    name: textAt(captured, 'name', place) ?? null,
+    line: 0,
+    method: 'POST',
+    url: `/${name.includes('/') ? name : `${GRPC_SERVICES['1.0']}/${name}`}`,
+    headers: [...(host === undefined ? [] : ['host', host]), 'content-type', 'application/grpc', ...headersOf(captured.metadata, place)],
+    body: bodyOf(captured, place),
+    response: captured.response === undefined ? null : readResponse(captured.response, `${place}: response`)
+  }, place)
 }
 
 function readRequest (captured: JsonObject, place: string): RecordedRequest {

@@ -1,6 +1,8 @@
 /** Converts the response of a test to the response that an agent of one version and binding would send. */
+import { grpcMethodFor } from '../../a2a/grpc/methods.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { Variant } from './compose.js'
+import { grpcResponse } from './grpc-response.js'
 import type { RecordedResponse } from './recorded-response.js'
 import type { ResponseSpec, ErrorSpec, JsonMap } from '../policy-test/test-model.js'
 import type { Ids } from './wire-response.js'
@@ -22,6 +24,7 @@ export interface Asked {
  */
 export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResponse | string {
   const { variant } = asked
+  if (variant.binding === 'GRPC') return composeGrpcResponse(spec, asked)
   const rpc = variant.binding === 'JSONRPC'
   if (spec.error !== undefined) {
     const status = spec.status ?? (rpc ? 200 : HTTP_STATUS[spec.error.code] ?? 400)
@@ -33,9 +36,9 @@ export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResp
       rpc ? rpcError(spec.error, asked.id) : JSON.stringify(restError(spec.error, variant, status))
     )
   }
-  const streams = asked.operation === 'SendStreamingMessage' || asked.operation === 'SubscribeToTask'
+  const shape = shapeProblem(spec, asked.operation)
+  if (shape !== null) return shape
   if (spec.events !== undefined) {
-    if (!streams && asked.operation !== 'Other') return `${asked.operation} returns one result, not events`
     const data = spec.events.map(event =>
       event.error === undefined
         ? enveloped(JSON.stringify(wireEvent(event, variant, asked.ids)), asked)
@@ -45,7 +48,6 @@ export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResp
     )
     return response(spec, variant, spec.status ?? 200, 'text/event-stream', data.map(text => `data: ${text}\n\n`).join(''))
   }
-  if (streams && spec.result === undefined) return `${asked.operation} returns events`
   const result = resultOf(spec, asked)
   if (typeof result === 'string') return result
   return response(
@@ -55,6 +57,31 @@ export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResp
     rpc ? 'application/json' : jsonType(variant),
     enveloped(JSON.stringify(result.value), asked)
   )
+}
+
+/** Builds the response over gRPC, without `data` of errors. */
+function composeGrpcResponse (spec: ResponseSpec, asked: Asked): RecordedResponse | string {
+  const { variant, operation, ids } = asked
+  const method = grpcMethodFor(operation, variant.version)
+  if (method === null) return `gRPC of A2A ${variant.version} has no ${operation}`
+  const metadata = givenHeaders(spec, variant, []).map((text, i) => i % 2 === 0 ? text.toLowerCase() : text)
+  if (spec.error !== undefined) return grpcResponse(method, [], metadata, spec.error)
+  const shape = shapeProblem(spec, operation)
+  if (shape !== null) return shape
+  if (spec.events !== undefined) {
+    const end = spec.events.findIndex(({ error }) => error !== undefined)
+    const events = end === -1 ? spec.events : spec.events.slice(0, end)
+    return grpcResponse(method, events.map(event => wireEvent(event, variant, ids)), metadata, spec.events[end]?.error)
+  }
+  const result = resultOf(spec, asked)
+  return typeof result === 'string' ? result : grpcResponse(method, [result.value], metadata)
+}
+
+/** Finds content that the operation cannot return. */
+function shapeProblem ({ events, result }: ResponseSpec, operation: Operation): string | null {
+  const streams = operation === 'SendStreamingMessage' || operation === 'SubscribeToTask'
+  if (events !== undefined) return streams || operation === 'Other' ? null : `${operation} returns one result, not events`
+  return streams && result === undefined ? `${operation} returns events` : null
 }
 
 /** Builds the result. GetTask and CancelTask return the task itself; a send returns an object whose member names the type. */
@@ -95,16 +122,14 @@ function jsonType ({ version }: Variant): string {
   return version === '1.0' ? 'application/a2a+json' : 'application/json'
 }
 
-function response (spec: ResponseSpec, { version }: Variant, status: number, type: string, body: string): RecordedResponse {
-  const { extensions = [], headers = {} } = spec
-  const own: [string, string][] = [['Content-Type', type]]
+function response (spec: ResponseSpec, variant: Variant, status: number, type: string, body: string): RecordedResponse {
+  return { status, headers: givenHeaders(spec, variant, [['Content-Type', type]]), body: Buffer.from(body), notes: [] }
+}
+
+/** Returns the headers of a response: those of the binding, the extensions, and those of the test. */
+function givenHeaders ({ extensions = [], headers = {} }: ResponseSpec, { version }: Variant, own: [string, string][]): string[] {
   if (extensions.length > 0) own.push([version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', extensions.join(',')])
   const replaced = new Set(Object.keys(headers).map(name => name.toLowerCase()))
   const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== null)
-  return {
-    status,
-    headers: [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...given].flat(),
-    body: Buffer.from(body),
-    notes: []
-  }
+  return [...own.filter(([name]) => !replaced.has(name.toLowerCase())), ...given].flat()
 }

@@ -3,6 +3,7 @@ import type { MappedInterface } from '../../a2a/card/map.js'
 import { methodOfOperation } from '../../a2a/operations.js'
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { PlainRequest } from '../../pipeline/dry-run.js'
+import { grpcTarget } from './grpc-target.js'
 import { restTarget } from './rest-target.js'
 import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'
 import { wireMessage } from './wire-message.js'
@@ -22,6 +23,11 @@ export function compose (spec: RequestSpec, { version, binding }: Variant, inter
   if (Number.isNaN(now)) return 'at is not a time of RFC 3339'
   const object = requestObject(spec, version, binding)
   const operation = spec.operation ?? 'SendMessage'
+  if (binding === 'GRPC') {
+    const target = grpcTarget(operation, object ?? {}, version)
+    if (typeof target === 'string') return target
+    return { method: 'POST', path: target.path, query: '', rawHeaders: metadataOf(spec, version), grpc: true, body: target.message, now }
+  }
   if (binding === 'JSONRPC') {
     const method = spec.method ?? methodOfOperation(operation, version)
     return {
@@ -56,11 +62,22 @@ function requestObject (spec: RequestSpec, version: Version, binding: Binding): 
   }
 }
 
+/** Headers of a gRPC call: clients send names in lower case, and `te: trailers`. */
+function metadataOf (spec: RequestSpec, version: Version): string[] {
+  const own: [string, string][] = [['host', 'agent.test'], ['content-type', 'application/grpc'], ['te', 'trailers']]
+  return withGiven(own, spec, version).map((text, i) => i % 2 === 0 ? text.toLowerCase() : text)
+}
+
 function headersOf (spec: RequestSpec, version: Version, body: boolean): string[] {
-  const { extensions = [], headers = {}, operation } = spec
+  const { operation } = spec
   const streams = operation === 'SendStreamingMessage' || operation === 'SubscribeToTask'
   const own: [string, string][] = [['Host', 'agent.test'], ['Accept', streams ? 'text/event-stream' : 'application/json']]
   if (body) own.push(['Content-Type', 'application/json'])
+  return withGiven(own, spec, version)
+}
+
+/** Adds the headers of the version, and those of the test. */
+function withGiven (own: [string, string][], { extensions = [], headers = {} }: RequestSpec, version: Version): string[] {
   if (version === '1.0') own.push(['A2A-Version', '1.0'])
   if (extensions.length > 0) own.push([version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', extensions.join(',')])
   const replaced = new Set(Object.keys(headers).map(name => name.toLowerCase()))

@@ -1,6 +1,7 @@
 /** Runs one exchange of a test: evaluates the request, composes the agent's response, and evaluates the response. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { grpcMethodFor } from '../../a2a/grpc/methods.js'
 import { taskIdOf } from '../../a2a/task-id.js'
 import type { ResponseDryRun } from '../../pipeline/dry-run-response.js'
 import { dryRunResponse } from '../../pipeline/dry-run-response.js'
@@ -10,6 +11,7 @@ import type { Claim, Claimed } from '../../policy/request/claims.js'
 import type { TaskRecord } from '../../policy/task/memory.js'
 import { FIELDS } from '../../policy/task/memory.js'
 import { composeResponse } from './compose-response.js'
+import { recordedGrpcResponse } from './grpc-response.js'
 import type { RecordedResponse } from './recorded-response.js'
 import { readResponse } from './recorded-response.js'
 import { RecordingError } from './recorded-request.js'
@@ -72,7 +74,7 @@ export function exchange (
 ): Exchanged | string {
   const dryRun = dryRunRequest(agent, request, agent.limits, null, memory)
   if (spec === undefined || dryRun.forwarded === null) return { dryRun, received: null, response: null }
-  const received = spec.http === undefined ? composed(spec, dryRun) : recorded(join(directory, spec.http))
+  const received = spec.http === undefined ? composed(spec, dryRun) : recorded(join(directory, spec.http), dryRun)
   if (typeof received === 'string') return received
   const response = dryRunResponse(dryRun, received)
   memory.keep(response)
@@ -93,9 +95,11 @@ function composed (spec: ResponseSpec, { call, caller, route }: DryRun): Recorde
   return composeResponse(spec, { variant: { version, binding }, operation: call?.operation ?? 'Other', id: caller.id, ids })
 }
 
-function recorded (file: string): RecordedResponse | string {
+function recorded (file: string, { caller, call }: DryRun): RecordedResponse | string {
   try {
-    return readResponse(readFileSync(file), file)
+    const response = readResponse(readFileSync(file), file)
+    const method = caller.binding === 'GRPC' && call !== null ? grpcMethodFor(call.operation, caller.version) : null
+    return method === null ? response : recordedGrpcResponse(response, method)
   } catch (error) {
     if (error instanceof RecordingError) return error.message
     const { code } = error as NodeJS.ErrnoException

@@ -6,6 +6,8 @@ export interface RecordedResponse {
   /** Flat list: name, value, name, value. */
   readonly headers: readonly string[]
   readonly body: Buffer
+  /** Only over gRPC: the status follows the messages. Flat list. */
+  readonly trailers?: readonly string[]
   /** Assumptions that were made. */
   readonly notes: readonly string[]
 }

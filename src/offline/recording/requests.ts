@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { PlainRequest } from '../../pipeline/dry-run.js'
 import { CannotExplain } from '../explain/cannot-explain.js'
+import { grpcHeaders, grpcRequestOf, isGrpcCall } from '../explain/grpc-call.js'
 import type { Variant } from './compose.js'
 import { compose } from './compose.js'
 import { placeOf, plainRequest, sentHeaders } from '../place.js'
@@ -33,7 +34,7 @@ export function requestOf (request: RequestSpec, variant: Variant | null, agent:
  * Loads a recorded request.
  * @param name file, `file#name` or `file#number`
  */
-function recorded (name: string, { config, state }: TestAgent, directory: string): TestRequest {
+function recorded (name: string, { config, state, limits }: TestAgent, directory: string): TestRequest {
   const mark = name.indexOf('#')
   const file = join(directory, mark < 0 ? name : name.slice(0, mark))
   try {
@@ -41,6 +42,7 @@ function recorded (name: string, { config, state }: TestAgent, directory: string
     const [first, second] = requests
     if (mark < 0 && second !== undefined) return { problem: `${file} contains ${requests.length} requests; choose one, as in ${name}#1` }
     const one = mark < 0 && first !== undefined ? first : pickRequest(requests, name.slice(mark + 1), file)
+    if (isGrpcCall(one)) return { request: grpcRequestOf(one, grpcHeaders(one, []), limits.body).request }
     const request = { ...one, headers: sentHeaders(one, []) }
     return { request: plainRequest(request, placeOf(request, [config], config.name)?.path ?? null, state) }
   } catch (error) {

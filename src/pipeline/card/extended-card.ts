@@ -1,5 +1,5 @@
 /** The extended card: a response that is a card. The gateway rewrites the URLs of its interfaces, as it does for the public card. */
-import { protoCard } from '../../a2a/card/proto-card.js'
+import { protoCard } from '../../a2a/grpc/proto-card.js'
 import { rewriteCard } from '../../a2a/card/rewrite.js'
 import type { RewriteOptions } from '../../a2a/card/rewrite.js'
 import type { SeenNames } from '../../a2a/card/seen-names.js'

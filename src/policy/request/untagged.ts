@@ -65,13 +65,15 @@ export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { messa
  * @param mode `observe` unless the agent rejects data that no policy claims: a later minor version of A2A adds fields
  */
 export function checkUnknown (fields: readonly string[], mode: Mode, violations: Violation[]): void {
+  const message = `The request has fields that A2A does not define: ${fields.join(', ')}. Extensions add data to metadata.`
   addViolation(violations, violation({
     mode,
     reason: 'EXTENSION_DATA_INVALID',
     extension: GATEWAY,
     rule: 'unknown-fields',
     path: '',
-    message: `has fields that A2A does not define (${fields.join(', ')}); extensions add data to metadata`
+    message,
+    isStandalone: true
   }))
 }
 

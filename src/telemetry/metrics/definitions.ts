@@ -4,6 +4,7 @@
  */
 import { SIGNATURE_OUTCOMES } from '../../a2a/card/loaded-cards.js'
 import type { Operation } from '../../a2a/operations.js'
+import { GRPC_CODE_NAMES } from '../../wire/grpc/code-names.js'
 
 /** Values of a label: a closed set, or words that state what bounds them. */
 export type LabelValues = readonly string[] | string
@@ -142,6 +143,12 @@ export const METRICS = {
       agent,
       rule: "`gateway/…` for the [gateway's own rules](rejections.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`"
     }
+  },
+  grpc_responses_total: {
+    type: 'counter',
+    help: 'Responses over gRPC, by the status that the client got.',
+    more: 'Statuses of the agent and of the gateway; a call that the client or the agent cancels has none. `UNKNOWN` stands also for numbers that gRPC does not define',
+    labels: { agent, operation, status: GRPC_CODE_NAMES }
   },
   client_errors_total: {
     type: 'counter',

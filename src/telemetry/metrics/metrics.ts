@@ -1,5 +1,6 @@
 /** The Prometheus metrics of the gateway. Nothing is registered globally; every `Metrics` has its own registry. */
 import type { SignatureOutcome } from '../../a2a/card/loaded-cards.js'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import { clipLabel } from './labelled-values.js'
 import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
 import type { Distribution } from './distribution.js'
@@ -85,6 +86,7 @@ export class Metrics {
   private readonly unread: LabelledValues<NumberCell>
   private readonly signatures: LabelledValues<NumberCell>
   private readonly refusals: LabelledValues<NumberCell>
+  private readonly grpcResponses: LabelledValues<NumberCell>
   private readonly authentications: LabelledValues<NumberCell>
   private readonly authenticationTimes: Distribution
   private readonly credentials: LabelledValues<NumberCell>
@@ -116,6 +118,7 @@ export class Metrics {
     this.unexamined = registry.counter('unexamined_data_total')
     this.activations = registry.counter('activations_total')
     this.refusals = registry.counter('refusals_total')
+    this.grpcResponses = registry.counter('grpc_responses_total')
     this.authentications = registry.counter('authentications_total')
     this.authenticationTimes = registry.distribution('authentication_duration_seconds')
     this.credentials = registry.counter('upstream_credentials_total')
@@ -159,6 +162,10 @@ export class Metrics {
   /** @param rule as in the header `gateway-decision` */
   refusal (agent: string, rule: string): void {
     this.refusals.at(agent, rule.startsWith('gateway/') ? rule : this.rules.label(agent, rule)).value++
+  }
+
+  grpcResponse (agent: string, operation: string, status: GrpcCodeName): void {
+    this.grpcResponses.at(agent, operation, status).value++
   }
 
   authentication (agent: string, source: string, outcome: One<typeof Definitions.AUTHENTICATION_OUTCOMES>): void {

@@ -1,6 +1,7 @@
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, createTraceState, trace } from '@opentelemetry/api'
 import type { Context, Span, SpanContext, SpanOptions, Tracer } from '@opentelemetry/api'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Outcome } from '../metrics/metrics.js'
 import { formatTraceParent, parseTraceParent } from './trace-context.js'
 import type { SpanAttribute } from './span-attributes.js'
@@ -12,6 +13,13 @@ const ARRAY_LENGTH = 64
 const UNNAMED = 'request'
 /** `error.type` of a JSON-RPC error without a readable code. */
 const UNKNOWN_ERROR = '_OTHER'
+/**
+ * Statuses of gRPC that are errors of the server (OpenTelemetry semantic conventions for gRPC). Any other status is the caller's error, and
+ * the status of the SERVER span stays unset.
+ */
+const SERVER_ERRORS: ReadonlySet<string> = new Set<GrpcCodeName>([
+  'UNKNOWN', 'DEADLINE_EXCEEDED', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS'
+])
 
 /** The span of a request that OpenTelemetry records. */
 export class RecordedSpan implements RequestSpan {
@@ -27,8 +35,10 @@ export class RecordedSpan implements RequestSpan {
   private clientOpen: boolean
   /** End of the call to the agent, once its response has a head. The CLIENT span stays open for an error in the body. */
   private clientEnd: number | null
-  /** Code of the JSON-RPC error in the response to the client, as error type; null without an error. */
+  /** Code of the JSON-RPC error, or status of gRPC, in the response to the client, as error type; null without an error. */
   private code: string | null
+  /** True when the response has a status of gRPC. The status alone then tells whether the span failed. */
+  private grpc: boolean
   private operation: string
   private ended: boolean
 
@@ -43,6 +53,7 @@ export class RecordedSpan implements RequestSpan {
     this.clientOpen = false
     this.clientEnd = null
     this.code = null
+    this.grpc = false
     this.operation = UNNAMED
     this.ended = false
   }
@@ -105,6 +116,17 @@ export class RecordedSpan implements RequestSpan {
     fail(this.client, this.code)
   }
 
+  grpcStatus (status: GrpcCodeName, by: 'agent' | 'gateway'): void {
+    if (this.ended) return
+    this.grpc = true
+    this.code = SERVER_ERRORS.has(status) ? status : null
+    this.server.setAttribute('rpc.system.name', 'grpc')
+    this.server.setAttribute('rpc.response.status_code', status)
+    if (by === 'gateway' || this.client === null || !this.clientOpen) return
+    this.client.setAttribute('rpc.response.status_code', status)
+    if (status !== 'OK') fail(this.client, status)
+  }
+
   outgoing (): TraceHeaders {
     const { traceId, spanId, traceFlags, traceState } = (this.client ?? this.server).spanContext()
     const sampled = (traceFlags & TraceFlags.SAMPLED) !== 0
@@ -122,7 +144,7 @@ export class RecordedSpan implements RequestSpan {
     else if (this.code !== null) fail(this.server, this.code)
     else if (statusCode >= 500) fail(this.server, String(statusCode))
     // An error event of a stream.
-    else if (outcome === 'agent_error' && statusCode < 400) fail(this.server, outcome)
+    else if (outcome === 'agent_error' && statusCode < 400 && !this.grpc) fail(this.server, outcome)
     this.server.end(this.now())
   }
 

@@ -18,19 +18,19 @@ export const SPAN_ATTRIBUTES = {
     meaning: 'id of the task; the id in the request takes precedence'
   },
   'a2a.context.id': { on: 'SERVER', type: 'string', when: 'as `a2a.task.id`', meaning: 'id of the context' },
-  'rpc.system.name': { on: 'both', type: 'string', when: 'JSON-RPC', meaning: 'always `jsonrpc`' },
+  'rpc.system.name': { on: 'both', type: 'string', when: 'JSON-RPC and gRPC', meaning: '`jsonrpc` or `grpc`' },
   'jsonrpc.protocol.version': { on: 'both', type: 'string', when: 'JSON-RPC', meaning: 'always `2.0`' },
   'rpc.method': {
     on: 'both',
     type: 'string',
-    when: 'JSON-RPC, with a method',
-    meaning: 'the method as the client wrote it; `_OTHER` if neither A2A nor a policy declares it'
+    when: 'gRPC; JSON-RPC, with a method',
+    meaning: 'gRPC: service and method, `lf.a2a.v1.A2AService/SendMessage`; JSON-RPC: the method as the client wrote it, `_OTHER` if neither A2A nor a policy declares it'
   },
   'rpc.response.status_code': {
     on: 'both',
     type: 'string',
-    when: 'the response is a JSON-RPC error',
-    meaning: '`error.code` of the response: of the gateway or the agent on SERVER, of the agent on CLIENT'
+    when: 'gRPC; the response is a JSON-RPC error',
+    meaning: 'gRPC: name of the status, `OK` too; JSON-RPC: `error.code` of the response. Of the gateway or the agent on SERVER, of the agent on CLIENT'
   },
   'jsonrpc.request.id': { on: 'SERVER', type: 'string', when: 'JSON-RPC, with an id', meaning: "the client's id" },
   'a2a.extension.requested': { on: 'SERVER', type: 'list', when: 'the client requested some', meaning: 'URIs that the client requested' },

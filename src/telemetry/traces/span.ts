@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
+import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Log } from '../log.js'
 import type { Outcome } from '../metrics/metrics.js'
 import type { SpanAttribute } from './span-attributes.js'
@@ -51,6 +52,11 @@ export interface RequestSpan {
    * @param by `agent`: the agent sent the error, so the CLIENT span has it too
    */
   rpcError (code: number | null, by: 'agent' | 'gateway'): void
+  /**
+   * Records the status of a gRPC response, `OK` too. The last call wins.
+   * @param by `agent`: the agent sent the status, so the CLIENT span has it too
+   */
+  grpcStatus (status: GrpcCodeName, by: 'agent' | 'gateway'): void
   /** Returns headers to send to the agent, or null: the client's own headers pass through unchanged. */
   outgoing (): TraceHeaders | null
   /** Closes all spans. Calls after the first do nothing. */

@@ -66,6 +66,7 @@ class SilentSpan implements RequestSpan {
   upstreamStarted (): void {}
   upstreamEnded (): void {}
   rpcError (): void {}
+  grpcStatus (): void {}
   outgoing (): null { return null }
   end (): void {}
 }

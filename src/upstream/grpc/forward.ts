@@ -60,9 +60,9 @@ class Disconnected extends Error {
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants
 const END_STREAM: number = constants.NGHTTP2_FLAG_END_STREAM
-/** Maximum number of interim responses to one call. */
-const MAX_INTERIM = 64
 const NO_TRAILERS: readonly string[] = []
+/** Codes of Node for a connection that takes no new calls. */
+const ENDED: ReadonlySet<string> = new Set(['ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION'])
 const CALL = Symbol('call')
 
 /** The listeners below are shared by all calls: no closures per call. */
@@ -85,7 +85,6 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   private dataEnded = false
   private paused = false
   private retried = false
-  private interim = 0
   private done = false
 
   constructor (request: GrpcForwardRequest, receiver: GrpcReceiver) {
@@ -118,7 +117,6 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
       this.stream = stream
       stream[CALL] = this
       stream.on('response', onResponse)
-      stream.on('headers', onInterim)
       stream.on('data', onData)
       stream.on('trailers', onTrailers)
       stream.on('end', onEnd)
@@ -130,7 +128,8 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
       if (headers > 0 || idle > 0) this.wait(headers > 0 ? headers : idle)
     } catch (error) {
       this.release()
-      this.fail(error as Error)
+      // The connection has just ended: nothing of the call was sent.
+      if (!ENDED.has((error as NodeJS.ErrnoException).code ?? '') || !this.again()) this.fail(error as Error)
     }
   }
 
@@ -162,10 +161,6 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
     this.receiver.head(raw, last)
   }
 
-  onInterim (): void {
-    if (++this.interim > MAX_INTERIM) this.stop(new Error('too many interim responses'))
-  }
-
   onData (chunk: Buffer): void {
     if (this.done) return
     this.heardAt = performance.now()
@@ -191,15 +186,15 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
     this.stream = null
     this.release()
     if (this.done) return
-    if (rstCode === NGHTTP2_REFUSED_STREAM && this.again()) session?.retire()
-    else if (this.dataEnded && rstCode === 0) this.ended(this.trailers ?? NO_TRAILERS)
+    if (rstCode === NGHTTP2_REFUSED_STREAM && this.again()) return
+    if (this.dataEnded && rstCode === 0) this.ended(this.trailers ?? NO_TRAILERS)
     // Node gives CANCEL to the streams of a connection that breaks.
     else if (session?.closed === true || rstCode === 0) this.fail(error ?? new Disconnected())
     else this.fail(new StreamReset(rstCode))
   }
 
   /**
-   * Sends the call on another connection, once. RFC 9113 §8.7: the agent has not seen a call that is refused, nor one that is above the
+   * Sends the call once more when the agent has not seen it. RFC 9113 §8.7: the agent has not seen a call that is refused, nor one above the
    * last stream of a GOAWAY frame, which nghttp2 reports in the same way.
    */
   private again (): boolean {
@@ -285,10 +280,6 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
 /** Node passes the lines as received after the arguments that it documents. */
 function onResponse (this: Stream, _headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
   this[CALL].onResponse(raw, (flags & END_STREAM) !== 0)
-}
-
-function onInterim (this: Stream): void {
-  this[CALL].onInterim()
 }
 
 function onData (this: Stream, chunk: Buffer): void {

@@ -29,6 +29,8 @@ export interface StreamUser {
  */
 const STREAM_WINDOW = 262_144
 const CONNECTION_WINDOW = 16_777_216
+/** Megabytes of one connection within Node: a large part of an agent's calls share it. */
+const SESSION_MEMORY = 64
 /** Milliseconds without a call after which a connection closes. Most servers close theirs later. */
 const IDLE = 60_000
 /** Milliseconds until new calls use another connection, so that a host name that has moved is followed. */
@@ -58,7 +60,8 @@ export class GrpcSession {
     const options: ClientSessionOptions = {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: 65_536 },
       // Calls wait for the server's settings here, not in nghttp2.
-      peerMaxConcurrentStreams: 0xffffffff
+      peerMaxConcurrentStreams: 0xffffffff,
+      maxSessionMemory: SESSION_MEMORY
     }
     const session = connect(origin, { ...tls, ...options })
     this.session = session
@@ -82,7 +85,8 @@ export class GrpcSession {
 
   /** False when no new call may use the session. */
   get usable (): boolean {
-    if (!this.retired && performance.now() - this.bornAt > MAX_AGE) this.retire()
+    // A GOAWAY frame has closed the session before its event.
+    if (!this.retired && (this.session.closed || performance.now() - this.bornAt > MAX_AGE)) this.retire()
     return !this.retired
   }
 

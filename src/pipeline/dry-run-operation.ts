@@ -1,0 +1,182 @@
+/** The steps of a dry run from the address of an operation to its decision, the same for HTTP and gRPC. */
+import type { Call, CallProblem } from '../a2a/message/call.js'
+import type { Caller, Rejection } from '../a2a/errors.js'
+import type { Payload } from '../a2a/payload.js'
+import { payloadOf } from '../a2a/payload.js'
+import type { NamedId } from '../a2a/request-ids.js'
+import type { Route } from '../a2a/route.js'
+import { taskIdOf } from '../a2a/task-id.js'
+import type { Binding } from '../a2a/versions.js'
+import type { AgentConfig, Limits } from '../config/model/model.js'
+import type { OwnerFindings } from '../policy/access/ownership.js'
+import { settleClaims } from '../policy/request/claims.js'
+import type { Tracer } from '../policy/trace.js'
+import { TrustedProxies } from '../wire/forwarded.js'
+import { admissionOf, admit } from './access/access.js'
+import { namedIds, ownershipPlanOf } from './access/ownership.js'
+import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
+import { decodeSync } from './content-encoding.js'
+import type { DryRun, DryRunAgent, DryRunMemory, Forwarded, PlainRequest, TaskOwner } from './dry-run.js'
+import { grpcUpstreamHeaders } from './grpc/upstream-headers.js'
+import { MAX_GET_BODY } from './guard.js'
+import * as rejections from './rejections.js'
+import type { Asked, OperationRoute, RequestEvaluation } from './request.js'
+import { bodyOf, callOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse, ruleOn } from './request.js'
+import type { RequestHead } from './request-head.js'
+import type { Negotiated } from './upstream-headers.js'
+import { upstreamHeaders } from './upstream-headers.js'
+
+const EMPTY = Buffer.alloc(0)
+const NOBODY = new TrustedProxies([])
+
+/** A request whose address is that of an operation. */
+export interface Addressed {
+  readonly head: RequestHead
+  readonly asked: Asked
+  readonly route: OperationRoute
+  /** Problem of the version. It takes precedence over problems of the body. */
+  readonly problem: CallProblem | null
+}
+
+export interface DryRunOptions {
+  readonly limits: Limits
+  readonly tracer: Tracer | null
+  readonly memory: DryRunMemory
+}
+
+/** A dry run before any decision. */
+export function undecided (route: Route | null, caller: Caller): DryRun {
+  return {
+    kind: 'refused',
+    route,
+    caller,
+    call: null,
+    evaluation: null,
+    access: null,
+    rejection: null,
+    forwarded: null,
+    plan: null
+  }
+}
+
+export function dryRunOperation (
+  agent: DryRunAgent,
+  request: PlainRequest,
+  { head, asked, route, problem }: Addressed,
+  { limits, tracer, memory }: DryRunOptions
+): DryRun {
+  const { config, state } = agent
+  const principal = request.caller ?? null
+  const found = undecided(route, callerOf(route, null, asked, head))
+  const admitted = admit(state.access, admissionOf(route, principal))
+  if (admitted !== null && admitted.rejection !== null) return { ...found, access: admitted, rejection: admitted.rejection }
+  const unread = bodyProblem(request, limits)
+  if (unread !== null) return { ...found, rejection: unread }
+
+  const body = request.method === 'GET' ? EMPTY : (request.body ?? EMPTY)
+  const decoded = decodeSync(head.headers['content-encoding'], body, limits.body)
+  if ('rejection' in decoded) return { ...found, rejection: decoded.rejection }
+  const { content } = decoded
+  const call = callOf({ route, problem, query: request.query, bytes: content, encodingProblem: decoded.problem }, head, limits)
+  const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
+  const record = taskId === null ? null : memory.recall(taskId)
+  const { ownership } = state.policy[route.version]
+  const owners = ownership === null ? undefined : ownersOf(namedIds(ownership, route, call, request.query), memory.owner ?? 'caller')
+  const input = { route, call, head, record, owners, caller: principal, now: request.now ?? null }
+  const evaluation = claimed(ruleOn(state, input, tracer), request, memory)
+  const { access, decision: { rejection } } = evaluation
+  const caller = callerOf(route, call, asked, head)
+  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, access, rejection, forwarded: null, plan: null }
+  const edited = editedBody(evaluation, body, content, payloadOf(route.binding, route.version, call.operation, 'request'))
+  if (edited === null) {
+    return { kind: 'refused', route, caller, call, evaluation, access, rejection: rejections.internal, forwarded: null, plan: null }
+  }
+  const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
+  const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
+  const clock = (): number | null => request.now ?? null
+  const plannedOwners = ownershipPlanOf(ownership, call, owners)
+  const evaluator =
+    card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer, clock, owned: plannedOwners !== null }) : null
+  const forwarded = forwardedOf(
+    config,
+    { ...request, body: edited },
+    forwardedHead(evaluation, head),
+    request.grpc === true ? request.path : route.upstreamPath,
+    negotiated(route, asked, problem, evaluation, card !== null || evaluator?.enforces === true)
+  )
+  const plan = {
+    echo: echoOf(evaluation),
+    card,
+    evaluation: evaluator === null ? null : { evaluator, limits, ownership: plannedOwners },
+    anyPage: route.extensionRoute !== null
+  }
+  return { kind: 'operation', route, caller, call, evaluation, access, rejection: null, forwarded, plan }
+}
+
+/** @returns null when the message of a gRPC call has no place for an edit */
+function editedBody (evaluation: RequestEvaluation, sent: Buffer, content: Buffer, payload: Payload): Buffer | null {
+  try {
+    return bodyOf(evaluation, sent, content, payload)
+  } catch (error) {
+    if (error instanceof TypeError) return null
+    throw error
+  }
+}
+
+/** The caller of a dry run, who is nobody in particular. */
+const SOMEBODY = { owner: 'caller', shared: false }
+
+function ownersOf (ids: readonly NamedId[], owner: TaskOwner): OwnerFindings {
+  return { caller: SOMEBODY, ids, owners: ids.map(() => owner === 'unknown' ? null : owner) }
+}
+
+function claimed (evaluation: RequestEvaluation, { now }: Pick<PlainRequest, 'now'>, memory: DryRunMemory): RequestEvaluation {
+  const { claims } = evaluation.decision
+  if (claims.length === 0) return evaluation
+  return { ...evaluation, decision: settleClaims(evaluation.decision, memory.claim(claims, now ?? null)) }
+}
+
+/** The properties of the caller that decide the form of a rejection. @param binding when there is no route */
+export function callerOf (
+  route: Route | null,
+  call: Call | null,
+  asked: Asked,
+  head: RequestHead,
+  binding: Binding = 'HTTP+JSON'
+): Caller {
+  const placed = route !== null && 'binding' in route ? route : null
+  const operation = call?.operation ?? (route as OperationRoute | null)?.operation ?? 'Other'
+  return {
+    binding: placed?.binding ?? binding,
+    version: placed?.version ?? asked.version,
+    id: (call?.id ?? NO_ID)(),
+    eventStream: awaitsEventStream(operation, head.headers.accept),
+    statedVersion: asked.stated,
+    mediaType: mediaTypeOf(head.headers['content-type'])
+  }
+}
+
+/** Checks the body. A GET request with the body `null` has no content, and is forwarded unchanged. */
+function bodyProblem ({ method, body }: PlainRequest, limits: Limits): Rejection | null {
+  if (body === null || body.length === 0) return null
+  if (method === 'GET') {
+    return body.length <= MAX_GET_BODY && body.toString('latin1').trim() === 'null' ? null : rejections.unexpectedBody('GET')
+  }
+  return body.length > limits.body ? rejections.tooLarge(limits.body) : null
+}
+
+export function forwardedOf (
+  config: AgentConfig,
+  request: PlainRequest,
+  head: RequestHead,
+  path: string,
+  negotiated: Negotiated | null
+): Forwarded {
+  const options = { peer: undefined, config: config.upstream, trusted: NOBODY, trace: null, negotiated }
+  return {
+    method: request.method,
+    target: path + request.query,
+    headers: request.grpc === true ? [...grpcUpstreamHeaders(head, options), 'te', 'trailers'] : upstreamHeaders(head, options),
+    body: request.body === null || request.body.length === 0 ? null : request.body
+  }
+}
