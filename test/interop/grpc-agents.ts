@@ -48,6 +48,8 @@ export interface Client {
   readonly name: string
   /** An operation for which no service of A2A has a call. */
   readonly unknown?: string
+  /** True when the client has an error of its own for a missing extension. */
+  readonly typed?: boolean
   /** Drives every operation. @param url of the card, without its well-known path */
   run (url: string, grpcAddress: string, extensions: readonly string[]): Promise<Readonly<Record<string, Told>>>
 }
@@ -67,8 +69,8 @@ const foreign = (language: string, sdk: 'py-1' | 'go-2', legacy: boolean): Clien
 })
 
 export const CLIENTS: readonly Client[] = [
-  javascript('v1'), javascript('v1-as-03'), javascript('v03'),
-  foreign('Python', 'py-1', false), foreign('Python', 'py-1', true), foreign('Go', 'go-2', false),
+  { ...javascript('v1'), typed: true }, javascript('v1-as-03'), javascript('v03'),
+  { ...foreign('Python', 'py-1', false), typed: true }, foreign('Python', 'py-1', true), foreign('Go', 'go-2', false),
   // The Go SDK has a ListTasks of its own in the service of 0.3. The gateway rejects a message that it cannot read.
   { ...foreign('Go', 'go-2', true), unknown: 'list' }
 ]

@@ -40,7 +40,11 @@ for (const language of ['JavaScript', 'Python', 'Go'] as const) {
       const told = await client.run(gateway.url, gateway.grpcAddress, [])
       const sends = SENDS.filter(operation => told[operation] !== undefined)
       t.ok(sends.length > 2)
-      for (const operation of sends) t.match(JSON.stringify(told[operation]?.error), REQUIRED, `${client.name}: ${operation} is rejected`)
+      for (const operation of sends) {
+        const error = JSON.stringify(told[operation]?.error)
+        t.match(error, REQUIRED, `${client.name}: ${operation} is rejected`)
+        if (client.typed === true) t.match(error, 'ExtensionSupportRequiredError', `${client.name}: as its own error`)
+      }
     }
     t.notOk(agent.sends(), 'the agent has seen no message')
   })
