@@ -34,7 +34,12 @@ function explainer (agent: GrpcAgent): Explain {
     await explain({ name: 'call', text: JSON.stringify({ rpc, host: 'gw.example:443', metadata, body, response }) })
 }
 
-async function both (t: Test, answer: Parameters<typeof grpcAgent>[1]): Promise<{ agent: GrpcAgent, gateway: Awaited<ReturnType<typeof grpcGateway>>, explain: Explain }> {
+type Gateway = Awaited<ReturnType<typeof grpcGateway>>
+
+async function both (
+  t: Test,
+  answer: Parameters<typeof grpcAgent>[1]
+): Promise<{ agent: GrpcAgent, gateway: Gateway, explain: Explain }> {
   const agent = await grpcAgent(t, { card: CARD, ...answer })
   return { agent, gateway: await grpcGateway(t, agent, { agent: LINES, root: ROOT }), explain: explainer(agent) }
 }
