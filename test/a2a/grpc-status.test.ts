@@ -29,7 +29,7 @@ function problemsOf (rejection: Rejection): string[] {
   const { code, message, trailers } = grpcStatusOf(rejection)
   const found = detailsIn(trailers)
   const problems: string[] = []
-  if (fieldOf(trailers, 'a2a/grpc-status/grpc-status') !== String(code) || found.code !== code) problems.push('codes differ')
+  if (fieldOf(trailers, 'grpc-status') !== String(code) || found.code !== code) problems.push('codes differ')
   if (decodeURIComponent(fieldOf(trailers, 'grpc-message') ?? '') !== found.message) problems.push('messages differ')
   if (found.message !== Buffer.from(message).toString()) problems.push('the message of the result differs')
   // Status, Content-Type and the frame of rejectionResponse.
@@ -97,7 +97,7 @@ t.test('a long rule and a long message', async t => {
 
 t.test('any rejection stays below 8 kB, and its details equal its trailers', async () => {
   const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constant('é'.repeat(3_000)))
-  check('a2a/grpc-status/grpc-status', fc.property(
+  check('a2a/grpc-status/decoded', fc.property(
     fc.record({
       reason: fc.constantFrom(...reasons),
       message: text,
@@ -123,6 +123,6 @@ t.test('a whole response: one head that ends the stream', async t => {
   const { status, phrase, headers, body } = rejectionResponse(rejection, caller, undefined, ['x-more', '1'])
   t.same({ status, phrase, body: body.length }, { status: 200, phrase: '', body: 0 })
   t.same(headers, ['content-type', 'application/grpc', ...grpcStatusOf(rejection).trailers, 'x-more', '1'])
-  t.equal(fieldOf(rejectionResponse(rejection, caller, 401).headers, 'a2a/grpc-status/grpc-status'), '16', 'the status of an agent determines the code')
+  t.equal(fieldOf(rejectionResponse(rejection, caller, 401).headers, 'grpc-status'), '16', 'the status of an agent determines the code')
   t.equal(rejectionEvent(rejection, caller).length, 0, 'no event: the trailers hold the rejection')
 })
