@@ -103,7 +103,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     adminHosts: [],
     adminAccess: null,
     console: { enabled: true, tryIt: false, decisions: 200, hosts: [] },
-    tls: null
+    tls: null,
+    grpc: null
   })
   t.same(result.limits, {
     headers: 16384,
@@ -169,6 +170,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     untaggedData: 'allow',
     access: { require: null, mode: 'enforce', allow: null, deny: [], tasks: null },
     push: null,
+    grpc: null,
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',
     extensions: ['own'],
