@@ -171,6 +171,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     untaggedData: 'allow',
     access: { require: null, mode: 'enforce', allow: null, deny: [], tasks: null },
     push: null,
+    grpc: null,
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',
     extensions: ['own'],

@@ -38,7 +38,7 @@ export async function loadExtendedCard (card: AgentCard, options: ExtendedCardOp
   const { upstream, scope, headers, limits, dispatcher, signal, timeout } = options
   const invalid = (problem: string): ExtendedCardLoad => ({ ok: false, status: null, invalid: true, problem: `the extended card: ${problem}` })
   const [first] = mapInterfaces(card.interfaces, scope).mapped
-  if (first === undefined) return invalid('the card has no interface that the gateway routes')
+  if (first === undefined) return invalid('the card has no JSONRPC or HTTP+JSON interface that the gateway routes')
   const { path, post } = requestAt(first, card.legacyExtendedCard)
   const problem = scope.problem(path)
   if (problem !== null) return invalid(`${path} is not requested: ${problem}`)
