@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { explaining } from '../offline/explain-kit.js'
+import type { RecordedResponse } from '../../src/offline/recording/recorded-response.js'
 import type { Explanation } from '../../src/offline/explain/explanation.js'
 import type { JsonObject } from '../../src/wire/json/object.js'
 import type { GrpcAgent } from './grpc-kit.js'
@@ -28,10 +29,17 @@ const REPLY = (metadata: object): object => ({ message: { messageId: 'r', role: 
 
 type Explain = (call: object, metadata: Readonly<Record<string, string>>, response?: object, rpc?: string) => Promise<Explanation>
 
+function received (value: object): RecordedResponse {
+  return { status: 200, headers: ['content-type', 'application/json'], body: Buffer.from(JSON.stringify(value)), notes: [] }
+}
+
 function explainer (agent: GrpcAgent): Explain {
   const explain = explaining({ yaml: yamlOf(agent, { agent: LINES, root: ROOT }) })
-  return async (body, metadata, response, rpc = 'SendMessage') =>
-    await explain({ name: 'call', text: JSON.stringify({ rpc, host: 'gw.example:443', metadata, body, response }) })
+  return async (body, metadata, response, rpc = 'SendMessage') => {
+    const lines = Object.entries(metadata).map(([name, value]) => `${name}: ${value}`)
+    const text = [`POST http://gw.example:443/lf.a2a.v1.A2AService/${rpc}`, ...lines, '', JSON.stringify(body)].join('\n')
+    return await explain({ name: 'call', text }, response === undefined ? undefined : received(response))
+  }
 }
 
 type Gateway = Awaited<ReturnType<typeof grpcGateway>>
@@ -50,8 +58,7 @@ t.test('rejections: the same trailers', async t => {
     ['required', message({ text: 'a' }), {}],
     ['data', message({ data: { order: {} } }), { 'a2a-extensions': 'urn:orders' }],
     ['version', ORDER, { 'a2a-version': '0.3', 'a2a-extensions': 'urn:orders' }],
-    ['binary metadata', ORDER, { 'a2a-extensions-bin': 'AAEC' }],
-    ['envelope', {}, { 'a2a-extensions': 'urn:orders' }]
+    ['binary metadata', ORDER, { 'a2a-extensions-bin': 'AAEC' }]
   ]
   for (const [name, body, metadata] of rows) {
     const got = await gateway.client.call({ body: requestOf(body), headers: { 'a2a-version': undefined, ...metadata } })
@@ -60,7 +67,7 @@ t.test('rejections: the same trailers', async t => {
     const shown = Object.fromEntries((refusal?.headers ?? []).map(one => [one.name, one.value]))
     const { ':status': http, date: _, ...sent } = got.headers
     t.equal(http, refusal?.status, `${name}: status`)
-    t.same({ ...sent }, shown, `${name}: trailers`)
+    t.same(Object.fromEntries(Object.entries(sent)), shown, `${name}: trailers`)
     t.match(refusal?.grpc, { code: got.status, message: got.message }, `${name}: decoded`)
   }
   t.equal(agent.calls.length, 0)
@@ -94,7 +101,7 @@ t.test('responses: the same status, decision and size', async t => {
   for (const [name, value, status] of answers) {
     wanted = value
     const got = await gateway.client.call({ body: requestOf(ORDER), headers: metadata })
-    const { answer } = await explain(ORDER, metadata, { body: value })
+    const { answer } = await explain(ORDER, metadata, value)
     t.equal(answer?.delivered?.grpcStatus ?? answer?.refusal?.grpc?.name, status, name)
     t.equal(got.status, answer?.refusal?.grpc?.code ?? 0, `${name}: status`)
     const size = got.messages.reduce((sum, one) => sum + one.length + 5, 0)
@@ -118,7 +125,7 @@ t.test('a stream that a rejection ends', async t => {
     body: requestOf(ORDER, 'SendStreamingMessage'),
     headers: metadata
   })
-  const { answer } = await explain(ORDER, metadata, { body: [event({}), event({ bad: 1 }), event({})] }, 'SendStreamingMessage')
+  const { answer } = await explain(ORDER, metadata, [event({}), event({ bad: 1 }), event({})], 'SendStreamingMessage')
   t.match(answer, { decision: 'reject', refusedEvent: 2, rule: 'orders/bad' })
   t.equal(got.messages.length, 1)
   t.equal(got.status, answer?.refusal?.grpc?.code)

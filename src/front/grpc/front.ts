@@ -1,8 +1,8 @@
 /** Takes gRPC calls from a listener: checks the head, finds the agent, and starts an exchange. */
 import { grpcMethodOf } from '../../a2a/grpc/methods.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
-import type { Agent } from '../../gateway/agent.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
+import { isGrpcPassthrough } from '../../pipeline/grpc/call-route.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { readGrpcTimeout } from '../../wire/grpc/timeout.js'
 import type { HttpListener } from '../http/client-streams.js'
@@ -14,7 +14,7 @@ import type { OnStuck, ReceivedHead } from './client-stream.js'
 import { GrpcRequest, GrpcResponse } from './client-stream.js'
 import { handle } from './handler.js'
 import { headProblem, isGrpc } from './head-guard.js'
-import { passThrough, serviceOf } from './passthrough.js'
+import { passThrough } from './passthrough.js'
 
 export interface GrpcFrontOptions {
   readonly services: Services
@@ -79,7 +79,7 @@ export class GrpcFront {
     const timeout = headers['grpc-timeout']
     if (timeout !== undefined && !this.limitTime(exchange, String(timeout))) return
     if (method !== null) return handle(exchange, agent, method, now)
-    if (isPassedThrough(agent, url)) return passThrough(exchange, agent, now)
+    if (isGrpcPassthrough(agent.config, url)) return passThrough(exchange, agent, now)
     exchange.reject(rejections.unknownRpc, 'rejected')
   }
 
@@ -102,10 +102,4 @@ export class GrpcFront {
     exchange.response.on('close', () => { clearTimeout(timer) })
     return true
   }
-}
-
-function isPassedThrough ({ config: { grpc } }: Agent, path: string): boolean {
-  if (grpc === null || grpc.passthrough.length === 0) return false
-  const service = serviceOf(path)
-  return service !== null && grpc.passthrough.includes(service)
 }

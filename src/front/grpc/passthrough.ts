@@ -19,14 +19,6 @@ import { GrpcAgentResponse } from './agent-response.js'
 import type { GrpcRequest } from './client-stream.js'
 import { serverOf } from './servers.js'
 
-/** `/<service>/<method>` (gRPC doc/PROTOCOL-HTTP2.md): names of protocol buffers, compared exactly. */
-const PATH = /^\/([A-Za-z_][\w.]*)\/[A-Za-z_]\w*$/
-
-/** @param path value of `:path`. @returns the full name of its service; null for a path of another form */
-export function serviceOf (path: string): string | null {
-  return PATH.exec(path)?.[1] ?? null
-}
-
 /** A call to a service of `grpc.passthrough`. */
 export function passThrough (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
   exchange.label = 'Passthrough'

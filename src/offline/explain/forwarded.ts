@@ -29,8 +29,10 @@ export function forwardedShown (
   if (forwarded === null) return null
   const upstream = upstreamOf(config, server)
   const body = forwarded.body ?? EMPTY
-  const payload = payloadOf(caller.binding, caller.version, call?.operation ?? 'Other', 'request')
-  const bytes = evaluation === null ? body.length : withoutSecrets(evaluation, contentOf(sent), body, payload).length
+  const bytes =
+    evaluation === null || call === null
+      ? body.length
+      : withoutSecrets(evaluation, contentOf(sent), body, payloadOf(caller.binding, caller.version, call.operation, 'request')).length
   const secret = bytes !== body.length
   const length = body.length === 0 || server !== undefined ? [] : ['content-length', secret ? '(with the secret)' : String(bytes)]
   return {

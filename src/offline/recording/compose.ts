@@ -18,7 +18,7 @@ export interface Variant { readonly version: Version, readonly binding: Binding 
 export function compose (spec: RequestSpec, { version, binding }: Variant, interfaces: readonly MappedInterface[]): PlainRequest | string {
   const address =
     interfaces.find(one => one.binding === binding && one.version === version) ?? interfaces.find(one => one.binding === binding)
-  if (address === undefined) return `the card has no ${binding} interface`
+  if (address === undefined) return `the card has no ${binding} interface${binding === 'GRPC' ? ' that a gRPC listener serves' : ''}`
   const now = spec.at === undefined ? Date.now() : Date.parse(spec.at)
   if (Number.isNaN(now)) return 'at is not a time of RFC 3339'
   const object = requestObject(spec, version, binding)

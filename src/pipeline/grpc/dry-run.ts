@@ -2,15 +2,18 @@
 import { grpcMethodOf } from '../../a2a/grpc/methods.js'
 import type { DryRun, DryRunAgent, PlainRequest } from '../dry-run.js'
 import type { DryRunOptions } from '../dry-run-operation.js'
-import { callerOf, dryRunOperation, undecided } from '../dry-run-operation.js'
+import { callerOf, dryRunOperation, forwardedOf, undecided } from '../dry-run-operation.js'
+import { PASSTHROUGH } from '../../policy/access/target.js'
+import { admitUnread } from '../access/access.js'
 import { noGrpcInterface, unknownRpc } from '../rejections.js'
+import type { RequestHead } from '../request-head.js'
 import { headOf } from '../request-head.js'
 import { askedOfService, askedVersion, versionProblem } from '../request.js'
-import { grpcRouteOf } from './call-route.js'
+import { grpcRouteOf, isGrpcPassthrough } from './call-route.js'
 import { grpcGuard } from './guard.js'
 
 export function dryRunGrpc (agent: DryRunAgent, request: PlainRequest, options: DryRunOptions): DryRun {
-  const { state } = agent
+  const { config, state } = agent
   const head = headOf(request.method, request.rawHeaders)
   const method = grpcMethodOf(request.path)
   const asked = method === null ? askedVersion(head, '') : askedOfService(head, method.version)
@@ -18,6 +21,16 @@ export function dryRunGrpc (agent: DryRunAgent, request: PlainRequest, options: 
   const found = undecided(route, callerOf(route, null, asked, head, 'GRPC'))
   const guarded = grpcGuard(head)
   if (guarded !== null) return { ...found, rejection: guarded }
-  if (route === null) return { ...found, rejection: method === null ? unknownRpc : noGrpcInterface }
+  if (method === null) {
+    return isGrpcPassthrough(config, request.path) ? passedThrough(agent, request, head, found) : { ...found, rejection: unknownRpc }
+  }
+  if (route === null) return { ...found, rejection: noGrpcInterface }
   return dryRunOperation(agent, request, { head, asked, route, problem: versionProblem(route, asked, state) }, options)
+}
+
+/** A call to a service of `grpc.passthrough`: only the caller counts. */
+function passedThrough ({ config, state }: DryRunAgent, request: PlainRequest, head: RequestHead, found: DryRun): DryRun {
+  const access = admitUnread(state.access, request.caller ?? null, PASSTHROUGH)
+  if (access !== null && access.rejection !== null) return { ...found, access, rejection: access.rejection }
+  return { ...found, kind: 'passthrough', access, forwarded: forwardedOf(config, request, head, request.path, null) }
 }
