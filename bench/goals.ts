@@ -2,7 +2,10 @@
  * The performance goals of the gateway, and a check of each goal against a run. The check compares only figures of one run, as ratios where
  * a baseline exists.
  */
-import { ALONE, ANONYMOUS, COLD, FLOODED, FORGED, GRPC_EVENTS, GRPC_UNARY, OBSERVED, QUIET, REMEMBERED, UNREAD, WARM, WITH_STREAMS } from './names.js'
+import {
+  ALONE, ANONYMOUS, COLD, FLOODED, FORGED, GRPC_EVENTS, GRPC_JS_PROXY, GRPC_UNARY, HTTP2_PROXY, OBSERVED, QUIET, REMEMBERED, UNREAD, WARM,
+  WITH_STREAMS
+} from './names.js'
 import type { Results, Row } from './results.js'
 import { figures, rowOf } from './results.js'
 import type { Spread } from './statistics.js'
@@ -66,8 +69,8 @@ const alone = (name: string, measure: string, divisor: number): Measure => resul
 export const PARTIES: Readonly<Record<string, string>> = {
   'fastify-proxy': 'bare `@fastify/http-proxy`',
   'node-proxy': 'bare `node:http` and undici',
-  'node-http2-proxy': 'bare `node:http2`',
-  'grpc-js-proxy': 'a proxy of `@grpc/grpc-js`',
+  [HTTP2_PROXY]: 'bare `node:http2`',
+  [GRPC_JS_PROXY]: 'a proxy of `@grpc/grpc-js`',
   'envoy-lua': 'Envoy with checks in Lua',
   'nginx-njs': 'nginx with checks in njs'
 }
@@ -128,7 +131,7 @@ export const GOALS: readonly Goal[] = [
     unit: '×',
     measure: compared('identity', FORGED, FLOODED, QUIET, figureOf('p99', ratio))
   },
-  ...Object.entries({ 'node-http2-proxy': 0.85, 'grpc-js-proxy': 1.8 }).map(([party, bound]): Goal => ({
+  ...Object.entries({ [HTTP2_PROXY]: 0.85, [GRPC_JS_PROXY]: 1.8 }).map(([party, bound]): Goal => ({
     work: 'calls of 400 B over gRPC',
     against: PARTIES[party] ?? party,
     kind: 'at least',
@@ -138,11 +141,11 @@ export const GOALS: readonly Goal[] = [
   })),
   {
     work: 'streamed event of 400 B over gRPC, CPU',
-    against: PARTIES['node-http2-proxy'] ?? '',
+    against: PARTIES[HTTP2_PROXY] ?? '',
     kind: 'at most',
     bound: 1.3,
     unit: '×',
-    measure: compared('grpc', GRPC_EVENTS, 'gateway', 'node-http2-proxy', figureOf('cpuPerCall', ratio))
+    measure: compared('grpc', GRPC_EVENTS, 'gateway', HTTP2_PROXY, figureOf('cpuPerCall', ratio))
   },
   {
     work: 'latency added at 1,000 calls per second, p99, warm',

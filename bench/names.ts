@@ -21,3 +21,6 @@ export const OBSERVED = 'object schemas observed'
 /** Works of the case `grpc`. */
 export const GRPC_UNARY = '400 B'
 export const GRPC_EVENTS = '100 events'
+/** Its parties in addition to the gateway. */
+export const HTTP2_PROXY = 'node-http2-proxy'
+export const GRPC_JS_PROXY = 'grpc-js-proxy'

@@ -1,6 +1,7 @@
 /** The parties of the case `grpc`, and the agent behind them. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { GRPC_JS_PROXY, HTTP2_PROXY } from '../names.js'
 import { built, freePort, listening, start, until } from '../processes.js'
 import type { ChildProcess } from 'node:child_process'
 import type { Party, Place } from './party.js'
@@ -40,7 +41,7 @@ export async function startGrpcGateway (place: Place, agent: GrpcAgent): Promise
 }
 
 export const startHttp2Proxy = (place: Place, { grpc }: GrpcAgent): Promise<Party> =>
-  ours('node-http2-proxy', place, [built('bench/parties/http2-proxy.js'), grpc])
+  ours(HTTP2_PROXY, place, [built('bench/parties/http2-proxy.js'), grpc])
 
 export const startGrpcJsProxy = (place: Place, { grpc }: GrpcAgent): Promise<Party> =>
-  ours('grpc-js-proxy', place, [built('bench/parties/grpc-js-proxy.js'), grpc])
+  ours(GRPC_JS_PROXY, place, [built('bench/parties/grpc-js-proxy.js'), grpc])

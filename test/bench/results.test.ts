@@ -4,7 +4,7 @@ import t from 'tap'
 import { GOALS, PARTIES, capacityRatio, verdict } from '../../bench/goals.js'
 import { CASES } from '../../bench/cases/all.js'
 import { READINGS, SIZES } from '../../bench/cases/configurations.js'
-import { ALONE, ANONYMOUS, FLOODED, QUIET, REMEMBERED, WITH_STREAMS } from '../../bench/names.js'
+import { ALONE, ANONYMOUS, FLOODED, QUIET, REMEMBERED, WITH_STREAMS, GRPC_JS_PROXY, HTTP2_PROXY } from '../../bench/names.js'
 import { KINDS } from '../../bench/parties/all.js'
 import { foreignLoad, render } from '../../bench/render.js'
 import type { Results, Row, Sample } from '../../bench/results.js'
@@ -48,7 +48,7 @@ t.test('every goal names cases, works, parties and configurations that exist, an
   const figures: Sample = {
     perSecond: 1, cpuPerCall: 1, busy: 1, p50: 1, p99: 1, rss: 1, spread: 1, without: 0, milliseconds: 1, cpu: 1, idle: 1
   }
-  const configurations = [ALONE, WITH_STREAMS, ANONYMOUS, REMEMBERED, QUIET, FLOODED, 'node-http2-proxy', 'grpc-js-proxy']
+  const configurations = [ALONE, WITH_STREAMS, ANONYMOUS, REMEMBERED, QUIET, FLOODED, HTTP2_PROXY, GRPC_JS_PROXY]
   const names = [...KINDS.map(({ name }) => name), ...Object.keys(SIZES), ...Object.keys(READINGS), ...configurations]
   const whole: Results = {
     ...results,
