@@ -6,10 +6,13 @@ import { grpcFrame } from '../../src/wire/grpc/deframer.js'
 import { addHeaders } from '../../src/wire/header-object.js'
 import { check } from '../helpers/seed.js'
 
+const SIZES = fc.array(fc.nat(700), { maxLength: 12 })
+const CUTS = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 40 })
+
 t.test('messages are counted where they end, however the bytes are cut', t => {
   check(
     'wire/grpc-count/cuts',
-    fc.property(fc.array(fc.nat(700), { maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 40 }), (sizes, cuts) => {
+    fc.property(SIZES, CUTS, (sizes, cuts) => {
       const body = Buffer.concat(sizes.map(size => grpcFrame(Buffer.alloc(size, 7))))
       const counter = new GrpcCounter()
       let at = 0

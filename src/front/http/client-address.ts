@@ -27,8 +27,8 @@ export interface PublicOrigin {
 }
 
 /**
- * @returns scheme and host that the client used, as the beginning of a URL; null when its host cannot be part of a URL. For a gRPC call: the
- * host that it used, with scheme and port of the main listener
+ * @returns scheme and host that the client used, as the beginning of a URL; null when its host cannot be part of a URL. For a gRPC call:
+ * the host that it used, with scheme and port of the main listener
  */
 export function publicOriginOf (request: ClientRequest, trusted: TrustedProxies): PublicOrigin | null {
   if (request.main !== undefined) {
