@@ -194,8 +194,8 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   }
 
   /**
-   * Sends the call once more when the agent has not seen it. RFC 9113 §8.7: the agent has seen no call that is refused, and none above the
-   * last stream of a GOAWAY frame, which nghttp2 reports in the same way.
+   * Sends the call once more when the agent has not seen it. RFC 9113 §8.7: the agent has not seen a call that is refused, nor one above
+   * the last stream of a GOAWAY frame, which nghttp2 reports in the same way.
    */
   private again (): boolean {
     const { request } = this
