@@ -145,7 +145,8 @@ function stateOf (document: CardDocument): AgentState | null {
     )
   } catch (error) {
     ok(
-      error instanceof CardRejected || error instanceof OnlyGrpc || (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype),
+      error instanceof CardRejected || error instanceof OnlyGrpc ||
+        (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype),
       `no refusal: ${error instanceof Error ? error.stack : String(error)}`
     )
     ok(PLAIN.test(error.message), `a plain sentence: ${JSON.stringify(error.message)}`)
