@@ -8,6 +8,7 @@ import { loadCatalogue, parseConfig } from '../../../src/config/load.js'
 import type { AgentConfig } from '../../../src/config/model/model.js'
 import { buildAgentState, CardRejected } from '../../../src/pipeline/agent-snapshot.js'
 import type { AgentState } from '../../../src/pipeline/agent-snapshot.js'
+import { OnlyGrpc } from '../../../src/a2a/card/grpc-map.js'
 import type { CardDocument } from '../../../src/a2a/card/loaded-cards.js'
 import { readCard } from '../../../src/a2a/card/card.js'
 import { lintCards } from '../../../src/policy/card/lint.js'
@@ -63,6 +64,8 @@ export const card: Target = {
     '"supportedInterfaces":',
     '"additionalInterfaces":',
     '"protocolBinding":"HTTP+JSON"',
+    '"protocolBinding":"GRPC"',
+    '"url":"agent.test:50051"',
     '"protocolVersion":"0.3"',
     '"transport":"JSONRPC"',
     '"preferredTransport":"HTTP+JSON"',
@@ -142,7 +145,8 @@ function stateOf (document: CardDocument): AgentState | null {
     )
   } catch (error) {
     ok(
-      error instanceof CardRejected || (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype),
+      error instanceof CardRejected || error instanceof OnlyGrpc ||
+        (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype),
       `no refusal: ${error instanceof Error ? error.stack : String(error)}`
     )
     ok(PLAIN.test(error.message), `a plain sentence: ${JSON.stringify(error.message)}`)
@@ -160,6 +164,7 @@ function served (state: AgentState): void {
     equal(url.username + url.password + url.search + url.hash, '')
   }
   equal(again.card.uncarried.length, 0, 'an interface that nobody carries')
+  equal(again.card.grpc.length, 0, 'a gRPC interface that nobody serves')
   ok(!Object.hasOwn(value, 'signatures'), 'signatures of another card')
   const uris = new Set(again.card.extensions.filter(({ required }) => required).map(({ uri }) => uri))
   for (const { uri, required } of state.loaded.byVersion['1.0'].card.extensions) {
