@@ -5,7 +5,7 @@ import { explaining } from '../offline/explain-kit.js'
 import type { RecordedResponse } from '../../src/offline/recording/recorded-response.js'
 import type { Explanation } from '../../src/offline/explain/explanation.js'
 import type { JsonObject } from '../../src/wire/json/object.js'
-import type { GrpcAgent } from './grpc-kit.js'
+import type { GrpcAgent, GrpcGateway } from './grpc-kit.js'
 import { EVENT, grpcAgent, grpcGateway, reply, requestOf, responseOf, yamlOf } from './grpc-kit.js'
 
 const LINES = ['responses: enforce', 'extensions: [orders, given]']
@@ -42,12 +42,9 @@ function explainer (agent: GrpcAgent): Explain {
   }
 }
 
-type Gateway = Awaited<ReturnType<typeof grpcGateway>>
+interface Both { readonly agent: GrpcAgent, readonly gateway: GrpcGateway, readonly explain: Explain }
 
-async function both (
-  t: Test,
-  answer: Parameters<typeof grpcAgent>[1]
-): Promise<{ agent: GrpcAgent, gateway: Gateway, explain: Explain }> {
+async function both (t: Test, answer: Parameters<typeof grpcAgent>[1]): Promise<Both> {
   const agent = await grpcAgent(t, { card: CARD, ...answer })
   return { agent, gateway: await grpcGateway(t, agent, { agent: LINES, root: ROOT }), explain: explainer(agent) }
 }
