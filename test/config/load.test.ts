@@ -171,7 +171,6 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     untaggedData: 'allow',
     access: { require: null, mode: 'enforce', allow: null, deny: [], tasks: null },
     push: null,
-    grpc: null,
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',
     extensions: ['own'],
