@@ -13,6 +13,7 @@ import { nonceCard, nonceMessage, nonceRules } from './unique.js'
 import type { Key } from '../identity/issuer.js'
 import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
 import { tokenEndpoint } from '../identity/token-endpoint.js'
+import { grpcMessage, RawGrpc } from './grpc-raw.js'
 import { freePort, rpc, until } from './http.js'
 import { startRedis } from './redis.js'
 
@@ -127,12 +128,13 @@ export async function startTraffic (t: Test): Promise<Traffic> {
 
 /**
  * A gateway with access tokens, a card without a signature, credentials for its agent, owners of tasks, a rule with `unique`, a limit on a
- * server and a budget. A token with an unknown key makes it fetch the keys again.
+ * server and a budget. A token with an unknown key makes it fetch the keys again. It serves gRPC, which its agent does not offer.
  */
 async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway; readonly round: () => Promise<unknown> }> {
   const [known, unknown] = [await keyOf('known'), await keyOf('unknown')]
   const issuer = await issuerFor(t, [known])
   const { port } = await startRedis(t, await freePort())
+  const grpcAddress = `127.0.0.1:${await freePort()}`
   const agent = await fakeAgent(t, {
     card: nonceCard,
     answer: (_request, response) => {
@@ -155,15 +157,18 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
     `state: {store: "redis://127.0.0.1:${port}"}`,
     'rates: [{id: per-caller, by: [caller], rate: 60/1m, burst: 3, scope: shared}]',
     'budgets: [{id: tokens, by: [caller], of: nonces/tokens, limit: 1000000, window: 1h}]'
-  ].join('\n'), { AGENT_SECRET: 'secret' })
+  ].join('\n'), { AGENT_SECRET: 'secret' }, { server: [`grpc: {listen: "${grpcAddress}", publicAddress: "${grpcAddress}"}`] })
   const send = async (key: Key, nonce: string): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage(nonce), ['authorization', `Bearer ${await issuer.token(key)}`])
   const get = async (id: string): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'GetTask', { id }, ['authorization', `Bearer ${await issuer.token(known)}`])
+  const grpc = await RawGrpc.to(grpcAddress)
+  t.teardown(() => { grpc.close() })
   let rounds = 0
   const round = async (): Promise<void> => {
     await send(known, `round ${rounds++}`)
     await get('unknown')
+    await grpc.call({ body: grpcMessage(Buffer.alloc(0)) })
     await Promise.all([send(known, 'same'), send(unknown, 'same')])
     for (let i = 0; i < 6; i++) await send(known, 'same')
   }

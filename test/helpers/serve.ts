@@ -37,6 +37,8 @@ export interface Confines {
   readonly metrics?: string
   /** The settings of `server.tls`, in one line. */
   readonly tls?: string
+  /** Further settings of `server`, each `key: value`. */
+  readonly server?: readonly string[]
 }
 
 export interface ServedGateway {
@@ -63,7 +65,7 @@ export async function serve (
   t: Test,
   yaml: string,
   env: NodeJS.ProcessEnv = {},
-  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', adminAccess = 'null', metrics, tls = '{}', publicUrl }: Confines = {}
+  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', adminAccess = 'null', metrics, tls = '{}', publicUrl, server = [] }: Confines = {}
 ): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
@@ -71,7 +73,7 @@ export async function serve (
   const rewrite = (text: string, access = adminAccess): void => {
     writeFileSync(
       `${file}.new`,
-      `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}, adminAccess: ${access}, tls: ${tls}${metrics === undefined ? '' : `, metrics: "${metrics}"`}${publicUrl === undefined ? '' : `, publicUrl: "${publicUrl}"`}}\n${text}`
+      `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: ${drainTimeout}, console: ${console}, adminAccess: ${access}, tls: ${tls}${metrics === undefined ? '' : `, metrics: "${metrics}"`}${publicUrl === undefined ? '' : `, publicUrl: "${publicUrl}"`}${server.map(one => `, ${one}`).join('')}}\n${text}`
     )
     renameSync(`${file}.new`, file)
   }
