@@ -1,4 +1,7 @@
-/** Links of the documentation lead to existing files and to headings that are on the page. Every page has a link that leads to it. */
+/**
+ * Links of the documentation lead to existing files and to headings that are on the page. Every page has a link that leads to it. No page
+ * has a paragraph twice.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
@@ -99,4 +102,11 @@ t.test('the architecture page names every folder of src/', t => {
     'and no other'
   )
   t.end()
+})
+
+t.test('no page has a line of prose twice: a merge of two versions of a paragraph can keep both', async t => {
+  for (const page of pages()) {
+    const lines = prose(readFileSync(join(root, page), 'utf8')).split('\n').filter(line => line.length > 60 && !/^\||^\*\*/.test(line))
+    t.same(lines.filter((line, i) => lines.indexOf(line) < i), [], page)
+  }
 })
