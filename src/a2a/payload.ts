@@ -6,9 +6,13 @@ import { editJson } from '../wire/json/edit.js'
 import type { JsonLimits, JsonProblem } from '../wire/json/json.js'
 import { parseStrict } from '../wire/json/json.js'
 import type { InexactNumbers } from '../wire/json/number.js'
+import type { StringSpan } from '../wire/json/template.js'
+import { JsonTemplate } from '../wire/json/template.js'
 import { editProtobuf } from '../wire/protobuf/edit.js'
 import { readProtobuf } from '../wire/protobuf/read.js'
 import type { MessageTable } from '../wire/protobuf/table.js'
+import { ProtobufTemplate } from '../wire/protobuf/template.js'
+import { readProtobufUnread } from '../wire/protobuf/unread.js'
 import { grpcMethodFor } from './grpc/methods.js'
 import type { GrpcMethod } from './grpc/methods.js'
 import type { Operation } from './operations.js'
@@ -32,6 +36,18 @@ export interface Payload {
   parse (bytes: Bytes, limits: JsonLimits): ParsedPayload
   /** @throws TypeError when a protobuf message has no place for a value */
   edit (bytes: Buffer, edits: readonly JsonEdit[]): Buffer
+  /** Parses, and leaves all strings unread: `unreadStrings` finds those that nobody has read. */
+  parseUnread (bytes: Buffer, limits: JsonLimits): ParsedPayload
+  /**
+   * @param bytes a payload that parses, which must not change
+   * @param free strings that may differ
+   */
+  template (bytes: Buffer, free: readonly StringSpan[]): Template
+}
+
+/** Recognises payloads that differ from another one in free strings only. */
+export interface Template {
+  matches (bytes: Buffer): boolean
 }
 
 export type PayloadSide = 'request' | 'response'
@@ -39,8 +55,13 @@ export type PayloadSide = 'request' | 'response'
 export const JSON_PAYLOAD: Payload = {
   format: 'JSON',
   parse: (bytes, limits) => parseStrict(bytes, limits),
-  edit: editJson
+  edit: editJson,
+  parseUnread: (bytes, limits) => parseStrict(bytes, limits, EACH),
+  template: (bytes, free) => new JsonTemplate(bytes, free)
 }
+
+/** Makes the parser leave every string unread, whatever its length. */
+const EACH = -1
 
 class ProtobufPayload implements Payload {
   readonly format = 'protobuf'
@@ -58,6 +79,14 @@ class ProtobufPayload implements Payload {
 
   edit (bytes: Buffer, edits: readonly JsonEdit[]): Buffer {
     return editProtobuf(bytes, this.table, edits)
+  }
+
+  parseUnread (bytes: Buffer, limits: JsonLimits): ParsedPayload {
+    return readProtobufUnread(bytes, this.table, limits, this.lenient)
+  }
+
+  template (bytes: Buffer, free: readonly StringSpan[]): Template {
+    return new ProtobufTemplate(bytes, free)
   }
 }
 

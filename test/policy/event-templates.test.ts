@@ -5,12 +5,13 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same } from 'node:assert'
 import t from 'tap'
+import { payloadOf } from '../../src/a2a/payload.js'
 import type { AgentConfig, PolicyConfig, ResponseRuleConfig } from '../../src/config/model/model.js'
 import type { ResponseDecision, ResponseEvaluator } from '../../src/policy/response/evaluator.js'
 import type { Tracer } from '../../src/policy/trace.js'
 import type { Random } from '../fuzz/engine/random.js'
 import { check, random } from '../helpers/seed.js'
-import { ask, policyFor, rule, STYLES, URI, V1 } from './answers.js'
+import { ask, EVERY_STYLE, policyFor, rule, STYLES, URI, V1 } from './answers.js'
 import type { Style } from './answers.js'
 
 const TRACER: Tracer = { policy: () => {}, skipped: () => {}, evaluated: () => {} }
@@ -54,6 +55,8 @@ const TEXTS = Array.from({ length: 20 }, (_none, i) => `piece ${i} `.repeat(i % 
 
 t.test('pieces of a text repeat the first ones, in both versions and bindings', async t => {
   for (const style of STYLES) t.equal(compare(pairOf({ response: [rule()] }, style), deltas(style, TEXTS)), 20 - 5 - 1, style.name)
+  const full = TEXTS.map(text => text === '' ? 'x' : text)
+  for (const style of EVERY_STYLE) t.equal(compare(pairOf({ response: [rule()] }, style), deltas(style, full)), 20 - 5 - 1, style.name)
 })
 
 t.test('status updates and artifact updates in turns', async t => {
@@ -170,17 +173,37 @@ function streamOf (style: Style, numbers: Random): Buffer[] {
   const kinds = Array.from({ length: 3 }, () => {
     const parts = Array.from({ length: 1 + numbers.below(2) }, part)
     const listed = numbers.chance(3) ? { extensions: [numbers.pick([URI, 'urn:other', 'urn:third'])] } : {}
-    if (numbers.chance(2)) return style.status(numbers.pick(['working', 'working', 'odd', 'completed']), { message: style.message(parts, { ...listed, metadata: metadata() }) })
+    // An enum of protobuf has no other names.
+    const odd = style.binding === 'GRPC' ? 'failed' : 'odd'
+    if (numbers.chance(2)) return style.status(numbers.pick(['working', 'working', odd, 'completed']), { message: style.message(parts, { ...listed, metadata: metadata() }) })
     return style.artifact(parts, { append: numbers.chance(2), ...(numbers.chance(2) ? { metadata: metadata() } : {}) })
   })
   return Array.from({ length: 24 }, () => {
-    const event = JSON.parse(numbers.pick(kinds).toString()) as object
-    const changes = numbers.below(3)
-    for (let i = 0; i < changes; i++) change(event, numbers, value)
-    const bytes = Buffer.from(JSON.stringify(event))
+    const bytes = changed(style, numbers.pick(kinds), event => {
+      const changes = numbers.below(3)
+      for (let i = 0; i < changes; i++) change(event, numbers, value)
+    })
     if (numbers.chance(30)) bytes[numbers.below(bytes.length)] = numbers.pick([0x22, 0x5c, 0x30, 0x7d, 0xff, 0x09])
     return bytes
   })
+}
+
+/** A copy of an event after the changes, or without them when a protobuf message has no place for them. */
+function changed (style: Style, event: Buffer, change: (value: object) => void): Buffer {
+  if (style.binding !== 'GRPC') {
+    const value = JSON.parse(event.toString()) as object
+    change(value)
+    return Buffer.from(JSON.stringify(value))
+  }
+  const parsed = payloadOf('GRPC', style.version, 'SendStreamingMessage', 'response').parse(event, { depth: 64, members: 1_000 })
+  if (!parsed.ok) throw new Error(parsed.problem.message)
+  try {
+    change(parsed.value as object)
+    return style.raw(parsed.value)
+  } catch (error) {
+    if (error instanceof TypeError) return Buffer.from(event)
+    throw error
+  }
 }
 
 /** Changes one value: most often a string to another string. */
@@ -202,7 +225,7 @@ t.test('for any rules and any stream, decisions are those without templates', as
   let repeated = 0
   let broken = 0
   check('policy/event-templates/any', fc.property(
-    policy, fc.constantFrom(...STYLES), fc.constantFrom('enforce' as const, 'observe' as const), fc.nat(),
+    policy, fc.constantFrom(...EVERY_STYLE), fc.constantFrom('enforce' as const, 'observe' as const), fc.nat(),
     (config, style, responses, seed) => {
       const pair = pairOf(config, style, { responses })
       if (pair.fast === null) return

@@ -92,6 +92,9 @@ export class GrpcResponse implements ClientResponse {
     stream.on('close', () => {
       this.unstuck()
       for (const closer of this.closers) closer()
+      // V8 keeps the object of a stream until the next full collection, with all that its listeners refer to (20 kB of a call of 400 B).
+      stream.removeAllListeners()
+      stream.on('error', ignore)
     })
   }
 

@@ -7,10 +7,9 @@
  * more, and each of its strings notes whether it is read. Strings that stay unread are free. Another event that equals the learned one in
  * every other byte would be evaluated step by step in the same way. So every other value is compared, whether a rule reads it or not.
  */
+import type { Payload, Template } from '../../a2a/payload.js'
 import type { JsonLimits } from '../../wire/json/json.js'
-import { parseStrict } from '../../wire/json/json.js'
 import { unreadStrings } from '../../wire/json/lazy-string.js'
-import { JsonTemplate } from '../../wire/json/template.js'
 import type { ResponseDecision } from './evaluator.js'
 
 /** Maximum number of learned events. A usual stream has a status update, and an update for each artifact. */
@@ -24,9 +23,10 @@ const SHORT_STREAM = 3
 /** After as many learned events as a stream may keep, one of so many unknown events is learned, in the place of another. */
 const RARELY = 64
 
-interface Learned { readonly template: JsonTemplate, readonly decision: ResponseDecision }
+interface Learned { readonly template: Template, readonly decision: ResponseDecision }
 
 export class EventTemplates {
+  private readonly payload: Payload
   private readonly limits: JsonLimits
   private readonly learned: Learned[] = []
   /** Index in `learned` of the last event that was found: the next event is probably like it. */
@@ -34,7 +34,8 @@ export class EventTemplates {
   /** Number of events that were not found. */
   private unknown = 0
 
-  constructor (limits: JsonLimits) {
+  constructor (payload: Payload, limits: JsonLimits) {
+    this.payload = payload
     this.limits = limits
   }
 
@@ -52,17 +53,17 @@ export class EventTemplates {
    * @param evaluate evaluates the event's value once more, without effects. @returns null when the decision depends on more than the value
    */
   learn (event: Buffer, decision: ResponseDecision, evaluate: (value: unknown) => ResponseDecision | null): void {
-    const { learned } = this
+    const { learned, payload } = this
     const turn = this.unknown++ - SHORT_STREAM
     if (turn < 0 || (turn >= TEMPLATES && turn % RARELY !== 0) || event.length > LEARNED || !isPlain(decision)) return
     // The copy has a buffer of its own: a chunk may be much larger than its events.
     const text = Buffer.allocUnsafeSlow(event.length)
     event.copy(text)
-    const parsed = parseStrict(text, this.limits, EACH)
+    const parsed = payload.parseUnread(text, this.limits)
     if (!parsed.ok || parsed.inexact !== undefined) return
     const again = evaluate(parsed.value)
     if (again === null || !isPlain(again)) return
-    const one = { template: new JsonTemplate(text, unreadStrings(parsed.value)), decision: keep(decision) }
+    const one = { template: payload.template(text, unreadStrings(parsed.value)), decision: keep(decision) }
     this.last = learned.length < TEMPLATES ? learned.length : (turn / RARELY) % TEMPLATES
     learned[this.last] = one
   }
@@ -73,9 +74,6 @@ export class EventTemplates {
     return true
   }
 }
-
-/** Makes the parser leave every string unread, whatever its length. */
-const EACH = -1
 
 /** Keeps no values of the event: with them, an open stream took 9.8 kB more. */
 function keep (decision: ResponseDecision): ResponseDecision {

@@ -136,20 +136,23 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
 
   evaluate (bytes: Bytes, stream: boolean): ResponseDecision {
     if (!this.reads) return FORWARD
-    // A protobuf message without bytes is a message without fields. Below are the ways to leave JSON unread.
-    if (this.payload !== JSON_PAYLOAD) return this.evaluateBytes(bytes, stream)
-    // The response to a notification, or an event that keeps a connection open, is empty: there is nothing to evaluate.
-    if (bytes.length === 0) return FORWARD
+    const { payload } = this
+    // The response to a notification, or an event that keeps a connection open, is empty: there is nothing to evaluate. A protobuf message
+    // without bytes is a message without fields.
+    if (bytes.length === 0 && payload === JSON_PAYLOAD) return FORWARD
     if (!stream) return this.evaluateBytes(bytes, false)
     const event = whole(bytes)
-    if (this.showsNothing(event)) return FORWARD
+    if (payload === JSON_PAYLOAD && this.showsNothing(event)) return FORWARD
     if (!this.repeats) return this.evaluateBytes(event, true)
     const known = this.templates?.find(event) ?? null
     if (known !== null) return known
     // The first result has rules of its own.
     const { first } = this
     const decision = this.evaluateBytes(event, true)
-    if (!first) (this.templates ??= new EventTemplates(this.context.limits)).learn(event, decision, value => this.evaluateAgain(value))
+    if (!first) {
+      this.templates ??= new EventTemplates(payload, this.context.limits)
+      this.templates.learn(event, decision, value => this.evaluateAgain(value))
+    }
     return decision
   }
 

@@ -65,8 +65,11 @@ const NO_TRAILERS: readonly string[] = []
 const ENDED: ReadonlySet<string> = new Set(['ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION'])
 const CALL = Symbol('call')
 
-/** The listeners below are shared by all calls: no closures per call. */
-type Stream = ClientHttp2Stream & { [CALL]: GrpcCall }
+/**
+ * The listeners below are shared by all calls: no closures per call. A stream that is over forgets its call, because V8 keeps the object
+ * of an HTTP/2 stream until the next full collection, with all that it refers to.
+ */
+type Stream = ClientHttp2Stream & { [CALL]: GrpcCall | null }
 
 class GrpcCall implements Forwarding, Waiter, StreamUser {
   private readonly receiver: GrpcReceiver
@@ -279,19 +282,19 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
 
 /** Node passes the lines as received after the arguments that it documents. */
 function onResponse (this: Stream, _headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
-  this[CALL].onResponse(raw, (flags & END_STREAM) !== 0)
+  this[CALL]?.onResponse(raw, (flags & END_STREAM) !== 0)
 }
 
 function onData (this: Stream, chunk: Buffer): void {
-  this[CALL].onData(chunk)
+  this[CALL]?.onData(chunk)
 }
 
 function onTrailers (this: Stream, _headers: IncomingHttpHeaders, _flags: number, raw: readonly string[]): void {
-  this[CALL].onTrailers(raw)
+  this[CALL]?.onTrailers(raw)
 }
 
 function onEnd (this: Stream): void {
-  this[CALL].onEnd()
+  this[CALL]?.onEnd()
 }
 
 const ERROR = Symbol('error')
@@ -302,7 +305,9 @@ function onError (this: Stream & { [ERROR]?: Error }, error: Error): void {
 }
 
 function onClose (this: Stream & { [ERROR]?: Error }): void {
-  this[CALL].onClose(this.rstCode ?? 0, this[ERROR] ?? null)
+  const call = this[CALL]
+  this[CALL] = null
+  call?.onClose(this.rstCode ?? 0, this[ERROR] ?? null)
 }
 
 function headersOf ({ pool, path, headers }: GrpcForwardRequest): OutgoingHttpHeaders {

@@ -74,13 +74,17 @@ function hasControls (bytes: Buffer, from: number, to: number): boolean {
 /** Text that replaces a string in the parsed text. The number of the string follows. */
 const MARK = 'left out '
 
+export function markOf (number: number): string {
+  return MARK + number
+}
+
 /** Replaces each string in the text by a mark. */
 export function withoutLong (bytes: Buffer, left: readonly LongString[], encoding: 'latin1' | 'utf8'): string {
   let text = ''
   let at = 0
   for (let i = 0; i < left.length; i++) {
     const { start, end } = left[i] as LongString
-    text += bytes.toString(encoding, at, start) + MARK + i
+    text += bytes.toString(encoding, at, start) + markOf(i)
     at = end
   }
   return text + bytes.toString(encoding, at)

@@ -29,9 +29,12 @@ export const MAX_NESTED = 100
  * @param lenient true for responses: unknown fields are accepted in closed messages too
  */
 export function readProtobuf (bytes: Buffer, table: MessageTable, limits: JsonLimits, lenient = false): ProtobufResult {
-  const reader = new Reader(bytes, limits, lenient)
+  return resultOf(new ProtobufReader(bytes, limits, lenient), table)
+}
+
+export function resultOf (reader: ProtobufReader, table: MessageTable): ProtobufResult {
   try {
-    return { ok: true, value: reader.message(table, bytes.length), unknown: reader.unknown }
+    return { ok: true, value: reader.root(table), unknown: reader.unknown }
   } catch (error) {
     if (error instanceof ProtobufFault) return { ok: false, problem: error.problem }
     throw error
@@ -48,7 +51,7 @@ const NANOS = 0x10
 const KINDS: readonly number[] = [0, 0x08, 0x11, 0x1a, 0x20, 0x2a, 0x32]
 const TWO_32 = 2 ** 32
 
-class Reader extends WireReader {
+export class ProtobufReader extends WireReader {
   private readonly limits: JsonLimits
   private members = 0
   /** Objects and arrays of the ProtoJSON, and messages, that are open. */
@@ -60,7 +63,12 @@ class Reader extends WireReader {
     this.limits = limits
   }
 
-  message (table: MessageTable, end: number): JsonObject {
+  /** @throws ProtobufFault */
+  root (table: MessageTable): JsonObject {
+    return this.message(table, this.bytes.length)
+  }
+
+  private message (table: MessageTable, end: number): JsonObject {
     const object: Record<string, unknown> = {}
     const { rows } = table
     let seen = 0

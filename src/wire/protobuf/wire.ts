@@ -33,7 +33,12 @@ export class WireReader {
     this.lenient = lenient
   }
 
+  /** Reads a text that is a value. */
   protected text (end: number): string {
+    return this.decode(end)
+  }
+
+  private decode (end: number): string {
     const { bytes } = this
     const stop = this.length(end)
     const start = this.at
@@ -65,7 +70,7 @@ export class WireReader {
     let ascii = 0
     if (length > SHORT) {
       this.at = start
-      return this.text(end)
+      return this.decode(end)
     }
     for (let i = first; i < stop; i++) {
       const byte = bytes[i] as number
@@ -83,7 +88,7 @@ export class WireReader {
       }
     }
     this.at = start
-    const text = this.text(end)
+    const text = this.decode(end)
     if (ascii < 0x80) KEYS[slot] = text
     return text
   }
