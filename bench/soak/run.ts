@@ -161,10 +161,12 @@ function configuration (bad: string, good: GrpcAgent, grpc: string, i: number): 
   return [
     'version: 1',
     `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 10s, grpc: {listen: "${grpc}", publicAddress: "${grpc}"}}`,
+    // A machine that does other work delays the event loop, which is no fault of the gateway.
+    'shedding: {eventLoopDelay: 0s}',
     'telemetry: {logs: {level: info}, audit: {enabled: false}}',
     ...READS,
     'agents:',
-    `  - {name: faulty, path: /faulty, upstream: {url: "${bad}", timeouts: {headers: 1s, idle: 1s}}, extensions: [any], responses: ${RESPONSES[i % 3] ?? 'off'}, grpc: {enabled: false}}`,
+    `  - {name: faulty, path: /faulty, upstream: {url: "${bad}", timeouts: {headers: 2s, idle: 2s}}, extensions: [any], responses: ${RESPONSES[i % 3] ?? 'off'}, grpc: {enabled: false}}`,
     `  - {name: sdk, path: /sdk, upstream: {url: "${good.url}"}, grpc: {upstream: "grpc://${good.grpcAddress}"}, responses: ${i % 2 === 0 ? 'observe' : 'enforce'}}`
   ].join('\n')
 }
