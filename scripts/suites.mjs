@@ -15,19 +15,32 @@ const UNIT_GROUPS = {
 }
 
 /**
- * Small files of the integration suite that share one process. Each process costs about 2.5 s of a core in addition to its tests (measured
- * with three processes at once on two cores).
+ * Files of the integration suite that share one process, because the start of a process with the modules of a gateway takes half a second of
+ * a core. A process of its own has a file that measures its process or changes the clock, or that takes long.
  */
 const INTEGRATION_GROUPS = {
   advisories: /^security\/(?:CVE|GHSA)-(?!2026-109924)/,
-  bypass: /^security\/bypass-(?!passthrough-spellings)/,
+  bypass: /^security\/bypass-/,
+  cli: /^cli\/(?!bundled|usage)|^offline\//,
   clients: /^e2e\/(?:answers-(?:bytes|echo|limits|page|removed|schemas)|push|refusals|sdk-direct|sdk-via-gateway)/,
+  'cluster-calls': /^cluster\/(?:credentials|identity|push-per-task|rates|signed-cards|task-owners|tls|unique)/,
+  'cluster-processes': /^cluster\/(?:console|handed|late-agent|spread|start|stop)/,
   conformance: /^conformance\//,
-  grpc: /^(?:differential|e2e)\/grpc-|^front\/grpc-(?:bombs|corpus)/,
+  differential: /^differential\/(?!grpc-)/,
+  faults: /^faults\/(?:dns|leavers|shortage|sigterm|tls)/,
+  forwarding: /^gateway\/(?:agent-errors|bodies-apart|compressed-requests|drain|forward-|late-agent|request-timeout|vitals|warm-up)/,
+  grpc: /^(?:differential|e2e)\/grpc-|^front\//,
+  identity: /^identity\/(?!keys-source|upstream-)/,
+  limits: /^limits\/(?:budgets|concurrency|queue|rates)/,
+  pages: /^docs\/|^e2e\/(?:demo|examples)/,
   proxy:
-    /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|forward-headers|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
+    /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
   services:
-    /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/
+    /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|plugin\/|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/,
+  states:
+    /^gateway\/(?:card-credentials|card-views|cors|dependencies|extended-union|minor-versions|only-grpc|operation-names|public-address|push-|responses-odd|signed-cards|task-own|unexamined-data|unique)/,
+  stories: /^e2e\/answers-(?:faults|tasks)/,
+  upstream: /^identity\/upstream-/
 }
 
 /** Files of those folders that start processes, wait for sockets or files, or measure the coverage of their own process. */
@@ -70,17 +83,16 @@ export function processesOf (suite, files) {
 /** The processes that take longest, measured on two cores. */
 const SLOW_FIRST = [
   'policy', 'config', 'protocol', 'offline', 'wire',
-  'hostile/scenarios', 'differential/answers', 'bypass', 'clients', 'proxy', 'gateway/hostile-cards',
-  'security/bypass-passthrough-spellings', 'gateway/serve-cli', 'differential/requests', 'advisories', 'cli/bundled',
-  'e2e/policy-guide', 'faults/table', 'e2e/answers-slow', 'offline/explain-cli', 'gateway/reload', 'upstream/upstream-failures', 'services',
-  'differential/member-types', 'e2e/answers-tasks',
-  'security/CVE-2026-109924', 'bench/run', 'differential/answers-generated', 'config/hostile', 'e2e/answers-faults', 'limits/slow-readers',
-  'cluster/workers', 'cluster/reload', 'telemetry/tracing', 'gateway/reload-cli', 'gateway/telemetry', 'faults/soak'
+  'system/container', 'system/redis-outage', 'system/console', 'system/dashboard', 'system/helm',
+  'clients', 'hostile/scenarios', 'identity', 'cluster-calls', 'pages', 'gateway/hostile-cards', 'differential', 'bypass', 'grpc',
+  'cluster-processes', 'states', 'forwarding', 'proxy', 'bench/run', 'cli', 'e2e/policy-guide', 'services', 'advisories', 'stories',
+  'e2e/answers-slow', 'faults', 'cluster/workers', 'cluster/reload', 'faults/soak', 'bench/parties', 'security/CVE-2026-109924', 'limits',
+  'config/hostile', 'cli/bundled', 'gateway/serve-cli', 'faults/table', 'upstream/upstream-failures', 'limits/connections'
 ]
 
 export const SUITES = {
   unit: { timeout: 300, jobs: cores => cores },
-  integration: { timeout: 300, jobs: cores => cores + 1 },
-  system: { timeout: 300, jobs: cores => cores },
+  integration: { timeout: 600, jobs: cores => cores + 1 },
+  system: { timeout: 300, jobs: cores => cores + 1 },
   interop: { timeout: 1_200, jobs: cores => cores }
 }

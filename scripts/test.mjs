@@ -1,20 +1,21 @@
 /**
- * Compiles the tests once and runs them with tap.
+ * Compiles the tests once, runs them, and prints one line for each process, skipped tests with their reasons, and failures.
  *
  *     node scripts/test.mjs unit|integration|system|interop   one suite: see suites.mjs
  *     node scripts/test.mjs wire/json e2e/    or: npm test -- wire/json e2e/; the files whose path contains one of the texts
- *     node scripts/test.mjs --times unit                              prints the time of each process, slowest first
+ *     node scripts/test.mjs --times unit                              prints the processes again, sorted by processor time
  *     node scripts/test.mjs --bail unit                               stops at the first failure
  */
-import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { ROOT, buildTests } from './build-tests.mjs'
 import { SUITES, processesOf } from './suites.mjs'
+import { failuresOf, runAll, skippedOf } from './test-processes.mjs'
 
 const BUILT = join(ROOT, 'dist/test')
 const GROUPS = join(BUILT, 'groups')
+const LAST = join(BUILT, 'last-run.tap')
 
 const args = process.argv.slice(2)
 const times = args.includes('--times')
@@ -44,25 +45,30 @@ if (processes.size === 0) {
   console.error(`no test file has ${paths.join(' or ')} in its path`)
   process.exit(2)
 }
-const child = spawn(
-  process.execPath,
-  [
-    join(ROOT, 'node_modules/tap/dist/esm/run.mjs'),
-    '--disable-coverage',
-    ...(args.includes('--bail') ? ['--bail'] : []),
-    `--jobs=${jobs(availableParallelism())}`,
-    `--timeout=${timeout}`,
-    ...[...processes].map(([name, members]) => relative(ROOT, entryOf(name, members)))
-  ],
-  { cwd: ROOT, stdio: ['ignore', times ? 'pipe' : 'inherit', 'inherit'] }
+const results = await runAll(
+  [...processes].map(([name, members]) => [name, entryOf(name, members)]),
+  { jobs: jobs(availableParallelism()), timeout, bail: args.includes('--bail') },
+  result => {
+    console.log(row(result))
+    for (const line of skippedOf(result)) console.log(`        ${line}`)
+    if (!result.ok) console.log(failuresOf(result))
+  }
 )
-let output = ''
-child.stdout?.on('data', chunk => { output += chunk })
-child.on('close', code => {
-  if (times) printTimes()
-  console.log(`# ${suite ?? 'selected files'}: ${processes.size} processes, ${since()}`)
-  process.exitCode = code ?? 1
-})
+writeFileSync(LAST, results.map(({ name, output }) => `# ${name}\n${output}`).join('\n'))
+if (times) for (const result of results.toSorted((a, b) => b.cpu - a.cpu)) console.log(row(result))
+const failed = results.filter(({ ok }) => !ok)
+console.log(`# whole output: ${relative(ROOT, LAST)}`)
+for (const { name } of failed) console.log(`# failed: ${name}`)
+const cpu = results.reduce((sum, one) => sum + one.cpu, 0)
+console.log(`# ${suite ?? 'selected files'}: ${processes.size} processes, ${since()}, ${cpu.toFixed(1)} s of processor time`)
+const total = kind => results.reduce((sum, { counts }) => sum + counts[kind], 0)
+console.log(`# { ${['total', 'pass', 'fail', 'skip'].map(kind => `${kind}: ${total(kind)}`).join(', ')} }`)
+process.exitCode = failed.length === 0 ? 0 : 1
+
+function row ({ name, ok, counts, seconds, cpu }) {
+  const columns = [`${seconds.toFixed(1)} s`.padStart(8), `${cpu.toFixed(1)} s CPU`.padStart(11), `${counts.total} assertions`.padStart(17)]
+  return `${(ok ? 'ok' : 'not ok').padEnd(6)} ${columns.join('')}  ${name}`
+}
 
 /** Runs each matching file in a process of its own. */
 function selected (texts) {
@@ -76,13 +82,4 @@ function entryOf (name, members) {
   mkdirSync(dirname(entry), { recursive: true })
   writeFileSync(entry, members.map(file => `import '../${file}.test.js'\n`).join(''))
   return entry
-}
-
-function printTimes () {
-  const found = [...output.matchAll(/^(ok|not ok) \d+ - dist\/test\/(\S+)\.test\.js.* # time=([\d.]+)(ms|s)?/gm)]
-  for (const [, result, name, time, unit] of found.sort((a, b) => Number(b[3]) - Number(a[3]))) {
-    console.log(`${(Number(time) / (unit === 's' ? 1 : 1_000)).toFixed(1).padStart(7)} s  ${result.padEnd(6)}  ${name}`)
-  }
-  for (const line of output.split('\n')) if (/^ +not ok /.test(line) || /^# \{ total/.test(line)) console.log(line)
-  writeFileSync(join(ROOT, 'dist/test/last-run.tap'), output)
 }

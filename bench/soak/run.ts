@@ -8,12 +8,15 @@ import type { FaultName } from '../../test/faults/faults.js'
 import { ask, FORMS, READS, RESPONSES } from '../../test/faults/calls.js'
 import { faultyAgent } from '../../test/faults/faulty-agent.js'
 import type { FaultyAgent } from '../../test/faults/faulty-agent.js'
-import { quietSdk, startAgent } from '../../test/helpers/agents.js'
+import { quietSdk } from '../../test/helpers/agents.js'
+import type { GrpcAgent } from '../../test/helpers/grpc-agents.js'
+import { startGrpcAgent } from '../../test/helpers/grpc-agents.js'
+import { freePort } from '../../test/helpers/http.js'
 import { connect } from '../../test/helpers/sdk-clients.js'
 import type { Sample, SoakedGateway } from './gateway.js'
 import { startGateway } from './gateway.js'
 import { Random } from '../random.js'
-import { caller, leaver, refusedCaller, sdkCaller, slowReader } from './traffic.js'
+import { caller, leaver, refusedCaller, sdkCaller, sdkLeaver, slowReader } from './traffic.js'
 import type { Counts, Field } from './traffic.js'
 import type { Trend } from './trend.js'
 import { trendOf } from './trend.js'
@@ -44,15 +47,20 @@ export interface SoakReport {
 const MIB = 1024 * 1024
 /** Connection errors may appear up to this many milliseconds after a fault has ended. */
 const GRACE = 500
-/** Additional descriptors that are not a leak: a connection for the card, and one for this measurement. */
-const SPARE = 4
+/**
+ * Additional descriptors that are not a leak: a connection for the card, one for this measurement, those that the three gRPC clients keep,
+ * and the connections to the gRPC server of the agent, at the most four, which close after a minute without calls.
+ */
+const SPARE = 11
 
-type Clients = readonly (readonly [name: string, client: 'v1' | 'v03', transport: 'JSONRPC' | 'HTTP+JSON'])[]
+type Clients = readonly (readonly [name: string, client: 'v1' | 'v03', transport: 'JSONRPC' | 'HTTP+JSON' | 'GRPC'])[]
 const CLIENTS: Clients = [
   ['SDK 1.3, JSON-RPC', 'v1', 'JSONRPC'],
   ['SDK 1.3, REST', 'v1', 'HTTP+JSON'],
   ['SDK 0.3, JSON-RPC', 'v03', 'JSONRPC'],
-  ['SDK 0.3, REST', 'v03', 'HTTP+JSON']
+  ['SDK 0.3, REST', 'v03', 'HTTP+JSON'],
+  ['SDK 1.3, gRPC', 'v1', 'GRPC'],
+  ['SDK 0.3, gRPC', 'v03', 'GRPC']
 ]
 
 export async function soak ({ seconds, seed, memory, say = () => {} }: SoakOptions): Promise<SoakReport> {
@@ -60,9 +68,10 @@ export async function soak ({ seconds, seed, memory, say = () => {} }: SoakOptio
   const random = new Random(seed)
   const endings: Array<() => unknown> = []
   const bad = await faultyAgent({ teardown: ending => { endings.push(ending) } })
-  const good = await startAgent({ kind: 'dual' })
+  const good = await startGrpcAgent({ kind: 'dual' })
   endings.push(() => good.close())
-  const yaml = (i: number): string => configuration(bad.url, good.url, i)
+  const grpc = `127.0.0.1:${await freePort()}`
+  const yaml = (i: number): string => configuration(bad.url, good, grpc, i)
   const gateway = await startGateway(yaml(0))
   const stop = new AbortController()
   const state = new FaultState()
@@ -72,21 +81,24 @@ export async function soak ({ seconds, seed, memory, say = () => {} }: SoakOptio
   try {
     const before = await gateway.sample(0)
     const [faulty, sdk] = [`${gateway.url}/faulty`, `${gateway.url}/sdk`]
+    const cardUrl = `${sdk}/.well-known/agent-card.json`
+    const leaving = await connect({ client: 'v1', transport: 'GRPC', cardUrl })
     const work = [
       ...Array.from({ length: 6 }, () => caller(field, faulty)),
       ...(await Promise.all(
         CLIENTS.map(async ([name, client, transport]) => ({
-          running: sdkCaller(field, name, await connect({ client, transport, cardUrl: `${sdk}/.well-known/agent-card.json` }))
+          running: sdkCaller(field, name, await connect({ client, transport, cardUrl }))
         }))
       )),
       refusedCaller(field, faulty),
       leaver(field, faulty),
       leaver(field, faulty),
+      sdkLeaver(field, leaving),
       slowReader(field, faulty)
     ].map(one => ('running' in one ? one.running : one))
     const faults = faultsOn(field, bad, state)
     const reloads = reloading(field, gateway, yaml)
-    const samples = await sampling(gateway, seconds, () => { good.received.length = 0 }, say, counts)
+    const samples = await sampling(gateway, seconds, () => { good.received.length = good.grpcCalls.length = 0 }, say, counts)
     stop.abort()
     await Promise.all([...work, faults, reloads])
     await sleep(GRACE)
@@ -144,15 +156,18 @@ function growths ({ heap, rss, descriptors }: SoakReport['trends']): string[] {
     )
 }
 
-function configuration (bad: string, good: string, i: number): string {
+/** @param grpc address of the gRPC listener. @param i number of the configuration */
+function configuration (bad: string, good: GrpcAgent, grpc: string, i: number): string {
   return [
     'version: 1',
-    'server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 10s}',
+    `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 10s, grpc: {listen: "${grpc}", publicAddress: "${grpc}"}}`,
+    // A machine that does other work delays the event loop, which is no fault of the gateway.
+    'shedding: {eventLoopDelay: 0s}',
     'telemetry: {logs: {level: info}, audit: {enabled: false}}',
     ...READS,
     'agents:',
-    `  - {name: faulty, path: /faulty, upstream: {url: "${bad}", timeouts: {headers: 1s, idle: 1s}}, extensions: [any], responses: ${RESPONSES[i % 3] ?? 'off'}}`,
-    `  - {name: sdk, path: /sdk, upstream: {url: "${good}"}, responses: ${i % 2 === 0 ? 'observe' : 'enforce'}}`
+    `  - {name: faulty, path: /faulty, upstream: {url: "${bad}", timeouts: {headers: 2s, idle: 2s}}, extensions: [any], responses: ${RESPONSES[i % 3] ?? 'off'}, grpc: {enabled: false}}`,
+    `  - {name: sdk, path: /sdk, upstream: {url: "${good.url}"}, grpc: {upstream: "grpc://${good.grpcAddress}"}, responses: ${i % 2 === 0 ? 'observe' : 'enforce'}}`
   ].join('\n')
 }
 

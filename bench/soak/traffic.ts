@@ -102,6 +102,20 @@ export function sdkCaller (field: Field, name: string, client: AgentClient): Pro
   })
 }
 
+/** An official client that leaves a stream after the first event. */
+export function sdkLeaver (field: Field, client: AgentClient): Promise<void> {
+  return until(field, 60, async () => {
+    try {
+      const events = client.stream(`token-${randomUUID()}`)[Symbol.asyncIterator]()
+      await events.next()
+      await events.return?.()
+      field.counts.left++
+    } catch (error) {
+      lost(field, 'a client that leaves a stream', String(error))
+    }
+  })
+}
+
 const REFUSED: readonly (readonly [string, string, number, RegExp])[] = [
   ['/rpc', '{"jsonrpc":"2.0","id":"TOKEN","method":"SendMessage","params":', 200, /-32700/],
   ['/rpc', '{"jsonrpc":"2.0","id":"TOKEN","method":"NoSuchMethod","params":{}}', 200, /"id":"TOKEN".*-32601/],

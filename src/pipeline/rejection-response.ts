@@ -27,7 +27,10 @@ export function rejectionResponse (
 ): RejectionResponse {
   const { status, phrase, contentType, body } = writeRejection(rejection, caller, httpStatus)
   if (caller.binding === 'GRPC') {
-    return { status, phrase, headers: ['content-type', contentType, ...grpcStatusOf(rejection, httpStatus).trailers, ...more], body }
+    const headers = ['content-type', contentType, ...grpcStatusOf(rejection, httpStatus).trailers, ...more]
+    // gRPC, doc/compression.md: a rejection of an encoding names the encodings that the server reads.
+    if (rejection.reason === 'CONTENT_ENCODING_NOT_SUPPORTED') headers.push('grpc-accept-encoding', 'identity,gzip')
+    return { status, phrase, headers, body }
   }
   const headers: string[] = [
     'content-type',

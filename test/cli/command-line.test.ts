@@ -1,26 +1,27 @@
-/** What every command has in common, as processes: files, help, wrong arguments, exit codes, closed pipes. */
-import { spawn, spawnSync } from 'node:child_process'
+/** What every command has in common: files, help, wrong arguments, exit codes, closed pipes. Each command runs once as a process. */
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
 import type { Test } from 'tap'
 import { COMMANDS } from '../../src/cli/commands.js'
 import { EXAMPLES } from '../../src/cli/command-line/examples.js'
+import { commandLine } from '../helpers/command-line.js'
+import type { Ran } from '../helpers/command-line.js'
 import { rpc, until } from '../helpers/http.js'
 import { MAIN } from '../helpers/paths.js'
 import { fakeAgent } from '../helpers/raw.js'
 
 t.setTimeout(120_000)
 
-interface Ran { readonly code: number | null, readonly out: string, readonly err: string }
+const run = (cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> => commandLine(args, { cwd, env })
 
-function run (cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, input = ''): Ran {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
-    cwd,
-    env: { PATH: process.env.PATH, ...env },
-    input,
-    encoding: 'utf8'
-  })
-  return { code: status, out: stdout, err: stderr }
+async function asProcess (cwd: string, args: readonly string[]): Promise<Ran> {
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => { out += chunk.toString() })
+  child.stderr.on('data', (chunk: Buffer) => { err += chunk.toString() })
+  const [code] = await once(child, 'close') as [number]
+  return { code, out, err }
 }
 
 const GOOD = 'version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\n'
@@ -28,21 +29,21 @@ const BAD = 'version: 2\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"
 
 t.test('the configuration: an argument, a flag, the environment, ./gateway.yaml', async t => {
   const directory = t.testdir({ 'gateway.yaml': GOOD, 'other.yaml': GOOD, 'bad.yaml': BAD, empty: {} })
-  t.match(run(directory, ['check', 'other.yaml']), { code: 0, out: /^other\.yaml: ok/, err: '' })
-  t.match(run(directory, ['check', '--config', 'other.yaml']), { code: 0, out: /^other\.yaml: ok/ })
-  t.match(run(directory, ['check'], { A2A_GATEWAY_CONFIG: 'other.yaml' }), { code: 0, out: /^other\.yaml: ok/ })
-  t.match(run(directory, ['check']), { code: 0, out: /^gateway\.yaml: ok/ })
-  t.match(run(directory, ['check', 'other.yaml'], { A2A_GATEWAY_CONFIG: 'bad.yaml' }), { code: 0, out: /^other\.yaml: ok/ })
-  t.match(run(directory, ['check'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), { out: /^defaults: ok/ }, 'an agent is enough')
-  t.match(run(directory, ['check', 'bad.yaml']), { code: 1, out: /^bad\.yaml:1:10: / })
-  t.match(run(directory, ['serve', 'bad.yaml']), { code: 1, err: /^bad\.yaml:1:10: / })
-  t.match(run(directory, ['check', 'none.yaml']), { code: 1, out: /^none\.yaml: / })
-  t.match(run(directory, ['check', 'other.yaml', '--config', 'bad.yaml']), {
+  t.match(await run(directory, ['check', 'other.yaml']), { code: 0, out: /^other\.yaml: ok/, err: '' })
+  t.match(await run(directory, ['check', '--config', 'other.yaml']), { code: 0, out: /^other\.yaml: ok/ })
+  t.match(await run(directory, ['check'], { A2A_GATEWAY_CONFIG: 'other.yaml' }), { code: 0, out: /^other\.yaml: ok/ })
+  t.match(await run(directory, ['check']), { code: 0, out: /^gateway\.yaml: ok/ })
+  t.match(await run(directory, ['check', 'other.yaml'], { A2A_GATEWAY_CONFIG: 'bad.yaml' }), { code: 0, out: /^other\.yaml: ok/ })
+  t.match(await run(directory, ['check'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), { out: /^defaults: ok/ }, 'an agent is enough')
+  t.match(await run(directory, ['check', 'bad.yaml']), { code: 1, out: /^bad\.yaml:1:10: / })
+  t.match(await asProcess(directory, ['serve', 'bad.yaml']), { code: 1, err: /^bad\.yaml:1:10: / })
+  t.match(await run(directory, ['check', 'none.yaml']), { code: 1, out: /^none\.yaml: / })
+  t.match(await run(directory, ['check', 'other.yaml', '--config', 'bad.yaml']), {
     code: 2,
     err: 'a2a-gateway check: the configuration is named twice: other.yaml and --config bad.yaml\n'
   })
   for (const command of ['check', 'serve']) {
-    t.match(run(`${directory}/empty`, [command]), { code: 2, out: '', err: /^nothing to .*there is no \.\/gateway\.yaml/ })
+    t.match(await asProcess(`${directory}/empty`, [command]), { code: 2, out: '', err: /^nothing to .*there is no \.\/gateway\.yaml/ })
   }
 })
 
@@ -71,34 +72,34 @@ t.test('serve takes the file as an argument', async t => {
 
 t.test('did you mean: commands and flags', async t => {
   const directory = t.testdir({})
-  const error = (...args: string[]): string => {
-    const { code, out, err } = run(directory, args)
+  const error = async (...args: string[]): Promise<string> => {
+    const { code, out, err } = await run(directory, args)
     t.equal(code, 2, args.join(' '))
     t.equal(out, '')
     t.notMatch(err, /^ +at /m, 'no stack')
     return err
   }
-  t.match(error('chekc'), /^a2a-gateway: there is no command "chekc"; did you mean "check"\? \(a2a-gateway --help\)\n$/)
-  t.match(error('validate'), /did you mean "check"\?/)
-  t.match(error('dance'), /commands are serve, check, init/)
-  t.match(error('help', 'explian'), /did you mean "explain"\?/)
-  t.match(error('--config', 'x', 'serve'), /the command comes first/)
-  t.match(error('serve', '--upstraem', 'x'), /^a2a-gateway serve: there is no flag --upstraem; did you mean --upstream\? \(a2a-gateway serve --help\)\n$/)
-  t.match(error('explain', '--jsno', 'x'), /there is no flag --jsno; did you mean --json\?/)
-  t.match(error('check', '--zzzzzz'), /Unknown option '--zzzzzz'; its flags are --config, /)
-  t.match(error('serve', '--listen'), /--listen/)
-  t.match(error('init'), /URL of an agent is required/)
-  t.match(error('health', '--admin', 'nonsense::x'), /is not HOST:PORT/)
+  t.match(await error('chekc'), /^a2a-gateway: there is no command "chekc"; did you mean "check"\? \(a2a-gateway --help\)\n$/)
+  t.match(await error('validate'), /did you mean "check"\?/)
+  t.match(await error('dance'), /commands are serve, check, init/)
+  t.match(await error('help', 'explian'), /did you mean "explain"\?/)
+  t.match(await error('--config', 'x', 'serve'), /the command comes first/)
+  t.match(await error('serve', '--upstraem', 'x'), /^a2a-gateway serve: there is no flag --upstraem; did you mean --upstream\? \(a2a-gateway serve --help\)\n$/)
+  t.match(await error('explain', '--jsno', 'x'), /there is no flag --jsno; did you mean --json\?/)
+  t.match(await error('check', '--zzzzzz'), /Unknown option '--zzzzzz'; its flags are --config, /)
+  t.match(await error('serve', '--listen'), /--listen/)
+  t.match(await error('init'), /URL of an agent is required/)
+  t.match(await error('health', '--admin', 'nonsense::x'), /is not HOST:PORT/)
 })
 
 t.test('help COMMAND is COMMAND --help, with examples', async t => {
   const directory = t.testdir({})
-  t.match(run(directory, ['help']), { code: 0, out: run(directory, ['--help']).out })
-  t.match(run(directory, ['version']), { code: 0, out: /^\d+\.\d+\.\d+\n$/ })
+  t.match(await run(directory, ['help']), { code: 0, out: (await run(directory, ['--help'])).out })
+  t.match(await run(directory, ['version']), { code: 0, out: /^\d+\.\d+\.\d+\n$/ })
   for (const command of Object.keys(COMMANDS)) {
-    const help = run(directory, ['help', command])
+    const help = await run(directory, ['help', command])
     t.match(help, { code: 0, err: '', out: `\nExamples\n  # ${EXAMPLES[command]?.[0]?.[1] ?? '?'}\n  ` }, command)
-    t.equal(run(directory, [command, '--help']).out, help.out)
+    t.equal((await run(directory, [command, '--help'])).out, help.out)
   }
 })
 
@@ -113,6 +114,16 @@ t.test('every example uses flags that its command has', async t => {
   }
 })
 
+t.test('each command as a process', async t => {
+  const directory = t.testdir({ 'gateway.yaml': GOOD, 'a.test.yaml': 'tests: 1\n', 'card.json': '{}', 'x.http': 'GET /x\n' })
+  const lines: ReadonlyArray<readonly string[]> = [
+    [], ['--version'], ['check'], ['check', '--format', 'xml'], ['init', 'nonsense'], ['explain', '--card', 'card.json', 'x.http'], ['test', '.'],
+    ['key', '--id', ''], ['schema'], ['health', '--admin', '127.0.0.1:1'], ['completion', 'fish'], ['help', 'serve']
+  ]
+  await Promise.all(lines.map(async args => { t.strictSame(await asProcess(directory, args), await run(directory, args), args.join(' ')) }))
+  t.same(Object.keys(COMMANDS).filter(name => name !== 'serve' && !lines.some(([first]) => first === name)), [])
+})
+
 /** Runs a command whose reader closes the pipe before the command writes. */
 async function withoutReader (t: Test, args: readonly string[]): Promise<{ readonly code: number | null, readonly err: string }> {
   const child = spawn(process.execPath, [MAIN, ...args], { cwd: t.testdirName, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -125,6 +136,8 @@ async function withoutReader (t: Test, args: readonly string[]): Promise<{ reado
 
 t.test('a closed pipe is no error', async t => {
   t.testdir({ 'gateway.yaml': GOOD, 'bad.yaml': BAD })
-  for (const args of [['schema'], ['--help'], ['--version'], ['check']]) t.same(await withoutReader(t, args), { code: 0, err: '' }, args.join(' '))
+  await Promise.all([['schema'], ['--help'], ['--version'], ['check']].map(async args => {
+    t.same(await withoutReader(t, args), { code: 0, err: '' }, args.join(' '))
+  }))
   t.same(await withoutReader(t, ['check', 'bad.yaml']), { code: 1, err: '' }, 'the exit code stays')
 })

@@ -1,55 +1,56 @@
 /** Completion scripts, and the colours of the output. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { hasColours } from '../../src/cli/command-line/colour.js'
 import { COMMANDS } from '../../src/cli/commands.js'
 import { CHECK_FORMATS } from '../../src/cli/reports/check-report.js'
+import { commandLine } from '../helpers/command-line.js'
+import type { Ran } from '../helpers/command-line.js'
 import { MAIN } from '../helpers/paths.js'
 import { one } from '../offline/kit.js'
 
 t.setTimeout(120_000)
 
-interface Ran { readonly status: number | null, readonly stdout: string, readonly stderr: string }
-
-function run (args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd = '.'): Ran {
-  return spawnSync(process.execPath, [MAIN, ...args], { cwd, encoding: 'utf8', env })
-}
+const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd = '.'): Promise<Ran> => commandLine(args, { cwd, env })
 
 t.test('bash completes commands, flags, values and files', async t => {
   const directory = t.testdir({ 'gateway.yaml': '', 'my file.yaml': '' })
   const bin = join(directory, 'bin')
   mkdirSync(bin)
   writeFileSync(join(directory, 'bin', 'a2a-gateway'), `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`, { mode: 0o755 })
-  const complete = (...words: string[]): string[] => {
-    const script = `source <(a2a-gateway completion bash)
-      COMP_WORDS=(a2a-gateway ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
-      _a2a_gateway; for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
-    return execFileSync('bash', ['-c', script], { cwd: directory, encoding: 'utf8', env: { PATH: `${bin}:${process.env.PATH ?? ''}` } })
-      .split('\n').filter(line => line !== '').sort()
-  }
-  t.same(complete('ch'), ['check'])
-  t.same(complete(''), [...Object.keys(COMMANDS), '--help', '--version'].sort())
-  t.same(complete('serve', '--l'), ['--listen'])
-  t.same(complete('check', '--format', ''), [...CHECK_FORMATS].sort())
-  t.same(complete('test', '--format', 'p'), ['pretty'])
-  t.same(complete('help', 'ex'), ['explain'])
-  t.same(complete('serve', 'gate'), ['gateway.yaml'])
-  t.same(complete('check', '--config', 'm'), ['my file.yaml'])
+  const rows: ReadonlyArray<readonly [words: readonly string[], completions: readonly string[]]> = [
+    [['ch'], ['check']],
+    [[''], [...Object.keys(COMMANDS), '--help', '--version'].sort()],
+    [['serve', '--l'], ['--listen']],
+    [['check', '--format', ''], [...CHECK_FORMATS].sort()],
+    [['test', '--format', 'p'], ['pretty']],
+    [['help', 'ex'], ['explain']],
+    [['serve', 'gate'], ['gateway.yaml']],
+    [['check', '--config', 'm'], ['my file.yaml']]
+  ]
+  const script = rows.map(([words]) => `
+    COMP_WORDS=(a2a-gateway ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
+    _a2a_gateway; for one in "\${COMPREPLY[@]}"; do echo "$one"; done; echo END`)
+  const printed = execFileSync('bash', ['-c', `source <(a2a-gateway completion bash)${script.join('')}`], {
+    cwd: directory, encoding: 'utf8', env: { PATH: `${bin}:${process.env.PATH ?? ''}` }
+  })
+  const found = printed.split('END\n').map(text => text.split('\n').filter(line => line !== '').sort())
+  t.strictSame(rows.map(([words], i) => [words, found[i]]), rows)
 })
 
 t.test('the scripts name every command and flag', async t => {
   for (const shell of ['bash', 'zsh', 'fish']) {
-    const { status, stdout, stderr } = run(['completion', shell])
-    t.same([status, stderr], [0, ''])
+    const { code, out, err } = await run(['completion', shell])
+    t.same([code, err], [0, ''])
     for (const [name, { flags = [], lists = [], switches = [] }] of Object.entries(COMMANDS)) {
-      t.match(stdout, new RegExp(`\\b${name}\\b`))
-      for (const flag of [...flags, ...lists, ...switches]) t.match(stdout, shell === 'fish' ? ` -l ${flag}` : `--${flag}`)
+      t.match(out, new RegExp(`\\b${name}\\b`))
+      for (const flag of [...flags, ...lists, ...switches]) t.match(out, shell === 'fish' ? ` -l ${flag}` : `--${flag}`)
     }
   }
-  t.match(run(['completion']), { status: 2, stderr: 'a2a-gateway completion: name a shell: bash, zsh, fish\n' })
-  t.match(run(['completion', 'csh']), { status: 2, stderr: /no script for "csh"/ })
+  t.match(await run(['completion']), { code: 2, err: 'a2a-gateway completion: name a shell: bash, zsh, fish\n' })
+  t.match(await run(['completion', 'csh']), { code: 2, err: /no script for "csh"/ })
 })
 
 t.test('colours: on a terminal, NO_COLOR, FORCE_COLOR', async t => {
@@ -69,14 +70,14 @@ t.test('colours: on a terminal, NO_COLOR, FORCE_COLOR', async t => {
   })
   const colour = { FORCE_COLOR: '1' }
   for (const args of [['check'], ['check', 'bad.yaml'], ['test', '--format', 'pretty', 'a.test.yaml'], ['help', 'serve'], ['chekc'], ['serve', '--help']]) {
-    const plain = run(args, {}, directory)
-    const coloured = run(args, colour, directory)
-    t.equal(coloured.status, plain.status)
-    t.match(coloured.stdout + coloured.stderr, '\x1b[', args.join(' '))
-    t.equal((coloured.stdout + coloured.stderr).replaceAll(/\x1b\[\d+m/g, ''), plain.stdout + plain.stderr, 'the same text') // eslint-disable-line no-control-regex
+    const plain = await run(args, {}, directory)
+    const coloured = await run(args, colour, directory)
+    t.equal(coloured.code, plain.code)
+    t.match(coloured.out + coloured.err, '\x1b[', args.join(' '))
+    t.equal((coloured.out + coloured.err).replaceAll(/\x1b\[\d+m/g, ''), plain.out + plain.err, 'the same text') // eslint-disable-line no-control-regex
   }
-  t.notMatch(run(['check'], { ...colour, NO_COLOR: '1' }, directory).stdout, '\x1b[')
+  t.notMatch((await run(['check'], { ...colour, NO_COLOR: '1' }, directory)).out, '\x1b[')
   for (const args of [['check', '--json'], ['test', 'a.test.yaml', '--format', 'junit'], ['test', 'a.test.yaml', '--format=tap'], ['schema']]) {
-    t.notMatch(run(args, colour, directory).stdout, '\x1b[', args.join(' '))
+    t.notMatch((await run(args, colour, directory)).out, '\x1b[', args.join(' '))
   }
 })

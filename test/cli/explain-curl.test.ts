@@ -1,37 +1,32 @@
 /** `explain` with curl commands: as the shell passes them, on stdin, and compared with what curl itself sends. */
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { readCurlCommand } from '../../src/offline/recording/recording.js'
-import { MAIN, ROOT } from '../helpers/paths.js'
+import { commandLine } from '../helpers/command-line.js'
+import type { Ran } from '../helpers/command-line.js'
+import { ROOT } from '../helpers/paths.js'
 
 const ENVELOPE = '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"it is"}]}}}'
 
 interface Received { readonly method: string, readonly target: string, readonly headers: readonly string[], readonly body: string }
 
-function explain (args: readonly string[], input = ''): { readonly status: number | null, readonly out: string, readonly err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'explain', ...args], {
-    cwd: join(ROOT, 'examples', 'explain'),
-    input,
-    encoding: 'utf8',
-    env: {}
-  })
-  return { status, out: stdout, err: stderr }
-}
+const explain = (args: readonly string[], input = ''): Promise<Ran> =>
+  commandLine(['explain', ...args], { cwd: join(ROOT, 'examples', 'explain'), input })
 
 t.test('a curl command: in words, in one text, on stdin', async t => {
   const words = ['curl', '-s', 'http://localhost:8080/agents/shop/rpc', '-H', 'A2A-Version: 1.0', '--json', ENVELOPE]
   const text = `curl -s http://localhost:8080/agents/shop/rpc \\\n  -H 'A2A-Version: 1.0' --json '${ENVELOPE}'\n`
   const rejected = /request {4}POST \/agents\/shop\/rpc\n[^]*decision {3}reject, by the rule object-schemas\/required/
-  t.match(explain(['--card', 'card.json', '--config', 'gateway.yaml', ...words]), { status: 1, out: rejected, err: '' })
-  t.match(explain(['--card', 'card.json', '--config', 'gateway.yaml', text]), { status: 1, out: rejected, err: '' })
-  t.match(explain(['--card', 'card.json', '--config', 'gateway.yaml', '-'], text), { status: 1, out: rejected, err: '' })
-  t.match(explain(['--json', '--config', 'gateway.yaml', '--card', 'card.json', ...words]), { status: 1, out: /^\{\n/ })
-  t.match(explain(['--config', 'curl', 'x.http']), { status: 2, err: /curl: |x\.http: / }, 'the value of a flag is no command')
-  t.match(explain(['a.http', ...words]), { status: 2, err: /give one recording/ })
+  t.match(await explain(['--card', 'card.json', '--config', 'gateway.yaml', ...words]), { code: 1, out: rejected, err: '' })
+  t.match(await explain(['--card', 'card.json', '--config', 'gateway.yaml', text]), { code: 1, out: rejected, err: '' })
+  t.match(await explain(['--card', 'card.json', '--config', 'gateway.yaml', '-'], text), { code: 1, out: rejected, err: '' })
+  t.match(await explain(['--json', '--config', 'gateway.yaml', '--card', 'card.json', ...words]), { code: 1, out: /^\{\n/ })
+  t.match(await explain(['--config', 'curl', 'x.http']), { code: 2, err: /curl: |x\.http: / }, 'the value of a flag is no command')
+  t.match(await explain(['a.http', ...words]), { code: 2, err: /give one recording/ })
 })
 
 t.test('text that is no request is an error', async t => {
@@ -39,7 +34,7 @@ t.test('text that is no request is an error', async t => {
     ['hello there\n', /stdin:1: this is not a request/], ['{"a": 1}', /stdin: this is JSON, but not a request/], ['', /no request/]
   ] as const
   for (const [text, message] of texts) {
-    t.match(explain(['--config', 'gateway.yaml', '--card', 'card.json', '-'], text), { status: 2, out: '', err: message }, text)
+    t.match(await explain(['--config', 'gateway.yaml', '--card', 'card.json', '-'], text), { code: 2, out: '', err: message }, text)
   }
 })
 

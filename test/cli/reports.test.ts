@@ -1,12 +1,12 @@
 /** The formats for machines of `check` and `test`. */
 import { join } from 'node:path'
-import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import type { Test } from 'tap'
 import { runCheck } from '../../src/cli/check.js'
 import { annotations } from '../../src/cli/reports/github.js'
 import { junit } from '../../src/cli/reports/junit.js'
-import { MAIN } from '../helpers/paths.js'
+import { commandLine } from '../helpers/command-line.js'
+import type { Ran } from '../helpers/command-line.js'
 import { one, runFiles } from '../offline/kit.js'
 
 const BAD = 'version: 1\nagents:\n  - {name: a, upstream: {url: "http://127.0.0.1:1"}, pathh: /}\n'
@@ -87,11 +87,10 @@ t.test('escapes', async t => {
   )
 })
 
-t.test('as processes: --json', async t => {
+t.test('as commands: --json', async t => {
   const directory = t.testdir({ 'gateway.yaml': WARNS, 'a.test.yaml': FILES['b.test.yaml'] })
-  const run = (...args: string[]): { status: number | null, stdout: string, stderr: string } =>
-    spawnSync(process.execPath, [MAIN, ...args], { cwd: directory, encoding: 'utf8', env: {} })
-  t.match(JSON.parse(run('check', '--json').stdout), { ok: true })
-  t.match(JSON.parse(run('test', '--json', '.').stdout), { ok: true })
-  t.match(run('test', '--json', '--format', 'tap', '.'), { status: 2, stderr: '--json and --format name two formats' })
+  const run = (...args: string[]): Promise<Ran> => commandLine(args, { cwd: directory })
+  t.match(JSON.parse((await run('check', '--json')).out), { ok: true })
+  t.match(JSON.parse((await run('test', '--json', '.')).out), { ok: true })
+  t.match(await run('test', '--json', '--format', 'tap', '.'), { code: 2, err: '--json and --format name two formats' })
 })

@@ -15,7 +15,7 @@ import { answerFaults } from './answers/faults.js'
 quietSdk()
 t.setTimeout(300_000)
 
-const RUNS = 80
+const RUNS = 40
 
 type Member = readonly [name: string, text: string]
 const member = (names: readonly string[], texts: readonly string[]): fc.Arbitrary<Member> =>

@@ -12,7 +12,7 @@ import { requestOf } from './requests.js'
 quietSdk()
 t.setTimeout(300_000)
 
-const RUNS = 60
+const RUNS = 30
 
 type Member = readonly [name: string, text: string]
 const member = (names: readonly string[], texts: readonly string[]): fc.Arbitrary<Member> =>

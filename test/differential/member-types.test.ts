@@ -17,6 +17,7 @@ import type { MemberCase, SampleName } from '../helpers/member-types.js'
 import { requestCases, responseCases, SAMPLES } from '../helpers/member-types.js'
 import { inTests } from '../helpers/paths.js'
 import { plainCard } from '../helpers/raw.js'
+import { partOf, WHOLE } from '../helpers/seed.js'
 import type { ClientKind } from '../helpers/sdk-clients.js'
 import { connect } from '../helpers/sdk-clients.js'
 import type { Form } from '../security/kit.js'
@@ -35,12 +36,15 @@ type Reader = (one: MemberCase, body: string) => Promise<unknown>
 type Findings = Record<string, Record<string, Record<string, string>>>
 
 const found: Findings = {}
+/** Members that were tried, each with its title. */
+const tried = new Set<string>()
 const expected = WRITES ? {} : parse(readFileSync(FILE, 'utf8')) as Findings
 
 async function collect (title: string, reader: string, cases: readonly MemberCase[], read: Reader): Promise<number> {
   const ofTitle = found[title] ??= {}
   let count = 0
-  for (const one of cases) {
+  for (const one of WRITES ? cases : partOf(cases)) {
+    tried.add(`${title} ${one.name}`)
     const of = async (value: unknown): Promise<unknown> => await read(one, JSON.stringify(one.body(value)))
     const absent = await of(undefined)
     const taken: SampleName[] = []
@@ -52,6 +56,15 @@ async function collect (title: string, reader: string, cases: readonly MemberCas
     count += taken.length
   }
   return count
+}
+
+const LEAST = WRITES || WHOLE ? 20 : 2
+
+function triedOf (findings: Findings): Findings {
+  return Object.fromEntries(Object.entries(findings).map(([title, members]) => [
+    title,
+    Object.fromEntries(Object.entries(members).filter(([name]) => tried.has(`${title} ${name}`)))
+  ]))
 }
 
 // ---- Agents ----
@@ -102,7 +115,7 @@ for (const form of FORMS) {
   for (const kind of form.version === '1.0' ? ['v1'] as const : ['dual', 'v03'] as const) {
     t.test(`requests, ${nameOf(form)}, agent of ${kind}`, async t => {
       const count = await collect(`requests ${nameOf(form)}`, kind, requestCases(form), await agentReader(t, kind))
-      t.ok(count > 20, `${count} values of another type were read`)
+      t.ok(count > LEAST, `${count} values of another type were read`)
     })
   }
 }
@@ -149,7 +162,7 @@ for (const form of FORMS) {
     t.test(`responses, ${nameOf(form)}, client of ${kind}`, async t => {
       const cases = responseCases(form).filter(({ operation }) => operation !== 'ListTasks' || form.version === '1.0')
       const count = await collect(`responses ${nameOf(form)}`, kind, cases, await clientReader(form, kind))
-      t.ok(count > 20, `${count} values of another type were read`)
+      t.ok(count > LEAST, `${count} values of another type were read`)
     })
   }
 }
@@ -158,5 +171,5 @@ t.test('these are the values that official SDKs read', async t => {
   const about =
     '# By direction, binding and version: member, reader, and the samples of another type that it reads. Made with MEMBER_TYPES=write.'
   if (WRITES) writeFileSync(FILE, `${about}\n${stringify(found, { lineWidth: 0 })}`)
-  else t.same(found, expected)
+  else t.same(found, WHOLE ? expected : triedOf(expected))
 })

@@ -18,7 +18,7 @@ for (const combination of [ALL[0], ALL[3]]) {
   if (combination === undefined) throw new Error('no such combination')
   for (const responses of ['observe', 'enforce'] as const) {
     t.test(`${responses}: ${combination.name}`, async t => {
-      const [EVENTS, SIZE] = [44, 1_000_000]
+      const [EVENTS, SIZE] = [34, 1_000_000]
       let stream: ServerResponse | null = null
       const { gateway, client } = await behind(t, combination, {
         agent: {

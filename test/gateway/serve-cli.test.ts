@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
+import { commandLine } from '../helpers/command-line.js'
+import type { Ran } from '../helpers/command-line.js'
 import { freePort, freePorts, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { MAIN } from '../helpers/paths.js'
@@ -50,6 +52,9 @@ async function ended (
   return { code, out: child.output(), err: child.errors() }
 }
 
+/** A command line that does not serve. */
+const command = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> => commandLine(args, { env, cwd: tmpdir() })
+
 function configFile (t: Test, text: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'serve-'))
   t.teardown(() => { rmSync(directory, { recursive: true }) })
@@ -62,19 +67,19 @@ const listening = (child: Run): Promise<void> =>
   until(() => child.output().includes('"msg":"listening"') || child.errors() !== '', `the gateway to listen: ${child.errors()}`, 30_000)
 
 t.test('help and version', async t => {
-  for (const flag of ['--help', '-h', 'help']) t.match(await ended(t, [flag]), { code: 0, out: /a2a-gateway serve/, err: '' }, flag)
-  t.match(await ended(t, ['serve', '--help']), { code: 0, out: /--upstream/ })
-  t.match(await ended(t, ['--version']), { code: 0, out: /^\d+\.\d+\.\d+\n$/ })
-  t.match(await ended(t, []), { code: /[12]/, out: /Environment/ })
+  for (const flag of ['--help', '-h', 'help']) t.match(await command([flag]), { code: 0, out: /a2a-gateway serve/, err: '' }, flag)
+  t.match(await command(['serve', '--help']), { code: 0, out: /--upstream/ })
+  t.match(await command(['--version']), { code: 0, out: /^\d+\.\d+\.\d+\n$/ })
+  t.match(await command([]), { code: /[12]/, out: /Environment/ })
 })
 
 t.test('invalid arguments are reported, with the valid ones', async t => {
-  t.match(await ended(t, ['dance']), { code: 2, out: '', err: /no command "dance".*serve, check/ })
-  t.match(await ended(t, ['constructor']), { code: 2, err: /no command/ })
-  t.match(await ended(t, ['serve', '--upstraem', 'x']), { code: 2, err: /--upstraem.*--upstream/ })
-  t.match(await ended(t, ['serve', '--listen']), { code: 2, err: /--listen/ })
-  t.match(await ended(t, ['serve', 'file.yaml', 'other.yaml']), { code: 2, err: /other\.yaml/ })
-  t.match(await ended(t, ['schema', '--config', 'x']), { code: 2, err: /takes no flags/ })
+  t.match(await command(['dance']), { code: 2, out: '', err: /no command "dance".*serve, check/ })
+  t.match(await command(['constructor']), { code: 2, err: /no command/ })
+  t.match(await command(['serve', '--upstraem', 'x']), { code: 2, err: /--upstraem.*--upstream/ })
+  t.match(await command(['serve', '--listen']), { code: 2, err: /--listen/ })
+  t.match(await command(['serve', 'file.yaml', 'other.yaml']), { code: 2, err: /other\.yaml/ })
+  t.match(await command(['schema', '--config', 'x']), { code: 2, err: /takes no flags/ })
 })
 
 t.test('a problem of the configuration is file:line:col, and exit code 1', async t => {
@@ -88,14 +93,14 @@ t.test('a problem of the configuration is file:line:col, and exit code 1', async
 
 t.test('init and check --live as commands', async t => {
   const agent = await fakeAgent(t)
-  const made = await ended(t, ['init', agent.url])
+  const made = await command(['init', agent.url])
   t.match(made, { code: 0, err: '' })
   const file = configFile(t, made.out)
-  t.match(await ended(t, ['check', '--live', '--config', file]), { code: 0, out: /ok: 1 agent/ })
-  t.match(await ended(t, ['init']), { code: 2, out: '', err: /URL of an agent is required/ })
-  t.match(await ended(t, ['init', agent.url, 'x']), { code: 2, out: '', err: /Unexpected argument 'x'; its flags are --output/ })
-  t.match(await ended(t, ['init', '--output', file, agent.url]), { code: 1, err: /exists already/ })
-  t.match(await ended(t, ['check', '--live'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), {
+  t.match(await command(['check', '--live', '--config', file]), { code: 0, out: /ok: 1 agent/ })
+  t.match(await command(['init']), { code: 2, out: '', err: /URL of an agent is required/ })
+  t.match(await command(['init', agent.url, 'x']), { code: 2, out: '', err: /Unexpected argument 'x'; its flags are --output/ })
+  t.match(await command(['init', '--output', file, agent.url]), { code: 1, err: /exists already/ })
+  t.match(await command(['check', '--live'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), {
     code: 1,
     out: /^agent agent: card http:\/\/127\.0\.0\.1:1\/.*cannot be reached/
   })
@@ -106,12 +111,13 @@ t.test('a schema that does not compile prevents the start, with its place', asyn
     t,
     'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [p]}]\nextensions:\n  p:\n    uri: urn:p\n    request: [{id: r, select: {part: {}}, schema: {type: 5}}]\n'
   )
-  for (const command of ['serve', 'check']) {
-    const result = await ended(t, [command, '--config', file])
+  for (const name of ['serve', 'check']) {
+    const args = [name, '--config', file]
+    const result = name === 'serve' ? await ended(t, args) : await command(args)
     t.match(
       [result.code, result.out + result.err],
       [1, /gateway\.yaml:6:58: extensions\.p\.request\[0\]\.schema cannot be used: \/type/],
-      command
+      name
     )
   }
 })
@@ -123,13 +129,13 @@ t.test('--upstream alone serves one agent; health checks it; SIGINT stops it', a
   await listening(child)
   await until(async () => (await fetch(`http://${admin}/readyz`)).ok)
   t.equal((await rpc(`http://${listen}/rpc`)).status, 200)
-  t.match(await ended(t, ['health', '--admin', admin]), { code: 0, out: 'live\n' })
-  t.match(await ended(t, ['health'], { A2A_GATEWAY_ADMIN: admin }), { code: 0 })
-  t.match(await ended(t, ['health', '--admin', `127.0.0.1:${await freePort()}`]), {
+  t.match(await command(['health', '--admin', admin]), { code: 0, out: 'live\n' })
+  t.match(await command(['health'], { A2A_GATEWAY_ADMIN: admin }), { code: 0 })
+  t.match(await command(['health', '--admin', `127.0.0.1:${await freePort()}`]), {
     code: 1,
     err: /nothing listens there; set the gateway's admin listener with --admin HOST:PORT/
   })
-  t.match(await ended(t, ['health', '--admin', 'nonsense::x']), { code: 2 })
+  t.match(await command(['health', '--admin', 'nonsense::x']), { code: 2 })
 
   const taken = await ended(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', '127.0.0.1:0'])
   t.match(taken, { code: 1, err: /is already in use; choose another with --listen/ })

@@ -68,10 +68,13 @@ export class H2Socket {
   private readonly socket: Socket
   private received: Buffer = Buffer.alloc(0)
   private wakers: Array<() => void> = []
+  /** Bytes of the peer's preface that have not arrived. */
+  private preface: number
   closed = false
 
-  private constructor (socket: Socket) {
+  private constructor (socket: Socket, preface = 0) {
     this.socket = socket
+    this.preface = preface
     socket.setNoDelay(true)
     socket.on('data', chunk => { this.take(chunk) })
     socket.on('error', () => {})
@@ -88,6 +91,13 @@ export class H2Socket {
     await once(socket, 'connect')
     const h2 = new H2Socket(socket)
     h2.send(Buffer.from(PREFACE), first)
+    return h2
+  }
+
+  /** Takes the connection of a client, and sends these settings. */
+  static of (socket: Socket, first = settings([])): H2Socket {
+    const h2 = new H2Socket(socket, PREFACE.length)
+    h2.send(first)
     return h2
   }
 
@@ -155,6 +165,9 @@ export class H2Socket {
   }
 
   private take (chunk: Buffer): void {
+    const ahead = Math.min(this.preface, chunk.length)
+    this.preface -= ahead
+    chunk = chunk.subarray(ahead)
     this.received = this.received.length === 0 ? chunk : Buffer.concat([this.received, chunk])
     let at = 0
     while (this.received.length - at >= HEAD) {

@@ -94,11 +94,12 @@ export function lines (rawHeaders: readonly string[], name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)
 }
 
-/** Waits for a condition. The timeout is long because machines are slow. */
+/** Waits for a condition, and looks less often the longer it takes. The timeout is long because machines are slow. */
 export async function until (done: () => boolean | Promise<boolean>, what = 'a condition', timeout = 10_000): Promise<void> {
-  for (const end = Date.now() + timeout; !await done();) {
-    if (Date.now() > end) throw new Error(`waited in vain for ${what}`)
-    await sleep(5)
+  for (const begin = Date.now(); !await done();) {
+    const passed = Date.now() - begin
+    if (passed > timeout) throw new Error(`waited in vain for ${what}`)
+    await sleep(Math.min(50, Math.max(5, passed / 10)))
   }
 }
 

@@ -3,7 +3,7 @@
  *
  *     A2A_TEST_SEED=7 npm test -- wire/json        # other inputs than those of the default seed, 1
  *     A2A_TEST_SEED=random npm test -- wire/json   # a new seed, printed
- *     A2A_TEST_RUNS=10 npm test -- wire/json       # ten times as many inputs for each property
+ *     A2A_TEST_RUNS=10 npm test -- wire/json       # ten times as many inputs for each property, and whole corpora
  *
  * A property that fails prints its seed, the command that repeats the failure, and one line for `test/regressions/<name>.json`, where
  * <name> is the property's first argument. To keep the input, put the line into that file, which is a JSON array. {@link check} tries these
@@ -56,6 +56,20 @@ if (process.env.A2A_TEST_SEED === 'random') {
 /** @returns the number of inputs to try, where `count` is the number without A2A_TEST_RUNS; at least one */
 export function runs (count: number): number {
   return Math.max(1, Math.round(count * FACTOR))
+}
+
+/** True when tests use all cases of their corpora. */
+export const WHOLE = FACTOR >= 10
+
+/** The reason to skip a check that needs all cases of a corpus, or minutes; false when the check can run. */
+export const NIGHTLY_ONLY = WHOLE ? false : 'part of the nightly suite: A2A_TEST_RUNS=10, see npm run test:nightly'
+
+/**
+ * The cases of a large corpus that run outside the nightly suite: every seventh. Cases are written once and expanded to four forms and
+ * several places, so that a step with a common divisor would leave some of them out.
+ */
+export function partOf<T> (cases: readonly T[]): readonly T[] {
+  return WHOLE ? cases : cases.filter((_case, i) => i % 7 === 0)
 }
 
 /** @param name distinguishes the numbers of two users */

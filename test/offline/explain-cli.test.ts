@@ -1,14 +1,13 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { ExplainArguments } from '../../src/cli/explain.js'
 import { packageRoot } from '../../src/config/paths.js'
 import type { Explanation } from '../../src/offline/explain/explanation.js'
+import { commandLine } from '../helpers/command-line.js'
+import type { Ran } from '../helpers/command-line.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { runExplainWith as run } from './explain-run.js'
-
-const main = join(packageRoot(), 'dist', 'src', 'main.js')
 
 async function explained (args: Partial<ExplainArguments>): Promise<{ code: number, requests: Explanation[] }> {
   const { code, out, err } = await run({ ...args, json: true })
@@ -20,23 +19,18 @@ const ENVELOPE =
   '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}'
 const V1 = ['A2A-Version: 1.0']
 
-t.test('the sessions in docs/explain.md match the output', t => {
+t.test('the sessions in docs/explain.md match the output', async t => {
   const file = join(packageRoot(), 'docs', 'explain.md')
   const page = readFileSync(file, 'utf8')
-  let sessions = 0
-  const printed = page.replaceAll(/```console\n\$ a2a-gateway (.*)\n[^]*?```/g, (_session, command: string) => {
-    sessions++
-    const { stdout, stderr } = spawnSync(process.execPath, [main, ...command.split(' ')], {
-      cwd: join(packageRoot(), 'examples', 'explain'),
-      encoding: 'utf8',
-      env: {}
-    })
-    return `\`\`\`console\n$ a2a-gateway ${command}\n${stdout}${stderr}\`\`\``
-  })
-  t.equal(sessions, 3)
+  const sessions = [...page.matchAll(/```console\n\$ a2a-gateway (.*)\n[^]*?```/g)]
+  let printed = page
+  for (const [session, command = ''] of sessions) {
+    const { out, err } = await commandLine(command.split(' '), { cwd: join(packageRoot(), 'examples', 'explain') })
+    printed = printed.replace(session, () => `\`\`\`console\n$ a2a-gateway ${command}\n${out}${err}\`\`\``)
+  }
+  t.equal(sessions.length, 3)
   if (process.env.UPDATE_DOCS === '1') writeFileSync(file, printed)
   t.equal(page, printed, 'run this test with UPDATE_DOCS=1 after "npm run build"')
-  t.end()
 })
 
 t.test('docs/explain.md names every member of --json', async t => {
@@ -60,46 +54,34 @@ t.test('docs/explain.md names every member of --json', async t => {
   for (const name of names) t.match(table, `\`${name}\``)
 })
 
-t.test('through the command line: standard input, flags, exit codes', t => {
-  const command = (args: readonly string[], input: string): { status: number | null, out: string, err: string } => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'explain', ...args], {
-      cwd: join(packageRoot(), 'examples', 'explain'),
-      input,
-      encoding: 'utf8',
-      env: {}
-    })
-    return { status, out: stdout, err: stderr }
-  }
-  const rejected = command(['--card', 'card.json', '--header', 'A2A-Version: 1.0', '-'], ENVELOPE)
-  t.equal(rejected.status, 1)
+t.test('through the command line: standard input, flags, exit codes', async t => {
+  const command = (args: readonly string[], input: string): Promise<Ran> =>
+    commandLine(['explain', ...args], { cwd: join(packageRoot(), 'examples', 'explain'), input })
+  const rejected = await command(['--card', 'card.json', '--header', 'A2A-Version: 1.0', '-'], ENVELOPE)
+  t.equal(rejected.code, 1)
   t.match(rejected.out, /^request {4}POST \/rpc\nfrom {7}stdin:1, number 1, \d+ bytes of body\nnote/)
   t.match(rejected.out, 'decision   reject, by the rule object-schemas/required (EXTENSION_SUPPORT_REQUIRED)')
   const uri = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
-  const forwarded = command(
+  const forwarded = await command(
     ['--card', 'card.json', '--header', 'A2A-Version: 1.0', '--header', `A2A-Extensions: ${uri}`, '--json', '-'],
     ENVELOPE
   )
-  t.equal(forwarded.status, 0)
+  t.equal(forwarded.code, 0)
   t.equal(
     (JSON.parse(forwarded.out) as { requests: Explanation[] }).requests[0]?.forwarded?.url,
     'http://shop.internal:9000/rpc',
     "the address is the card's"
   )
-  t.same(command(['--card', 'card.json'], ''), {
-    status: 2,
+  t.same(await command(['--card', 'card.json'], ''), {
+    code: 2,
     out: '',
     err: 'a2a-gateway explain: give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input\n'
   })
-  t.match(command(['--nothing', '-'], ''), {
-    status: 2,
+  t.match(await command(['--nothing', '-'], ''), {
+    code: 2,
     err: /its flags are --config, --card, --upstream, --agent, --caller, --request, --answer, --header, --json/
   })
-  t.match(
-    spawnSync(process.execPath, [main, 'schema', 'x'], { encoding: 'utf8', env: {} }),
-    { status: 2, stderr: /Unexpected argument 'x'/ },
-    'other commands take none'
-  )
-  t.end()
+  t.match(await commandLine(['schema', 'x']), { code: 2, err: /Unexpected argument 'x'/ }, 'other commands take none')
 })
 
 t.test('source of the decision: a live agent, a card, a file', async t => {

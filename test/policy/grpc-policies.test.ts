@@ -67,6 +67,8 @@ t.test('a response that cannot be read, or has unknown fields', async t => {
     outcome(judge(policy, task, { style: GRPC })),
     'gateway/answer-unknown body has fields that A2A does not define: SendMessageResponse field 9'
   )
+  const state = raw(1, [raw(1, 't'), raw(3, [number(1, 99)])])
+  t.equal(outcome(judge(policy, state, { style: GRPC })), 'gateway/answer-unknown task.status.state is not a state that A2A 1.0 defines', 'as in JSON')
 })
 
 t.test('edits are made in the message', async t => {

@@ -32,6 +32,15 @@ t.test('inline: one schema for every capture', async t => {
   t.same(find(compile({ fromCard: ['/a'], type: 'string' }).source), [null, true], 'a schema that has a keyword of that name is a schema')
 })
 
+t.test('agents share equal schemas of the operator, and no schemas of cards', async t => {
+  const schema = (): object => ({ type: 'string', pattern: '^shared$' })
+  const [one, two] = [new SchemaCache(), new SchemaCache()]
+  t.equal(one.compile(schema()), two.compile(schema()))
+  t.not(one.compile({ ...schema(), minLength: 1 }), two.compile(schema()))
+  t.not(one.compile({ format: 'date' }), new SchemaCache({ formats: 'annotate' }).compile({ $schema: 'https://json-schema.org/draft/2020-12/schema', format: 'date' }))
+  t.not(new SchemaCache().compile(schema(), true), new SchemaCache().compile(schema(), true))
+})
+
 t.test('from the card: the first template that resolves, by name', async t => {
   const { source } = compile(NAMED, {
     schemas: { a: { type: 'string' }, b: { type: 'number' } },
@@ -73,14 +82,14 @@ t.test('unusable schemas are reported with their place in the card; invalid cont
 
 t.test('the cache compiles each schema once, and the next snapshot reuses it', async t => {
   const first = new SchemaCache()
-  const one = first.compile({ type: 'string' })
-  t.equal(first.compile({ type: 'string' }), one)
-  t.notOk(first.compile({ type: 'number' }) === one)
+  const one = first.compile({ type: 'string' }, true)
+  t.equal(first.compile({ type: 'string' }, true), one)
+  t.notOk(first.compile({ type: 'number' }, true) === one)
   const second = new SchemaCache({ previous: first })
-  t.equal(second.compile({ type: 'string' }), one)
+  t.equal(second.compile({ type: 'string' }, true), one)
   const third = new SchemaCache({ previous: second })
-  t.equal(third.compile({ type: 'string' }), one)
-  t.notOk(third.compile({ type: 'number' }) === first.compile({ type: 'number' }), 'what was not used was forgotten')
+  t.equal(third.compile({ type: 'string' }, true), one)
+  t.notOk(third.compile({ type: 'number' }, true) === first.compile({ type: 'number' }, true), 'what was not used was forgotten')
 })
 
 t.test('a card\'s schemas are limited in number and in total size', async t => {

@@ -10,8 +10,7 @@ import { ANY } from '../../a2a/json-types.js'
 import type { AgentConfig } from '../../config/model/model.js'
 import type { Principal } from '../../identity/principal.js'
 import { formatsOf } from '../../jsonschema/format-assertion.js'
-import { Patterns } from '../../jsonschema/regexp.js'
-import { compileSchema } from '../../jsonschema/schema.js'
+import { compileShared } from '../../jsonschema/shared-schemas.js'
 import type { Access, AccessRequest, AccessDecision } from '../../policy/access/access.js'
 import { compileAccess } from '../../policy/access/access.js'
 import { accessDenied } from '../../policy/access/rejection.js'
@@ -45,7 +44,7 @@ export function accessOf (config: AgentConfig): Access | null {
   if (made === undefined) {
     const { formats } = config.jsonSchema
     const access = compileAccess(config.access, schema => {
-      const result = compileSchema(schema, new Patterns(), formatsOf(schema, formats, true))
+      const result = compileShared(schema, formatsOf(schema, formats, true))
       // `check` has compiled the schema before.
       return result.ok ? value => result.schema.matches(value) : () => null
     })

@@ -5,8 +5,8 @@ import { childOf, resolveSteps } from '../../wire/json/pointer.js'
 import type { Config, ResolvedPolicy, SchemaSource } from '../../config/model/model.js'
 import { INLINE_NAME } from '../../config/model/schema-model.js'
 import { mistakesIn } from '../../jsonschema/mistakes.js'
-import { compileSchema } from '../../jsonschema/schema.js'
 import { compileRef } from '../../jsonschema/schema-set.js'
+import { compileShared } from '../../jsonschema/shared-schemas.js'
 import { isEnumFromCard, isFromCard, isSchemaRef } from './schema-source.js'
 
 /** A schema that cannot be used. */
@@ -76,7 +76,7 @@ export function schemaFaults (path: SchemaFault['path'], schema: unknown): Schem
     )
   }
   if (isFromCard(schema as SchemaSource) || isEnumFromCard(schema as SchemaSource)) return []
-  const result = compileSchema(schema)
+  const result = compileShared(schema)
   if (!result.ok) {
     const { problem } = result
     return [problem, ...problem.others ?? []].map(({ pointer, message }) => ({ path, pointer, message }))

@@ -1,12 +1,11 @@
 /** Finds and compiles the schema of a rule, once: inline, from a file, or from the agent's card by JSON Pointer template. */
-import { createHash } from 'node:crypto'
 import type { SeenNames } from '../../a2a/card/seen-names.js'
 import type { JsonSchemaConfig, SchemaRef, SchemaSource } from '../../config/model/model.js'
 import type { SchemaToWrite } from '../../jsonschema/code.js'
-import type { Formats } from '../../jsonschema/format-assertion.js'
 import { formatsOf } from '../../jsonschema/format-assertion.js'
 import type { CompiledSchema, CompileResult } from '../../jsonschema/schema.js'
 import { compileSchema } from '../../jsonschema/schema.js'
+import { compileShared, schemaKey } from '../../jsonschema/shared-schemas.js'
 import { MAX_PATTERNS_SIZE, Patterns } from '../../jsonschema/regexp.js'
 import { costOf, countValues, SCHEMA_LIMITS } from '../../jsonschema/lint.js'
 import { compileRef } from '../../jsonschema/schema-set.js'
@@ -66,7 +65,7 @@ class SchemaNotReady extends Error {}
 export interface SchemaCacheOptions {
   /** Cache of the previous snapshot. Schemas that the new snapshot does not use are dropped with it. */
   readonly previous?: SchemaCache | undefined
-  /** Schemas compiled before, by key (`keyOf`). */
+  /** Schemas compiled before, by key (`schemaKey`). */
   readonly ready?: ReadonlyMap<string, KnownSchema> | undefined
   /** The agent's treatment of `format`. Default: `draft`. */
   readonly formats?: JsonSchemaConfig['formats']
@@ -99,7 +98,7 @@ export class SchemaCache {
    */
   compile (schema: unknown, fromCard = false): CompileResult {
     const formats = formatsOf(schema, this.formats, !fromCard)
-    const key = keyOf(schema, formats)
+    const key = schemaKey(schema, formats)
     const known = this.current.get(key)
     if (known !== undefined) return known.result
     if (this.current.size >= MAX_SCHEMAS) return tooMuch(`more than ${MAX_SCHEMAS} different schemas`)
@@ -125,9 +124,10 @@ export class SchemaCache {
     if (fromCard && this.hereLeft !== Number.POSITIVE_INFINITY && (this.hereLeft -= costOf(schema, this.hereLeft + 1)) < 0) {
       throw new SchemaNotReady('a schema of the card is not compiled yet')
     }
+    if (!fromCard) return { result: compileShared(schema, formats), values, patterns: null }
     // Patterns with a limit detect an excessive sum before anything large is compiled.
-    const patterns = new Patterns(fromCard ? MAX_PATTERNS_SIZE : undefined)
-    return { result: compileSchema(schema, patterns, formats), values, patterns: fromCard ? patterns : null }
+    const patterns = new Patterns(MAX_PATTERNS_SIZE)
+    return { result: compileSchema(schema, patterns, formats), values, patterns }
   }
 }
 
@@ -146,23 +146,6 @@ export class SchemaCollector extends SchemaCache {
 }
 
 const UNJUDGED: CompileResult = { ok: true, schema: { validate: () => null, matches: () => null } }
-
-const keys = new WeakMap<object, string>()
-
-/** Key of a schema, from its content and its treatment of `format`. */
-function keyOf (schema: unknown, formats: Formats): string {
-  return `${formats} ${digestOf(schema)}`
-}
-
-function digestOf (schema: unknown): string {
-  const isObject = typeof schema === 'object' && schema !== null
-  let key = isObject ? keys.get(schema) : undefined
-  if (key === undefined) {
-    key = createHash('sha256').update(JSON.stringify(schema) ?? 'undefined').digest('base64')
-    if (isObject) keys.set(schema, key)
-  }
-  return key
-}
 
 /** Limits the number of reports about a card's schemas. */
 export function reportTo (unusable: UnusableSchema[]): SourceContext['report'] {

@@ -26,7 +26,8 @@ export const MAX_NESTED = 100
  *
  * A value equal to its default is absent, unless the field has presence. The path in a problem names fields as ProtoJSON does.
  * @param limits `depth` and `members` count objects, arrays, members and elements of the ProtoJSON, as `parseStrict` does
- * @param lenient true for responses: unknown fields are accepted in closed messages too
+ * @param lenient true for responses: unknown fields are accepted in closed messages too, and an enum number without a name is read as its
+ *   digits, a name that A2A does not define
  */
 export function readProtobuf (bytes: Buffer, table: MessageTable, limits: JsonLimits, lenient = false): ProtobufResult {
   return resultOf(new ProtobufReader(bytes, limits, lenient), table)
@@ -303,8 +304,10 @@ export class ProtobufReader extends WireReader {
     const start = this.at
     this.number64(end)
     const name = this.high === 0 ? row.names[this.low] : undefined
-    if (name === undefined) throw new ProtobufFault('syntax', start, 'is a number that A2A does not name')
-    return name
+    if (name !== undefined) return name
+    // Readers cut a longer number down to 32 bits, and may find a name for it.
+    if (this.lenient && this.high === this.low >> 31) return String(this.low)
+    throw new ProtobufFault('syntax', start, 'is a number that A2A does not name')
   }
 
   private count (start: number): void {

@@ -25,9 +25,9 @@ export class WireReader {
   /** The halves of the number that `number64` has read. */
   protected low = 0
   protected high = 0
-  private readonly lenient: boolean
+  protected readonly lenient: boolean
 
-  /** @param lenient true to accept unknown fields everywhere */
+  /** @param lenient true to accept unknown fields everywhere, and enum numbers without a name */
   constructor (bytes: Buffer, lenient: boolean) {
     this.bytes = bytes
     this.lenient = lenient
