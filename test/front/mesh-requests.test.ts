@@ -71,7 +71,7 @@ t.test('rejections: the bytes, the status and the headers of the main listener',
     { path: '/nowhere', body: '{}' },
     { path: '/rpc', body: '{}', headers: [...HEADERS, ['a2a-version', '1.0']] as Lines },
     { path: '/rest/message:send', method: 'PUT', body: '{}' },
-    { path: '/a/../rpc', body: '{}' }
+    { path: '/rpc;a=b', body: '{}' }
   ]
   const wrong: unknown[] = []
   for (const sent of cases) {
@@ -82,6 +82,8 @@ t.test('rejections: the bytes, the status and the headers of the main listener',
     })
     const headers = want.rawHeaders.flatMap((name, i, raw) => i % 2 === 0 ? [[name.toLowerCase(), raw[i + 1] as string] as const] : [])
     for (const [way, ask] of Object.entries(waysOf(all))) {
+      // A map has no repeated headers.
+      if (way.includes('map') && sent.headers?.length === 3 && sent.headers[2]?.[0] === 'a2a-version') continue
       const got = await ask(sent)
       if (!got.own || got.status !== want.status || got.body !== want.text || linesOf(got.headers).join() !== linesOf(headers).join() || got.agent !== null) {
         wrong.push({ way, sent, got, want: { status: want.status, text: want.text, headers: linesOf(headers) } })
@@ -119,7 +121,7 @@ t.test('edits of a body: by ext_proc; ext_authz cannot make them, and rejects th
   for (const [way, ask] of Object.entries(waysOf(all))) {
     const got = await ask({ path: '/rpc', body, headers: [...HEADERS, ['content-length', String(body.length)]] })
     if (way.startsWith('ext_authz')) {
-      t.match(got, { own: true, agent: null, status: 200 }, way)
+      t.match(got, { own: true, agent: null, status: 500 }, way)
       t.match(JSON.parse(got.body), { error: { code: -32603, message: /ext_authz cannot do; use ext_proc/ } })
       continue
     }
@@ -172,6 +174,7 @@ t.test('a proxy that hides bodies from the gateway: the call is rejected, and th
 
 t.test('bodies beyond limits.body, and requests of passthrough', async t => {
   const all = await mesh(t, [], [...POLICY, 'limits: {body: 1KiB}'])
+  t.match(await all.envoy.process({ path: '/a/../rpc', headers: HEADERS, body: '{}' }, ANSWER), { own: true, status: 400, agent: null }, 'a path with two readings')
   for (const [way, ask] of Object.entries(waysOf(all))) {
     const large = await ask({ path: '/rpc', body: JSON.stringify({ a: 'x'.repeat(2_000) }) })
     t.match(large, { own: true, status: 413, agent: null }, way)
