@@ -243,8 +243,8 @@ class Processing {
     this.stream.write(message)
   }
 
-  private chunks (of: 'request' | 'response', chunks: readonly Buffer[]): void {
-    chunks.forEach((body, i) => { this.send(`${of}_body`, { [`${of}Body`]: { body, endOfStream: i === chunks.length - 1 } }) })
+  private chunks (of: 'request' | 'response', chunks: readonly Buffer[], ends = true): void {
+    chunks.forEach((body, i) => { this.send(`${of}_body`, { [`${of}Body`]: { body, endOfStream: ends && i === chunks.length - 1 } }) })
   }
 
   private take (reply: ProcessingReply): void {
@@ -308,7 +308,7 @@ class Processing {
   }
 
   private respond (): void {
-    const { answer, got } = this
+    const { answer } = this
     if (this.phase !== 'response') return
     if (answer === null) {
       this.stream.cancel()
@@ -320,8 +320,9 @@ class Processing {
     }
     const none = (answer.chunks ?? []).length === 0 && answer.trailers === undefined
     this.send('response_headers', { responseHeaders: { headers: mapOf([[':status', String(answer.status ?? 200)], ...answer.headers ?? []]), endOfStream: none } })
-    if (this.responseMode === MODE.FULL_DUPLEX_STREAMED) this.chunks('response', this.pieces())
-    void got
+    if (this.responseMode !== MODE.FULL_DUPLEX_STREAMED) return
+    this.chunks('response', this.pieces(), answer.trailers === undefined)
+    if (answer.trailers !== undefined) this.send('response_trailers', { responseTrailers: { trailers: mapOf(this.trailers()) } })
   }
 
   /** The client gets the response of the agent without the gateway. */

