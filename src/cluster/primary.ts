@@ -12,6 +12,7 @@ import type { Config, HostPort } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { Agent } from '../gateway/agent.js'
 import { grpcAddresses } from '../front/grpc/listeners.js'
+import { meshAddress } from '../front/mesh/listener.js'
 import { local } from '../gateway/console.js'
 import type { PreparedChange } from '../gateway/agent-registry.js'
 import { AgentRegistry } from '../gateway/agent-registry.js'
@@ -54,13 +55,14 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   const limits = new KeptLimits()
   const inFlight = new InFlight()
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env, onCard: agent => { handOut(agent) } })
-  const at: HostPort = { host: config.server.listen.host, port: await freePort(config.server.listen) }
-  const url = urlOf(at, config.server.tls === null ? 'http' : 'https')
+  const { listen } = config.server
+  const at: HostPort | null = listen === null ? null : { host: listen.host, port: await freePort(listen) }
+  const url = at === null ? '' : urlOf(at, config.server.tls === null ? 'http' : 'https')
 
   /** The number of the configuration in force. */
   let change = 1
   const preparation = (number: number, wanted: Config, agents: readonly Agent[]): ToWorker & { readonly kind: 'prepare' } =>
-    ({ kind: 'prepare', change: number, config: wanted, cards: agents.map(handoutOf), port: at.port })
+    ({ kind: 'prepare', change: number, config: wanted, cards: agents.map(handoutOf), port: at?.port ?? 0 })
   const workers: WorkerPool = new WorkerPool({
     size,
     log,
@@ -148,7 +150,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     if (workers.serving === 0 && !inFlight.draining) reasons.push('no worker serves')
     return { ready: reasons.length === 0, reasons }
   }
-  const main = { host: local(at.host), port: at.port, tls: config.server.tls !== null }
+  const main = at === null ? null : { host: local(at.host), port: at.port, tls: config.server.tls !== null }
   const source = config.server.console.enabled
     ? consoleOfWorkers({ workers, registry, totals, ready: () => ready('all'), agents, main })
     : null
@@ -167,9 +169,10 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     await workers.start()
     log.info(
       {
-        url,
+        ...(url === '' ? {} : { url }),
         ...(publicUrl === null ? {} : { publicUrl }),
         ...(config.server.grpc === null ? {} : { grpc: grpcAddresses(config) }),
+        ...(config.server.mesh === null ? {} : { mesh: meshAddress(config) }),
         admin: adminUrl,
         ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
         agents: config.agents.map(agent => agent.name),
@@ -197,6 +200,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
       adminUrl,
       metricsUrl,
       grpc: grpcAddresses(config),
+      mesh: meshAddress(config),
       reload: (next, warnings) => reloads.reload(next, warnings),
       reject: found => reloads.reject(found),
       close

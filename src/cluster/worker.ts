@@ -29,6 +29,7 @@ class WorkerProcess {
   private readonly limits = new RemoteLimits(question => this.send(question))
   private serving: Serving | null = null
   private port = 0
+  private listening = false
   /** The configuration that is ready to commit. */
   private prepared: {
     readonly change: number
@@ -169,10 +170,12 @@ class WorkerProcess {
     prepared.how?.commit()
     serving.apply(serving.registry.config)
     this.cards.forgetAllBut(prepared.cards)
-    if (serving.app.server.listening) return
+    if (this.listening) return
+    this.listening = true
     const { listen: at, tls } = prepared.config.server
-    await listen(serving.app, { host: at.host, port: this.port }, tls === null ? 'http' : 'https')
+    if (at !== null) await listen(serving.app, { host: at.host, port: this.port }, tls === null ? 'http' : 'https')
     await serving.grpc.listen()
+    await serving.mesh?.listen()
     this.send({ kind: 'serving' })
   }
 

@@ -3,6 +3,8 @@ import { digest } from './digest.js'
 import { parseHostPort } from './listeners/host-port.js'
 import type { AgentGrpcFile, GrpcListenerFile, ListenerTlsFile } from './listeners/resolve-grpc.js'
 import { agentGrpc, grpcListener, sharedHosts } from './listeners/resolve-grpc.js'
+import type { MeshListenerFile } from './listeners/resolve-mesh.js'
+import { meshListener } from './listeners/resolve-mesh.js'
 import { reservedPaths } from './checks/reserved-paths.js'
 import type { LayeredPolicy, PolicyLayers } from './layers.js'
 import { listItem, requiredBy } from './layers.js'
@@ -38,11 +40,13 @@ import { items, mapping } from './yaml/values.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
-  readonly server: Texts<Omit<ServerConfig, 'metrics' | 'tls' | 'grpc' | 'adminAccess'>, 'listen' | 'admin' | 'drainTimeout'> & {
+  readonly server: Texts<Omit<ServerConfig, 'listen' | 'metrics' | 'tls' | 'grpc' | 'mesh' | 'adminAccess'>, 'admin' | 'drainTimeout'> & {
+    readonly listen: string | null
     readonly adminAccess: Texts<AdminAccessConfig, 'session'> | null
     readonly metrics: string | null
     readonly tls: ListenerTlsFile
     readonly grpc: GrpcListenerFile
+    readonly mesh: MeshListenerFile
   }
   readonly limits: Texts<
     Limits,
@@ -93,7 +97,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
   const shared = sharedHosts(file.agents)
   const config: Omit<Config, 'hash'> = {
     server: {
-      listen: hostPort(file.server.listen),
+      listen: file.server.listen === null ? null : hostPort(file.server.listen),
       admin: hostPort(file.server.admin),
       metrics: file.server.metrics === null ? null : hostPort(file.server.metrics),
       adminHosts: file.server.adminHosts,
@@ -105,7 +109,8 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       workers: file.server.workers,
       console: file.server.console,
       tls: listenerTls(file.server.tls, baseDir),
-      grpc: grpcListener(file.server.grpc, listenerTls(file.server.grpc.tls, baseDir), file.agents)
+      grpc: grpcListener(file.server.grpc, listenerTls(file.server.grpc.tls, baseDir), file.agents),
+      mesh: meshListener(file.server.mesh, listenerTls(file.server.mesh.tls, baseDir))
     },
     limits: {
       ...file.limits,
@@ -129,7 +134,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     },
     agents: file.agents.map((agent, index) => ({
       ...resolveAgent(agent, baseDir, layers, reserved[index] ?? []),
-      grpc: agentGrpc(agent, file.server.grpc, shared),
+      grpc: agentGrpc(agent, file.server.grpc, shared, file.server.mesh.listen !== null),
       access: resolveAccess(file.accessDefaults, agent.access)
     })),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
@@ -309,8 +314,8 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
   const keyFiles = Object.values(mapping(mapping(identity).sources))
     .flatMap(source => Object.values(mapping(source)))
     .flatMap(source => [mapping(mapping(source).keys).file, mapping(mapping(source).tls).ca])
-  const { tls, grpc } = mapping(server)
-  const listenerFiles = [tls, mapping(grpc).tls].map(mapping).flatMap(({ cert, key, clientCa }) => [cert, key, clientCa])
+  const { tls, grpc, mesh } = mapping(server)
+  const listenerFiles = [tls, mapping(grpc).tls, mapping(mesh).tls].map(mapping).flatMap(({ cert, key, clientCa }) => [cert, key, clientCa])
   return [...secrets, ...others, ...keyFiles, ...listenerFiles]
     .filter(file => typeof file === 'string')
     .filter(file => file !== '' && !file.includes('\0'))

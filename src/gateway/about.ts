@@ -22,10 +22,10 @@ export function aboutGateway (configuration: string, workers = 1): About {
   return workers === 1 ? about : { ...about, workers }
 }
 
-/** Describes the URLs of served cards, for the log. @param url URL of the main listener */
+/** Describes the URLs of served cards, for the log. @param url URL of the main listener; '' without one */
 export function publicAddressLine ({ server: { hosts, publicUrl } }: Config, url: string): string {
   const cards = publicUrl === null
-    ? `served cards name the host that the client used, such as ${url}; set server.publicUrl for a fixed address`
+    ? `served cards name the host that the client used${url === '' ? '' : `, such as ${url}`}; set server.publicUrl for a fixed address`
     : `served cards name ${publicUrl}`
   return hosts.length === 0 ? cards : `${cards}; the gateway rejects requests for hosts outside server.hosts`
 }

@@ -1,7 +1,7 @@
 /** Describes the effect of a new configuration, for the operator who changed it. */
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
-import { grpcAgentsInEffect, grpcInEffect, grpcListens } from './grpc-changes.js'
+import { grpcAgentsInEffect, grpcInEffect, grpcListens, meshInEffect } from './grpc-changes.js'
 
 export interface Changes {
   readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
@@ -43,7 +43,8 @@ export function inEffect (before: Config, after: Config): Config {
       workers,
       console,
       tls: tls === null || wanted === null ? tls : { ...wanted, clientCertificate: tls.clientCertificate },
-      grpc: grpcInEffect(before, after)
+      grpc: grpcInEffect(before, after),
+      mesh: meshInEffect(before, after)
     },
     agents: grpcAgentsInEffect(before, after),
     telemetry: { ...telemetry, logs: { ...telemetry.logs, level: after.telemetry.logs.level } }
@@ -108,7 +109,7 @@ function shortened (list: readonly string[]): string {
 }
 
 const SERVER = [
-  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls', 'grpc'
+  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls', 'grpc', 'mesh'
 ] as const
 
 function differences (a: Config, b: Config): string[] {

@@ -76,7 +76,11 @@ function unusableUpstreamTls (value: unknown, baseDir: string): PathProblem[] {
 
 function unusableListenerTls (value: unknown, baseDir: string): PathProblem[] {
   const server = mapping(mapping(value).server)
-  return ([[['server', 'tls'], server.tls], [['server', 'grpc', 'tls'], mapping(server.grpc).tls]] as const).flatMap(([path, tls]) => {
+  const listeners = [
+    [['server', 'tls'], server.tls],
+    ...(['grpc', 'mesh'] as const).map(key => [['server', key, 'tls'], mapping(server[key]).tls] as const)
+  ] as const
+  return listeners.flatMap(([path, tls]) => {
     const { clientCa, cert, key } = mapping(tls)
     return unusable({ ca: clientCa, cert, key }, baseDir, setting => [...path, setting === 'ca' ? 'clientCa' : setting])
   })

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
-import type { HostPort } from '../config/model/model.js'
+import type { Config, HostPort } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { ConsolePart } from '../console/process-part.js'
 import type { ConsoleSource, Description } from '../console/source.js'
@@ -37,10 +37,14 @@ export function consoleSource ({ decisions, series }: ConsolePart, { state, regi
   }
 }
 
-/** Address where this machine reaches the main listener. A wildcard address cannot be dialled on every system. */
-export function dialled (app: FastifyInstance, { host }: HostPort): HostPort {
+/**
+ * Address where this machine reaches the main listener; null without one. A wildcard address cannot be dialled on every system.
+ * @param server the configuration at the start
+ */
+export function dialled (app: FastifyInstance, { listen }: Pick<Config['server'], 'listen'>): HostPort | null {
+  if (listen === null) return null
   const { port } = app.server.address() as AddressInfo
-  return { host: local(host), port }
+  return { host: local(listen.host), port }
 }
 
 export function local (host: string): string {

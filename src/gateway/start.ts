@@ -9,6 +9,7 @@ import type { Config } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import { buildApp } from '../front/http/app.js'
 import { GrpcListeners } from '../front/grpc/listeners.js'
+import { MeshListener } from '../front/mesh/listener.js'
 import { ListenerCertificate } from '../front/http/listener/listener-tls.js'
 import { ListenerLimits } from '../front/http/listener/listener.js'
 import type { MainAddress } from '../console/source.js'
@@ -24,13 +25,15 @@ import { buildRuntime, hasPassthrough } from './runtime.js'
 import { WarmUp } from './warm-up.js'
 
 export interface Gateway {
-  /** URL of the main listener, without trailing slash. */
+  /** URL of the main listener, without trailing slash; '' without one. */
   readonly url: string
   readonly adminUrl: string
   /** URL of the listener that `server.metrics` defines; null without that setting. */
   readonly metricsUrl: string | null
   /** `host:port` of the gRPC listeners: the shared one first. */
   readonly grpc: readonly string[]
+  /** `host:port` of the listener for a mesh; null without one. */
+  readonly mesh: string | null
   /**
    * Puts another configuration in force, all or nothing, without any effect on requests in flight. Logs the changes, and the settings that
    * need a restart. Never rejects.
@@ -47,6 +50,8 @@ export interface Gateway {
 export interface Serving extends Runtime {
   readonly app: FastifyInstance
   readonly grpc: GrpcListeners
+  /** Null without `server.mesh`. */
+  readonly mesh: MeshListener | null
   /** Stops accepting, and waits up to `timeout` ms for exchanges in flight. */
   drain (timeout: number): Promise<void>
 }
@@ -62,15 +67,18 @@ export async function buildServing (config: Config, options: RuntimeOptions): Pr
   const grpc = new GrpcListeners(config, {
     services,
     snapshot: () => registry.snapshot,
-    main: () => ({ scheme: config.server.tls === null ? 'http' : 'https', port: dialled(app, config.server.listen).port })
+    // Without a main listener, `server.publicUrl` is required.
+    main: () => ({ scheme: config.server.tls === null ? 'http' : 'https', port: dialled(app, config.server)?.port ?? 0 })
   })
+  const mesh = MeshListener.of(config, { services, snapshot: () => registry.snapshot })
   const apply = (config: Config): void => {
     listener.set(config.limits)
     certificate.use(config.server.tls)
     grpc.use(config)
+    mesh?.use(config)
     runtime.apply(config)
   }
-  return { ...runtime, app, grpc, apply, drain: timeout => drain({ app, grpc }, services.inFlight, timeout) }
+  return { ...runtime, app, grpc, mesh, apply, drain: timeout => drain({ app, grpc, mesh }, services.inFlight, timeout) }
 }
 
 /** @throws Error with a readable message when the start fails: the address is taken, or a policy's schema does not compile */
@@ -80,7 +88,10 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   metrics.configInfo(config.hash)
   const warmUp = options.warmUp === true ? new WarmUp(registry, log) : null
   const state = stateOf(registry, inFlight, { warming: () => warmUp?.pending === true })
-  const main = (): MainAddress => ({ ...dialled(app, config.server.listen), tls: config.server.tls !== null })
+  const main = (): MainAddress | null => {
+    const at = dialled(app, config.server)
+    return at === null ? null : { ...at, tls: config.server.tls !== null }
+  }
   const source =
     serving.console === null
       ? null
@@ -89,16 +100,18 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const admin = new AdminListeners(config, { state, metrics, log: serving.frameworkLog, console: source, access })
 
   try {
-    const url = await listen(app, config.server.listen, config.server.tls === null ? 'http' : 'https')
+    const { publicUrl, listen: at, tls } = config.server
+    const url = at === null ? '' : await listen(app, at, tls === null ? 'http' : 'https')
     await serving.grpc.listen()
-    const { publicUrl } = config.server
+    await serving.mesh?.listen()
     const { adminUrl, metricsUrl } = await admin.listen()
     await registry.start()
     log.info(
       {
-        url,
+        ...(url === '' ? {} : { url }),
         ...(publicUrl === null ? {} : { publicUrl }),
         ...(config.server.grpc === null ? {} : { grpc: serving.grpc.addresses }),
+        ...(serving.mesh === null ? {} : { mesh: serving.mesh.address }),
         admin: adminUrl,
         ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
         agents: config.agents.map(agent => agent.name),
@@ -126,12 +139,14 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       adminUrl,
       metricsUrl,
       grpc: serving.grpc.addresses,
+      mesh: serving.mesh?.address ?? null,
       reload: (next, warnings) => reloads.reload(next, warnings),
       reject: problems => reloads.reject(problems),
       close
     }
   } catch (error) {
     serving.grpc.close()
+    serving.mesh?.close()
     await Promise.allSettled([app.close(), admin.close()])
     await serving.close()
     throw error
@@ -171,13 +186,16 @@ export function stateOf (
 }
 
 /** Stops without avoidable loss: closes idle connections at once, and gives calls and streams time to finish. */
-async function drain ({ app, grpc }: Pick<Serving, 'app' | 'grpc'>, inFlight: InFlight, timeout: number): Promise<void> {
+async function drain ({ app, grpc, mesh }: Pick<Serving, 'app' | 'grpc' | 'mesh'>, inFlight: InFlight, timeout: number): Promise<void> {
   const drained = inFlight.drain(timeout)
   const closed = new Promise<void>(resolve => { app.server.close(() => { resolve() }) })
   app.server.closeIdleConnections()
   grpc.drain()
+  mesh?.drain()
   await drained
   grpc.close()
+  await mesh?.settled()
+  mesh?.close()
   app.server.closeAllConnections()
   await closed
   await app.close()

@@ -383,3 +383,8 @@ function suggestFix (versions: readonly Version[]): string {
     ? 'The agent supports 0.3: send 0.3 requests, without the header A2A-Version.'
     : `The agent supports ${versions.join(' and ')}: send the header "A2A-Version: ${versions.includes('1.0') ? '1.0' : (versions[0] ?? '1.0')}".`
 }
+
+/** A proxy of a mesh that does not let the gateway see or do what a decision needs. @param what a sentence for its operator */
+export function meshUnfit (what: string): Rejection {
+  return { reason: 'INTERNAL_ERROR', message: `The proxy in front of the agent is not set up for this call: ${what}.`, rule: 'gateway/mesh' }
+}

@@ -7,7 +7,7 @@ import { copyResponseHeaders } from '../wire/headers.js'
 import { pushEcho, shownEcho, takeEcho } from './echo.js'
 import type { Body, ResponseDriver, ResponsePlan } from './response/driver.js'
 import { Enforcement } from './response/enforcement.js'
-import { relayed } from './response/relay.js'
+import { RelayedBody, relayed } from './response/relay.js'
 import { HeldStream, ObservedStream } from './response/stream.js'
 import { ExtendedCardBody, HeldJson, ObservedJson, UntypedBody } from './response/whole.js'
 import { isEmpty, isEventStream, OF_THE_GATEWAY, replacedFor, valueOf } from './response-head.js'
@@ -33,6 +33,11 @@ export class ResponseMachine {
     const replaced = this.plan.anyPage ? null : replacedFor(status, valueOf(headers, 'content-type'))
     if (replaced !== null) return this.driver.unusable(replaced, status, headers)
     this.body = this.pick(status, headers)
+  }
+
+  /** True when nothing reads the rest of the response. */
+  get relays (): boolean {
+    return this.body instanceof RelayedBody
   }
 
   /** @returns false to pause the agent until `resume` of the driver */

@@ -73,6 +73,7 @@ export function drive ({ operation = 'SendMessage', version = '1.0', plan, evalu
     schedule: (_kind, run) => { run() },
     gone: false,
     blocked: false,
+    headFirst: false,
     retryAfter: 1,
     echoed: (_plan, echoed) => { done.push(`echoed ${echoed.join(' ')}`) },
     evaluating: () => {},

@@ -17,6 +17,7 @@ import type { TaskRecord } from '../../src/policy/task/memory.js'
 import type { Violation } from '../../src/policy/violation.js'
 import { rejectionOf, violation } from '../../src/policy/violation.js'
 import { AgentResponse } from '../../src/front/http/agent-response.js'
+import { HTTP } from '../../src/front/http/dispatch.js'
 import { Exchange } from '../../src/front/http/exchange.js'
 import type { Services } from '../../src/front/http/services.js'
 import { InFlight } from '../../src/gateway/in-flight.js'
@@ -134,7 +135,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   } as unknown as AgentPolicy
   const server = createServer((request: IncomingMessage, response) => {
     request.resume()
-    const exchange = new Exchange(request, response, services)
+    const exchange = new Exchange(request, response, services, HTTP)
     exchange.label = 'SendStreamingMessage'
     exchange.binding = options.binding ?? 'JSONRPC'
     exchange.version = options.version ?? '1.0'

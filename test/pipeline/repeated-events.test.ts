@@ -50,6 +50,7 @@ function drive (responses: 'enforce' | 'observe', plain: boolean, chunks: readon
     schedule: (_kind, run) => { run() },
     gone: false,
     blocked: false,
+    headFirst: false,
     retryAfter: 1,
     echoed: () => {},
     evaluating: () => {},

@@ -39,6 +39,7 @@ function drive (
     schedule: (_kind, run) => { run() },
     gone: false,
     blocked: false,
+    headFirst: false,
     retryAfter: 1,
     echoed: () => {},
     evaluating: () => {},

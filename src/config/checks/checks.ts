@@ -3,6 +3,7 @@ import type { Path, PathProblem } from '../diagnostics.js'
 import type { HostPort } from '../model/model.js'
 import { grpcProblems, grpcWarnings } from '../listeners/grpc-checks.js'
 import { parseHostPort } from '../listeners/host-port.js'
+import { meshProblems, meshWarnings } from '../listeners/mesh-checks.js'
 import { trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
@@ -49,6 +50,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listeners(mapping(config.server)),
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir, ['server', 'tls']),
     ...grpcProblems(config, context.baseDir),
+    ...meshProblems(config, context.baseDir),
     ...identityProblems(mapping(config.identity), context.baseDir),
     ...adminAccess(mapping(config.server), mapping(config.identity)),
     ...rateProblems(config, context.layers),
@@ -73,6 +75,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
   const warnings = [
     ...openProxies(mapping(config.server)),
     ...grpcWarnings(config),
+    ...meshWarnings(config),
     ...rateWarnings(config),
     ...ownershipWarnings(config),
     ...callers.warnings,

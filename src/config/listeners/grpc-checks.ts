@@ -31,7 +31,7 @@ export function grpcProblems (config: Mapping, baseDir: string): PathProblem[] {
   return [
     ...listenerTls(mapping(grpc.tls), baseDir, [...SERVER, 'tls']),
     ...sameAddress(server, agents),
-    ...withoutListener(grpc, agents),
+    ...(mapping(server.mesh).listen === null ? withoutListener(grpc, agents) : []),
     ...twins(served),
     ...addresses(grpc, agents, served),
     ...toItself(server, agents)

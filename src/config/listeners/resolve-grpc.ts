@@ -40,11 +40,12 @@ interface AgentFile {
 
 /**
  * @param shared hosts of the `upstream.url` of several agents
- * @returns null for an agent that no listener serves by gRPC
+ * @param mesh whether a mesh carries calls
+ * @returns null for an agent that nothing serves by gRPC
  */
-export function agentGrpc (agent: AgentFile, server: GrpcListenerFile, shared: ReadonlySet<string>): AgentGrpcConfig | null {
+export function agentGrpc (agent: AgentFile, server: GrpcListenerFile, shared: ReadonlySet<string>, mesh: boolean): AgentGrpcConfig | null {
   const { enabled, listen, upstream, passthrough } = agent.grpc
-  if (!enabled || (listen === null && server.listen === null)) return null
+  if (!enabled || (listen === null && server.listen === null && !mesh)) return null
   return {
     listen: addressOf(listen),
     publicAddress: publicGrpcAddress(agent.grpc.publicAddress, agent.host, addressOf(listen), server.publicAddress),
@@ -69,10 +70,10 @@ export function publicGrpcAddress (own: string | null, host: string | null, list
   return name === undefined || port === 0 ? null : hostPortText({ host: name, port })
 }
 
-/** Returns a configuration without gRPC, for an application that has no listener for gRPC. */
+/** Returns a configuration without gRPC and without a mesh, for an application that has no listener for HTTP/2. */
 export function withoutGrpc (config: Config): Config {
   const { server, agents } = config
-  return { ...config, server: { ...server, grpc: null }, agents: agents.map(agent => ({ ...agent, grpc: null })) }
+  return { ...config, server: { ...server, grpc: null, mesh: null }, agents: agents.map(agent => ({ ...agent, grpc: null })) }
 }
 
 /** Returns the hosts that the `upstream.url` of more than one agent has. */

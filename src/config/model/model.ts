@@ -9,6 +9,7 @@ import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
 import type { AgentGrpcConfig, GrpcListenerConfig } from './grpc-model.js'
+import type { MeshListenerConfig } from './mesh-model.js'
 import type { UpstreamCredentialsConfig } from './credentials-model.js'
 import type { Mode, PolicyConfig, SecretConfig } from './policy-model.js'
 import type { InlineSchema, SchemaSet } from './schema-model.js'
@@ -42,7 +43,8 @@ export interface Config {
 }
 
 export interface ServerConfig {
-  readonly listen: HostPort
+  /** Address of the main listener. Null: only a mesh asks the gateway about calls. */
+  readonly listen: HostPort | null
   readonly admin: HostPort
   /** Address of a separate listener for metrics and probes, or null. */
   readonly metrics: HostPort | null
@@ -65,6 +67,8 @@ export interface ServerConfig {
   readonly tls: ListenerTlsConfig | null
   /** Null: the gateway serves no gRPC. */
   readonly grpc: GrpcListenerConfig | null
+  /** Null: no proxy asks the gateway about calls. */
+  readonly mesh: MeshListenerConfig | null
 }
 
 /** Who may use `/agents` and the console. */

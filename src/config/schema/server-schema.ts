@@ -1,5 +1,6 @@
 /** The key `server`. */
 import { grpcListener } from '../listeners/grpc-schema.js'
+import { meshListener } from '../listeners/mesh-schema.js'
 import { listenerTls } from '../listeners/tls-schema.js'
 import { callerWithoutMatch } from './caller-schema.js'
 import type { Schema } from './schema-kit.js'
@@ -36,11 +37,13 @@ const adminAccess: Schema = {
 }
 
 export const serverSchema = section('Where the gateway listens.', {
-  listen: text(
-    'Address of the main listener, which serves the agents. `:8080` means every IPv4 interface; with port 0, the system chooses a port.',
-    'host-port',
-    '0.0.0.0:8080'
-  ),
+  listen: {
+    ...nullable(
+      'Address of the main listener, which serves the agents. `:8080` means every IPv4 interface; with port 0, the system chooses a port. `null`: no main listener; `server.mesh.listen` is then required.',
+      'host-port'
+    ),
+    default: '0.0.0.0:8080'
+  },
   admin: text('Address of the admin listener: probes, metrics, state of the agents.', 'host-port', '127.0.0.1:9901'),
   metrics: nullable(
     'Address of a separate listener for `/metrics` and the probes, so that a network policy can open them without the console. `null`: no separate listener. The admin listener always serves them too.',
@@ -81,6 +84,7 @@ export const serverSchema = section('Where the gateway listens.', {
     'plain HTTP'
   ),
   grpc: grpcListener,
+  mesh: meshListener,
   console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),

@@ -1,17 +1,24 @@
 /** Forwards a gRPC call to its agent. */
 import { grpcMethodFor } from '../../a2a/grpc/methods.js'
+import type { Agent } from '../../gateway/agent.js'
 import { startGrpcSpan } from '../../gateway/request-telemetry.js'
 import { grpcUpstreamHeaders } from '../../pipeline/grpc/upstream-headers.js'
+import { PLAIN } from '../../pipeline/response/driver.js'
+import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import { forwardGrpc } from '../../upstream/grpc/forward.js'
+import type { GrpcAddress } from '../../upstream/grpc/pool.js'
 import { grpcFrame } from '../../wire/grpc/deframer.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import type { Front } from '../http/dispatch.js'
+import type { Exchange } from '../http/exchange.js'
 import { headersForAgent } from '../http/identify.js'
 import { GrpcAgentResponse } from './agent-response.js'
+import type { GrpcRequest } from './client-stream.js'
 import { serverOf } from './servers.js'
 
 /** The front of gRPC. */
 export const GRPC: Front = {
+  name: 'grpc',
   send (exchange, { read: { arrived, call }, head, negotiated, body, plan, remember, owners }, { trusted }) {
     const { agent, route, state, sent } = arrived
     const method = grpcMethodFor(route.operation ?? 'Other', route.version)
@@ -37,5 +44,36 @@ export const GRPC: Front = {
       },
       new GrpcAgentResponse(exchange, plan, method, remember, owners)
     )
+  },
+  /** Streams go both ways. */
+  pass (exchange, { agent, target }, { trusted }) {
+    // The front makes its exchanges with this class.
+    const { stream } = exchange.request as GrpcRequest
+    const address = serverForUnread(exchange, agent)
+    if (address === null) throw new Error('a gRPC call without a server')
+    startGrpcSpan(exchange, address, target, null)
+    return forwardGrpc(
+      {
+        pool: agent.pools.forGrpc(address),
+        path: target,
+        headers: headersForAgent(exchange, agent, upstreamHeaders(exchange.request, {
+          peer: exchange.request.socket.remoteAddress,
+          config: agent.config.upstream,
+          trusted,
+          trace: exchange.span.outgoing(),
+          negotiated: null
+        })),
+        body: stream,
+        timeouts: agent.config.upstream.timeouts
+      },
+      new GrpcAgentResponse(exchange, PLAIN, null)
+    )
   }
 }
+
+/** @returns the server that gets calls which no rule sees; null when nothing names one */
+export function serverForUnread ({ state }: Exchange, { config }: Agent): GrpcAddress | null {
+  return config.grpc?.upstream ?? (state === null ? null : serverOf(state, V1))
+}
+
+const V1 = { version: '1.0' } as const

@@ -12,6 +12,7 @@ import type { ListenerName } from './agents.js'
 import { agentAt } from './agents.js'
 import type { OnStuck, ReceivedHead } from './client-stream.js'
 import { GrpcRequest, GrpcResponse } from './client-stream.js'
+import { GRPC } from './dispatch.js'
 import { handle } from './handler.js'
 import { headProblem, isGrpc } from './head-guard.js'
 import { passThrough } from './passthrough.js'
@@ -54,7 +55,7 @@ export class GrpcFront {
     const request = new GrpcRequest(call, this.options.main)
     const response = new GrpcResponse(call.stream, now.limits.writeTimeout, this.onStuck)
     response.on('close', onClose)
-    const exchange = new Exchange(request, response, this.options.services)
+    const exchange = new Exchange(request, response, this.options.services, GRPC)
     try {
       this.begin(exchange, request, now, listener)
     } catch (error) {

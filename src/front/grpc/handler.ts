@@ -16,7 +16,6 @@ import type { Exchange } from '../http/exchange.js'
 import type { Arriving } from '../http/handler.js'
 import { arrive, arrivedOf, evaluate } from '../http/handler.js'
 import { identify } from '../http/identify.js'
-import { GRPC } from './dispatch.js'
 import type { Unread } from './read-message.js'
 import { readMessage } from './read-message.js'
 import { forwardUnread } from './passthrough.js'
@@ -42,17 +41,16 @@ function admitted (exchange: Exchange, agent: Agent, method: GrpcMethod, options
   exchange.binding = route.binding
   const asked = askedOfService(exchange.request, method.version)
   const problem = versionProblem(route, asked, state)
-  arrive(exchange, { agent, state, route, problem, asked, query: '', front: GRPC }, options, receive)
+  arrive(exchange, { agent, state, route, problem, asked, query: '' }, options, receive)
 }
 
 /** As over HTTP, `card.onUnavailable: forward` lets an agent work without its card; the gateway then enforces nothing. */
 function withoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
   const retryAfter = agent.wantCard()
-  const { upstream } = agent.config.grpc ?? { upstream: null }
-  if (agent.config.card.onUnavailable === 'reject' || upstream === null) {
+  if (agent.config.card.onUnavailable === 'reject' || agent.config.grpc?.upstream == null) {
     return exchange.reject(rejections.noCard(agent.name, retryAfter), 'gateway_error')
   }
-  forwardUnread(exchange, agent, upstream, options)
+  forwardUnread(exchange, agent, options)
 }
 
 const routes = new WeakMap<AgentState, Map<GrpcMethod, OperationRoute | null>>()

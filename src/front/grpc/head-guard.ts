@@ -5,14 +5,14 @@ import { hostNotServed, loop } from '../../pipeline/rejections.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { hasPassedHere } from '../../upstream/via.js'
 import { isServed } from '../http/client-address.js'
-import type { GrpcRequest } from './client-stream.js'
+import type { ClientRequest } from '../http/client-streams.js'
 
 /** True for the media types of gRPC with protocol buffers, as gRPC clients spell them. */
 export function isGrpc (contentType: string | undefined): boolean {
   return contentType === 'application/grpc' || contentType === 'application/grpc+proto'
 }
 
-export function headProblem (request: GrpcRequest, hosts: ReadonlySet<string> | null, trusted: TrustedProxies): Rejection | null {
+export function headProblem (request: ClientRequest, hosts: ReadonlySet<string> | null, trusted: TrustedProxies): Rejection | null {
   const found = grpcGuard(request)
   if (found !== null) return found
   if (hasPassedHere(request.headers.via)) return loop

@@ -1,15 +1,15 @@
-/** A gRPC listener: HTTP/2 in clear text with prior knowledge (h2c), or over TLS. */
+/** A listener of HTTP/2 in clear text with prior knowledge (h2c), or over TLS: for gRPC clients, and for proxies of a mesh. */
 import { createSecureServer, createServer } from 'node:http2'
 import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Stream, ServerOptions } from 'node:http2'
-import type { Socket } from 'node:net'
-import type { GrpcListenerConfig } from '../../config/model/grpc-model.js'
-import type { Config } from '../../config/model/model.js'
+import type { AddressInfo, Socket } from 'node:net'
+import { hostPortText } from '../../config/listeners/host-port.js'
+import type { Config, HostPort, ListenerTlsConfig } from '../../config/model/model.js'
 import type { ClientError } from '../../telemetry/metrics/metrics.js'
 import { handshakeFailed } from '../http/listener/client-errors.js'
 import { ListenerCertificate, requireCertificates, tlsOptions } from '../http/listener/listener-tls.js'
 import type { ListenerName } from './agents.js'
 import { Connections } from './connections.js'
-import type { GrpcFront, GrpcFrontOptions } from './front.js'
+import type { GrpcFrontOptions, IncomingCall } from './front.js'
 
 /** Bytes that a client may send on one call before the gateway has read them. */
 const STREAM_WINDOW = 262_144
@@ -20,7 +20,6 @@ const HEADER_LINES = 1_024
 /** Invalid frames and rejected streams of one connection, after which Node closes it. */
 const INVALID_FRAMES = 100
 
-const TLS_PLACE = 'server.grpc.tls'
 /** Error codes of nghttp2 and TLS for a peer that speaks no HTTP/2. */
 const TLS = /^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/
 const LEFT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED'])
@@ -28,29 +27,47 @@ const LEFT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED'
 /** Arguments of Node's event `stream`. */
 type StreamArguments = readonly [stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: string[]]
 
-export class GrpcListener {
+/** Takes the calls of a listener. */
+export interface CallHandler {
+  handle (call: IncomingCall): void
+}
+
+export interface ListenerOptions extends Pick<GrpcFrontOptions, 'services' | 'snapshot'> {
+  readonly name: ListenerName
+  readonly tls: ListenerTlsConfig | null
+  /** Place of the TLS settings, for messages. */
+  readonly place: string
+  /** `SETTINGS_MAX_CONCURRENT_STREAMS` of RFC 9113 §6.5.2. */
+  readonly maxConcurrentStreams: number
+  /** True when only proxies connect: each has the calls of many clients on a connection, and Envoy ends each with RST_STREAM. */
+  readonly proxies: boolean
+}
+
+/** Beyond these, Node 22 and later take streams that are reset for an attack. Their types do not know the settings. */
+const RESETS = { streamResetBurst: 1_000_000, streamResetRate: 100_000 }
+
+export class Http2Listener {
   readonly server: Http2Server | Http2SecureServer
   private readonly connections: Connections
   private readonly certificate: ListenerCertificate
 
   /** @throws Error with a readable message when a file of TLS cannot be used */
-  constructor (front: GrpcFront, name: ListenerName, config: GrpcListenerConfig, { services, snapshot }: GrpcFrontOptions) {
+  constructor (front: CallHandler, { name, tls, place, maxConcurrentStreams, proxies, services, snapshot }: ListenerOptions) {
     const { limits } = snapshot()
     const { metrics, log } = services
-    const { tls } = config
-    const options = optionsOf(config, limits.headers)
+    const options = { ...optionsOf(maxConcurrentStreams, limits.headers), ...(proxies ? RESETS : {}) }
     const server = tls === null
       ? createServer(options)
-      : createSecureServer({ ...options, ...tlsOptions(tls, limits.headersTimeout, TLS_PLACE), ALPNProtocols: ['h2'], allowHTTP1: false })
+      : createSecureServer({ ...options, ...tlsOptions(tls, limits.headersTimeout, place), ALPNProtocols: ['h2'], allowHTTP1: false })
     this.server = server
     const connections = new Connections({
       metrics,
       log,
       idleTimeout: () => snapshot().limits.idleTimeout,
-      isShared: address => snapshot().trusted.trusts(address)
+      isShared: address => proxies || snapshot().trusted.trusts(address)
     })
     this.connections = connections
-    this.certificate = new ListenerCertificate(server, log, TLS_PLACE)
+    this.certificate = new ListenerCertificate(server, log, place)
     this.certificate.use(tls)
     const failed = (kind: ClientError, error: Error & { code?: string }, socket?: Socket): void => {
       if (LEFT.has(error.code ?? '')) return
@@ -84,9 +101,26 @@ export class GrpcListener {
   }
 
   /** Puts other limits and other files of TLS in force, for new connections. */
-  use (config: GrpcListenerConfig, limits: Config['limits']): void {
-    this.certificate.use(config.tls)
+  use (tls: ListenerTlsConfig | null, limits: Config['limits']): void {
+    this.certificate.use(tls)
     this.set(limits)
+  }
+
+  /** @throws Error when the address is taken */
+  async listen ({ host, port }: HostPort): Promise<void> {
+    const { server } = this
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  }
+
+  /** `host:port`, once it listens. @param host as the configuration has it */
+  addressAt (host: string): string {
+    return hostPortText({ host, port: (this.server.address() as AddressInfo).port })
   }
 
   /** Stops accepting, and asks clients to leave. Calls in flight go on. */
@@ -106,7 +140,7 @@ export class GrpcListener {
   }
 }
 
-function optionsOf ({ maxConcurrentStreams }: GrpcListenerConfig, headers: number): ServerOptions {
+function optionsOf (maxConcurrentStreams: number, headers: number): ServerOptions {
   return {
     settings: {
       enablePush: false,

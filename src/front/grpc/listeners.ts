@@ -1,11 +1,11 @@
 /** All gRPC listeners of a process: the shared one, and those of agents with an address of their own. */
-import type { AddressInfo } from 'node:net'
+import { hostPortText } from '../../config/listeners/host-port.js'
 import type { Config, HostPort } from '../../config/model/model.js'
 import type { ListenerName } from './agents.js'
 import { listenerName, SHARED } from './agents.js'
 import type { GrpcFrontOptions } from './front.js'
 import { GrpcFront } from './front.js'
-import { GrpcListener } from './listener.js'
+import { Http2Listener } from './listener.js'
 
 /** The shared listener first. */
 function placesOf ({ server: { grpc }, agents }: Config): ReadonlyMap<ListenerName, HostPort> {
@@ -21,15 +21,13 @@ function placesOf ({ server: { grpc }, agents }: Config): ReadonlyMap<ListenerNa
 
 /** Addresses of the gRPC listeners as the configuration has them, as `host:port`. */
 export function grpcAddresses (config: Config): string[] {
-  return [...placesOf(config).values()].map(written)
+  return [...placesOf(config).values()].map(hostPortText)
 }
 
-function written ({ host, port }: HostPort): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`
-}
+const PLACE = 'server.grpc.tls'
 
 export class GrpcListeners {
-  private readonly listeners: readonly { readonly at: HostPort, readonly listener: GrpcListener }[]
+  private readonly listeners: readonly { readonly at: HostPort, readonly listener: Http2Listener }[]
 
   /**
    * Listeners of the configuration at the start; none without `server.grpc`.
@@ -38,30 +36,28 @@ export class GrpcListeners {
   constructor (config: Config, options: GrpcFrontOptions) {
     const { grpc } = config.server
     const front = new GrpcFront(options)
+    const { services, snapshot } = options
     this.listeners = grpc === null
       ? []
-      : [...placesOf(config)].map(([name, at]) => ({ at, listener: new GrpcListener(front, name, grpc, options) }))
+      : [...placesOf(config)].map(([name, at]) => ({
+          at,
+          listener: new Http2Listener(front, { ...grpc, name, place: PLACE, proxies: false, services, snapshot })
+        }))
   }
 
   /** Addresses of the listeners, as `host:port`, once they listen. */
   get addresses (): readonly string[] {
-    return this.listeners.map(({ at: { host }, listener: { server } }) => written({ host, port: (server.address() as AddressInfo).port }))
+    return this.listeners.map(({ at: { host }, listener }) => listener.addressAt(host))
   }
 
   /** @throws Error when an address is taken */
   async listen (): Promise<void> {
-    await Promise.all(this.listeners.map(({ at, listener: { server } }) => new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ host: at.host, port: at.port }, () => {
-        server.off('error', reject)
-        resolve()
-      })
-    })))
+    await Promise.all(this.listeners.map(({ at, listener }) => listener.listen(at)))
   }
 
   /** Puts other limits and files in force. Addresses need a restart. */
   use ({ server: { grpc }, limits }: Config): void {
-    if (grpc !== null) for (const { listener } of this.listeners) listener.use(grpc, limits)
+    if (grpc !== null) for (const { listener } of this.listeners) listener.use(grpc.tls, limits)
   }
 
   /** Stops accepting, and asks clients to leave. Calls in flight go on. */

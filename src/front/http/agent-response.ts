@@ -98,6 +98,10 @@ export abstract class ExchangeDriver implements ResponseDriver {
     return this.exchange.response.destroyed
   }
 
+  get headFirst (): boolean {
+    return this.exchange.response.headFirst === true
+  }
+
   get blocked (): boolean {
     return this.exchange.response.writableNeedDrain
   }
@@ -167,7 +171,7 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
     this.errors = exchange.binding === 'JSONRPC' || isStreaming(exchange.label) ? new ErrorScan(exchange.binding) : null
   }
 
-  head (status: number, rawHeaders: readonly Buffer[]): void {
+  head (status: number, rawHeaders: readonly Buffer[] | readonly string[]): void {
     const { exchange } = this
     this.responded(status)
     this.status = status
@@ -184,6 +188,11 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
   end (): void {
     if (this.errors !== null) this.scanned(this.errors.end())
     this.machine.onEnd()
+  }
+
+  /** True when the rest of the response is only forwarded. */
+  get relays (): boolean {
+    return this.machine.relays && this.held === null
   }
 
   private scanned (error: AgentError | null): void {

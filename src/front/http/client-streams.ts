@@ -51,6 +51,8 @@ export interface ClientResponse {
    * @param trailers flat list of names and values
    */
   readonly endWith?: (trailers: readonly string[]) => void
+  /** True where the head goes out before any of a stream: the front cannot hold it back. Absent: false. */
+  readonly headFirst?: boolean
   /** Breaks the response off. Only gRPC has it. @param code error code of RFC 9113 §7 */
   readonly reset?: (code: number) => void
 }

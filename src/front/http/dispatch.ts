@@ -23,6 +23,7 @@ import type { Forwarding } from '../../upstream/forward.js'
 import { forward } from '../../upstream/forward.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
+import type { FrontName } from '../../telemetry/metrics/metrics.js'
 import type { Remember } from './agent-response.js'
 import { AgentResponse } from './agent-response.js'
 import { publicOriginOf } from './client-address.js'
@@ -56,12 +57,24 @@ export interface Outgoing {
 
 /** How calls of one front go to agents. */
 export interface Front {
+  /** The label of telemetry. */
+  readonly name: FrontName
+  /** Sends a request that the rules accepted. */
   send (exchange: Exchange, outgoing: Outgoing, options: HandlerOptions): Forwarding
+  /** Sends a request that no rule sees. */
+  pass (exchange: Exchange, unread: Unread, options: HandlerOptions): Forwarding
+}
+
+export interface Unread {
+  readonly agent: Agent
+  /** Path and query at the agent. */
+  readonly target: string
+  /** Null where the request still arrives. */
+  readonly body: Bytes | null
 }
 
 /** A request whose body has arrived. */
 export interface Arrived {
-  readonly front: Front
   readonly agent: Agent
   readonly state: AgentState
   readonly route: OperationRoute
@@ -151,7 +164,7 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
     evaluation: evaluator === null ? null : { evaluator, limits, ownership },
     anyPage: route.extensionRoute !== null
   }
-  exchange.forwarding = arrived.front.send(exchange, {
+  exchange.forwarding = exchange.front.send(exchange, {
     read,
     head: forwardedHead(evaluation, exchange.request),
     negotiated: negotiated(route, arrived.asked, arrived.problem, evaluation, reads),
@@ -165,6 +178,7 @@ function send (exchange: Exchange, read: Read, evaluation: RequestEvaluation, op
 
 /** The front of HTTP. */
 export const HTTP: Front = {
+  name: 'http',
   send (exchange, { read: { arrived, call }, head, negotiated, body, plan, remember, owners }, { trusted }) {
     const { agent, route } = arrived
     const { request } = exchange
@@ -187,6 +201,29 @@ export const HTTP: Front = {
       },
       new AgentResponse(exchange, plan, remember, owners)
     )
+  },
+  pass (exchange, { agent, target, body }, { trusted }) {
+    const { request, span } = exchange
+    span.name(exchange.label)
+    startUpstreamSpan(exchange, agent, target, null)
+    return forward(
+      {
+        dispatcher: agent.pools.main,
+        gate: agent.pools.gate,
+        total: agent.config.upstream.timeouts.total,
+        method: request.method ?? 'GET',
+        path: target,
+        headers: headersForAgent(exchange, agent, upstreamHeaders(request, {
+          peer: request.socket.remoteAddress,
+          config: agent.config.upstream,
+          trusted,
+          trace: span.outgoing(),
+          negotiated: null
+        })),
+        body: body === null || body.length === 0 ? null : body
+      },
+      new AgentResponse(exchange, RELAYED)
+    )
   }
 }
 
@@ -198,33 +235,12 @@ function publicBaseOf ({ request }: Exchange, { publicBase, config }: Agent, { t
 }
 
 /** Forwards without inspection: no negotiation, no rules. */
-export function passOn (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): void {
-  withOutbound(exchange, { agent, trusted: options.trusted, body: () => bytes }, () => sendAsIs(exchange, agent, target, options, bytes))
-}
-
-/** @returns false when the request is rejected, because the agent has no capacity */
-function sendAsIs (exchange: Exchange, agent: Agent, target: string, options: HandlerOptions, bytes: Bytes): boolean {
-  if (!exchange.enter(agent)) return false
-  const { request, span } = exchange
-  span.name(exchange.label)
-  startUpstreamSpan(exchange, agent, target, null)
-  exchange.forwarding = forward(
-    {
-      dispatcher: agent.pools.main,
-      gate: agent.pools.gate,
-      total: agent.config.upstream.timeouts.total,
-      method: request.method ?? 'GET',
-      path: target,
-      headers: headersForAgent(exchange, agent, upstreamHeaders(request, {
-        peer: request.socket.remoteAddress,
-        config: agent.config.upstream,
-        trusted: options.trusted,
-        trace: span.outgoing(),
-        negotiated: null
-      })),
-      body: bytes.length === 0 ? null : bytes
-    },
-    new AgentResponse(exchange, RELAYED)
-  )
-  return true
+export function passOn (exchange: Exchange, unread: Unread, options: HandlerOptions): void {
+  const { agent, body } = unread
+  withOutbound(exchange, { agent, trusted: options.trusted, body: () => body }, () => {
+    // Rejected, because the agent has no capacity.
+    if (!exchange.enter(agent)) return false
+    exchange.forwarding = exchange.front.pass(exchange, unread, options)
+    return true
+  })
 }

@@ -24,6 +24,7 @@ import { readOff } from './body.js'
 import type { ClientRequest, ClientResponse } from './client-streams.js'
 import type { Cors } from './cors.js'
 import { withCors } from './cors.js'
+import type { Front } from './dispatch.js'
 import type { RequestLimits } from './limits/limits.js'
 import type { Services } from './services.js'
 import type { PushReservation } from './tasks/push.js'
@@ -47,6 +48,8 @@ export class Exchange {
   readonly request: ClientRequest
   readonly response: ClientResponse
   readonly services: Services
+  /** How the call arrived, and goes to its agent. */
+  readonly front: Front
   readonly startedAt: number
   readonly span: RequestSpan
   private readonly number: number
@@ -112,10 +115,11 @@ export class Exchange {
   private found: readonly Found[] | null = null
   private ended = false
 
-  constructor (request: ClientRequest, response: ClientResponse, services: Services) {
+  constructor (request: ClientRequest, response: ClientResponse, services: Services, front: Front) {
     this.request = request
     this.response = response
     this.services = services
+    this.front = front
     this.startedAt = performance.now()
     this.span = services.tracing.startRequest(request, this.startedAt)
     this.number = services.inFlight.add(this)
@@ -365,7 +369,7 @@ export class Exchange {
     const outcome = this.outcome ?? 'forwarded'
     if (this.stream !== null) services.metrics.streamClosed(this.agentName)
     services.metrics.request(
-      { agent: this.agentName, operation: this.operation, binding: this.binding, version: this.version, outcome },
+      { agent: this.agentName, operation: this.operation, binding: this.binding, version: this.version, outcome, front: this.front.name },
       seconds
     )
     if (this.span.recording) this.describeResult()

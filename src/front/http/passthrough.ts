@@ -22,6 +22,7 @@ import { PLAIN } from '../../pipeline/response/driver.js'
 import { AgentResponse } from './agent-response.js'
 import { withOutbound } from './credentials/outbound.js'
 import type { Services } from './services.js'
+import { HTTP } from './dispatch.js'
 import { Exchange } from './exchange.js'
 import { headersForAgent, identify, queryForAgent } from './identify.js'
 import { limitEarly } from './limits/limits.js'
@@ -72,7 +73,7 @@ export class Passthrough {
       (error: unknown) => {
         // The next request tries again.
         this.mounting = null
-        new Exchange(request, response, this.options.services).failed(error)
+        new Exchange(request, response, this.options.services, HTTP).failed(error)
       }
     )
   }
@@ -112,7 +113,7 @@ export class Passthrough {
 
   private begin (request: FastifyRequest, reply: FastifyReply): Exchange {
     reply.hijack()
-    const exchange = new Exchange(request.raw, reply.raw, this.options.services)
+    const exchange = new Exchange(request.raw, reply.raw, this.options.services, HTTP)
     exchange.label = 'Passthrough'
     exchange.agent = routeTargetOf(request.raw, this.options.snapshot()).agent
     exchange.span.name('Passthrough')

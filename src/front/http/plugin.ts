@@ -7,6 +7,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Rejection } from '../../a2a/errors.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import type { Services } from './services.js'
+import { HTTP } from './dispatch.js'
 import { Exchange } from './exchange.js'
 import { handle } from './handler.js'
 import { keepAppHeaders } from './app-headers.js'
@@ -56,7 +57,7 @@ export class HttpFront {
     if (routeTarget.kind === 'passthrough' && rejection === null && !jwks && !asksForMetadata(request, now)) {
       return this.passthrough.handle(request, response)
     }
-    const exchange = new Exchange(request, response, services)
+    const exchange = new Exchange(request, response, services, HTTP)
     const isRejected = routeTarget.rejection !== null || rejection !== null
     if (!isRejected && jwks && now.keys !== null) return serveKeys(exchange, now.keys)
     if (!isRejected && serveMetadata(exchange, now)) return

@@ -69,6 +69,8 @@ export interface ResponseDriver {
   schedule (kind: 'evaluate' | 'respond', run: () => void): void
   /** The client has disconnected. */
   readonly gone: boolean
+  /** The head goes out before any of a stream: the front cannot hold it back. */
+  readonly headFirst: boolean
   /** Bytes wait for the client. */
   readonly blocked: boolean
   /** Seconds for Retry-After of a rejection for lack of memory. */

@@ -17,6 +17,7 @@ const REPLACED: ClientResponse = { status: 502, phrase: '', headers: [], body: B
 export class RecordingDriver implements ResponseDriver {
   readonly gone = false
   readonly blocked = false
+  readonly headFirst = false
   readonly retryAfter = 0
   readonly before: (event: number | null) => void
   protected readonly dryRun: DryRun

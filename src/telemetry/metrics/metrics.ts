@@ -14,6 +14,7 @@ import { Vitals } from './vitals.js'
 type One<List extends readonly string[]> = List[number]
 
 export type Outcome = One<typeof LabelValues.OUTCOMES>
+export type FrontName = One<typeof LabelValues.FRONTS>
 export type ClientError = One<typeof LabelValues.CLIENT_ERRORS>
 
 /**
@@ -43,6 +44,7 @@ export interface EndedRequest {
   readonly binding: string
   readonly version: string
   readonly outcome: Outcome
+  readonly front: FrontName
 }
 
 /** A number that a policy has observed. */
@@ -154,8 +156,8 @@ export class Metrics {
   }
 
   /** Records one request that ended `seconds` after its head arrived. */
-  request ({ agent, operation, binding, version, outcome }: EndedRequest, seconds: number): void {
-    this.requests.at(agent, operation, binding, version, outcome).value++
+  request ({ agent, operation, binding, version, outcome, front }: EndedRequest, seconds: number): void {
+    this.requests.at(agent, operation, binding, version, outcome, front).value++
     this.durations.tree.at(agent, operation, outcome).observe(seconds)
   }
 

@@ -1,14 +1,14 @@
 /** The public keys of the gateway as a JSON Web Key Set (RFC 7517). Lies outside of the paths of agents, and needs no caller. */
-import type { IncomingMessage } from 'node:http'
 import type { Snapshot } from '../../../gateway/agent-registry.js'
 import type { PublicJwk } from '../../../identity/signing-key.js'
 import { splitTarget } from '../../../wire/target.js'
+import type { ClientRequest } from '../client-streams.js'
 import type { Exchange } from '../exchange.js'
 
 const KEY_SET = '/.well-known/jwks.json'
 
 /** True for a request for the key set of the gateway. `server.publicUrl` may have a path of its own, which a proxy in front may remove. */
-export function asksForKeys (request: IncomingMessage, { agents }: Pick<Snapshot, 'agents'>): boolean {
+export function asksForKeys (request: ClientRequest, { agents }: Pick<Snapshot, 'agents'>): boolean {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false
   const { path } = splitTarget(request.url ?? '')
   if (!path.endsWith(KEY_SET)) return false

@@ -1,0 +1,141 @@
+/** One question of ext_authz: may Envoy forward this request? The gateway sees no response. */
+import type { ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
+import { meshUnfit, tooLarge } from '../../pipeline/rejections.js'
+import type { Forwarding } from '../../upstream/forward.js'
+import type { CheckedRequest } from '../../wire/envoy/check.js'
+import { readCheck, writeAllowed, writeDenied } from '../../wire/envoy/check.js'
+import { GRPC_CODES } from '../../wire/grpc/codes.js'
+import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
+import { isGrpc } from '../grpc/head-guard.js'
+import { joined, ownLines } from './changes.js'
+import type { Accepted, MeshCall } from './dispatch.js'
+import { EXT_AUTHZ } from './dispatch.js'
+import type { MeshFront } from './front.js'
+import { grpcRejection } from './grpc-rejection.js'
+import { MeshRequest, proxySocket } from './request.js'
+import type { ResponseSink } from './response.js'
+import { MeshResponse } from './response.js'
+import { AGENT } from './target.js'
+
+/** What Envoy adds to the body in its description of a request, bytes. */
+const AROUND = 262_144
+/** Envoy tells so when it cuts a body (`allow_partial_message`). */
+const PARTIAL = 'x-envoy-auth-partial-body'
+
+const NOT_EDITED = 'a policy edits the request, which ext_authz cannot do; use ext_proc'
+const NOT_SEEN = 'a policy must change the response, which ext_authz does not show; use ext_proc'
+
+export class Check implements MeshCall, ResponseSink {
+  private readonly front: MeshFront
+  private readonly stream: ServerHttp2Stream
+  private readonly socket: Socket
+  private readonly deframer: GrpcDeframer
+  private response: MeshResponse | null = null
+  private isGrpc = false
+  private answered = false
+
+  constructor (front: MeshFront, stream: ServerHttp2Stream, socket: Socket) {
+    this.front = front
+    this.stream = stream
+    this.socket = socket
+    this.deframer = new GrpcDeframer(front.options.snapshot().limits.body + AROUND)
+    stream.on('data', (chunk: Buffer) => { this.safely(() => { this.onData(chunk) }) })
+    stream.on('end', () => { if (this.response === null) this.fail(GRPC_CODES.INVALID_ARGUMENT) })
+    stream.on('error', ignore)
+    stream.on('close', () => { this.response?.close(this.answered) })
+  }
+
+  private onData (chunk: Buffer): void {
+    const [message] = this.deframer.feed(chunk)
+    if (this.deframer.fault === 'too_large') return this.fail(GRPC_CODES.RESOURCE_EXHAUSTED)
+    if (this.deframer.fault !== null || message?.compressed === true) return this.fail(GRPC_CODES.INVALID_ARGUMENT)
+    if (message !== undefined && this.response === null) this.decide(readCheck(message.bytes))
+  }
+
+  private decide (checked: CheckedRequest): void {
+    const { method, path, host, scheme, headers, body, context } = checked
+    const request = new MeshRequest({ method, path, host, headers, length: body.length, socket: proxySocket(this.socket, scheme === 'https') })
+    this.isGrpc = isGrpc(request.headers['content-type'])
+    const response = new MeshResponse(this, this.isGrpc)
+    this.response = response
+    const declared = request.headers['content-length']
+    const missing = declared !== undefined && Number(declared) !== body.length
+    const { limits } = this.front.options.snapshot()
+    const exchange = this.front.decide({
+      call: this,
+      front: EXT_AUTHZ,
+      request,
+      response,
+      agent: context.get(AGENT),
+      unfit: request.headers[PARTIAL] === 'true' || (missing && Number(declared) <= limits.body)
+        ? 'it does not show whole bodies; set with_request_body with allow_partial_message: false, and a larger max_request_bytes'
+        : null
+    })
+    if (missing) return exchange.reject(tooLarge(limits.body), 'rejected')
+    request.push(body)
+    request.finish()
+  }
+
+  accept ({ exchange, changes, body, plan }: Accepted): Forwarding {
+    const unfit = body !== null
+      ? NOT_EDITED
+      // Without the response, tasks would have no owner, and lists and cards would show what the caller may not see.
+      : plan.card?.select != null || plan.evaluation?.ownership != null ? NOT_SEEN : null
+    if (unfit !== null) {
+      exchange.reject(meshUnfit(unfit), 'gateway_error')
+      return OVER
+    }
+    if (plan.evaluation?.evaluator.enforces === true) this.front.unseen.note(exchange, 'ext_authz shows no responses')
+    exchange.settleForwarded()
+    this.answer(writeAllowed(joined(changes)))
+    return OVER
+  }
+
+  completed (): void {
+    const { response } = this
+    if (response === null) return
+    const whole = Buffer.concat(response.take())
+    if (!this.isGrpc) return this.answer(writeDenied(response.statusCode, ownLines(response.head), whole))
+    const { httpStatus, headers, message } = grpcRejection(response)
+    this.answer(writeDenied(httpStatus, headers, message))
+  }
+
+  /** Nothing can follow: Envoy takes this for an error of the gateway. */
+  broken (): void {
+    this.fail(GRPC_CODES.INTERNAL)
+  }
+
+  private answer (message: Buffer): void {
+    if (this.answered || this.stream.destroyed) return
+    this.answered = true
+    this.stream.respond(HEAD, MORE)
+    this.stream.on('wantTrailers', () => { this.stream.sendTrailers({ 'grpc-status': '0' }) })
+    this.stream.end(grpcFrame(message))
+  }
+
+  /** Ends the call without an answer. @param code of gRPC, not OK */
+  private fail (code: number): void {
+    if (this.answered || this.stream.destroyed) return
+    this.answered = true
+    this.stream.respond({ ...HEAD, 'grpc-status': String(code) }, LAST)
+    this.stream.close()
+  }
+
+  private safely (step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.front.options.services.log.error({ err: error }, 'a question of ext_authz could not be handled')
+      this.fail(GRPC_CODES.INTERNAL)
+    }
+  }
+}
+
+/** The call is over for the gateway. */
+const OVER: Forwarding = { abort: ignore, resume: ignore }
+const HEAD = { ':status': 200, 'content-type': 'application/grpc' } as const
+const MORE = { waitForTrailers: true } as const
+const LAST = { endStream: true } as const
+
+function ignore (): void {}

@@ -1,0 +1,105 @@
+/** The fronts of a mesh: a request that the rules accepted goes back to the proxy, with what changes about it. */
+import type { Operation } from '../../a2a/operations.js'
+import { grpcMethodFor } from '../../a2a/grpc/methods.js'
+import { grpcUpstreamHeaders } from '../../pipeline/grpc/upstream-headers.js'
+import type { ResponsePlan } from '../../pipeline/response/driver.js'
+import { RELAYED } from '../../pipeline/response/driver.js'
+import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
+import type { Forwarding } from '../../upstream/forward.js'
+import type { Bytes } from '../../wire/chunked-buffer.js'
+import { whole } from '../../wire/chunked-buffer.js'
+import type { HeaderChanges } from '../../wire/envoy/headers.js'
+import { grpcFrame } from '../../wire/grpc/deframer.js'
+import { splitTarget } from '../../wire/target.js'
+import type { Front } from '../http/dispatch.js'
+import { AgentResponse } from '../http/agent-response.js'
+import type { Exchange } from '../http/exchange.js'
+import { headersForAgent, queryForAgent } from '../http/identify.js'
+import { GrpcAgentResponse } from '../grpc/agent-response.js'
+import { changesBetween } from './changes.js'
+import type { MeshRequest } from './request.js'
+
+/** The work on the response of an agent: over HTTP or over gRPC. */
+export type AgentReceiver = AgentResponse | GrpcAgentResponse
+
+/** A request that the proxy is to forward. */
+export interface Accepted {
+  readonly exchange: Exchange
+  readonly changes: HeaderChanges
+  /** The new body; null where the request keeps its own. */
+  readonly body: Buffer | null
+  /** The body as it came; null where it still arrives. */
+  readonly sent: Bytes | null
+  readonly plan: ResponsePlan
+  /** Null where nothing about the response needs the gateway. */
+  readonly receiver: AgentReceiver | null
+}
+
+/** A call of a proxy that waits for a decision. */
+export interface MeshCall {
+  accept (accepted: Accepted): Forwarding
+}
+
+const NONE: HeaderChanges = { set: [], remove: [] }
+
+const calls = new WeakMap<Exchange, MeshCall>()
+
+/** Notes the call that an exchange decides about. */
+export function decides (exchange: Exchange, call: MeshCall): void {
+  calls.set(exchange, call)
+}
+
+function callOf (exchange: Exchange): MeshCall {
+  const call = calls.get(exchange)
+  if (call === undefined) throw new Error('an exchange of a mesh without a call')
+  return call
+}
+
+function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
+  return {
+    name,
+    send (exchange, { read: { arrived }, head, negotiated, body, plan, remember, owners }, { trusted }) {
+      const { agent, route, sent, query } = arrived
+      const request = exchange.request as MeshRequest
+      const isGrpc = exchange.binding === 'GRPC'
+      const options = {
+        peer: request.socket.remoteAddress,
+        config: agent.config.upstream,
+        trusted,
+        trace: exchange.span.outgoing(),
+        negotiated
+      }
+      const headers = headersForAgent(exchange, agent, isGrpc ? grpcUpstreamHeaders(head, options) : upstreamHeaders(head, options))
+      const changes = changesBetween(request.rawHeaders, headers)
+      const kept = queryForAgent(exchange, agent, query)
+      const bytes = body === sent ? null : whole(body)
+      return callOf(exchange).accept({
+        exchange,
+        changes: kept === query ? changes : { set: [':path', splitTarget(request.url).path + kept, ...changes.set], remove: changes.remove },
+        body: bytes !== null && isGrpc ? grpcFrame(bytes) : bytes,
+        sent,
+        plan,
+        receiver: !needsResponse(exchange, plan)
+          ? null
+          : isGrpc
+            ? new GrpcAgentResponse(exchange, plan, grpcMethodFor(route.operation as Operation, route.version), remember, owners)
+            : new AgentResponse(exchange, plan, remember, owners)
+      })
+    },
+    /** The proxy forwards the request as it is. */
+    pass (exchange, { body }) {
+      return callOf(exchange).accept({ exchange, changes: NONE, body: null, sent: body, plan: RELAYED, receiver: null })
+    }
+  }
+}
+
+/** The proxy asks once, about the request. */
+export const EXT_AUTHZ: Front = frontOf('ext_authz')
+/** The proxy shows request and response. */
+export const EXT_PROC: Front = frontOf('ext_proc')
+
+/** True when the gateway changes or reads the response. Without extensions, an agent has nothing to confirm. */
+function needsResponse ({ push, cors, limits }: Exchange, { echo, card, evaluation }: ResponsePlan): boolean {
+  return evaluation !== null || card !== null || push !== null || (cors !== null && cors.replaces) ||
+    (limits !== null && limits.left !== null) || (echo !== null && (echo.outbound.length > 0 || echo.requested.length > 0))
+}

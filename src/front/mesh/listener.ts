@@ -1,0 +1,104 @@
+/** The listener for proxies of a mesh (`server.mesh`): ext_authz and ext_proc of Envoy. */
+import { hostPortText } from '../../config/listeners/host-port.js'
+import type { Config, HostPort } from '../../config/model/model.js'
+import { CHECK } from '../../wire/envoy/check.js'
+import { PROCESS } from '../../wire/envoy/processing.js'
+import { GRPC_CODES } from '../../wire/grpc/codes.js'
+import type { IncomingCall } from '../grpc/front.js'
+import { Http2Listener } from '../grpc/listener.js'
+import { Check } from './check.js'
+import type { MeshFrontOptions } from './front.js'
+import { MeshFront } from './front.js'
+import { Processor } from './processor.js'
+
+/** Calls at once on one connection: each client of a proxy that waits for a response may be one. */
+const STREAMS = 10_000
+const NAME = 'mesh'
+/** Time for the ends of calls to reach the proxies, ms: a connection that closes earlier would break the responses of their clients. */
+const LAST = 1_000
+
+/** Address of the listener as the configuration has it, as `host:port`; null without one. */
+export function meshAddress ({ server: { mesh } }: Config): string | null {
+  return mesh === null ? null : hostPortText(mesh.listen)
+}
+
+export class MeshListener {
+  private readonly at: HostPort
+  private readonly listener: Http2Listener
+  private readonly front: MeshFront
+  private readonly processors = new Set<Processor>()
+  private emptied: (() => void) | null = null
+
+  /** @returns null without `server.mesh`. @throws Error with a readable message when a file of TLS cannot be used */
+  static of ({ server: { mesh } }: Config, options: MeshFrontOptions): MeshListener | null {
+    return mesh === null ? null : new MeshListener(mesh, options)
+  }
+
+  private constructor ({ listen, tls }: NonNullable<Config['server']['mesh']>, options: MeshFrontOptions) {
+    this.at = listen
+    this.front = new MeshFront(options)
+    this.listener = new Http2Listener(this, {
+      ...options, name: NAME, tls, place: 'server.mesh.tls', maxConcurrentStreams: STREAMS, proxies: true
+    })
+  }
+
+  /** `host:port`, once it listens. */
+  get address (): string {
+    return this.listener.addressAt(this.at.host)
+  }
+
+  /** @throws Error when the address is taken */
+  async listen (): Promise<void> {
+    await this.listener.listen(this.at)
+  }
+
+  handle ({ stream, headers, socket, onClose }: IncomingCall): void {
+    stream.on('close', onClose)
+    switch (headers[':path']) {
+      case CHECK:
+        new Check(this.front, stream, socket)
+        return
+      case PROCESS: {
+        const processor = new Processor(this.front, stream, socket, headers)
+        this.processors.add(processor)
+        stream.on('close', () => {
+          this.processors.delete(processor)
+          if (this.processors.size === 0) this.emptied?.()
+        })
+        return
+      }
+      default:
+        stream.on('error', () => {})
+        stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(GRPC_CODES.UNIMPLEMENTED) }, { endStream: true })
+        stream.close()
+    }
+  }
+
+  /** Puts other limits and files in force. The address needs a restart. */
+  use ({ server: { mesh }, limits }: Config): void {
+    if (mesh !== null) this.listener.use(mesh.tls, limits)
+  }
+
+  /** Stops accepting, asks proxies to use other connections, and lets responses go on that nothing holds. */
+  drain (): void {
+    this.listener.drain()
+    for (const processor of this.processors) processor.drain()
+  }
+
+  /** Waits until proxies have the ends of all calls, for at most {@link LAST}. */
+  async settled (): Promise<void> {
+    if (this.processors.size === 0) return
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, LAST)
+      this.emptied = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  /** Ends the connections that are still open. */
+  close (): void {
+    this.listener.close()
+  }
+}

@@ -1,0 +1,372 @@
+/**
+ * One call through ext_proc: Envoy sends the parts of the request and of the response on a stream, and waits for a reply to each part.
+ *
+ * Envoy takes a stream that ends cleanly for "go on without me". The stream therefore ends cleanly after the last reply only; whatever goes
+ * wrong before that ends in an immediate response, or resets the stream.
+ */
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
+import type { Socket } from 'node:net'
+import { tooLarge } from '../../pipeline/rejections.js'
+import type { Forwarding } from '../../upstream/forward.js'
+import { whole } from '../../wire/chunked-buffer.js'
+import type { Immediate, ModeOverride, ProcessingMessage, Protocol, Reply } from '../../wire/envoy/processing.js'
+import { BODY_MODES, readProcessing, UNCHANGED, writeImmediate, writeReply } from '../../wire/envoy/processing.js'
+import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
+import { valueOf } from '../../pipeline/response-head.js'
+import type { Exchange } from '../http/exchange.js'
+import { isGrpc } from '../grpc/head-guard.js'
+import { ownLines } from './changes.js'
+import type { Accepted, MeshCall } from './dispatch.js'
+import { EXT_PROC } from './dispatch.js'
+import type { MeshFront } from './front.js'
+import { grpcRejection } from './grpc-rejection.js'
+import { MeshRequest, proxySocket } from './request.js'
+import type { ResponseSink } from './response.js'
+import { MeshResponse } from './response.js'
+import { ShownResponse } from './shown-response.js'
+import { AGENT } from './target.js'
+
+const { BUFFERED, FULL_DUPLEX_STREAMED, NONE } = BODY_MODES
+/** What Envoy adds to a body in its messages, bytes. */
+const AROUND = 262_144
+/** Bytes of a body in one reply of FULL_DUPLEX_STREAMED: Envoy rejects replies of more than its buffers hold. */
+const PIECE = 65_536
+
+const OLD = 'it does not tell how it sends bodies; Envoy does since 1.33'
+const NO_BODY = 'request_body_mode is neither BUFFERED nor FULL_DUPLEX_STREAMED'
+
+export class Processor implements MeshCall, ResponseSink, Forwarding {
+  readonly front: MeshFront
+  private readonly stream: ServerHttp2Stream
+  private readonly socket: Socket
+  private readonly agent: string | undefined
+  private readonly deframer: GrpcDeframer
+  private protocol: Protocol = { request: NONE, response: NONE, eager: false }
+  private request: MeshRequest | null = null
+  private response: MeshResponse | null = null
+  private exchange: Exchange | null = null
+  private isGrpc = false
+  /** The part that waits for a reply. */
+  private pending: Pick<ProcessingMessage, 'of' | 'part'> | null = null
+  /** The request has a body. */
+  private hasBody = false
+  /** FULL_DUPLEX_STREAMED: the request has trailers, which wait for a reply. */
+  private hasTrailers = false
+  /** Set when the rules have accepted the request. */
+  private accepted: Accepted | null = null
+  /** The request is at the agent: all its parts have a reply. */
+  private sent = false
+  /** Null until the proxy shows the response. */
+  private shown: ShownResponse | null = null
+  /** Full duplex: the request goes on as it arrives. */
+  private relaying = false
+  private over = false
+
+  /** @param metadata of the call, with the name of the agent if the route sets one */
+  constructor (front: MeshFront, stream: ServerHttp2Stream, socket: Socket, metadata: IncomingHttpHeaders) {
+    this.front = front
+    this.stream = stream
+    this.socket = socket
+    const name = metadata[AGENT]
+    this.agent = typeof name === 'string' ? name : undefined
+    const { limits } = front.options.snapshot()
+    this.deframer = new GrpcDeframer(Math.max(limits.body, limits.response) + AROUND)
+    stream.respond(HEAD, MORE)
+    stream.on('wantTrailers', () => { stream.sendTrailers({ 'grpc-status': '0' }) })
+    stream.on('data', (chunk: Buffer) => { this.safely(() => { this.onData(chunk) }) })
+    stream.on('error', ignore)
+    stream.on('drain', () => { stream.resume() })
+    stream.on('close', () => { this.left() })
+  }
+
+  /** Full duplex: replies do not correspond to messages. */
+  get duplex (): boolean {
+    return this.protocol.request === FULL_DUPLEX_STREAMED || this.protocol.response === FULL_DUPLEX_STREAMED
+  }
+
+  private onData (chunk: Buffer): void {
+    for (const { compressed, bytes } of this.deframer.feed(chunk)) {
+      if (this.over) return
+      const message = compressed ? null : readProcessing(bytes)
+      if (message === null) return this.fail()
+      this.take(message)
+    }
+    if (this.deframer.fault === null || this.over) return
+    const { exchange, front } = this
+    if (this.deframer.fault !== 'too_large' || exchange === null || this.accepted !== null) return this.fail()
+    exchange.reject(tooLarge(front.options.snapshot().limits.body), 'rejected')
+  }
+
+  private take (message: ProcessingMessage): void {
+    if (message.of === 'response') return this.takeResponse(message)
+    switch (message.part) {
+      case 'headers': return this.takeHead(message)
+      case 'body': return this.takeBody(message)
+      case 'trailers': return this.takeTrailers(message)
+    }
+  }
+
+  private takeHead ({ lines, last, observed, protocol }: ProcessingMessage): void {
+    if (this.request !== null) return this.fail()
+    // Envoy takes nothing from the gateway.
+    if (observed) return this.finish()
+    this.protocol = protocol ?? this.protocol
+    this.hasBody = !last
+    const request = new MeshRequest({
+      method: valueOf(lines, ':method') ?? '',
+      path: valueOf(lines, ':path') ?? '',
+      host: valueOf(lines, ':authority') ?? '',
+      headers: lines,
+      length: last ? 0 : null,
+      socket: proxySocket(this.socket, valueOf(lines, ':scheme') === 'https')
+    })
+    this.request = request
+    this.isGrpc = isGrpc(request.headers['content-type'])
+    this.response = new MeshResponse(this, this.isGrpc)
+    this.pending = REQUEST_HEADERS
+    const sendsBody = this.protocol.request === BUFFERED || this.protocol.request === FULL_DUPLEX_STREAMED
+    this.exchange = this.front.decide({
+      call: this,
+      front: EXT_PROC,
+      request,
+      response: this.response,
+      agent: this.agent,
+      unfit: protocol === null ? OLD : last || sendsBody ? null : NO_BODY
+    })
+    if (last) return request.finish()
+    // Envoy sends the body after the reply, and forwards nothing before the reply to the body.
+    if (this.pending !== null && !this.duplex && !this.over) this.reply({ ...UNCHANGED, override: this.override(NONE) })
+  }
+
+  private takeBody ({ bytes, last }: ProcessingMessage): void {
+    const { request, accepted } = this
+    if (request === null || (this.sent && !this.relaying)) return this.fail()
+    if (this.relaying) {
+      if (last) request.finish()
+      return this.relay([bytes])
+    }
+    if (!this.duplex) {
+      this.pending = REQUEST_BODY
+      // A call that no rule sees was accepted by its head.
+      if (accepted !== null) return this.send(accepted)
+    }
+    request.push(bytes)
+    if (last || !this.duplex) request.finish()
+  }
+
+  private takeTrailers (message: ProcessingMessage): void {
+    const { request } = this
+    if (request === null) return this.fail()
+    if (this.duplex && (!this.sent || this.relaying)) {
+      this.hasTrailers = true
+      request.finish()
+      return this.relaying ? this.relay([]) : undefined
+    }
+    if (!this.sent) return this.fail()
+    this.pending = message
+    this.reply(UNCHANGED)
+  }
+
+  accept (accepted: Accepted): Forwarding {
+    this.accepted = accepted
+    if (this.pending !== null) this.send(accepted)
+    return this
+  }
+
+  /** Lets the proxy forward the request. */
+  private send (accepted: Accepted): void {
+    this.sent = true
+    const { receiver, exchange } = accepted
+    if (receiver !== null) this.shown = new ShownResponse(this, accepted, receiver, this.response as MeshResponse)
+    if (this.duplex) return this.sendDuplex(accepted)
+    const override = receiver !== null && this.pending?.part === 'headers' ? this.override(NONE) : null
+    this.reply({ changes: resized(accepted), body: accepted.body, override })
+    if (receiver === null) this.settle(exchange)
+  }
+
+  /** Full duplex: Envoy has given the body away, so that it must be sent whether it has changed or not. */
+  private sendDuplex ({ changes, body, sent, receiver, exchange }: Accepted): void {
+    this.reply({ ...UNCHANGED, changes })
+    // A request that no rule sees may still arrive.
+    if (sent === null && this.hasBody) return this.relay(this.request?.takeWaiting() ?? [])
+    if (this.hasBody) this.pieces('request', body ?? whole(sent ?? EMPTY), !this.hasTrailers)
+    if (this.hasTrailers) this.write(writeReply('request', 'trailers', UNCHANGED))
+    if (receiver === null) this.settle(exchange)
+  }
+
+  /** Sends a request on that no rule sees. */
+  private relay (chunks: readonly Buffer[]): void {
+    this.relaying = true
+    const { request } = this
+    const ended = request?.ended === true
+    this.pieces('request', Buffer.concat(chunks), ended && !this.hasTrailers)
+    if (!ended) return
+    if (this.hasTrailers) this.write(writeReply('request', 'trailers', UNCHANGED))
+    if (this.accepted !== null) this.settle(this.accepted.exchange)
+  }
+
+  /** Sends a body of FULL_DUPLEX_STREAMED. @param last whether the body ends with it */
+  pieces (of: 'request' | 'response', body: Buffer, last: boolean): void {
+    for (let at = 0; at === 0 || at < body.length; at += PIECE) {
+      const end = at + PIECE >= body.length
+      if (body.length === 0 && !last) return
+      this.write(writeReply(of, 'body', { ...UNCHANGED, body: { streamed: body.subarray(at, at + PIECE), last: last && end } }))
+    }
+  }
+
+  private takeResponse (message: ProcessingMessage): void {
+    this.front.sawResponse = true
+    this.pending = message
+    const { shown } = this
+    if (shown !== null) return shown.take(message)
+    // A response of the proxy itself, before the request went to the agent, such as 413.
+    this.reply(UNCHANGED)
+    this.finish()
+  }
+
+  /** The mode for the rest of the call; null where Envoy accepts none. */
+  override (response: ModeOverride['response']): ModeOverride | null {
+    if (this.duplex) return null
+    return { request: BUFFERED, response, trailers: this.isGrpc }
+  }
+
+  /** Replies to the pending part. */
+  reply (reply: Reply): void {
+    const { pending } = this
+    if (pending === null) return
+    this.pending = null
+    this.write(writeReply(pending.of, pending.part, reply))
+  }
+
+  /** A part waits for a reply. */
+  get waits (): boolean {
+    return this.pending !== null && !this.over
+  }
+
+  get shownTrailers (): boolean {
+    return this.pending?.of === 'response' && this.pending.part === 'trailers'
+  }
+
+  /** Reads no more of Envoy until `continue`. */
+  pause (): void {
+    this.stream.pause()
+  }
+
+  continue (): void {
+    this.stream.resume()
+  }
+
+  write (message: Buffer): void {
+    if (this.over || this.stream.destroyed) return
+    if (!this.stream.write(grpcFrame(message))) this.stream.pause()
+  }
+
+  completed (): void {
+    if (this.shown === null) this.respond()
+    else this.shown.completed()
+  }
+
+  /** Sends the gateway's own response in place of all that the agent sends. */
+  respond (): void {
+    const { response, isGrpc } = this
+    if (response === null) return
+    const bytes = Buffer.concat(response.take())
+    const details = detailsOf(response.head)
+    let immediate: Immediate
+    if (isGrpc) {
+      const { code, headers, message } = grpcRejection(response)
+      immediate = { status: 200, headers, body: message, grpcStatus: code, details }
+    } else immediate = { status: response.statusCode, headers: ownLines(response.head), body: bytes, grpcStatus: null, details }
+    this.write(writeImmediate(immediate))
+    this.finish()
+  }
+
+  /** The client must notice that its response is incomplete: Envoy resets a response that has begun. */
+  broken (): void {
+    this.write(writeImmediate(BROKEN))
+    this.finish()
+  }
+
+  /** The proxy needs the gateway no more. The call is forwarded. */
+  settle (exchange: Exchange): void {
+    exchange.settleForwarded()
+    this.finish()
+  }
+
+  /** Ends the stream: Envoy goes on without the gateway. */
+  finish (): void {
+    if (this.over) return
+    this.over = true
+    this.stream.end()
+    this.stream.resume()
+    this.response?.close(true)
+  }
+
+  /** Resets the stream: Envoy responds with an error. */
+  private fail (): void {
+    if (this.over) return
+    this.over = true
+    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    this.response?.close(false)
+  }
+
+  /** Lets a response go on that the gateway only observes, so that it survives the gateway. */
+  drain (): void {
+    if (!this.over) this.shown?.drain()
+  }
+
+  /** Envoy has ended the stream. */
+  private left (): void {
+    const { accepted, shown } = this
+    if (!this.over && accepted !== null && this.sent && (shown === null || !shown.begun)) {
+      // Without any response so far, this proxy shows none.
+      if (!this.front.sawResponse) {
+        this.front.unseen.note(accepted.exchange, 'Envoy shows no responses; set allow_mode_override: true, or response_header_mode: SEND')
+        accepted.exchange.settleForwarded()
+      }
+    }
+    this.over = true
+    this.response?.close(false)
+  }
+
+  abort (): void {
+    this.shown?.abort()
+  }
+
+  resume (): void {
+    this.shown?.resume()
+  }
+
+  private safely (step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      if (this.exchange === null) {
+        this.front.options.services.log.error({ err: error }, 'a call through ext_proc could not be handled')
+        this.fail()
+      } else this.exchange.failed(error)
+    }
+  }
+}
+
+const HEAD = { ':status': 200, 'content-type': 'application/grpc' } as const
+const MORE = { waitForTrailers: true } as const
+const EMPTY = Buffer.alloc(0)
+const REQUEST_HEADERS = { of: 'request', part: 'headers' } as const
+const REQUEST_BODY = { of: 'request', part: 'body' } as const
+const BROKEN: Immediate = { status: 502, headers: [], body: Buffer.alloc(0), grpcStatus: null, details: 'a2a_gateway_broken' }
+
+/** A body of another length needs another Content-Length. */
+function resized ({ changes, body, exchange }: Accepted): Accepted['changes'] {
+  if (body === null || exchange.request.headers['content-length'] === undefined) return changes
+  return { set: [...changes.set, 'content-length', String(body.length)], remove: changes.remove }
+}
+
+/** For the access log of the proxy: the rule that rejected the call. */
+function detailsOf (head: readonly string[]): string {
+  const rule = /rule="([^"]+)"/.exec(valueOf(head, 'gateway-decision') ?? '')?.[1]
+  return rule === undefined ? 'a2a_gateway_response' : `a2a_gateway_rejected{${rule}}`
+}
+
+function ignore (): void {}

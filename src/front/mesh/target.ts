@@ -1,0 +1,70 @@
+/** Finds the agent of a call that a proxy asks about: by the name that the proxy sends, or by host and path. */
+import { guard, isPassthrough } from '../../pipeline/guard.js'
+import { hostName } from '../../pipeline/agents.js'
+import { badTarget, hostNotServed, loop } from '../../pipeline/rejections.js'
+import type { Agent } from '../../gateway/agent.js'
+import type { Snapshot } from '../../gateway/agent-registry.js'
+import { hasPassedHere } from '../../upstream/via.js'
+import { checkTarget, isAtOrBelow, splitTarget } from '../../wire/target.js'
+import { isServed } from '../http/client-address.js'
+import type { RouteTarget } from '../http/route-target.js'
+import type { MeshRequest } from './request.js'
+
+/** Name of the agent in the metadata of ext_proc and in `context_extensions` of ext_authz. */
+export const AGENT = 'a2a-agent'
+
+/** An agent that the proxy names. Null: the proxy names none. */
+export type NamedAgent = Agent | 'unknown' | null
+
+export function namedAgent ({ agents }: Snapshot, name: string | undefined): NamedAgent {
+  return name === undefined ? null : agents.all.find(agent => agent.name === name) ?? 'unknown'
+}
+
+/** Finds the agent of an HTTP request, and what the guard has against it. */
+export function targetOf (request: MeshRequest, { agents, hosts, trusted }: Snapshot, named: NamedAgent): RouteTarget {
+  const { path, query } = splitTarget(request.url)
+  const reason = checkTarget(request.url)
+  const rejection = reason !== null
+    ? badTarget(reason)
+    : guard(request) ??
+      (hasPassedHere(request.headers.via) ? loop : hosts !== null && !isServed(request, hosts, trusted) ? hostNotServed : null)
+  const found = named === null ? (reason === null ? agents.find(hostName(request.headers.host), path) : null) : placeIn(named, path)
+  if (found === null || rejection !== null) {
+    return { kind: 'a2a', agent: found?.agent ?? null, path: found?.rest ?? path, query, rejection, last: false }
+  }
+  const { agent, rest } = found
+  return { kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, rejection, last: false }
+}
+
+/** Routes of a proxy may add the path of the agent, or not. */
+function placeIn (named: Agent | 'unknown', path: string): { readonly agent: Agent, readonly rest: string } | null {
+  if (named === 'unknown') return null
+  const { path: own } = named.config
+  return { agent: named, rest: own !== '' && isAtOrBelow(path, own) ? path.slice(own.length) : path }
+}
+
+/** Agents that are called by gRPC, by host; '' for any host. Null where several agents have one host: only a name tells them apart. */
+type Places = ReadonlyMap<string, Agent | null>
+
+const known = new WeakMap<Snapshot, Places>()
+
+function placesOf (snapshot: Snapshot): Places {
+  let places = known.get(snapshot)
+  if (places === undefined) {
+    const made = new Map<string, Agent | null>()
+    for (const agent of snapshot.agents.all) {
+      const host = agent.config.host ?? ''
+      if (agent.config.grpc !== null) made.set(host, made.has(host) ? null : agent)
+    }
+    known.set(snapshot, places = made)
+  }
+  return places
+}
+
+/** Finds the agent of a gRPC call, whose path names no agent. */
+export function grpcAgentOf (snapshot: Snapshot, host: string | undefined, named: NamedAgent): Agent | null {
+  if (named !== null) return named === 'unknown' ? null : named
+  const places = placesOf(snapshot)
+  const name = hostName(host).replace(/\.$/, '')
+  return places.has(name) ? places.get(name) ?? null : places.get('') ?? null
+}
