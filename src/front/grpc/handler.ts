@@ -50,7 +50,7 @@ function withoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions)
   const retryAfter = agent.wantCard()
   const { upstream } = agent.config.grpc ?? { upstream: null }
   if (agent.config.card.onUnavailable === 'reject' || upstream === null) {
-    return exchange.reject(rejections.noCard(agent.name, retryAfter), 'gateway_error')
+    return exchange.reject(rejections.noCard(agent.name, retryAfter), 'upstream_error')
   }
   forwardUnread(exchange, agent, upstream, options)
 }

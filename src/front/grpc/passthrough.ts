@@ -30,7 +30,7 @@ export function passThrough (exchange: Exchange, agent: Agent, options: HandlerO
     const access = accessOf(agent.config)
     if (access !== null && !passes(exchange, admitUnread(access, exchange.principal, PASSTHROUGH))) return
     const address = agent.config.grpc?.upstream ?? (exchange.state === null ? null : serverOf(exchange.state, V1))
-    if (address === null) return exchange.reject(rejections.noCard(agent.name, agent.wantCard()), 'gateway_error')
+    if (address === null) return exchange.reject(rejections.noCard(agent.name, agent.wantCard()), 'upstream_error')
     limitEarly(exchange, agent, options, () => { send(exchange, agent, address, options) })
   }
   if (identity === null) return admit()
