@@ -48,7 +48,7 @@ export default [
   arrows('cli', FOLDERS, ['node:cluster', ...EDGES_OF_OTHERS], ONLY),
   {
     files: ['src/console/page/**/*.js'],
-    languageOptions: { globals: Object.fromEntries(['addEventListener', 'clearTimeout', 'document', 'EventSource', 'fetch', 'localStorage', 'location', 'Node', 'scrollTo', 'setTimeout', 'URL', 'URLSearchParams'].map(name => [name, 'readonly'])) },
+    languageOptions: { globals: Object.fromEntries(['AbortController', 'AbortSignal', 'addEventListener', 'clearTimeout', 'document', 'EventSource', 'fetch', 'history', 'localStorage', 'location', 'navigator', 'Node', 'scrollTo', 'setTimeout', 'TextDecoderStream', 'URL', 'URLSearchParams'].map(name => [name, 'readonly'])) },
     rules: {
       // The page shows what agents say: as text only, and it goes nowhere on its own.
       'no-restricted-properties': ['error', ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'srcdoc'].map(property => ({ property, message: 'Data is shown as text: h() of dom.js.' }))],

@@ -92,7 +92,7 @@ const traffic: Row = {
     stacked({
       title: 'Calls by outcome',
       about:
-        'forwarded; agent_error: the agent responded with an error; rejected by the gateway; client_aborted; upstream_error: no usable response; gateway_error: no card, a shutdown, or an internal error.',
+        'forwarded; agent_error: the agent responded with an error; rejected by the gateway; client_aborted; upstream_error: no usable response, or no card; gateway_error: a shutdown, or an internal error.',
       unit: 'reqps',
       queries: [[rate('requests_total', ONE, 'outcome'), '{{outcome}}']]
     }),

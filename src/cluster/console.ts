@@ -28,11 +28,11 @@ export function consoleOfWorkers ({ workers, registry, totals, ready, agents, ma
     agents: () => registry.snapshot.agents.all,
     described: async () => await agents() as readonly Description[],
     metrics: () => totals.snapshot(),
-    decisions: async cursor => {
+    decisions: async (cursor, filter) => {
       const next = new Map<number, number>()
       const pages = await Promise.all([...workers.all].map(async worker => {
         const since = cursor.get(worker.id) ?? -1
-        const page = await worker.ask('decisions', since)
+        const page = await worker.ask('decisions', since, filter)
         next.set(worker.id, page?.last ?? since)
         return page === null
           ? { missed: 0, entries: [] }

@@ -3,6 +3,7 @@ import type { CardSignatures } from '../a2a/card/loaded-cards.js'
 import type { Config } from '../config/model/model.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
+import type { DecisionFilter } from '../console/filter.js'
 import type { SeriesPage } from '../console/series.js'
 import type { LimitKey, Spending, Taken } from '../state/limits/limit-store.js'
 import type { ClaimKey, Lookup, OwnedName, Owners, PushChange, PushCounted, TaskKey } from '../state/store.js'
@@ -60,8 +61,14 @@ export type ToWorker =
   }
   | { readonly kind: 'commit' | 'discard'; readonly change: number }
   | { readonly kind: 'card'; readonly card: Handout }
-  /** @param since for `decisions`: the number of the last decision that was read */
-  | { readonly kind: 'ask'; readonly id: number; readonly question: keyof Responses; readonly since: number }
+  /** @param since for `decisions`: the number of the last decision that was read; `filter` selects the decisions */
+  | {
+    readonly kind: 'ask'
+    readonly id: number
+    readonly question: keyof Responses
+    readonly since: number
+    readonly filter: DecisionFilter | null
+  }
   | { readonly kind: 'task'; readonly id: number; readonly found: TaskFound }
   | { readonly kind: 'limit'; readonly id: number; readonly taken: Taken }
   | { readonly kind: 'drain' }

@@ -1,5 +1,6 @@
 /** One worker process, as the primary sees it. */
 import type { Worker } from 'node:cluster'
+import type { DecisionFilter } from '../console/filter.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
 import type { Responses, ToPrimary, ToWorker } from './messages.js'
 
@@ -50,12 +51,12 @@ export class WorkerHandle {
   }
 
   /** @returns null when the worker does not respond in time, or is gone */
-  async ask<Q extends keyof Responses> (question: Q, since = -1): Promise<Responses[Q] | null> {
+  async ask<Q extends keyof Responses> (question: Q, since = -1, filter: DecisionFilter | null = null): Promise<Responses[Q] | null> {
     if (this.gone || !this.worker.isConnected()) return null
     const id = ++this.lastId
     const response = await within<Responses[keyof Responses] | null>(RESPONSE, null, done => {
       this.waiting.set(id, done)
-      this.send({ kind: 'ask', id, question, since })
+      this.send({ kind: 'ask', id, question, since, filter })
     })
     this.waiting.delete(id)
     return response as Responses[Q] | null

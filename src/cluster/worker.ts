@@ -120,7 +120,7 @@ class WorkerProcess {
       case 'limit':
         return this.limits.settled(message.id, message.taken)
       case 'ask':
-        return this.response(message.id, message.question, message.since)
+        return this.response(message)
       case 'drain':
         this.end(0)
         return
@@ -185,12 +185,12 @@ class WorkerProcess {
     await prepared?.how?.discard()
   }
 
-  private response (id: number, question: keyof Responses, since: number): void {
+  private response ({ id, question, since, filter }: ToWorker & { readonly kind: 'ask' }): void {
     const { serving } = this
     const responses: { readonly [Q in keyof Responses]: (serving: Serving) => Responses[Q] | Promise<Responses[Q]> } = {
       metrics: ({ services }) => services.metrics.snapshot(),
       agents: ({ registry }) => registry.snapshot.agents.all.map(agent => agent.describe() as AgentDescription),
-      decisions: ({ console }) => console?.decisions.since(since) ?? null,
+      decisions: ({ console }) => console?.decisions.since(since, filter) ?? null,
       series: ({ console }) => console?.series.page() ?? null
     }
     const response = Promise.resolve(

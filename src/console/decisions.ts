@@ -7,6 +7,8 @@ import type { Violation } from '../policy/violation.js'
 import type { Outcome } from '../telemetry/metrics/metrics.js'
 import type { DecisionEntry } from './entry.js'
 import { entryOf } from './entry.js'
+import type { DecisionFilter } from './filter.js'
+import { matches } from './filter.js'
 import { Ring } from './ring.js'
 
 /** The violations that rules found in a request and its response, in the order of evaluation. */
@@ -32,6 +34,11 @@ export interface Ended {
   readonly seconds: number
   readonly requestId: string
   readonly traceId: string | null
+  /** Task and context of the call; null when it has none. */
+  readonly taskId: string | null
+  readonly contextId: string | null
+  /** URIs of the extensions that the client requested. */
+  readonly extensions: readonly string[]
   /** The caller, as log lines name it. */
   readonly caller: { readonly source: string, readonly id: string } | null
   /** Port of the client's end of the connection. 0 when it is no longer known. */
@@ -87,12 +94,17 @@ export class Decisions {
   /**
    * Returns the entries after a number.
    * @param last number of the last entry of the previous page; -1 returns all kept entries
+   * @param filter selects the entries, before the page is cut; null selects all
    */
-  since (last: number): DecisionPage {
+  since (last: number, filter: DecisionFilter | null = null): DecisionPage {
     this.look()
-    const kept = [...newerThan(this.notable, last), ...newerThan(this.plain, last)].toSorted((a, b) => a.number - b.number).slice(-PAGE)
-    const missed = last < 0 ? 0 : this.count - last - kept.length
-    return { last: this.count, missed: Math.max(0, missed), entries: kept.map(({ number, ended }) => entryOf(String(number), ended)) }
+    const kept = [...newerThan(this.notable, last), ...newerThan(this.plain, last)].toSorted((a, b) => a.number - b.number)
+    const dropped = last < 0 ? 0 : this.count - last - kept.length
+    const built = (one: Kept): DecisionEntry => entryOf(String(one.number), one.ended)
+    const found: readonly (Kept | DecisionEntry)[] = filter === null ? kept : kept.map(built).filter(one => matches(one, filter))
+    const shown = found.slice(-PAGE).map(one => 'ended' in one ? built(one) : one)
+    const beyond = last < 0 ? 0 : found.length - shown.length
+    return { last: this.count, missed: Math.max(0, dropped) + beyond, entries: shown }
   }
 
   close (): void {

@@ -25,6 +25,10 @@ export interface DecisionEntry {
   readonly edited: readonly string[]
   readonly requestId: string
   readonly traceId: string | null
+  readonly taskId: string | null
+  readonly contextId: string | null
+  /** URIs of the extensions that the client requested. */
+  readonly extensions: readonly string[]
   /** Source and id of the caller, as log lines name them. */
   readonly caller: { readonly source: string, readonly id: string } | null
   readonly port: number
@@ -66,6 +70,9 @@ export function entryOf (id: string, ended: Ended): DecisionEntry {
     edited,
     requestId: ended.requestId,
     traceId: ended.traceId,
+    taskId: ended.taskId,
+    contextId: ended.contextId,
+    extensions: ended.extensions,
     caller: ended.caller === null ? null : { source: ended.caller.source, id: cut(ended.caller.id) },
     port: ended.port,
     correction:

@@ -6,14 +6,18 @@ import type { Log } from '../telemetry/log.js'
 import { diffOf } from './card-diff.js'
 import type { PageFile } from './files.js'
 import { readPage } from './files.js'
+import { readFilter } from './filter.js'
 import type { Rejected } from './guard.js'
 import { HEADERS, readProblem, writeProblem } from './guard.js'
 import { matrixOf } from './matrix.js'
 import { overviewOf, statusOf } from './overview.js'
-import { policyLinesOf } from './policy-lines.js'
+import { explained } from './rules/explained.js'
+import { hitsOf } from './rules/hits.js'
+import { policyLinesOf } from './rules/policy-lines.js'
 import type { ConsoleAgent, ConsoleSource } from './source.js'
-import { readTry, tryCall } from './try-call.js'
-import { tryFormOf } from './try-form.js'
+import type { TryWatcher } from './try/call.js'
+import { readTry, tryCall } from './try/call.js'
+import { tryFormOf } from './try/form.js'
 import { Viewers } from './viewers.js'
 
 export interface ConsoleHandler {
@@ -32,7 +36,8 @@ const BODY = 1024 * 1024
 const TRIES = 4
 const PREFIX = '/console/'
 
-export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>): ConsoleHandler {
+export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>): ConsoleHandler {
+  const source = explained(gateway)
   const viewers = new Viewers(source)
   let files: ReadonlyMap<string, PageFile> | null = null
   let trying = 0
@@ -47,6 +52,7 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
     status: () => statusOf(source),
     overview: query => overviewOf(source, query.get('q') ?? ''),
     extensions: () => matrixOf(source),
+    rules: () => hitsOf(source),
     series: () => source.series(),
     agent: async query => {
       const { name } = agent(query.get('name') ?? '')
@@ -71,10 +77,10 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
       const { name } = agent(query.get('name') ?? '')
       return policyLinesOf(source.config(), name)
     },
-    form: query => ({ tryIt: source.config().server.console.tryIt, ...tryFormOf(agent(query.get('name') ?? '')) })
+    form: query => ({ tryIt: source.config().server.console.tryIt, ...tryFormOf(agent(query.get('name') ?? ''), source.main(), source.config().server.hosts) })
   }
 
-  const tryOne = async (request: IncomingMessage): Promise<unknown> => {
+  const tryOne = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!source.config().server.console.tryIt) {
       throw new Failure({ status: 403, error: 'calls cannot be sent from here: server.console.tryIt is false' })
     }
@@ -83,9 +89,11 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
     try {
       const wanted = readTry(jsonOf(await bodyOf(request)))
       if (typeof wanted === 'string') throw new Failure({ status: 400, error: wanted })
-      const result = await tryCall(source, wanted)
-      if (typeof result === 'string') throw new Failure({ status: 404, error: result })
-      return result
+      const watcher = request.headers.accept === LINES ? watcherOf(response) : null
+      const result = await tryCall(source, wanted, watcher)
+      if (watcher !== null && response.headersSent) response.end(lineOf(typeof result === 'string' ? { error: result } : { result }))
+      else if (typeof result === 'string') throw new Failure({ status: 404, error: result })
+      else json(response, result)
     } finally {
       trying--
     }
@@ -100,7 +108,7 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
     if (name === 'api/try') {
       if (method !== 'POST') throw new Failure({ status: 405, error: 'use POST' }, { allow: 'POST' })
       check(writeProblem(request.headers))
-      return json(response, await tryOne(request))
+      return await tryOne(request, response)
     }
     if (method !== 'GET' && method !== 'HEAD') throw new Failure({ status: 405, error: 'use GET' }, { allow: 'GET, HEAD' })
     if (path === '/' || path === '/console') {
@@ -112,7 +120,7 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
       check(readProblem(request.headers))
       if (viewers.full) throw new Failure({ status: 503, error: 'too many pages are connected to the decisions' }, { 'retry-after': '5' })
       if (method === 'HEAD') return json(response, {})
-      return await viewers.serve(response)
+      return await viewers.serve(response, readFilter(new URLSearchParams(query)))
     }
     const api = name.startsWith('api/') ? name.slice(4) : null
     if (api !== null && Object.hasOwn(data, api)) {
@@ -146,6 +154,26 @@ export function consoleHandler (source: ConsoleSource, log: Pick<Log, 'error'>):
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+/** A response to a tried call that the page reads while it arrives: one JSON object in each line. */
+const LINES = 'application/x-ndjson'
+
+function lineOf (value: object): string {
+  return `${JSON.stringify(value)}\n`
+}
+
+/** Writes what arrives to the page. */
+function watcherOf (response: ServerResponse): TryWatcher {
+  const abort = new AbortController()
+  response.on('close', () => { abort.abort() })
+  return {
+    signal: abort.signal,
+    head: head => {
+      response.writeHead(200, { 'content-type': LINES, 'x-accel-buffering': 'no' })
+      response.write(lineOf({ head }))
+    },
+    data: (text, milliseconds) => { response.write(lineOf({ data: text, milliseconds })) }
+  }
+}
 
 class Failure extends Error {
   readonly refused: Rejected

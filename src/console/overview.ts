@@ -7,10 +7,14 @@ import type { ConsoleAgent, ConsoleSource, Description } from './source.js'
 /** Largest number of listed agents. A filter finds the others. */
 const LISTED = 300
 
+/** Begins a reason that is about one agent. */
+const OF_AGENT = /^agent [a-z0-9-]+: /
+
 /** Returns the status that every page shows. */
 export function statusOf (source: ConsoleSource): object {
   const { server, hash } = source.config()
   const { ready, reasons } = source.ready()
+  const own = reasons.filter(reason => !OF_AGENT.test(reason))
   return {
     version: source.version,
     hash,
@@ -18,8 +22,12 @@ export function statusOf (source: ConsoleSource): object {
     tryIt: server.console.tryIt,
     signOut: server.adminAccess !== null,
     ready,
+    // An agent that cannot be reached is no fault of the gateway.
+    problems: clipAll(own, 20),
+    unavailable: reasons.length - own.length,
     reasons: clipAll(reasons, 20),
-    agentCount: source.agents().length
+    agentCount: source.agents().length,
+    traceUrl: server.console.traceUrl
   }
 }
 
@@ -45,7 +53,8 @@ export async function overviewOf (source: ConsoleSource, wanted: string): Promis
       forwarded: count(one.name, 'forwarded'),
       rejected: count(one.name, 'rejected'),
       errors: count(one.name, 'agent_error'),
-      failed: count(one.name, 'upstream_error') + count(one.name, 'gateway_error'),
+      agentFailed: count(one.name, 'upstream_error'),
+      gatewayFailed: count(one.name, 'gateway_error'),
       aborted: count(one.name, 'client_aborted'),
       observed: findings.get(keyOf(one.name)) ?? 0
     }))

@@ -3,6 +3,7 @@ import type { AgentState } from '../pipeline/agent-snapshot.js'
 import type { AgentConfig, Config, HostPort } from '../config/model/model.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
 import type { DecisionPage } from './decisions.js'
+import type { DecisionFilter } from './filter.js'
 import type { SeriesPage } from './series.js'
 
 /** One active agent. */
@@ -34,8 +35,11 @@ export interface ConsoleSource {
   agents (): readonly ConsoleAgent[]
   described (): Promise<readonly Description[]>
   metrics (): Promise<MetricsSnapshot>
-  /** @param cursor position after the last read; empty returns all kept decisions */
-  decisions (cursor: Cursor): Promise<Pick<DecisionPage, 'missed' | 'entries'> & { readonly cursor: Cursor }>
+  /**
+   * @param cursor position after the last read; empty returns all kept decisions
+   * @param filter null for all decisions
+   */
+  decisions (cursor: Cursor, filter: DecisionFilter | null): Promise<Pick<DecisionPage, 'missed' | 'entries'> & { readonly cursor: Cursor }>
   series (): Promise<SeriesPage>
   /** Address where this machine reaches the gateway over HTTP/1.1. Null when there is none. */
   main (): MainAddress | null

@@ -1,6 +1,7 @@
 /** The live tail of decisions as server-sent events: one poll for new entries per viewer and tick, and none without viewers. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DecisionFilter } from './filter.js'
 import type { ConsoleSource, Cursor } from './source.js'
 
 /** Largest number of viewers at once. A further page has to retry later. */
@@ -35,8 +36,9 @@ export class Viewers {
   /**
    * Serves a viewer until the viewer disconnects or is too slow, or the gateway stops.
    * @param response response whose head has not been written
+   * @param filter null for all decisions
    */
-  async serve (response: ServerResponse): Promise<void> {
+  async serve (response: ServerResponse, filter: DecisionFilter | null): Promise<void> {
     if (this.closed) return response.destroy() as unknown as void
     this.all.add(response)
     response.once('close', () => { this.all.delete(response) })
@@ -44,17 +46,20 @@ export class Viewers {
     response.write('retry: 2000\n\n')
     let cursor: Cursor = new Map()
     let quiet = 0
+    let first = true
     while (this.all.has(response)) {
-      const { entries, missed, cursor: next } = await this.source.decisions(cursor)
+      const { entries, missed, cursor: next } = await this.source.decisions(cursor, filter)
       if (!this.all.has(response)) return
       cursor = next
       quiet += TICK
-      if (entries.length > 0 || missed > 0) this.write(response, `data: ${JSON.stringify({ missed, entries })}\n\n`)
+      // The page waits for the first event, to tell an empty result from a slow one.
+      if (first || entries.length > 0 || missed > 0) this.write(response, `data: ${JSON.stringify({ missed, entries })}\n\n`)
       else if (quiet >= HEARTBEAT) this.write(response, ': still here\n\n')
       else {
         await sleep(TICK, undefined, { ref: false })
         continue
       }
+      first = false
       quiet = 0
       await sleep(TICK, undefined, { ref: false })
     }

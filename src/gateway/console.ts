@@ -28,8 +28,8 @@ export function consoleSource ({ decisions, series }: ConsolePart, { state, regi
     agents: () => registry.snapshot.agents.all,
     described: async () => await state.agents() as readonly Description[],
     metrics: () => metrics.snapshot(),
-    decisions: async cursor => {
-      const { last, missed, entries } = decisions.since(cursor.get(THIS) ?? -1)
+    decisions: async (cursor, filter) => {
+      const { last, missed, entries } = decisions.since(cursor.get(THIS) ?? -1, filter)
       return { missed, entries, cursor: new Map([[THIS, last]]) }
     },
     series: async () => series.page(),

@@ -16,6 +16,7 @@ import type { Exchange } from '../front/http/exchange.js'
 import type { Agent } from './agent.js'
 
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
+  exchange.requested = requested
   if (decision.owner !== null) exchange.sawOwner(decision.owner)
   if (exchange.span.recording) describe(exchange, call, requested, decision)
   for (const { extension } of decision.unexamined) exchange.services.metrics.unexaminedData(exchange.agentName, extension)

@@ -246,6 +246,11 @@ const FORMATS: readonly Row[] = [
     'g.yaml:5:28: server.console.hosts[0] must be a host name or IP address (without scheme or port; IPv6 in brackets)'
   ],
   [
+    'a URL of traces without the place of the id',
+    `${AGENT}server: {console: {traceUrl: "https://jaeger.example.com/trace"}}\n`,
+    'g.yaml:5:31: server.console.traceUrl must contain "{traceId}" (such as "https://jaeger.example.com/trace/{traceId}")'
+  ],
+  [
     'url without scheme',
     AGENT.replace('http://', ''),
     'g.yaml:4:21: agents[0].upstream.url must be an absolute http or https URL (did you mean "http://127.0.0.1:1"?)'

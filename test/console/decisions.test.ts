@@ -3,34 +3,11 @@
  * limit.
  */
 import t from 'tap'
-import type { Ended } from '../../src/console/decisions.js'
 import { Decisions, withFound } from '../../src/console/decisions.js'
 import { entryOf } from '../../src/console/entry.js'
 import { Ring } from '../../src/console/ring.js'
 import { violation } from '../../src/policy/violation.js'
-
-function ended (extra: Partial<Ended> = {}): Ended {
-  return {
-    at: 1,
-    agent: 'a',
-    operation: 'SendMessage',
-    binding: 'JSONRPC',
-    version: '1.0',
-    outcome: 'forwarded',
-    status: 200,
-    grpcStatus: null,
-    seconds: 0.01,
-    requestId: '1',
-    traceId: null,
-    caller: null,
-    port: 0,
-    refusal: null,
-    found: [],
-    ...extra
-  }
-}
-
-const REFUSED = ended({ outcome: 'rejected', refusal: { reason: 'PARSE_ERROR', message: 'is no JSON', rule: 'gateway/json' } })
+import { ended, REFUSED } from './decisions-kit.js'
 
 t.test('a call over gRPC shows its status', t => {
   t.match(entryOf('1', ended({ binding: 'GRPC', grpcStatus: 'NOT_FOUND', outcome: 'agent_error' })), { status: 200, grpcStatus: 'NOT_FOUND' })

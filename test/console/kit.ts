@@ -37,9 +37,9 @@ export interface Tail {
   text (): string
 }
 
-/** Reads the tail until the test ends. */
-export async function tail (t: Test, adminUrl: string): Promise<Tail> {
-  const request = get(`${adminUrl}/console/api/decisions`)
+/** Reads the tail until the test ends. @param query filters of the tail, with `?` */
+export async function tail (t: Test, adminUrl: string, query = ''): Promise<Tail> {
+  const request = get(`${adminUrl}/console/api/decisions${query}`)
   request.on('error', () => {})
   t.teardown(() => { request.destroy() })
   const [response] = await once(request, 'response') as [IncomingMessage]

@@ -3,7 +3,7 @@ import t from 'tap'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/config/paths.js'
-import { policyLinesOf } from '../../src/console/policy-lines.js'
+import { policyLinesOf } from '../../src/console/rules/policy-lines.js'
 import { configOf } from '../helpers/gateway.js'
 import { hostProblem } from '../../src/admin/host-guard.js'
 import { call, rpc } from '../helpers/http.js'
@@ -113,6 +113,11 @@ t.test('names that an attacker could rebind are rejected, addresses and known na
   )
 })
 
+t.test('the page gets the address of traces', async t => {
+  const { api } = await consoleFor(t, '{traceUrl: "https://traces.example.com/#/trace/{traceId}"}')
+  t.match((await api('api/status')).json(), { traceUrl: 'https://traces.example.com/#/trace/{traceId}' })
+})
+
 t.test('pages of other sites cannot read', async t => {
   const { api } = await consoleFor(t)
   for (const [site, status] of [['cross-site', 403], ['same-site', 403], ['same-origin', 200], ['none', 200]] as const) {
@@ -146,7 +151,7 @@ t.test('the page shows the counts and the policies in force', async t => {
       {
         name: 'agent',
         ready: true,
-        counts: { rejected: 3, forwarded: 1, failed: 0 },
+        counts: { rejected: 3, forwarded: 1, agentFailed: 0, gatewayFailed: 0 },
         card: { state: 'ok', problem: null },
         lastRefusals: [{ rule: `${REQUIRED}/required` }, {}, {}]
       }
@@ -161,7 +166,7 @@ t.test('the page shows the counts and the policies in force', async t => {
   t.same((await api('api/overview?q=nobody')).json().agents, [])
   t.match((await api('api/extensions')).json(), {
     rows: [
-      { agent: 'agent', uri: REQUIRED, declared: 'card', required: 'card', policy: null, mode: 'enforce', seen: { client: 1 } },
+      { agent: 'agent', uri: REQUIRED, declared: 'card', required: 'card', policy: null, mode: 'enforce', has: null, seen: { client: 1 } },
       { agent: 'agent', declared: null, required: null, policy: 'x402', mode: 'enforce' }
     ]
   })

@@ -78,7 +78,7 @@ t.test('a viewer that reads nothing is disconnected, and its memory is limited',
   })
   const server = createServer((_request, response) => {
     served = response
-    viewers.serve(response).catch(() => {})
+    viewers.serve(response, null).catch(() => {})
   }).listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
   t.teardown(() => { server.closeAllConnections(); server.close(); viewers.close() })

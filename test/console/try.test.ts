@@ -3,9 +3,9 @@
  * the calls of any client.
  */
 import t from 'tap'
-import type { TryResult } from '../../src/console/try-call.js'
-import { readTry } from '../../src/console/try-call.js'
-import { call, MESSAGE, rpcBody } from '../helpers/http.js'
+import type { TryResult } from '../../src/console/try/call.js'
+import { readTry } from '../../src/console/try/call.js'
+import { call, MESSAGE, rpcBody, until } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
@@ -153,4 +153,92 @@ t.test('an endless response is read up to a limit', async t => {
   t.match(problem, /longer than 1048576 bytes|aborted/)
   t.ok((answer?.body.length ?? 0) < 2_000_000)
   t.match(decision, { outcome: 'client_aborted' })
+})
+
+const NOTES = 'https://example.com/ext/notes/v1'
+
+t.test('methods and routes of extensions', async t => {
+  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: NOTES }] } }) })
+  const gateway = await gatewayFor(t, {
+    yaml: `${SERVER.replace('console: {}', 'console: {tryIt: true}')}
+agents: [{name: agent, path: /a, upstream: {url: "${agent.url}"}, extensions: [notes]}]
+extensions:
+  notes:
+    uri: ${NOTES}
+    methods:
+      notes/list: {params: {type: object, properties: {limit: {type: integer}}}}
+    routes:
+      - {verb: GET, path: "/notes/{id}"}
+      - {verb: POST, path: /notes, base: interface, need: none, body: {type: object, required: [text]}}`
+  })
+  const form = (await call(`${gateway.adminUrl}/console/api/form?name=agent`)).json()
+  t.match(form, {
+    base: gateway.url,
+    methods: [{ name: 'notes/list', policy: 'notes', uri: NOTES, needsActive: true, schema: { properties: { limit: {} } } }],
+    routes: [
+      { id: 'GET /a/notes/{id}', verb: 'GET', needsActive: true, schema: null },
+      { id: 'POST /a/rest/notes', needsActive: false, schema: { required: ['text'] } }
+    ]
+  })
+  const route = { ...CALL, operation: 'route', binding: 'HTTP+JSON', body: '' }
+  const of = async (extra: object): Promise<TryResult> =>
+    (await send(gateway.adminUrl, { ...route, ...extra })).json() as unknown as TryResult
+  const get = { route: 'GET /a/notes/{id}', parameters: { id: 'b c' }, query: 'limit=1' }
+  t.match(await of({ ...get, extensions: [NOTES] }), {
+    request: { method: 'GET', path: '/a/notes/b%20c?limit=1' },
+    decision: { operation: 'GET /notes/{id}', outcome: 'forwarded', extensions: [NOTES] }
+  })
+  t.match(agent.received[0], { method: 'GET', url: '/notes/b%20c?limit=1' })
+  t.match(await of(get), { decision: { outcome: 'rejected', rule: 'notes/route' } })
+  t.match(await of({ route: 'POST /a/rest/notes', body: '{}' }), {
+    request: { method: 'POST', path: '/a/rest/notes' },
+    decision: { outcome: 'rejected', violations: [{ rule: 'route-body', path: 'text' }] }
+  })
+  for (const [extra, words] of [
+    [{ route: 'GET /a/notes/{id}', parameters: {} }, /the route needs a value for id/],
+    [{ route: 'GET /a/notes/{id}', parameters: { id: '..' } }, /the route needs a value for id/],
+    [{ route: 'GET /metrics' }, /no such interface/]
+  ] as const) {
+    const answer = await send(gateway.adminUrl, { ...route, ...extra })
+    t.equal(answer.status, 404)
+    t.match(answer.json(), { error: words })
+  }
+  for (const wrong of [{ query: 'a b' }, { query: 'x#y' }, { parameters: { id: 1 } }, { route: 1 }]) {
+    t.type(readTry({ ...route, ...wrong }), 'string', JSON.stringify(wrong))
+  }
+})
+
+t.test('a stream is shown while it runs, and ends with its viewer', async t => {
+  let ended = false
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { streaming: true } }),
+    answer: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: {"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"é"}]}}}\n\n')
+      response.on('close', () => { ended = true })
+    }
+  })
+  const gateway = await gatewayFor(t, {
+    yaml: `${SERVER.replace('console: {}', 'console: {tryIt: true}')}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]`
+  })
+  const abort = new AbortController()
+  const response = await fetch(`${gateway.adminUrl}/console/api/try`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: gateway.adminUrl, accept: 'application/x-ndjson' },
+    body: JSON.stringify({ ...CALL, operation: 'stream', body: rpcBody('SendStreamingMessage', { message: MESSAGE }) }),
+    signal: abort.signal
+  })
+  t.equal(response.headers.get('content-type'), 'application/x-ndjson')
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.includes('é')) break
+  }
+  const lines = text.trim().split('\n').map(line => JSON.parse(line) as { head?: { status: number }, data?: string })
+  t.match(lines[0], { head: { status: 200 } })
+  t.match(lines.map(one => one.data ?? '').join(''), /"text":"é"/)
+  t.notOk(ended, 'the stream is open')
+  abort.abort()
+  await until(() => ended, 'the gateway to let the agent go')
 })

@@ -18,3 +18,9 @@ t.test('each result of card.verify', async t => {
   t.equal(signatureWords({ outcome: 'partial', form: 'sdk', key: 'vendor-1' }), 'verified in part, form sdk, key vendor-1')
   for (const outcome of SIGNATURE_OUTCOMES) t.notMatch(signatureWords({ outcome, form: null, key: null }), /undefined|null/)
 })
+
+t.test('one and many', async t => {
+  const { counted } = await import(href) as { counted: (value: number, noun: string, plural?: string) => string }
+  t.same([0, 1, 2_000].map(value => counted(value, 'call')), ['0 calls', '1 call', '2,000 calls'])
+  t.equal(counted(2, 'method or route', 'methods or routes'), '2 methods or routes')
+})

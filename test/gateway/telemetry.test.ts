@@ -132,7 +132,7 @@ t.test('every outcome is counted once, under labels of closed sets', async t => 
     'agent="agent",operation="AgentCard",binding="HTTP+JSON",version="0.3",outcome="forwarded"',
     'agent="agent",operation="Passthrough",binding="HTTP+JSON",version="1.0",outcome="forwarded"',
     'agent="agent",operation="Preflight",binding="HTTP+JSON",version="1.0",outcome="forwarded"',
-    'agent="dead",operation="Other",binding="HTTP+JSON",version="1.0",outcome="gateway_error"',
+    'agent="dead",operation="Other",binding="HTTP+JSON",version="1.0",outcome="upstream_error"',
     'agent="agent",operation="SubscribeToTask",binding="HTTP+JSON",version="1.0",outcome="client_aborted"'
   ]
   for (const labels of expected) {

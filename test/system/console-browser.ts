@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
+import axe from 'axe-core'
 import type { Test } from 'tap'
 import { ROOT } from '../helpers/paths.js'
 
@@ -86,6 +87,13 @@ export async function picture (page: Page, name: string): Promise<void> {
  */
 export async function hurdles (page: Page): Promise<string[]> {
   return await page.evaluate(HURDLES) as string[]
+}
+
+/** Violations of the rules of axe-core: WCAG 2.2 A and AA, and its best practices. One line for each element. */
+export async function axeViolations (page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  return await page.evaluate(`axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations.flatMap(
+    ({id, help, nodes}) => nodes.map(one => id + ': ' + help + ': ' + one.html.slice(0, 200))))`) as string[]
 }
 
 /** As text: it runs in the browser. */

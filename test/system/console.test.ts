@@ -10,7 +10,7 @@ import type { AgentClient } from '../helpers/sdk-clients.js'
 import { random } from '../helpers/seed.js'
 import type { ServedGateway } from '../helpers/serve.js'
 import { serve } from '../helpers/serve.js'
-import { browse, go, hurdles, overhang, picture } from './console-browser.js'
+import { axeViolations, browse, go, hurdles, overhang, picture } from './console-browser.js'
 
 const SLOW = { timeout: 120_000 }
 
@@ -280,6 +280,7 @@ for (const [size, scheme] of [['wide', 'light'], ['wide', 'dark'], ['narrow', 'l
     const look = async (name: string): Promise<void> => {
       t.equal(await overhang(page), 0, `${name}: as wide as the window`)
       t.same(await hurdles(page), [], name)
+      t.same(await axeViolations(page), [], `${name}: axe-core`)
     }
     await page.waitForSelector('.chart')
     t.equal(await page.evaluate('getComputedStyle(document.documentElement).colorScheme'), scheme)
@@ -290,6 +291,8 @@ for (const [size, scheme] of [['wide', 'light'], ['wide', 'dark'], ['narrow', 'l
     await page.waitForSelector('.correction')
     await look('decisions')
     if (size === 'narrow' && scheme === 'light') await picture(page, 'narrow')
+    await go(page, '#/rules', '.hits')
+    await look('rules')
     await go(page, '#/extensions', '.matrix')
     await look('extensions')
     for (const [tab, there] of [['health', '.facts'], ['card', '.diff'], ['policy', '.lines'], ['try', 'form.try']] as const) {

@@ -101,6 +101,8 @@ export interface ConsoleConfig {
   readonly decisions: number
   /** Host names that are allowed in requests for the page. IP addresses, localhost and the host of `admin` are always allowed. */
   readonly hosts: readonly string[]
+  /** URL of a trace, with `{traceId}` in the place of the id. Null: no link. */
+  readonly traceUrl: string | null
 }
 
 /** Settings for the storage of task state, for conditions on task states, `state` and `correlate`. */

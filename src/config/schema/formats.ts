@@ -28,6 +28,9 @@ export const FORMATS = {
   endpoint: (text: string) =>
     urlFault(text, false) ??
     (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for this machine only: the request contains secrets' }),
+  'trace-url': (text: string) =>
+    urlFault(text.replaceAll('{traceId}', '0').replace(/#.*$/, ''), false) ??
+    (text.includes('{traceId}') ? null : { message: 'must contain "{traceId}"', hint: 'such as "https://jaeger.example.com/trace/{traceId}"' }),
   discover: (text: string) => (text === 'discover' ? null : { message: 'must be "discover", or a mapping with url or file' }),
   require: (text: string) =>
     text === 'card' ? null : { message: 'must be "card", or a list of alternatives', hint: 'such as "[[corp, mesh], [partners]]": each a list of sources' },

@@ -89,6 +89,10 @@ export const serverSchema = section('Where the gateway listens.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
     decisions: count('Number of rejections and violations that each process keeps for the console.', 200, 1, 10000),
-    hosts: list('Additional names, as in `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, [])
+    hosts: list('Additional names, as in `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, []),
+    traceUrl: nullable(
+      'URL of a trace in the tool that shows your traces, with `{traceId}` in the place of the id; decisions link to it. `null`: no link.',
+      'trace-url'
+    )
   })
 })

@@ -3,8 +3,8 @@ import { get, poll } from './api.js'
 import { cardPanel } from './card.js'
 import { badge, code, data, h, notice, replace, tabs } from './dom.js'
 import { policyPanel } from './policy.js'
-import { tryPanel } from './try.js'
-import { age, bindingName, signatureWords } from './words.js'
+import { tryPanel } from './try/panel.js'
+import { age, bindingName, counted, signatureWords } from './words.js'
 
 const PANELS = { health: healthPanel, card: cardPanel, policy: policyPanel, try: tryPanel }
 /** What the gateway did to a part of the card. */
@@ -18,7 +18,7 @@ const CHANGES = {
 }
 const TITLES = { health: 'Health', card: 'Card', policy: 'Policy', try: 'Try it' }
 
-export function agentPage (element, name, tab) {
+export function agentPage (element, name, tab, params) {
   const current = Object.hasOwn(PANELS, tab) ? tab : 'health'
   const panel = h('div', { id: 'panel', role: 'tabpanel', 'aria-labelledby': `tab-${current}` })
   replace(
@@ -32,7 +32,7 @@ export function agentPage (element, name, tab) {
     ),
     panel
   )
-  return PANELS[current](panel, name)
+  return PANELS[current](panel, name, params)
 }
 
 function healthPanel (element, name) {
@@ -56,7 +56,7 @@ function health (agent) {
   const { card, load } = agent
   const facts = [
     ['State', agent.ready ? badge('good', 'ready') : badge('bad', 'not ready')],
-    ['Why', card.problem === null ? null : data(card.problem)],
+    ['Problem', card.problem === null ? null : data(card.problem)],
     ['Served at', code(agent.url)],
     ['Host', agent.host === null ? null : code(agent.host)],
     ['Agent', code(agent.upstream)],
@@ -66,7 +66,7 @@ function health (agent) {
     ['Served card 1.0', card.etag === null ? null : code(card.etag['1.0'])],
     ['Served card 0.3', card.etag === null ? null : code(card.etag['0.3'])],
     ...signatures(card.signature.verified),
-    ['In flight', `${load.requests} calls, ${load.streams} streams`]
+    ['In flight', `${counted(load.requests, 'call')}, ${counted(load.streams, 'stream')}`]
   ].filter(([, value]) => value !== null)
   return [
     h(

@@ -1,7 +1,7 @@
 /** The agent's own card compared with the served card. */
 import { get } from './api.js'
 import { code, h, notice, replace } from './dom.js'
-import { count } from './words.js'
+import { counted } from './words.js'
 
 const SIGNS = { same: ' ', added: '+', removed: '−', changed: '~' }
 const WORDS = { added: 'added', removed: 'removed', changed: 'changed' }
@@ -37,7 +37,7 @@ function cardView ({ diff, origin, signature, etag, same }) {
       { class: 'lead' },
       added + removed + changed === 0
         ? 'The gateway serves the card unchanged.'
-        : `The gateway changed ${count(changed)} values, added ${count(added)} lines and removed ${count(removed)}. `,
+        : `The gateway changed ${counted(changed, 'value')}, added ${counted(added, 'line')} and removed ${counted(removed, 'line')}. `,
       signature === 'verbatim' ? 'The card is signed and served unchanged.' : null
     ),
     h(
@@ -65,6 +65,6 @@ function cardView ({ diff, origin, signature, etag, same }) {
         )
       })
     ),
-    omitted > 0 ? notice(`${count(omitted)} more lines are not shown.`) : null
+    omitted > 0 ? notice(`${counted(omitted, 'more line')} not shown.`) : null
   ]
 }

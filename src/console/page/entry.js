@@ -1,5 +1,7 @@
 /** One decision, in one line and in full. */
+import { settings } from './api.js'
 import { badge, code, data, h } from './dom.js'
+import { ruleLink } from './rules/rules.js'
 import { bindingName, clock, duration, OUTCOMES } from './words.js'
 
 const KINDS = {
@@ -31,7 +33,11 @@ export function summaryLine (entry) {
   ]
 }
 
-export function details (entry) {
+/**
+ * @param heading element of the headings
+ * @param actions what the user can do with the call
+ */
+export function details (entry, heading, actions = null) {
   const facts = [
     ['Reason', entry.reason === null ? null : code(entry.reason)],
     ['Message to the client', entry.message === null ? null : data(entry.message)],
@@ -40,24 +46,43 @@ export function details (entry) {
     ['Took', duration(entry.milliseconds / 1000)],
     ['Edited by', entry.edited.length === 0 ? null : entry.edited.map(one => [code(one), ' '])],
     ['Caller', entry.caller === null ? null : [code(entry.caller.source), ' ', code(entry.caller.id)]],
+    ['Extensions requested', entry.extensions.length === 0 ? null : entry.extensions.map(one => h('div', null, code(one)))],
+    ['Task id', entry.taskId === null ? null : code(entry.taskId)],
+    ['Context id', entry.contextId === null ? null : code(entry.contextId)],
     ['Request id', code(entry.requestId)],
-    ['Trace id', entry.traceId === null ? null : code(entry.traceId)]
+    ['Trace id', entry.traceId === null ? null : traceLink(entry.traceId)]
   ].filter(([, value]) => value !== null)
   return h('div', { class: 'detail' },
-    h('dl', { class: 'facts' }, facts.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value)))),
+    h('div', { class: 'about' },
+      h('dl', { class: 'facts' }, facts.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value)))),
+      actions),
     entry.violations.length === 0
       ? null
-      : h('div', null, h('h3', null, 'Violations'), h('ul', { class: 'violations' }, entry.violations.map(one => h('li', null,
+      : h('div', null, h(heading, null, 'Violations'), h('ul', { class: 'violations' }, entry.violations.map(one => h('li', null,
         badge(one.mode === 'enforce' ? 'bad' : 'warn', one.mode === 'enforce' ? 'enforced' : 'observed'),
         one.phase === 'response' ? badge('plain', 'response') : null,
-        h('span', { class: 'mono' }, data(`${one.extension}/${one.rule}`)),
+        one.wouldReject ? badge('bad', 'enforce would reject') : null,
+        h('span', { class: 'mono' }, ruleOf(entry.agent, one)),
+        one.place?.at == null ? null : h('small', { class: 'mono' }, ` ${one.place.at}`),
         h('p', null, code(one.path), ' ', data(one.message)))))),
-    entry.correction === null ? null : correction(entry.correction))
+    entry.correction === null ? null : correction(entry.correction, heading))
+}
+
+function ruleOf (agent, { extension, rule, place }) {
+  const name = `${extension}/${rule}`
+  return place === null ? data(name) : ruleLink(agent, name, place)
+}
+
+/** The id of a trace. A link when the configuration names the tool that shows traces. */
+function traceLink (id) {
+  if (settings.traceUrl === null) return code(id)
+  const href = settings.traceUrl.replaceAll('{traceId}', encodeURIComponent(id))
+  return h('a', { href, target: '_blank', rel: 'noreferrer' }, code(id))
 }
 
 /** Shows the corrections to the request. The gateway never shows the sent data. */
-function correction ({ headers, without, body, notes, allow, retryAfter }) {
-  return h('div', { class: 'correction' }, h('h3', null, 'The corrected request'),
+function correction ({ headers, without, body, notes, allow, retryAfter }, heading) {
+  return h('div', { class: 'correction' }, h(heading, null, 'The corrected request'),
     h('pre', { tabindex: '0', 'aria-label': 'What to change in the request' },
       allow === null ? null : line('add', `${allow} …`),
       headers.map(({ name, value }) => line('add', `${name}: ${value}`)),

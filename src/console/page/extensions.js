@@ -1,29 +1,29 @@
 /** The table of agents and extensions. */
+import { setFilters } from './address.js'
 import { get, poll } from './api.js'
 import { badge, data, h, notice, replace } from './dom.js'
-import { count } from './words.js'
+import { modeBadge } from './rules/rules.js'
+import { count, counted } from './words.js'
 
-export function extensionsPage (element) {
+export function extensionsPage (element, params) {
   const filter = h('input', {
     id: 'find',
     type: 'search',
     placeholder: 'Agent, URI or policy',
     autocomplete: 'off',
-    oninput: () => {
-      draw()
-    }
+    value: params.get('q') ?? '',
+    oninput: () => { changed() }
   })
   const group = h(
     'select',
     {
       id: 'group',
-      onchange: () => {
-        draw()
-      }
+      onchange: () => { changed() }
     },
     h('option', { value: 'agent' }, 'agent'),
     h('option', { value: 'uri' }, 'extension')
   )
+  group.value = params.get('by') === 'uri' ? 'uri' : 'agent'
   const table = h('div')
   const problem = h('div')
   replace(
@@ -35,7 +35,7 @@ export function extensionsPage (element) {
       h('p', { class: 'field inline' }, h('label', { for: 'find' }, 'Find'), filter),
       h('p', { class: 'field inline' }, h('label', { for: 'group' }, 'By'), group)
     ),
-    h('p', { class: 'lead' }, 'The extensions that each agent declares, what clients must do, and how calls used them since the start.'),
+    h('p', { class: 'lead' }, 'The extensions that each agent declares, what the gateway enforces for them, and how calls used them since the start.'),
     problem,
     table
   )
@@ -45,11 +45,16 @@ export function extensionsPage (element) {
     const rows = found.rows.filter(row => `${row.agent} ${row.uri} ${row.policy ?? ''}`.toLowerCase().includes(wanted))
     drawRows(table, rows, group.value, found.omitted)
   }
+  const changed = () => {
+    setFilters({ q: filter.value.trim(), by: group.value === 'uri' ? 'uri' : '' })
+    draw()
+  }
   return poll(5000, async () => {
     found = await get('extensions')
     replace(problem)
-    draw()
-  }, error => { replace(problem, notice(`The gateway does not respond: ${error.message}`, 'bad')) })
+    // Keep a link that has the keyboard focus.
+    if (!table.contains(document.activeElement)) draw()
+  }, error => { replace(problem, notice(error.message, 'bad')) })
 }
 
 function drawRows (element, rows, by, omitted) {
@@ -71,10 +76,10 @@ function drawRows (element, rows, by, omitted) {
           h(
             'tr',
             null,
-            [by === 'agent' ? 'Extension' : 'Agent', 'Declared', 'Required', 'Policy', 'Mode', 'Requested by'].map(name =>
+            [by === 'agent' ? 'Extension' : 'Agent', 'Declared', 'Required', 'Policy', 'Mode', 'Injected'].map(name =>
               h('th', { scope: 'col' }, name)
             ),
-            ['Client calls', 'Confirmed', 'No echo', 'Unasked'].map(name => h('th', { scope: 'col', class: 'number' }, name))
+            ['Requested', 'Confirmed', 'Not confirmed', 'Not requested', 'Own calls'].map(name => h('th', { scope: 'col', class: 'number' }, name))
           )
         ),
         [...groups].map(([name, list]) =>
@@ -86,7 +91,7 @@ function drawRows (element, rows, by, omitted) {
               { class: 'group' },
               h(
                 'th',
-                { scope: 'rowgroup', colspan: '10' },
+                { scope: 'rowgroup', colspan: '11' },
                 by === 'agent' ? h('a', { href: `#/agents/${encodeURIComponent(name)}` }, name) : data(name, 'mono')
               )
             ),
@@ -95,7 +100,7 @@ function drawRows (element, rows, by, omitted) {
         )
       )
     ),
-    omitted > 0 ? notice(`${count(omitted)} more rows are not shown.`) : null
+    omitted > 0 ? notice(`${counted(omitted, 'more row')} not shown.`) : null
   )
 }
 
@@ -117,22 +122,35 @@ function rowOf (row, other) {
       'Policy',
       row.policy === null
         ? no()
-        : [
-            h('span', { class: 'mono' }, row.policy),
-            h(
-              'small',
-              null,
-              `${row.rules} ${row.rules === 1 ? 'rule' : 'rules'}${row.declared === null && row.rules > 0 ? ', idle: not declared' : ''}`
-            )
-          ]
+        : [h('span', { class: 'mono' }, row.policy), h('small', null, contents(row))]
     ),
-    cell('Mode', badge(row.mode === 'enforce' ? 'good' : row.mode === 'observe' ? 'warn' : 'plain', row.mode)),
-    cell('Requested by', row.injected ? 'gateway and clients' : 'clients'),
-    number('Client calls', seen.client, 'client'),
+    cell('Mode', row.mode === null ? h('span', { class: 'dim' }, 'not evaluated') : modeBadge(row.mode)),
+    cell('Injected', row.injected ? 'by the gateway' : no()),
+    number('Requested', seen.client, 'client'),
     number('Confirmed', seen.confirmed, 'confirmed'),
-    number('No echo', seen.absent, 'absent'),
-    number('Unasked', seen.unexpected, 'unexpected')
+    number('Not confirmed', seen.absent, 'absent'),
+    number('Not requested', seen.unexpected, 'unexpected'),
+    own(row)
   )
+}
+
+/** What a policy has, and what of it is not in use. */
+function contents ({ has: { rules, methods, routes, evidence, offered }, declared, required }) {
+  const parts = [
+    [rules, 'rule'],
+    [methods, 'method'],
+    [routes, 'route'],
+    [evidence, 'kind of evidence', 'kinds of evidence']
+  ].filter(([value]) => value > 0).map(([value, ...nouns]) => counted(value, ...nouns))
+  const text = parts.length === 0 ? 'no rules' : parts.join(', ')
+  if (declared !== null || required !== null) return text
+  return offered === 0 ? `${text}; idle: not declared` : `${text}; not declared, ${counted(offered, 'method or route', 'methods or routes')} offered`
+}
+
+/** Calls of methods and routes that the extension adds. */
+function own ({ has, seen }) {
+  if (has !== null && has.methods + has.routes > 0) return number('Own calls', seen.additions, 'additions')
+  return h('td', { 'data-label': 'Own calls', class: 'number dim' }, h('div', null, '–'))
 }
 
 function no () {

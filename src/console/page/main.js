@@ -1,47 +1,50 @@
 /** Selects the page from the part of the address after `#`, and draws the parts that all pages share. */
+import { isNew, readAddress } from './address.js'
 import { agentPage } from './agent.js'
-import { get, poll, signOut } from './api.js'
-import { decisionsPage } from './decisions.js'
+import { get, poll, settings, signOut } from './api.js'
+import { decisionsPage } from './decisions/decisions.js'
 import { h, notice, replace, visible } from './dom.js'
 import { extensionsPage } from './extensions.js'
 import { overviewPage } from './overview/overview.js'
+import { rulesPage } from './rules/rules.js'
+import { counted } from './words.js'
 
 const main = document.getElementById('main')
 let leave = () => {}
 let first = true
 let shown = ''
 
-function route () {
-  const [path] = decodeURI(location.hash.slice(1) || '/').split('?')
+const PAGES = {
+  '': { title: 'Overview', nav: '#/', show: overviewPage },
+  decisions: { title: 'Decisions', nav: '#/decisions', show: decisionsPage },
+  rules: { title: 'Rules', nav: '#/rules', show: rulesPage },
+  extensions: { title: 'Extensions', nav: '#/extensions', show: extensionsPage }
+}
+
+const UNKNOWN = {
+  title: 'Not found',
+  nav: '',
+  show: element => {
+    replace(element, h('h1', null, 'This page does not exist'), h('p', null, h('a', { href: '#/' }, 'Go to the overview')))
+  }
+}
+
+function pageOf (path) {
   const [, page = '', name = '', tab = ''] = path.split('/')
-  if (page === '') return { title: 'Overview', nav: '#/', key: path, show: overviewPage }
-  if (page === 'decisions') return { title: 'Decisions', nav: '#/decisions', key: path, show: decisionsPage }
-  if (page === 'extensions') return { title: 'Extensions', nav: '#/extensions', key: path, show: extensionsPage }
   if (page === 'agents' && name !== '') {
-    return {
-      title: decodeURIComponent(name),
-      nav: '#/',
-      key: path,
-      show: element => agentPage(element, decodeURIComponent(name), tab === '' ? 'health' : tab)
-    }
+    return { title: name, nav: '#/', show: (element, filters) => agentPage(element, name, tab === '' ? 'health' : tab, filters) }
   }
-  return {
-    title: 'Not found',
-    nav: '',
-    key: path,
-    show: element => {
-      replace(element, h('h1', null, 'This page does not exist'), h('p', null, h('a', { href: '#/' }, 'Go to the overview')))
-    }
-  }
+  return Object.hasOwn(PAGES, page) ? PAGES[page] : UNKNOWN
 }
 
 function navigate () {
   // `#main` is the target of the skip link, not a page.
   if (location.hash === '#main') return main.focus()
-  const { title, nav, key, show } = route()
-  if (key === shown) return
-  const sameAgent = shown.startsWith('/agents/') && shown.split('/')[2] === key.split('/')[2]
-  shown = key
+  if (!isNew()) return
+  const { path, params } = readAddress() ?? { path: '/?', params: new URLSearchParams() }
+  const { title, nav, show } = pageOf(path)
+  const sameAgent = shown.startsWith('/agents/') && shown.split('/')[2] === path.split('/')[2]
+  shown = path
   leave()
   const element = h('div', { class: 'page' })
   replace(main, element)
@@ -50,7 +53,7 @@ function navigate () {
     if (link.getAttribute('href') === nav) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
   }
-  leave = show(element) ?? (() => {})
+  leave = show(element, params) ?? (() => {})
   if (sameAgent) document.querySelector('[role=tab][aria-selected=true]')?.focus()
   else if (!first) {
     main.focus({ preventScroll: true })
@@ -68,14 +71,32 @@ function tell (state, text) {
   words.textContent = text
 }
 
+/** The state of the gateway itself. Agents that it cannot reach are not its own fault. */
+function readiness ({ ready, problems, unavailable, agentCount }) {
+  if (problems.length > 0) return ['bad', 'not ready']
+  if (!ready) return ['warn', `${unavailable} of ${counted(agentCount, 'agent')} unavailable`]
+  return ['good', 'ready']
+}
+
 poll(5000, async () => {
-  const { ready, reasons, version, hash, workers, agentCount, signOut: protects } = await get('status')
-  tell(ready ? 'good' : 'bad', ready ? 'ready' : 'not ready')
-  pill.title = visible(reasons.join('\n'))
-  document.getElementById('sign-out').hidden = !protects
-  document.getElementById('foot').textContent =
-    `a2a-extension-gateway ${version} · configuration ${hash} · ${agentCount} ${agentCount === 1 ? 'agent' : 'agents'}${workers === null ? '' : ` · ${workers} workers`}`
-}, () => { tell('unknown', 'no response') })
+  try {
+    const status = await get('status')
+    tell(...readiness(status))
+    settings.tryIt = status.tryIt
+    settings.traceUrl = status.traceUrl
+    pill.title = visible(status.reasons.join('\n'))
+    document.getElementById('sign-out').hidden = !status.signOut
+    document.getElementById('foot').textContent = [
+      `a2a-extension-gateway ${status.version}`,
+      `configuration ${status.hash}`,
+      counted(status.agentCount, 'agent'),
+      ...status.workers === null ? [] : [counted(status.workers, 'worker')]
+    ].join(' · ')
+  } catch (error) {
+    tell('bad', 'no response')
+    throw error
+  }
+}, () => {})
 
 document.getElementById('sign-out').addEventListener('click', signOut)
 addEventListener('hashchange', navigate)

@@ -1,10 +1,11 @@
 /** The policy in force for an agent, and the source of each line. */
 import { get } from './api.js'
-import { badge, code, data, h, notice, replace } from './dom.js'
+import { code, data, h, notice, replace } from './dom.js'
+import { modeBadge } from './rules/rules.js'
 
 const FROM = { catalogue: 'catalogue', file: 'file', agent: 'agent\'s list', default: 'default' }
 
-export function policyPanel (element, name) {
+export function policyPanel (element, name, params) {
   replace(element, notice('Loading …'))
   get('policy', { name }).then(view => {
     if (view === null) return replace(element, notice('The configuration no longer names this agent.', 'bad'))
@@ -25,7 +26,7 @@ export function policyPanel (element, name) {
             { id: `policy-${policy.name}` },
             policy.name,
             ' ',
-            badge(policy.mode === 'enforce' ? 'good' : policy.mode === 'observe' ? 'warn' : 'plain', policy.mode)
+            modeBadge(policy.mode)
           ),
           h('p', { class: 'mono small under' }, data(policy.uri)),
           table(policy.lines)
@@ -33,7 +34,21 @@ export function policyPanel (element, name) {
       ),
       view.policies.length === 0 ? notice('No policy is in force. The gateway only enforces what the card requires.') : null
     )
+    pointOut(element, params.get('policy'), params.get('key'))
   }, error => { replace(element, notice(error.message, 'bad')) })
+}
+
+/** Shows the line that an address names: of a policy, or of one of its keys. */
+function pointOut (element, policy, key) {
+  if (policy === null) return
+  const section = [...element.querySelectorAll('section')].find(one => one.getAttribute('aria-labelledby') === `policy-${policy}`)
+  const row = [...section?.querySelectorAll('tr[data-key]') ?? []].find(one => one.dataset.key === key)
+  const found = row ?? section
+  if (found === undefined) return
+  found.classList.add('pointed')
+  found.tabIndex = -1
+  found.focus({ preventScroll: true })
+  found.scrollIntoView({ block: 'center' })
 }
 
 function table (lines) {

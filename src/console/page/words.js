@@ -5,6 +5,11 @@ export function count (value) {
   return NUMBER.format(value)
 }
 
+/** Formats a number with its noun, such as `1 call` and `2 calls`. */
+export function counted (value, noun, plural = `${noun}s`) {
+  return `${count(value)} ${value === 1 ? noun : plural}`
+}
+
 export function share (part, whole) {
   return whole === 0 ? '–' : `${(100 * part / whole).toFixed(part === 0 || part / whole >= 0.1 ? 0 : 1)} %`
 }

@@ -48,7 +48,7 @@ function admitted (exchange: Exchange, agent: Agent, method: GrpcMethod, options
 function withoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
   const retryAfter = agent.wantCard()
   if (agent.config.card.onUnavailable === 'reject' || agent.config.grpc?.upstream == null) {
-    return exchange.reject(rejections.noCard(agent.name, retryAfter), 'gateway_error')
+    return exchange.reject(rejections.noCard(agent.name, retryAfter), 'upstream_error')
   }
   forwardUnread(exchange, agent, options)
 }

@@ -23,7 +23,7 @@ export function passThrough (exchange: Exchange, agent: Agent, options: HandlerO
     const access = accessOf(agent.config)
     if (access !== null && !passes(exchange, admitUnread(access, exchange.principal, PASSTHROUGH))) return
     if (serverForUnread(exchange, agent) === null) {
-      return exchange.reject(rejections.noCard(agent.name, agent.wantCard()), 'gateway_error')
+      return exchange.reject(rejections.noCard(agent.name, agent.wantCard()), 'upstream_error')
     }
     send(exchange, agent, options)
   }

@@ -14,7 +14,7 @@ import { internal, stopped, tooManyRequests, tooManyStreams } from '../../pipeli
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { OwnerOutcome } from '../../policy/access/ownership.js'
 import type { Decisions, Found } from '../../console/decisions.js'
-import { withFound } from '../../console/decisions.js'
+import { cut, withFound } from '../../console/decisions.js'
 import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan } from '../../telemetry/traces/tracing.js'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
@@ -76,6 +76,8 @@ export class Exchange {
   statedVersion = false
   /** Raw JSON token of the JSON-RPC id. */
   idToken: () => string = NO_ID
+  /** URIs of the extensions that the client requested, as it wrote them. */
+  requested: readonly string[] = []
   /** URIs of the extensions that are active in the request. */
   active: readonly string[] = []
   /** Task and context that the request names. Computed on demand, because most requests have no line. */
@@ -393,6 +395,7 @@ export class Exchange {
   }
 
   private keep (decisions: Decisions, outcome: Outcome, seconds: number): void {
+    const { taskId, contextId } = this.task
     decisions.add({
       at: Date.now(),
       agent: this.agentName,
@@ -405,6 +408,9 @@ export class Exchange {
       seconds,
       requestId: this.id,
       traceId: this.span.traceId,
+      taskId: taskId === null ? null : cut(taskId),
+      contextId: contextId === null ? null : cut(contextId),
+      extensions: this.requested.length === 0 ? NO_URIS : this.requested.slice(0, EXTENSIONS).map(cut),
       caller: this.principal === null ? null : (this.identity?.describe(this.principal) ?? null),
       port: this.request.socket.remotePort ?? 0,
       refusal: this.rejection,
@@ -415,4 +421,7 @@ export class Exchange {
 
 const NO_TASK = (): TaskNames => NO_NAMES
 
+/** Largest number of requested extensions that the console shows of one call. */
+const EXTENSIONS = 20
+const NO_URIS: readonly string[] = []
 const NOTHING_FOUND: readonly Found[] = []

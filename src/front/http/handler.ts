@@ -31,6 +31,7 @@ import type { Exchange } from './exchange.js'
 import { identify, queryForAgent } from './identify.js'
 import { passes, recordAccess } from '../../gateway/identity/access-telemetry.js'
 import { recordDecision } from '../../gateway/request-telemetry.js'
+import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RouteTarget } from './route-target.js'
 import { limitEarly, limitLate } from './limits/limits.js'
 import { ownersOf } from './tasks/owners.js'
@@ -296,8 +297,10 @@ function forwardWithoutCard (
   options: HandlerOptions
 ): void {
   if (card || agent.config.card.onUnavailable === 'reject') {
-    const rejection = agent.onlyGrpc ? rejections.onlyGrpc(agent.name) : rejections.noCard(agent.name, retryAfter)
-    return rejectWithoutCard(exchange, rejection, options)
+    // A missing card is the agent's: the gateway could not load it. An interface that the gateway does not serve is its own.
+    return agent.onlyGrpc
+      ? rejectWithoutCard(exchange, rejections.onlyGrpc(agent.name), 'gateway_error', options)
+      : rejectWithoutCard(exchange, rejections.noCard(agent.name, retryAfter), 'upstream_error', options)
   }
   const path = joinPath(agent.upstreamBase, routeTarget.path)
   if (scopeOf(agent.config).isForeign(path)) return exchange.reject(rejections.unknownRoute, 'rejected')
@@ -318,8 +321,8 @@ export function permitted (exchange: Exchange, { config }: Agent): boolean {
  * Without a card, the binding of an address is unknown. A JSON-RPC envelope shows its binding, and its sender expects a response with its
  * id.
  */
-function rejectWithoutCard (exchange: Exchange, rejection: Rejection, options: HandlerOptions): void {
-  const reject = (): void => { exchange.reject(rejection, 'gateway_error') }
+function rejectWithoutCard (exchange: Exchange, rejection: Rejection, outcome: Outcome, options: HandlerOptions): void {
+  const reject = (): void => { exchange.reject(rejection, outcome) }
   if (exchange.request.method !== 'POST') return reject()
   read(exchange, options, bytes => {
     const { limits } = options

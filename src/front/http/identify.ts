@@ -22,6 +22,7 @@ import type { Braked, Failing } from '../../state/limits/brake.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { clientIp } from '../../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
+import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import type { Exchange } from './exchange.js'
 import { connectionOf } from './listener/client-connection.js'
 import { METADATA, pathOf } from './resource-metadata.js'
@@ -43,10 +44,10 @@ export function identify (exchange: Exchange, identified: Identified, then: () =
   if (need === 'nothing') return then()
   if (need === 'caller' && overload.shedding) return exchange.reject(overloaded(overload.retryAfter), 'rejected')
   const requirement = agent.requirementIn(exchange.state ?? agent.state)
-  if (requirement === null) return rejectUndecided(exchange, identified, noCard(agent.name, agent.wantCard()))
+  if (requirement === null) return rejectUndecided(exchange, identified, noCard(agent.name, agent.wantCard()), 'upstream_error')
   // Credentials that nobody asks for are not read.
   if (requirement.alternatives.length === 0) {
-    return requirement.anonymous || need === 'nothing if missing' ? then() : rejectUndecided(exchange, identified, identityRejections.unmeetable)
+    return requirement.anonymous || need === 'nothing if missing' ? then() : rejectUndecided(exchange, identified, identityRejections.unmeetable, 'gateway_error')
   }
   const braked = (): boolean => brake.holds(failingOf(exchange, identified), performance.now())
   const presented = { headers: request.headers, query: target.query, connection: connectionOf(request.socket) }
@@ -91,9 +92,9 @@ function settled (
 }
 
 /** Rejects a request to an agent that accepts nobody now. */
-function rejectUndecided (exchange: Exchange, { target }: Identified, rejection: Rejection): void {
+function rejectUndecided (exchange: Exchange, { target }: Identified, rejection: Rejection, outcome: Outcome): void {
   if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
-  exchange.reject(rejection, 'gateway_error')
+  exchange.reject(rejection, outcome)
 }
 
 /** A client does not choose its certificate for this request: one that no source accepts is for another purpose. */

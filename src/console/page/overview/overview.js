@@ -1,25 +1,25 @@
 /** The first page: charts of current activity, and the agents. */
+import { setFilters } from '../address.js'
 import { get, poll } from '../api.js'
 import { chart } from './charts.js'
 import { badge, data, h, notice, replace } from '../dom.js'
 import { perSecond, quantile, timeline, together } from './series.js'
-import { age, bindingName, count, duration, share, short } from '../words.js'
+import { age, bindingName, count, counted, duration, share, short } from '../words.js'
 
 const MINUTE = 12
 
-export function overviewPage (element) {
+export function overviewPage (element, params) {
   const tiles = h('dl', { class: 'tiles' })
   const charts = h('div', { class: 'charts' })
   const agents = h('div')
-  const pick = h('select', { id: 'of', onchange: () => { again() } }, h('option', { value: '' }, 'all agents'))
+  const pick = h('select', { id: 'of', onchange: () => { changed() } }, h('option', { value: '' }, 'all agents'))
   const filter = h('input', {
     id: 'find',
     type: 'search',
     placeholder: 'Name of an agent',
     autocomplete: 'off',
-    oninput: () => {
-      again()
-    }
+    value: params.get('q') ?? '',
+    oninput: () => { changed() }
   })
   const find = h('p', { class: 'field inline', hidden: true }, h('label', { for: 'find' }, 'Find'), filter)
   const problem = h('div')
@@ -46,17 +46,40 @@ export function overviewPage (element) {
   const look = async () => {
     const [overview, page] = await Promise.all([get('overview', { q: filter.value.trim() }), get('series')])
     series = page
-    replace(problem, overview.reasons.map(reason => notice(reason, 'bad')))
-    find.hidden = overview.agentCount <= 10
+    replace(problem, overview.problems.map(reason => notice(reason, 'bad')), unavailable(overview))
+    find.hidden = overview.agentCount <= 10 && filter.value === ''
     offer(pick, overview.agents.map(agent => agent.name))
     replace(tiles, ...tilesOf(overview, timeline(series, ''), series.bounds))
     drawCharts(charts, series, pick.value)
     drawAgents(agents, overview)
   }
-  let again = () => {}
-  const stop = poll(3000, look, error => { replace(problem, notice(`The gateway does not respond: ${error.message}`, 'bad')) })
-  again = () => { look().catch(() => {}) }
-  return stop
+  const changed = () => {
+    setFilters({ q: filter.value.trim(), calls: pick.value })
+    look().catch(() => {})
+  }
+  const calls = params.get('calls') ?? ''
+  if (calls !== '') {
+    offer(pick, [calls])
+    pick.value = calls
+  }
+  return poll(3000, look, error => { replace(problem, notice(error.message, 'bad')) })
+}
+
+/** Agents without a usable card. The gateway itself works. */
+function unavailable ({ agents, unavailable: number }) {
+  if (number === 0) return null
+  const shown = agents.filter(agent => !agent.ready).slice(0, 10)
+  return h(
+    'p',
+    { class: 'notice', 'data-kind': 'warn' },
+    `The gateway cannot serve ${counted(number, 'agent')}: `,
+    shown.map(({ name, card }, i) => [
+      i === 0 ? null : '; ',
+      h('a', { href: `#/agents/${encodeURIComponent(name)}` }, name),
+      card.problem === null ? null : [': ', data(card.problem)]
+    ]),
+    number > shown.length ? ' …' : null
+  )
 }
 
 function offer (select, names) {
@@ -67,13 +90,14 @@ function offer (select, names) {
 function tilesOf ({ totals, streams, active }, times, bounds) {
   const minute = together(times.slice(-MINUTE))
   const all = Object.values(totals).reduce((a, b) => a + b, 0)
+  const { upstream_error: agentFailed = 0, gateway_error: gatewayFailed = 0 } = totals
   return [
     tile('Calls since start', count(all), `${short(minute.calls / 60)} per second in the last minute`, 'calls'),
     tile('Rejected', count(totals.rejected ?? 0), `${share(totals.rejected ?? 0, all)} of all calls`, 'rejected'),
     tile('Error responses', count(totals.agent_error ?? 0), `${share(totals.agent_error ?? 0, all)} of all calls`, 'errors'),
-    tile('Failed', count((totals.upstream_error ?? 0) + (totals.gateway_error ?? 0)), 'failures of agents or of the gateway', 'failed'),
+    tile('Failed', count(agentFailed + gatewayFailed), `${count(agentFailed)} by agents, ${count(gatewayFailed)} by the gateway`, 'failed'),
     tile('Decision time', minute.decisions === 0 ? '–' : duration(quantile(minute, bounds, 0.99)), '99th percentile, last minute', 'p99'),
-    tile('In flight', count(active + streams), `${count(active)} calls, ${count(streams)} streams`, 'active')
+    tile('In flight', count(active + streams), `${counted(active, 'call')}, ${counted(streams, 'stream')}`, 'active')
   ]
 }
 
@@ -140,14 +164,14 @@ function drawAgents (element, { agents, matching }) {
             'tr',
             null,
             ['Agent', 'State', 'Mode', 'Card', 'Interfaces'].map(name => h('th', { scope: 'col' }, name)),
-            ['Forwarded', 'Error responses', 'Rejected', 'Failed'].map(name => h('th', { scope: 'col', class: 'number' }, name)),
+            ['Forwarded', 'Error responses', 'Rejected', 'Agent failed', 'Gateway error'].map(name => h('th', { scope: 'col', class: 'number' }, name)),
             h('th', { scope: 'col' }, 'Last rejection')
           )
         ),
         h('tbody', null, agents.map(rowOf))
       )
     ),
-    matching > agents.length ? notice(`${count(matching - agents.length)} more agents: search by name.`) : null
+    matching > agents.length ? notice(`${counted(matching - agents.length, 'more agent')}: search by name.`) : null
   )
 }
 
@@ -179,7 +203,8 @@ function rowOf (agent) {
     number('Forwarded', counts.forwarded),
     number('Error responses', counts.errors),
     number('Rejected', counts.rejected),
-    number('Failed', counts.failed),
+    number('Agent failed', counts.agentFailed),
+    number('Gateway error', counts.gatewayFailed),
     cell(
       'Last rejection',
       last === undefined

@@ -2,16 +2,25 @@
 import { request } from 'node:http'
 import { request as tlsRequest } from 'node:https'
 import type { IncomingMessage } from 'node:http'
+import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DecisionEntry } from './entry.js'
-import type { ConsoleAgent, ConsoleSource, MainAddress } from './source.js'
+import type { DecisionEntry } from '../entry.js'
+import type { ConsoleAgent, ConsoleSource, MainAddress } from '../source.js'
+import { authorityOf, routesOf } from './form.js'
 
 /** The call that the page requests. */
 export interface TryRequest {
   readonly agent: string
   readonly binding: string
   readonly version: string
-  readonly operation: 'send' | 'stream'
+  /** `route`: the HTTP route of an extension. A call of an extension's method is `send`: the body names the method. */
+  readonly operation: 'send' | 'stream' | 'route'
+  /** Id of the route in the form. */
+  readonly route: string
+  /** Values of the route's parameters, by name. */
+  readonly parameters: Readonly<Record<string, string>>
+  /** Query of the route, without `?`. */
+  readonly query: string
   readonly extensions: readonly string[]
   /** Additional headers, names and values. */
   readonly headers: readonly (readonly [string, string])[]
@@ -45,6 +54,8 @@ interface TryResponse {
 const RESPONSE = 1024 * 1024
 /** Time limit for the whole call, ms. */
 const TIME = 30_000
+/** The same for a stream that the page shows while it runs, and that the user can stop. */
+const LIVE = 300_000
 /** Time limit for the gateway to report its decision after the response, ms. */
 const TELL = 3_000
 
@@ -59,6 +70,9 @@ export function readTry (value: unknown): TryRequest | string {
     binding,
     version,
     operation = 'send',
+    route = '',
+    parameters = {},
+    query = '',
     extensions = [],
     headers = [],
     body
@@ -67,7 +81,11 @@ export function readTry (value: unknown): TryRequest | string {
     return 'agent, binding and version must be strings'
   }
   if (binding === 'GRPC') return 'calls over gRPC cannot be sent from here; use a client of gRPC, or a policy test with binding GRPC'
-  if (operation !== 'send' && operation !== 'stream') return 'operation must be "send" or "stream"'
+  if (operation !== 'send' && operation !== 'stream' && operation !== 'route') return 'operation must be "send", "stream" or "route"'
+  if (typeof route !== 'string' || !isTexts(parameters)) return 'route must be a string, and parameters must be strings by name'
+  if (typeof query !== 'string' || !/^[\x21\x22\x24-\x7e]{0,4000}$/.test(query)) {
+    return 'query must be ASCII without spaces and "#"; write other characters as %XX'
+  }
   if (!isList(extensions, one => typeof one === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(one)) || extensions.length > 100) {
     return 'extensions must be a list of at most 100 URIs, without commas and spaces'
   }
@@ -75,7 +93,12 @@ export function readTry (value: unknown): TryRequest | string {
   const forbidden = (headers as [string, string][]).find(([name]) => !mayBeSet(name))
   if (forbidden !== undefined) return `the header ${forbidden[0]} is set by the gateway; leave it out`
   if (typeof body !== 'string') return 'body must be a string'
-  return { agent, binding, version, operation, extensions: extensions as string[], headers: headers as [string, string][], body }
+  const uris = extensions as string[]
+  return { agent, binding, version, operation, route, parameters, query, extensions: uris, headers: headers as [string, string][], body }
+}
+
+function isTexts (value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === 'object' && value !== null && Object.values(value).every(one => typeof one === 'string' && one.length <= 1_000)
 }
 
 function isList (value: unknown, item: (one: unknown) => boolean): value is unknown[] {
@@ -94,70 +117,101 @@ function mayBeSet (name: string): boolean {
   )
 }
 
+/** Shows a response while it arrives. */
+export interface TryWatcher {
+  head (response: Omit<TryResponse, 'body' | 'milliseconds'>): void
+  /** @param milliseconds since the request was sent */
+  data (text: string, milliseconds: number): void
+  /** Aborted when the viewer is gone. */
+  readonly signal: AbortSignal
+}
+
 /**
  * Sends the call.
+ * @param watcher null when nobody looks before the call is over
  * @returns the result, or in words why the call cannot be sent
  */
-export async function tryCall (source: ConsoleSource, wanted: TryRequest): Promise<TryResult | string> {
+export async function tryCall (source: ConsoleSource, wanted: TryRequest, watcher: TryWatcher | null): Promise<TryResult | string> {
   const agent = source.agents().find(one => one.name === wanted.agent)
   if (agent === undefined) return 'no agent has that name'
-  const path = pathOf(agent, wanted)
-  if (path === null) return 'the agent has no such interface; load the form again'
+  const place = wanted.operation === 'route' ? routeOf(agent, wanted) : pathOf(agent, wanted)
+  if (place === null) return 'the agent has no such interface; load the form again'
+  if ('problem' in place) return place.problem
+  const { method, path } = place
+  const hasBody = method === 'POST' || wanted.body !== ''
   const main = source.main()
   if (main === null) return 'calls cannot be sent from here: the application does not listen on plain HTTP'
   const sent: [string, string][] = [
-    ['Host', agent.config.host ?? source.config().server.hosts[0] ?? `${main.host.includes(':') ? `[${main.host}]` : main.host}:${main.port}`],
-    ['Content-Type', 'application/json'],
+    ['Host', agent.config.host ?? source.config().server.hosts[0] ?? authorityOf(main)],
+    ...(hasBody ? [['Content-Type', 'application/json'] as [string, string]] : []),
     ['Accept', wanted.operation === 'stream' ? 'text/event-stream' : 'application/json'],
     ...(wanted.version === '1.0' ? [['A2A-Version', '1.0'] as [string, string]] : []),
     ...(wanted.extensions.length === 0
       ? []
       : [[wanted.version === '1.0' ? 'A2A-Extensions' : 'X-A2A-Extensions', wanted.extensions.join(', ')] as [string, string]]),
     ...wanted.headers.map(([name, value]) => [name, value] as [string, string]),
-    ['Content-Length', String(Buffer.byteLength(wanted.body))]
+    ...(hasBody ? [['Content-Length', String(Buffer.byteLength(wanted.body))] as [string, string]] : [])
   ]
   // This request makes the gateway also keep calls without findings from now on.
-  const { cursor } = await source.decisions(new Map())
+  const { cursor } = await source.decisions(new Map(), null)
   const at = Date.now()
-  const { answer: response, problem, port } = await send(main, path, sent, wanted.body)
+  const { answer: response, problem, port } = await send(main, { method, path, headers: sent, body: wanted.body }, watcher)
   const decision = port === 0 ? null : await decisionOf(source, cursor, entry => entry.port === port && entry.at >= at)
-  return { request: { method: 'POST', path, headers: sent, body: wanted.body }, answer: response, problem, decision }
+  return { request: { method, path, headers: sent, body: wanted.body }, answer: response, problem, decision }
 }
 
-function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation }: TryRequest): string | null {
+interface Place { readonly method: string, readonly path: string }
+
+/** Fills in the parameters of a route. */
+function routeOf (agent: ConsoleAgent, { route, parameters, query }: TryRequest): Place | { readonly problem: string } | null {
+  const found = routesOf(agent).find(one => one.id === route)
+  if (found === undefined) return null
+  const names = [...found.path.matchAll(/\{([^/}]*)\}/g)].map(([, name]) => name as string)
+  // A segment of dots would lead elsewhere.
+  const wrong = names.find(name => /^\.{0,2}$/.test(parameters[name] ?? ''))
+  if (wrong !== undefined) return { problem: `the route needs a value for ${wrong}` }
+  const path = found.path.replace(/\{([^/}]*)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+  return { method: found.verb, path: query === '' ? path : `${path}?${query}` }
+}
+
+function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation }: TryRequest): Place | null {
   const found = state?.interfaces.find(one => one.binding === binding && one.version === version)
   if (found === undefined) return null
   const base = config.path + found.publicPath
-  if (binding === 'JSONRPC') return base === '' ? '/' : base
-  return `${base}${version === '0.3' ? '/v1' : found.tenant === null ? '' : `/${encodeURIComponent(found.tenant)}`}/message:${operation}`
+  if (binding === 'JSONRPC') return { method: 'POST', path: base === '' ? '/' : base }
+  const prefix = version === '0.3' ? '/v1' : found.tenant === null ? '' : `/${encodeURIComponent(found.tenant)}`
+  return { method: 'POST', path: `${base}${prefix}/message:${operation}` }
 }
 
 function send (
   main: MainAddress,
-  path: string,
-  headers: readonly (readonly [string, string])[],
-  body: string
+  { method, path, headers, body }: TryResult['request'],
+  watcher: TryWatcher | null
 ): Promise<{ answer: TryResponse | null; problem: string | null; port: number }> {
+  const time = watcher === null ? TIME : LIVE
   return new Promise(resolve => {
     const startedAt = performance.now()
+    const elapsed = (): number => Math.round((performance.now() - startedAt) * 10) / 10
     let port = 0
     let response: TryResponse | null = null
     const outgoing = (main.tls ? tlsRequest : request)({
       host: main.host,
       port: main.port,
       path,
-      method: 'POST',
+      method,
       headers: headers.flat(),
       agent: false,
-      timeout: TIME,
       // The gateway calls its own listener, whose certificate names public hosts and not this address.
       rejectUnauthorized: false
     })
     const timer = setTimeout(() => {
-      outgoing.destroy(new Error(`the response was not complete after ${TIME / 1_000} s`))
-    }, TIME)
+      outgoing.destroy(new Error(`the response was not complete after ${time / 1_000} s`))
+    }, time)
+    const stop = (): void => { outgoing.destroy(new Error('the viewer stopped the call')) }
+    watcher?.signal.addEventListener('abort', stop)
     const done = (problem: string | null): void => {
       clearTimeout(timer)
+      watcher?.signal.removeEventListener('abort', stop)
       resolve({ answer: response, problem, port })
     }
     outgoing.on('socket', socket => {
@@ -170,7 +224,9 @@ function send (
     })
     outgoing.on('response', (incoming: IncomingMessage) => {
       const chunks: Buffer[] = []
+      const decoder = new StringDecoder()
       let size = 0
+      watcher?.head({ status: incoming.statusCode ?? 0, phrase: incoming.statusMessage ?? '', headers: pairs(incoming.rawHeaders) })
       const take = (problem: string | null): void => {
         const { statusCode = 0, statusMessage = '', rawHeaders } = incoming
         response = {
@@ -178,13 +234,14 @@ function send (
           phrase: statusMessage,
           headers: pairs(rawHeaders),
           body: Buffer.concat(chunks).toString(),
-          milliseconds: Math.round((performance.now() - startedAt) * 10) / 10
+          milliseconds: elapsed()
         }
         done(problem)
       }
       incoming.on('data', (chunk: Buffer) => {
         size += chunk.length
         chunks.push(chunk)
+        watcher?.data(decoder.write(chunk), elapsed())
         if (size > RESPONSE) outgoing.destroy(new Error(`the response is longer than ${RESPONSE} bytes; the rest was not read`))
       })
       incoming.on('end', () => {
@@ -194,7 +251,7 @@ function send (
         take(error.message)
       })
     })
-    outgoing.end(body)
+    outgoing.end(body === '' ? undefined : body)
   })
 }
 
@@ -209,7 +266,7 @@ async function decisionOf (
 ): Promise<DecisionEntry | null> {
   let cursor = since
   for (const end = Date.now() + TELL; Date.now() < end;) {
-    const page = await source.decisions(cursor)
+    const page = await source.decisions(cursor, null)
     const found = page.entries.find(isIt)
     if (found !== undefined) return found
     cursor = page.cursor

@@ -1,15 +1,24 @@
 /**
- * Collects the data for a form of calls to one agent: its interfaces, its extensions, and the schemas that the gateway enforces for
- * callers.
+ * Collects the data for a form of calls to one agent: its interfaces, its extensions with their methods and routes, and the schemas that
+ * the gateway enforces for callers.
  */
-import type { MetadataSelectorConfig, PartSelectorConfig, PolicyConfig, RuleConfig, SchemaSource } from '../config/model/model.js'
-import { compileGlob } from '../wire/glob.js'
-import { isEnumFromCard, isFromCard, isSchemaRef, schemasAt } from '../policy/compile/schema-source.js'
-import { valuesAt } from '../policy/selectors/values-at.js'
-import { resolvePointer } from '../wire/json/pointer.js'
-import type { JsonObject } from '../wire/json/object.js'
-import { clip } from './text.js'
-import type { ConsoleAgent } from './source.js'
+import { routeKey } from '../../a2a/extension-routes.js'
+import type {
+  InlineSchema,
+  MetadataSelectorConfig,
+  PartSelectorConfig,
+  PolicyConfig,
+  RuleConfig,
+  SchemaRef,
+  SchemaSource
+} from '../../config/model/model.js'
+import { compileGlob } from '../../wire/glob.js'
+import { isEnumFromCard, isFromCard, isSchemaRef, schemasAt } from '../../policy/compile/schema-source.js'
+import { valuesAt } from '../../policy/selectors/values-at.js'
+import { resolvePointer } from '../../wire/json/pointer.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { clip } from '../text.js'
+import type { ConsoleAgent, MainAddress } from '../source.js'
 
 /** Place in a message for the data of a schema. */
 export type FormPlace =
@@ -28,6 +37,27 @@ export interface FormSchema {
   readonly schema: unknown
 }
 
+/** A JSON-RPC method of an extension. */
+export interface FormMethod {
+  readonly name: string
+  readonly policy: string
+  /** URI of the extension. */
+  readonly uri: string
+  /** True when a call must request the extension. */
+  readonly needsActive: boolean
+  /** Schema of the params; null for none. */
+  readonly schema: unknown
+}
+
+/** An HTTP route of an extension. The schema is of the body. */
+export interface FormRoute extends Omit<FormMethod, 'name'> {
+  /** Verb and path, as the page names the route in a call. */
+  readonly id: string
+  readonly verb: string
+  /** Path of the main listener; `{name}` stands for one segment. */
+  readonly path: string
+}
+
 export interface TryForm {
   readonly interfaces: readonly {
     readonly binding: string
@@ -37,7 +67,12 @@ export interface TryForm {
   }[]
   /** True when the agent has gRPC interfaces too, which the page cannot call. */
   readonly grpc: boolean
+  /** Value of the header Host that a call needs; null: that of `base`. */
   readonly host: string | null
+  /** URL before the paths, for commands that the user runs elsewhere; null without a plain address. */
+  readonly base: string | null
+  readonly methods: readonly FormMethod[]
+  readonly routes: readonly FormRoute[]
   readonly extensions: readonly { readonly uri: string; readonly description: string; readonly required: boolean }[]
   readonly schemas: readonly FormSchema[]
   readonly examples: readonly string[]
@@ -49,8 +84,17 @@ const SCHEMAS = 100
 /** Largest total size of all schemas, in characters of JSON. */
 const ROOM = 1_000_000
 
-export function tryFormOf ({ config, state }: ConsoleAgent): TryForm {
-  if (state === null) return { interfaces: [], grpc: false, host: config.host, extensions: [], schemas: [], examples: [], streaming: false }
+/**
+ * @param main address of the main listener
+ * @param hosts names by which clients reach the main listener
+ */
+export function tryFormOf (agent: ConsoleAgent, main: MainAddress | null, hosts: readonly string[]): TryForm {
+  const { config, state, publicBase } = agent
+  const host = config.host ?? (publicBase === null ? hosts[0] ?? null : null)
+  const base = baseOf(agent, main)
+  if (state === null) {
+    return { interfaces: [], grpc: false, host, base, methods: [], routes: [], extensions: [], schemas: [], examples: [], streaming: false }
+  }
   const card = state.loaded.byVersion['1.0'].card
   const required = new Set([...state.policy['1.0'].required, ...state.policy['0.3'].required].map(one => one.uri))
   const declared = new Map([...card.extensions, ...state.loaded.byVersion['0.3'].card.extensions].map(one => [one.uri, one]))
@@ -66,7 +110,10 @@ export function tryFormOf ({ config, state }: ConsoleAgent): TryForm {
       tenant: one.tenant
     })),
     grpc: state.interfaces.some(one => one.binding === 'GRPC'),
-    host: config.host,
+    host,
+    base,
+    methods: bounded(methodsOf(agent)),
+    routes: bounded(routesOf(agent)),
     extensions: uris
       .slice(0, EXTENSIONS)
       .map(uri => ({ uri, description: clip(describe(card.raw, declared.get(uri)?.index ?? -1), 300), required: required.has(uri) })),
@@ -78,6 +125,56 @@ export function tryFormOf ({ config, state }: ConsoleAgent): TryForm {
     examples: examplesOf(card.raw),
     streaming: card.streaming
   }
+}
+
+/** Without `publicUrl`, clients on this machine reach the gateway at its own address. */
+function baseOf ({ config, publicBase }: ConsoleAgent, main: MainAddress | null): string | null {
+  if (publicBase !== null) return publicBase.slice(0, publicBase.length - config.path.length)
+  return main === null ? null : `http${main.tls ? 's' : ''}://${authorityOf(main)}`
+}
+
+export function authorityOf ({ host, port }: MainAddress): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+function methodsOf ({ config, state }: ConsoleAgent): FormMethod[] {
+  if (state === null) return []
+  const offered = VERSIONS.flatMap(version => [...state.policy[version].methods.entries()])
+  return distinct(offered, ([name]) => name).flatMap(([name, [first]]) => {
+    if (first === undefined) return []
+    const { policy, uri, needsActive } = first
+    const method = config.policies.find(one => one.name === policy)?.policy.methods?.[name]
+    return [{ name, policy, uri, needsActive, schema: inlined(method?.params) }]
+  })
+}
+
+/** Returns the routes that the agent offers, each once. */
+export function routesOf ({ config, state }: ConsoleAgent): FormRoute[] {
+  if (state === null) return []
+  const rest = state.interfaces.filter(one => one.binding === 'HTTP+JSON')
+  const found = config.policies.flatMap(({ name, policy }) => (policy.routes ?? []).flatMap(({ verb, path, base, body }) => {
+    const key = routeKey(verb, path, base)
+    const offered = VERSIONS.flatMap(version => state.policy[version].routes.get(key) ?? []).find(one => one.policy === name)
+    if (offered === undefined) return []
+    const prefixes = base === 'interface' ? rest.map(one => one.publicPath) : ['']
+    return prefixes.map(prefix => {
+      const full = config.path + prefix + path
+      const { uri, needsActive } = offered
+      return { id: `${verb} ${full}`, verb, path: full, policy: name, uri, needsActive, schema: inlined(body) }
+    })
+  }))
+  return distinct(found, one => one.id)
+}
+
+const VERSIONS = ['1.0', '0.3'] as const
+
+function distinct<T> (items: readonly T[], keyOf: (item: T) => string): T[] {
+  return [...new Map(items.map(one => [keyOf(one), one])).values()]
+}
+
+/** Returns the schema itself. */
+function inlined (schema: InlineSchema | SchemaRef | undefined): unknown {
+  return schema === undefined ? null : [...named(schema, {}, -1).values()][0] ?? null
 }
 
 function describe (raw: JsonObject, index: number): string {
@@ -149,8 +246,8 @@ function titleOf (schema: unknown): string | null {
   return typeof schema === 'object' && schema !== null && 'title' in schema && typeof schema.title === 'string' ? schema.title : null
 }
 
-/** Omits schemas that exceed the limit. The user can write their data as JSON. */
-function bounded (schemas: readonly FormSchema[]): FormSchema[] {
+/** Omits entries whose schemas exceed the limit. The user can write their data as JSON. */
+function bounded<T extends { readonly schema: unknown }> (schemas: readonly T[]): T[] {
   let room = ROOM
   return schemas.slice(0, SCHEMAS).filter(one => {
     room -= JSON.stringify(one.schema)?.length ?? 0

@@ -2,7 +2,7 @@
  * Builds input fields from a JSON Schema. The fields help to write data and do not validate it: the user can also write invalid data, to
  * test the gateway. Schemas are untrusted. When a schema is too deep, too large or unusual, the user writes JSON.
  */
-import { data, h, replace } from './dom.js'
+import { data, h, replace } from '../dom.js'
 
 const DEEP = 6
 const MANY = 100

@@ -1,0 +1,42 @@
+/** Adds the place of each rule to the decisions, and selects the calls that `mode: enforce` would reject. */
+import type { DecisionEntry, EntryViolation } from '../entry.js'
+import type { ConsoleSource } from '../source.js'
+import type { RulePlace } from './rule-index.js'
+import { ruleIndexOf } from './rule-index.js'
+
+export interface ExplainedViolation extends EntryViolation {
+  /** Null when the configuration no longer has the agent. */
+  readonly place: RulePlace | null
+  /** True when the violation was forwarded, and would be rejected with the settings in `place.needs`. */
+  readonly wouldReject: boolean
+}
+
+export interface ExplainedEntry extends DecisionEntry {
+  readonly violations: readonly ExplainedViolation[]
+  readonly wouldReject: boolean
+}
+
+/** @returns the same source, with decisions that name the places of their rules */
+export function explained (source: ConsoleSource): ConsoleSource {
+  return {
+    ...source,
+    decisions: async (cursor, filter) => {
+      const page = await source.decisions(cursor, filter)
+      const entries = page.entries.map(one => explainedEntry(source, one))
+      return { ...page, entries: filter?.outcome === 'would-reject' ? entries.filter(one => one.wouldReject) : entries }
+    }
+  }
+}
+
+function explainedEntry (source: ConsoleSource, entry: DecisionEntry): ExplainedEntry {
+  const index = ruleIndexOf(source.config(), entry.agent)
+  const violations = entry.violations.map(one => {
+    const place = index?.placeOf(one.extension, one.rule, one.phase) ?? null
+    return { ...one, place, wouldReject: one.mode === 'observe' && place !== null && wouldReject(place) }
+  })
+  return { ...entry, violations, wouldReject: entry.outcome !== 'rejected' && violations.some(one => one.wouldReject) }
+}
+
+export function wouldReject ({ effect, needs }: RulePlace): boolean {
+  return effect === 'reject' && needs.length > 0
+}
