@@ -16,6 +16,7 @@ export function statusOf (source: ConsoleSource): object {
     hash,
     workers: source.workers(),
     tryIt: server.console.tryIt,
+    playground: server.console.playground,
     signOut: server.adminAccess !== null,
     ready,
     reasons: clipAll(reasons, 20),

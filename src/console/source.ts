@@ -3,6 +3,7 @@ import type { AgentState } from '../pipeline/agent-snapshot.js'
 import type { AgentConfig, Config, HostPort } from '../config/model/model.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
 import type { DecisionPage } from './decisions.js'
+import type { KeptRequest } from './playground/request-log.js'
 import type { SeriesPage } from './series.js'
 
 /** One active agent. */
@@ -37,6 +38,8 @@ export interface ConsoleSource {
   /** @param cursor position after the last read; empty returns all kept decisions */
   decisions (cursor: Cursor): Promise<Pick<DecisionPage, 'missed' | 'entries'> & { readonly cursor: Cursor }>
   series (): Promise<SeriesPage>
+  /** Kept requests of all processes, for the playground; those of one agent and process are in the order of their ends. */
+  requests (): Promise<readonly KeptRequest[]>
   /** Address where this machine reaches the gateway over HTTP/1.1. Null when there is none. */
   main (): MainAddress | null
 }

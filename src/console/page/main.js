@@ -5,6 +5,7 @@ import { decisionsPage } from './decisions.js'
 import { h, notice, replace, visible } from './dom.js'
 import { extensionsPage } from './extensions.js'
 import { overviewPage } from './overview/overview.js'
+import { playgroundPage } from './playground/playground.js'
 
 const main = document.getElementById('main')
 let leave = () => {}
@@ -17,6 +18,9 @@ function route () {
   if (page === '') return { title: 'Overview', nav: '#/', key: path, show: overviewPage }
   if (page === 'decisions') return { title: 'Decisions', nav: '#/decisions', key: path, show: decisionsPage }
   if (page === 'extensions') return { title: 'Extensions', nav: '#/extensions', key: path, show: extensionsPage }
+  if (page === 'playground') {
+    return { title: 'Playground', nav: '#/playground', key: path, show: element => playgroundPage(element, decodeURIComponent(name)) }
+  }
   if (page === 'agents' && name !== '') {
     return {
       title: decodeURIComponent(name),
@@ -69,9 +73,10 @@ function tell (state, text) {
 }
 
 poll(5000, async () => {
-  const { ready, reasons, version, hash, workers, agentCount, signOut: protects } = await get('status')
+  const { ready, reasons, version, hash, workers, agentCount, playground, signOut: protects } = await get('status')
   tell(ready ? 'good' : 'bad', ready ? 'ready' : 'not ready')
   pill.title = visible(reasons.join('\n'))
+  document.getElementById('nav-playground').hidden = !playground
   document.getElementById('sign-out').hidden = !protects
   document.getElementById('foot').textContent =
     `a2a-extension-gateway ${version} · configuration ${hash} · ${agentCount} ${agentCount === 1 ? 'agent' : 'agents'}${workers === null ? '' : ` · ${workers} workers`}`
