@@ -15,7 +15,7 @@ const required = group => {
   return names.length === 0 ? [] : [`CallExpression[callee.name='require']${argument}`, `CallExpression[callee.callee.name='createRequire']${argument}`]
 }
 const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
-const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'identity', 'offline', 'state', 'upstream', 'telemetry', 'console', 'front', 'gateway', 'admin', 'cluster', 'plugin', 'cli']
+const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'identity', 'offline', 'state', 'upstream', 'telemetry', 'console', 'sandbox', 'front', 'gateway', 'admin', 'cluster', 'plugin', 'cli']
 /** Files of a folder, and of folders in it, import these folders and no others. `config/model`: the types of the configuration. */
 const arrows = (folder, may, packages, message) => {
   const others = FOLDERS.filter(one => one !== folder && !may.includes(one))
@@ -39,12 +39,13 @@ export default [
   arrows('offline', ['wire', 'a2a', 'jsonschema', 'config', 'identity', 'policy', 'pipeline', 'upstream'], ['fastify', '@redis/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', 'node:http', 'node:net'], 'offline/ evaluates without a running gateway: it reads files and prints nothing.'),
   arrows('upstream', ['wire', 'a2a', 'config'], ['fastify', '@redis/*', '@fastify/*', 'prom-client', '@opentelemetry/*'], 'upstream/ dials agents; it does not decide.'),
   arrows('telemetry', ['wire', 'a2a', 'config'], ['fastify', '@redis/*', '@fastify/*', 'undici'], 'telemetry/ records events; it does not look for them.'),
-  arrows('console', ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'telemetry'], ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*'], 'console/ shows data that it gets: it imports wire/, a2a/, policy/, pipeline/, config/ and the types of telemetry/ only.'),
-  arrows('front', ALL_BUT('offline', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A front does not know whether its gateway is one process of several.'),
-  arrows('gateway', ALL_BUT('offline', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
-  arrows('admin', ALL_BUT('offline', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
-  arrows('plugin', ALL_BUT('offline', 'cluster', 'plugin', 'cli'), ['@fastify/*', 'node:cluster', ...EDGES_OF_OTHERS], 'plugin/ puts a gateway into the Fastify application of another team; the application has one process.'),
-  arrows('cluster', ALL_BUT('plugin', 'cli'), ['fastify-plugin', '@fastify/*', ...EDGES_OF_OTHERS], 'cluster/ makes several processes one gateway; what each of them does is elsewhere.'),
+  arrows('console', ['wire', 'a2a', 'jsonschema', 'identity', 'config', 'policy', 'pipeline', 'telemetry'], ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*'], 'console/ shows data that it gets: it imports wire/, a2a/, policy/, pipeline/, config/ and the types of identity/ and telemetry/ only.'),
+  arrows('sandbox', ALL_BUT('front', 'admin', 'cluster', 'plugin', 'cli'), ['fastify', '@fastify/*', 'node:http', 'node:net', ...EDGES_OF_OTHERS], 'sandbox/ is a thread of its own: it judges requests, and reaches no agent.'),
+  arrows('front', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A front does not know whether its gateway is one process of several.'),
+  arrows('gateway', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
+  arrows('admin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
+  arrows('plugin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), ['@fastify/*', 'node:cluster', ...EDGES_OF_OTHERS], 'plugin/ puts a gateway into the Fastify application of another team; the application has one process.'),
+  arrows('cluster', ALL_BUT('sandbox', 'plugin', 'cli'), ['fastify-plugin', '@fastify/*', ...EDGES_OF_OTHERS], 'cluster/ makes several processes one gateway; what each of them does is elsewhere.'),
   arrows('cli', FOLDERS, ['node:cluster', ...EDGES_OF_OTHERS], ONLY),
   {
     files: ['src/console/page/**/*.js'],
@@ -54,6 +55,10 @@ export default [
       'no-restricted-properties': ['error', ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'srcdoc'].map(property => ({ property, message: 'Data is shown as text: h() of dom.js.' }))],
       'no-restricted-imports': ['error', { patterns: [{ regex: '^(?!\\./([a-z-]+/)?[a-z-]+\\.js$)', message: 'The page is its own files and nothing else.' }] }]
     }
+  },
+  {
+    files: ['src/console/editor/*.js'],
+    languageOptions: { globals: { document: 'readonly' } }
   },
   {
     files: ['src/console/page/*/*.js'],

@@ -10,7 +10,7 @@ const UNIT_GROUPS = {
   protocol: ['a2a', 'pipeline', 'catalogue', 'state', 'helpers'],
   config: ['config', 'console', 'deploy'],
   policy: ['policy'],
-  offline: ['offline', 'docs'],
+  offline: ['offline', 'docs', 'sandbox'],
   wire: ['wire', 'fuzz']
 }
 
@@ -45,7 +45,7 @@ const INTEGRATION_GROUPS = {
 
 /** Files of those folders that start processes, wait for sockets or files, or measure the coverage of their own process. */
 const NOT_UNIT = [
-  'config/hostile', 'config/watch', 'console/tail', 'docs/quick-start', 'docs/secure-a-gateway', 'docs/telemetry-reference', 'fuzz/coverage',
+  'config/hostile', 'config/watch', 'console/playground', 'console/tail', 'docs/quick-start', 'docs/secure-a-gateway', 'docs/telemetry-reference', 'fuzz/coverage',
   'offline/cli', 'offline/explain-cli', 'state/redis-misbehaviour'
 ]
 

@@ -9,6 +9,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/config/paths.js'
 import { bundle } from './bundle.js'
+import { bundleEditor } from './editor.js'
 
 const dist = join(packageRoot(), 'dist')
 const folder = join(dist, 'src/bundle')
@@ -18,6 +19,7 @@ const ENTRIES = {
   worker: { file: 'cluster/main.js', offers: null }
 } as const
 
+await bundleEditor()
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 const source = await bundle(join(dist, 'src'), Object.fromEntries(Object.entries(ENTRIES).map(([name, { file }]) => [name, file])))

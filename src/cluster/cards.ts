@@ -1,13 +1,11 @@
 /** Cards that one process reads for all processes: the primary hands out cards, and workers keep them. */
 import { isDeepStrictEqual } from 'node:util'
-import type { ExtendedCard, LoadedCards } from '../a2a/card/loaded-cards.js'
-import { coveredCards } from '../a2a/card/verified.js'
+import type { LoadedCards } from '../a2a/card/loaded-cards.js'
+import { packCards } from '../a2a/card/packed-cards.js'
 import type { AgentConfig } from '../config/model/model.js'
 import type { Agent } from '../gateway/agent.js'
-import type { JsonObject } from '../wire/json/object.js'
-import type { WrittenSchemas } from '../gateway/card-compiler.js'
-import { readDocument } from '../upstream/cards/card-fetch.js'
 import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/cards/card-source.js'
+import { unpackCards } from '../upstream/cards/unpack-cards.js'
 import type { HandedOut, Handout } from './messages.js'
 
 interface CardPlace {
@@ -26,20 +24,7 @@ function sourceKey ({ name, upstream, card, trust }: CardPlace): string {
 /** Builds the message about an agent's card that the primary sends to workers. */
 export function handoutOf ({ name, config, trust, cards: { cards, status, written } }: Agent): Handout {
   const key = sourceKey({ name, upstream: config.upstream.url, card: config.card, trust })
-  return { key, cards: cards === null ? null : packed(cards, written), status }
-}
-
-function packed ({ byVersion, extended, signatures = null, fetchedAt, origin }: LoadedCards, written: WrittenSchemas): HandedOut {
-  const [plain, v1] = [byVersion['0.3'], byVersion['1.0']]
-  return {
-    plain: plain.bytes,
-    v1: v1 === plain ? null : v1.bytes,
-    extended: extended?.bytes ?? null,
-    signatures,
-    fetchedAt,
-    origin,
-    written
-  }
+  return { key, cards: cards === null ? null : { ...packCards(cards), written }, status }
 }
 
 /** Minimum time between two messages to the primary, ms. */
@@ -177,7 +162,8 @@ class HandedCard implements CardKeeper {
   private use (from: HandedOut): void {
     this.pending = null
     this.attempt(() => {
-      const next = this.cards !== null && holds(this.cards, from) ? this.cards : this.unpack(from)
+      const { limits, config: { verify } } = this.options
+      const next = this.cards !== null && holds(this.cards, from) ? this.cards : unpackCards(from, { limits, verify })
       const isNew = next !== this.cards || this.expired
       const preparing = isNew ? this.options.prepare?.(next, this.closing.signal, from.written) ?? null : null
       if (preparing === null) return this.put(from, next, isNew)
@@ -207,31 +193,6 @@ class HandedCard implements CardKeeper {
       }
     }
   }
-
-  private unpack ({ plain, v1, extended, signatures, fetchedAt, origin }: HandedOut): LoadedCards {
-    const read = (bytes: Uint8Array) => {
-      const document = readDocument(
-        { kind: 'fetched', from: origin, status: 200, bytes: Buffer.from(bytes), contentType: '', validators: null, lifetime: null },
-        this.options.limits
-      )
-      if (typeof document === 'string') throw new Error(document)
-      return document
-    }
-    const document = read(plain)
-    const cards: LoadedCards = {
-      byVersion: { 0.3: document, '1.0': v1 === null ? document : read(v1) },
-      extended: extended === null ? null : extendedOf(Buffer.from(extended)),
-      fetchedAt,
-      origin
-    }
-    // The primary has verified the signatures.
-    return signatures === null ? cards : coveredCards(cards, signatures, this.options.config.verify?.uncovered !== 'allow')
-  }
-}
-
-/** The primary has written this JSON itself. */
-function extendedOf (bytes: Buffer): ExtendedCard {
-  return { bytes, raw: JSON.parse(bytes.toString()) as JsonObject }
 }
 
 function holds ({ byVersion, extended = null, signatures = null }: LoadedCards, from: HandedOut): boolean {

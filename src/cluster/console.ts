@@ -48,6 +48,10 @@ export function consoleOfWorkers ({ workers, registry, totals, ready, agents, ma
       const pages = await Promise.all([...workers.all].map(worker => worker.ask('series')))
       return mergeSeries(pages.filter(page => page !== null))
     },
+    requests: async () => {
+      const kept = await Promise.all([...workers.all].map(worker => worker.ask('requests')))
+      return kept.flatMap(list => list ?? [])
+    },
     main: () => main
   }
 }

@@ -1,9 +1,10 @@
 /** Messages between the primary process and its workers. Structured clone keeps Maps, Buffers and NaN or infinite numbers unchanged. */
-import type { CardSignatures } from '../a2a/card/loaded-cards.js'
+import type { PackedCards } from '../a2a/card/packed-cards.js'
 import type { Config } from '../config/model/model.js'
 import type { WrittenSchemas } from '../gateway/card-compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
 import type { DecisionFilter } from '../console/filter.js'
+import type { KeptRequest } from '../console/playground/request-log.js'
 import type { SeriesPage } from '../console/series.js'
 import type { LimitKey, Spending, Taken } from '../state/limits/limit-store.js'
 import type { ClaimKey, Lookup, OwnedName, Owners, PushChange, PushCounted, TaskKey } from '../state/store.js'
@@ -21,16 +22,7 @@ export interface Handout {
   readonly status: CardStatus
 }
 
-export interface HandedOut {
-  readonly plain: Uint8Array
-  /** Null when the agent serves the same card to both versions. */
-  readonly v1: Uint8Array | null
-  /** The extended card; null for none. */
-  readonly extended: Uint8Array | null
-  /** Results of `card.verify`; null without it. */
-  readonly signatures: CardSignatures | null
-  readonly fetchedAt: number
-  readonly origin: string
+export interface HandedOut extends PackedCards {
   /** Schemas of these cards that the primary has compiled, so that workers need not compile them again. */
   readonly written: WrittenSchemas
 }
@@ -45,6 +37,7 @@ export interface Responses {
   /** Null without a console. */
   readonly decisions: DecisionPage | null
   readonly series: SeriesPage | null
+  readonly requests: readonly KeptRequest[] | null
 }
 
 /** Result of a read, of a write, of a claim, of a look-up of owners, and of a change of counted configurations. */

@@ -191,7 +191,8 @@ class WorkerProcess {
       metrics: ({ services }) => services.metrics.snapshot(),
       agents: ({ registry }) => registry.snapshot.agents.all.map(agent => agent.describe() as AgentDescription),
       decisions: ({ console }) => console?.decisions.since(since, filter) ?? null,
-      series: ({ console }) => console?.series.page() ?? null
+      series: ({ console }) => console?.series.page() ?? null,
+      requests: ({ console }) => console?.requests?.all() ?? null
     }
     const response = Promise.resolve(
       serving === null ? (question === 'metrics' || question === 'agents' ? [] : null) : responses[question](serving)

@@ -139,13 +139,15 @@ interface ValueOptions {
   readonly checks: readonly Check[]
   /** Problems found already. */
   readonly found: readonly Diagnostic[]
+  /** Reads the schema files of the value. Default: from the disk. */
+  readonly schemas?: SchemaFiles
 }
 
 /** Checks and resolves a configuration value that another module has read. Fills in the defaults, in place. */
-export function loadValue (value: unknown, { baseDir, env, place, catalogue, checks, found }: ValueOptions): LoadResult {
+export function loadValue (value: unknown, options: ValueOptions): LoadResult {
+  const { baseDir, env, place, catalogue, checks, found, schemas = new SchemaFiles(baseDir) } = options
   const old = deprecations(configSchema, value)
   const invalid = validateConfig(value)
-  const schemas = new SchemaFiles(baseDir)
   const bundles = schemas.readBundles(mapping(value).bundles)
   const whole = withSchemas(value, schemas)
   const layers = new PolicyLayers(whole.extensions, catalogue as Mapping)

@@ -56,15 +56,22 @@ export class SchemaFiles {
   /** Absolute paths of all files that were requested, and of the directories. */
   readonly files: string[] = []
   private readonly baseDir: string
+  private readonly read: ReadSchema
   private readonly sets = new Map<string, SchemaSet>()
   private readonly single = new Map<string, SchemaRef | Unread>()
   /** Base URIs of bundles that could not be read. Their schemas are unknown. */
   private readonly unreadBases: string[] = []
   private readonly bases: string[] = []
 
-  /** @param baseDir directory that paths are relative to */
-  constructor (baseDir: string) {
+  /**
+   * @param baseDir directory that paths are relative to
+   * @param read reads one schema file; default: from the disk
+   * @param bundles bundles that the policies may refer to besides those of `readBundles`
+   */
+  constructor (baseDir: string, read: ReadSchema = readSchema, bundles: Readonly<Record<string, SchemaSet>> = {}) {
     this.baseDir = baseDir
+    this.read = read
+    for (const [name, set] of Object.entries(bundles)) this.sets.set(name, set)
   }
 
   /**
@@ -192,7 +199,7 @@ export class SchemaFiles {
     if (found === undefined) {
       const path = resolve(this.baseDir, file)
       this.files.push(path)
-      const read = readSchema(path, file)
+      const read = this.read(path, file)
       const ref = `schema-file:/${encodeURIComponent(file)}`
       found = 'message' in read ? read : { ref, set: new ReadSet(null, new Map([[ref, { file, schema: read.schema, authored: true }]])) }
       this.single.set(file, found)
@@ -236,7 +243,7 @@ export class SchemaFiles {
       const path = join(directory, name)
       this.files.push(path)
       const file = `${dir.replace(/\/$/, '')}/${name}`
-      const read = readSchema(path, file)
+      const read = this.read(path, file)
       if ('message' in read) return rejected(read.message, read.hint)
       bytes += read.bytes
       if (bytes > MAX_BUNDLE_BYTES) return rejected(`${shown(dir)} is larger than 16 MiB`)
@@ -254,14 +261,19 @@ function nearestUri (uri: string, known: readonly string[]): string {
   return same !== undefined ? `did you mean "${same}"?` : near ?? `such as "${known[0] ?? ''}"`
 }
 
+/**
+ * Reads one schema file.
+ * @param path absolute
+ * @param file as the configuration names it
+ * @returns the schema and the size of the file, or the problem
+ */
+export type ReadSchema = (path: string, file: string) => { readonly schema: unknown, readonly bytes: number } | Unread
+
 interface Unread { readonly message: string, readonly hint?: string }
 
 const RELATIVE = 'paths are relative to the configuration file'
 
-/**
- * Reads one schema file.
- * @returns the schema, or the problem, with its position in the file when known
- */
+/** Reads a schema from the disk. A problem has its position in the file when that is known. */
 function readSchema (path: string, file: string): { readonly schema: unknown, readonly bytes: number } | Unread {
   let bytes: Buffer
   try {

@@ -1,7 +1,8 @@
-/** The page's own files: a fixed list, read on first request. */
+/** The page's own files: a fixed list, made on first request. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
+/** `bytes` reads the file: the editor of the playground is large, and few open it. */
 export interface PageFile { readonly type: string, readonly bytes: Buffer }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -20,7 +21,7 @@ export function readPage (): ReadonlyMap<string, PageFile> {
   for (const path of readdirSync(DIRECTORY, { encoding: 'utf8', recursive: true })) {
     const name = path.replaceAll(sep, '/')
     const type = TYPES[name.slice(name.lastIndexOf('.'))]
-    if (type !== undefined) files.set(name === 'index.html' ? '' : name, { type, bytes: readFileSync(join(DIRECTORY, name)) })
+    if (type !== undefined) files.set(name === 'index.html' ? '' : name, { type, get bytes () { return readFileSync(join(DIRECTORY, name)) } })
   }
   return files
 }

@@ -11,6 +11,8 @@ import type { Rejected } from './guard.js'
 import { HEADERS, readProblem, writeProblem } from './guard.js'
 import { matrixOf } from './matrix.js'
 import { overviewOf, statusOf } from './overview.js'
+import { Playground } from './playground/playground.js'
+import { TaskRejected } from './playground/playground-thread.js'
 import { explained } from './rules/explained.js'
 import { hitsOf } from './rules/hits.js'
 import { policyLinesOf } from './rules/policy-lines.js'
@@ -35,10 +37,13 @@ const BODY = 1024 * 1024
 /** Largest number of calls tried at once. */
 const TRIES = 4
 const PREFIX = '/console/'
+/** Names of the playground's data. */
+const PLAYGROUND = 'api/playground/'
 
 export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>): ConsoleHandler {
   const source = explained(gateway)
   const viewers = new Viewers(source)
+  const playground = new Playground(source)
   let files: ReadonlyMap<string, PageFile> | null = null
   let trying = 0
 
@@ -110,6 +115,18 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
       check(writeProblem(request.headers))
       return await tryOne(request, response)
     }
+    if (name.startsWith(PLAYGROUND)) {
+      const signal = abortedWith(response)
+      const of = name.slice(PLAYGROUND.length)
+      const isWrite = method === 'POST'
+      if (!isWrite && method !== 'GET') throw new Failure({ status: 405, error: 'use GET or POST' }, { allow: 'GET, POST' })
+      check(isWrite ? writeProblem(request.headers) : readProblem(request.headers))
+      const found = isWrite
+        ? await playground.post(of, jsonOf(await bodyOf(request)), signal)
+        : await playground.get(of, new URLSearchParams(query), signal)
+      if (typeof found !== 'string') throw new Failure(found)
+      return jsonText(response, found)
+    }
     if (method !== 'GET' && method !== 'HEAD') throw new Failure({ status: 405, error: 'use GET' }, { allow: 'GET, HEAD' })
     if (path === '/' || path === '/console') {
       const prefix = (request.url ?? '').slice(0, -url.length)
@@ -130,14 +147,16 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
     files ??= readPage()
     const file = files.get(name)
     if (file === undefined) throw new Failure({ status: 404, error: 'not found' })
-    response.writeHead(200, { 'content-type': file.type, 'content-length': file.bytes.length })
-    response.end(method === 'HEAD' ? undefined : file.bytes)
+    const { type, bytes } = file
+    response.writeHead(200, { 'content-type': type, 'content-length': bytes.length })
+    response.end(method === 'HEAD' ? undefined : bytes)
   }
 
   return {
     handle: (request, response, url, rejected) => {
       response.on('error', () => {})
       result(request, response, url, rejected).catch((error: unknown) => {
+        if (error instanceof TaskRejected) error = new Failure({ status: error.status, error: error.message })
         if (!(error instanceof Failure)) log.error({ err: error }, 'a request for the console failed')
         if (response.headersSent) return response.destroy()
         const { refused: rejected, headers } = error instanceof Failure ? error : new Failure({ status: 500, error: 'internal error' })
@@ -149,7 +168,10 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
         response.end(JSON.stringify({ error: rejected.error }))
       })
     },
-    close: () => { viewers.close() }
+    close: () => {
+      viewers.close()
+      playground.close()
+    }
   }
 }
 
@@ -191,9 +213,20 @@ function check (rejected: Rejected | null): void {
 }
 
 function json (response: ServerResponse, value: unknown, head = false): void {
-  const bytes = Buffer.from(JSON.stringify(value) ?? 'null')
+  jsonText(response, JSON.stringify(value) ?? 'null', head)
+}
+
+function jsonText (response: ServerResponse, text: string, head = false): void {
+  const bytes = Buffer.from(text)
   response.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': bytes.length })
   response.end(head ? undefined : bytes)
+}
+
+/** A signal that aborts when the client has disconnected. */
+function abortedWith (response: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  response.once('close', () => { controller.abort() })
+  return controller.signal
 }
 
 async function bodyOf (request: IncomingMessage): Promise<string> {

@@ -20,6 +20,7 @@ export function statusOf (source: ConsoleSource): object {
     hash,
     workers: source.workers(),
     tryIt: server.console.tryIt,
+    playground: server.console.playground,
     signOut: server.adminAccess !== null,
     ready,
     // An agent that cannot be reached is no fault of the gateway.

@@ -2,11 +2,14 @@
 import type { ConsoleConfig } from '../config/model/model.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import { Decisions } from './decisions.js'
+import { RequestLog } from './playground/request-log.js'
 import { Series } from './series.js'
 
 export interface ConsolePart {
   readonly decisions: Decisions
   readonly series: Series
+  /** Null without `console.requests`. */
+  readonly requests: RequestLog | null
   close (): void
 }
 
@@ -18,9 +21,10 @@ export function consolePart (config: ConsoleConfig, metrics: Metrics): ConsolePa
   if (!config.enabled) return null
   const decisions = new Decisions(config.decisions)
   const series = new Series(metrics)
+  const requests = config.playground && config.requests > 0 ? new RequestLog(config.requests) : null
   const close = (): void => {
     decisions.close()
     series.close()
   }
-  return { decisions, series, close }
+  return { decisions, series, requests, close }
 }

@@ -4,6 +4,7 @@ import type { AgentConfig, Config, HostPort } from '../config/model/model.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
 import type { DecisionPage } from './decisions.js'
 import type { DecisionFilter } from './filter.js'
+import type { KeptRequest } from './playground/request-log.js'
 import type { SeriesPage } from './series.js'
 
 /** One active agent. */
@@ -41,6 +42,8 @@ export interface ConsoleSource {
    */
   decisions (cursor: Cursor, filter: DecisionFilter | null): Promise<Pick<DecisionPage, 'missed' | 'entries'> & { readonly cursor: Cursor }>
   series (): Promise<SeriesPage>
+  /** Kept requests of all processes, for the playground; those of one agent and process are in the order of their ends. */
+  requests (): Promise<readonly KeptRequest[]>
   /** Address where this machine reaches the gateway over HTTP/1.1. Null when there is none. */
   main (): MainAddress | null
 }

@@ -19,7 +19,7 @@ interface Seen {
 /** Id of the single process, among the processes that decisions come from. */
 const THIS = 0
 
-export function consoleSource ({ decisions, series }: ConsolePart, { state, registry, metrics, main }: Seen): ConsoleSource {
+export function consoleSource ({ decisions, series, requests }: ConsolePart, { state, registry, metrics, main }: Seen): ConsoleSource {
   return {
     version: packageVersion(),
     workers: () => null,
@@ -33,6 +33,7 @@ export function consoleSource ({ decisions, series }: ConsolePart, { state, regi
       return { missed, entries, cursor: new Map([[THIS, last]]) }
     },
     series: async () => series.page(),
+    requests: async () => requests?.all() ?? [],
     main
   }
 }

@@ -103,7 +103,8 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     limits,
     overload,
     heldBytes,
-    decisions: recorded?.decisions ?? null
+    decisions: recorded?.decisions ?? null,
+    requests: recorded?.requests ?? null
   }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })

@@ -112,7 +112,8 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     limits: new Limits({ rates: [], budgets: [], state: { ...config.state, store: 'memory' } }, metrics, log),
     overload: new Overload(config.shedding, log),
     heldBytes: new MemoryBudget(config.limits.memory),
-    decisions: null
+    decisions: null,
+    requests: null
   }
   const upstream = connectionsTo(accepting((request, response) => {
     const { response: { contentType, body } } = calls[Number(request.headers[NUMBER])] as WarmUpCall

@@ -10,7 +10,7 @@ const REQUIRED = 'https://example.com/ext/required/v1'
 
 t.test('decisions, counts and charts of all workers', async t => {
   const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED, required: true }] } }) })
-  const gateway = await serve(t, oneAgent(agent.url), { A2A_GATEWAY_WORKERS: '2' }, { console: '{tryIt: true}' })
+  const gateway = await serve(t, oneAgent(agent.url), { A2A_GATEWAY_WORKERS: '2' }, { console: '{tryIt: true, playground: true, requests: 1000}' })
   await until(() => gateway.said(/^worker \d+ serves$/).length === 2, 'both workers', 60_000)
   const workers = (seen: readonly { readonly id: string }[]): number => new Set(seen.map(one => one.id.split('-')[0])).size
   const { entries } = await tail(t, gateway.adminUrl)
@@ -36,6 +36,13 @@ t.test('decisions, counts and charts of all workers', async t => {
     const { slots } = await api('series') as unknown as { slots: { rows: Record<string, { rejected: number }> }[] }
     return slots.reduce((sum, slot) => sum + (slot.rows['']?.rejected ?? 0), 0) === calls
   }, 'the charts to hold them all', 60_000)
+
+  const replayed = await call(`${gateway.adminUrl}/console/api/playground/replay`, {
+    headers: ['content-type', 'application/json', 'origin', gateway.adminUrl],
+    body: JSON.stringify({ agent: 'agent', policy: 'agents: [{name: agent, mode: observe}]' })
+  })
+  const judged = Math.min(calls, 200)
+  t.match(replayed.json(), { replay: { judged, newlyForwarded: judged } }, 'the requests of both are replayed')
 
   const tried = await call(`${gateway.adminUrl}/console/api/try`, {
     headers: ['content-type', 'application/json', 'origin', gateway.adminUrl],

@@ -122,6 +122,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
     overload,
     heldBytes: new MemoryBudget(Infinity),
     decisions: null,
+    requests: null,
     tracing: await createTracing({ enabled: false, version: '0', env: {}, log }),
     audit: createAudit({ enabled: true, stream: audit })
   } as unknown as Services

@@ -97,6 +97,10 @@ export interface ConsoleConfig {
   readonly enabled: boolean
   /** True when the page can send calls. */
   readonly tryIt: boolean
+  /** True when the page can judge changed policies. */
+  readonly playground: boolean
+  /** Number of requests of each agent that each process keeps for the playground. 0: none. */
+  readonly requests: number
   /** Number of decisions that each process keeps for the page. */
   readonly decisions: number
   /** Host names that are allowed in requests for the page. IP addresses, localhost and the host of `admin` are always allowed. */

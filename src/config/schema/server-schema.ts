@@ -88,6 +88,16 @@ export const serverSchema = section('Where the gateway listens.', {
   console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
+    playground: flag(
+      'Whether the console has a playground: an editor that judges a changed policy, by one request or by the requests that `requests` keeps. The playground changes nothing, and sends nothing to agents.',
+      false
+    ),
+    requests: count(
+      'Number of requests of each agent that each process keeps in memory, with their data, for the playground. Credentials are removed. 0: none. Needs `playground`.',
+      0,
+      0,
+      1000
+    ),
     decisions: count('Number of rejections and violations that each process keeps for the console.', 200, 1, 10000),
     hosts: list('Additional names, as in `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, []),
     traceUrl: nullable(

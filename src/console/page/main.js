@@ -6,6 +6,7 @@ import { decisionsPage } from './decisions/decisions.js'
 import { h, notice, replace, visible } from './dom.js'
 import { extensionsPage } from './extensions.js'
 import { overviewPage } from './overview/overview.js'
+import { playgroundPage } from './playground/playground.js'
 import { rulesPage } from './rules/rules.js'
 import { counted } from './words.js'
 
@@ -31,6 +32,9 @@ const UNKNOWN = {
 
 function pageOf (path) {
   const [, page = '', name = '', tab = ''] = path.split('/')
+  if (page === 'playground') {
+    return { title: 'Playground', nav: '#/playground', show: element => playgroundPage(element, name) }
+  }
   if (page === 'agents' && name !== '') {
     return { title: name, nav: '#/', show: (element, filters) => agentPage(element, name, tab === '' ? 'health' : tab, filters) }
   }
@@ -85,6 +89,7 @@ poll(5000, async () => {
     settings.tryIt = status.tryIt
     settings.traceUrl = status.traceUrl
     pill.title = visible(status.reasons.join('\n'))
+    document.getElementById('nav-playground').hidden = !status.playground
     document.getElementById('sign-out').hidden = !status.signOut
     document.getElementById('foot').textContent = [
       `a2a-extension-gateway ${status.version}`,

@@ -15,6 +15,7 @@ import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { OwnerOutcome } from '../../policy/access/ownership.js'
 import type { Decisions, Found } from '../../console/decisions.js'
 import { cut, withFound } from '../../console/decisions.js'
+import type { ReceivedRequest, RequestLog } from '../../console/playground/request-log.js'
 import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan } from '../../telemetry/traces/tracing.js'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
@@ -112,6 +113,8 @@ export class Exchange {
   private outcome: Outcome | null = null
   /** True when the agent responded with an error. */
   private erred = false
+  /** A copy of the request, for the playground; null when the gateway keeps none, and before the body has arrived. */
+  received: ReceivedRequest | null = null
   /** The rejection, for the console. */
   private rejection: Rejection | null = null
   private found: readonly Found[] | null = null
@@ -377,11 +380,12 @@ export class Exchange {
     if (this.span.recording) this.describeResult()
     this.span.end(outcome, response.statusCode)
     services.inFlight.delete(this)
-    const { decisions } = services
+    const { decisions, requests } = services
     if (services.audit.forwarded && this.forwarding !== null && this.label !== 'Preflight') {
       services.audit.record(callEntry(this, outcome, this.active))
     }
     if (decisions !== null && decisions.wants(outcome, this.found)) this.keep(decisions, outcome, seconds)
+    if (requests !== null && this.received !== null) this.keepRequest(requests, this.received, outcome)
     logCall(this, outcome, seconds)
   }
 
@@ -392,6 +396,21 @@ export class Exchange {
     const named = this.named()
     if (named.taskId === null && result.taskId !== null) span.set('a2a.task.id', result.taskId)
     if (named.contextId === null && result.contextId !== null) span.set('a2a.context.id', result.contextId)
+  }
+
+  private keepRequest (requests: RequestLog, received: ReceivedRequest, outcome: Outcome): void {
+    requests.add({
+      id: this.id,
+      at: Date.now(),
+      agent: this.agentName,
+      operation: this.operation,
+      binding: this.binding,
+      version: this.version,
+      outcome,
+      rule: this.rejection?.rule ?? null,
+      caller: this.principal,
+      received
+    })
   }
 
   private keep (decisions: Decisions, outcome: Outcome, seconds: number): void {

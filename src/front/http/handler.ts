@@ -32,6 +32,7 @@ import { identify, queryForAgent } from './identify.js'
 import { passes, recordAccess } from '../../gateway/identity/access-telemetry.js'
 import { recordDecision } from '../../gateway/request-telemetry.js'
 import type { Outcome } from '../../telemetry/metrics/metrics.js'
+import { receivedOf } from './received.js'
 import type { RouteTarget } from './route-target.js'
 import { limitEarly, limitLate } from './limits/limits.js'
 import { ownersOf } from './tasks/owners.js'
@@ -192,6 +193,7 @@ function always<T> (value: T): () => T {
 export function evaluate (exchange: Exchange, arrived: Arrived, options: HandlerOptions): void {
   const startedAt = performance.now()
   const { agent, state, route } = arrived
+  if (exchange.services.requests !== null) exchange.received = receivedOf(exchange, arrived)
   const call = callOf(arrived, exchange.request, options.limits)
   exchange.idToken = arrived.bytes.length < LARGE ? call.id : always(call.id())
   exchange.label = call.operation

@@ -1,4 +1,5 @@
 import type { Decisions } from '../../console/decisions.js'
+import type { RequestLog } from '../../console/playground/request-log.js'
 import type { InFlight } from '../../gateway/in-flight.js'
 import type { Limits } from '../../gateway/limits/limits.js'
 import type { MemoryBudget } from '../../gateway/memory-budget.js'
@@ -25,4 +26,6 @@ export interface Services {
   readonly heldBytes: MemoryBudget
   /** For the console; null where there is none. */
   readonly decisions: Decisions | null
+  /** Requests for the playground of the console; null without `console.requests`. */
+  readonly requests: RequestLog | null
 }

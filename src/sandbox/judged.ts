@@ -1,0 +1,58 @@
+/** The agent that the playground judges requests with: the agent in force, or the agent as a document changes it. */
+import type { JudgedAgent } from '../console/playground/tasks.js'
+import type { AgentConfig } from '../config/model/model.js'
+import { callerSources } from '../identity/schemes.js'
+import type { AgentState } from '../pipeline/agent-snapshot.js'
+import { buildAgentState } from '../pipeline/agent-snapshot.js'
+import { SECRET_HIDDEN } from '../policy/request/inject.js'
+import { unpackCards } from '../upstream/cards/unpack-cards.js'
+import type { ReadPolicy } from './policy-document.js'
+import { readPolicy } from './policy-document.js'
+
+/** The request cannot be judged. The message says why, in words. */
+export class CannotJudge extends Error {}
+
+/** The agent of the configuration in force. */
+export function agentIn ({ name, config }: JudgedAgent): AgentConfig {
+  const agent = config.agents.find(one => one.name === name)
+  if (agent === undefined) throw new CannotJudge(`the configuration no longer names the agent ${name}`)
+  return agent
+}
+
+/** What was built last, because most tasks repeat the agent, and many the policy. Keys are the texts that decide. */
+const built = { inForce: { key: '', state: null as AgentState | null }, changed: { key: '', state: null as AgentState | null } }
+let read: { readonly key: string, readonly policy: ReadPolicy } | null = null
+
+/** Reads a policy. The same text is read once. */
+export function policyOf (judged: JudgedAgent, text: string): ReadPolicy {
+  const key = JSON.stringify([judged.config.hash, judged.name, text])
+  if (read?.key !== key) read = { key, policy: readPolicy(text, judged.config, agentIn(judged)) }
+  return read.policy
+}
+
+/**
+ * Builds the state of the agent in force (policy null), or of the agent as a policy changes it.
+ * @param text document of the changed agent, which identifies it; null: the agent in force
+ * @throws CannotJudge
+ */
+export function stateOf (judged: JudgedAgent, agent: AgentConfig, text: string | null): AgentState {
+  const { cards, config: { hash, limits, identity } } = judged
+  if (cards === null) throw new CannotJudge(`the agent ${judged.name} has no card that can be used, so no request can be judged`)
+  const key = JSON.stringify([hash, judged.name, cards.fetchedAt, text])
+  const slot = text === null ? built.inForce : built.changed
+  if (slot.state !== null && slot.key === key) return slot.state
+  try {
+    slot.state = buildAgentState(unpackCards(cards, { limits, verify: agent.card.verify }), {
+      agent,
+      maxExtensions: limits.extensions,
+      previous: null,
+      secretOf: SECRET_HIDDEN,
+      sources: identity === null ? null : callerSources(identity)
+    })
+    slot.key = key
+    return slot.state
+  } catch (error) {
+    slot.state = null
+    throw new CannotJudge(`with this policy, the card of the agent cannot be used: ${(error as Error).message}`)
+  }
+}

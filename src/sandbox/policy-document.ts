@@ -1,0 +1,206 @@
+/**
+ * Reads the document of the playground: the part of a configuration file that judges requests. Everything else stays as it is in force.
+ * Nothing outside of the document and the configuration in force is read: no file, and no variable of the environment.
+ */
+import type { Diagnostic, PathProblem } from '../config/diagnostics.js'
+import { diagnostic, shown, sortDiagnostics } from '../config/diagnostics.js'
+import { loadCatalogue, loadValue } from '../config/load.js'
+import type { AgentConfig, Config, PolicyConfig, ResolvedPolicy, SchemaSet } from '../config/model/model.js'
+import { SchemaFiles } from '../config/schema-files.js'
+import type { ReadSchema } from '../config/schema-files.js'
+import { CONFIG_VERSION } from '../config/schema/schema.js'
+import { listedNames } from '../config/layers.js'
+import { locate, readYaml } from '../config/yaml/document.js'
+import { items, mapping } from '../config/yaml/values.js'
+import type { Mapping } from '../config/yaml/values.js'
+import { AGENT_KEYS, ROOT_KEYS } from '../console/playground/document-keys.js'
+import { CHECKS } from '../gateway/configuration.js'
+import { isSchemaRef } from '../policy/compile/schema-source.js'
+
+/** Name of the document in diagnostics. */
+export const DOCUMENT = 'policy'
+
+const KNOWN_AGENT_KEYS: ReadonlySet<string> = new Set(['name', ...AGENT_KEYS])
+
+/** The agent as the document changes it; null when the document cannot be used. */
+export interface ReadPolicy {
+  readonly agent: AgentConfig | null
+  readonly problems: readonly Diagnostic[]
+  readonly warnings: readonly Diagnostic[]
+}
+
+/**
+ * Reads a document.
+ * @param config configuration in force
+ * @param agent agent of that configuration
+ */
+export function readPolicy (text: string, config: Config, agent: AgentConfig): ReadPolicy {
+  const yaml = readYaml(text, {})
+  const at = (offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic => {
+    const { line, col } = yaml.position(offset)
+    return diagnostic(DOCUMENT, line, col, problem)
+  }
+  const place = (problem: PathProblem): Diagnostic => at(locate(yaml.root, problem.path, problem.at), problem)
+  const found = yaml.problems.map(({ offset, ...problem }) =>
+    at(offset, NO_VARIABLE.test(problem.message) ? withDefault(problem) : problem))
+  if (!yaml.readable) return { agent: null, problems: sortDiagnostics(found), warnings: [] }
+  const root = yaml.root?.value ?? {}
+  if (typeof root !== 'object' || Array.isArray(root)) {
+    found.push(at(0, { message: 'the document must be a mapping', hint: 'with the keys extensions and agents' }))
+    return { agent: null, problems: found, warnings: [] }
+  }
+  const loaded = loadValue(wholeOf(mapping(root), config, agent), {
+    baseDir: '/',
+    env: null,
+    place,
+    catalogue: { ...loadCatalogue(), ...config.extensions },
+    checks: CHECKS,
+    found,
+    schemas: new SchemaFiles('/', knownFiles(config), config.bundles)
+  })
+  const unused = unusedKeys(mapping(root), agent.name).map(place)
+  if (!loaded.ok) return { agent: null, problems: loaded.problems, warnings: unused }
+  const warnings = sortDiagnostics([...loaded.warnings, ...unused])
+  return { agent: changedAgent(agent, mapping(root), loaded.config), problems: [], warnings }
+}
+
+const NO_VARIABLE = /^environment variable \w+ is not set$/
+
+function withDefault (problem: { readonly message: string }): { readonly message: string, readonly hint: string } {
+  // eslint-disable-next-line no-template-curly-in-string
+  return { ...problem, hint: 'the playground does not read the environment of the gateway; write the value, or ${NAME:-value}' }
+}
+
+/** Address of the agents in the configuration that is checked. */
+const UPSTREAM = 'http://agent.invalid'
+
+/** Makes a whole configuration of a document. Keys that the document may not have are left out, and reported elsewhere. */
+function wholeOf ({ version, extensions, agents }: Mapping, config: Config, agent: AgentConfig): Mapping {
+  const given = items(agents)
+  const policies = mapping(extensions)
+  const listed = agents === undefined
+    ? [agentOf({ name: agent.name }, 0, agent, policies)]
+    : agents !== null && !Array.isArray(agents) ? agents : given.map((one, i) => agentOf(one, i, agent, policies))
+  return {
+    version: version === undefined ? CONFIG_VERSION : version,
+    agents: Array.isArray(listed) && listed.length === 0 ? [agentOf({ name: agent.name }, 0, agent, policies)] : listed,
+    ...(extensions === undefined || extensions === null ? {} : { extensions }),
+    ...(config.identity === null ? {} : { identity: { sources: Object.fromEntries(Object.keys(config.identity.sources).map(sourceOf)) } })
+  }
+}
+
+/** A source of callers that is valid and never used: conditions of policies name sources. */
+function sourceOf (name: string): [string, Mapping] {
+  return [name, { jwt: { issuer: `https://${name}.invalid`, audience: ['playground'], keys: 'discover' } }]
+}
+
+const SETTINGS = AGENT_KEYS.filter(key => key !== 'extensions')
+
+/** An agent of the document, with its settings in force where the document has none. */
+function agentOf (value: unknown, index: number, agent: AgentConfig, policies: Mapping): unknown {
+  const given = mapping(value)
+  if (Object.keys(given).length === 0) return value
+  return {
+    ...(given.name === agent.name ? Object.fromEntries(SETTINGS.map(key => [key, agent[key]])) : {}),
+    ...Object.fromEntries(Object.entries(given).filter(([key]) => KNOWN_AGENT_KEYS.has(key))),
+    ...(given.extensions === undefined ? { extensions: given.name === agent.name ? [...listOf(agent, policies)] : [] } : {}),
+    upstream: { url: UPSTREAM },
+    path: `/playground/${index}`
+  }
+}
+
+/** The list of the agent in force, and the policies that the document adds. */
+function listOf (agent: AgentConfig, policies: Mapping): ReadonlySet<string> {
+  return new Set([...agent.extensions, ...Object.keys(policies)])
+}
+
+/** Reports keys of a configuration file that the playground does not use. Unknown keys inside policies are errors. */
+function unusedKeys (root: Mapping, name: string): PathProblem[] {
+  const hint = 'the playground uses extensions and, of agents, name and the keys about policies; the rest stays as it is in force'
+  const unused = (path: readonly (string | number)[], message: string): PathProblem => ({ path, at: 'key', message, hint })
+  const agents = items(root.agents)
+  return [
+    ...Object.keys(root).filter(key => !ROOT_KEYS.includes(key)).map(key => unused([key], `${shown(key)} is not used here`)),
+    ...agents.flatMap((one, i) => Object.keys(mapping(one))
+      .filter(key => !KNOWN_AGENT_KEYS.has(key))
+      .map(key => unused(['agents', i, key], `${shown(key)} is not used here`))),
+    ...(agents.length === 0 || agents.some(one => mapping(one).name === name)
+      ? []
+      : [{
+          path: ['agents'],
+          at: 'key' as const,
+          message: `the document does not name the agent ${name}`,
+          hint: `its settings stay as they are in force; write "- name: ${name}" to change them`
+        }])
+  ]
+}
+
+/** The agent in force with the keys and the policies of the document. */
+function changedAgent (agent: AgentConfig, root: Mapping, { agents }: Config): AgentConfig {
+  const index = root.agents === undefined ? -1 : items(root.agents).findIndex(one => mapping(one).name === agent.name)
+  const given = index < 0 ? {} : mapping(items(root.agents)[index])
+  const made = agents.find(({ name }) => name === agent.name)
+  if (made === undefined) return agent
+  const kept = new Set(Object.keys(mapping(root.extensions)))
+  for (const entry of items(given.extensions)) if (typeof entry === 'object') for (const name of listedNames([entry])) kept.add(name)
+  const keys = AGENT_KEYS.filter(key => given[key] !== undefined)
+  const policies = made.policies.map(policy => mergedWith(policy, agent, kept.has(policy.name), given.extensions !== undefined))
+  return {
+    ...agent,
+    ...Object.fromEntries(keys.map(key => [key, made[key]])),
+    extensions: made.extensions,
+    policies,
+    dependencies: { ...made.dependencies, ...pickMissing(agent.dependencies, made) }
+  }
+}
+
+/**
+ * A policy that the document does not mention stays as it is in force. Where the document has no list, the agent's own keys of a changed
+ * policy stay too.
+ */
+function mergedWith (made: ResolvedPolicy, agent: AgentConfig, changed: boolean, listed: boolean): ResolvedPolicy {
+  const inForce = agent.policies.find(({ name }) => name === made.name)
+  if (inForce === undefined) return made
+  if (!changed) return inForce
+  if (listed || !inForce.layers.includes('agent')) return made
+  const own = Object.entries(inForce.from).filter(([, layer]) => layer === 'agent').map(([key]) => key)
+  const policy: Record<string, unknown> = { ...made.policy }
+  for (const name of own) {
+    const [key = '', member] = name.split(/\.(.*)/s)
+    const value = inForce.policy[key as keyof PolicyConfig]
+    policy[key] = member === undefined ? value : { ...mapping(policy[key]), [member]: mapping(value)[member] }
+  }
+  return {
+    ...made,
+    policy: policy as PolicyConfig,
+    layers: [...new Set([...made.layers, 'agent' as const])],
+    from: { ...made.from, ...Object.fromEntries(own.map(name => [name, 'agent' as const])) }
+  }
+}
+
+function pickMissing (dependencies: AgentConfig['dependencies'], made: AgentConfig): AgentConfig['dependencies'] {
+  const own = new Set([...made.extensions, ...Object.keys(made.dependencies)])
+  return Object.fromEntries(Object.entries(dependencies).filter(([name]) => !own.has(name)))
+}
+
+/** Serves the schema files of the configuration in force by the names that it gives them, and no others. */
+function knownFiles ({ agents, extensions }: Config): ReadSchema {
+  const known = new Map<string, unknown>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (isSchemaRef(value)) addDocuments(value.set, known)
+    else for (const child of Object.values(value)) visit(child)
+  }
+  for (const { policies } of agents) for (const { policy } of policies) visit(policy)
+  visit(extensions)
+  return (_path, file) => known.has(file)
+    ? { schema: known.get(file), bytes: 0 }
+    : {
+        message: `the playground reads no files, and the policies in force do not use ${shown(file)}`,
+        hint: 'write the schema here'
+      }
+}
+
+function addDocuments ({ documents }: SchemaSet, known: Map<string, unknown>): void {
+  for (const [uri, { file, schema }] of documents) if (uri.startsWith('schema-file:')) known.set(file, schema)
+}
