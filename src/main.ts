@@ -44,6 +44,8 @@ async function main (): Promise<number> {
 /** Each command loads only its own code. `health`, which a container runs every few seconds, needs no code of the gateway. */
 async function run (command: string, { values, positionals, curl }: Parsed): Promise<number> {
   const text = (name: string): string | undefined => typeof values[name] === 'string' ? values[name] : undefined
+  const list = (name: string): string[] => (values[name] ?? []) as string[]
+  const json = values.json === true
   const { env } = process
   const takesFile = command === 'serve' || command === 'check'
   const config = configurationFile({
@@ -52,8 +54,8 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
     env,
     otherwise: text('upstream') !== undefined || text('card') !== undefined
   })
-  if (values.json === true && text('format') !== undefined) throw new UsageError('--json and --format name two formats')
-  const format = values.json === true ? 'json' : text('format')
+  if (json && text('format') !== undefined) throw new UsageError('--json and --format name two formats')
+  const format = json ? 'json' : text('format')
   switch (command) {
     case 'serve':
       return await (
@@ -62,7 +64,19 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
     case 'check':
       return await (await import('./cli/check.js')).runCheck({ config, live: values.live === true, format, env }, { out, err })
     case 'init':
-      return await (await import('./cli/init.js')).runInit({ url: positionals[0], output: text('output') }, { out, err })
+      return await (
+        await import('./cli/init.js')
+      ).runInit(
+        {
+          urls: positionals,
+          upstreams: list('upstream'),
+          cards: list('card'),
+          recordings: list('from'),
+          output: text('output'),
+          json
+        },
+        { out, err }
+      )
     case 'explain':
       return await (
         await import('./cli/explain.js')
@@ -75,10 +89,10 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
           upstream: text('upstream'),
           agent: text('agent') ?? null,
           caller: text('caller') ?? null,
-          headers: (values.header ?? []) as string[],
+          headers: list('header'),
           request: text('request') ?? null,
           response: text('answer') ?? null,
-          json: values.json === true,
+          json,
           env
         },
         { out, err }
@@ -92,7 +106,7 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
       return await (await import('./cli/policy-tests/watch.js')).watchUntilInterrupted({ names: positionals, config, run: runOnce }, { err })
     }
     case 'key':
-      return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires') }, { out, err })
+      return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires'), json }, { out, err })
     case 'schema':
       return (await import('./cli/schema.js')).runSchema({ out })
     case 'completion':
@@ -102,7 +116,7 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
       out(usage(positionals[0] ?? null))
       return 0
     default:
-      return await (await import('./cli/health.js')).runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN }, { out, err })
+      return await (await import('./cli/health.js')).runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN, json }, { out, err })
   }
 }
 

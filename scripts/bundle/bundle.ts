@@ -14,7 +14,6 @@ const APART = [
   '@opentelemetry/resources',
   '@opentelemetry/sdk-*',
   '@redis/client',
-  'pino-pretty',
   're2js'
 ]
 

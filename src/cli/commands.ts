@@ -23,7 +23,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     positionals: 1,
     choices: { format: ['text', 'json', 'junit', 'github'] }
   },
-  init: { flags: ['output'], positionals: 1 },
+  init: { flags: ['output'], lists: ['upstream', 'card', 'from'], switches: ['json'], positionals: Infinity },
   explain: {
     flags: ['config', 'card', 'upstream', 'agent', 'caller', 'request', 'answer'],
     lists: ['header'],
@@ -37,9 +37,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     positionals: Infinity,
     choices: { format: ['tap', 'pretty', 'json', 'junit', 'github'] }
   },
-  key: { flags: ['id', 'client', 'expires'] },
+  key: { flags: ['id', 'client', 'expires'], switches: ['json'] },
   schema: {},
-  health: { flags: ['admin'] },
+  health: { flags: ['admin'], switches: ['json'] },
   completion: { positionals: 1, words: ['bash', 'zsh', 'fish'] },
   help: { positionals: 1, words: 'commands' }
 }

@@ -12,16 +12,20 @@ import type { KnownAgent } from '../offline/explain/explain.js'
 import { explainRequest } from '../offline/explain/explain.js'
 import { explanationText } from '../offline/explain/explain-text.js'
 import type { Explanation } from '../offline/explain/explanation.js'
+import type { PastedRejection } from '../offline/explain/pasted-rejection.js'
+import { readRejection } from '../offline/explain/pasted-rejection.js'
 import { readResponse } from '../offline/recording/recorded-response.js'
 import type { RecordedRequest } from '../offline/recording/recording.js'
-import { isCurl, loadRecording, parseHeader, pickRequest, readCurlCommand, readRecording, RecordingError } from '../offline/recording/recording.js'
-import type { Recordings } from '../offline/recording/http-file.js'
+import { isCurl, openRecording, parseHeader, pickRequest, readCurlCommand, readRecording, RecordingError } from '../offline/recording/recording.js'
+import type { ReadBeside } from '../offline/recording/http-file.js'
 import { loadCardsOnce } from '../upstream/cards/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { readConfiguration } from '../gateway/configuration.js'
 import { readCaller } from './caller.js'
 import { withProgress } from './command-line/progress.js'
+import { findRule, rejectionText } from './explain-rejection.js'
 import type { Output } from './output.js'
+import { JSON_FORMAT } from './output.js'
 import { callerSources } from '../identity/schemes.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 
@@ -46,7 +50,6 @@ export interface ExplainArguments {
   readonly env: NodeJS.ProcessEnv
 }
 
-const FORMAT = 1
 const BETWEEN = `\n${'-'.repeat(80)}\n\n`
 
 /**
@@ -64,7 +67,11 @@ export async function runExplain (args: ExplainArguments, io: Output): Promise<n
 }
 
 async function explainAll (args: ExplainArguments, io: Output): Promise<number> {
-  const { file, requests, warnings } = await recordingOf(args)
+  const input = await inputOf(args)
+  const pasted = input.bytes === null ? null : readRejection(input.bytes)
+  if (pasted !== null) return explainRejection(pasted, args, io)
+  const { file } = input
+  const { requests, warnings } = input.bytes === null ? readCurlCommand(input.curl) : readRecording(input.bytes, file, input.beside)
   const picked = args.request === null ? requests : [pickRequest(requests, args.request, file)]
   const chosen = withResponse(picked, args.response, file)
   const headers = args.headers.flatMap(text => parseHeader(text))
@@ -86,7 +93,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     explanations.push(await explainRequest(recorded, { file, number: requests.indexOf(picked[i] as RecordedRequest) + 1 }, options))
   }
   if (args.json) {
-    io.out(`${JSON.stringify({ format: FORMAT, warnings, requests: explanations }, null, 2)}\n`)
+    io.out(`${JSON.stringify({ format: JSON_FORMAT, warnings, requests: explanations }, null, 2)}\n`)
   } else {
     for (const warning of warnings) io.err(`warning: ${warning}`)
     io.out(explanations.map(explanationText).join(BETWEEN))
@@ -94,15 +101,29 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   return explanations.some(one => one.decision === 'reject' || one.answer?.decision === 'reject') ? 1 : 0
 }
 
-async function recordingOf ({ recordings, curl = null }: ExplainArguments): Promise<Recordings & { readonly file: string }> {
+/** What to explain: bytes of a file or of standard input, or a curl command. */
+type Input =
+  | { readonly file: string, readonly bytes: Buffer, readonly beside: ReadBeside }
+  | { readonly file: string, readonly bytes: null, readonly curl: string | readonly string[] }
+
+async function inputOf ({ recordings, curl = null }: ExplainArguments): Promise<Input> {
   const [path] = recordings
   if ((curl === null) === (path === undefined) || recordings.length > 1) {
     throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input')
   }
-  if (curl !== null) return { ...readCurlCommand(curl), file: 'curl' }
-  if (path === '-') return { ...readRecording(await standardInput(), 'stdin', name => readFileSync(name)), file: 'stdin' }
-  if (isCurl(path as string)) return { ...readCurlCommand(path as string), file: 'curl' }
-  return { ...loadRecording(path as string), file: path as string }
+  if (curl !== null) return { file: 'curl', bytes: null, curl }
+  if (path === '-') return { file: 'stdin', bytes: await standardInput(), beside: name => readFileSync(name) }
+  if (isCurl(path as string)) return { file: 'curl', bytes: null, curl: path as string }
+  return { file: path as string, ...openRecording(path as string) }
+}
+
+/** Explains a rejection. Without a configuration, what the rejection itself says. */
+function explainRejection (pasted: PastedRejection, { config: named, agent, json, env }: ExplainArguments, io: Output): number {
+  const file = named ?? (env.A2A_GATEWAY_CONFIG || null)
+  const found = file === null ? null : findRule(pasted, read(file, overridesFromEnvironment(env), env), agent)
+  if (json) io.out(`${JSON.stringify({ format: JSON_FORMAT, warnings: [], requests: [], rejection: { ...pasted, found } }, null, 2)}\n`)
+  else io.out(rejectionText(pasted, found))
+  return pasted.decision === 'rejected' ? 1 : 0
 }
 
 function withResponse (picked: readonly RecordedRequest[], path: string | null, file: string): readonly RecordedRequest[] {

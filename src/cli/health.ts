@@ -4,16 +4,19 @@
  */
 import { get } from 'node:http'
 import type { Output } from './output.js'
+import { JSON_FORMAT } from './output.js'
 
 const DEFAULT_ADMIN = '127.0.0.1:9901'
 const TIMEOUT_MS = 2_000
+
+export interface HealthArguments { readonly admin: string | undefined, readonly json: boolean }
 
 /**
  * Runs the command.
  * @returns 0 when `/livez` responds with 200, 2 for an address that is none, else 1
  */
-export async function runHealth (args: { readonly admin: string | undefined }, io: Output): Promise<number> {
-  const admin = args.admin === undefined || args.admin === '' ? DEFAULT_ADMIN : args.admin
+export async function runHealth ({ admin: named, json }: HealthArguments, io: Output): Promise<number> {
+  const admin = named === undefined || named === '' ? DEFAULT_ADMIN : named
   const url = `http://${admin.replace(/^(?:0\.0\.0\.0|\[::\])?:/, '127.0.0.1:')}/livez`
   if (!URL.canParse(url)) {
     io.err(`a2a-gateway health: "${admin}" is not HOST:PORT`)
@@ -21,13 +24,14 @@ export async function runHealth (args: { readonly admin: string | undefined }, i
   }
   return await new Promise<number>(resolve => {
     const fail = (why: string): void => {
-      io.err(`a2a-gateway health: ${url}: ${why}`)
+      if (json) io.out(JSON.stringify({ format: JSON_FORMAT, ok: false, url, problem: why }))
+      else io.err(`a2a-gateway health: ${url}: ${why}`)
       resolve(1)
     }
     const request = get(url, { timeout: TIMEOUT_MS, agent: false }, response => {
       response.resume()
       if (response.statusCode !== 200) return fail(`responded with ${response.statusCode ?? 'nothing'}`)
-      io.out('live')
+      io.out(json ? JSON.stringify({ format: JSON_FORMAT, ok: true, url }) : 'live')
       resolve(0)
     })
     request.on('timeout', () => { request.destroy(new Error(`no response within ${TIMEOUT_MS} ms`)) })

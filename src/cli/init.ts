@@ -1,81 +1,153 @@
-/** `init URL`: writes a starter configuration from a live card. */
-import { writeFileSync } from 'node:fs'
-import type { AgentCard } from '../a2a/card/card.js'
-import { CARD_PATHS } from '../a2a/card/map.js'
-import { defaultConfig, formatDiagnostic, loadCatalogue } from '../config/load.js'
-import type { AgentConfig } from '../config/model/model.js'
-import { loadCardsOnce } from '../upstream/cards/card-once.js'
-import type { LoadedCards } from '../upstream/cards/card-source.js'
-import { readTlsFiles } from '../upstream/tls.js'
-import { LOADING_CARD, withProgress } from './command-line/progress.js'
+/** `init`: writes a configuration and its tests from cards of agents and from recorded calls. */
+import { existsSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { formatDiagnostic, loadCatalogue, parseConfig } from '../config/load.js'
+import type { Config } from '../config/model/model.js'
+import { schemaText } from '../config/schema/schema.js'
+import { CHECKS } from '../gateway/configuration.js'
+import type { RecordedRequest } from '../offline/recording/recording.js'
+import { loadRecording, RecordingError } from '../offline/recording/recording.js'
+import type { Plan } from './init/plan.js'
+import { planOf } from './init/plan.js'
+import type { NamedAgent } from './init/sources.js'
+import { InitError, recordedSources, sourceOf } from './init/sources.js'
+import { SCHEMA_FILE, starterFile } from './init/starter.js'
+import { starterTests } from './init/starter-tests.js'
+import { callsOf, cardsOf, Traffic } from './init/traffic.js'
+import { DEFAULT_FILE } from './command-line/configuration-file.js'
 import type { Output } from './output.js'
-import { starterFile } from './starter.js'
+import { JSON_FORMAT } from './output.js'
 
 export interface InitArguments {
-  /** URL of the agent, or of its card. */
-  readonly url: string | undefined
+  /** URLs of agents, or of their cards. */
+  readonly urls: readonly string[]
+  /** `--upstream`; the first `--card` belongs to the first of these, and so on. */
+  readonly upstreams?: readonly string[]
+  /** `--card`: URLs and files of cards. */
+  readonly cards?: readonly string[]
+  /** `--from`: recordings of calls. */
+  readonly recordings?: readonly string[]
   /** File to write, which must not exist. Undefined: stdout. */
   readonly output: string | undefined
+  readonly json?: boolean
 }
+
+/** A file to write. */
+interface Written { readonly name: string, readonly text: string }
 
 /**
  * Runs the command.
- * @returns exit code: 0 when the file was written, 1 when there is no card or the file cannot be written, 2 without a URL
+ * @returns exit code: 0 when the files were written, 1 when there is no card or a file cannot be written, 2 when nothing names an agent, or
+ * a recording cannot be read
  */
-export async function runInit ({ url, output }: InitArguments, io: Output): Promise<number> {
-  const fail = (problem: string): number => {
-    io.err(`a2a-gateway init: ${problem}`)
-    return 1
+export async function runInit (args: InitArguments, io: Output): Promise<number> {
+  try {
+    return await init(args, io)
+  } catch (error) {
+    if (!(error instanceof InitError) && !(error instanceof RecordingError)) throw error
+    if (args.json === true) io.out(JSON.stringify({ format: JSON_FORMAT, ok: false, problems: [error.message] }, null, 2))
+    else io.err(`a2a-gateway init: ${error.message}`)
+    return error instanceof InitError ? 1 : 2
   }
-  if (url === undefined) {
-    fail('the URL of an agent is required, such as http://127.0.0.1:9999')
+}
+
+async function init (args: InitArguments, io: Output): Promise<number> {
+  const { recordings = [], output, json = false } = args
+  const named = namedAgents(args)
+  if (named.length === 0 && recordings.length === 0) {
+    io.err('a2a-gateway init: the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING')
     return 2
   }
-  const place = placeOf(url)
-  const config = defaultConfig({ env: {}, overrides: { upstream: place.upstream, sources: { upstream: 'URL' } } })
-  if (!config.ok) return fail(config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''))
-  const { agents: [agent], limits } = config.config
-  const asked: AgentConfig = { ...agent as AgentConfig, card: { ...(agent as AgentConfig).card, url: place.card } }
-  const loaded = await withProgress(LOADING_CARD, loadCardsOnce(asked, limits, readTlsFiles(asked.upstream.tls), {}))
-  if (!loaded.ok) return fail(`no card there: ${loaded.problem}`)
-  const { cards } = loaded
-  const card = richer(cards)
-  const text = starterFile({
-    card,
-    origin: cards.origin,
-    upstream: place.card === null ? asked.upstream.url : new URL(card.interfaces[0]?.url.origin ?? place.upstream).href,
-    cardUrl: place.card,
-    catalogue: loadCatalogue()
-  })
-  if (output === undefined) {
+  const plan = await plannedFrom(named, recordings)
+  const file = output ?? DEFAULT_FILE
+  const text = starterFile(plan)
+  const config = configOf(text, file)
+  if (output === undefined && !json) {
     io.out(text)
     return 0
   }
-  try {
-    writeFileSync(output, text, { flag: 'wx' })
-  } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
-    return fail(
-      exists
-        ? `${output} exists already; name another file with --output, or remove it`
-        : `${output} cannot be written: ${(error as Error).message}`
-    )
+  const tests = testsOf(plan, config, file)
+  const written = output === undefined ? [] : write([{ name: output, text }, ...tests.files], output)
+  if (json) {
+    io.out(JSON.stringify({
+      format: JSON_FORMAT,
+      ok: true,
+      written,
+      configuration: text,
+      tests: tests.files.map(({ name, text }) => ({ file: name, text })),
+      agents: plan.agents.map(({ name, upstream, origin, known, proposed }) => ({
+        name,
+        upstream,
+        card: origin,
+        policies: known.map(one => one.name),
+        proposed: proposed.map(({ proposal }) => ({ name: proposal.name, uri: proposal.uri }))
+      })),
+      warnings: tests.problems
+    }, null, 2))
+    return 0
   }
-  io.err(`written: ${output}; next: a2a-gateway check --live --config ${output}`)
+  for (const problem of tests.problems) io.err(`warning: ${problem}`)
+  const flag = resolve(file) === resolve(DEFAULT_FILE) ? '' : ` --config ${file}`
+  io.err(`written: ${written.join(', ')}`)
+  io.err(`next: a2a-gateway check ${file} --live`)
+  if (tests.files.length > 0) io.err(`      a2a-gateway test${flag} ${tests.files.map(({ name }) => name).join(' ')}`)
   return 0
 }
 
-/** Returns the agent's base URL. For the URL of a card at an unusual path: the base URL and the card's URL. */
-function placeOf (text: string): { readonly upstream: string, readonly card: string | null } {
-  const usual = CARD_PATHS.find(path => text.endsWith(path))
-  if (usual !== undefined) return { upstream: text.slice(0, -usual.length), card: null }
-  if (!URL.canParse(text) || !new URL(text).pathname.endsWith('.json')) return { upstream: text, card: null }
-  return { upstream: text.replace(/[?#].*$/s, ''), card: text.replace(/#.*$/s, '') }
+/** A URL alone is an agent. The first `--card` is for the first `--upstream`, and so on; what remains stands alone. */
+function namedAgents ({ urls, upstreams = [], cards = [] }: InitArguments): NamedAgent[] {
+  return [
+    ...urls.map(url => ({ url, card: null })),
+    ...upstreams.map((url, i) => ({ url, card: cards[i] ?? null })),
+    ...cards.slice(upstreams.length).map(card => ({ url: null, card }))
+  ]
 }
 
-/** Returns the richer of the two cards. In some agents, one version of the card lacks part of the content. */
-function richer ({ byVersion }: LoadedCards): AgentCard {
-  const weight = ({ extensions, raw }: AgentCard): number => extensions.length * 1_000 + Object.keys(raw).length
-  const [recent, old] = [byVersion['1.0'].card, byVersion['0.3'].card]
-  return weight(old) > weight(recent) ? old : recent
+async function plannedFrom (named: readonly NamedAgent[], recordings: readonly string[]): Promise<Plan> {
+  const requests: RecordedRequest[] = recordings.flatMap(file => loadRecording(file).requests)
+  const calls = callsOf(requests)
+  const files = recordings.join(', ')
+  if (recordings.length > 0 && calls.length === 0) throw new InitError(`${files} contains no request of A2A`)
+  const sources = await Promise.all(named.map(sourceOf))
+  const all = sources.length > 0 ? sources : recordedSources(cardsOf(requests), calls, files)
+  return planOf(all, recordings.length === 0 ? null : new Traffic(calls), loadCatalogue())
+}
+
+/** Loads what `init` is about to write. */
+function configOf (text: string, file: string): Config {
+  const loaded = parseConfig(text, { file, baseDir: dirname(resolve(file)), env: {}, checks: CHECKS })
+  if (loaded.ok) return loaded.config
+  throw new InitError(`the configuration would not be valid, which is a bug; please report it: ${loaded.problems.map(formatDiagnostic).join('; ')}`)
+}
+
+/** One file for one agent, else one file for each. */
+function testsOf (plan: Plan, config: Config, file: string): { readonly files: readonly Written[], readonly problems: readonly string[] } {
+  const stem = join(dirname(file), basename(file).replace(/\.ya?ml$/i, ''))
+  const made = plan.agents.map(agent => {
+    const name = `${stem}${plan.agents.length === 1 ? '' : `.${agent.name}`}.test.yaml`
+    return { name, ...starterTests(plan, agent, config, name) }
+  })
+  return {
+    files: made.flatMap(one => 'text' in one ? [{ name: one.name, text: one.text }] : []),
+    problems: made.flatMap(one => 'problem' in one ? [`no tests in ${one.name}: ${one.problem}`] : [])
+  }
+}
+
+/**
+ * Writes the files and, for editors, the schema of the configuration beside them, unless it is there.
+ * @returns the names
+ */
+function write (files: readonly Written[], output: string): string[] {
+  const schema = { name: join(dirname(output), SCHEMA_FILE), text: schemaText() }
+  const taken = files.find(({ name }) => existsSync(name))
+  if (taken !== undefined) throw new InitError(`${taken.name} exists already; name another file with --output, or remove it`)
+  const all = existsSync(schema.name) ? files : [...files, schema]
+  for (const { name, text } of all) {
+    try {
+      writeFileSync(name, text, { flag: 'wx' })
+    } catch (error) {
+      throw new InitError(`${name} cannot be written: ${(error as Error).message}`)
+    }
+  }
+  return all.map(({ name }) => relative('.', name))
 }

@@ -8,7 +8,7 @@ import { schemeText } from '../identity/requirement.js'
 import type { CallerSource } from '../identity/schemes.js'
 import { covers } from '../identity/schemes.js'
 import type { AgentState } from '../pipeline/agent-snapshot.js'
-import { proposedSources } from './proposed-identity.js'
+import { proposedSources } from './init/proposed-identity.js'
 
 /** Maximum number of names in one sentence, and of characters of one name. */
 const NAMES = 10

@@ -43,13 +43,17 @@ const HELP: Readonly<Record<string, Help>> = {
     ]
   },
   init: {
-    synopsis: 'init URL [--output FILE]',
-    does: "creates a configuration from an agent's card",
+    synopsis: 'init [--upstream URL]... [--card FILE|URL]... [--from RECORDING]... [--output FILE] [--json] [URL...]',
+    does: "creates a configuration and its tests from agents' cards and from recorded calls",
     more: [
-      'URL                      URL of the agent or of its card',
-      '--output FILE            the file to create, which must not exist; default: standard output',
+      'URL                      URL of an agent or of its card; several URLs are several agents',
+      '--upstream URL           the same as URL; can be repeated',
+      '--card FILE|URL          the card of an agent, of the first --upstream if there is one; can be repeated',
+      '--from RECORDING         a HAR file or other recording of calls: proposes rules and schemas from its data; can be repeated',
+      '--output FILE            the file to create, which must not exist; writes tests and, for editors, the JSON Schema beside it; default: standard output',
+      '--json                   prints what was written, and the proposals, as JSON',
       '',
-      'Exit: 0 done, 1 no card or no file, 2 wrong arguments'
+      'A comment "guess:" marks each proposal. Exit: 0 done, 1 no card or no file, 2 wrong arguments, or a recording that cannot be read'
     ]
   },
   explain: {
@@ -57,7 +61,8 @@ const HELP: Readonly<Record<string, Help>> = {
       "explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--caller FILE|JSON] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST",
     does: 'explains how a recorded request and its response would be handled',
     more: [
-      'REQUEST                  an .http file, captured JSON, a HAR file or entry, a curl command, or - for standard input; a curl command comes last',
+      'REQUEST                  an .http file, captured JSON, a HAR file or entry, a curl command, or - for standard input; a curl command comes last.',
+      '                         Or a rejection: the error that a client got, a decision of the console, or an audit line',
       CONFIG,
       "--card FILE              a card on disk, instead of the agent's own; enough without a configuration",
       '--upstream URL           an agent with default settings, without a configuration',
@@ -86,21 +91,27 @@ const HELP: Readonly<Record<string, Help>> = {
     ]
   },
   key: {
-    synopsis: 'key --id NAME [--client NAME] [--expires DATE]',
+    synopsis: 'key --id NAME [--client NAME] [--expires DATE] [--json]',
     does: 'makes an API key for a caller',
     more: [
       '--id NAME                names the key; no two keys of a file have the same id',
       '--client NAME            names the caller, if it has several keys, for example while it changes from one to the next',
       '--expires DATE           a date such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z',
+      '--json                   prints both as JSON',
       '',
       'Prints the key, for the caller, and the entry for the key file, which has its digest only. Exit: 0 done, 2 wrong arguments'
     ]
   },
   schema: { synopsis: 'schema', does: 'prints the JSON Schema of the configuration, for editors', more: [] },
   health: {
-    synopsis: 'health [--admin HOST:PORT]',
+    synopsis: 'health [--admin HOST:PORT] [--json]',
     does: 'checks whether a running gateway is alive',
-    more: ['--admin HOST:PORT        its admin listener, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN', '', 'Exit: 0 alive, 1 not alive, 2 wrong arguments']
+    more: [
+      '--admin HOST:PORT        its admin listener, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN',
+      '--json                   prints the result as JSON',
+      '',
+      'Exit: 0 alive, 1 not alive, 2 wrong arguments'
+    ]
   },
   completion: {
     synopsis: 'completion bash|zsh|fish',

@@ -9,7 +9,7 @@ import type { ConsolePart } from '../console/process-part.js'
 import { consolePart } from '../console/process-part.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
 import { createAudit } from '../telemetry/audit.js'
-import { createLogger } from '../telemetry/logging.js'
+import { createLogger, lineFormat } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics/metrics.js'
 import { createTracing } from '../telemetry/traces/tracing.js'
 import type { StoreOptions } from '../state/create-store.js'
@@ -81,6 +81,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     forwarded: config.telemetry.audit.forwarded,
     observedLines: config.telemetry.audit.observedLines,
     stream: options.audit ?? process.stdout,
+    format: options.audit === undefined ? lineFormat(config.telemetry.logs, false) : null,
     onLost: () => {
       metrics.vitals.auditLineLost()
     }

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { AuditLine } from './audit-fields.js'
+import type { LineFormat } from './logging.js'
 import { Repeats } from './repeats.js'
 import { TaskStates } from './task-states.js'
 
@@ -80,6 +81,8 @@ export interface AuditOptions {
   readonly observedLines?: number
   /** Destination of the lines: stdout in production. */
   readonly stream: Writable
+  /** Converts each line, for people at a terminal. Null: JSON. */
+  readonly format?: LineFormat | null
   /** Called when a line was dropped. */
   readonly onLost?: () => void
 }
@@ -103,13 +106,15 @@ class AuditTrail implements Audit {
   readonly states = new TaskStates()
   private readonly repeats: Repeats
   private readonly stream: Writable
+  private readonly format: LineFormat | null
   private readonly onLost: () => void
   private dropped: number
 
-  constructor ({ stream, forwarded = false, observedLines = Infinity, onLost = () => {} }: AuditOptions) {
+  constructor ({ stream, format = null, forwarded = false, observedLines = Infinity, onLost = () => {} }: AuditOptions) {
     this.forwarded = forwarded
     this.repeats = new Repeats(observedLines, entry => { this.write(entry) })
     this.stream = stream
+    this.format = format
     this.onLost = onLost
     this.dropped = 0
     // A reader that disconnects (EPIPE) must not stop the gateway. Without a listener, the error would end the process.
@@ -130,13 +135,17 @@ class AuditTrail implements Audit {
       if (this.stream.writableLength > BACKLOG) return this.drop()
       const time = new Date().toISOString()
       if (this.dropped > 0) {
-        this.stream.write(`{"audit":true,"time":"${time}","dropped":${this.dropped}}\n`)
+        this.put(`{"audit":true,"time":"${time}","dropped":${this.dropped}}\n`)
         this.dropped = 0
       }
-      this.stream.write(formatLine(entry, time))
+      this.put(formatLine(entry, time))
     } catch {
       this.drop()
     }
+  }
+
+  private put (line: string): void {
+    this.stream.write(this.format === null ? line : this.format(line))
   }
 
   private drop (): void {

@@ -1,22 +1,34 @@
-import { createRequire } from 'node:module'
-import { Writable } from 'node:stream'
 import type { DestinationStream, Logger, LoggerOptions } from 'pino'
 import { pino } from 'pino'
 import type { TelemetryConfig } from '../config/model/model.js'
+import { hasColours } from '../wire/terminal.js'
+import { prettyLine } from './pretty-line.js'
 import { redactLine } from './redact.js'
-
-const require = createRequire(import.meta.url)
 
 const ERROR_LEVEL = 50
 const CAUSES = 5
 const TEXT_LENGTH = 2_048
 
+/** Converts a finished line of JSON into the line that is written. */
+export type LineFormat = (line: string) => string
+
 /**
- * Creates the process log: one JSON object per line, with ISO time and the level's name, and with secrets redacted. The default destination
- * is stdout. `pretty` is for people at a terminal and needs the development package pino-pretty; without that package the lines stay JSON.
- * Fastify accepts the logger as `loggerInstance`.
+ * Returns the form of log lines and audit lines, or null for JSON.
+ * @param own true for a destination of the caller, for which `auto` is JSON
+ */
+export function lineFormat ({ format }: TelemetryConfig['logs'], own: boolean): LineFormat | null {
+  const { stdout, env } = process
+  if (format === 'json' || (format === 'auto' && (own || !stdout.isTTY))) return null
+  const colours = !own && hasColours(stdout, env)
+  return line => prettyLine(line, colours)
+}
+
+/**
+ * Creates the process log: one JSON object per line, with ISO time and the level's name, or one readable line (`lineFormat`), with secrets
+ * redacted. The default destination is stdout. Fastify accepts the logger as `loggerInstance`.
  */
 export function createLogger (config: TelemetryConfig['logs'], destination?: DestinationStream): Logger {
+  const format = lineFormat(config, destination !== undefined)
   const options: LoggerOptions = {
     level: config.level,
     base: null,
@@ -24,39 +36,14 @@ export function createLogger (config: TelemetryConfig['logs'], destination?: Des
     formatters: { level: label => ({ level: label }) },
     serializers: { err: withStack, req: request, res: response },
     hooks: {
-      streamWrite: redactLine,
+      streamWrite: format === null ? redactLine : line => format(redactLine(line)),
       logMethod (args, method, level) {
         if (level < ERROR_LEVEL) dropStack(args as unknown[])
         method.apply(this, args)
       }
     }
   }
-  if (config.format === 'json') return destination === undefined ? pino(options) : pino(options, destination)
-  const pretty = loadPretty()
-  if (pretty !== null) return pino(options, pretty(destination === undefined ? { sync: true } : { destination: asStream(destination) }))
-  const logger = destination === undefined ? pino(options) : pino(options, destination)
-  logger.warn('Logs stay JSON: telemetry.logs.format is "pretty", but the package pino-pretty is not installed.')
-  return logger
-}
-
-type Pretty = (options: { sync: true } | { destination: Writable }) => DestinationStream
-
-function loadPretty (): Pretty | null {
-  try {
-    return require('pino-pretty') as Pretty
-  } catch {
-    return null
-  }
-}
-
-/** Wraps a destination as a Writable. pino-pretty uses a pipe, which needs more than a `write` method. */
-function asStream (destination: DestinationStream): Writable {
-  return new Writable({
-    write (chunk: Buffer, _encoding, done) {
-      destination.write(chunk.toString())
-      done()
-    }
-  })
+  return destination === undefined ? pino(options) : pino(options, destination)
 }
 
 interface ErrorFields { type: string, message: string, code?: unknown, stack?: string, cause?: unknown }

@@ -1,8 +1,7 @@
 import t from 'tap'
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import fastify from 'fastify'
-import { createLogger } from '../../src/telemetry/logging.js'
+import { createLogger, lineFormat } from '../../src/telemetry/logging.js'
+import { prettyLine } from '../../src/telemetry/pretty-line.js'
 import type { Log } from '../../src/telemetry/log.js'
 
 function sink (): { write (chunk: string): void, bytes (): string, lines (): Array<Record<string, unknown>> } {
@@ -128,28 +127,40 @@ t.test('Fastify takes it as loggerInstance; requests are logged without query an
   t.ok(out.lines().some(line => (line.req as { url?: string } | undefined)?.url === '/'))
 })
 
-t.test('pretty', async t => {
+t.test('pretty: a line for people, with secrets redacted and nothing that controls the terminal', async t => {
   const out = sink()
   const log = createLogger({ level: 'info', format: 'pretty' }, out)
-  log.info({ authorization: 'S3CRET', agent: 'weather' }, 'hello')
-  await new Promise(resolve => setTimeout(resolve, 50))
-  t.match(out.bytes(), /INFO.*hello/)
-  t.match(out.bytes(), /weather/)
-  t.notOk(out.bytes().includes('S3CRET'))
+  log.info({ authorization: 'S3CRET', agent: 'weather', agents: ['a', 'b'], text: 'two words', nothing: null }, 'hello')
+  log.error({ err: new Error('it failed', { cause: new Error('the cause') }) }, 'broken')
+  log.warn({ agent: '\u001b[2J\u202e' }, 'bell \u0007')
+  const [first = '', ...rest] = out.bytes().split('\n')
+  t.match(first, /^\d\d:\d\d:\d\d\.\d{3} INFO {2}hello authorization="\[redacted\]" agent=weather agents=a,b text="two words"$/)
+  t.match(rest[0], /ERROR broken$/)
+  t.equal(rest[1], '    Error: it failed')
+  t.match(rest[2], /^ {6}at .*logging\.test/)
+  t.ok(rest.includes('      cause: Error: the cause'))
+  t.match(out.bytes(), 'WARN  bell \\u0007 agent="\\u001b[2J\\u202e"')
+  // eslint-disable-next-line no-control-regex
+  t.notMatch(out.bytes(), /[\u0000-\u0009\u000b-\u001f\u202e]/)
 })
 
-t.test('pretty without pino-pretty: a warning, and JSON', async t => {
-  const script = `
-    import Module from 'node:module'
-    const resolve = Module._resolveFilename
-    Module._resolveFilename = function (name, ...rest) { if (name === 'pino-pretty') throw new Error('absent'); return resolve.call(this, name, ...rest) }
-    const { createLogger } = await import(process.argv[1])
-    createLogger({ level: 'info', format: 'pretty' }).info({ agent: 'a' }, 'hello')`
-  const file = new URL('../../src/telemetry/logging.js', import.meta.url).href
-  const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, '--input-type=module', '-e', script, file])
-  const [warning, line] = stdout.split('\n').filter(Boolean).map(line => JSON.parse(line) as Record<string, unknown>)
-  t.match(warning, { level: 'warn', msg: /pino-pretty is not installed/ })
-  t.match(line, { level: 'info', agent: 'a', msg: 'hello' })
+t.test('pretty audit lines: the decision, the rule and each violation', async t => {
+  const violations = [{ reason: 'R', extension: 'window', rule: 'from', path: 'params.message.metadata.x', message: 'is required' }]
+  const line = JSON.stringify({ audit: true, time: '2026-01-01T00:00:00.000Z', agent: 'a', decision: 'rejected', rule: 'from', task_id: null, violations })
+  t.match(prettyLine(`${line}\n`, false), /^[\d:.]+ AUDIT rejected agent=a rule=from\n {4}params\.message\.metadata\.x is required\n$/)
+  t.match(prettyLine(`${line}\n`, true), '\u001b[31mrejected\u001b[39m')
+  t.equal(prettyLine('no JSON\n', true), 'no JSON\n')
+})
+
+t.test('auto: pretty on a terminal, JSON elsewhere and for a destination of the caller', async t => {
+  const { isTTY } = process.stdout
+  t.teardown(() => { process.stdout.isTTY = isTTY })
+  process.stdout.isTTY = true
+  t.equal(lineFormat({ level: 'info', format: 'auto' }, false)?.('{"level":"info","msg":"x"}\n').includes('INFO'), true)
+  t.equal(lineFormat({ level: 'info', format: 'json' }, false), null)
+  t.equal(lineFormat({ level: 'info', format: 'auto' }, true), null)
+  process.stdout.isTTY = false
+  t.equal(lineFormat({ level: 'info', format: 'auto' }, false), null)
 })
 
 t.test('silent writes nothing', async t => {

@@ -1,10 +1,6 @@
 /** Colours of the output on a terminal. They are added to finished lines, so that no formatter knows of them. */
-
-type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow'
-
-const CODES: Readonly<Record<Colour, readonly [on: number, off: number]>> = {
-  bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39]
-}
+import type { Colour } from '../../wire/terminal.js'
+import { inColour } from '../../wire/terminal.js'
 
 /** The parts of the lines of each command that have a colour. */
 const PARTS: Readonly<Record<string, readonly (readonly [part: RegExp, colour: Colour])[]>> = {
@@ -20,16 +16,6 @@ const PARTS: Readonly<Record<string, readonly (readonly [part: RegExp, colour: C
 }
 const ERRORS: readonly (readonly [RegExp, Colour])[] = [[/^a2a-gateway(?: [\w-]+)?:(?= )/gm, 'red'], [/^warning:/gm, 'yellow']]
 
-/**
- * Decides whether a stream gets colours: on a terminal, unless NO_COLOR is set (https://no-color.org) or the terminal has none. FORCE_COLOR
- * adds them for other readers, such as the log of a CI system.
- */
-export function hasColours ({ isTTY = false }: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
-  if ((env.NO_COLOR ?? '') !== '') return false
-  if ((env.FORCE_COLOR ?? '') !== '') return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
-  return isTTY && env.TERM !== 'dumb'
-}
-
 /** Colours the output of a command. The formats for machines must not come here. */
 export function colourOutput (command: string, text: string): string {
   return painted(text, Object.hasOwn(PARTS, command) ? PARTS[command] ?? [] : [])
@@ -41,8 +27,5 @@ export function colourErrors (text: string): string {
 }
 
 function painted (text: string, parts: readonly (readonly [RegExp, Colour])[]): string {
-  return parts.reduce((before, [part, colour]) => {
-    const [on, off] = CODES[colour]
-    return before.replaceAll(part, found => `\x1b[${on}m${found}\x1b[${off}m`)
-  }, text)
+  return parts.reduce((before, [part, colour]) => before.replaceAll(part, found => inColour(found, colour)), text)
 }

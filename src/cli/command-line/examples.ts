@@ -13,7 +13,9 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
   ],
   init: [
     ['a2a-gateway init http://127.0.0.1:9999', 'prints a configuration for the agent'],
-    ['a2a-gateway init https://agent.example.com/card.json --output gateway.yaml', 'a card at another path, into a file']
+    ['a2a-gateway init http://127.0.0.1:9999 http://127.0.0.1:9998 --output gateway.yaml', 'two agents, into a file, with tests beside it'],
+    ['a2a-gateway init --card card.json --output gateway.yaml', 'a card on disk'],
+    ['a2a-gateway init http://127.0.0.1:9999 --from calls.har --output gateway.yaml', 'with rules for the data of recorded calls']
   ],
   explain: [
     ['a2a-gateway explain call.http', 'all requests of a file, with ./gateway.yaml'],
@@ -22,7 +24,8 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
       'a2a-gateway explain curl http://localhost:8080/rpc --json @body.json -H "A2A-Version: 1.0"',
       'a curl command, as you would run it'
     ],
-    ["pbpaste | a2a-gateway explain --header 'A2A-Version: 1.0' -", 'a JSON-RPC request, curl command or HAR entry of the clipboard']
+    ["pbpaste | a2a-gateway explain --header 'A2A-Version: 1.0' -", 'a JSON-RPC request, curl command or HAR entry of the clipboard'],
+    ['pbpaste | a2a-gateway explain -', 'the error of a client, a decision of the console or an audit line: which rule rejected, and the fix']
   ],
   test: [
     ['a2a-gateway test policies/', 'all files *.test.yaml of a directory, with ./gateway.yaml'],
@@ -30,13 +33,15 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
     ['a2a-gateway test policies/ --watch', 'while you write policies']
   ],
   key: [
-    ['a2a-gateway key --id billing-2027 --client billing --expires 2027-12-31', 'a key of the caller billing']
+    ['a2a-gateway key --id billing-2027 --client billing --expires 2027-12-31', 'a key of the caller billing'],
+    ['a2a-gateway key --id ci --json | jq .entry', 'for a script']
   ],
   schema: [
     ['a2a-gateway schema > gateway.schema.json', 'for the YAML extension of an editor']
   ],
   health: [
     ['a2a-gateway health', 'the gateway of this machine'],
+    ['a2a-gateway health --json', 'for a script'],
     ['a2a-gateway health --admin 127.0.0.1:9902', 'another admin listener']
   ],
   completion: [

@@ -1,6 +1,7 @@
 /** Writes to the standard streams. A reader that closes its pipe, such as `head`, is no error. */
 import type { Output } from '../output.js'
-import { colourErrors, colourOutput, hasColours } from './colour.js'
+import { hasColours } from '../../wire/terminal.js'
+import { colourErrors, colourOutput } from './colour.js'
 
 /** Exit code of a command whose output could not be written, for example to a full disk. */
 const UNWRITTEN = 1

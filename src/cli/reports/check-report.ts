@@ -4,6 +4,7 @@ import type { Finding } from './finding.js'
 import { textOf } from './finding.js'
 import { annotations } from './github.js'
 import { junit } from './junit.js'
+import { JSON_FORMAT } from '../output.js'
 
 export const CHECK_FORMATS = ['text', 'json', 'junit', 'github'] as const
 export type CheckFormat = typeof CHECK_FORMATS[number]
@@ -17,9 +18,6 @@ export interface CheckResult {
   /** False when the exit code is 1. */
   readonly ok: boolean
 }
-
-/** Version of the JSON. */
-const JSON_FORMAT = 1
 
 export function checkReport (format: CheckFormat, result: CheckResult): string {
   const { file, findings, summary, ok } = result

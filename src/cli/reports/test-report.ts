@@ -9,9 +9,7 @@ import type { Finding } from './finding.js'
 import { annotations } from './github.js'
 import type { Case } from './junit.js'
 import { junit } from './junit.js'
-
-/** Version of the JSON. */
-const JSON_FORMAT = 1
+import { JSON_FORMAT } from '../output.js'
 
 const passed = ({ mismatches }: TestResult): boolean => mismatches.length === 0
 

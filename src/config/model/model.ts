@@ -307,7 +307,7 @@ export interface JsonSchemaConfig {
 }
 
 export interface TelemetryConfig {
-  readonly logs: { readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent', readonly format: 'json' | 'pretty' }
+  readonly logs: { readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent', readonly format: 'auto' | 'json' | 'pretty' }
   /** `enabled` is undefined where the environment decides. */
   readonly traces: { readonly enabled?: boolean }
   readonly audit: {

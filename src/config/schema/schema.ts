@@ -263,7 +263,11 @@ const state = section('State of tasks that the gateway remembers, for policies t
 const telemetry = section('Logs, traces and audit lines.', {
   logs: section('Its own log, on stdout.', {
     level: choice('Minimum severity of log lines.', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
-    format: choice('`json` for machines, `pretty` for people.', ['json', 'pretty'], 'json')
+    format: choice(
+      'Form of log lines and audit lines: `json` for machines, `pretty` for people; `auto` is `pretty` on a terminal, else `json`.',
+      ['auto', 'json', 'pretty'],
+      'auto'
+    )
   }),
   traces: section('OpenTelemetry traces, set up by the OTEL_* variables.', {
     enabled: flag(

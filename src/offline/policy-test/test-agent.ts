@@ -28,7 +28,7 @@ export interface TestAgent {
 export type TestAgentResult =
   { readonly ok: true; readonly agent: TestAgent } | { readonly ok: false; readonly problems: readonly Diagnostic[] }
 
-/** Upstream URL of an inline agent, and base URL of an inline card's interfaces. The tests never connect to it. */
+/** Upstream URL of an inline agent. The tests never connect to it. */
 const UPSTREAM = 'http://agent.test'
 
 const GRPC_UPSTREAM = 'agent.test:50051'
@@ -79,7 +79,7 @@ export class TestAgents {
     })
     const source = card ?? config.card.file
     if (source === null) return fail('there is no card', 'write card beside tests: a JSON file, or the card itself')
-    const document = this.card(source, limits)
+    const document = this.card(source, limits, config.upstream.url)
     if (typeof document === 'string') return fail(document)
     const identity = typeof agent === 'string' ? (this.base?.identity ?? null) : null
     const sources = identity === null ? null : callerSources(identity)
@@ -134,11 +134,13 @@ export class TestAgents {
     return { config: { ...made, grpc: made.grpc ?? GRPC }, limits: this.base?.limits ?? config.limits }
   }
 
-  private card (source: string | JsonMap, limits: Limits): CardDocument | string {
+  private card (source: string | JsonMap, limits: Limits, upstream: string): CardDocument | string {
     const inline = typeof source !== 'string'
     const name = inline ? 'card' : source
     try {
-      const bytes = inline ? Buffer.from(JSON.stringify(withInterfaces(source))) : readFileSync(resolve(dirname(this.tests.file), source))
+      const bytes = inline
+        ? Buffer.from(JSON.stringify(withInterfaces(source, upstream)))
+        : readFileSync(resolve(dirname(this.tests.file), source))
       return readDocument({ kind: 'fetched', from: name, status: 200, bytes, contentType: '', validators: null, lifetime: null }, limits)
     } catch (error) {
       return `cannot read the card ${name}: ${describe(error)}`
@@ -151,12 +153,12 @@ interface Failed { readonly problems: readonly Diagnostic[] }
 
 const INTERFACE_KEYS = ['url', 'supportedInterfaces', 'supported_interfaces', 'additionalInterfaces', 'additional_interfaces']
 
-/** Adds all interfaces that the gateway supports to a card without interfaces. */
-function withInterfaces (card: JsonMap): JsonMap {
+/** Adds all interfaces that the gateway supports to a card without interfaces, at the URL of the agent. */
+function withInterfaces (card: JsonMap, upstream: string): JsonMap {
   if (INTERFACE_KEYS.some(key => key in card)) return card
   const supportedInterfaces = (['1.0', '0.3'] as const).flatMap(protocolVersion =>
     (['JSONRPC', 'HTTP+JSON', 'GRPC'] as const).map(protocolBinding => ({
-      url: protocolBinding === 'GRPC' ? GRPC_UPSTREAM : UPSTREAM,
+      url: protocolBinding === 'GRPC' ? GRPC_UPSTREAM : upstream,
       protocolBinding,
       protocolVersion
     }))

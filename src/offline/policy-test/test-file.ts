@@ -29,8 +29,15 @@ let validate: ((value: unknown) => PathProblem[]) | null = null
  */
 export function loadTests (file: string, env: Environment): TestsResult {
   const content = readText(file)
-  if ('message' in content) return { ok: false, problems: [diagnostic(file, 0, 0, content)] }
-  const yaml = readYaml(content.text, env)
+  return 'message' in content ? { ok: false, problems: [diagnostic(file, 0, 0, content)] } : readTests(content.text, file, env)
+}
+
+/**
+ * Reads the text of a test file.
+ * @param file name of the file in problems; paths in the text are relative to its directory
+ */
+export function readTests (text: string, file: string, env: Environment): TestsResult {
+  const yaml = readYaml(text, env)
   const at = (offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic => {
     const { line, col } = yaml.position(offset)
     return diagnostic(file, line, col, problem)

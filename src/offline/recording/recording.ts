@@ -17,6 +17,16 @@ export { parseHeader, RecordingError } from './recorded-request.js'
  * @throws RecordingError
  */
 export function loadRecording (file: string): Recordings {
+  const { bytes, beside } = openRecording(file)
+  return readRecording(bytes, file, beside)
+}
+
+/**
+ * Opens a recording.
+ * @returns its content, and how to read the files that it names
+ * @throws RecordingError
+ */
+export function openRecording (file: string): { readonly bytes: Buffer, readonly beside: ReadBeside } {
   let bytes: Buffer
   try {
     bytes = readFileSync(file)
@@ -30,7 +40,7 @@ export function loadRecording (file: string): Recordings {
           : `it cannot be read${code === undefined ? '' : ` (${code})`}`
     throw new RecordingError(file, 0, why, 'name an .http file, a captured JSON, a HAR file, or - for standard input')
   }
-  return readRecording(bytes, file, name => readFileSync(resolve(dirname(file), name)))
+  return { bytes, beside: name => readFileSync(resolve(dirname(file), name)) }
 }
 
 /** Name of a curl command of the command line in problems. */

@@ -1,0 +1,155 @@
+/** The commented configuration that `init` writes. Pure: a plan in, text out. */
+import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
+import { readSecurity } from '../../a2a/card/security.js'
+import { visible } from '../../a2a/fields.js'
+import type { PolicyConfig } from '../../config/model/model.js'
+import { CONFIG_VERSION } from '../../config/schema/schema.js'
+import { schemaNames } from '../../policy/card/schema-names.js'
+import { isObject } from '../../wire/json/object.js'
+import { resolvePointer } from '../../wire/json/pointer.js'
+import type { KnownPolicy, Plan, PlannedAgent } from './plan.js'
+import { policyLines } from './proposal.js'
+import { proposedSources } from './proposed-identity.js'
+import { comment, scalar } from './yaml-text.js'
+
+/** Largest length of a card's text in a comment, in characters. */
+const SHOWN = 120
+/** Extensions that a comment lists. */
+const LISTED = 20
+
+/** Name of the schema beside the configuration, for editors. */
+export const SCHEMA_FILE = 'gateway.schema.json'
+
+/** @returns YAML that the loader accepts, whatever the cards contain */
+export function starterFile (plan: Plan): string {
+  const { agents, proposals, undeclared } = plan
+  return [
+    `# yaml-language-server: $schema=${SCHEMA_FILE}`,
+    ...agents.map(({ card, origin }) => comment(`Created by "a2a-gateway init" from the card of ${quote(card.name)} at ${origin}.`)),
+    comment('Next: a2a-gateway check --live FILE, then a2a-gateway serve FILE. Every key is in docs/configuration.md.'),
+    ...agents.flatMap(({ card }) => card.warnings.map(warning => comment(`The card: ${warning}`))),
+    `version: ${CONFIG_VERSION}`,
+    '',
+    'server:',
+    '  listen: ":8080"',
+    comment('The address that clients use; the gateway writes it into the served card.', 2),
+    comment('publicUrl: https://agents.example.com', 2),
+    ...(agents.every(({ card }) => card.grpc.length === 0) ? [] : GRPC.map(text => comment(text, 2))),
+    '',
+    'agents:',
+    ...agents.flatMap(agentLines),
+    ...proposedIdentity(agents),
+    ...(undeclared.length === 0
+      ? []
+      : ['', comment(`Recorded requests name extensions that no card declares: ${undeclared.slice(0, LISTED).map(quote).join(', ')}.`)]),
+    ...(proposals.length === 0
+      ? []
+      : [
+          '',
+          comment('Proposed policies for extensions that the catalogue does not know. Each comment "guess:" names the source of a guess:'),
+          comment('compare it with the specification of the extension. "verdict: warn" only records violations; remove it to reject them.'),
+          comment('docs/policy-reference.md lists every key.'),
+          'extensions:'
+        ]),
+    ...proposals.flatMap(policyLines)
+  ]
+    .map(line => `${line}\n`)
+    .join('')
+}
+
+const GRPC = [
+  'The card offers gRPC. To serve gRPC, name the address that clients use, and remove the "# " of the next line; see docs/grpc.md.',
+  'grpc: {listen: ":8082", publicAddress: "agents.example.com:443"}'
+]
+
+function agentLines (agent: PlannedAgent, index: number): string[] {
+  const { name, path, upstream, cardUrl, card, known, proposed } = agent
+  return [
+    `  - name: ${name}`,
+    ...(path === null ? [] : [`    path: ${path}`]),
+    '    upstream:',
+    `      url: ${scalar(upstream)}`,
+    ...(cardUrl === null ? [] : ['    card:', `      url: ${scalar(cardUrl)}`]),
+    ...(index > 0 ? [] : [comment('enforce rejects violations, observe only records them, off evaluates no rules.', 4)]),
+    '    mode: enforce',
+    ...(index > 0 ? [] : [comment('The same for responses; enforce only acts for policies that enforce too. See docs/responses.md.', 4)]),
+    '    responses: observe',
+    ...modes(card).map(text => comment(text, 4)),
+    comment(card.extensions.length === 0 ? 'The card declares no extension.' : 'Policies in force.', 4),
+    '    extensions:',
+    ...known.flatMap(one => knownLines(one, agent)),
+    ...proposed.flatMap(({ extension, proposal }) => [
+      ...about(extension, card).map(text => comment(text, 6)),
+      comment('The catalogue has no policy for it: the proposed policy is below.', 6),
+      `      - ${proposal.name}`
+    ])
+  ]
+}
+
+function knownLines ({ name, policy, declared }: KnownPolicy, { card, known }: PlannedAgent): string[] {
+  const requiring = known.find(one => one.policy?.activation?.requires?.includes(name))
+  return [
+    ...declared.flatMap(extension => about(extension, card, policy)).map(text => comment(text, 6)),
+    ...(declared.length > 0
+      ? []
+      : [comment(requiring === undefined ? 'Takes effect when the card declares the extension.' : `The policy ${requiring.name} requires it.`, 6)]),
+    ...(policy?.mode === 'observe'
+      ? [comment(`Only records violations; to reject them, write "- ${name}: {mode: enforce}" instead.`, 6)]
+      : []),
+    ...responseRules(policy),
+    `      - ${name}`
+  ]
+}
+
+/** Returns sources of callers for the security schemes of the cards. */
+function proposedIdentity (agents: readonly PlannedAgent[]): string[] {
+  const sources = proposedSources(agents.map(({ card }) => readSecurity(card.raw)))
+  if (sources.length === 0) return []
+  const lines = ['identity:', '  sources:', ...sources.map(({ name, yaml }) => `    ${name}: ${yaml}`)]
+  return [
+    '',
+    comment(`The security schemes of the ${agents.length === 1 ? 'card' : 'cards'}, as sources of callers whom the gateway authenticates; see docs/identity.md.`),
+    comment(`Compare issuer and audience with a real token, create the key files, and remove the "# " of the next ${lines.length} lines.`),
+    ...lines.map(line => comment(line))
+  ]
+}
+
+/** Describes an extension as the card declares it, one fact per line. */
+function about ({ uri, required, pointer, params }: CardExtension, card: AgentCard, policy?: PolicyConfig): string[] {
+  const entry = resolvePointer(card.raw, pointer)
+  const description = isObject(entry) && typeof entry.description === 'string' ? entry.description : ''
+  const schemas = policy === undefined ? [] : schemaNames(policy, card)
+  return [
+    ...(policy?.uri === undefined || policy.uri === uri ? [] : [`The policy is for ${quote(policy.uri)}; the card declares an alias of it:`]),
+    `${quote(uri)}, ${required ? 'required' : 'not required'}${description === '' ? '' : `: ${visible(description, SHOWN)}`}`,
+    ...(isObject(params) && Object.keys(params).length > 0 ? [`  its params: ${listed(Object.keys(params))}`] : []),
+    ...(schemas.length > 0 ? [`  schemas that the card declares: ${listed(schemas)}`] : [])
+  ]
+}
+
+function responseRules (policy: PolicyConfig | undefined): string[] {
+  const count = policy?.response?.length ?? 0
+  return count === 0 ? [] : [comment(`Response rules: ${count}. They only record violations while "responses" above is observe.`, 6)]
+}
+
+function modes ({ raw }: AgentCard): string[] {
+  return (
+    [
+      ['takes', 'defaultInputModes', 'default_input_modes'],
+      ['gives', 'defaultOutputModes', 'default_output_modes']
+    ] as const
+  ).flatMap(([verb, camel, snake]) => {
+    const list: unknown = raw[camel] ?? raw[snake]
+    const texts = Array.isArray(list) ? list.filter(one => typeof one === 'string') : []
+    return texts.length === 0 ? [] : [`The agent ${verb} ${listed(texts)}.`]
+  })
+}
+
+function listed (names: readonly string[]): string {
+  const more = names.length > 10 ? ` and ${names.length - 10} more` : ''
+  return names.slice(0, 10).map(quote).join(', ') + more
+}
+
+function quote (text: string): string {
+  return `"${visible(text, SHOWN)}"`
+}

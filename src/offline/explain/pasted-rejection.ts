@@ -1,0 +1,143 @@
+/**
+ * Reads a rejection as its reader has it: the error that a client got (the response, or its body), a decision copied from the console, or
+ * an audit line. None of them has data of the request.
+ */
+import { ERROR_INFO_TYPE, GATEWAY_DOMAIN, PROTOCOL_DOMAIN } from '../../a2a/errors.js'
+import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '../../wire/json/object.js'
+import { readResponse } from '../recording/recorded-response.js'
+
+export interface PastedViolation { readonly rule: string | null, readonly path: string, readonly message: string }
+
+export interface PastedRejection {
+  readonly source: 'error' | 'decision' | 'audit'
+  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'failed'
+  /** Name of the agent; null if the source does not have it. */
+  readonly agent: string | null
+  /** Operation, binding and version, as far as they are known. */
+  readonly call: string | null
+  /** Policy or URI, and rule, of the rule that decided. */
+  readonly extension: string | null
+  readonly rule: string | null
+  readonly reason: string | null
+  readonly message: string | null
+  readonly violations: readonly PastedViolation[]
+  /** URIs that the request has to name. */
+  readonly missingExtensions: readonly string[]
+  /** Ids with which the log, the audit trail and traces have more. */
+  readonly ids: Readonly<Record<string, string>>
+}
+
+/** @returns null for anything else, such as a request, a result, or text that is not JSON */
+export function readRejection (bytes: Buffer): PastedRejection | null {
+  const text = bytes.toString('utf8').replace(/^\uFEFF/, '').trim()
+  if (/^HTTP\/\d/.test(text)) return ofResponse(bytes)
+  const value = jsonOf(text.replace(/^data:\s?/, ''))
+  if (!isObject(value)) return null
+  if (value.audit === true && typeof value.decision === 'string') return ofAudit(value)
+  if (value.outcome !== undefined && value.requestId !== undefined) return ofDecision(value)
+  return value.method === undefined ? ofError(value, null) : null
+}
+
+function ofResponse (bytes: Buffer): PastedRejection | null {
+  const { headers, body } = readResponse(Buffer.from(bytes.toString('latin1').trimStart(), 'latin1'), 'the response')
+  const value = jsonOf(body.toString('utf8').trim().replace(/^data:\s?/, ''))
+  const at = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'gateway-decision')
+  return isObject(value) ? ofError(value, at < 0 ? null : headers[at + 1] ?? null) : null
+}
+
+/** @param header value of `gateway-decision`, which names the policy */
+function ofError (value: JsonObject, header: string | null): PastedRejection | null {
+  const error = isObject(value.error) ? value.error : typeof value.code === 'number' ? value : null
+  if (error === null) return null
+  const details = [error.data, error.details, isObject(error.data) ? error.data.details : undefined].find(one => Array.isArray(one))
+  const list = Array.isArray(details) ? details.filter(isObject) : []
+  const info = list.find(one => one['@type'] === ERROR_INFO_TYPE && (one.domain === GATEWAY_DOMAIN || one.domain === PROTOCOL_DOMAIN))
+  const metadata = isObject(info?.metadata) ? info.metadata : {}
+  const fields = list.flatMap(one => Array.isArray(one.fieldViolations) ? one.fieldViolations : []).filter(isObject)
+  const named = /^reject;rule="(.*)\/([^/"]+)"$/.exec(header ?? '')
+  return {
+    source: 'error',
+    decision: info === undefined ? 'failed' : 'rejected',
+    agent: null,
+    call: null,
+    extension: named?.[1] ?? textOf(metadata.extension),
+    rule: named?.[2] ?? textOf(metadata.rule),
+    reason: textOf(info?.reason),
+    message: textOf(error.message),
+    violations: fields.map(one => ({ rule: null, path: textOf(one.field) ?? '', message: textOf(one.description) ?? '' })),
+    missingExtensions: (textOf(metadata.missingExtensions) ?? '').split(',').filter(uri => uri !== ''),
+    ids: {}
+  }
+}
+
+const OUTCOMES = ['rejected', 'edited', 'observed', 'forwarded'] as const
+
+function ofDecision (value: JsonObject): PastedRejection {
+  const [, extension = null, rule = null] = /^(.*)\/([^/]+)$/.exec(textOf(value.rule) ?? '') ?? []
+  const correction = isObject(value.correction) ? value.correction : {}
+  const headers = Array.isArray(correction.headers) ? correction.headers.filter(isObject) : []
+  const lines = headers.filter(one => /^(?:x-)?a2a-extensions$/i.test(textOf(one.name) ?? ''))
+  return {
+    source: 'decision',
+    decision: OUTCOMES.find(one => one === value.outcome) ?? 'failed',
+    agent: textOf(value.agent),
+    call: callOf(value),
+    extension,
+    rule,
+    reason: textOf(value.reason),
+    message: textOf(value.message),
+    violations: violationsOf(value.violations),
+    missingExtensions: lines.flatMap(one => (textOf(one.value) ?? '').split(',')).filter(uri => uri !== ''),
+    ids: idsOf({ request_id: value.requestId, trace_id: value.traceId })
+  }
+}
+
+function ofAudit (value: JsonObject): PastedRejection {
+  const violations = violationsOf(value.violations)
+  const missing = /^must name the required extension (\S+)$/
+  return {
+    source: 'audit',
+    decision: OUTCOMES.find(one => one === value.decision) ?? 'forwarded',
+    agent: textOf(value.agent),
+    call: callOf(value),
+    extension: textOf(value.extension),
+    rule: textOf(value.rule),
+    reason: textOf(value.reason),
+    message: null,
+    violations,
+    missingExtensions: violations.flatMap(({ message }) => missing.exec(message)?.[1] ?? []),
+    ids: idsOf({ request_id: value.request_id, trace_id: value.trace_id })
+  }
+}
+
+function callOf ({ operation, binding, version }: JsonObject): string | null {
+  const texts = [operation, binding, version].map(textOf).filter(one => one !== null)
+  return texts.length === 0 ? null : texts.join(' ')
+}
+
+function violationsOf (list: unknown): PastedViolation[] {
+  return !Array.isArray(list)
+    ? []
+    : list.filter(isObject).map(one => ({
+      rule: textOf(one.extension) === null ? textOf(one.rule) : `${String(one.extension)}/${String(one.rule)}`,
+      path: textOf(one.path) ?? '',
+      message: textOf(one.message) ?? ''
+    }))
+}
+
+function idsOf (ids: JsonObject): Record<string, string> {
+  return Object.fromEntries(Object.entries(ids).flatMap(([name, value]) => typeof value === 'string' ? [[name, value]] : []))
+}
+
+function textOf (value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function jsonOf (text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
