@@ -25,7 +25,7 @@ const INTEGRATION_GROUPS = {
   conformance: /^conformance\//,
   grpc: /^(?:differential|e2e)\/grpc-|^front\/grpc-(?:bombs|corpus)/,
   proxy:
-    /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|forward-headers|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
+    /^gateway\/(?:answers-|card-policies|cards-served|directory|edits|extended-card|extension-routes|forward-headers|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
   services:
     /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/
 }

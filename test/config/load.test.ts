@@ -102,7 +102,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     metrics: null,
     adminHosts: [],
     adminAccess: null,
-    console: { enabled: true, tryIt: false, decisions: 200, hosts: [] },
+    console: { enabled: true, tryIt: false, decisions: 200, hosts: [], public: null },
     tls: null,
     grpc: null
   })

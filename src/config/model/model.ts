@@ -88,7 +88,7 @@ export interface ListenerTlsConfig {
   readonly clientCertificate: 'none' | 'request' | 'require'
 }
 
-/** Settings of the console page on the admin listener. */
+/** Settings of the console page on the admin listener, and of the directory of agents on the main listener. */
 export interface ConsoleConfig {
   readonly enabled: boolean
   /** True when the page can send calls. */
@@ -97,6 +97,8 @@ export interface ConsoleConfig {
   readonly decisions: number
   /** Host names that are allowed in requests for the page. IP addresses, localhost and the host of `admin` are always allowed. */
   readonly hosts: readonly string[]
+  /** Path of the directory of agents; null for none. */
+  readonly public: string | null
 }
 
 /** Settings for the storage of task state, for conditions on task states, `state` and `correlate`. */

@@ -81,10 +81,14 @@ export const serverSchema = section('Where the gateway listens.', {
     'plain HTTP'
   ),
   grpc: grpcListener,
-  console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
+  console: section('The page on the admin listener, under `/console/`, and the directory of agents. Changes need a restart.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
     decisions: count('Number of rejections and violations that each process keeps for the console.', 200, 1, 10000),
-    hosts: list('Additional names, as in `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, [])
+    hosts: list('Additional names, as in `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, []),
+    public: nullable(
+      'Path of the directory of agents on the main listener, such as `/catalogue`: a page for developers of clients, with what the served cards tell callers without credentials. `null`: no directory.',
+      'directory-path'
+    )
   })
 })
