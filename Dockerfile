@@ -1,6 +1,7 @@
 # Builds with docker, BuildKit, podman and buildah, and takes nothing from a network but the Node image and the packages of package-lock.json.
-# The Node image is an argument so that it can be pinned by digest, or replaced by a mirror's. It must be one of Debian.
-ARG NODE_IMAGE=node:24-bookworm-slim
+# The Node image is pinned by the digest of its index, which has amd64 and arm64 (docs/releasing.md says how to update it). It is an argument,
+# so that a mirror's can replace it. It must be one of Debian.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build

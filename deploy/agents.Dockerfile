@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 # The example agents of compose.yaml, made with the official SDK. Not for production: all development packages are in it.
-ARG NODE_IMAGE=node:24-bookworm-slim
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 FROM ${NODE_IMAGE}
 WORKDIR /app
 COPY package.json package-lock.json ./

@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   apis__apps__v1: ['Deployment'],
   apis__policy__v1: ['PodDisruptionBudget'],
   apis__autoscaling__v2: ['HorizontalPodAutoscaler'],
-  'apis__networking.k8s.io__v1': ['NetworkPolicy']
+  'apis__networking.k8s.io__v1': ['NetworkPolicy', 'Ingress']
 }
 const CUSTOM = [
   [

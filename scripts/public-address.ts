@@ -39,6 +39,8 @@ export const ADDRESSED: Readonly<Record<string, (text: string, address: string) 
     ),
   'deploy/helm/a2a-extension-gateway/Chart.yaml': (text, address) =>
     replaced(text, /^home: .*\nsources:\n {2}- .*$/m, `home: ${address}\nsources:\n  - ${address}`),
+  'deploy/debian/a2a-gateway.service': (text, address) => replaced(text, /(?<=^Documentation=).*$/m, publicPage('docs/install.md', address)),
+  'deploy/debian/gateway.yaml': (text, address) => replaced(text, /(?<=All keys: ).*$/m, publicPage('docs/configuration.md', address)),
   'deploy/prometheus/alerts.yaml': runbooks,
   'deploy/prometheus/alerts.test.yaml': runbooks,
   '.github/ISSUE_TEMPLATE/config.yml': (text, address) =>

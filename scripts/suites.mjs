@@ -34,7 +34,7 @@ const INTEGRATION_GROUPS = {
   limits: /^limits\/(?:budgets|concurrency|queue|rates)/,
   pages: /^docs\/|^e2e\/(?:demo|examples)/,
   proxy:
-    /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
+    /^gateway\/(?:answers-|card-policies|cards-served|directory|edits|extended-card|extension-routes|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
   services:
     /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|plugin\/|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/,
   states:

@@ -60,7 +60,8 @@ export interface Serving extends Runtime {
 export async function buildServing (config: Config, options: RuntimeOptions): Promise<Serving> {
   const runtime = await buildRuntime(config, options)
   const { registry, services } = runtime
-  const app = await buildApp({ services, snapshot: () => registry.snapshot, passthrough: hasPassthrough(config) }, config.server.tls)
+  const { tls, console: { public: directory } } = config.server
+  const app = await buildApp({ services, snapshot: () => registry.snapshot, passthrough: hasPassthrough(config), directory }, tls)
   const listener = new ListenerLimits(app.server, config.limits)
   const certificate = new ListenerCertificate(app.server, services.log)
   certificate.use(config.server.tls)

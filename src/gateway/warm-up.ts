@@ -131,7 +131,7 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     keys: null,
     agents: new Agents(agents.map(agent => twinOf(agent, { config, metrics, log, upstream })))
   }
-  const app = await buildApp({ services, snapshot: () => snapshot, passthrough: false }, null)
+  const app = await buildApp({ services, snapshot: () => snapshot, passthrough: false, directory: null }, null)
   await app.ready()
   const gateway = connectionsTo(end => { app.server.emit('connection', end) })
   try {

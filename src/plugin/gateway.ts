@@ -62,7 +62,12 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
 
   const runtime = await buildRuntime(config, { env, ...logs === undefined ? {} : { logs }, ...audit === undefined ? {} : { audit } })
   const { registry, services, services: { log, metrics, inFlight } } = runtime
-  const front = await HttpFront.create({ services, snapshot: () => registry.snapshot, passthrough: hasPassthrough(config) })
+  const front = await HttpFront.create({
+    services,
+    snapshot: () => registry.snapshot,
+    passthrough: hasPassthrough(config),
+    directory: config.server.console.public
+  })
   const reloads = new Reloads({ registry, metrics, log, apply: runtime.apply })
   runtimes.set(app.server, runtime)
   metrics.configInfo(config.hash)

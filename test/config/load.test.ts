@@ -102,7 +102,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     metrics: null,
     adminHosts: [],
     adminAccess: null,
-    console: { enabled: true, tryIt: false, playground: false, requests: 0, decisions: 200, hosts: [], traceUrl: null },
+    console: { enabled: true, tryIt: false, playground: false, requests: 0, decisions: 200, hosts: [], traceUrl: null, public: null },
     tls: null,
     grpc: null
   })

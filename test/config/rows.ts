@@ -251,6 +251,21 @@ const FORMATS: readonly Row[] = [
     'g.yaml:5:31: server.console.traceUrl must contain "{traceId}" (such as "https://jaeger.example.com/trace/{traceId}")'
   ],
   [
+    'a directory of agents where cards are',
+    `${AGENT}server: {console: {public: /.well-known/agents}}\n`,
+    'g.yaml:5:28: server.console.public must not begin with "/.well-known" (the gateway serves cards and keys there)'
+  ],
+  [
+    'a directory of agents at the path of an agent',
+    `${AGENT}server: {console: {public: /}}\n`,
+    'g.yaml:5:28: server.console.public, "/", is a path of agents[0] (choose a path that no agent and no passthrough prefix has)'
+  ],
+  [
+    'a directory of agents below a passthrough prefix',
+    `${agentWith('passthrough: [/docs]')}server: {console: {public: /docs/agents}}\n`,
+    'g.yaml:6:28: server.console.public, "/docs/agents", is a path of agents[0] (choose a path that no agent and no passthrough prefix has)'
+  ],
+  [
     'url without scheme',
     AGENT.replace('http://', ''),
     'g.yaml:4:21: agents[0].upstream.url must be an absolute http or https URL (did you mean "http://127.0.0.1:1"?)'

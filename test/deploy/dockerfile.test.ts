@@ -15,7 +15,9 @@ t.test('everything that is copied into the build exists, and is not ignored', as
 })
 
 t.test('the image runs an LTS of Node, not as root, and its health check needs no shell', async t => {
-  t.match(instruction('ARG')[0], /^NODE_IMAGE=node:24-/)
+  const [base = ''] = instruction('ARG')
+  t.match(base, /^NODE_IMAGE=node:24\.\d+\.\d+-bookworm-slim@sha256:[0-9a-f]{64}$/, 'pinned by digest')
+  t.ok(readFileSync('deploy/agents.Dockerfile', 'utf8').includes(`ARG ${base}\n`), 'the agents of compose.yaml have the same base')
   t.equal(instruction('USER').at(-1), '1000:1000')
   t.match(lines.find(line => line.startsWith('HEALTHCHECK')), /CMD \["\/usr\/local\/bin\/node", "\/app\/dist\/src\/main\.js", "health"\]$/)
   t.same(JSON.parse(instruction('ENTRYPOINT')[0] ?? ''), ['/usr/local/bin/node', '/app/dist/src/main.js'])

@@ -54,7 +54,7 @@ t.test('a job has only the permissions that it needs', async t => {
     'release.yml image': ['packages', 'id-token', 'attestations'],
     'release.yml chart': ['packages', 'id-token', 'attestations'],
     'release.yml npm': ['id-token'],
-    'release.yml github-release': ['contents']
+    'release.yml github-release': ['contents', 'id-token', 'attestations']
   }
   for (const { at, job } of jobs) {
     const writes = Object.entries(job.permissions ?? {}).filter(([, right]) => right !== 'read').map(([what]) => what)

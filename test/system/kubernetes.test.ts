@@ -135,6 +135,18 @@ t.test('components: monitoring and a route', async t => {
   t.equal(route.timeouts.request, '0s', 'streams are not cut')
 })
 
+t.test('component: an ingress', async t => {
+  const all = withComponents(t, 'ingress')
+  const { spec, metadata } = only(all, 'Ingress')
+  const [path, ...more] = spec.rules[0].http.paths
+  t.same(more, [])
+  const { service } = path.backend
+  t.ok(only(all, 'Service', service.name).spec.ports.some((one: Tree) => one.name === service.port.name))
+  t.same(spec.tls[0].hosts, [spec.rules[0].host])
+  const setting = (name: string): unknown => metadata.annotations[`nginx.ingress.kubernetes.io/${name}`]
+  t.same(['proxy-buffering', 'proxy-next-upstream', 'proxy-body-size'].map(setting), ['off', 'off', '0'], 'streams pass, and no call is sent twice')
+})
+
 t.test('the schemas in the repository match the published ones', async t => {
   t.ok(schemasText() === readFileSync(FILE, 'utf8'), `${FILE} is out of date: node dist/scripts/kubernetes-schemas.js`)
 })

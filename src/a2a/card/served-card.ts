@@ -1,15 +1,10 @@
 /** A card that is ready to be served at any address. */
-import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../wire/json/object.js'
 import { V1_LISTS } from './interfaces.js'
+import type { PlacedBytes } from '../../wire/placed-text.js'
+import { digestOf, PlacedText } from '../../wire/placed-text.js'
 import type { CardRewrite } from './rewrite.js'
 import { rewriteCard } from './rewrite.js'
-
-export interface RenderedCard {
-  readonly bytes: Buffer
-  /** Quoted ETag. Strong, except for a signed card: each process makes other signatures of the same content. */
-  readonly etag: string
-}
 
 /** Signs served cards with the gateway's key (`card.signature: resign`). */
 export interface CardSigner {
@@ -26,14 +21,9 @@ export interface CardSigner {
  * on the request.
  */
 export class ServedCard {
-  /** The public base goes between the pieces. */
-  private readonly pieces: readonly Buffer[]
-  private readonly digest: string
-  private readonly isSigned: boolean = false
   /** The reason why the card is served without a signature; null for none. */
   readonly problem: string | null = null
-  /** The card at the base of the last request. Most gateways have one address. */
-  private last: { readonly base: string, readonly card: RenderedCard } | null = null
+  private readonly text: PlacedText
 
   /**
    * @param source with `verbatim`, the served bytes are the agent's own
@@ -45,30 +35,18 @@ export class ServedCard {
       const signed = signedText(text, signer)
       if (signed.problem !== null) this.problem = signed.problem
       if (signed.text !== null) {
-        this.pieces = [Buffer.from(signed.text)]
-        this.digest = sha256([Buffer.from(signer.id), Buffer.from(text)])
-        this.isSigned = true
+        // Weak: each process makes other signatures of the same content.
+        const digest = digestOf([Buffer.from(signer.id), Buffer.from(text)])
+        this.text = new PlacedText([Buffer.from(signed.text)], { digest, weak: true })
         return
       }
     }
-    this.pieces = rewrite.signature === 'verbatim' ? [source.bytes] : piecesOf(source, rewrite)
-    this.digest = sha256(this.pieces)
+    this.text = new PlacedText(rewrite.signature === 'verbatim' ? [source.bytes] : piecesOf(source, rewrite))
   }
 
   /** @param publicBase the gateway's public URL with the agent's path, without trailing slash */
-  at (publicBase: string): RenderedCard {
-    if (this.last?.base === publicBase) return this.last.card
-    const card = this.render(publicBase)
-    this.last = { base: publicBase, card }
-    return card
-  }
-
-  private render (publicBase: string): RenderedCard {
-    const { pieces } = this
-    if (pieces.length === 1) return { bytes: pieces[0] as Buffer, etag: `${this.isSigned ? 'W/' : ''}${etagOf(this.digest)}` }
-    const base = Buffer.from(JSON.stringify(publicBase).slice(1, -1))
-    const all = pieces.flatMap((piece, i) => i === 0 ? [piece] : [base, piece])
-    return { bytes: Buffer.concat(all), etag: etagOf(sha256([Buffer.from(this.digest), base])) }
+  at (publicBase: string): PlacedBytes {
+    return this.text.at(publicBase)
   }
 }
 
@@ -85,18 +63,6 @@ function signedText (text: string, { sign }: CardSigner): { readonly text: strin
 
 /** Rewrites the card with a placeholder for the public base. The card cannot contain the placeholder, which is a digest of the card. */
 function piecesOf ({ bytes, raw }: { readonly bytes: Buffer, readonly raw: JsonObject }, rewrite: CardRewrite): Buffer[] {
-  const placeholder = sha256([bytes])
+  const placeholder = digestOf([bytes])
   return JSON.stringify(rewriteCard(raw, { ...rewrite, publicBase: placeholder })).split(placeholder).map(text => Buffer.from(text))
-}
-
-/** Returns the digest in base64url, which is a valid part of a JSON string and of an ETag. */
-function sha256 (pieces: readonly Uint8Array[]): string {
-  const hash = createHash('sha256')
-  for (const piece of pieces) hash.update(String(piece.length)).update(':').update(piece)
-  return hash.digest('base64url')
-}
-
-/** 160 bits of SHA-256 are enough to distinguish cards. */
-function etagOf (digest: string): string {
-  return `"${digest.slice(0, 27)}"`
 }

@@ -26,6 +26,7 @@ import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import { CARD_PATHS } from '../../a2a/card/map.js'
+import { isAtOrBelow } from '../../wire/target.js'
 
 /**
  * Checks that a schema cannot express: how keys depend on each other and on the disk. The checks run on values that may still be wrong, so
@@ -59,6 +60,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...requireProblems(config),
     ...accessProblems(config),
     ...twins(agents),
+    ...directoryPath(mapping(mapping(config.server).console).public, agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...agents.flatMap((agent, index) => [
       ...signatureProblems(mapping(mapping(agent).card), {
@@ -142,6 +144,21 @@ function twins (agents: readonly unknown[]): PathProblem[] {
     }
     return problems
   })
+}
+
+const NO_OWN_PATH = 'choose a path that no agent and no passthrough prefix has'
+
+/** Checks that no agent has the path of the directory of agents, which would then never be served. */
+function directoryPath (wanted: unknown, agents: readonly unknown[]): PathProblem[] {
+  if (typeof wanted !== 'string') return []
+  const owner = agents.findIndex(agent => {
+    const { path, passthrough } = mapping(agent)
+    const base = typeof path !== 'string' || path === '/' ? '' : path
+    return base === (wanted === '/' ? '' : wanted) || items(passthrough).some(prefix => isAtOrBelow(wanted, base + String(prefix)))
+  })
+  return owner === -1
+    ? []
+    : [fault(['server', 'console', 'public'], `server.console.public, ${shown(wanted)}, is a path of agents[${owner}]`, NO_OWN_PATH)]
 }
 
 function agentProblems (agent: Mapping, path: Path, context: CheckContext): PathProblem[] {

@@ -92,7 +92,7 @@ export interface ListenerTlsConfig {
   readonly clientCertificate: 'none' | 'request' | 'require'
 }
 
-/** Settings of the console page on the admin listener. */
+/** Settings of the console page on the admin listener, and of the directory of agents on the main listener. */
 export interface ConsoleConfig {
   readonly enabled: boolean
   /** True when the page can send calls. */
@@ -107,6 +107,8 @@ export interface ConsoleConfig {
   readonly hosts: readonly string[]
   /** URL of a trace, with `{traceId}` in the place of the id. Null: no link. */
   readonly traceUrl: string | null
+  /** Path of the directory of agents; null for none. */
+  readonly public: string | null
 }
 
 /** Settings for the storage of task state, for conditions on task states, `state` and `correlate`. */

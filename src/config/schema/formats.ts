@@ -36,6 +36,8 @@ export const FORMATS = {
     text === 'card' ? null : { message: 'must be "card", or a list of alternatives', hint: 'such as "[[corp, mesh], [partners]]": each a list of sources' },
   path: pathFault,
   'path-prefix': (text: string) => (text === '/' ? { message: 'must not be "/"', hint: 'name the prefixes to forward' } : pathFault(text)),
+  'directory-path': (text: string) =>
+    text.startsWith('/.well-known') ? { message: 'must not begin with "/.well-known"', hint: 'the gateway serves cards and keys there' } : pathFault(text),
   name: (text: string) => (/^[a-z0-9-]{1,63}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "-"' }),
   host: (text: string) =>
     isHost(text) || (text.startsWith('[') && text.endsWith(']') && isIPv6(text.slice(1, -1)))

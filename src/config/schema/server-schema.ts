@@ -85,7 +85,7 @@ export const serverSchema = section('Where the gateway listens.', {
   ),
   grpc: grpcListener,
   mesh: meshListener,
-  console: section('The page on the admin listener, under `/console/`. Changes need a restart.', {
+  console: section('The page on the admin listener, under `/console/`, and the directory of agents. Changes need a restart.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
     playground: flag(
@@ -103,6 +103,10 @@ export const serverSchema = section('Where the gateway listens.', {
     traceUrl: nullable(
       'URL of a trace in the tool that shows your traces, with `{traceId}` in the place of the id; decisions link to it. `null`: no link.',
       'trace-url'
+    ),
+    public: nullable(
+      'Path of the directory of agents on the main listener, such as `/catalogue`: a page for developers of clients, with what the served cards tell callers without credentials. `null`: no directory.',
+      'directory-path'
     )
   })
 })

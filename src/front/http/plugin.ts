@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
+import type { Directory } from './directory/directory.js'
 import type { Services } from './services.js'
 import { HTTP } from './dispatch.js'
 import { Exchange } from './exchange.js'
@@ -22,20 +23,25 @@ export interface FrontOptions {
   readonly snapshot: () => Snapshot
   /** True when the configuration at the start has a `passthrough` list. */
   readonly passthrough: boolean
+  /** Path of the directory of agents (`server.console.public`); null for none. */
+  readonly directory: string | null
 }
 
 /** Handles requests that Fastify has routed. */
 export class HttpFront {
   private readonly options: FrontOptions
   private readonly passthrough: Passthrough
+  readonly directory: Directory | null
 
-  private constructor (options: FrontOptions, passthrough: Passthrough) {
+  private constructor (options: FrontOptions, passthrough: Passthrough, directory: Directory | null) {
     this.options = options
     this.passthrough = passthrough
+    this.directory = directory
   }
 
   static async create (options: FrontOptions): Promise<HttpFront> {
-    return new HttpFront(options, await Passthrough.create(options))
+    const directory = options.directory === null ? null : new (await import('./directory/directory.js')).Directory(options.directory)
+    return new HttpFront(options, await Passthrough.create(options), directory)
   }
 
   close (): Promise<void> {
@@ -46,6 +52,22 @@ export class HttpFront {
   serves (request: IncomingMessage): boolean {
     const { agent, rejection } = routeTargetOf(request, this.options.snapshot())
     return agent !== null || rejection !== null
+  }
+
+  /** True for a request for the directory, at a path that no agent serves. */
+  servesDirectory (request: IncomingMessage): boolean {
+    return this.directory?.serves(request, routeTargetOf(request, this.options.snapshot())) === true
+  }
+
+  /** Handles a request for which `servesDirectory` is true. */
+  handleDirectory (request: IncomingMessage, response: ServerResponse): void {
+    const { services, snapshot } = this.options
+    const exchange = new Exchange(request, response, services)
+    try {
+      this.directory?.respond(exchange, snapshot())
+    } catch (error) {
+      exchange.failed(error)
+    }
   }
 
   /** @param rejection a finding of the app; the gateway rejects the request in the caller's binding */
@@ -76,6 +98,22 @@ export async function soleFront (app: FastifyInstance, { front }: { readonly fro
     front.handle(request.raw, reply.raw)
   }
   app.all('/*', handler)
+  routeDirectory(app, front, handler)
+}
+
+/**
+ * The route of the directory. Requests to agents pay nothing for a route of its own.
+ * @param otherwise handles requests that are not for the directory, because the path belongs to an agent
+ */
+function routeDirectory (app: FastifyInstance, front: HttpFront, otherwise: (request: FastifyRequest, reply: FastifyReply) => void): void {
+  if (front.directory === null) return
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (!front.servesDirectory(request.raw)) return otherwise(request, reply)
+    reply.hijack()
+    keepAppHeaders(reply)
+    front.handleDirectory(request.raw, reply.raw)
+  }
+  app.route({ method: ['GET', 'HEAD'], url: front.directory.path, exposeHeadRoute: false, handler })
 }
 
 /**
@@ -110,6 +148,7 @@ export async function sharedFront (
     if (path !== '') app.all(path, handler)
     app.all(`${path}/*`, handler)
   }
+  routeDirectory(app, front, handler)
 }
 
 /** Fastify rejects these requests before it runs the hooks `preValidation` and `preHandler`, so the gateway must not forward them. */

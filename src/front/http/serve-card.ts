@@ -8,6 +8,7 @@ import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { credentialHeaders, credentialsIn } from '../../upstream/cards/card-access.js'
 import { viewFor } from '../../pipeline/card/served-cards.js'
+import { matchesEtag } from '../../wire/etag.js'
 import type { TrustedProxies } from '../../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
 import type { Exchange } from './exchange.js'
@@ -94,14 +95,7 @@ function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, 
     'vary', ['A2A-Version', 'Origin', ...vary, ...(origin?.proxied === true ? ['X-Forwarded-Host', 'X-Forwarded-Proto'] : [])].join(', ')
   ]
   if (exchange.cors?.replaces === false) headers.push(...exchange.cors.headers)
-  if (matches(exchange.request.headers['if-none-match'], etag)) return exchange.respond(304, headers, null)
+  if (matchesEtag(exchange.request.headers['if-none-match'], etag)) return exchange.respond(304, headers, null)
   headers.push('content-type', 'application/json', 'content-length', String(bytes.length))
   exchange.respond(200, headers, bytes)
-}
-
-/** RFC 9110 §13.1.2: weak comparison, a list, or `*`. */
-function matches (header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false
-  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
-  return header.trim() === '*' || header.split(',').some(one => opaque(one) === opaque(etag))
 }

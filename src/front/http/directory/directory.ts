@@ -1,0 +1,124 @@
+/**
+ * The directory of agents (`server.console.public`): one page, as HTML and as JSON, for developers of clients. The page repeats the cards
+ * that the gateway serves to callers without credentials, and nothing else.
+ */
+import { PlacedText } from '../../../wire/placed-text.js'
+import type { ServedCard } from '../../../a2a/card/served-card.js'
+import { VERSIONS } from '../../../a2a/versions.js'
+import type { Agent } from '../../../gateway/agent.js'
+import type { Snapshot } from '../../../gateway/agent-registry.js'
+import type { AgentState } from '../../../pipeline/agent-snapshot.js'
+import { hostName } from '../../../pipeline/agents.js'
+import { viewFor } from '../../../pipeline/card/served-cards.js'
+import { badHost } from '../../../pipeline/rejections.js'
+import { matchesEtag } from '../../../wire/etag.js'
+import type { JsonObject } from '../../../wire/json/object.js'
+import { splitTarget } from '../../../wire/target.js'
+import type { ClientRequest } from '../client-streams.js'
+import { publicOriginOf } from '../client-address.js'
+import type { Exchange } from '../exchange.js'
+import type { RouteTarget } from '../route-target.js'
+import { publicCardOf } from '../serve-card.js'
+import { entryOf } from './entry.js'
+import type { Section } from './page.js'
+import { PAGE_POLICY, pageOf, sectionOf } from './page.js'
+
+interface Listing {
+  readonly sections: readonly Section[]
+  readonly html: PlacedText
+  readonly json: PlacedText
+}
+
+export class Directory {
+  /** Path of the page, as in `server.console.public`. */
+  readonly path: string
+  /** Kept as long as the served card is in force. */
+  private readonly rendered = new WeakMap<ServedCard, Section>()
+  /** By host name: agents may belong to one host. `''` is every other host. */
+  private readonly listings = new Map<string, Listing>()
+  /** Stands for scheme and host of the gateway while a page is rendered. No card can contain it. */
+  private readonly placeholder = `http://${crypto.randomUUID()}.invalid`
+
+  constructor (path: string) {
+    this.path = path
+  }
+
+  /** True for a request for the page. False when the path belongs to an agent: its operations, routes and `passthrough` prefixes win. */
+  serves ({ url = '' }: ClientRequest, { agent, kind, path, rejection }: RouteTarget): boolean {
+    // Fastify also finds the route by other spellings of the path.
+    if (rejection !== null || splitTarget(url).path !== this.path) return false
+    if (agent === null) return true
+    if (kind === 'passthrough') return false
+    if (agent.state === null && agent.config.card.onUnavailable === 'forward') return false
+    return !VERSIONS.some(version => agent.knownRouter?.match('GET', path, version))
+  }
+
+  respond (exchange: Exchange, snapshot: Snapshot): void {
+    const { request } = exchange
+    const origin = publicOriginOf(request, snapshot.trusted)
+    if (origin === null) return exchange.reject(badHost, 'rejected')
+    const json = wantsJson(request)
+    const { bytes, etag } = this.listing(snapshot, hostName(request.headers.host))[json ? 'json' : 'html'].at(origin.url)
+    const refresh = Math.min(...snapshot.agents.all.map(({ config }) => config.card.refresh))
+    const headers = [
+      'etag', etag,
+      'cache-control', `public, max-age=${Number.isFinite(refresh) ? Math.max(1, Math.round(refresh / 1_000)) : 60}`,
+      'vary', ['Accept', ...origin.proxied ? ['X-Forwarded-Host', 'X-Forwarded-Proto'] : []].join(', '),
+      'content-security-policy', PAGE_POLICY,
+      'cross-origin-resource-policy', 'same-origin',
+      'referrer-policy', 'no-referrer',
+      'x-content-type-options', 'nosniff'
+    ]
+    if (matchesEtag(request.headers['if-none-match'], etag)) return exchange.respond(304, headers, null)
+    headers.push('content-type', json ? 'application/json' : 'text/html; charset=utf-8', 'content-length', String(bytes.length))
+    exchange.respond(200, headers, bytes)
+  }
+
+  private listing ({ agents }: Snapshot, host: string): Listing {
+    const key = agents.all.some(({ config }) => config.host === host) ? host : ''
+    const sections: Section[] = []
+    for (const agent of agents.all) {
+      // Of two agents at one path, or of one below another, the host decides.
+      if (agents.find(host, agent.config.path)?.agent !== agent) continue
+      const section = this.sectionFor(agent)
+      if (section !== null) sections.push(section)
+    }
+    const known = this.listings.get(key)
+    if (known?.sections.length === sections.length && known.sections.every((one, i) => one === sections[i])) return known
+    const listing: Listing = {
+      sections,
+      html: this.placed(pageOf(sections)),
+      json: this.placed(JSON.stringify({ agents: sections.map(({ entry }) => entry) }))
+    }
+    this.listings.set(key, listing)
+    return listing
+  }
+
+  /** @returns null for an agent whose card needs credentials, and for an agent without a card */
+  private sectionFor (agent: Agent): Section | null {
+    const { state, config, publicBase } = agent
+    const shown = state === null ? null : cardForStrangers(agent, state)
+    if (shown === null) return null
+    const known = this.rendered.get(shown['1.0'])
+    if (known !== undefined) return known
+    const base = publicBase ?? this.placeholder + config.path
+    const cards = [...new Set([shown['1.0'], shown['0.3']])].map(card => JSON.parse(card.at(base).bytes.toString()) as JsonObject)
+    const section = sectionOf(entryOf(cards, `${base}/.well-known/agent-card.json`), config.path)
+    this.rendered.set(shown['1.0'], section)
+    return section
+  }
+
+  private placed (text: string): PlacedText {
+    return new PlacedText(text.split(this.placeholder).map(piece => Buffer.from(piece)))
+  }
+}
+
+/** The card that `serveCard` sends to callers without credentials; null when they get none. */
+function cardForStrangers ({ config }: Agent, state: AgentState): AgentState['served'] | null {
+  return viewFor(state.views, null)?.served ?? publicCardOf(config.card, state)
+}
+
+/** Browsers ask for HTML. Programs ask for JSON by `Accept`, people by a link. */
+function wantsJson ({ url = '', headers: { accept = '' } }: ClientRequest): boolean {
+  return splitTarget(url).query === '?format=json' || (accept.includes('application/json') && !accept.includes('text/html'))
+}

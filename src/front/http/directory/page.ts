@@ -1,0 +1,167 @@
+/** The directory as HTML, without a script. Every text comes from a card, so every text is escaped, and no address of a card is loaded. */
+import { createHash } from 'node:crypto'
+import type { SecurityScheme } from '../../../a2a/card/security.js'
+import { sampleOf } from '../../../jsonschema/sample.js'
+import { callText } from './call-text.js'
+import type { DirectoryEntry } from './entry.js'
+import { STYLE } from './style.js'
+
+/** Only the style of the page itself applies. A link is the only way out of the page. */
+export const PAGE_POLICY =
+  `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+/** The section of one agent. */
+export interface Section {
+  readonly entry: DirectoryEntry
+  /** Path of the agent, which has no characters that HTML or a URL must escape. */
+  readonly id: string
+  readonly html: string
+}
+
+export function pageOf (sections: readonly Section[]): string {
+  const { length } = sections
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Agents</title>
+<link rel="icon" href="data:,">
+<style>${STYLE}</style>
+</head>
+<body>
+<header>
+<h1>Agents</h1>
+<p>${length === 0 ? NOBODY : `${length === 1 ? 'One agent' : `${length} agents`} that clients call with ${A2A}.`} <a href="?format=json">This page as JSON</a></p>
+</header>
+${length > 1 ? contentsOf(sections) : ''}
+<main>
+${sections.map(({ html }) => html).join('\n')}
+${length > 0 ? ABOUT : ''}
+</main>
+</body>
+</html>
+`
+}
+
+const A2A = '<a href="https://a2a-protocol.org" rel="noreferrer">A2A</a>'
+const NOBODY = 'No agent shows its card to callers without credentials.'
+
+const ABOUT = `<section>
+<h2>About calls</h2>
+<p>Send requests to an address of the agent. The header <code>A2A-Version: 1.0</code> selects A2A 1.0; without the header, a request is one of 0.3.</p>
+<p>Activate an extension by naming its URI in the header <code>A2A-Extensions</code>, once for each extension. Requests without a required extension are rejected, and the error says how to fix the request.</p>
+</section>`
+
+function contentsOf (sections: readonly Section[]): string {
+  const items = sections.map(({ entry, id }) => `<li><a href="#${id}">${titleOf(entry)}</a></li>`)
+  return `<nav aria-label="Agents"><ul>${items.join('')}</ul></nav>`
+}
+
+function titleOf ({ name }: DirectoryEntry): string {
+  return `<bdi>${escaped(name === '' ? 'An agent without a name' : name)}</bdi>`
+}
+
+/** @param path of the agent */
+export function sectionOf (entry: DirectoryEntry, path: string): Section {
+  const id = path === '' ? '/' : path
+  return { entry, id, html: articleOf(entry, id) }
+}
+
+function articleOf (entry: DirectoryEntry, id: string): string {
+  const { version, description, extensions, skills, schemas } = entry
+  const call = callText(entry)
+  return [
+    `<article id="${id}">`,
+    `<h2>${titleOf(entry)}${version === '' ? '' : ` <small>${escaped(version)}</small>`}</h2>`,
+    paragraph(description),
+    `<dl>${factsOf(entry)}</dl>`,
+    call === null ? '' : `<h3>A first call</h3>\n${code(call, 'A first call')}`,
+    listOf('Extensions', extensions.map(({ uri, required, description, params }) =>
+      `${linkOr(uri)}${required ? ' <strong class="tag">required</strong>' : ''}${paragraph(description)}${params === undefined ? '' : details('Parameters', params)}`)),
+    listOf('Skills', skills.map(({ id, name, description, tags, examples, inputModes, outputModes }) => [
+      `<strong><bdi>${escaped(name === '' ? id : name)}</bdi></strong> <code>${escaped(id)}</code>`,
+      paragraph(description),
+      tags.length === 0 ? '' : `<p>${tags.map(tag => `<span class="tag">${escaped(tag)}</span>`).join(' ')}</p>`,
+      ...examples.map(one => `<blockquote dir="auto">${escaped(one)}</blockquote>`),
+      modes('Input', inputModes) + modes('Output', outputModes)
+    ].join(''))),
+    listOf('Schemas', Object.entries(schemas).map(([name, schema]) =>
+      `<code>${escaped(name)}</code>${details('Schema', schema)}${details('Example', sampleOf(schema))}`)),
+    '</article>'
+  ].filter(part => part !== '').join('\n')
+}
+
+function factsOf (entry: DirectoryEntry): string {
+  const { interfaces, provider, documentationUrl, card, security: { schemes, alternatives } } = entry
+  const can = [entry.streaming ? 'streaming' : '', entry.pushNotifications ? 'push notifications' : '', entry.extendedCard ? 'extended card' : '']
+  const callers = alternatives.map(names => names.length === 0 ? 'no credentials' : names.map(name => describe(name, schemes[name])).join(' and '))
+  const by = provider.organization === '' ? provider.url : provider.organization
+  const facts: readonly (readonly [string, string])[] = [
+    ['Addresses', interfaces.map(({ binding, version, url, tenant }) =>
+      `<div><code>${escaped(url)}</code> ${escaped(binding)} ${escaped(version)}${tenant === null ? '' : `, tenant <code>${escaped(tenant)}</code>`}</div>`).join('')],
+    ['Credentials', callers.length === 0 ? '' : callers.map(one => `<div>${one}</div>`).join('')],
+    ['Supports', can.filter(one => one !== '').join(', ')],
+    ['Card', linkOr(card)],
+    ['Documentation', documentationUrl === '' ? '' : linkOr(documentationUrl)],
+    ['Provider', by === '' ? '' : linkOr(provider.url, by)]
+  ]
+  return facts.filter(([, value]) => value !== '').map(([name, value]) => `<dt>${name}</dt><dd>${value}</dd>`).join('')
+}
+
+/** @returns HTML */
+function describe (name: string, scheme: SecurityScheme | undefined): string {
+  switch (scheme?.kind) {
+    case 'apiKey':
+      return `an API key in the ${scheme.in === 'query' ? 'query parameter' : scheme.in} <code>${escaped(scheme.name)}</code>`
+    case 'http':
+      return `HTTP authentication with <code>${escaped(scheme.scheme)}</code>`
+    case 'oauth2':
+      return `an OAuth 2 access token${from(scheme.metadataUrl ?? scheme.tokenUrl)}`
+    case 'openIdConnect':
+      return `an OpenID Connect token${from(scheme.url)}`
+    case 'mutualTLS':
+      return 'a client certificate'
+    default:
+      return `<code>${escaped(name)}</code>`
+  }
+}
+
+function from (url: string | null): string {
+  return url === null ? '' : ` from ${linkOr(url)}`
+}
+
+function modes (title: string, types: readonly string[]): string {
+  return types.length === 0 ? '' : `<p class="soft">${title}: ${types.map(one => `<code>${escaped(one)}</code>`).join(', ')}</p>`
+}
+
+function listOf (title: string, items: readonly string[]): string {
+  return items.length === 0 ? '' : `<h3>${title}</h3>\n<ul class="cards">${items.map(item => `<li>${item}</li>`).join('\n')}</ul>`
+}
+
+function details (title: string, value: unknown): string {
+  return `<details><summary>${title}</summary>${code(JSON.stringify(value, null, 2), title)}</details>`
+}
+
+/** The block scrolls, so it takes the focus of the keyboard. */
+function code (text: string, label: string): string {
+  return `<pre tabindex="0" role="region" aria-label="${label}"><code>${escaped(text)}</code></pre>`
+}
+
+function paragraph (text: string): string {
+  return text === '' ? '' : `<p dir="auto">${escaped(text)}</p>`
+}
+
+/** A link for http(s), which is no more than an address; the text alone for anything else. */
+function linkOr (url: string, text = url): string {
+  return /^https?:\/\/[^\s"<>]+$/i.test(url) && URL.canParse(url)
+    ? `<a href="${escaped(url)}" rel="noreferrer">${escaped(text)}</a>`
+    : `<span class="wrap">${escaped(text)}</span>`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+function escaped (text: string): string {
+  return text.replace(/[&<>"']/g, one => ENTITIES[one] ?? '')
+}
