@@ -194,6 +194,7 @@ async function drain ({ app, grpc, mesh }: Pick<Serving, 'app' | 'grpc' | 'mesh'
   mesh?.drain()
   await drained
   grpc.close()
+  await mesh?.settled()
   mesh?.close()
   app.server.closeAllConnections()
   await closed

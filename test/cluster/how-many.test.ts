@@ -39,7 +39,7 @@ t.test('counts are summed, common values are reported once, and counts of an end
   }
   for (const metrics of [one, other]) {
     metrics.vitals.heldBytes(() => 1, () => 10)
-    metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
+    metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
     metrics.streamOpened('a')
   }
   one.observed('a', { extension: 'x', metric: 'v', type: 'gauge', by: '', value: 5 })

@@ -256,7 +256,7 @@ t.test('flags win over environment, environment over file', t => {
   const fromEnvironment = config(parse(text, overridesFromEnvironment(env)))
   t.same(
     [
-      fromEnvironment.server.listen.port,
+      fromEnvironment.server.listen?.port,
       fromEnvironment.server.admin.port,
       fromEnvironment.agents[0]?.upstream.url,
       fromEnvironment.telemetry.logs.level
@@ -266,8 +266,8 @@ t.test('flags win over environment, environment over file', t => {
   const both = config(
     parse(text, mergeOverrides({ listen: ':3', upstream: 'http://flag', admin: undefined }, overridesFromEnvironment(env)))
   )
-  t.same([both.server.listen.port, both.server.admin.port, both.agents[0]?.upstream.url], [3, 2, 'http://flag/'])
-  t.same(config(parse(text, overridesFromEnvironment({ A2A_GATEWAY_LISTEN: '' }))).server.listen.port, 7)
+  t.same([both.server.listen?.port, both.server.admin.port, both.agents[0]?.upstream.url], [3, 2, 'http://flag/'])
+  t.same(config(parse(text, overridesFromEnvironment({ A2A_GATEWAY_LISTEN: '' }))).server.listen?.port, 7)
   t.equal(
     config(parse('version: 1\nagents: [{name: a}]\n', { upstream: 'http://flag' })).agents[0]?.upstream.url,
     'http://flag/',

@@ -80,8 +80,8 @@ t.test('the gateway starts with its file, at the ports that are published, and f
   t.equal(loaded.ok ? '' : loaded.problems.map(formatDiagnostic).join('\n'), '')
   if (!loaded.ok) return
   const { server, agents, telemetry } = loaded.config
-  t.same(gateway.ports, [`127.0.0.1:${server.listen.port}:${server.listen.port}`, `127.0.0.1:${server.admin.port}:${server.admin.port}`])
-  t.equal(server.publicUrl, `http://localhost:${server.listen.port}`)
+  t.same(gateway.ports, [`127.0.0.1:${server.listen?.port}:${server.listen?.port}`, `127.0.0.1:${server.admin.port}:${server.admin.port}`])
+  t.equal(server.publicUrl, `http://localhost:${server.listen?.port}`)
   t.ok(telemetry.traces.enabled && telemetry.audit.enabled)
   for (const { upstream } of agents) {
     const { hostname, port } = new URL(upstream.url)

@@ -81,7 +81,7 @@ export function configured (t: Test, all: readonly Manifest[]): Config {
   if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'))
   const { server, limits } = loaded.config
   const portOf = (name: RegExp): number => gateway.ports.find((one: Tree) => name.test(one.name)).containerPort
-  t.equal(portOf(/^(?:http|gateway)$/), server.listen.port)
+  t.equal(portOf(/^(?:http|gateway)$/), server.listen?.port)
   t.equal(portOf(/admin$/), server.admin.port)
   t.equal(portOf(/metrics$/), server.metrics?.port)
   t.equal(server.metrics?.host, '0.0.0.0', 'probes reach it')

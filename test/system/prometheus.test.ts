@@ -8,9 +8,9 @@ import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { MISSING, startPrometheus, until } from '../helpers/prometheus.js'
 
 function record (metrics: Metrics): void {
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.2)
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'rejected' }, 0.001)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.2)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'rejected', front: 'http' }, 0.001)
   metrics.decision('weather', 0.00004)
   metrics.upstream('weather', 'SendMessage', 0.015)
   metrics.violation('weather', 'https://a.example/ext?q="x"\\y', 'schema', 'request', 'enforce')
@@ -95,7 +95,7 @@ t.test('Prometheus scrapes the admin listener', async t => {
   )
   t.equal((await query('process_start_time_seconds')).length, 1)
 
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
   await until('later value', 15, async () =>
     (await query('a2a_gateway_requests_total{outcome="forwarded"}'))[0]?.value[1] === '3' ? true : null
   )

@@ -88,9 +88,9 @@ const DESIGN: Record<string, [string, string[]]> = {
 }
 
 function recordEverything (metrics: Metrics): void {
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 3)
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'HTTP+JSON', version: '0.3', outcome: 'rejected' }, 0.0005)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 3)
+  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'HTTP+JSON', version: '0.3', outcome: 'rejected', front: 'http' }, 0.0005)
   metrics.decision('weather', 0.00002)
   metrics.upstream('weather', 'SendMessage', 0.015)
   metrics.violation('weather', 'https://a.example/ext', 'schema', 'request', 'enforce')
@@ -178,7 +178,7 @@ t.test('values match the records, also at the second scrape', async t => {
       }),
       2 * times
     )
-    t.equal(get('a2a_gateway_requests_total', { binding: 'HTTP+JSON', version: '0.3', outcome: 'rejected' }), times)
+    t.equal(get('a2a_gateway_requests_total', { binding: 'HTTP+JSON', version: '0.3', outcome: 'rejected', front: 'http' }), times)
     t.equal(
       get('a2a_gateway_violations_total', { extension: 'https://a.example/ext', rule: 'schema', phase: 'request', mode: 'enforce' }),
       times
@@ -246,8 +246,8 @@ t.test('a histogram is cumulative, ends in +Inf and handles unusual numbers', as
 
 t.test('labels are bounded and escaped', async t => {
   const metrics = new Metrics({ process: false })
-  metrics.request({ agent: 'a', operation: 'x'.repeat(201), binding: 'b"\\\nc', version: '1.0', outcome: 'rejected' }, 1)
-  metrics.request({ agent: 'a', operation: 'x'.repeat(300), binding: 'b"\\\nc', version: '1.0', outcome: 'rejected' }, 1)
+  metrics.request({ agent: 'a', operation: 'x'.repeat(201), binding: 'b"\\\nc', version: '1.0', outcome: 'rejected', front: 'http' }, 1)
+  metrics.request({ agent: 'a', operation: 'x'.repeat(300), binding: 'b"\\\nc', version: '1.0', outcome: 'rejected', front: 'http' }, 1)
   const samples = parse(await metrics.text()).get('a2a_gateway_requests_total')?.samples ?? []
   t.equal(samples.length, 1, 'both are the same after the cut')
   t.equal(samples[0]?.value, 2)

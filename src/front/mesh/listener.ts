@@ -14,6 +14,8 @@ import { Processor } from './processor.js'
 /** Calls at once on one connection: each client of a proxy that waits for a response may be one. */
 const STREAMS = 10_000
 const NAME = 'mesh'
+/** Time for the ends of calls to reach the proxies, ms: a connection that closes earlier would break the responses of their clients. */
+const LAST = 1_000
 
 /** Address of the listener as the configuration has it, as `host:port`; null without one. */
 export function meshAddress ({ server: { mesh } }: Config): string | null {
@@ -25,6 +27,7 @@ export class MeshListener {
   private readonly listener: Http2Listener
   private readonly front: MeshFront
   private readonly processors = new Set<Processor>()
+  private emptied: (() => void) | null = null
 
   /** @returns null without `server.mesh`. @throws Error with a readable message when a file of TLS cannot be used */
   static of ({ server: { mesh } }: Config, options: MeshFrontOptions): MeshListener | null {
@@ -58,7 +61,10 @@ export class MeshListener {
       case PROCESS: {
         const processor = new Processor(this.front, stream, socket, headers)
         this.processors.add(processor)
-        stream.on('close', () => { this.processors.delete(processor) })
+        stream.on('close', () => {
+          this.processors.delete(processor)
+          if (this.processors.size === 0) this.emptied?.()
+        })
         return
       }
       default:
@@ -77,6 +83,18 @@ export class MeshListener {
   drain (): void {
     this.listener.drain()
     for (const processor of this.processors) processor.drain()
+  }
+
+  /** Waits until proxies have the ends of all calls, for at most {@link LAST}. */
+  async settled (): Promise<void> {
+    if (this.processors.size === 0) return
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, LAST)
+      this.emptied = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   /** Ends the connections that are still open. */

@@ -94,7 +94,7 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
  * @param encrypted whether the client of the proxy uses TLS
  */
 export function proxySocket ({ remoteAddress, remotePort, localAddress, localPort }: Socket, encrypted: boolean): Socket {
-  const socket: Partial<Socket> & { readonly encrypted: boolean } = {
+  const socket = {
     remoteAddress,
     remotePort,
     localAddress,
@@ -103,5 +103,5 @@ export function proxySocket ({ remoteAddress, remotePort, localAddress, localPor
     destroyed: false,
     writableLength: 0
   }
-  return socket as Socket
+  return socket as unknown as Socket
 }

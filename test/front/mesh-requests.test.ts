@@ -1,0 +1,205 @@
+/** Requests that a proxy asks about: the decision of the gateway's own listener, in the messages of ext_authz and ext_proc. */
+import t from 'tap'
+import type { Test } from 'tap'
+import type { TestGateway } from '../helpers/gateway.js'
+import { gatewayFor } from '../helpers/gateway.js'
+import { call, MESSAGE, rpcBody } from '../helpers/http.js'
+import type { FakeAgent } from '../helpers/raw.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
+import type { Envoy, Got, Lines, ProcOptions } from './mesh-kit.js'
+import { envoyFor, MODE } from './mesh-kit.js'
+
+const URI = 'https://x.test/ext/v1'
+const OTHER = 'https://y.test/ext/v1'
+const REQUIRED = 'https://required.test/v1'
+const HEADERS: Lines = [['content-type', 'application/json'], ['a2a-version', '1.0']]
+const ANSWER = { headers: [['content-type', 'application/json']] as Lines, chunks: ['{"jsonrpc":"2.0","id":1,"result":{}}'] }
+
+interface Mesh { readonly agent: FakeAgent, readonly gateway: TestGateway, readonly envoy: Envoy }
+
+const POLICY = [
+  'extensions:',
+  `  ext: {uri: "${URI}", owns: {metadata: [x], headers: [x-ext]}, inactive: {request: strip}, request: [{id: number, select: {metadata: {key: x}}, schema: {type: number}}]}`
+]
+
+/** A gateway with both listeners, in front of an agent that has two required extensions at `/strict`. */
+async function mesh (t: Test, more: readonly string[] = [], root: readonly string[] = POLICY, server = ''): Promise<Mesh> {
+  const agent = await fakeAgent(t, {
+    card: url => plainCard(url, { capabilities: { streaming: true, extensions: [{ uri: URI }, { uri: OTHER }] } })
+  })
+  const strict = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: REQUIRED, required: true }] } }) })
+  const gateway = await gatewayFor(t, {
+    yaml: [
+      `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, mesh: {listen: "127.0.0.1:0"}${server}}`,
+      'agents:',
+      `  - {name: agent, upstream: {url: "${agent.url}"}, extensions: [ext], passthrough: [/files]${more.map(one => `, ${one}`).join('')}}`,
+      `  - {name: strict, path: /strict, upstream: {url: "${strict.url}"}}`,
+      ...root
+    ].join('\n')
+  })
+  return { agent, gateway, envoy: envoyFor(t, gateway.mesh ?? '') }
+}
+
+type Ask = (sent: { readonly path: string, readonly body?: string, readonly headers?: Lines, readonly method?: string }) => Promise<Got>
+
+function waysOf ({ envoy }: Mesh): Readonly<Record<string, Ask>> {
+  const process = (options: ProcOptions): Ask => async sent => await envoy.process({ headers: HEADERS, ...sent }, ANSWER, options)
+  return {
+    ext_authz: async sent => await envoy.check({ headers: HEADERS, ...sent }),
+    'ext_authz, headers as a map': async sent => await envoy.check({ headers: HEADERS, ...sent }, { joined: true }),
+    BUFFERED: process({}),
+    'BUFFERED, responses': process({ responses: true }),
+    FULL_DUPLEX_STREAMED: process({ request: MODE.FULL_DUPLEX_STREAMED, response: MODE.FULL_DUPLEX_STREAMED })
+  }
+}
+
+const VIA = /^(?:date|connection|keep-alive|content-length|transfer-encoding)$/
+
+function linesOf (headers: readonly (readonly [string, string])[]): string[] {
+  return headers.filter(([name]) => !VIA.test(name)).map(([name, value]) => `${name}: ${value}`).sort()
+}
+
+t.test('rejections: the bytes, the status and the headers of the main listener', async t => {
+  const all = await mesh(t)
+  const cases = [
+    { path: '/strict/rpc', body: rpcBody('SendMessage', { message: MESSAGE }) },
+    { path: '/strict/rest/message:send', body: JSON.stringify({ message: MESSAGE }) },
+    { path: '/rpc', body: rpcBody('SendMessage', { message: { ...MESSAGE, metadata: { x: 'no number' } } }), headers: [...HEADERS, ['a2a-extensions', URI]] as Lines },
+    { path: '/rpc', body: '{"jsonrpc":"2.0","id":7,"method":"SendMessage","params":{"message":1}}' },
+    { path: '/rpc', body: '{"half' },
+    { path: '/rpc', body: rpcBody('Unknown') },
+    { path: '/nowhere', body: '{}' },
+    { path: '/rpc', body: '{}', headers: [...HEADERS, ['a2a-version', '1.0']] as Lines },
+    { path: '/rest/message:send', method: 'PUT', body: '{}' },
+    { path: '/rpc;a=b', body: '{}' }
+  ]
+  const wrong: unknown[] = []
+  for (const sent of cases) {
+    const want = await call(`${all.gateway.url}${sent.path}`, {
+      method: sent.method ?? 'POST',
+      headers: (sent.headers ?? HEADERS).flat(),
+      body: sent.body
+    })
+    const headers = want.rawHeaders.flatMap((name, i, raw) => i % 2 === 0 ? [[name.toLowerCase(), raw[i + 1] as string] as const] : [])
+    for (const [way, ask] of Object.entries(waysOf(all))) {
+      // A map has no repeated headers.
+      if (way.includes('map') && sent.headers?.length === 3 && sent.headers[2]?.[0] === 'a2a-version') continue
+      const got = await ask(sent)
+      if (!got.own || got.status !== want.status || got.body !== want.text || linesOf(got.headers).join() !== linesOf(headers).join() || got.agent !== null) {
+        wrong.push({ way, sent, got, want: { status: want.status, text: want.text, headers: linesOf(headers) } })
+      }
+    }
+  }
+  t.same(wrong, [])
+  t.equal(await all.gateway.metric('a2a_gateway_requests_total{agent="strict",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="rejected",front="ext_authz"}'), 2)
+  t.equal(await all.gateway.metric('a2a_gateway_requests_total{agent="strict",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="rejected",front="ext_proc"}'), 3)
+})
+
+t.test('forwarded requests: only what the gateway changes differs', async t => {
+  const all = await mesh(t)
+  const body = rpcBody('SendMessage', { message: MESSAGE })
+  const headers: Lines = [
+    ...HEADERS, ['a2a-extensions', `${URI}, ${OTHER}`], ['x-ext', '1'], ['x-two', 'a'], ['x-two', 'b'], ['x-http-method-override', 'PUT'],
+    ['gateway-decision', 'forged'], ['x-forwarded-for', '10.0.0.1'], ['via', '1.1 client'], ['x-envoy-external-address', '10.0.0.1']
+  ]
+  for (const [way, ask] of Object.entries(waysOf(all))) {
+    const got = await ask({ path: '/rpc', body, headers })
+    const sent = got.agent?.headers ?? []
+    t.equal(got.agent?.body, body, `${way}: the bytes`)
+    const value = (name: string): string[] => sent.filter(one => one[0] === name).map(one => one[1])
+    t.same(value('a2a-extensions'), way.startsWith('ext_authz') ? [`${URI}, ${OTHER}`] : [URI, OTHER], `${way}: a line for each extension`)
+    t.same([value('x-http-method-override'), value('gateway-decision')], [[], []], `${way}: removed`)
+    t.same([value('x-ext'), value(':path'), value(':authority')], [['1'], ['/rpc'], ['agents.test']], way)
+    t.same([value('x-forwarded-for'), value('via'), value('x-envoy-external-address')], [['10.0.0.1'], ['1.1 client'], ['10.0.0.1']], `${way}: the proxy's own`)
+    if (!way.includes('map')) t.same(value('x-two'), ['a', 'b'], way)
+  }
+})
+
+t.test('edits of a body: by ext_proc; ext_authz cannot make them, and rejects the call', async t => {
+  const all = await mesh(t)
+  const body = rpcBody('SendMessage', { message: { ...MESSAGE, metadata: { x: 1, y: 2 } } })
+  for (const [way, ask] of Object.entries(waysOf(all))) {
+    const got = await ask({ path: '/rpc', body, headers: [...HEADERS, ['content-length', String(body.length)]] })
+    if (way.startsWith('ext_authz')) {
+      t.match(got, { own: true, agent: null, status: 500 }, way)
+      t.match(JSON.parse(got.body), { error: { code: -32603, message: /ext_authz cannot do; use ext_proc/ } })
+      continue
+    }
+    t.equal(got.agent?.body, body.replace('"x":1,', ''), way)
+    const length = got.agent?.headers.find(([name]) => name === 'content-length')
+    if (way.startsWith('BUFFERED')) t.equal(length?.[1], String(body.length - 6), 'another length')
+  }
+})
+
+t.test('agents by host and path, and by the name that the proxy sends', async t => {
+  const { envoy } = await mesh(t)
+  const sent = { path: '/rpc', headers: HEADERS, body: rpcBody('SendMessage', { message: MESSAGE }) }
+  t.match(await envoy.check(sent), { own: false })
+  t.match(JSON.parse((await envoy.check(sent, { agent: 'strict' })).body), { error: { code: -32008 } }, 'a path below the agent')
+  t.match(JSON.parse((await envoy.check({ ...sent, path: '/strict/rpc' }, { agent: 'strict' })).body), { error: { code: -32008 } }, 'its own path')
+  t.match(JSON.parse((await envoy.process(sent, ANSWER, { agent: 'strict' })).body), { error: { code: -32008 } })
+  for (const got of [await envoy.check(sent, { agent: 'nobody' }), await envoy.process(sent, ANSWER, { agent: 'nobody' })]) {
+    t.match(got, { own: true, status: 404, agent: null }, 'an unknown name')
+  }
+})
+
+t.test('cards come from the gateway, in every mode, with its validators', async t => {
+  const all = await mesh(t)
+  const path = '/.well-known/agent-card.json'
+  for (const [way, ask] of Object.entries(waysOf(all))) {
+    const got = await ask({ method: 'GET', path, headers: [['accept', '*/*']] })
+    t.match(got, { own: true, status: 200, agent: null }, way)
+    t.match(JSON.parse(got.body), { supportedInterfaces: [{ url: 'http://agents.test/rpc' }, {}, {}, {}] })
+    const etag = got.headers.find(([name]) => name === 'etag')?.[1] ?? ''
+    const again = await ask({ method: 'GET', path, headers: [['if-none-match', etag]] })
+    t.match(again, { own: true, status: 304, body: '' }, way)
+  }
+})
+
+t.test('a proxy that hides bodies from the gateway: the call is rejected, and the message says why', async t => {
+  const { envoy, gateway } = await mesh(t)
+  const sent = { path: '/rpc', headers: HEADERS, body: rpcBody('SendMessage', { message: MESSAGE }) }
+  for (const request of [MODE.NONE, MODE.STREAMED, MODE.BUFFERED_PARTIAL]) {
+    const got = await envoy.process(sent, ANSWER, { request })
+    t.match(got, { own: true, status: 500, agent: null }, `request_body_mode ${request}`)
+    t.match(got.body, /request_body_mode is neither BUFFERED nor FULL_DUPLEX_STREAMED/)
+  }
+  t.match(await envoy.process(sent, ANSWER, { old: true }), { own: true, agent: null, body: /Envoy does since 1.33/ })
+  const length: Lines = [...HEADERS, ['content-length', String(sent.body.length)]]
+  for (const cut of [0, 10]) t.match(await envoy.check({ ...sent, headers: length }, { cut }), { own: true, agent: null, body: /allow_partial_message: false/ })
+  t.match(await envoy.check({ ...sent, headers: [...HEADERS, ['x-envoy-auth-partial-body', 'true']] }), { own: true, agent: null, body: /allow_partial_message/ })
+  t.match(await envoy.check({ path: '/rpc', headers: HEADERS, body: '' }), { own: true, agent: null }, 'no body at all')
+  t.equal(gateway.audits().filter(line => line.decision === 'forwarded').length, 0)
+})
+
+t.test('bodies beyond limits.body, and requests of passthrough', async t => {
+  const all = await mesh(t, [], [...POLICY, 'limits: {body: 1KiB}'])
+  t.match(await all.envoy.process({ path: '/a/../rpc', headers: HEADERS, body: '{}' }, ANSWER), { own: true, status: 400, agent: null }, 'a path with two readings')
+  for (const [way, ask] of Object.entries(waysOf(all))) {
+    const large = await ask({ path: '/rpc', body: JSON.stringify({ a: 'x'.repeat(2_000) }) })
+    t.match(large, { own: true, status: 413, agent: null }, way)
+    const passed = await ask({ path: '/files/a?b=c', body: 'any bytes', headers: [['content-type', 'text/plain']] })
+    t.match(passed, { own: false, agent: { body: 'any bytes' } }, way)
+  }
+  const huge = await all.envoy.process({ path: '/rpc', headers: HEADERS, body: 'x'.repeat(30_000_000) }, ANSWER).catch(() => ({ agent: null, own: true }))
+  t.match(huge, { agent: null, own: true }, 'beyond all limits')
+})
+
+t.test('a proxy that breaks the protocol gets no clean end', async t => {
+  const { envoy, gateway } = await mesh(t)
+  const end = async (messages: readonly object[]): Promise<number> => await new Promise(resolve => {
+    const stream = envoy.open()
+    stream.on('error', error => { resolve((error as unknown as { code: number }).code) })
+    stream.on('data', () => {})
+    stream.on('end', () => { resolve(0) })
+    for (const message of messages) stream.write(message)
+  })
+  const body = { requestBody: { body: Buffer.from('{}'), endOfStream: true } }
+  const head = { requestHeaders: { headers: { headers: [{ key: ':path', rawValue: Buffer.from('/rpc') }, { key: ':method', rawValue: Buffer.from('POST') }] } }, protocolConfig: { requestBodyMode: 2 } }
+  t.not(await end([body]), 0, 'a body first')
+  t.not(await end([{}]), 0, 'no part')
+  t.not(await end([head, head]), 0, 'two heads')
+  t.not(await end([{ requestTrailers: { trailers: { headers: [] } } }]), 0, 'trailers first')
+  t.match(await envoy.check({ path: '/rpc', headers: HEADERS, body: rpcBody('SendMessage', { message: MESSAGE }) }), { own: false }, 'others go on')
+  await gateway.close()
+})
