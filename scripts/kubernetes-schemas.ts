@@ -31,15 +31,17 @@ const CUSTOM = [
     'github.com/prometheus-operator/prometheus-operator@v0.85.0',
     'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml'
   ],
-  ['sigs.k8s.io/gateway-api@v1.4.1', 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml']
+  ['sigs.k8s.io/gateway-api@v1.4.1', 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
+  ['sigs.k8s.io/gateway-api@v1.4.1', 'config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml'],
+  ['sigs.k8s.io/gateway-api@v1.4.1', 'config/crd/standard/gateway.networking.k8s.io_referencegrants.yaml']
 ] as const
 
-type Schema = { readonly [key: string]: unknown }
+export type Schema = { readonly [key: string]: unknown }
 
 /** Schemas of one version of Kubernetes: `kinds` maps `apiVersion Kind` to a name in `schemas`. */
 export interface Schemas { readonly kinds: Record<string, string>, readonly schemas: Record<string, Schema> }
 
-const META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
+export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 /** Keywords that have no effect on validation. */
 const WORDS = new Set(['description', 'default', 'example', 'externalDocs'])
 /** Keywords whose members are names of properties, not keywords. */
@@ -63,7 +65,8 @@ export function closed (schema: unknown): unknown {
   return out
 }
 
-function moduleFolder (module: string): string {
+/** @returns the folder of a Go module, whose checksum the Go toolchain has verified */
+export function moduleFolder (module: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'module-'))
   try {
     return (JSON.parse(execFileSync('go', ['mod', 'download', '-json', module], { cwd: folder, encoding: 'utf8' })) as { Dir: string }).Dir
@@ -100,7 +103,7 @@ function schemasOf (release: string): Schemas {
     const { spec } = parse(readFileSync(join(moduleFolder(module), path), 'utf8')) as {
       spec: { group: string; names: { kind: string }; versions: { name: string; schema: { openAPIV3Schema: Schema } }[] }
     }
-    for (const { name, schema } of spec.versions.filter(one => one.name === 'v1')) {
+    for (const { name, schema } of spec.versions.filter(one => one.name === 'v1' || spec.versions.length === 1)) {
       const kind = `${spec.group}/${name} ${spec.names.kind}`
       const whole = closed(schema.openAPIV3Schema) as { properties: Record<string, unknown> }
       schemas[kind] = { ...whole, properties: { ...whole.properties, metadata: { $ref: `#/schemas/${META}` } } }

@@ -24,11 +24,12 @@ export const ENVOY_LUA: PartyKind = {
   start: place => startEnvoy('envoy-lua', place, [LUA])
 }
 
-function envoyVersion (): string | null {
+export function envoyVersion (): string | null {
   return versionOutput(envoyPath(), '--version', /\/(\d+\.\d+\.\d+)\//)
 }
 
-function envoyPath (): string | null {
+/** @returns null when Envoy is not installed */
+export function envoyPath (): string | null {
   const packages = join(packageRoot(), 'bench/.venv/lib')
   const versions = existsSync(packages) ? readdirSync(packages) : []
   const installed = versions.map(python => join(packages, python, 'site-packages/envoy/_bin/envoy'))

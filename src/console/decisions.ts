@@ -27,6 +27,8 @@ export interface Ended {
   readonly operation: string
   readonly binding: string
   readonly version: string
+  /** `http`, `grpc`, `ext_authz` or `ext_proc`. */
+  readonly front: string
   readonly outcome: Outcome
   readonly status: number
   /** Name of the status of gRPC; null over HTTP. */

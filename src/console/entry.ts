@@ -12,8 +12,11 @@ export interface DecisionEntry {
   readonly operation: string
   readonly binding: string
   readonly version: string
+  /** How the call arrived: `http`, `grpc`, `ext_authz` or `ext_proc`. */
+  readonly front: string
   /** Result of the call. A forwarded call may have been edited (edited), or may have broken rules that are only observed (observed). */
   readonly outcome: 'forwarded' | 'observed' | 'edited' | 'agent_error' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'
+  /** 0 when a proxy of a mesh did not show the response. */
   readonly status: number
   /** Name of the status of gRPC; null over HTTP. */
   readonly grpcStatus: string | null
@@ -58,6 +61,7 @@ export function entryOf (id: string, ended: Ended): DecisionEntry {
     operation: ended.operation,
     binding: ended.binding,
     version: ended.version,
+    front: ended.front,
     outcome:
       ended.outcome !== 'forwarded' ? ended.outcome : edited.length > 0 ? 'edited' : violations.length > 0 ? 'observed' : 'forwarded',
     status: ended.status,

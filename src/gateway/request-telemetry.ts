@@ -190,12 +190,20 @@ function plainEntry (
     violations: [],
     trace_id: exchange.span.traceId,
     client: exchange.request.socket.remoteAddress ?? null,
+    ...frontOf(exchange),
     ...callerOf(exchange),
     ...(exchange.owner === null ? {} : { owner: exchange.owner }),
     ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule }),
     request_id: exchange.id
   }
 }
+
+/** The front of a call that did not arrive on a listener for clients. */
+function frontOf ({ front: { name } }: Exchange): Pick<AuditEntry, 'front'> {
+  return name === 'http' || name === 'grpc' ? NOTHING : { front: name }
+}
+
+const NOTHING = {}
 
 function callerOf ({ identity, principal, outbound }: Exchange): Pick<AuditEntry, 'caller' | 'credential' | 'exchange'> {
   if (identity === null || principal === null) return {}
@@ -231,6 +239,7 @@ export function logCall (exchange: Exchange, outcome: Outcome, seconds: number):
     operation: exchange.operation,
     binding: exchange.binding,
     version: exchange.version,
+    ...frontOf(exchange),
     status: response.statusCode,
     ...(exchange.grpcStatus === null ? {} : { grpc_status: exchange.grpcStatus }),
     outcome,

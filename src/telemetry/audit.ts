@@ -41,6 +41,8 @@ export interface AuditEntry {
   readonly status?: number
   readonly grpc_status?: string
   readonly extensions?: readonly string[]
+  /** `ext_authz` or `ext_proc`, when a proxy of a mesh asked. */
+  readonly front?: string
   /** Phase task: the state, and the state that this process saw before, or null. */
   readonly task_state?: string
   readonly previous_state?: string | null
@@ -167,6 +169,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     operation: clip(entry.operation),
     binding: clip(entry.binding),
     version: clip(entry.version),
+    front: entry.front,
     decision: entry.decision,
     reason: clip(entry.reason),
     extension: clip(entry.extension),

@@ -20,7 +20,8 @@ export const LOG_FIELDS = {
   operation: { type: 'string', when: '`request`', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', when: '`request`', meaning: '`JSONRPC`, `HTTP+JSON` or `GRPC`' },
   version: { type: 'string', when: '`request`, `listening`', meaning: 'A2A version; in `listening`, version of the gateway' },
-  status: { type: 'number', when: '`request`', meaning: 'HTTP status of the response' },
+  front: { type: 'string', when: '`request`, when a proxy of a mesh asked', meaning: '`ext_authz` or `ext_proc`' },
+  status: { type: 'number', when: '`request`', meaning: 'HTTP status of the response; 0 if a proxy of a mesh did not show it' },
   grpc_status: { type: 'string', when: '`request`, over gRPC', meaning: 'name of the status of gRPC, such as `INVALID_ARGUMENT`' },
   outcome: {
     type: 'string',

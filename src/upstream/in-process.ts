@@ -38,6 +38,14 @@ class End extends Duplex {
   setKeepAlive (): this { return this }
 }
 
+/** The two ends of a new connection. */
+export function ends (): readonly [client: Duplex, server: Duplex] {
+  const [client, server] = [new End(), new End()]
+  client.other = server
+  server.other = client
+  return [client, server]
+}
+
 /** More connections than the warm-up ever has at once. */
 const CONNECTIONS = 64
 
@@ -47,9 +55,7 @@ export function connectionsTo (accept: (end: Duplex) => void): ConnectionPool {
     connections: CONNECTIONS,
     pipelining: 1,
     connect: (_options, callback) => {
-      const [client, server] = [new End(), new End()]
-      client.other = server
-      server.other = client
+      const [client, server] = ends()
       // undici expects a connection later than its call.
       setImmediate(() => {
         accept(server)

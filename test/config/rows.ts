@@ -123,7 +123,7 @@ const SCHEMA: readonly Row[] = [
   [
     'unknown key, far',
     `${AGENT}server: {x: 1}\n`,
-    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, adminAccess, publicUrl, hosts, trustedProxies, drainTimeout, workers, tls, grpc, console)'
+    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, adminAccess, publicUrl, hosts, trustedProxies, drainTimeout, workers, tls, grpc, mesh, console)'
   ],
   [
     'key of a later version',
@@ -145,7 +145,7 @@ const SCHEMA: readonly Row[] = [
   [
     'port for address',
     `${AGENT}server: {listen: 8080}\n`,
-    'g.yaml:5:18: server.listen must be a string, not the number 8080 (write ":8080" for every interface)'
+    'g.yaml:5:18: server.listen must be a string or null, not the number 8080 (write ":8080" for every interface)'
   ],
   [
     'string for list',

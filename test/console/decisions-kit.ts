@@ -8,6 +8,7 @@ export function ended (extra: Partial<Ended> = {}): Ended {
     operation: 'SendMessage',
     binding: 'JSONRPC',
     version: '1.0',
+    front: 'http',
     outcome: 'forwarded',
     status: 200,
     grpcStatus: null,

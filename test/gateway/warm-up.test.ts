@@ -36,8 +36,8 @@ function agentOf (t: Test): Promise<FakeAgent> {
   })
 }
 
-async function runtimeOf (t: Test, url: string): Promise<{ registry: AgentRegistry, metrics: () => Promise<string> }> {
-  const config = configOf({ yaml: oneAgent(url, ['extensions: [object-schemas]']) })
+async function runtimeOf (t: Test, url: string, server = ''): Promise<{ registry: AgentRegistry, metrics: () => Promise<string> }> {
+  const config = configOf({ yaml: server + oneAgent(url, ['extensions: [object-schemas]']) })
   const { registry, services, close } = await buildRuntime(config, { processMetrics: false, logs: new PassThrough() })
   t.teardown(close)
   await registry.start()
@@ -64,6 +64,17 @@ t.test('calls of every interface are forwarded and rejected, with data that foll
   t.strictSame(violations.filter(({ labels }) => labels.phase === 'response'), [], 'the responses follow the schemas')
   t.equal(agent.received.length, 0, 'the agent gets no call')
   t.equal(await metrics(), before, 'the metrics of the process stay the same')
+})
+
+t.test('a gateway for a mesh also rehearses the questions of a proxy', async t => {
+  const agent = await agentOf(t)
+  const { registry } = await runtimeOf(t, agent.url, 'server: {listen: null, admin: "127.0.0.1:0", mesh: {listen: "127.0.0.1:0"}}\n')
+  const found = await rehearse(registry.config, registry.snapshot.agents.all)
+  const values = found.find(one => one.name === 'a2a_gateway_requests_total')?.values ?? []
+  for (const front of ['ext_authz', 'ext_proc']) {
+    const outcomes = new Set(values.filter(({ labels }) => labels.front === front).map(({ labels }) => labels.outcome))
+    t.same([...outcomes].sort(), ['forwarded', 'rejected'], front)
+  }
 })
 
 t.test('a gateway that warms up is not ready before the end; nobody sees the calls', async t => {

@@ -33,11 +33,11 @@ export function only (all: readonly Manifest[], kind: string, name?: string): Ma
 }
 
 const published = JSON.parse(readFileSync('test/fixtures/kubernetes/schemas.json', 'utf8')) as Record<string, Schemas>
-// The patterns use Go's syntax, such as `(?i)`.
+// The patterns use Go's syntax, such as `(?i)`. Ajv keeps one compiled pattern for each `toString`.
 const regExp = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(pattern)
-    return { test: (text: string) => compiled.matcher(text).find() }
+    return { test: (text: string) => compiled.matcher(text).find(), toString: () => pattern }
   },
   { code: 'RE2JS' }
 )

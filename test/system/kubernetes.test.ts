@@ -5,6 +5,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { parse } from 'yaml'
 import { FILE, schemasText } from '../../scripts/kubernetes-schemas.js'
+import { FILE as MESH_FILE, meshSchemasText } from '../../scripts/mesh-schemas.js'
 import type { Config } from '../../src/config/model/model.js'
 import { coherent, configured, gatewayOf, podOf, probed } from '../helpers/deploy-promises.js'
 import { kustomized } from '../helpers/deploy-tools.js'
@@ -116,6 +117,18 @@ t.test('component: gRPC', async t => {
   t.same(only(all, 'NetworkPolicy').spec.ingress[0], { ports: [{ protocol: 'TCP', port: 'http' }, { protocol: 'TCP', port: 'grpc' }] })
 })
 
+t.test('component: the listener for a mesh', async t => {
+  const all = withComponents(t, 'mesh')
+  t.same(only(all, 'Service', 'a2a-gateway').spec.ports.find((one: Tree) => one.name === 'mesh'), {
+    name: 'mesh', port: 9002, targetPort: 'mesh', appProtocol: 'kubernetes.io/h2c'
+  })
+  t.same(gatewayOf(podOf(only(all, 'Deployment'))).ports.find((one: Tree) => one.name === 'mesh'), { name: 'mesh', containerPort: 9002 })
+  const { ingress } = only(all, 'NetworkPolicy').spec
+  const open = ingress.filter((one: Tree) => one.ports.some(({ port }: Tree) => port === 'mesh'))
+  t.equal(open.length, 1)
+  t.ok(open[0].from.length > 0, 'nobody but the proxies reaches it')
+})
+
 t.test('components: monitoring and a route', async t => {
   const all = withComponents(t, 'monitoring', 'http-route')
   const monitor = only(all, 'ServiceMonitor')
@@ -149,4 +162,5 @@ t.test('component: an ingress', async t => {
 
 t.test('the schemas in the repository match the published ones', async t => {
   t.ok(schemasText() === readFileSync(FILE, 'utf8'), `${FILE} is out of date: node dist/scripts/kubernetes-schemas.js`)
+  t.ok(meshSchemasText(null) === readFileSync(MESH_FILE, 'utf8'), `${MESH_FILE} is out of date: node dist/scripts/mesh-schemas.js`)
 })

@@ -28,7 +28,7 @@ export function summaryLine (entry) {
     h(
       'span',
       { class: 'what mono' },
-      entry.rule === null ? h('span', { class: 'dim' }, `${entry.grpcStatus ?? entry.status} in ${duration(entry.milliseconds / 1000)}`) : data(entry.rule)
+      entry.rule === null ? h('span', { class: 'dim' }, `${entry.grpcStatus ?? (entry.status || 'forwarded')} in ${duration(entry.milliseconds / 1000)}`) : data(entry.rule)
     )
   ]
 }
@@ -42,7 +42,8 @@ export function details (entry, heading, actions = null) {
     ['Reason', entry.reason === null ? null : code(entry.reason)],
     ['Message to the client', entry.message === null ? null : data(entry.message)],
     ['Binding', `${bindingName(entry.binding)} ${entry.version}`],
-    entry.grpcStatus === null ? ['HTTP status', String(entry.status)] : ['gRPC status', code(entry.grpcStatus)],
+    ['Asked by a proxy', entry.front.startsWith('ext_') ? code(entry.front) : null],
+    entry.grpcStatus === null ? ['HTTP status', entry.status === 0 ? 'not shown by the proxy' : String(entry.status)] : ['gRPC status', code(entry.grpcStatus)],
     ['Took', duration(entry.milliseconds / 1000)],
     ['Edited by', entry.edited.length === 0 ? null : entry.edited.map(one => [code(one), ' '])],
     ['Caller', entry.caller === null ? null : [code(entry.caller.source), ' ', code(entry.caller.id)]],

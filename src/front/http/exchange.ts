@@ -421,6 +421,7 @@ export class Exchange {
       operation: this.operation,
       binding: this.binding,
       version: this.version,
+      front: this.front.name,
       outcome,
       status: this.response.statusCode,
       grpcStatus: this.grpcStatus,

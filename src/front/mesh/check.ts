@@ -1,5 +1,6 @@
 /** One question of ext_authz: may Envoy forward this request? The gateway sees no response. */
 import type { ServerHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import { meshUnfit, tooLarge } from '../../pipeline/rejections.js'
 import type { Forwarding } from '../../upstream/forward.js'
@@ -40,6 +41,11 @@ export class Check implements MeshCall, ResponseSink {
     this.stream = stream
     this.socket = socket
     this.deframer = new GrpcDeframer(front.options.snapshot().limits.body + AROUND)
+  }
+
+  /** Takes the message, and decides. */
+  read (): void {
+    const { stream } = this
     stream.on('data', (chunk: Buffer) => { this.safely(() => { this.onData(chunk) }) })
     stream.on('end', () => { if (this.response === null) this.fail(GRPC_CODES.INVALID_ARGUMENT) })
     stream.on('error', ignore)
@@ -72,7 +78,10 @@ export class Check implements MeshCall, ResponseSink {
         ? 'it does not show whole bodies; set with_request_body with allow_partial_message: false, and a larger max_request_bytes'
         : null
     })
-    if (missing) return exchange.reject(tooLarge(limits.body), 'rejected')
+    if (missing) {
+      if (!this.answered) exchange.reject(tooLarge(limits.body), 'rejected')
+      return
+    }
     request.push(body)
     request.finish()
   }
@@ -110,7 +119,7 @@ export class Check implements MeshCall, ResponseSink {
     if (this.answered || this.stream.destroyed) return
     this.answered = true
     this.stream.respond(HEAD, MORE)
-    this.stream.on('wantTrailers', () => { this.stream.sendTrailers({ 'grpc-status': '0' }) })
+    endWithTrailers(this.stream)
     this.stream.end(grpcFrame(message))
   }
 
@@ -130,6 +139,18 @@ export class Check implements MeshCall, ResponseSink {
       this.fail(GRPC_CODES.INTERNAL)
     }
   }
+}
+
+/** Sends the status of success behind the last message. */
+export function endWithTrailers (stream: ServerHttp2Stream): void {
+  stream.on('wantTrailers', () => {
+    try {
+      if (!stream.destroyed) stream.sendTrailers({ 'grpc-status': '0' })
+    } catch {
+      // The proxy has reset the stream meanwhile.
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    }
+  })
 }
 
 /** The call is over for the gateway. */

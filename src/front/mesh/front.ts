@@ -63,6 +63,7 @@ export class MeshFront {
     const now = this.options.snapshot()
     const exchange = new Exchange(request, response, this.options.services, front)
     decides(exchange, call)
+    exchange.span.set('a2a_gateway.front', front.name)
     try {
       const rejection = unfit === null ? null : rejections.meshUnfit(unfit)
       if (isGrpc(request.headers['content-type'])) beginGrpc(exchange, request, now, agent, rejection)

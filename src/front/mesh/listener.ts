@@ -1,4 +1,5 @@
 /** The listener for proxies of a mesh (`server.mesh`): ext_authz and ext_proc of Envoy. */
+import type { Duplex } from 'node:stream'
 import { hostPortText } from '../../config/listeners/host-port.js'
 import type { Config, HostPort } from '../../config/model/model.js'
 import { CHECK } from '../../wire/envoy/check.js'
@@ -52,11 +53,17 @@ export class MeshListener {
     await this.listener.listen(this.at)
   }
 
+  /** Takes a connection that exists already. */
+  accept (connection: Duplex): void {
+    this.listener.server.emit('connection', connection)
+  }
+
   handle ({ stream, headers, socket, onClose }: IncomingCall): void {
     stream.on('close', onClose)
+    if (stream.destroyed) return
     switch (headers[':path']) {
       case CHECK:
-        new Check(this.front, stream, socket)
+        new Check(this.front, stream, socket).read()
         return
       case PROCESS: {
         const processor = new Processor(this.front, stream, socket, headers)

@@ -17,6 +17,7 @@ import { valueOf } from '../../pipeline/response-head.js'
 import type { Exchange } from '../http/exchange.js'
 import { isGrpc } from '../grpc/head-guard.js'
 import { ownLines } from './changes.js'
+import { endWithTrailers } from './check.js'
 import type { Accepted, MeshCall } from './dispatch.js'
 import { EXT_PROC } from './dispatch.js'
 import type { MeshFront } from './front.js'
@@ -73,7 +74,7 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     const { limits } = front.options.snapshot()
     this.deframer = new GrpcDeframer(Math.max(limits.body, limits.response) + AROUND)
     stream.respond(HEAD, MORE)
-    stream.on('wantTrailers', () => { stream.sendTrailers({ 'grpc-status': '0' }) })
+    endWithTrailers(stream)
     stream.on('data', (chunk: Buffer) => { this.safely(() => { this.onData(chunk) }) })
     stream.on('error', ignore)
     stream.on('drain', () => { stream.resume() })
@@ -282,8 +283,12 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     this.finish()
   }
 
-  /** The client must notice that its response is incomplete: Envoy resets a response that has begun. */
+  /**
+   * The client must notice that its response is incomplete: Envoy resets a response that has begun. A response that has not begun, and that
+   * nothing holds, goes on without the gateway.
+   */
   broken (): void {
+    if (this.shown?.begun === false && this.shown.isObserved && this.accepted !== null) return this.settle(this.accepted.exchange)
     this.write(writeImmediate(BROKEN))
     this.finish()
   }

@@ -204,6 +204,12 @@ export class ShownResponse {
     processor.settle(exchange)
   }
 
+  /** Nothing in the response is held. */
+  get isObserved (): boolean {
+    const { plan: { card, evaluation }, exchange } = this.accepted
+    return card === null && evaluation?.evaluator.holds !== true && exchange.push === null
+  }
+
   abort (): void {
     this.aborted = true
   }
@@ -220,9 +226,8 @@ export class ShownResponse {
 
   /** Lets a response go on without the gateway, if nothing in it is held. */
   drain (): void {
-    const { plan: { card, evaluation }, exchange } = this.accepted
-    if (card !== null || evaluation?.evaluator.holds === true || exchange.push !== null || !this.released || this.processor.duplex) return
+    if (!this.isObserved || !this.released || this.processor.duplex) return
     this.draining = true
-    if (!this.processor.waits) this.processor.settle(exchange)
+    if (!this.processor.waits) this.processor.settle(this.accepted.exchange)
   }
 }

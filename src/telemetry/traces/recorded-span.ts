@@ -137,7 +137,8 @@ export class RecordedSpan implements RequestSpan {
     if (this.ended) return
     this.closeClient()
     this.ended = true
-    this.server.setAttribute('http.response.status_code', statusCode)
+    // A proxy of a mesh may show no response.
+    if (statusCode > 0) this.server.setAttribute('http.response.status_code', statusCode)
     this.server.setAttribute('a2a_gateway.outcome', outcome)
     if (outcome === 'gateway_error' || outcome === 'upstream_error') fail(this.server, outcome)
     // Semantic conventions: every error object of JSON-RPC is an error; of HTTP statuses, only 5xx is an error of a server.

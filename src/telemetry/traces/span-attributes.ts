@@ -114,6 +114,7 @@ export const SPAN_ATTRIBUTES = {
     meaning: 'id of the entry that decided, or `none`'
   },
   'a2a_gateway.limit': { on: 'SERVER', type: 'string', when: 'a limit rejected the request', meaning: 'id of the [limit](rate-limits.md)' },
+  'a2a_gateway.front': { on: 'SERVER', type: 'string', when: 'a proxy of a mesh asked', meaning: '`ext_authz` or `ext_proc`' },
   'a2a_gateway.outcome': { on: 'SERVER', type: 'string', meaning: 'as in `requests_total`' },
   'http.request.method': { on: 'both', type: 'string', meaning: 'method of the request, or of the call to the agent; `_OTHER` if unknown' },
   'url.scheme': { on: 'both', type: 'string', meaning: '`http` or `https`, of the connection itself' },
