@@ -72,7 +72,7 @@ function mapOf (pairs: readonly unknown[]): YAMLMap {
 function textOf (result: Document<Node>, source: Document.Parsed): string | null {
   visit(result, {
     Alias: (_key, alias) => alias.resolve(source)?.clone() as Node | undefined,
-    Value: (_key, node) => { node.anchor = undefined }
+    Value: (_key, node) => { delete node.anchor }
   })
   try {
     return result.toString({ lineWidth: 0, flowCollectionPadding: false })

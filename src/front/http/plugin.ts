@@ -62,7 +62,7 @@ export class HttpFront {
   /** Handles a request for which `servesDirectory` is true. */
   handleDirectory (request: IncomingMessage, response: ServerResponse): void {
     const { services, snapshot } = this.options
-    const exchange = new Exchange(request, response, services)
+    const exchange = new Exchange(request, response, services, HTTP)
     try {
       this.directory?.respond(exchange, snapshot())
     } catch (error) {
