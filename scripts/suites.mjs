@@ -29,9 +29,10 @@ const INTEGRATION_GROUPS = {
   differential: /^differential\/(?!grpc-)/,
   faults: /^faults\/(?:dns|leavers|shortage|sigterm|tls)/,
   forwarding: /^gateway\/(?:agent-errors|bodies-apart|compressed-requests|drain|forward-|late-agent|request-timeout|vitals|warm-up)/,
-  grpc: /^(?:differential|e2e)\/grpc-|^front\//,
+  grpc: /^(?:differential|e2e)\/grpc-|^front\/grpc-/,
   identity: /^identity\/(?!keys-source|upstream-)/,
   limits: /^limits\/(?:budgets|concurrency|queue|rates)/,
+  mesh: /^front\/mesh-/,
   pages: /^docs\/|^e2e\/(?:demo|examples)/,
   proxy:
     /^gateway\/(?:answers-|card-policies|cards-served|directory|edits|extended-card|extension-routes|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
