@@ -23,6 +23,7 @@ const INTEGRATION_GROUPS = {
   bypass: /^security\/bypass-(?!passthrough-spellings)/,
   clients: /^e2e\/(?:answers-(?:bytes|echo|limits|page|removed|schemas)|push|refusals|sdk-direct|sdk-via-gateway)/,
   conformance: /^conformance\//,
+  mesh: /^front\/mesh-/,
   grpc: /^(?:differential|e2e)\/grpc-|^front\/grpc-(?:bombs|corpus)/,
   proxy:
     /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|forward-headers|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,

@@ -152,7 +152,7 @@ export function callEntry (exchange: Exchange, outcome: Outcome, extensions: rea
   return {
     ...plainEntry(exchange, 'call', 'forwarded'),
     outcome,
-    status: exchange.response.statusCode,
+    ...statusOf(exchange),
     ...(exchange.grpcStatus === null ? {} : { grpc_status: exchange.grpcStatus }),
     ...(extensions.length === 0 ? {} : { extensions }),
     ...namesIn(exchange)
@@ -202,6 +202,11 @@ function frontOf ({ front: { name } }: Exchange): Pick<AuditEntry, 'front'> {
   return name === 'http' || name === 'grpc' ? NOTHING : { front: name }
 }
 
+/** The proxy of a mesh may not show the response. */
+function statusOf ({ response: { statusCode } }: Exchange): { readonly status?: number } {
+  return statusCode === 0 ? NOTHING : { status: statusCode }
+}
+
 const NOTHING = {}
 
 function callerOf ({ identity, principal, outbound }: Exchange): Pick<AuditEntry, 'caller' | 'credential' | 'exchange'> {
@@ -239,7 +244,7 @@ export function logCall (exchange: Exchange, outcome: Outcome, seconds: number):
     binding: exchange.binding,
     version: exchange.version,
     ...frontOf(exchange),
-    status: response.statusCode,
+    ...statusOf(exchange),
     ...(exchange.grpcStatus === null ? {} : { grpc_status: exchange.grpcStatus }),
     outcome,
     duration_ms: Math.round(seconds * 1e6) / 1e3,

@@ -87,7 +87,9 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const { app, registry, apply, services: { metrics, log, inFlight } } = serving
   metrics.configInfo(config.hash)
   const warmUp = options.warmUp === true ? new WarmUp(registry, log) : null
-  const state = stateOf(registry, inFlight, { warming: () => warmUp?.pending === true })
+  const warming = (): boolean => warmUp?.pending === true
+  if (serving.mesh !== null) serving.mesh.warming = warming
+  const state = stateOf(registry, inFlight, { warming })
   const main = (): MainAddress | null => {
     const at = dialled(app, config.server)
     return at === null ? null : { ...at, tls: config.server.tls !== null }

@@ -26,7 +26,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   },
   front: { type: 'string', when: 'a proxy of a mesh asked', meaning: '`ext_authz` or `ext_proc`' },
   outcome: { type: 'string', when: 'phase `call`', meaning: 'as in `requests_total`' },
-  status: { type: 'number', when: 'phase `call`', meaning: 'HTTP status of the response; 0 if a proxy of a mesh did not show it' },
+  status: { type: 'number', when: 'phase `call`, unless a proxy of a mesh hid the response', meaning: 'HTTP status of the response' },
   grpc_status: { type: 'string', when: 'phase `call`, over gRPC', meaning: 'name of the status of gRPC, such as `NOT_FOUND`' },
   extensions: { type: 'list', when: 'phase `call`, if any are active', meaning: 'URIs of the extensions that are active, at most 64' },
   task_state: { type: 'string', when: 'phase `task`', meaning: 'state of the task, in the words of A2A 0.3: `input-required`' },

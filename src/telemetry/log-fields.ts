@@ -21,7 +21,7 @@ export const LOG_FIELDS = {
   binding: { type: 'string', when: '`request`', meaning: '`JSONRPC`, `HTTP+JSON` or `GRPC`' },
   version: { type: 'string', when: '`request`, `listening`', meaning: 'A2A version; in `listening`, version of the gateway' },
   front: { type: 'string', when: '`request`, when a proxy of a mesh asked', meaning: '`ext_authz` or `ext_proc`' },
-  status: { type: 'number', when: '`request`', meaning: 'HTTP status of the response; 0 if a proxy of a mesh did not show it' },
+  status: { type: 'number', when: '`request`, unless a proxy of a mesh hid the response', meaning: 'HTTP status of the response' },
   grpc_status: { type: 'string', when: '`request`, over gRPC', meaning: 'name of the status of gRPC, such as `INVALID_ARGUMENT`' },
   outcome: {
     type: 'string',

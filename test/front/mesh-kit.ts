@@ -1,6 +1,6 @@
 /**
- * A small Envoy on the real gRPC client: takes a request of a client, asks the gateway, calls an agent, and returns what the client gets. It
- * applies mutations as Envoy 1.40 does, and fails a call for which the gateway breaks the protocol.
+ * A small Envoy on the real gRPC client: takes a request of a client, asks the gateway, calls an agent, and returns what the client gets.
+ * It applies mutations as Envoy 1.40 does.
  */
 import * as grpc from '@grpc/grpc-js'
 import type { Test } from 'tap'
@@ -44,9 +44,22 @@ export interface Got {
   letGo: boolean
 }
 
-interface HeaderOption { readonly header: { readonly key: string, readonly value?: string, readonly rawValue?: Buffer }, readonly append?: { readonly value: boolean } }
+interface HeaderOption {
+  readonly header: { readonly key: string, readonly value?: string, readonly rawValue?: Buffer }
+  readonly append?: { readonly value: boolean }
+}
+interface CheckReply {
+  readonly status?: { readonly code?: number }
+  readonly deniedResponse?: { readonly status: { readonly code: number }, readonly headers?: HeaderOption[], readonly body?: string }
+  readonly okResponse?: { readonly headers?: HeaderOption[], readonly headersToRemove?: string[] }
+}
+
 interface Mutation { readonly setHeaders?: readonly HeaderOption[], readonly removeHeaders?: readonly string[] }
-interface BodyMutation { readonly body?: Buffer, readonly clearBody?: boolean, readonly streamedResponse?: { readonly body?: Buffer, readonly endOfStream?: boolean } }
+interface BodyMutation {
+  readonly body?: Buffer
+  readonly clearBody?: boolean
+  readonly streamedResponse?: { readonly body?: Buffer, readonly endOfStream?: boolean }
+}
 interface Common { readonly response?: { readonly headerMutation?: Mutation, readonly bodyMutation?: BodyMutation } }
 export interface ProcessingReply {
   readonly requestHeaders?: Common
@@ -62,7 +75,12 @@ export interface ProcessingReply {
     readonly grpcStatus?: { readonly status: number }
     readonly details?: string
   }
-  readonly modeOverride?: { readonly responseHeaderMode?: number, readonly requestBodyMode?: number, readonly responseBodyMode?: number, readonly responseTrailerMode?: number }
+  readonly modeOverride?: {
+    readonly responseHeaderMode?: number
+    readonly requestBodyMode?: number
+    readonly responseBodyMode?: number
+    readonly responseTrailerMode?: number
+  }
 }
 
 export const MODE = { NONE: 0, STREAMED: 1, BUFFERED: 2, BUFFERED_PARTIAL: 3, FULL_DUPLEX_STREAMED: 4 } as const
@@ -83,8 +101,22 @@ export interface ProcOptions {
   readonly old?: boolean
 }
 
+export interface CheckOptions {
+  /** In `context_extensions`. */
+  readonly agent?: string
+  /** In the metadata of the call. */
+  readonly metadata?: string
+  /** Bytes of the body that Envoy shows. */
+  readonly cut?: number
+  readonly size?: number
+  /** Without `encode_raw_headers`. */
+  readonly joined?: boolean
+}
+
 export interface Envoy {
-  check (sent: Sent, options?: { readonly agent?: string, readonly cut?: number, readonly joined?: boolean }): Promise<Got>
+  check (sent: Sent, options?: CheckOptions): Promise<Got>
+  /** Status of the health service. */
+  health (): Promise<number>
   /** @param answer of the agent */
   process (sent: Sent, answer: Answer | null, options?: ProcOptions): Promise<Got>
   /** The stream itself, for tests of the protocol. */
@@ -104,6 +136,13 @@ export function envoyFor (t: Test, address: string): Envoy {
   }
   return {
     open,
+    health: async () => await new Promise((resolve, reject) => {
+      const empty = (): Buffer => Buffer.alloc(0)
+      client.makeUnaryRequest('/grpc.health.v1.Health/Check', empty, bytes => bytes, {}, (error, value) => {
+        if (error === null) resolve((value as Buffer)[1] ?? 0)
+        else reject(error)
+      })
+    }),
     check: async (sent, options = {}) => await check(client, sent, options),
     process: async (sent, answer, options = {}) => await new Processing(open(options.agent), sent, answer, options).result
   }
@@ -114,7 +153,8 @@ function fresh (): Got {
 }
 
 export function pseudo ({ method = 'POST', path = '/', host = 'agents.test', headers = [] }: Sent): [string, string][] {
-  return [[':method', method], [':path', path], [':authority', host], [':scheme', 'http'], ...headers.map(([name, value]): [string, string] => [name, value])]
+  const own: Lines = [[':method', method], [':path', path], [':authority', host], [':scheme', 'http']]
+  return [...own, ...headers].map(([name, value]) => [name, value])
 }
 
 function mapOf (lines: Lines): object {
@@ -138,7 +178,7 @@ function remove (lines: [string, string][], name: string): void {
   for (let i = lines.length - 1; i >= 0; i--) if (lines[i]?.[0] === name) lines.splice(i, 1)
 }
 
-async function check (client: grpc.Client, sent: Sent, { agent, cut, joined }: { readonly agent?: string, readonly cut?: number, readonly joined?: boolean }): Promise<Got> {
+async function check (client: grpc.Client, sent: Sent, { agent, metadata, cut, size, joined }: CheckOptions): Promise<Got> {
   const got = fresh()
   const body = bytesOf(sent.body)
   const lines = pseudo(sent)
@@ -148,14 +188,17 @@ async function check (client: grpc.Client, sent: Sent, { agent, cut, joined }: {
     host: sent.host ?? 'agents.test',
     scheme: 'http',
     rawBody: cut === undefined ? body : body.subarray(0, cut),
+    ...(size === undefined ? {} : { size }),
     ...(joined === true ? { headers: Object.fromEntries(lines) } : { headerMap: mapOf(lines) })
   }
   const attributes = { request: { http }, contextExtensions: agent === undefined ? {} : { 'a2a-agent': agent } }
-  const response = await new Promise<{ status?: { code?: number }, deniedResponse?: { status: { code: number }, headers?: HeaderOption[], body?: string }, okResponse?: { headers?: HeaderOption[], headersToRemove?: string[] } }>((resolve, reject) => {
+  const named = new grpc.Metadata()
+  if (metadata !== undefined) named.set('a2a-agent', metadata)
+  const response = await new Promise<CheckReply>((resolve, reject) => {
     const { encode } = codec('CheckRequest')
     const { decode } = codec('CheckResponse')
-    client.makeUnaryRequest(CHECK, encode, decode, { attributes }, (error, value) => {
-      if (error === null) resolve(value as object)
+    client.makeUnaryRequest(CHECK, encode, decode, { attributes }, named, (error, value) => {
+      if (error === null) resolve(value as CheckReply)
       else reject(error)
     })
   })

@@ -53,7 +53,8 @@ async function mesh (t: Test, responses: string, more = ''): Promise<Mesh> {
     envoy: envoyFor(t, gateway.mesh ?? ''),
     direct: async (body, path = '/rpc') => {
       const got = await call(`${gateway.url}${path}`, { method: 'POST', headers: HEADERS.flat(), body })
-      return { status: got.status, body: got.text, headers: Object.entries(got.headers).map(([name, value]) => [name, String(value)]) } as unknown as Got
+      const headers = Object.entries(got.headers).map(([name, value]) => [name, String(value)])
+      return { status: got.status, body: got.text, headers } as unknown as Got
     }
   }
 }
@@ -177,6 +178,7 @@ t.test('Envoy that shows no responses: the call is forwarded, and one line tells
   await until(async () => await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded",front="ext_proc"}') === 2)
   t.equal(gateway.logs().filter(line => /Envoy shows no responses/.test(String(line.msg))).length, 1)
   t.match(gateway.logs().find(line => line.msg === 'listening'), { mesh: gateway.mesh })
+  t.equal(await envoy.health(), 1, 'SERVING')
 })
 
 t.test('gRPC: requests are judged, rejections have their status, responses are held or observed', async t => {
@@ -205,6 +207,7 @@ t.test('gRPC: requests are judged, rejections have their status, responses are h
     t.equal(valueOf(failed, 'grpc-status'), '5')
     const streamed = await enforcing.envoy.process({ path: call('SendStreamingMessage'), headers: head, body: HELLO }, { ...ok, chunks: [EVENT, EVENT] }, options)
     t.match(streamed, { own: false, body: Buffer.concat([EVENT, EVENT]).toString('latin1') }, `${way}: a stream`)
+    t.same(edited.trailers.filter(([name]) => name === 'grpc-status'), [['grpc-status', '0']])
   }
   const check = await enforcing.envoy.check({ path: call('SendMessage'), headers: head, body: Buffer.concat([HELLO, HELLO]) })
   t.match(check, { own: true, status: 400, body: /more than one message/ })

@@ -8,7 +8,7 @@ export const grpcListener = section('Where agents are called by gRPC. Changes ne
     'host-port'
   ),
   publicAddress: nullable(
-    'Host and port at which clients reach the listener, such as `agents.example.com:443`; the gateway writes it into the cards it serves. The `host` of an agent replaces the host. Required with `listen`, unless each agent has its own.',
+    'Host and port at which clients reach the listener, such as `agents.example.com:443`; the gateway writes it into the cards it serves. The `host` of an agent replaces the host. Required with `listen`, unless each agent has its own. With `server.mesh`: the address of the proxy.',
     'grpc-address'
   ),
   tls: listenerTls(
@@ -18,7 +18,7 @@ export const grpcListener = section('Where agents are called by gRPC. Changes ne
   maxConcurrentStreams: count('Calls at once on one connection of a client; a client opens further connections, or waits.', 128, 1, 65535)
 })
 
-export const agentGrpc = section('How the agent is called by gRPC, if its card has a gRPC interface. Needs `server.grpc.listen`, or `listen` here. Changes of `listen` need a restart.', {
+export const agentGrpc = section('How the agent is called by gRPC, if its card has a gRPC interface. Needs `server.grpc.listen`, `listen` here, or `server.mesh.listen`. Changes of `listen` need a restart.', {
   enabled: flag('Whether the gateway serves the gRPC interfaces of the card. `false`: it removes them from the card.', true),
   listen: nullable(
     'Address of a listener for this agent, in the form of `server.listen`. `null`: the shared listener, `server.grpc.listen`. Agents on one listener need different values of `host`.',

@@ -24,6 +24,7 @@ const AROUND = 262_144
 /** Envoy tells so when it cuts a body (`allow_partial_message`). */
 const PARTIAL = 'x-envoy-auth-partial-body'
 
+const NO_BODY = 'it does not show the body; set with_request_body'
 const NOT_EDITED = 'a policy edits the request, which ext_authz cannot do; use ext_proc'
 const NOT_SEEN = 'a policy must change the response, which ext_authz does not show; use ext_proc'
 
@@ -31,15 +32,18 @@ export class Check implements MeshCall, ResponseSink {
   private readonly front: MeshFront
   private readonly stream: ServerHttp2Stream
   private readonly socket: Socket
+  /** Name of the agent in the metadata of the call. */
+  private readonly agent: string | undefined
   private readonly deframer: GrpcDeframer
   private response: MeshResponse | null = null
   private isGrpc = false
   private answered = false
 
-  constructor (front: MeshFront, stream: ServerHttp2Stream, socket: Socket) {
+  constructor (front: MeshFront, stream: ServerHttp2Stream, socket: Socket, agent: string | undefined) {
     this.front = front
     this.stream = stream
     this.socket = socket
+    this.agent = agent
     this.deframer = new GrpcDeframer(front.options.snapshot().limits.body + AROUND)
   }
 
@@ -65,23 +69,14 @@ export class Check implements MeshCall, ResponseSink {
     this.isGrpc = isGrpc(request.headers['content-type'])
     const response = new MeshResponse(this, this.isGrpc)
     this.response = response
-    const declared = request.headers['content-length']
-    const missing = declared !== undefined && Number(declared) !== body.length
-    const { limits } = this.front.options.snapshot()
-    const exchange = this.front.decide({
+    this.front.decide({
       call: this,
       front: EXT_AUTHZ,
       request,
       response,
-      agent: context.get(AGENT),
-      unfit: request.headers[PARTIAL] === 'true' || (missing && Number(declared) <= limits.body)
-        ? 'it does not show whole bodies; set with_request_body with allow_partial_message: false, and a larger max_request_bytes'
-        : null
+      agent: context.get(AGENT) ?? this.agent,
+      unfit: isWhole(checked, request) ? null : body.length === 0 ? meshUnfit(NO_BODY) : tooLarge(body.length)
     })
-    if (missing) {
-      if (!this.answered) exchange.reject(tooLarge(limits.body), 'rejected')
-      return
-    }
     request.push(body)
     request.finish()
   }
@@ -139,6 +134,12 @@ export class Check implements MeshCall, ResponseSink {
       this.fail(GRPC_CODES.INTERNAL)
     }
   }
+}
+
+/** A cut body could hide anything. */
+function isWhole ({ body, size }: CheckedRequest, { headers }: MeshRequest): boolean {
+  const declared = headers['content-length']
+  return headers[PARTIAL] !== 'true' && (declared === undefined || Number(declared) === body.length) && (size < 0 || size === body.length)
 }
 
 /** Sends the status of success behind the last message. */

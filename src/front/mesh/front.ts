@@ -43,8 +43,8 @@ export interface AskedCall {
   readonly response: MeshResponse
   /** Name of the agent, as the proxy sends it. */
   readonly agent: string | undefined
-  /** Why the gateway cannot decide: the set-up of the proxy. */
-  readonly unfit: string | null
+  /** Why the gateway cannot decide about the call. */
+  readonly unfit: Rejection | null
 }
 
 export class MeshFront {
@@ -65,9 +65,8 @@ export class MeshFront {
     decides(exchange, call)
     exchange.span.set('a2a_gateway.front', front.name)
     try {
-      const rejection = unfit === null ? null : rejections.meshUnfit(unfit)
-      if (isGrpc(request.headers['content-type'])) beginGrpc(exchange, request, now, agent, rejection)
-      else begin(exchange, request, now, agent, rejection)
+      if (isGrpc(request.headers['content-type'])) beginGrpc(exchange, request, now, agent, unfit)
+      else begin(exchange, request, now, agent, unfit)
     } catch (error) {
       exchange.failed(error)
     }

@@ -10,7 +10,9 @@ import { Http2Listener } from '../grpc/listener.js'
 import { Check } from './check.js'
 import type { MeshFrontOptions } from './front.js'
 import { MeshFront } from './front.js'
+import { HEALTH, tellHealth } from './health.js'
 import { Processor } from './processor.js'
+import { AGENT } from './target.js'
 
 /** Calls at once on one connection: each client of a proxy that waits for a response may be one. */
 const STREAMS = 10_000
@@ -29,6 +31,8 @@ export class MeshListener {
   private readonly front: MeshFront
   private readonly processors = new Set<Processor>()
   private emptied: (() => void) | null = null
+  /** True while the process warms up. */
+  warming: () => boolean = () => false
 
   /** @returns null without `server.mesh`. @throws Error with a readable message when a file of TLS cannot be used */
   static of ({ server: { mesh } }: Config, options: MeshFrontOptions): MeshListener | null {
@@ -61,12 +65,17 @@ export class MeshListener {
   handle ({ stream, headers, socket, onClose }: IncomingCall): void {
     stream.on('close', onClose)
     if (stream.destroyed) return
+    const named = headers[AGENT]
+    const agent = typeof named === 'string' ? named : undefined
     switch (headers[':path']) {
       case CHECK:
-        new Check(this.front, stream, socket).read()
+        new Check(this.front, stream, socket, agent).read()
+        return
+      case HEALTH:
+        tellHealth(stream, this.front.options, this.warming())
         return
       case PROCESS: {
-        const processor = new Processor(this.front, stream, socket, headers)
+        const processor = new Processor(this.front, stream, socket, agent)
         this.processors.add(processor)
         stream.on('close', () => {
           this.processors.delete(processor)

@@ -4,10 +4,10 @@
  * Envoy takes a stream that ends cleanly for "go on without me". The stream therefore ends cleanly after the last reply only; whatever goes
  * wrong before that ends in an immediate response, or resets the stream.
  */
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
-import { tooLarge } from '../../pipeline/rejections.js'
+import { meshUnfit, tooLarge } from '../../pipeline/rejections.js'
 import type { Forwarding } from '../../upstream/forward.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import type { Immediate, ModeOverride, ProcessingMessage, Protocol, Reply } from '../../wire/envoy/processing.js'
@@ -26,7 +26,6 @@ import { MeshRequest, proxySocket } from './request.js'
 import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
 import { ShownResponse } from './shown-response.js'
-import { AGENT } from './target.js'
 
 const { BUFFERED, FULL_DUPLEX_STREAMED, NONE } = BODY_MODES
 /** What Envoy adds to a body in its messages, bytes. */
@@ -34,8 +33,8 @@ const AROUND = 262_144
 /** Bytes of a body in one reply of FULL_DUPLEX_STREAMED: Envoy rejects replies of more than its buffers hold. */
 const PIECE = 65_536
 
-const OLD = 'it does not tell how it sends bodies; Envoy does since 1.33'
-const NO_BODY = 'request_body_mode is neither BUFFERED nor FULL_DUPLEX_STREAMED'
+const OLD = meshUnfit('it does not tell how it sends bodies; Envoy does since 1.33')
+const NO_BODY = meshUnfit('request_body_mode is neither BUFFERED nor FULL_DUPLEX_STREAMED')
 
 export class Processor implements MeshCall, ResponseSink, Forwarding {
   readonly front: MeshFront
@@ -64,13 +63,12 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   private relaying = false
   private over = false
 
-  /** @param metadata of the call, with the name of the agent if the route sets one */
-  constructor (front: MeshFront, stream: ServerHttp2Stream, socket: Socket, metadata: IncomingHttpHeaders) {
+  /** @param agent its name in the metadata of the call */
+  constructor (front: MeshFront, stream: ServerHttp2Stream, socket: Socket, agent: string | undefined) {
     this.front = front
     this.stream = stream
     this.socket = socket
-    const name = metadata[AGENT]
-    this.agent = typeof name === 'string' ? name : undefined
+    this.agent = agent
     const { limits } = front.options.snapshot()
     this.deframer = new GrpcDeframer(Math.max(limits.body, limits.response) + AROUND)
     stream.respond(HEAD, MORE)

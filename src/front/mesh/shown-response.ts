@@ -34,6 +34,8 @@ export class ShownResponse {
   /** The response has ended early: the rest of the agent's body is dropped. */
   private clearing = false
   private draining = false
+  /** gRPC: the machine got {@link SUCCESS} in place of the trailers. */
+  private early = false
 
   constructor (processor: Processor, accepted: Accepted, receiver: AgentReceiver, response: MeshResponse) {
     this.processor = processor
@@ -98,7 +100,10 @@ export class ShownResponse {
     if (whole && !this.aborted) {
       this.ended = true
       if (receiver instanceof AgentResponse) receiver.end()
-      else receiver.end(last ? [] : SUCCESS)
+      else {
+        this.early = !last
+        receiver.end(last ? [] : SUCCESS)
+      }
     }
     if (processor.duplex) {
       if (!more) processor.pause()
@@ -157,7 +162,9 @@ export class ShownResponse {
       ? { set: [...changes.set, 'content-length', String(bytes.length)], remove: changes.remove }
       : changes
     processor.reply({ changes: resized, body: changed ? bytes : null, override: null })
-    processor.settle(exchange)
+    if (!this.early) return processor.settle(exchange)
+    exchange.settleForwarded()
+    response.close(true)
   }
 
   /** Replies to the trailers. */
@@ -166,7 +173,8 @@ export class ShownResponse {
     // Bytes of the body have no place any more.
     if (Buffer.concat(response.take()).length > 0) return processor.broken()
     const { trailers } = response
-    processor.reply({ ...UNCHANGED, changes: trailers === null ? UNCHANGED.changes : changesBetween(this.lines, trailers) })
+    const changes = trailers === null ? UNCHANGED.changes : changesBetween(this.early ? SUCCESS : this.lines, trailers)
+    processor.reply({ ...UNCHANGED, changes })
     processor.settle(exchange)
   }
 

@@ -15,6 +15,8 @@ export interface CheckedRequest {
   /** Flat list of names in lower case and values. Envoy joins lines of one name unless `encode_raw_headers` is set. */
   readonly headers: string[]
   readonly body: Buffer
+  /** Bytes of the whole body; -1 where Envoy does not know. */
+  readonly size: number
   /** `context_extensions` of the route. */
   readonly context: ReadonlyMap<string, string>
 }
@@ -26,6 +28,7 @@ export function readCheck (message: Buffer): CheckedRequest {
   const joined: string[] = []
   let lines: string[] = []
   let body: Buffer = NOTHING
+  let size = -1
   within(message, 1, attributes => {
     readFields(attributes, ({ number, bytes }) => {
       if (number === 4) within(bytes, 2, http)
@@ -33,20 +36,22 @@ export function readCheck (message: Buffer): CheckedRequest {
     })
   })
   function http (bytes: Buffer): void {
-    readFields(bytes, ({ number, bytes }) => {
+    readFields(bytes, ({ number, bytes, value }) => {
       switch (number) {
         case 2: texts.method = bytes.toString(); break
         case 3: entry(bytes, (name, value) => { joined.push(name.toLowerCase(), value) }); break
         case 4: texts.path = bytes.toString('latin1'); break
         case 5: texts.host = bytes.toString('latin1'); break
         case 6: texts.scheme = bytes.toString(); break
+        // Negative numbers have the highest bit of 64.
+        case 9: size = value < 2 ** 53 ? value : -1; break
         // `body` and `raw_body`: Envoy sets one of them.
         case 11: case 12: if (bytes.length > 0) body = bytes; break
         case 13: lines = readHeaderMap(bytes); break
       }
     })
   }
-  return { ...texts, headers: lines.length > 0 ? lines : joined, body, context }
+  return { ...texts, headers: lines.length > 0 ? lines : joined, body, size, context }
 }
 
 /** Calls `take` with each message in a field. */
