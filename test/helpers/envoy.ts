@@ -34,8 +34,6 @@ export interface EnvoyOptions {
   readonly listeners: readonly Listener[]
   /** Ports of the mesh listeners of one gateway, or of several. */
   readonly gateways: readonly number[]
-  /** Ports of their probes, in the same order. Without them, Envoy asks gateways that are not ready too. */
-  readonly probes?: readonly number[]
   /** Ports of the agent. */
   readonly agent: { readonly http: number, readonly grpc?: number }
   /** Changes the whole bootstrap. */
@@ -68,7 +66,7 @@ export const filterOf = (listener: Tree): Tree =>
 const addressOf = (port: number): Tree => ({ socket_address: { address: '127.0.0.1', port_value: port } })
 
 /** The bootstraps of all modes as one, with real ports. */
-function combined ({ listeners, gateways, probes, agent, bootstrap: change }: EnvoyOptions, ports: readonly number[], admin: number): Tree {
+function combined ({ listeners, gateways, agent, bootstrap: change }: EnvoyOptions, ports: readonly number[], admin: number): Tree {
   const [whole, ...others] = listeners.map(({ mode }) => bootstrapOf(mode))
   const all = [whole, ...others].map((one, i) => {
     const listener = one.static_resources.listeners[0]
@@ -85,13 +83,7 @@ function combined ({ listeners, gateways, probes, agent, bootstrap: change }: En
   for (const cluster of whole.static_resources.clusters) {
     cluster.type = 'STATIC'
     const given = endpoints[cluster.name] ?? []
-    const probed = cluster.name === 'a2a-gateway' ? probes : undefined
-    if (probed === undefined) delete cluster.health_checks
-    cluster.load_assignment.endpoints = [{
-      lb_endpoints: given.map((port, i) => ({
-        endpoint: { address: addressOf(port), ...(probed === undefined ? {} : { health_check_config: { port_value: probed[i] } }) }
-      }))
-    }]
+    cluster.load_assignment.endpoints = [{ lb_endpoints: given.map(port => ({ endpoint: { address: addressOf(port) } })) }]
   }
   change?.(whole)
   if (whole.layered_runtime === undefined) delete whole.layered_runtime

@@ -53,16 +53,15 @@ interface SetUp {
 async function setUp (t: Test, gateways: number): Promise<SetUp> {
   const agent = await startAgent({ kind: 'v1', card: { extensions: [{ uri: URI, required: true }] }, behaviour })
   t.teardown(() => agent.close())
-  const [ports, probes] = [await freePorts(gateways), await freePorts(gateways)]
+  const ports = await freePorts(gateways)
   const envoy = await startEnvoy({
     listeners: [{ mode: 'ext-authz' }, { mode: 'ext-proc' }],
     gateways: ports,
-    ...(gateways > 1 ? { probes } : {}),
     agent: { http: Number(new URL(agent.url).port) }
   })
   t.teardown(() => envoy.stop())
   const yaml = `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}, responses: off}\ntelemetry: {logs: {level: info}, audit: {enabled: false}}\n`
-  return { agent, envoy, ports, start: port => serve(t, yaml, {}, { server: [`mesh: {listen: "127.0.0.1:${port}"}`], metrics: `127.0.0.1:${probes[ports.indexOf(port)] ?? 0}` }) }
+  return { agent, envoy, ports, start: port => serve(t, yaml, {}, { server: [`mesh: {listen: "127.0.0.1:${port}"}`] }) }
 }
 
 /** Opens a stream that does not end, and returns when its head is there. */

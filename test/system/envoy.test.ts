@@ -130,7 +130,6 @@ interface Explained {
 }
 
 const UNSEEN = /^(?:ext_authz|ext_proc, requests only)$/
-const SEEN = /^(?:ext_proc|ext_proc, responses streamed)$/
 /** All differences between a call through Envoy and the same call through the gateway alone. */
 const EXPLAINED: readonly Explained[] = [
   {
@@ -150,12 +149,6 @@ const EXPLAINED: readonly Explained[] = [
     calls: /^/,
     what: /^(?:header|trailer) a2a-extensions$/,
     row: '| ext_authz, or ext_proc without responses | `A2A-Extensions` of the response is as the agent wrote it | the gateway does not rewrite it |'
-  },
-  {
-    ways: SEEN,
-    calls: /^/,
-    what: /^trailer (?:a2a-extensions|gateway-decision)$/,
-    row: '| ext_proc, gRPC | no `a2a-extensions` and `gateway-decision` in the trailers | Envoy shows no trailers; activated extensions are in the initial metadata |'
   }
 ]
 
