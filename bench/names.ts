@@ -24,3 +24,9 @@ export const GRPC_EVENTS = '100 events'
 /** Its parties in addition to the gateway. */
 export const HTTP2_PROXY = 'node-http2-proxy'
 export const GRPC_JS_PROXY = 'grpc-js-proxy'
+/** Parties of the case `mesh` in addition to the gateway. */
+export const ENVOY_ALONE = 'envoy, forwarding only'
+export const ENVOY_AND_GATEWAY = 'envoy in front of the gateway'
+export const ENVOY_AUTHZ = 'envoy, ext_authz'
+export const ENVOY_PROC_REQUESTS = 'envoy, ext_proc of requests'
+export const ENVOY_PROC = 'envoy, ext_proc'

@@ -31,6 +31,8 @@ export interface GatewayOptions {
   readonly workers?: number
   /** The key `identity` of the configuration. */
   readonly identity?: object
+  /** `host:port` of `server.mesh`. */
+  readonly mesh?: string
 }
 
 const OTHERS_WITH_RULES = 10
@@ -74,7 +76,8 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
     listen = '127.0.0.1:0',
     admin = '127.0.0.1:0',
     workers,
-    identity
+    identity,
+    mesh
   } = options
   const card = { refresh: '1h' }
   const own = Array.from({ length: policies }, (_none, i) => policy(`own-${i}`, i, 1))
@@ -90,7 +93,7 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
   }))
   return {
     version: 1,
-    server: { listen, admin, ...(workers === undefined ? {} : { workers }) },
+    server: { listen, admin, ...(workers === undefined ? {} : { workers }), ...(mesh === undefined ? {} : { mesh: { listen: mesh } }) },
     ...(identity === undefined ? {} : { identity }),
     telemetry: { traces: { enabled: traces } },
     extensions: Object.fromEntries([...own, ...rules]),

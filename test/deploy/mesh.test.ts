@@ -104,7 +104,9 @@ t.test('policies have a target and a gateway, and name the agent', async t => {
   const service = parse(readFileSync('deploy/kubernetes/components/mesh/service.yaml', 'utf8')) as Tree
   for (const file of ['ext-authz.yaml', 'ext-proc.yaml']) {
     const [policy] = manifestsOf('envoy-gateway').get(file) ?? []
-    for (const { kind, name } of policy?.spec.targetRefs ?? []) t.equal(only(routes, kind, name).metadata.namespace, policy?.metadata.namespace)
+    for (const { kind, name } of policy?.spec.targetRefs ?? []) {
+      t.equal(only(routes, kind, name).metadata.namespace, policy?.metadata.namespace)
+    }
     const [backends] = members(policy, /^backendRefs$/) as Tree[][]
     t.equal(service.metadata.name, grant.to[0].name)
     t.same(backends, [{ name: grant.to[0].name, namespace, port: service.spec.ports[0].port }])

@@ -123,7 +123,7 @@ export async function see (target: Target, agent: GrpcAgent, binding: Binding, o
         plain(`${method} ${url} ${String(headers['a2a-extensions'] ?? '')} ${body.toString()}`)),
       ...agent.grpcCalls.map(({ path, metadata, read }) => plain(`${path} ${metadata.get('a2a-extensions').join()} ${JSON.stringify(read)}`))
     ],
-    audit: target.gateway.audits().slice(before).filter(({ phase }) => phase === 'request' || phase === 'response').map(line => plain(auditOf(line))),
+    audit: target.gateway.audits().slice(before).filter(({ phase }) => phase !== 'call' && phase !== 'task').map(line => plain(auditOf(line))),
     task: /"taskId":"([^"]+)"|"task":\{"id":"([^"]+)"/.exec(response.body)?.slice(1).find(id => id !== undefined)
   }
 }
@@ -203,7 +203,7 @@ function auditOf (line: Readonly<Record<string, unknown>>): string {
 function mapped (headers: Readonly<Record<string, unknown>>, plain: (text: string) => string): Record<string, string> {
   // The agent's ETag is a hash of a body with ids of its own.
   const entries = Object.entries(headers).filter(([name]) => name !== 'date' && name !== 'etag' && !name.startsWith(':'))
-  return Object.fromEntries(entries.map(([name, value]): [string, string] => [name, plain(String(value))]).sort(([a], [b]) => a < b ? -1 : 1))
+  return Object.fromEntries(entries.sort(([a], [b]) => a < b ? -1 : 1).map(([name, value]) => [name, plain(String(value))]))
 }
 
 function anonymous (text: string, ids: Map<string, string>): string {
