@@ -1,7 +1,7 @@
 import { overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
 import { readConfiguration } from '../gateway/configuration.js'
-import { withProgress } from './command-line/progress.js'
+import { LOADING_CARDS, withProgress } from './command-line/progress.js'
 import { lookAtAgents } from './live.js'
 import type { Output } from './output.js'
 import type { CheckFormat, CheckResult } from './reports/check-report.js'
@@ -48,7 +48,7 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
   if (!loaded.ok) return { file, findings: loaded.problems.map(one => findingOf(one)), summary: null, ok: false }
   const warnings = loaded.warnings.map(one => findingOf(one, 'warning'))
   const { findings, usable } = live
-    ? await withProgress('loading the cards of the agents', lookAtAgents(loaded.config, env))
+    ? await withProgress(LOADING_CARDS, lookAtAgents(loaded.config, env))
     : { findings: [], usable: true }
   return { file, findings: [...warnings, ...findings.map(one => findingOf(one))], summary: summaryOf(loaded.config), ok: usable }
 }

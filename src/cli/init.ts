@@ -15,6 +15,7 @@ import { SCHEMA_FILE, starterFile } from './init/starter.js'
 import { starterTests } from './init/starter-tests.js'
 import { callsOf, cardsOf, Traffic } from './init/traffic.js'
 import { DEFAULT_FILE } from './command-line/configuration-file.js'
+import { LOADING_CARD, LOADING_CARDS, withProgress } from './command-line/progress.js'
 import type { Output } from './output.js'
 import { JSON_FORMAT } from './output.js'
 
@@ -108,7 +109,7 @@ async function plannedFrom (named: readonly NamedAgent[], recordings: readonly s
   const calls = callsOf(requests)
   const files = recordings.join(', ')
   if (recordings.length > 0 && calls.length === 0) throw new InitError(`${files} contains no request of A2A`)
-  const sources = await Promise.all(named.map(sourceOf))
+  const sources = await withProgress(named.length > 1 ? LOADING_CARDS : LOADING_CARD, Promise.all(named.map(sourceOf)))
   const all = sources.length > 0 ? sources : recordedSources(cardsOf(requests), calls, files)
   return planOf(all, recordings.length === 0 ? null : new Traffic(calls), loadCatalogue())
 }

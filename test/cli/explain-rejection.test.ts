@@ -9,6 +9,8 @@ import t from 'tap'
 import { runExplain } from '../../src/cli/explain.js'
 import { runHealth } from '../../src/cli/health.js'
 import { runKey } from '../../src/cli/key.js'
+import type { DecisionEntry, EntryViolation } from '../../src/console/entry.js'
+import type { AuditLine } from '../../src/telemetry/audit-fields.js'
 
 const URI = 'https://acme.example/ext/window/v1'
 const CONFIG = `version: 1
@@ -87,10 +89,18 @@ t.test('a missing extension, and an error that is not of the gateway', async t =
   t.match(foreign, { code: 0, out: 'decision   not by a rule: the agent, or the way to it, failed\nmessage    boom \\u001b[31m\n' })
 })
 
-const VIOLATION = { phase: 'request', mode: 'enforce', extension: 'x402', rule: 'status-values', reason: 'R', path: 'params.message.metadata.y', message: 'must be one of' }
+const VIOLATION: EntryViolation = {
+  phase: 'request',
+  mode: 'enforce',
+  extension: 'x402',
+  rule: 'status-values',
+  reason: 'R',
+  path: 'params.message.metadata.y',
+  message: 'must be one of'
+}
 
 t.test('a decision of the console, and an audit line', async t => {
-  const decision = await explain(JSON.stringify({
+  const entry: Partial<DecisionEntry> = {
     id: '7',
     at: 1,
     agent: 'courier',
@@ -104,14 +114,25 @@ t.test('a decision of the console, and an audit line', async t => {
     violations: [VIOLATION],
     requestId: 'abc-1',
     traceId: null,
-    correction: { headers: [{ name: 'A2A-Extensions', value: URI }] }
-  }))
+    correction: { headers: [{ name: 'A2A-Extensions', value: URI }], without: [], body: null, notes: [], allow: null, retryAfter: null }
+  }
+  const decision = await explain(JSON.stringify(entry))
   t.equal(decision.code, 1)
   t.match(decision.out, 'call       SendMessage JSONRPC 1.0\nagent      courier\n')
   t.match(decision.out, /rule {7}\S*config\/extensions\/x402\.yaml:\d+, policy x402, mode enforce\n {11}id: status-values/)
   t.match(decision.out, `send the header "A2A-Extensions: ${URI}"\n  params.message.metadata.y: must be one of\n`)
   t.match(decision.out, 'more in the log and in traces\n  request_id abc-1\n')
-  const audit = { audit: true, phase: 'request', agent: 'courier', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', reason: 'R', extension: 'window', rule: 'from', trace_id: 't', request_id: 'r' }
+  const audit: Partial<AuditLine> = {
+    audit: true,
+    phase: 'request',
+    agent: 'courier',
+    operation: 'SendMessage',
+    reason: 'R',
+    extension: 'window',
+    rule: 'from',
+    trace_id: 't',
+    request_id: 'r'
+  }
   const rejected = await explain(JSON.stringify({ ...audit, decision: 'rejected', violations: [VIOLATION] }))
   t.match(rejected, { code: 1, out: /from {7}an audit line\n/ })
   t.match(await explain(JSON.stringify({ ...audit, decision: 'observed', violations: [VIOLATION] })), { code: 0, out: 'decision   observed, by the rule window/from (R)' })

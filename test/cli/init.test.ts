@@ -84,6 +84,7 @@ t.test('agents of every SDK, by the address of the agent or of its card', async 
     t.match(config.extensions.loyalty, {
       uri: 'https://example.com/ext/loyalty/v1.2',
       owns: { metadata: ['$uri', '$uri/*'] },
+      activation: { signals: ['header'] },
       request: [{ select: { metadata: { in: ['message', 'params'], key: '$uri' } } }, { select: { metadata: { in: ['message', 'params'], key: '$uri/*' } } }]
     }, 'both forms of metadata, in message and request')
     t.same(accepted((await init(agent.cardUrl)).out).agents, config.agents, 'the address of the card is as good')

@@ -3,6 +3,7 @@
 /** Work that takes less time shows nothing, ms. */
 const DELAY = 1_000
 export const LOADING_CARD = 'loading the card'
+export const LOADING_CARDS = 'loading the cards of the agents'
 const ERASE_LINE = '\r\x1b[K'
 
 interface Terminal {

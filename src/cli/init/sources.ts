@@ -8,7 +8,6 @@ import type { AgentConfig } from '../../config/model/model.js'
 import { loadCardsOnce } from '../../upstream/cards/card-once.js'
 import type { LoadedCards } from '../../upstream/cards/card-source.js'
 import { readTlsFiles } from '../../upstream/tls.js'
-import { LOADING_CARD, withProgress } from '../command-line/progress.js'
 import type { Source } from './plan.js'
 import type { RecordedCall, RecordedCard } from './traffic.js'
 
@@ -42,7 +41,7 @@ export async function sourceOf ({ url, card }: NamedAgent): Promise<Source> {
   const { upstream, card: defaults, ...rest } = agent as AgentConfig
   const located = file === null ? { url: cardUrl, file: null } : { url: null, file: resolve(file) }
   const asked = { ...rest, upstream, card: { ...defaults, ...located } }
-  const loaded = await withProgress(LOADING_CARD, loadCardsOnce(asked, limits, readTlsFiles(upstream.tls), {}))
+  const loaded = await loadCardsOnce(asked, limits, readTlsFiles(upstream.tls), {})
   if (!loaded.ok) throw new InitError(`no card there: ${loaded.problem}`)
   const found = richer(loaded.cards)
   return {
