@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Explanation } from '../../src/offline/explain/explanation.js'
 import { PlaygroundThread } from '../../src/console/playground/playground-thread.js'
 import type { Explained, Replayed, Sample } from '../../src/console/playground/tasks.js'
+import { grpcAgent, grpcGateway, requestOf } from '../front/grpc-kit.js'
 import { call, MESSAGE, rpcBody } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
 import { consoleFor, REQUIRED } from './kit.js'
@@ -116,6 +117,20 @@ t.test('required extensions', async t => {
   await call(`${gateway.url}/rpc`, { method: 'POST', headers: ['a2a-version', '1.0', 'content-type', 'application/json'], body: rpcBody('SendMessage', { message: MESSAGE }) })
   const { replay } = (await send(gateway.adminUrl, 'replay', { agent: 'agent', policy: 'agents: [{name: agent, mode: observe}]' })).json() as unknown as Replayed
   t.match(replay, { judged: 1, rejected: 0, newlyForwarded: 1, observed: 1, requests: [{ before: 'reject', after: 'forward', rule: `${REQUIRED}/required` }] })
+})
+
+t.test('calls over gRPC', async t => {
+  const agent = await grpcAgent(t)
+  const policy = 'extensions:\n  notes: {uri: "urn:notes", mode: enforce, request: [{id: note, select: {metadata: {in: [message], key: note}}, count: {max: 0}}]}\n'
+  const gateway = await grpcGateway(t, agent, { agent: ['card: {advertise: [{uri: "urn:notes"}]}'], server: [`console: ${SETTINGS}`] })
+  const message = (metadata: object): Buffer => requestOf({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'a' }], metadata } })
+  await gateway.client.call({ body: message({}) })
+  await gateway.client.call({ body: message({ note: 'hush' }) })
+  const { replay } = (await send(gateway.adminUrl, 'replay', { agent: 'agent', policy })).json() as unknown as Replayed
+  t.match(replay, { judged: 2, newlyRejected: 1, requests: [{ binding: 'GRPC', after: 'reject', rule: 'notes/note' }] })
+  const text = (await call(`${gateway.adminUrl}/console/api/playground/request?agent=agent&id=${replay?.requests[0]?.id ?? ''}`)).json() as unknown as string
+  const explained = (await send(gateway.adminUrl, 'explain', { agent: 'agent', policy, request: text })).json() as unknown as Explained
+  t.match(explained.explanation, { binding: 'GRPC', decision: 'reject', rule: 'notes/note' })
 })
 
 t.test('without the setting, no request is kept', async t => {
