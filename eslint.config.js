@@ -40,7 +40,7 @@ export default [
   arrows('upstream', ['wire', 'a2a', 'config'], ['fastify', '@redis/*', '@fastify/*', 'prom-client', '@opentelemetry/*'], 'upstream/ dials agents; it does not decide.'),
   arrows('telemetry', ['wire', 'a2a', 'config'], ['fastify', '@redis/*', '@fastify/*', 'undici'], 'telemetry/ records events; it does not look for them.'),
   arrows('console', ['wire', 'a2a', 'jsonschema', 'identity', 'config', 'policy', 'pipeline', 'telemetry'], ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*'], 'console/ shows data that it gets: it imports wire/, a2a/, policy/, pipeline/, config/ and the types of identity/ and telemetry/ only.'),
-  arrows('sandbox', ALL_BUT('front', 'admin', 'cluster', 'plugin', 'cli'), ['fastify', '@fastify/*', 'node:http', 'node:net', ...EDGES_OF_OTHERS], 'sandbox/ is a thread of its own: it judges requests, and reaches no agent.'),
+  arrows('sandbox', ALL_BUT('front', 'admin', 'cluster', 'plugin', 'cli'), ['fastify', '@fastify/*', 'node:http', 'node:net', ...EDGES_OF_OTHERS], 'sandbox/ is a thread of its own: it evaluates requests, and reaches no agent.'),
   arrows('front', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A front does not know whether its gateway is one process of several.'),
   arrows('gateway', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
   arrows('admin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),

@@ -1,6 +1,6 @@
 /**
- * Reads the document of the playground: the part of a configuration file that judges requests. Everything else stays as it is in force.
- * Nothing outside of the document and the configuration in force is read: no file, and no variable of the environment.
+ * Reads the document of the playground: the part of a configuration file that decides about requests. Everything else stays as it is in
+ * force. Nothing outside of the document and the configuration in force is read: no file, and no variable of the environment.
  */
 import type { Diagnostic, PathProblem } from '../config/diagnostics.js'
 import { diagnostic, shown, sortDiagnostics } from '../config/diagnostics.js'

@@ -1,48 +1,48 @@
-/** Judges kept requests with the policy in force and with a changed policy, and lists what differs. */
+/** Evaluates kept requests with the policy in force and with a changed policy, and lists what differs. */
 import type { KeptRequest } from '../console/playground/request-log.js'
-import type { JudgedAgent, Replay, Replayed, ReplayedRequest } from '../console/playground/tasks.js'
+import type { SandboxAgent, Replay, Replayed, ReplayedRequest } from '../console/playground/tasks.js'
 import type { AgentConfig } from '../config/model/model.js'
 import { CannotExplain } from '../offline/explain/cannot-explain.js'
 import { placeOf, plainRequest } from '../offline/place.js'
 import type { AgentState } from '../pipeline/agent-snapshot.js'
 import type { DryRun, PlainRequest } from '../pipeline/dry-run.js'
 import { dryRunRequest } from '../pipeline/dry-run.js'
-import { agentIn, CannotJudge, policyOf, stateOf } from './judged.js'
+import { agentIn, CannotEvaluate, policyOf, stateOf } from './sandbox-agent.js'
 
 /** Largest number of listed requests. */
 const LISTED = 200
 /** Largest number of listed violations of one request. */
 const VIOLATIONS = 10
 
-export function replay (judged: JudgedAgent, text: string, requests: readonly KeptRequest[]): Replayed {
-  const { agent, problems, warnings } = policyOf(judged, text)
+export function replay (given: SandboxAgent, text: string, requests: readonly KeptRequest[]): Replayed {
+  const { agent, problems, warnings } = policyOf(given, text)
   if (agent === null) return { problems, warnings, replay: null, problem: null }
   try {
-    const inForce = agentIn(judged)
-    const before = { config: inForce, state: stateOf(judged, inForce, null) }
-    const after = { config: agent, state: stateOf(judged, agent, text) }
-    return { problems, warnings, replay: compare(judged, before, after, requests), problem: null }
+    const inForce = agentIn(given)
+    const before = { config: inForce, state: stateOf(given, inForce, null) }
+    const after = { config: agent, state: stateOf(given, agent, text) }
+    return { problems, warnings, replay: compare(given, before, after, requests), problem: null }
   } catch (error) {
-    if (!(error instanceof CannotJudge)) throw error
+    if (!(error instanceof CannotEvaluate)) throw error
     return { problems, warnings, replay: null, problem: error.message }
   }
 }
 
-interface Judge { readonly config: AgentConfig, readonly state: AgentState }
+interface Side { readonly config: AgentConfig, readonly state: AgentState }
 
-function compare ({ config: { limits, server } }: JudgedAgent, before: Judge, after: Judge, kept: readonly KeptRequest[]): Replay {
-  const run = (judge: Judge, request: PlainRequest): DryRun => dryRunRequest({ ...judge, publicUrl: server.publicUrl }, request, limits)
-  const judged = kept.filter(({ received }) => received.body !== null).toSorted((a, b) => b.at - a.at)
-  const rows = judged.map(one => ({ was: run(before, plainOf(one, before)), row: rowOf(one, run(after, plainOf(one, after))) }))
+function compare ({ config: { limits, server } }: SandboxAgent, before: Side, after: Side, kept: readonly KeptRequest[]): Replay {
+  const run = (side: Side, request: PlainRequest): DryRun => dryRunRequest({ ...side, publicUrl: server.publicUrl }, request, limits)
+  const evaluated = kept.filter(({ received }) => received.body !== null).toSorted((a, b) => b.at - a.at)
+  const rows = evaluated.map(one => ({ was: run(before, plainOf(one, before)), row: rowOf(one, run(after, plainOf(one, after))) }))
     .map(({ was, row }): ReplayedRequest => ({ ...row, before: was.rejection === null ? 'forward' : 'reject' }))
   const rejected = rows.filter(row => row.after === 'reject')
   const observed = rows.filter(row => row.after === 'forward' && row.violations.length > 0)
   const changed = rows.filter(row => row.after !== row.before)
   const same = [...rejected, ...observed].filter(row => row.after === row.before).toSorted((a, b) => b.at - a.at)
   return {
-    judged: judged.length,
-    withoutBody: kept.length - judged.length,
-    since: judged.at(-1)?.at ?? null,
+    evaluated: evaluated.length,
+    withoutBody: kept.length - evaluated.length,
+    since: evaluated.at(-1)?.at ?? null,
     rejected: rejected.length,
     newlyRejected: changed.filter(row => row.after === 'reject').length,
     newlyForwarded: changed.filter(row => row.after === 'forward').length,
@@ -51,7 +51,7 @@ function compare ({ config: { limits, server } }: JudgedAgent, before: Judge, af
   }
 }
 
-function plainOf ({ at, caller, binding, received }: KeptRequest, { config, state }: Judge): PlainRequest {
+function plainOf ({ at, caller, binding, received }: KeptRequest, { config, state }: Side): PlainRequest {
   const { method, target, headers, body } = received
   const bytes = Buffer.from(body ?? [])
   if (binding === 'GRPC') return { method, path: target, query: '', rawHeaders: headers, grpc: true, body: bytes, now: at, caller }
@@ -59,7 +59,7 @@ function plainOf ({ at, caller, binding, received }: KeptRequest, { config, stat
   try {
     return { ...plainRequest(recorded, placeOf(recorded, [config], config.name)?.path ?? null, state), now: at, caller }
   } catch (error) {
-    if (error instanceof CannotExplain) throw new CannotJudge(error.message)
+    if (error instanceof CannotExplain) throw new CannotEvaluate(error.message)
     throw error
   }
 }

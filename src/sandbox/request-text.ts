@@ -11,6 +11,9 @@ export interface WrittenRequest {
 /** Headers that depend on the connection or the length of the body. */
 const OMITTED: ReadonlySet<string> = new Set(['host', 'content-length', 'connection', 'accept-encoding', 'user-agent', 'transfer-encoding'])
 
+/** Headers that a captured call of gRPC has by itself, and the compression that the kept message no longer has. */
+const OF_GRPC: ReadonlySet<string> = new Set(['content-type', 'te', 'grpc-encoding'])
+
 export function keptText ({ binding, received: { method, target, headers, body } }: KeptRequest): string {
   return requestText({ method, target, headers, body: body ?? new Uint8Array() }, binding === 'GRPC')
 }
@@ -19,7 +22,7 @@ export function requestText ({ method, target, headers, body }: WrittenRequest, 
   const kept: [string, string][] = []
   for (let i = 0; i < headers.length; i += 2) {
     const [name = '', value = ''] = headers.slice(i, i + 2)
-    if (!OMITTED.has(name.toLowerCase())) kept.push([name, value])
+    if (!OMITTED.has(name.toLowerCase()) && !(grpc && OF_GRPC.has(name.toLowerCase()))) kept.push([name, value])
   }
   const bytes = Buffer.from(body)
   if (grpc) return `${JSON.stringify({ rpc: target.slice(1), metadata: kept, bodyBase64: framed(bytes).toString('base64') }, null, 2)}\n`

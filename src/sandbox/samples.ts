@@ -1,7 +1,7 @@
 /** Sample requests for an agent: the tests of the catalogue for its policies, written for the interfaces of its card. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { JudgedAgent, Sample } from '../console/playground/tasks.js'
+import type { SandboxAgent, Sample } from '../console/playground/tasks.js'
 import { packageRoot } from '../config/paths.js'
 import type { AgentConfig } from '../config/model/model.js'
 import type { Variant } from '../offline/recording/compose.js'
@@ -10,7 +10,7 @@ import { loadTests } from '../offline/policy-test/test-file.js'
 import type { RequestSpec } from '../offline/policy-test/test-model.js'
 import type { AgentState } from '../pipeline/agent-snapshot.js'
 import { joinPath } from '../wire/target.js'
-import { agentIn, CannotJudge, stateOf } from './judged.js'
+import { agentIn, CannotEvaluate, stateOf } from './sandbox-agent.js'
 import { requestText } from './request-text.js'
 
 /** Largest number of samples of one policy. */
@@ -23,9 +23,9 @@ const VARIANTS: readonly Variant[] = [
 ]
 
 /** The first sample is a message with a text. */
-export function samplesFor (judged: JudgedAgent): Sample[] {
-  const agent = agentIn(judged)
-  const state = stateOrNull(judged, agent)
+export function samplesFor (given: SandboxAgent): Sample[] {
+  const agent = agentIn(given)
+  const state = stateOrNull(given, agent)
   const variant = state === null
     ? undefined
     : VARIANTS.find(({ version, binding }) => state.interfaces.some(one => one.version === version && one.binding === binding))
@@ -47,11 +47,11 @@ export function samplesFor (judged: JudgedAgent): Sample[] {
   ]
 }
 
-function stateOrNull (judged: JudgedAgent, agent: AgentConfig): AgentState | null {
+function stateOrNull (given: SandboxAgent, agent: AgentConfig): AgentState | null {
   try {
-    return stateOf(judged, agent, null)
+    return stateOf(given, agent, null)
   } catch (error) {
-    if (error instanceof CannotJudge) return null
+    if (error instanceof CannotEvaluate) return null
     throw error
   }
 }

@@ -6,17 +6,17 @@ import { basename } from 'node:path'
 import type { Node } from 'yaml'
 import { Document, isMap, isSeq, Pair, parseDocument, Scalar, stringify, visit, YAMLMap, YAMLSeq } from 'yaml'
 import { AGENT_KEYS } from '../console/playground/document-keys.js'
-import type { JudgedAgent } from '../console/playground/tasks.js'
+import type { SandboxAgent } from '../console/playground/tasks.js'
 import { readText } from '../config/load.js'
 import type { AgentConfig } from '../config/model/model.js'
-import { agentIn } from './judged.js'
+import { agentIn } from './sandbox-agent.js'
 
 /** Keys that the document always has, because they are what people change. */
 const SHOWN = ['mode', 'responses', 'extensions'] as const
 
 /** @param file configuration file in force; null for none */
-export function startDocument (judged: JudgedAgent, file: string | null): string {
-  const agent = agentIn(judged)
+export function startDocument (given: SandboxAgent, file: string | null): string {
+  const agent = agentIn(given)
   const source = file === null ? null : parsed(file)
   const found = source === null ? null : written(source, agent, basename(file ?? ''))
   return found ?? `${stringify({ agents: [Object.fromEntries([['name', agent.name], ...SHOWN.map(key => [key, agent[key]] as const)])] })}${HINT}`
@@ -54,7 +54,7 @@ function written (source: Document.Parsed, agent: AgentConfig, file: string): st
     new Pair(new Scalar('agents'), list),
     ...own.length === 0 ? [] : [new Pair(new Scalar('extensions'), mapOf(own))]
   ])
-  result.commentBefore = ` The part of ${file} that judges requests to ${agent.name}.\n Nothing that you write here is put in force.`
+  result.commentBefore = ` The part of ${file} that decides about requests to ${agent.name}.\n Nothing that you write here is put in force.`
   const text = textOf(result, source)
   return text === null || own.length > 0 ? text : text + HINT
 }

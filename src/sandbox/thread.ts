@@ -1,5 +1,5 @@
 /**
- * The thread of the playground: reads policies, compiles their schemas and judges requests, away from the event loop of the gateway. The
+ * The thread of the playground: reads policies, compiles their schemas and evaluates requests, away from the event loop of the gateway. The
  * console starts the thread, and ends it when a task takes too long (console/playground/playground-thread.ts).
  */
 import { setPriority } from 'node:os'

@@ -41,8 +41,8 @@ t.test('decisions, counts and charts of all workers', async t => {
     headers: ['content-type', 'application/json', 'origin', gateway.adminUrl],
     body: JSON.stringify({ agent: 'agent', policy: 'agents: [{name: agent, mode: observe}]' })
   })
-  const judged = Math.min(calls, 200)
-  t.match(replayed.json(), { replay: { judged, newlyForwarded: judged } }, 'the requests of both are replayed')
+  const evaluated = Math.min(calls, 200)
+  t.match(replayed.json(), { replay: { evaluated, newlyForwarded: evaluated } }, 'the requests of both are replayed')
 
   const tried = await call(`${gateway.adminUrl}/console/api/try`, {
     headers: ['content-type', 'application/json', 'origin', gateway.adminUrl],

@@ -1,8 +1,9 @@
-/** The playground on a real admin listener: policies are judged by one request and by the last requests, and nothing changes. */
+/** The playground on a real admin listener: policies decide about one request and about the last requests, and nothing changes. */
 import t from 'tap'
 import type { Explanation } from '../../src/offline/explain/explanation.js'
 import { PlaygroundThread } from '../../src/console/playground/playground-thread.js'
 import type { Explained, Replayed, Sample } from '../../src/console/playground/tasks.js'
+import { grpcAgent, grpcGateway, requestOf } from '../front/grpc-kit.js'
 import { call, MESSAGE, rpcBody } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
 import { consoleFor, REQUIRED } from './kit.js'
@@ -34,7 +35,7 @@ t.test('off by default', async t => {
   t.match((await api('api/status')).json(), { playground: false })
 })
 
-t.test('a policy is judged, and stays out of force', async t => {
+t.test('a policy is evaluated, and stays out of force', async t => {
   const { gateway, agent, api } = await consoleFor(t, SETTINGS, LIST, CARD)
   const { adminUrl } = gateway
   t.match((await api('api/playground/start')).json(), { agents: ['agent'], keeps: 5, catalogue: [{ name: /./ }] })
@@ -100,14 +101,14 @@ t.test('the last requests are replayed, without credentials', async t => {
   const replay = async (policy: string, more: object = {}): Promise<Replayed> =>
     (await send(gateway.adminUrl, 'replay', { agent: 'agent', policy, ...more })).json() as unknown as Replayed
   const { replay: found } = await replay(STRICT)
-  t.match(found, { judged: 4, withoutBody: 1, rejected: 2, newlyRejected: 2, newlyForwarded: 0, observed: 0 })
+  t.match(found, { evaluated: 4, withoutBody: 1, rejected: 2, newlyRejected: 2, newlyForwarded: 0, observed: 0 })
   t.match(found?.requests, [
     { before: 'forward', after: 'reject', rule: 'timestamp/ts', violations: [{ rule: 'timestamp/ts', mode: 'enforce', path: /timestamp/ }] },
     { before: 'forward', after: 'reject' }
   ])
   t.notMatch(JSON.stringify(found), /yesterday|tomorrow/, 'no data of the client')
   t.match((await replay('')).replay, { rejected: 0, newlyRejected: 0, observed: 2 })
-  t.match((await replay(STRICT, { last: 1 })).replay, { judged: 1, rejected: 0 })
+  t.match((await replay(STRICT, { last: 1 })).replay, { evaluated: 1, rejected: 0 })
   t.match(await replay('extensions: {timestamp: {mode: strict}}'), { problems: [{ line: 1 }], replay: null })
 })
 
@@ -115,7 +116,21 @@ t.test('required extensions', async t => {
   const { gateway } = await consoleFor(t, SETTINGS)
   await call(`${gateway.url}/rpc`, { method: 'POST', headers: ['a2a-version', '1.0', 'content-type', 'application/json'], body: rpcBody('SendMessage', { message: MESSAGE }) })
   const { replay } = (await send(gateway.adminUrl, 'replay', { agent: 'agent', policy: 'agents: [{name: agent, mode: observe}]' })).json() as unknown as Replayed
-  t.match(replay, { judged: 1, rejected: 0, newlyForwarded: 1, observed: 1, requests: [{ before: 'reject', after: 'forward', rule: `${REQUIRED}/required` }] })
+  t.match(replay, { evaluated: 1, rejected: 0, newlyForwarded: 1, observed: 1, requests: [{ before: 'reject', after: 'forward', rule: `${REQUIRED}/required` }] })
+})
+
+t.test('calls over gRPC', async t => {
+  const agent = await grpcAgent(t)
+  const policy = 'extensions:\n  notes: {uri: "urn:notes", mode: enforce, request: [{id: note, select: {metadata: {in: [message], key: note}}, count: {max: 0}}]}\n'
+  const gateway = await grpcGateway(t, agent, { agent: ['card: {advertise: [{uri: "urn:notes"}]}'], server: [`console: ${SETTINGS}`] })
+  const message = (metadata: object): Buffer => requestOf({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'a' }], metadata } })
+  await gateway.client.call({ body: message({}) })
+  await gateway.client.call({ body: message({ note: 'hush' }) })
+  const { replay } = (await send(gateway.adminUrl, 'replay', { agent: 'agent', policy })).json() as unknown as Replayed
+  t.match(replay, { evaluated: 2, newlyRejected: 1, requests: [{ binding: 'GRPC', after: 'reject', rule: 'notes/note' }] })
+  const text = (await call(`${gateway.adminUrl}/console/api/playground/request?agent=agent&id=${replay?.requests[0]?.id ?? ''}`)).json() as unknown as string
+  const explained = (await send(gateway.adminUrl, 'explain', { agent: 'agent', policy, request: text })).json() as unknown as Explained
+  t.match(explained.explanation, { binding: 'GRPC', decision: 'reject', rule: 'notes/note' })
 })
 
 t.test('without the setting, no request is kept', async t => {

@@ -136,16 +136,16 @@ extensions:
   const loaded = loadConfig({ file, env: { PLAYGROUND_SECRET: 's3cret' } })
   if (!loaded.ok) return t.fail(JSON.stringify(loaded.problems))
   const { config } = loaded
-  const judged = { name: 'agent', config, cards: null }
-  const started = startDocument(judged, file)
+  const given = { name: 'agent', config, cards: null }
+  const started = startDocument(given, file)
   t.match(started, /# Why it is strict\.\n {4}mode: \$\{PLAYGROUND_MODE:-enforce\}/)
   t.match(started, /own:\s+# ours/)
   t.match(started, /\n {4}responses: observe/, 'defaults that people change are shown')
   t.notMatch(started, /other|upstream|s3cret/)
-  t.same(readPolicy(startDocument(judged, null), config, config.agents[0] as AgentConfig).problems, [])
+  t.same(readPolicy(startDocument(given, null), config, config.agents[0] as AgentConfig).problems, [])
   writeFileSync(file, text.replace('version: 1', 'version: 1\nlist: &list [own]\nmode: &mode enforce').replace('[own]\nex', '*list\nex').replace(/mode: \$.*/, 'mode: *mode'))
-  t.match(startDocument(judged, file), /mode: enforce\n {4}extensions: \[own\]/, 'aliases of other parts of the file')
+  t.match(startDocument(given, file), /mode: enforce\n {4}extensions: \[own\]/, 'aliases of other parts of the file')
   writeFileSync(file, text.replace('[own]', '*none'))
-  t.match(startDocument(judged, file), /- name: agent\n/, 'a file that has changed into something else')
+  t.match(startDocument(given, file), /- name: agent\n/, 'a file that has changed into something else')
   t.end()
 })

@@ -1,4 +1,4 @@
-/** The playground in a real browser: a policy is edited by keyboard, judged as it is typed, and replayed. */
+/** The playground in a real browser: a policy is edited by keyboard, evaluated as it is typed, and replayed. */
 import t from 'tap'
 import type { Page } from 'playwright-core'
 import { startFight } from '../../examples/fight.js'

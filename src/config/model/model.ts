@@ -97,7 +97,7 @@ export interface ConsoleConfig {
   readonly enabled: boolean
   /** True when the page can send calls. */
   readonly tryIt: boolean
-  /** True when the page can judge changed policies. */
+  /** True when the page can evaluate requests with changed policies. */
   readonly playground: boolean
   /** Number of requests of each agent that each process keeps for the playground. 0: none. */
   readonly requests: number

@@ -89,7 +89,7 @@ export const serverSchema = section('Where the gateway listens.', {
     enabled: flag('Whether the console is served.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
     playground: flag(
-      'Whether the console has a playground: an editor that judges a changed policy, by one request or by the requests that `requests` keeps. The playground changes nothing, and sends nothing to agents.',
+      'Whether the console has a playground: an editor for a policy, which shows its decision about one request and about the requests that `requests` keeps. The playground changes nothing, and sends nothing to agents.',
       false
     ),
     requests: count(

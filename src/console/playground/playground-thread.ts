@@ -101,11 +101,11 @@ export class PlaygroundThread {
         this.end().finally(() => { reject(error) })
       }
       const timer = setTimeout(() => {
-        fail(new TaskRejected(422, `judging takes more than ${time / 1_000} s; simplify the schemas of the policy, or replay fewer requests`))
+        fail(new TaskRejected(422, `the evaluation takes more than ${time / 1_000} s; simplify the schemas of the policy, or replay fewer requests`))
       }, time)
       worker.removeAllListeners('error')
       worker.once('error', (error: Error & { code?: string }) => {
-        fail(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new TaskRejected(422, `judging takes more than ${heap} MiB of memory; simplify the policy`) : error)
+        fail(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new TaskRejected(422, `the evaluation takes more than ${heap} MiB of memory; simplify the policy`) : error)
       })
       worker.once('exit', () => { fail(new TaskRejected(422, 'the playground was closed')) })
       worker.once('message', (message: Message) => {

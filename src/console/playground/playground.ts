@@ -6,7 +6,7 @@ import type { ConsoleAgent, ConsoleSource } from '../source.js'
 import { documentSchema } from './document-keys.js'
 import { PlaygroundThread } from './playground-thread.js'
 import type { KeptRequest } from './request-log.js'
-import type { JudgedAgent, PlaygroundTask } from './tasks.js'
+import type { SandboxAgent, PlaygroundTask } from './tasks.js'
 
 /** A request of the page that cannot be fulfilled. */
 export interface Problem { readonly status: number, readonly error: string }
@@ -43,12 +43,12 @@ export class Playground {
       case 'schema':
         return JSON.stringify(documentSchema())
       case 'document':
-        return await this.judging(agent, signal, judged => {
+        return await this.withAgent(agent, signal, given => {
           const file = originsOf(this.source.config())?.file ?? null
-          return { kind: 'document', agent: judged, file }
+          return { kind: 'document', agent: given, file }
         })
       case 'samples':
-        return await this.judging(agent, signal, judged => ({ kind: 'samples', agent: judged }))
+        return await this.withAgent(agent, signal, given => ({ kind: 'samples', agent: given }))
       case 'requests':
         return JSON.stringify((await this.requests(agent)).slice(0, LISTED).map(shownRequest))
       case 'request': {
@@ -74,12 +74,12 @@ export class Playground {
     if (request.length > REQUEST) return { status: 413, error: `the request is larger than ${REQUEST} characters` }
     if (name === 'explain') {
       const caller = requestId === null ? null : (await this.requests(agent)).find(one => one.id === requestId)?.caller ?? null
-      return await this.judging(agent, signal, judged => ({ kind: 'explain', agent: judged, policy, request, caller }))
+      return await this.withAgent(agent, signal, given => ({ kind: 'explain', agent: given, policy, request, caller }))
     }
     if (name !== 'replay') return NOT_FOUND
     if (typeof last !== 'number' || !Number.isInteger(last) || last < 1) return { status: 400, error: 'last must be a number of requests, from 1' }
     const requests = (await this.requests(agent)).slice(0, last)
-    return await this.judging(agent, signal, judged => ({ kind: 'replay', agent: judged, policy, requests }))
+    return await this.withAgent(agent, signal, given => ({ kind: 'replay', agent: given, policy, requests }))
   }
 
   close (): void {
@@ -106,16 +106,16 @@ export class Playground {
     return all.filter(one => one.agent === agent).toSorted((a, b) => b.at - a.at)
   }
 
-  private async judging (name: string, signal: AbortSignal, task: (agent: JudgedAgent) => PlaygroundTask): Result {
+  private async withAgent (name: string, signal: AbortSignal, task: (agent: SandboxAgent) => PlaygroundTask): Result {
     const agent = this.source.agents().find(one => one.name === name)
     if (agent === undefined) return { status: 404, error: 'no agent has that name' }
-    return await this.thread.run(task(judgedAgent(agent, this.source)), signal)
+    return await this.thread.run(task(sandboxAgent(agent, this.source)), signal)
   }
 }
 
 const NOT_FOUND: Problem = { status: 404, error: 'not found' }
 
-function judgedAgent ({ name, config, state }: ConsoleAgent, source: ConsoleSource): JudgedAgent {
+function sandboxAgent ({ name, config, state }: ConsoleAgent, source: ConsoleSource): SandboxAgent {
   return { name, config: { ...source.config(), agents: [config] }, cards: state === null ? null : packCards(state.loaded) }
 }
 

@@ -5,8 +5,8 @@ import type { Diagnostic } from '../../config/diagnostics.js'
 import type { Config } from '../../config/model/model.js'
 import type { KeptRequest } from './request-log.js'
 
-/** The agent whose requests are judged. */
-export interface JudgedAgent {
+/** The agent whose requests are evaluated. */
+export interface SandboxAgent {
   readonly name: string
   /** Configuration in force, with this agent alone. */
   readonly config: Config
@@ -16,12 +16,12 @@ export interface JudgedAgent {
 
 export type PlaygroundTask =
   /** @param file configuration file in force; null for none */
-  | { readonly kind: 'document', readonly agent: JudgedAgent, readonly file: string | null }
-  | { readonly kind: 'samples', readonly agent: JudgedAgent }
+  | { readonly kind: 'document', readonly agent: SandboxAgent, readonly file: string | null }
+  | { readonly kind: 'samples', readonly agent: SandboxAgent }
   | { readonly kind: 'request', readonly request: KeptRequest }
   /** @param request text of the request; '' only checks the policy */
-  | { readonly kind: 'explain', readonly agent: JudgedAgent, readonly policy: string, readonly request: string, readonly caller: KeptRequest['caller'] }
-  | { readonly kind: 'replay', readonly agent: JudgedAgent, readonly policy: string, readonly requests: readonly KeptRequest[] }
+  | { readonly kind: 'explain', readonly agent: SandboxAgent, readonly policy: string, readonly request: string, readonly caller: KeptRequest['caller'] }
+  | { readonly kind: 'replay', readonly agent: SandboxAgent, readonly policy: string, readonly requests: readonly KeptRequest[] }
 
 export interface Checked {
   /** Empty: the policy can be used. */
@@ -57,11 +57,11 @@ export interface ReplayedRequest {
 }
 
 export interface Replay {
-  /** Number of requests that were judged. */
-  readonly judged: number
+  /** Number of requests that were evaluated. */
+  readonly evaluated: number
   /** Number of kept requests whose body was too large to keep. */
   readonly withoutBody: number
-  /** Time of the oldest judged request, ms since the epoch; null without any. */
+  /** Time of the oldest evaluated request, ms since the epoch; null without any. */
   readonly since: number | null
   readonly rejected: number
   /** Of these, requests that the policy in force forwards. */

@@ -1,4 +1,4 @@
-/** Judges a changed policy on requests, before anybody puts the policy in force. */
+/** Evaluates requests with a changed policy, before anybody puts the policy in force. */
 import { get } from '../api.js'
 import { h, notice, replace } from '../dom.js'
 import { policyEditor } from './policy.js'
@@ -8,7 +8,7 @@ import { resultPart } from './result.js'
 
 /** Texts of the page by agent. They live as long as the page, so that a visit to another page loses nothing. */
 const drafts = new Map()
-/** Time without a key press after which the gateway judges, ms. */
+/** Time without a key press after which the gateway evaluates, ms. */
 const PAUSE = 250
 
 /**
@@ -46,7 +46,7 @@ function draw (element, { name, start, schema, document, samples, requests, crea
   let again = false
   let closed = false
 
-  const judge = async () => {
+  const evaluate = async () => {
     clearTimeout(timer)
     if (running) {
       again = true
@@ -63,7 +63,7 @@ function draw (element, { name, start, schema, document, samples, requests, crea
   }
   const later = () => {
     clearTimeout(timer)
-    timer = setTimeout(judge, PAUSE)
+    timer = setTimeout(evaluate, PAUSE)
   }
 
   const policy = policyEditor({
@@ -94,7 +94,7 @@ function draw (element, { name, start, schema, document, samples, requests, crea
   replace(
     element,
     h('h1', null, 'Playground'),
-    h('p', { class: 'lead' }, 'Try a policy before you put it in force. The gateway judges it, keeps nothing of it, and sends nothing to the agent.'),
+    h('p', { class: 'lead' }, 'Try a policy before you put it in force. The gateway evaluates requests with it, keeps nothing of it, and sends nothing to the agent.'),
     h(
       'div',
       { class: 'field inline' },
@@ -108,7 +108,7 @@ function draw (element, { name, start, schema, document, samples, requests, crea
     h('div', { class: 'play' }, policy.element, h('div', { class: 'play-right' }, request.element, result.element)),
     replay.element
   )
-  judge()
+  evaluate()
   return () => {
     closed = true
     clearTimeout(timer)

@@ -8,7 +8,7 @@ import { counted } from './plural.js'
 export function policyEditor ({ createEditor, schema, policies, text, onChange, onReset }) {
   const host = h('div', { class: 'play-editor' })
   const editor = createEditor(host, { label: 'Policy, as YAML', schema, policies, text, onChange })
-  const state = h('p', { class: 'play-state', role: 'status', 'data-state': 'unknown' }, 'Not judged yet')
+  const state = h('p', { class: 'play-state', role: 'status', 'data-state': 'unknown' }, 'Not evaluated yet')
   const list = h('ol', { class: 'play-problems' })
   const reset = h('button', {
     type: 'button',

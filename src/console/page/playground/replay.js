@@ -1,4 +1,4 @@
-/** Judges the last requests of the agent with the policy of the editor. */
+/** Evaluates the last requests of the agent with the policy of the editor. */
 import { post } from '../api.js'
 import { badge, code, h, notice, replace, say } from '../dom.js'
 import { bindingName } from '../words.js'
@@ -13,7 +13,7 @@ export function replayPart ({ name, keeps, kept, policy, onPick }) {
   let shown = false
   const run = async () => {
     button.disabled = true
-    replace(results, notice('Judging …'))
+    replace(results, notice('Evaluating …'))
     try {
       const answer = await post('playground/replay', { agent: name, policy: policy() })
       replace(results, view(answer, onPick))
@@ -31,7 +31,7 @@ export function replayPart ({ name, keeps, kept, policy, onPick }) {
         h('p', null, 'The gateway keeps no requests. To replay the last requests of each agent, set how many stay in memory, and restart the gateway:'),
         h('pre', { tabindex: '0', 'aria-label': 'Configuration' }, 'server:\n  console:\n    playground: true\n    requests: 200')
       ]
-    : [h('p', null, `Judges the last requests of ${name} with the policy in force and with the policy above, and shows what would change. ${counted(kept, 'request')} ${kept === 1 ? 'was' : 'were'} kept when the page was opened.`)]
+    : [h('p', null, `Evaluates the last requests of ${name} with the policy in force and with the policy above, and shows what would change. ${counted(kept, 'request')} ${kept === 1 ? 'was' : 'were'} kept when the page was opened.`)]
   return {
     element: h('section', { class: 'card play-replay-card', 'aria-labelledby': 'play-replay' }, h('h2', { id: 'play-replay' }, 'Replay'), intro, button, results),
     /** The policy has changed since the replay. */
@@ -44,11 +44,11 @@ export function replayPart ({ name, keeps, kept, policy, onPick }) {
 
 function view ({ replay, problem, problems }, onPick) {
   if (replay === null) return notice(problem ?? `The policy has ${counted(problems.length, 'problem')}. Fix them, then replay.`, 'warn')
-  const { judged, withoutBody, since, requests } = replay
-  if (judged === 0) return notice(withoutBody === 0 ? 'There were no requests yet.' : nothingKept(withoutBody))
+  const { evaluated, withoutBody, since, requests } = replay
+  if (evaluated === 0) return notice(withoutBody === 0 ? 'There were no requests yet.' : nothingKept(withoutBody))
   return [
     h('p', { class: 'play-summary' }, summary(replay)),
-    h('p', { class: 'dim small' }, `${counted(judged, 'request')} since ${new Date(since).toLocaleString()}. Task states are not replayed: conditions on them count as unknown.`, withoutBody === 0 ? '' : ` ${nothingKept(withoutBody)}`),
+    h('p', { class: 'dim small' }, `${counted(evaluated, 'request')} since ${new Date(since).toLocaleString()}. Task states are not replayed: conditions on them count as unknown.`, withoutBody === 0 ? '' : ` ${nothingKept(withoutBody)}`),
     requests.length === 0 ? null : h('ul', { class: 'play-requests' }, requests.map(one => row(one, onPick)))
   ]
 }
@@ -57,13 +57,13 @@ function nothingKept (count) {
   return `The ${count === 1 ? 'body' : 'bodies'} of ${counted(count, 'request')} ${count === 1 ? 'was' : 'were'} too large to keep.`
 }
 
-function summary ({ judged, rejected, newlyRejected, newlyForwarded, observed }) {
+function summary ({ evaluated, rejected, newlyRejected, newlyForwarded, observed }) {
   const changes = [
     ...newlyRejected === 0 ? [] : [`rejects ${counted(newlyRejected, 'request')} that the policy in force forwards`],
     ...newlyForwarded === 0 ? [] : [`forwards ${counted(newlyForwarded, 'request')} that the policy in force rejects`]
   ]
   const change = changes.length === 0 ? 'changes no decision' : changes.join(', and ')
-  return `The changed policy ${change}. In all, it rejects ${rejected} of ${judged}, and observes violations in ${observed}.`
+  return `The changed policy ${change}. In all, it rejects ${rejected} of ${evaluated}, and observes violations in ${observed}.`
 }
 
 function row (one, onPick) {

@@ -1,4 +1,4 @@
-/** The request that is judged: a sample, a request that the gateway keeps, or pasted text. */
+/** The request that is evaluated: a sample, a request that the gateway keeps, or pasted text. */
 import { get } from '../api.js'
 import { h, notice, replace } from '../dom.js'
 import { bindingName } from '../words.js'

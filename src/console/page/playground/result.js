@@ -5,7 +5,7 @@ import { badge, code, h, notice, replace } from '../dom.js'
 const WORDS = { forward: ['good', 'forward'], reject: ['bad', 'reject'], answer: ['info', 'the gateway responds'] }
 
 export function resultPart () {
-  const banner = h('div', { class: 'play-banner', role: 'status' }, 'Not judged yet')
+  const banner = h('div', { class: 'play-banner', role: 'status' }, 'Not evaluated yet')
   const violations = h('ul', { class: 'violations' })
   const details = h('details', { open: true, hidden: true }, h('summary', null, 'Explanation'))
   const text = h('pre', { class: 'play-text', tabindex: '0', 'aria-label': 'Explanation' })
@@ -13,7 +13,7 @@ export function resultPart () {
   details.append(text)
 
   const draw = ({ explanation, text: words, problem, problems }) => {
-    const why = problems.length > 0 ? 'The policy has problems. Fix them to judge the request.' : problem ?? 'Write or choose a request.'
+    const why = problems.length > 0 ? 'The policy has problems. Fix them to evaluate the request.' : problem ?? 'Write or choose a request.'
     details.hidden = explanation === null
     if (explanation === null) {
       replace(banner, notice(why, problem === null ? 'info' : 'warn'))

@@ -1,5 +1,5 @@
-/** The agent that the playground judges requests with: the agent in force, or the agent as a document changes it. */
-import type { JudgedAgent } from '../console/playground/tasks.js'
+/** The agent that the playground evaluates requests with: the agent in force, or the agent as a document changes it. */
+import type { SandboxAgent } from '../console/playground/tasks.js'
 import type { AgentConfig } from '../config/model/model.js'
 import { callerSources } from '../identity/schemes.js'
 import type { AgentState } from '../pipeline/agent-snapshot.js'
@@ -9,13 +9,13 @@ import { unpackCards } from '../upstream/cards/unpack-cards.js'
 import type { ReadPolicy } from './policy-document.js'
 import { readPolicy } from './policy-document.js'
 
-/** The request cannot be judged. The message says why, in words. */
-export class CannotJudge extends Error {}
+/** The request cannot be evaluated. The message says why, in words. */
+export class CannotEvaluate extends Error {}
 
 /** The agent of the configuration in force. */
-export function agentIn ({ name, config }: JudgedAgent): AgentConfig {
+export function agentIn ({ name, config }: SandboxAgent): AgentConfig {
   const agent = config.agents.find(one => one.name === name)
-  if (agent === undefined) throw new CannotJudge(`the configuration no longer names the agent ${name}`)
+  if (agent === undefined) throw new CannotEvaluate(`the configuration no longer names the agent ${name}`)
   return agent
 }
 
@@ -24,21 +24,21 @@ const built = { inForce: { key: '', state: null as AgentState | null }, changed:
 let read: { readonly key: string, readonly policy: ReadPolicy } | null = null
 
 /** Reads a policy. The same text is read once. */
-export function policyOf (judged: JudgedAgent, text: string): ReadPolicy {
-  const key = JSON.stringify([judged.config.hash, judged.name, text])
-  if (read?.key !== key) read = { key, policy: readPolicy(text, judged.config, agentIn(judged)) }
+export function policyOf (given: SandboxAgent, text: string): ReadPolicy {
+  const key = JSON.stringify([given.config.hash, given.name, text])
+  if (read?.key !== key) read = { key, policy: readPolicy(text, given.config, agentIn(given)) }
   return read.policy
 }
 
 /**
  * Builds the state of the agent in force (policy null), or of the agent as a policy changes it.
  * @param text document of the changed agent, which identifies it; null: the agent in force
- * @throws CannotJudge
+ * @throws CannotEvaluate
  */
-export function stateOf (judged: JudgedAgent, agent: AgentConfig, text: string | null): AgentState {
-  const { cards, config: { hash, limits, identity } } = judged
-  if (cards === null) throw new CannotJudge(`the agent ${judged.name} has no card that can be used, so no request can be judged`)
-  const key = JSON.stringify([hash, judged.name, cards.fetchedAt, text])
+export function stateOf (given: SandboxAgent, agent: AgentConfig, text: string | null): AgentState {
+  const { cards, config: { hash, limits, identity } } = given
+  if (cards === null) throw new CannotEvaluate(`the agent ${given.name} has no card that can be used, so no request can be evaluated`)
+  const key = JSON.stringify([hash, given.name, cards.fetchedAt, text])
   const slot = text === null ? built.inForce : built.changed
   if (slot.state !== null && slot.key === key) return slot.state
   try {
@@ -53,6 +53,6 @@ export function stateOf (judged: JudgedAgent, agent: AgentConfig, text: string |
     return slot.state
   } catch (error) {
     slot.state = null
-    throw new CannotJudge(`with this policy, the card of the agent cannot be used: ${(error as Error).message}`)
+    throw new CannotEvaluate(`with this policy, the card of the agent cannot be used: ${(error as Error).message}`)
   }
 }
