@@ -173,6 +173,16 @@ t.test('an agent keeps its paths', async t => {
   t.equal((await call(`${open.url}/catalogue`)).text, 'of the agent', 'an agent that needs no card')
 })
 
+t.test('an agent gets the path with a reload, while the setting waits for a restart', async t => {
+  const agent = await fakeAgent(t, { card, answer: (_request, response) => { response.end('of the agent') } })
+  const yaml = (path: string, more: string): string => [server(path), `agents: [{name: a, upstream: {url: "${agent.url}"}${more}}]`].join('\n')
+  const gateway = await gatewayFor(t, { yaml: yaml('/catalogue', '') })
+  t.match((await call(`${gateway.url}/catalogue`, { headers: HTML })).text, /<title>Agents/)
+  const report = await gateway.reload(configOf({ yaml: yaml('/other', ', passthrough: [/catalogue]') }))
+  t.match(report, { ok: true, needsRestart: ['server.console'] })
+  t.equal((await call(`${gateway.url}/catalogue`, { headers: HTML })).text, 'of the agent')
+})
+
 t.test('the host decides which agents the page lists', async t => {
   const agents = await Promise.all(['everywhere', 'one', 'below'].map(name => fakeAgent(t, { card: url => plainCard(url, { name }) })))
   const yaml = [

@@ -154,4 +154,8 @@ t.test('samples follow their schemas', async t => {
   const endless = { $ref: '#/$defs/a', $defs: { a: { type: 'object', required: ['a'], properties: { a: { $ref: '#/$defs/a' } } } } }
   t.ok(JSON.stringify(sampleOf(endless)).length < 200)
   t.doesNotThrow(() => sampleOf({ $ref: '#/nowhere', type: 1 }))
+  const lists = (depth: number, last: object): object => depth === 0 ? last : { type: 'array', minItems: 32, items: lists(depth - 1, last) }
+  for (const last of [{ type: 'string' }, { const: 'x'.repeat(10_000) }, { enum: ['x'.repeat(10_000)] }]) {
+    t.ok(JSON.stringify(sampleOf(lists(7, last))).length < 200_000, 'lists within lists do not multiply')
+  }
 })

@@ -42,6 +42,11 @@ t.test('Docker Compose accepts the file, and rejects unknown keys', async t => {
   const project = parse(found.stdout) as { services: Record<string, { read_only: boolean }> }
   t.same(Object.keys(project.services).toSorted(), Object.keys(services).toSorted())
   t.ok(Object.values(project.services).every(service => service.read_only))
+  const demo = read('.')
+  t.equal(demo.status, 0, demo.stderr)
+  const { services: ofDemo, networks, volumes } = parse(demo.stdout) as Record<string, unknown>
+  t.match(parse(found.stdout), { services: ofDemo, networks, volumes }, 'compose.yaml in the root is the same demo')
+  t.same(Object.keys(ofDemo as object).toSorted(), Object.keys(services).toSorted())
 
   const folder = mkdtempSync(join(tmpdir(), 'compose-'))
   t.teardown(() => { rmSync(folder, { recursive: true }) })

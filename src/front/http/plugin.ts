@@ -56,7 +56,7 @@ export class HttpFront {
 
   /** True for a request for the directory, at a path that no agent serves. */
   servesDirectory (request: IncomingMessage): boolean {
-    return this.directory?.serves(request, routeTargetOf(request, this.options.snapshot())) === true
+    return this.directory?.serves(routeTargetOf(request, this.options.snapshot())) === true
   }
 
   /** Handles a request for which `servesDirectory` is true. */

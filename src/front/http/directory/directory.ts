@@ -43,10 +43,12 @@ export class Directory {
     this.path = path
   }
 
-  /** True for a request for the page. False when the path belongs to an agent: its operations, routes and `passthrough` prefixes win. */
-  serves ({ url = '' }: ClientRequest, { agent, kind, path, rejection }: RouteTarget): boolean {
-    // Fastify also finds the route by other spellings of the path.
-    if (rejection !== null || splitTarget(url).path !== this.path) return false
+  /**
+   * True when the page responds to a request for its path. False when the path belongs to an agent: its operations, routes and
+   * `passthrough` prefixes win.
+   */
+  serves ({ agent, kind, path, rejection }: RouteTarget): boolean {
+    if (rejection !== null) return false
     if (agent === null) return true
     if (kind === 'passthrough') return false
     if (agent.state === null && agent.config.card.onUnavailable === 'forward') return false

@@ -140,8 +140,13 @@ function listOf (title: string, items: readonly string[]): string {
   return items.length === 0 ? '' : `<h3>${title}</h3>\n<ul class="cards">${items.map(item => `<li>${item}</li>`).join('\n')}</ul>`
 }
 
+/** Largest JSON with indentation, in characters. */
+const INDENTED = 65_536
+
 function details (title: string, value: unknown): string {
-  return `<details><summary>${title}</summary>${code(JSON.stringify(value, null, 2), title)}</details>`
+  const text = JSON.stringify(value, null, 2)
+  // Indentation can be a hundred times as long as a value that is deep and wide.
+  return `<details><summary>${title}</summary>${code(text.length > INDENTED ? JSON.stringify(value) : text, title)}</details>`
 }
 
 /** The block scrolls, so it takes the focus of the keyboard. */
