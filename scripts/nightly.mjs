@@ -4,6 +4,8 @@
  */
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT } from './build-tests.mjs'
 
@@ -14,8 +16,9 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   console.error('usage: npm run test:nightly [-- --minutes=60] [--seed=N]')
   process.exit(2)
 }
-// The suites below take about 40 minutes on two cores; fuzzing and soak share the rest.
-const spare = Math.max(2, minutes - 40)
+// The first three suites take about 15 minutes on two cores, and the benchmarks 8. Fuzzing and soak share the rest.
+const spare = Math.max(2, minutes - 25)
+const targets = readdirSync(join(ROOT, 'test/fuzz/targets')).filter(name => name !== 'index.ts').length
 const env = { ...process.env, A2A_TEST_SEED: String(seed), A2A_TEST_RUNS: '10' }
 const STEPS = [
   ['unit, integration and system suites, new seed, ten times the runs', 'node', ['scripts/test.mjs', 'unit']],
@@ -24,7 +27,7 @@ const STEPS = [
   [
     'fuzz targets, guided by coverage',
     'node',
-    ['dist/test/fuzz/run.js', `--seconds=${Math.ceil((spare * 60 * 0.5) / 12)}`, `--seed=${seed}`]
+    ['dist/test/fuzz/run.js', `--seconds=${Math.ceil((spare * 60 * 0.5) / targets)}`, `--seed=${seed}`]
   ],
   // Within one minute, the number of descriptors varies as much as a leak would add.
   ['soak', 'node', ['dist/bench/soak.js', `--minutes=${Math.max(3, Math.ceil(spare * 0.4))}`, `--seed=${seed % 1_000}`]],

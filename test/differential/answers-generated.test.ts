@@ -13,7 +13,7 @@ import { answersOf, formName } from './answers/corpus.js'
 import { answerFaults } from './answers/faults.js'
 
 quietSdk()
-t.setTimeout(300_000)
+t.setTimeout(1_200_000)
 
 const RUNS = 40
 

@@ -10,7 +10,7 @@ import { JUSTIFIED } from './answers/justified.js'
 import { NO_CONTENT, NO_RESULT } from './answers/reading.js'
 
 quietSdk()
-t.setTimeout(300_000)
+t.setTimeout(1_200_000)
 
 const used = new Set<string>()
 const answers = partOf(corpus())

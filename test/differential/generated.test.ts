@@ -10,7 +10,7 @@ import { faultsOf } from './faults.js'
 import { requestOf } from './requests.js'
 
 quietSdk()
-t.setTimeout(300_000)
+t.setTimeout(1_200_000)
 
 const RUNS = 30
 

@@ -24,7 +24,7 @@ import type { Form } from '../security/kit.js'
 import { FORMS, nameOf } from '../security/kit.js'
 
 quietSdk()
-t.setTimeout(300_000)
+t.setTimeout(1_200_000)
 
 const FILE = inTests('differential', 'member-types.yaml')
 /** `MEMBER_TYPES=write` writes the file again. */

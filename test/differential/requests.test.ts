@@ -11,7 +11,7 @@ import { JUSTIFIED } from './justified.js'
 import { corpus } from './requests.js'
 
 quietSdk()
-t.setTimeout(300_000)
+t.setTimeout(1_200_000)
 
 const used = new Set<string>()
 const requests = partOf(corpus())

@@ -129,9 +129,6 @@ export const FAULTS: Readonly<Record<FaultName, Fault>> = {
     at: 'head',
     act: ({ socket }) => {
       socket.write(`${headOf('application/json', '413 Content Too Large')}content-length: 14\r\n\r\n{"early":true}`)
-      // RFC 9112 §9.6: such a server closes the connection a little later. The gateway cannot know that the agent has not read a request,
-      // and would use the connection again, much later perhaps, because the connection that became free last comes first.
-      setTimeout(() => { socket.destroy() }, 300)
     }
   }
 }

@@ -49,11 +49,22 @@ export interface Ending { teardown (ending: () => unknown): void }
 
 export async function faultyAgent (t: Ending, host = '127.0.0.1', port = 0): Promise<FaultyAgent> {
   const sockets = new Set<Socket>()
+  const deaf = new Set<Socket>()
+  let current: Fault | null = null
   let calls = 0
   let url = ''
   let server: Server
   const agent = {
-    fault: null as Fault | null,
+    get fault () { return current },
+    /**
+     * RFC 9112 §9.6: a server that reads no more closes the connection a little later. The gateway cannot know that the agent has not read a
+     * request, and would use the connection again, much later perhaps, because the connection that became free last comes first.
+     */
+    set fault (fault: Fault | null) {
+      current = fault
+      for (const socket of deaf) socket.destroy()
+      deaf.clear()
+    },
     sockets,
     calls: () => calls,
     get url () { return url },
@@ -68,7 +79,7 @@ export async function faultyAgent (t: Ending, host = '127.0.0.1', port = 0): Pro
         sockets.add(socket)
         socket.on('error', () => {})
         socket.once('close', () => sockets.delete(socket))
-        serve(socket, { cardUrl: () => url, fault: () => agent.fault, called: () => { calls++ } })
+        serve(socket, { cardUrl: () => url, fault: () => agent.fault, called: () => { calls++ }, deafened: () => { deaf.add(socket) } })
       })
       server.listen(port, host)
       await once(server, 'listening')
@@ -84,9 +95,15 @@ export async function faultyAgent (t: Ending, host = '127.0.0.1', port = 0): Pro
   return agent
 }
 
-interface Serving { readonly cardUrl: () => string, readonly fault: () => Fault | null, readonly called: () => void }
+interface Serving {
+  readonly cardUrl: () => string
+  readonly fault: () => Fault | null
+  readonly called: () => void
+  /** Called when the agent reads no more of the connection. */
+  readonly deafened: () => void
+}
 
-function serve (socket: Socket, { cardUrl, fault, called }: Serving): void {
+function serve (socket: Socket, { cardUrl, fault, called, deafened }: Serving): void {
   let text = ''
   let deaf = false
   socket.on('data', (chunk: Buffer) => {
@@ -99,6 +116,7 @@ function serve (socket: Socket, { cardUrl, fault, called }: Serving): void {
       const now = isCard ? null : fault()
       if (now?.at === 'head') {
         deaf = true
+        deafened()
         socket.pause()
         called()
         now.act({ socket, head, body: '', streams: false, good: { type: 'application/json', pieces: ['{"early":true}'] } })

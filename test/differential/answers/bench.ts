@@ -20,7 +20,7 @@ import { fakeAgent, plainCard } from '../../helpers/raw.js'
 import type { ClientKind } from '../../helpers/sdk-clients.js'
 import type { Form } from '../../security/kit.js'
 import { FORMS } from '../../security/kit.js'
-import { loadedCards } from '../bench.js'
+import { CALM, loadedCards } from '../bench.js'
 import type { ClientReading, ReadingClient, Sent } from './clients.js'
 import { readingClient } from './clients.js'
 import type { OddAnswer } from './corpus.js'
@@ -74,7 +74,7 @@ export async function answerBench (t: Test): Promise<AnswerBench> {
     response.writeHead(staged.status, [...staged.headers]).end(bytesOf(staged, request.body.toString()))
   }
   const agent = await fakeAgent(t, { card, answer })
-  const options = { yaml: oneAgent(agent.url, ['extensions: [ext]', 'responses: enforce'], POLICY) }
+  const options = { yaml: oneAgent(agent.url, ['extensions: [ext]', 'responses: enforce'], [...CALM, ...POLICY]) }
   const gateway = await gatewayFor(t, options)
   const { agents: [config], limits } = configOf(options)
   if (config === undefined) throw new Error('no agent')
