@@ -27,7 +27,7 @@ const INTEGRATION_GROUPS = {
   proxy:
     /^gateway\/(?:answers-|card-policies|cards-served|edits|extended-card|extension-routes|forward-headers|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
   services:
-    /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/
+    /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|open-metrics|otlp-logs|otlp-metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/
 }
 
 /** Files of those folders that start processes, wait for sockets or files, or measure the coverage of their own process. */

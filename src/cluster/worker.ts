@@ -102,6 +102,7 @@ class WorkerProcess {
       })
     }
     await serving.close()
+    await serving.logsSent()
   }
 
   private send (message: ToPrimary): boolean {

@@ -116,6 +116,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       await admin.close()
       await serving.close()
       log.info({}, 'stopped')
+      await serving.logsSent()
     }
     const close = (): Promise<void> => {
       closing ??= stop()
@@ -134,6 +135,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     serving.grpc.close()
     await Promise.allSettled([app.close(), admin.close()])
     await serving.close()
+    await serving.logsSent()
     throw error
   }
 }

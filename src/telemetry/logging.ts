@@ -15,8 +15,9 @@ const TEXT_LENGTH = 2_048
  * Creates the process log: one JSON object per line, with ISO time and the level's name, and with secrets redacted. The default destination
  * is stdout. `pretty` is for people at a terminal and needs the development package pino-pretty; without that package the lines stay JSON.
  * Fastify accepts the logger as `loggerInstance`.
+ * @param onLine called with each finished line, without secrets
  */
-export function createLogger (config: TelemetryConfig['logs'], destination?: DestinationStream): Logger {
+export function createLogger (config: TelemetryConfig['logs'], destination?: DestinationStream, onLine?: (line: string) => void): Logger {
   const options: LoggerOptions = {
     level: config.level,
     base: null,
@@ -24,7 +25,7 @@ export function createLogger (config: TelemetryConfig['logs'], destination?: Des
     formatters: { level: label => ({ level: label }) },
     serializers: { err: withStack, req: request, res: response },
     hooks: {
-      streamWrite: redactLine,
+      streamWrite: onLine === undefined ? redactLine : line => passed(redactLine(line), onLine),
       logMethod (args, method, level) {
         if (level < ERROR_LEVEL) dropStack(args as unknown[])
         method.apply(this, args)
@@ -37,6 +38,11 @@ export function createLogger (config: TelemetryConfig['logs'], destination?: Des
   const logger = destination === undefined ? pino(options) : pino(options, destination)
   logger.warn('Logs stay JSON: telemetry.logs.format is "pretty", but the package pino-pretty is not installed.')
   return logger
+}
+
+function passed (line: string, onLine: (line: string) => void): string {
+  onLine(line)
+  return line
 }
 
 type Pretty = (options: { sync: true } | { destination: Writable }) => DestinationStream
