@@ -56,7 +56,7 @@ const PROPERTIES: Schema = {
   disruptionBudget: group({ enabled: flag, maxUnavailable: { anyOf: [count(1), { type: 'string', pattern: '^[0-9]+%$' }] } }),
   networkPolicy: group({ enabled: flag, clients: parts, prometheus: parts, dns: parts, egress: parts }),
   serviceMonitor: group({ enabled: flag, labels: texts, interval: { type: 'string', pattern: '^[0-9]+(ms|s|m)$' } }),
-  prometheusRule: group({ enabled: flag, labels: texts }),
+  prometheusRule: group({ enabled: flag, labels: texts, runbookUrl: { type: 'string', pattern: '^(https?://[^#\\s]+)?$' } }),
   httpRoute: group({
     enabled: flag,
     parentRefs: { type: 'array', items: { type: 'object', required: ['name'] } },

@@ -519,11 +519,12 @@ const saturation: Row = {
     }),
     lines({
       title: 'Telemetry lost',
-      about: 'Spans that the collector did not accept, and audit lines that were not read in time.',
+      about: 'Spans and log records that the collector did not accept, and audit lines that were not read in time.',
       unit: 'short',
       queries: [
         [`rate(a2a_gateway_trace_spans_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} spans'],
-        [`rate(a2a_gateway_audit_lines_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} audit lines']
+        [`rate(a2a_gateway_audit_lines_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} audit lines'],
+        [`rate(a2a_gateway_log_records_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} log records']
       ]
     })
   ]

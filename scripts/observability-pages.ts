@@ -160,6 +160,7 @@ Strings are cut at 256 characters, lists at 64 elements.
 
 ## Resource
 
-\`service.name\` (\`a2a-extension-gateway\` unless \`OTEL_SERVICE_NAME\` is set), \`service.version\`, \`telemetry.sdk.*\`, and the attributes of \`OTEL_RESOURCE_ATTRIBUTES\`.
+\`service.name\` (\`a2a-extension-gateway\` unless \`OTEL_SERVICE_NAME\` is set), \`service.version\`, \`service.instance.id\` (random for each
+process), \`telemetry.sdk.*\`, and the attributes of \`OTEL_RESOURCE_ATTRIBUTES\`.
 `
 }

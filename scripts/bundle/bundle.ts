@@ -10,7 +10,7 @@ import { packageRoot } from '../../src/config/paths.js'
  */
 const APART = [
   '@fastify/http-proxy',
-  '@opentelemetry/exporter-*',
+  '@opentelemetry/otlp-transformer',
   '@opentelemetry/resources',
   '@opentelemetry/sdk-*',
   '@redis/client',

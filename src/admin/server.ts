@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, Fa
 import type { ConsoleHandler } from '../console/handler.js'
 import type { ConsoleSource } from '../console/source.js'
 import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
+import { acceptsOpenMetrics, OPEN_METRICS } from '../telemetry/metrics/open-metrics.js'
 import type { AdminAccess } from './access.js'
 import { hostProblem } from './host-guard.js'
 import { serveSession } from './session-route.js'
@@ -22,7 +23,12 @@ export interface AdminState {
 
 export interface AdminOptions {
   readonly state: AdminState
-  readonly metrics: { text (): Promise<string>, readonly contentType: string }
+  readonly metrics: {
+    text (): Promise<string>
+    readonly contentType: string
+    /** Null when the process does not serve the format. */
+    openMetrics? (): Promise<string | null>
+  }
   readonly log: FastifyBaseLogger
   /** The source of the page under `/console/`; null for no console. Default null. */
   readonly console?: ConsoleSource | null
@@ -112,7 +118,9 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
       .send({ status: ready ? 'ready' : 'not ready', reasons: open ? reasons.map(withoutDetails) : reasons })
   })
 
-  get('/metrics', async (_request, reply) => {
+  get('/metrics', async (request, reply) => {
+    const open = acceptsOpenMetrics(request.headers.accept) ? await metrics.openMetrics?.() ?? null : null
+    if (open !== null) return reply.header('content-type', OPEN_METRICS).send(open)
     const text = await metrics.text()
     return reply.header('content-type', metrics.contentType).send(text)
   })

@@ -26,6 +26,7 @@ import { stateOf } from '../gateway/start.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
 import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics/metrics.js'
+import { ExportedLines, exportMetrics } from '../telemetry/otlp/exports.js'
 import { mergeDescriptions } from './agents.js'
 import { consoleOfWorkers } from './console.js'
 import { handoutOf } from './cards.js'
@@ -46,10 +47,14 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   digestKey()
-  const log = createLogger(config.telemetry.logs)
+  const lines = new ExportedLines()
+  const log = createLogger(config.telemetry.logs, undefined, lines.add)
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
   const metrics = new Metrics({ serves: false })
+  metrics.exemplars = config.telemetry.metrics.exemplars
   metrics.configInfo(config.hash)
+  const version = packageVersion()
+  await lines.connect({ env, log, version, onLost: records => { metrics.vitals.logRecordsLost(records) } })
   const tasks = new KeptTasks(config.state)
   metrics.tasksRemembered(() => tasks.remembered)
   const limits = new KeptLimits()
@@ -177,19 +182,22 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
         ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
         agents: config.agents.map(agent => agent.name),
         workers: size,
-        version: packageVersion()
+        version
       },
       'listening'
     )
     log.info({}, publicAddressLine(config, url))
+    const pushed = await exportMetrics({ env, log, version, read: () => totals.snapshot() })
     let closing: Promise<void> | null = null
     const stop = async (): Promise<void> => {
       inFlight.draining = true
       await Promise.all([workers.close(config.server.drainTimeout), reloads.close()])
       await admin.close()
+      await pushed?.shutdown()
       await registry.close()
       metrics.close()
       log.info({}, 'stopped')
+      await lines.shutdown()
     }
     const close = (): Promise<void> => {
       closing ??= stop()
@@ -208,6 +216,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   } catch (error) {
     await Promise.allSettled([admin.close(), registry.close()])
     metrics.close()
+    await lines.shutdown()
     throw error
   }
 }

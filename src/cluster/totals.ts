@@ -1,6 +1,7 @@
 /** Merges the metrics of all processes: `/metrics` of a gateway with workers. */
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
+import { openMetrics } from '../telemetry/metrics/open-metrics.js'
 import { lasting, mergeSnapshots } from '../telemetry/metrics/registry.js'
 import type { WorkerHandle } from './worker-handle.js'
 
@@ -22,6 +23,11 @@ export class Totals {
 
   async text (): Promise<string> {
     return await (await this.merged()).text()
+  }
+
+  /** As `Metrics` does. */
+  async openMetrics (): Promise<string | null> {
+    return this.own.exemplars ? openMetrics(await this.snapshot()) : null
   }
 
   async snapshot (): Promise<MetricsSnapshot> {

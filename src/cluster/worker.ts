@@ -103,6 +103,7 @@ class WorkerProcess {
       })
     }
     await serving.close()
+    await serving.logsSent()
   }
 
   private send (message: ToPrimary): boolean {

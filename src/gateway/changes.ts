@@ -137,6 +137,7 @@ function differences (a: Config, b: Config): string[] {
     ['telemetry.logs.level', a.telemetry.logs.level, b.telemetry.logs.level],
     ['telemetry.logs.format', a.telemetry.logs.format, b.telemetry.logs.format],
     ['telemetry.traces', a.telemetry.traces, b.telemetry.traces],
+    ['telemetry.metrics', a.telemetry.metrics, b.telemetry.metrics],
     ['telemetry.audit', a.telemetry.audit, b.telemetry.audit]
   ]
   return pairs.filter(([, one, other]) => digest(one) !== digest(other)).map(([name]) => name)

@@ -189,6 +189,7 @@ function plainEntry (
     edited: [],
     violations: [],
     trace_id: exchange.span.traceId,
+    ...(exchange.span.spanId === null ? {} : { span_id: exchange.span.spanId }),
     client: exchange.request.socket.remoteAddress ?? null,
     ...frontOf(exchange),
     ...callerOf(exchange),
@@ -238,7 +239,7 @@ export function logCall (exchange: Exchange, outcome: Outcome, seconds: number):
   const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
   if (!log.isLevelEnabled(level)) return
   const { taskId, contextId } = exchange.task
-  const { traceId } = exchange.span
+  const { traceId, spanId } = exchange.span
   log[level]({
     agent: exchange.agentName,
     operation: exchange.operation,
@@ -253,6 +254,7 @@ export function logCall (exchange: Exchange, outcome: Outcome, seconds: number):
     ...(taskId === null ? {} : { task_id: shortened(taskId) }),
     ...(contextId === null ? {} : { context_id: shortened(contextId) }),
     ...(traceId === null ? {} : { trace_id: traceId }),
+    ...(spanId === null ? {} : { span_id: spanId }),
     ...(exchange.principal === null ? {} : { caller: exchange.identity?.describe(exchange.principal) }),
     ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule })
   }, 'request')

@@ -11,6 +11,7 @@ import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
 import { createAudit } from '../telemetry/audit.js'
 import { createLogger, lineFormat } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics/metrics.js'
+import { ExportedLines, exportMetrics } from '../telemetry/otlp/exports.js'
 import { createTracing } from '../telemetry/traces/tracing.js'
 import type { StoreOptions } from '../state/create-store.js'
 import type { LimitStore } from '../state/limits/limit-store.js'
@@ -45,6 +46,8 @@ export interface Runtime {
   readonly console: ConsolePart | null
   /** Logger for Fastify's own lines. */
   readonly frameworkLog: FastifyBaseLogger
+  /** Sends the last lines of the log to a collector, if there is one. Call it after the last line. */
+  readonly logsSent: () => Promise<void>
   /** Applies settings of the process itself, once a configuration is in force. */
   readonly apply: (config: Config) => void
   close (): Promise<void>
@@ -62,19 +65,27 @@ export interface RuntimeOptions extends StartOptions, Pick<AgentRegistryOptions,
 export async function buildRuntime (config: Config, options: RuntimeOptions): Promise<Runtime> {
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
-  const processLog = createLogger(config.telemetry.logs, options.logs)
+  const env = options.env ?? process.env
+  const lines = new ExportedLines()
+  const processLog = createLogger(config.telemetry.logs, options.logs, lines.add)
   const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
   const metrics = new Metrics({ process: options.processMetrics ?? true })
+  const exported = { env, log, version: packageVersion() }
+  await lines.connect({
+    ...exported,
+    onLost: records => {
+      metrics.vitals.logRecordsLost(records)
+    }
+  })
   const tracing = await createTracing({
     enabled: config.telemetry.traces.enabled,
-    version: packageVersion(),
-    env: options.env ?? process.env,
-    log,
+    ...exported,
     stream: options.traces,
     onLost: spans => {
       metrics.vitals.spansLost(spans)
     }
   })
+  metrics.exemplars = config.telemetry.metrics.exemplars
   const inFlight = new InFlight()
   const audit = createAudit({
     enabled: config.telemetry.audit.enabled,
@@ -82,6 +93,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     observedLines: config.telemetry.audit.observedLines,
     stream: options.audit ?? process.stdout,
     format: options.audit === undefined ? lineFormat(config.telemetry.logs, false) : null,
+    onLine: lines.add,
     onLost: () => {
       metrics.vitals.auditLineLost()
     }
@@ -109,7 +121,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const registry = new AgentRegistry(config, { metrics, log, tracing, inFlight, env: options.env ?? process.env, keeper: options.keeper })
+  const registry = new AgentRegistry(config, { metrics, log, tracing, inFlight, env, keeper: options.keeper })
   slowReaders.use(config.limits.writeTimeout)
   const apply = (config: Config): void => {
     const { shedding, telemetry, state } = config
@@ -121,6 +133,8 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     log.level = telemetry.logs.level
     frameworkLog.level = quietened(telemetry.logs.level)
   }
+  // The primary sends the numbers of all workers.
+  const pushed = options.worker === undefined ? await exportMetrics({ ...exported, read: () => metrics.snapshot() }) : null
   const close = async (): Promise<void> => {
     slowReaders.close()
     await overload.close()
@@ -130,9 +144,11 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     await limits.close()
     await tracing.shutdown()
     audit.close()
+    await pushed?.shutdown()
     metrics.close()
   }
-  return { registry, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, apply, close }
+  const logsSent = (): Promise<void> => lines.shutdown()
+  return { registry, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, logsSent, apply, close }
 }
 
 /** Log level for Fastify. Fastify's own lines below a warning only repeat lines of the gateway. */

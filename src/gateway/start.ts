@@ -132,6 +132,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       await admin.close()
       await serving.close()
       log.info({}, 'stopped')
+      await serving.logsSent()
     }
     const close = (): Promise<void> => {
       closing ??= stop()
@@ -152,6 +153,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
     serving.mesh?.close()
     await Promise.allSettled([app.close(), admin.close()])
     await serving.close()
+    await serving.logsSent()
     throw error
   }
 }

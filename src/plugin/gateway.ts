@@ -106,6 +106,7 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
   app.addHook('onClose', async () => {
     await front.close()
     await runtime.close()
+    await runtime.logsSent()
   })
 }
 

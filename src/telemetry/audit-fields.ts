@@ -34,6 +34,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   task_id: { type: 'string or null', meaning: 'id of the task in the request, or else in the response, if it was read' },
   context_id: { type: 'string or null', meaning: 'id of the context, likewise' },
   trace_id: { type: 'string or null', meaning: 'trace id of the gateway, or else of the client' },
+  span_id: { type: 'string', when: 'the span of the request is sent', meaning: 'id of the SERVER span' },
   client: { type: 'string or null', meaning: 'address of the client connection' },
   caller: {
     type: 'object',

@@ -49,6 +49,7 @@ export interface AuditEntry {
   readonly task_id: string | null
   readonly context_id: string | null
   readonly trace_id: string | null
+  readonly span_id?: string
   /** The client's address. */
   readonly client: string | null
   /** The authenticated caller, and the kind of its credential. */
@@ -85,6 +86,8 @@ export interface AuditOptions {
   readonly stream: Writable
   /** Converts each line, for people at a terminal. Null: JSON. */
   readonly format?: LineFormat | null
+  /** Called with each line, also with those that the reader is too slow for. */
+  readonly onLine?: (line: string) => void
   /** Called when a line was dropped. */
   readonly onLost?: () => void
 }
@@ -109,14 +112,16 @@ class AuditTrail implements Audit {
   private readonly repeats: Repeats
   private readonly stream: Writable
   private readonly format: LineFormat | null
+  private readonly onLine: (line: string) => void
   private readonly onLost: () => void
   private dropped: number
 
-  constructor ({ stream, format = null, forwarded = false, observedLines = Infinity, onLost = () => {} }: AuditOptions) {
+  constructor ({ stream, format = null, forwarded = false, observedLines = Infinity, onLine = () => {}, onLost = () => {} }: AuditOptions) {
     this.forwarded = forwarded
     this.repeats = new Repeats(observedLines, entry => { this.write(entry) })
     this.stream = stream
     this.format = format
+    this.onLine = onLine
     this.onLost = onLost
     this.dropped = 0
     // A reader that disconnects (EPIPE) must not stop the gateway. Without a listener, the error would end the process.
@@ -133,14 +138,16 @@ class AuditTrail implements Audit {
 
   private write (entry: AuditEntry): void {
     try {
+      const time = new Date().toISOString()
+      const line = formatLine(entry, time)
+      this.onLine(line)
       if (!this.stream.writable) return this.onLost()
       if (this.stream.writableLength > BACKLOG) return this.drop()
-      const time = new Date().toISOString()
       if (this.dropped > 0) {
         this.put(`{"audit":true,"time":"${time}","dropped":${this.dropped}}\n`)
         this.dropped = 0
       }
-      this.put(formatLine(entry, time))
+      this.put(line)
     } catch {
       this.drop()
     }
@@ -193,6 +200,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     task_id: clip(entry.task_id),
     context_id: clip(entry.context_id),
     trace_id: entry.trace_id,
+    span_id: entry.span_id,
     client: clip(entry.client),
     caller: entry.caller,
     credential: entry.credential,

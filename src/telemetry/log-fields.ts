@@ -11,6 +11,7 @@ export const LOG_FIELDS = {
   },
   agent: { type: 'string', when: 'about one agent', meaning: 'its name in the configuration; `other` for a request to no agent' },
   trace_id: { type: 'string', when: '`request`, of a traced request', meaning: '32 hex digits' },
+  span_id: { type: 'string', when: '`request`, if its span is sent', meaning: 'id of the SERVER span: 16 hex digits' },
   task_id: {
     type: 'string',
     when: '`request`, if it is known',

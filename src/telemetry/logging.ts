@@ -26,8 +26,9 @@ export function lineFormat ({ format }: TelemetryConfig['logs'], own: boolean): 
 /**
  * Creates the process log: one JSON object per line, with ISO time and the level's name, or one readable line (`lineFormat`), with secrets
  * redacted. The default destination is stdout. Fastify accepts the logger as `loggerInstance`.
+ * @param onLine called with each finished line of JSON, without secrets
  */
-export function createLogger (config: TelemetryConfig['logs'], destination?: DestinationStream): Logger {
+export function createLogger (config: TelemetryConfig['logs'], destination?: DestinationStream, onLine?: (line: string) => void): Logger {
   const format = lineFormat(config, destination !== undefined)
   const options: LoggerOptions = {
     level: config.level,
@@ -36,7 +37,7 @@ export function createLogger (config: TelemetryConfig['logs'], destination?: Des
     formatters: { level: label => ({ level: label }) },
     serializers: { err: withStack, req: request, res: response },
     hooks: {
-      streamWrite: format === null ? redactLine : line => format(redactLine(line)),
+      streamWrite: line => finished(redactLine(line), onLine, format),
       logMethod (args, method, level) {
         if (level < ERROR_LEVEL) dropStack(args as unknown[])
         method.apply(this, args)
@@ -44,6 +45,11 @@ export function createLogger (config: TelemetryConfig['logs'], destination?: Des
     }
   }
   return destination === undefined ? pino(options) : pino(options, destination)
+}
+
+function finished (line: string, onLine: ((line: string) => void) | undefined, format: LineFormat | null): string {
+  onLine?.(line)
+  return format === null ? line : format(line)
 }
 
 interface ErrorFields { type: string, message: string, code?: unknown, stack?: string, cause?: unknown }

@@ -208,7 +208,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     }
   ])
   t.same(result.state, { store: 'rediss://user:secret@redis.internal:6380/2', ttl: 7200000, maxTasks: 10, timeout: 1000, prefix: 'team:' })
-  t.same(result.telemetry, { logs: { level: 'debug', format: 'pretty' }, traces: { enabled: true }, audit: { enabled: false, forwarded: false, observedLines: 20 } })
+  t.same(result.telemetry, { logs: { level: 'debug', format: 'pretty' }, traces: { enabled: true }, metrics: { exemplars: false }, audit: { enabled: false, forwarded: false, observedLines: 20 } })
   t.same(loaded.ok && loaded.warnings, [])
   t.match(result.hash, /^[0-9a-f]{12}$/)
   t.end()

@@ -27,13 +27,15 @@ export interface PrometheusOptions {
   readonly job?: string
   /** Paths of files with rules. */
   readonly rules?: readonly string[]
+  /** Further flags of the server. */
+  readonly flags?: readonly string[]
 }
 
 /** Resolves after the first successful scrape. @param targets host:port, one or several */
 export async function startPrometheus (
   t: Test,
   targets: string | readonly string[],
-  { job = 'gateway', rules = [] }: PrometheusOptions = {}
+  { job = 'gateway', rules = [], flags = [] }: PrometheusOptions = {}
 ): Promise<Prometheus> {
   const directory = await mkdtemp(join(tmpdir(), 'a2agw-prometheus-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
@@ -45,7 +47,7 @@ export async function startPrometheus (
   )
   const server = spawn(
     'prometheus',
-    [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, `--web.listen-address=${address}`],
+    [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, `--web.listen-address=${address}`, ...flags],
     { stdio: ['ignore', 'ignore', 'pipe'] }
   )
   let output = ''

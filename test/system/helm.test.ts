@@ -218,6 +218,15 @@ const CHANGES: Readonly<Record<string, readonly [object, (all: readonly Manifest
     all => only(all, 'PrometheusRule').metadata.labels.release,
     'p'
   ],
+  'prometheusRule.runbookUrl': [
+    { prometheusRule: { enabled: true, runbookUrl: 'https://runbooks.example.com/a2a' } },
+    all => {
+      const { groups } = only(all, 'PrometheusRule').spec as { groups: { rules: { alert?: string, annotations?: { runbook_url: string } }[] }[] }
+      const alerts = groups.flatMap(({ rules }) => rules).filter(({ alert }) => alert !== undefined)
+      return alerts.every(({ alert = '', annotations }) => annotations?.runbook_url === `https://runbooks.example.com/a2a#${alert.toLowerCase()}`)
+    },
+    true
+  ],
   'httpRoute.enabled': [OPTIONAL, all => only(all, 'HTTPRoute').spec.rules.length, 1],
   'httpRoute.parentRefs': [OPTIONAL, all => only(all, 'HTTPRoute').spec.parentRefs, [{ name: 'public' }]],
   'httpRoute.hostnames': [

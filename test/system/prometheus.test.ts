@@ -5,7 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { buildAdmin } from '../../src/admin/server.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { recordOne } from '../helpers/every-metric.js'
 import { MISSING, startPrometheus, until } from '../helpers/prometheus.js'
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c'
+const SPAN = 'b7ad6b7169203331'
 
 function record (metrics: Metrics): void {
   metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
@@ -42,7 +46,8 @@ t.test('promtool accepts the metrics', async t => {
   }
   const own = new Metrics({ process: false })
   record(own)
-  t.same(check(await own.text()), { status: 0, stderr: '' })
+  recordOne(own)
+  t.same(check(await own.text()), { status: 0, stderr: '' }, 'every metric of the gateway')
   const all = new Metrics()
   t.teardown(() => { all.close() })
   record(all)
@@ -55,6 +60,8 @@ t.test('promtool accepts the metrics', async t => {
 t.test('Prometheus scrapes the admin listener', async t => {
   const metrics = new Metrics()
   record(metrics)
+  metrics.exemplars = true
+  metrics.decision('traced', 0.002, { traceId: TRACE, spanId: SPAN })
   const admin = buildAdmin({
     state: { live: () => true, ready: () => ({ ready: true, reasons: [] }), agents: () => [] },
     metrics,
@@ -64,7 +71,7 @@ t.test('Prometheus scrapes the admin listener', async t => {
   t.teardown(() => admin.close())
 
   const target = `127.0.0.1:${(admin.server.address() as AddressInfo).port}`
-  const { query, ...prometheus } = await startPrometheus(t, target)
+  const { query, ...prometheus } = await startPrometheus(t, target, { flags: ['--enable-feature=exemplar-storage'] })
 
   const targets = await prometheus.targets()
   t.equal(targets.length, 1)
@@ -117,6 +124,12 @@ t.test('Prometheus scrapes the admin listener', async t => {
   t.equal(await value('a2a_gateway_requests_active{agent="weather"}'), '3')
   t.equal(await value('a2a_gateway_observed_total{agent="weather",extension="usage",metric="tokens",by="small"}'), '42')
   t.equal(await value('a2a_gateway_observed_value{metric="queue"}'), '2.5')
+
+  const [series] = await prometheus.api<{ seriesLabels: Record<string, string>, exemplars: { labels: object, value: string }[] }[]>(
+    `query_exemplars?query=a2a_gateway_decision_duration_seconds_bucket&start=${Date.now() / 1_000 - 60}&end=${Date.now() / 1_000 + 60}`
+  )
+  t.match(series?.seriesLabels, { agent: 'traced', le: '0.0025' })
+  t.match(series?.exemplars, [{ labels: { trace_id: TRACE, span_id: SPAN }, value: '0.002' }], 'Prometheus asks for OpenMetrics, and keeps exemplars')
 
   const metadata = await prometheus.metadata()
   t.match(metadata.a2a_gateway_requests_total, [{ type: 'counter' }])

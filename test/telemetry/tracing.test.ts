@@ -8,9 +8,9 @@ import { promisify } from 'node:util'
 import { createTracing } from '../../src/telemetry/traces/tracing.js'
 import type { RequestSpan, Tracing } from '../../src/telemetry/traces/tracing.js'
 import type { TracedRequest } from '../../src/telemetry/traces/span.js'
-import type { Log, LogMethod } from '../../src/telemetry/log.js'
 import { GRPC_CODE_NAMES } from '../../src/wire/grpc/code-names.js'
 import { until } from '../helpers/http.js'
+import { memoryLog } from '../helpers/memory-log.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
@@ -71,24 +71,6 @@ async function collector (
     server.close()
   })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posts }
-}
-
-function memoryLog (): { log: Log, lines: Array<{ level: string, fields: object, message: string }> } {
-  const lines: Array<{ level: string, fields: object, message: string }> = []
-  const at = (level: string): LogMethod => (fields: object | string, message?: string) => {
-    lines.push(typeof fields === 'string' ? { level, fields: {}, message: fields } : { level, fields, message: message ?? '' })
-  }
-  const log: Log = {
-    isLevelEnabled: () => true,
-    fatal: at('fatal'),
-    error: at('error'),
-    warn: at('warn'),
-    info: at('info'),
-    debug: at('debug'),
-    trace: at('trace'),
-    child: () => log
-  }
-  return { log, lines }
 }
 
 async function tracingTo (env: NodeJS.ProcessEnv): Promise<Tracing> {

@@ -312,6 +312,8 @@ export interface TelemetryConfig {
   readonly logs: { readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent', readonly format: 'auto' | 'json' | 'pretty' }
   /** `enabled` is undefined where the environment decides. */
   readonly traces: { readonly enabled?: boolean }
+  /** Whether histograms have exemplars, with the trace and span of a call. */
+  readonly metrics: { readonly exemplars: boolean }
   readonly audit: {
     readonly enabled: boolean
     /** Whether forwarded calls and changes of task states have lines. */

@@ -260,7 +260,7 @@ const state = section('State of tasks that the gateway remembers, for policies t
   prefix: text('Prefix of the keys on the server.', 'store-prefix', 'a2a-gateway:')
 })
 
-const telemetry = section('Logs, traces and audit lines.', {
+const telemetry = section('Logs, traces, metrics and audit lines.', {
   logs: section('Its own log, on stdout.', {
     level: choice('Minimum severity of log lines.', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     format: choice(
@@ -272,6 +272,12 @@ const telemetry = section('Logs, traces and audit lines.', {
   traces: section('OpenTelemetry traces, set up by the OTEL_* variables.', {
     enabled: flag(
       'Whether to send traces. Default: when `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set.'
+    )
+  }),
+  metrics: section('Metrics, at `/metrics` of the admin listener.', {
+    exemplars: flag(
+      'Whether the histograms of calls have exemplars: the trace and span of the last traced call in each bucket. `/metrics` then also serves the OpenMetrics format.',
+      false
     )
   }),
   audit: section('The audit log, on stdout.', {

@@ -59,8 +59,9 @@ export abstract class ExchangeDriver implements ResponseDriver {
   /** The head of the agent's response is here. @param status of HTTP */
   protected responded (status: number): void {
     const { exchange } = this
-    exchange.services.metrics.upstream(exchange.agentName, exchange.operation, (performance.now() - this.dispatchedAt) / 1_000)
-    exchange.span.upstreamEnded(status)
+    const { agentName, operation, span, services: { metrics } } = exchange
+    metrics.upstream(agentName, operation, (performance.now() - this.dispatchedAt) / 1_000, span)
+    span.upstreamEnded(status)
   }
 
   /** @returns the kind of the failure */

@@ -375,7 +375,8 @@ export class Exchange {
     if (this.stream !== null) services.metrics.streamClosed(this.agentName)
     services.metrics.request(
       { agent: this.agentName, operation: this.operation, binding: this.binding, version: this.version, outcome, front: this.front.name },
-      seconds
+      seconds,
+      this.span
     )
     if (this.span.recording) this.describeResult()
     this.span.end(outcome, response.statusCode)

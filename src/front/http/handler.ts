@@ -223,7 +223,7 @@ function decide (exchange: Exchange, read: Read, record: TaskRecord | null, opti
   const startedAt = performance.now()
   const { principal: caller } = exchange
   const evaluation = ruleOn(state, { route, call, head: exchange.request, record, owners, caller, now: Date.now() })
-  exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000)
+  exchange.services.metrics.decision(agent.name, read.seconds + (performance.now() - startedAt) / 1_000, exchange.span)
   if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
   if (evaluation.policy.push === null) return limited(exchange, read, evaluation, options)
   checkPushConfigs(exchange, read, evaluation, evaluation => { limited(exchange, read, evaluation, options) })

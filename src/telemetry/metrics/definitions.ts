@@ -323,6 +323,13 @@ export const METRICS = {
     labels: {},
     present: 'from the start'
   },
+  log_records_lost_total: {
+    type: 'counter',
+    help: 'Log lines and audit lines that did not reach the log collector: it did not accept them, or the queue was full.',
+    more: 'Only with `OTEL_LOGS_EXPORTER=otlp`. The lines are on stdout all the same',
+    labels: {},
+    present: 'from the start'
+  },
   observed_total: {
     type: 'counter',
     help: 'Counters that policies define on data of responses.',

@@ -1,7 +1,23 @@
 import { LabelledValues } from './labelled-values.js'
 import type { Labels } from './labelled-values.js'
 
-interface Sample { readonly metricName: string, readonly labels: Record<string, string | number>, readonly value: number }
+interface Sample {
+  readonly metricName: string
+  readonly labels: Record<string, string | number>
+  readonly value: number
+  readonly exemplar?: Exemplar
+}
+
+/** The last traced observation of a bucket, in the form of prom-client. */
+export interface Exemplar {
+  readonly labelSet: { readonly trace_id: string, readonly span_id: string }
+  readonly value: number
+  /** Seconds since the epoch. */
+  readonly timestamp: number
+}
+
+/** The span that an observation belongs to. `spanId` is null when no collector will have the span. */
+export interface ObservedSpan { readonly traceId: string | null, readonly spanId: string | null }
 
 /** Counts of one label combination. `counts` is per bucket, not cumulative. Values above the last bound are only in `count`. */
 class DistributionCell {
@@ -9,6 +25,8 @@ class DistributionCell {
   readonly counts: number[]
   sum: number
   count: number
+  /** By bucket, with one more for values above the last bound; null without exemplars. */
+  exemplars: (Exemplar | undefined)[] | null = null
   private readonly bounds: readonly number[]
 
   constructor (labels: Labels, bounds: readonly number[]) {
@@ -19,19 +37,26 @@ class DistributionCell {
     this.bounds = bounds
   }
 
-  /** Adds one observation. A value that is not finite is ignored, and a negative value counts as zero: a clock must never break a call. */
-  observe (value: number): void {
+  /**
+   * Adds one observation. A value that is not finite is ignored, and a negative value counts as zero: a clock must never break a call.
+   * @param span null without exemplars
+   */
+  observe (value: number, span: ObservedSpan | null): void {
     if (!Number.isFinite(value)) return
     const seconds = value > 0 ? value : 0
     this.sum += seconds
     this.count++
     const bounds = this.bounds
-    for (let i = 0; i < bounds.length; i++) {
-      if (seconds <= (bounds[i] as number)) {
-        (this.counts[i] as number)++
-        return
-      }
-    }
+    let i = 0
+    while (i < bounds.length && seconds > (bounds[i] as number)) i++
+    if (i < bounds.length) (this.counts[i] as number)++
+    if (span !== null) this.keep(i, seconds, span)
+  }
+
+  private keep (bucket: number, value: number, { traceId, spanId }: ObservedSpan): void {
+    if (traceId === null || spanId === null) return
+    this.exemplars ??= new Array<Exemplar | undefined>(this.bounds.length + 1).fill(undefined)
+    this.exemplars[bucket] = { labelSet: { trace_id: traceId, span_id: spanId }, value, timestamp: Date.now() / 1_000 }
   }
 }
 
@@ -63,12 +88,18 @@ export class Distribution {
       let cumulative = 0
       for (let i = 0; i < this.bounds.length; i++) {
         cumulative += cell.counts[i] as number
-        values.push({ metricName: `${this.name}_bucket`, labels: { ...cell.labels, le: this.bounds[i] as number }, value: cumulative })
+        values.push(this.bucket(cell, i, this.bounds[i] as number, cumulative))
       }
-      values.push({ metricName: `${this.name}_bucket`, labels: { ...cell.labels, le: '+Inf' }, value: cell.count })
+      values.push(this.bucket(cell, this.bounds.length, '+Inf', cell.count))
       values.push({ metricName: `${this.name}_sum`, labels: { ...cell.labels }, value: cell.sum })
       values.push({ metricName: `${this.name}_count`, labels: { ...cell.labels }, value: cell.count })
     }
     return { name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values }
+  }
+
+  private bucket (cell: DistributionCell, i: number, le: number | '+Inf', value: number): Sample {
+    const exemplar = cell.exemplars?.[i]
+    const sample = { metricName: `${this.name}_bucket`, labels: { ...cell.labels, le }, value }
+    return exemplar === undefined ? sample : { ...sample, exemplar }
   }
 }

@@ -3,10 +3,11 @@ import type { SignatureOutcome } from '../../a2a/card/loaded-cards.js'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import { clipLabel } from './labelled-values.js'
 import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
-import type { Distribution } from './distribution.js'
+import type { Distribution, ObservedSpan } from './distribution.js'
 import { LabelShares } from './label-shares.js'
 import { DECISION_BUCKETS } from './definitions.js'
 import type * as LabelValues from './label-values.js'
+import { openMetrics } from './open-metrics.js'
 import { MetricRegistry, PREFIX } from './registry.js'
 import type { MetricsSnapshot } from './registry.js'
 import { Vitals } from './vitals.js'
@@ -61,6 +62,8 @@ export class Metrics {
   /** Content type of {@link text}. */
   readonly contentType: string
   readonly vitals: Vitals
+  /** True when the histograms of calls keep exemplars. */
+  exemplars = false
   private readonly registry: MetricRegistry
   private readonly extensions: LabelShares
   private readonly ages: Map<string, () => number | null>
@@ -156,9 +159,13 @@ export class Metrics {
   }
 
   /** Records one request that ended `seconds` after its head arrived. */
-  request ({ agent, operation, binding, version, outcome, front }: EndedRequest, seconds: number): void {
+  request (
+    { agent, operation, binding, version, outcome, front }: EndedRequest,
+    seconds: number,
+    span: ObservedSpan | null = null
+  ): void {
     this.requests.at(agent, operation, binding, version, outcome, front).value++
-    this.durations.tree.at(agent, operation, outcome).observe(seconds)
+    this.durations.tree.at(agent, operation, outcome).observe(seconds, this.exemplars ? span : null)
   }
 
   /** @param rule as in the header `gateway-decision` */
@@ -176,7 +183,7 @@ export class Metrics {
 
   /** Records the duration of one authentication, whatever its outcome. */
   authenticated (source: string, cache: One<typeof LabelValues.TOKEN_CACHE>, seconds: number): void {
-    this.authenticationTimes.tree.at(source, cache).observe(seconds)
+    this.authenticationTimes.tree.at(source, cache).observe(seconds, null)
   }
 
   keyRefresh (source: string, outcome: One<typeof LabelValues.KEY_OUTCOMES>): void {
@@ -217,13 +224,13 @@ export class Metrics {
   }
 
   /** Records the duration of one decision, whether it rejects or not. */
-  decision (agent: string, seconds: number): void {
-    this.decisions.tree.at(agent).observe(seconds)
+  decision (agent: string, seconds: number, span: ObservedSpan | null = null): void {
+    this.decisions.tree.at(agent).observe(seconds, this.exemplars ? span : null)
   }
 
   /** Records the agent's response headers, which arrived `seconds` after the call was dialled. */
-  upstream (agent: string, operation: string, seconds: number): void {
-    this.upstreams.tree.at(agent, operation).observe(seconds)
+  upstream (agent: string, operation: string, seconds: number, span: ObservedSpan | null = null): void {
+    this.upstreams.tree.at(agent, operation).observe(seconds, this.exemplars ? span : null)
   }
 
   violation (
@@ -362,6 +369,11 @@ export class Metrics {
   /** Returns the exposition, in Prometheus text format 0.0.4. */
   text (): Promise<string> {
     return this.registry.text()
+  }
+
+  /** Returns the exposition in the format of OpenMetrics; null without exemplars, for which alone the format is served. */
+  async openMetrics (): Promise<string | null> {
+    return this.exemplars ? openMetrics(await this.snapshot()) : null
   }
 
   /** Removes every metric. Numbers recorded afterwards are lost. */

@@ -8,13 +8,17 @@ import type { CallbackMetric } from './callback-metric.js'
 import { definitionOf } from './definitions.js'
 import type { MetricName } from './definitions.js'
 import { Distribution } from './distribution.js'
+import type { Exemplar } from './distribution.js'
 import { LabelledValues, NumberCell } from './labelled-values.js'
 import type { Labels } from './labelled-values.js'
 
 export const PREFIX = 'a2a_gateway_'
 
 /** The metrics of one process, in the form that is sent to another process. */
-export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
+export type MetricsSnapshot = readonly MetricObjectWithValues<MetricSample>[]
+
+/** `metricName` differs from the name of the metric for samples of histograms. Buckets of prom-client's own ones have a null exemplar. */
+type MetricSample = MetricValue<string> & { metricName?: string, exemplar?: Exemplar | null }
 
 /**
  * How samples of several processes are merged when a sum makes no sense. For metrics that prom-client omits, the first process's sample is
@@ -41,7 +45,36 @@ export function mergeSnapshots (snapshots: readonly MetricsSnapshot[]): { snapsh
     })
   )
   const registry = prometheus.AggregatorRegistry.aggregate(told)
-  return { snapshot: () => registry.getMetricsAsJSON(), text: () => registry.metrics() }
+  return {
+    snapshot: async () => {
+      const merged: MetricsSnapshot = await registry.getMetricsAsJSON()
+      addExemplars(merged, snapshots)
+      return merged
+    },
+    text: () => registry.metrics()
+  }
+}
+
+/** Adds the last exemplar of each bucket. prom-client merges only numbers. */
+function addExemplars (merged: MetricsSnapshot, parts: readonly MetricsSnapshot[]): void {
+  const last = new Map<string, Exemplar>()
+  const keyOf = (name: string, { labels }: MetricSample): string => `${name} ${JSON.stringify(labels)}`
+  for (const { name, values } of parts.flat()) {
+    for (const sample of values) {
+      const exemplar = sample.exemplar ?? null
+      if (exemplar === null) continue
+      const key = keyOf(name, sample)
+      if (exemplar.timestamp > (last.get(key)?.timestamp ?? 0)) last.set(key, exemplar)
+    }
+  }
+  if (last.size === 0) return
+  for (const { name, type, values } of merged) {
+    if (String(type) !== 'histogram') continue
+    for (const sample of values) {
+      const exemplar = last.get(keyOf(name, sample))
+      if (exemplar !== undefined) sample.exemplar = exemplar
+    }
+  }
 }
 
 /** Keeps the metrics of an ended process that stay valid: its counts, but not its last gauge values. */

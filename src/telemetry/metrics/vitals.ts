@@ -29,6 +29,7 @@ export class Vitals {
   private held: { readonly bytes: () => number, readonly limit: () => number } | null = null
   private spans = 0
   private auditLines = 0
+  private logRecords = 0
 
   /** @param serves false for a process that handles no calls: the processes that apply the limits report them */
   constructor (prefix: string, serves: boolean) {
@@ -51,6 +52,7 @@ export class Vitals {
       this.single('memory_limit_bytes', memoryLimit),
       this.single('trace_spans_lost_total', () => this.spans),
       this.single('audit_lines_lost_total', () => this.auditLines),
+      this.single('log_records_lost_total', () => this.logRecords),
       this.callbackMetric('build_info', () => [[{ version: packageVersion(), node: process.version }, 1]])
     ]
   }
@@ -78,6 +80,11 @@ export class Vitals {
   /** Counts an audit line that was lost. */
   auditLineLost (): void {
     this.auditLines++
+  }
+
+  /** Counts lines that did not reach the log collector. */
+  logRecordsLost (n: number): void {
+    this.logRecords += n
   }
 
   private perAgent (name: MetricName, read: (agent: AgentVitals) => number): CallbackMetric {

@@ -4,9 +4,9 @@
  * in one process.
  */
 import { SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import type { Resource } from '@opentelemetry/resources'
 import type { Log } from '../log.js'
+import { positiveOf } from '../otlp/environment.js'
+import { originOf, withEnvironment } from '../otlp/origin.js'
 import { limitsOf, samplerOf } from './environment.js'
 import type { GatewaySpan, SpanOrigin } from './gateway-span.js'
 import { GatewayTracer } from './gateway-tracer.js'
@@ -15,7 +15,6 @@ import { ReportingExporter } from './reporting-exporter.js'
 import { SpanQueue } from './span-queue.js'
 import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
 
-const SERVICE_NAME = 'a2a-extension-gateway'
 /** Milliseconds that a stop waits for the collector. */
 const SHUTDOWN_TIMEOUT = 5_000
 /** Maximum number of waiting spans, unless OTEL_BSP_MAX_QUEUE_SIZE is set. Equal to the SDK's default. */
@@ -30,9 +29,9 @@ interface Sink {
 
 /** Starts tracing, which sends batches to OTLP or writes lines. The standard `OTEL_*` variables configure it. */
 export async function createRecorder (options: TracingOptions, protocol: ExporterProtocol): Promise<Tracing> {
-  const { log, env, version } = options
+  const { log, env } = options
   const sampler = samplerOf(env, log)
-  const origin = { resource: withEnvironment(env, () => resource(options)), scope: { name: SERVICE_NAME, version } }
+  const origin = originOf(options)
   const sink = await sinkFor(protocol, options, origin)
   const tracer = new GatewayTracer({ ...origin, ...limitsOf(env), onEnd: span => { sink.onEnd(span) } }, sampler)
   return {
@@ -55,46 +54,14 @@ async function sinkFor (
     protocol === 'http/json'
       ? new (await import('./json-spans.js')).JsonSpans(origin)
       : new (await import('./protobuf-spans.js')).ProtobufSpans(origin)
-  const { otlpExporter } = await import('./otlp-exporter.js')
+  const { spanExporter } = await import('./span-exporter.js')
   return withEnvironment(env, () =>
-    new SpanQueue(new ReportingExporter(otlpExporter(encoder), log, onLost), encoder, {
-      size: queueSize(env),
+    new SpanQueue(new ReportingExporter(spanExporter(encoder), log, onLost), encoder, {
+      size: positiveOf(env, 'OTEL_BSP_MAX_QUEUE_SIZE', QUEUE),
       log,
       onLost
     })
   )
-}
-
-/** Merges the SDK's own attributes, then the gateway's name and version, then OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. */
-function resource (options: TracingOptions): Resource {
-  const detected = detectResources({ detectors: [envDetector] })
-  const given = Object.keys(detected.attributes).length - (options.env.OTEL_SERVICE_NAME ? 1 : 0)
-  if (given === 0 && options.env.OTEL_RESOURCE_ATTRIBUTES?.trim()) {
-    options.log.warn(
-      {},
-      'OTEL_RESOURCE_ATTRIBUTES is not valid and is ignored. Write key=value,key=value with "," and "=" inside them percent-encoded.'
-    )
-  }
-  return defaultResource()
-    .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME, 'service.version': options.version }))
-    .merge(detected)
-}
-
-function queueSize (env: NodeJS.ProcessEnv): number {
-  const size = Number(env.OTEL_BSP_MAX_QUEUE_SIZE?.trim() || QUEUE)
-  return Number.isInteger(size) && size > 0 ? size : QUEUE
-}
-
-/** Replaces `process.env` by `env` while `make` runs. The SDK reads `process.env` in its constructors and offers no other way. */
-function withEnvironment<T> (env: NodeJS.ProcessEnv, make: () => T): T {
-  if (env === process.env) return make()
-  const own = process.env
-  process.env = env
-  try {
-    return make()
-  } finally {
-    process.env = own
-  }
 }
 
 async function stop (sink: Sink, log: Log): Promise<void> {

@@ -24,6 +24,7 @@ const SERVER_ERRORS: ReadonlySet<string> = new Set<GrpcCodeName>([
 /** The span of a request that OpenTelemetry records. */
 export class RecordedSpan implements RequestSpan {
   readonly traceId: string
+  readonly spanId: string | null
   private readonly tracer: Pick<Tracer, 'startSpan'>
   private readonly server: Span
   /**
@@ -47,8 +48,11 @@ export class RecordedSpan implements RequestSpan {
     this.offset = Date.now() - performance.now()
     const options: SpanOptions = { kind: SpanKind.SERVER, startTime: this.offset + at }
     this.server = tracer.startSpan(UNNAMED, options, callerContext(request.headers))
-    if (this.server.isRecording()) describeHead(this.server, request)
-    this.traceId = this.server.spanContext().traceId
+    const recording = this.server.isRecording()
+    if (recording) describeHead(this.server, request)
+    const { traceId, spanId } = this.server.spanContext()
+    this.traceId = traceId
+    this.spanId = recording ? spanId : null
     this.client = null
     this.clientOpen = false
     this.clientEnd = null

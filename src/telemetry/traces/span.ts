@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Log } from '../log.js'
 import type { Outcome } from '../metrics/metrics.js'
+import type { OtlpProtocol } from '../otlp/environment.js'
 import type { SpanAttribute } from './span-attributes.js'
 
 /** A span attribute. Strings are cut at 256 characters and arrays at 64 elements. */
@@ -29,6 +30,8 @@ export interface TraceHeaders { readonly traceparent: string, readonly tracestat
 export interface RequestSpan {
   /** The trace id of this request, for logs: the gateway's when tracing is on, else the client's, else null. */
   readonly traceId: string | null
+  /** The id of the SERVER span; null when the span records nothing, and no collector will have it. */
+  readonly spanId: string | null
   /** False when the span records nothing: no value then needs to be computed for it. */
   readonly recording: boolean
   /** Names the span after the operation, e.g. `SendMessage`. */
@@ -90,4 +93,4 @@ export interface TracingOptions {
 }
 
 /** How spans are exported: to a collector, or as lines. */
-export type ExporterProtocol = 'http/protobuf' | 'http/json' | 'console'
+export type ExporterProtocol = OtlpProtocol | 'console'

@@ -1,4 +1,5 @@
-import type { ExporterProtocol, RequestSpan, Tracing, TracingOptions } from './span.js'
+import { otlpProtocol, sdkDisabled } from '../otlp/environment.js'
+import type { RequestSpan, Tracing, TracingOptions } from './span.js'
 import { parseTraceParent } from './trace-context.js'
 
 export type { RequestSpan, Tracing } from './span.js'
@@ -24,7 +25,7 @@ export async function createTracing (options: TracingOptions): Promise<Tracing> 
 }
 
 async function enabledTracing (options: TracingOptions): Promise<Tracing> {
-  if (options.env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') {
+  if (sdkDisabled(options.env)) {
     options.log.info({}, 'Tracing is off: OTEL_SDK_DISABLED=true.')
     return SILENT
   }
@@ -36,23 +37,17 @@ async function enabledTracing (options: TracingOptions): Promise<Tracing> {
     options.log.info({}, 'Tracing is off: OTEL_TRACES_EXPORTER=none.')
     return SILENT
   }
-  const protocol = exporter === 'console' ? 'console' : exporterProtocol(options.env)
+  const protocol = exporter === 'console' ? 'console' : otlpProtocol(options.env, 'TRACES')
   const { createRecorder } = await import('./otel.js')
   return createRecorder(options, protocol)
 }
 
 const EXPORTERS = ['otlp', 'console', 'none']
 
-function exporterProtocol (env: NodeJS.ProcessEnv): ExporterProtocol {
-  const name = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ? 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL' : 'OTEL_EXPORTER_OTLP_PROTOCOL'
-  const value = env[name]?.trim() || 'http/protobuf'
-  if (value === 'http/protobuf' || value === 'http/json') return value
-  throw new Error(`${name} is "${value}". Traces can be exported with http/protobuf (the default) or http/json.`)
-}
-
 /** Records nothing; knows only the client's trace id. */
 class SilentSpan implements RequestSpan {
   readonly traceId: string | null
+  readonly spanId = null
   readonly recording = false
 
   constructor (traceId: string | null) {
