@@ -46,9 +46,9 @@ t.test('the collector gets what /metrics shows', async t => {
   const metrics = new Metrics({ process: false })
   t.teardown(() => { metrics.close() })
   recordOne(metrics)
-  metrics.request({ agent: 'agent', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
-  metrics.request({ agent: 'agent', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 500)
-  metrics.request({ agent: 'agent', operation: 'GetTask', binding: 'GRPC', version: '1.0', outcome: 'rejected' }, 0.0005)
+  metrics.request({ agent: 'agent', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
+  metrics.request({ agent: 'agent', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 500)
+  metrics.request({ agent: 'agent', operation: 'GetTask', binding: 'GRPC', version: '1.0', outcome: 'rejected', front: 'grpc' }, 0.0005)
   const exposed = (await metrics.text()).split('\n').filter(line => line !== '' && !line.startsWith('#')).sort()
   const before = Date.now()
   for (const [protocol, contentType] of Object.entries(PROTOCOLS)) {
