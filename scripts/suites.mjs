@@ -15,8 +15,8 @@ const UNIT_GROUPS = {
 }
 
 /**
- * Files of the integration suite that share one process, because the start of a process with the modules of a gateway takes half a second of
- * a core. A process of its own has a file that measures its process or changes the clock, or that takes long.
+ * Files of the integration suite that share one process, because the start of a process with the modules of a gateway takes half a second
+ * of a core. A file that measures its process, changes the clock or takes long has a process of its own.
  */
 const INTEGRATION_GROUPS = {
   advisories: /^security\/(?:CVE|GHSA)-(?!2026-109924)/,

@@ -57,8 +57,8 @@ export async function faultyAgent (t: Ending, host = '127.0.0.1', port = 0): Pro
   const agent = {
     get fault () { return current },
     /**
-     * RFC 9112 §9.6: a server that reads no more closes the connection a little later. The gateway cannot know that the agent has not read a
-     * request, and would use the connection again, much later perhaps, because the connection that became free last comes first.
+     * RFC 9112 §9.6: a server that reads no more closes the connection a little later. The gateway cannot know that the agent has not read
+     * a request, and would use the connection again, much later perhaps, because the connection that became free last comes first.
      */
     set fault (fault: Fault | null) {
       current = fault
