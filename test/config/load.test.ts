@@ -104,7 +104,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     adminAccess: null,
     console: { enabled: true, tryIt: false, playground: false, requests: 0, decisions: 200, hosts: [], traceUrl: null, public: null },
     tls: null,
-    grpc: null
+    grpc: null,
+    mesh: null
   })
   t.same(result.limits, {
     headers: 16384,
