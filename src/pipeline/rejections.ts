@@ -384,6 +384,13 @@ function suggestFix (versions: readonly Version[]): string {
     : `The agent supports ${versions.join(' and ')}: send the header "A2A-Version: ${versions.includes('1.0') ? '1.0' : (versions[0] ?? '1.0')}".`
 }
 
+/** Over HTTP/2, a request can end with trailers and have no body: a proxy of a mesh does not show such a body to the gateway. */
+export const trailersAlone: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'The request has trailers and no body; send no trailers.',
+  rule: 'gateway/trailers'
+}
+
 /** A proxy of a mesh that does not let the gateway see or do what a decision needs. @param what a sentence for its operator */
 export function meshUnfit (what: string): Rejection {
   return { reason: 'INTERNAL_ERROR', message: `The proxy in front of the agent is not set up for this call: ${what}.`, rule: 'gateway/mesh' }

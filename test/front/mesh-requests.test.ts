@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import type { TestGateway } from '../helpers/gateway.js'
 import { gatewayFor } from '../helpers/gateway.js'
-import { call, MESSAGE, rpcBody } from '../helpers/http.js'
+import { call, MESSAGE, rpcBody, until } from '../helpers/http.js'
 import type { FakeAgent } from '../helpers/raw.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import type { Envoy, Got, Lines, ProcOptions } from './mesh-kit.js'
@@ -206,6 +206,44 @@ t.test('a proxy that breaks the protocol gets no clean end', async t => {
   t.not(await end([{}]), 0, 'no part')
   t.not(await end([head, head]), 0, 'two heads')
   t.not(await end([{ requestTrailers: { trailers: { headers: [] } } }]), 0, 'trailers first')
+  const trailers = await new Promise<object>(resolve => {
+    const stream = envoy.open()
+    stream.on('error', () => {})
+    stream.on('data', reply => {
+      if (Object.keys(reply as object).includes('requestHeaders')) stream.write({ requestTrailers: { trailers: { headers: [] } } })
+      else resolve(reply as object)
+    })
+    stream.write(head)
+  })
+  t.match(trailers, { immediateResponse: { status: { code: 400 }, body: /trailers and no body/ } }, 'a request that ends with trailers')
   t.match(await envoy.check({ path: '/rpc', headers: HEADERS, body: rpcBody('SendMessage', { message: MESSAGE }) }), { own: false }, 'others go on')
   await gateway.close()
+})
+
+t.test('responses of the proxy itself, and an observer, get what Envoy expects', async t => {
+  const { envoy } = await mesh(t)
+  const head = (more: object = {}): object => ({
+    requestHeaders: { headers: { headers: [{ key: ':path', rawValue: Buffer.from('/rpc') }, { key: ':method', rawValue: Buffer.from('POST') }] } },
+    protocolConfig: { requestBodyMode: 2 },
+    ...more
+  })
+  const seen: string[] = []
+  const stream = envoy.open()
+  stream.on('error', () => { seen.push('error') })
+  stream.on('end', () => { seen.push('end') })
+  stream.on('data', reply => { seen.push(...Object.keys(reply as object)) })
+  stream.write(head())
+  stream.write({ responseHeaders: { headers: { headers: [{ key: ':status', rawValue: Buffer.from('413') }] }, endOfStream: true } })
+  await until(() => seen.includes('responseHeaders'))
+  t.same(seen, ['requestHeaders', 'modeOverride', 'responseHeaders'], 'no clean end before a verdict')
+  stream.cancel()
+
+  const end = await new Promise<string>(resolve => {
+    const observed = envoy.open()
+    observed.on('error', () => { resolve('error') })
+    observed.on('data', () => { resolve('data') })
+    observed.on('end', () => { resolve('end') })
+    observed.write(head({ observabilityMode: true }))
+  })
+  t.equal(end, 'end')
 })

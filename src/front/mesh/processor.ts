@@ -7,7 +7,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
-import { meshUnfit, tooLarge } from '../../pipeline/rejections.js'
+import { meshUnfit, tooLarge, trailersAlone } from '../../pipeline/rejections.js'
 import type { Forwarding } from '../../upstream/forward.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import type { Immediate, ModeOverride, ProcessingMessage, Protocol, Reply } from '../../wire/envoy/processing.js'
@@ -109,7 +109,10 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   private takeHead ({ lines, last, observed, protocol }: ProcessingMessage): void {
     if (this.request !== null) return this.fail()
     // Envoy takes nothing from the gateway.
-    if (observed) return this.finish()
+    if (observed) {
+      this.front.unseen.once('ext_proc has observability_mode: Envoy ignores the gateway, and no policy has an effect')
+      return this.finish()
+    }
     this.protocol = protocol ?? this.protocol
     this.hasBody = !last
     const request = new MeshRequest({
@@ -162,7 +165,8 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
       request.finish()
       return this.relaying ? this.relay([]) : undefined
     }
-    if (!this.sent) return this.fail()
+    // Envoy shows no body that has no bytes. The reply to trailers could not change headers.
+    if (!this.sent) return this.exchange?.reject(trailersAlone, 'rejected')
     this.pending = message
     this.reply(UNCHANGED)
   }
@@ -219,9 +223,8 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     this.pending = message
     const { shown } = this
     if (shown !== null) return shown.take(message)
-    // A response of the proxy itself, before the request went to the agent, such as 413.
+    // A response of the proxy itself, before the request went to the agent, such as 413. Envoy ends the stream.
     this.reply(UNCHANGED)
-    this.finish()
   }
 
   /** The mode for the rest of the call; null where Envoy accepts none. */

@@ -12,9 +12,19 @@ export class Unseen {
 
   /** @param why a sentence about the set-up of the proxy */
   note ({ agentName, front }: Exchange, why: string): void {
-    const key = `${agentName} ${front.name} ${why}`
-    if (this.noted.has(key)) return
+    if (this.isNew(`${agentName} ${front.name} ${why}`)) {
+      this.log.warn({ agent: agentName }, `agent ${agentName}: policies about responses have no effect: ${why}`)
+    }
+  }
+
+  /** Logs a warning that is not about one agent. */
+  once (message: string): void {
+    if (this.isNew(message)) this.log.warn({}, message)
+  }
+
+  private isNew (key: string): boolean {
+    if (this.noted.has(key)) return false
     this.noted.add(key)
-    this.log.warn({ agent: agentName }, `agent ${agentName}: policies about responses have no effect: ${why}`)
+    return true
   }
 }

@@ -85,7 +85,10 @@ function protocolOf (message: Buffer): Protocol {
   return protocol
 }
 
-/** `ProcessingMode`: what Envoy sends for the rest of the call. Where `allow_mode_override` is not set, Envoy ignores it. */
+/**
+ * `ProcessingMode`: what Envoy sends for the rest of the call. Where `allow_mode_override` is not set, Envoy ignores it. Envoy sends the
+ * headers of the response and the trailers of the request: without a body in BUFFERED, the trailers are all that it shows.
+ */
 export interface ModeOverride {
   readonly request: BodyMode
   readonly response: BodyMode
@@ -99,7 +102,7 @@ const SEND = 1
 function writeOverride (override: ModeOverride | null): Buffer[] {
   if (override === null) return []
   const { request, response, trailers } = override
-  return [run(9, integer(2, SEND), integer(3, request), integer(4, response), ...(trailers ? [integer(6, SEND)] : []))]
+  return [run(9, integer(2, SEND), integer(3, request), integer(4, response), integer(5, SEND), ...(trailers ? [integer(6, SEND)] : []))]
 }
 
 /** What becomes of a body: nothing, other bytes, or a piece of a body in the mode FULL_DUPLEX_STREAMED. */
