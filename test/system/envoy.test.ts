@@ -9,14 +9,16 @@ import t from 'tap'
 import { envoyPath } from '../../bench/parties/envoy.js'
 import { quietSdk } from '../helpers/agents.js'
 import { runMatrix } from '../e2e/matrix.js'
-import { NO_ENVOY, startEnvoy } from '../helpers/envoy.js'
+import { managerOf, NO_ENVOY, startEnvoy } from '../helpers/envoy.js'
 import type { Envoy, Listener } from '../helpers/envoy.js'
 import { AGENT_LINES, behaviour, BINDINGS, DECLARED, HITL, ORDERS, REQUIRED, ROOT_LINES, see, WATCHED } from '../helpers/envoy-scenarios.js'
 import type { Binding, Call, Seen, Target } from '../helpers/envoy-scenarios.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { startGrpcAgent } from '../helpers/grpc-agents.js'
 import type { GrpcAgent } from '../helpers/grpc-agents.js'
-import { freePorts } from '../helpers/http.js'
+import { freePorts, MESSAGE, rpc, until } from '../helpers/http.js'
+import type { Answer } from '../helpers/http.js'
+import type { Tree } from '../helpers/kubernetes.js'
 
 quietSdk()
 
@@ -213,6 +215,47 @@ if (NO_ENVOY !== false) {
       for (const [way, target] of ways) {
         if (way !== 'ext_proc, requests only') t.same(await story(target, agent, transport), alone, `${way}, ${transport}`)
       }
+    }
+  })
+
+  t.test('Envoy names the agent, by its route or by a header of the request', async t => {
+    const [mesh = 0] = await freePorts(1)
+    const server = `server: {listen: null, mesh: {listen: "127.0.0.1:${mesh}"}, admin: "127.0.0.1:0", publicUrl: "${PUBLIC_URL}", drainTimeout: 200ms}`
+    const agents = ['one', 'two'].map(name => `  - {name: ${name}, path: /${name}, upstream: {url: "${agent.url}"}}`)
+    const gateway = await gatewayFor(t, { yaml: [server, 'agents:', ...agents, 'telemetry: {logs: {level: silent}, audit: {forwarded: true}}'].join('\n') })
+    const type = (name: string): string => `type.googleapis.com/envoy.extensions.filters.http.${name}`
+    const routed = (config: object) => (listener: Tree): void => {
+      for (const route of managerOf(listener).route_config.virtual_hosts[0].routes) route.typed_per_filter_config = { 'a2a-gateway': config }
+    }
+    const byHeader = (filter: Tree): void => { filter.grpc_service.initial_metadata = [{ key: 'a2a-agent', value: '%REQ(x-agent)%' }] }
+    const envoy = await startEnvoy({
+      listeners: [
+        {
+          mode: 'ext-authz',
+          listener: routed({ '@type': type('ext_authz.v3.ExtAuthzPerRoute'), check_settings: { context_extensions: { 'a2a-agent': 'two' } } })
+        },
+        {
+          mode: 'ext-proc',
+          listener: routed({ '@type': type('ext_proc.v3.ExtProcPerRoute'), overrides: { grpc_initial_metadata: [{ key: 'a2a-agent', value: 'two' }] } })
+        },
+        { mode: 'ext-authz', filter: byHeader },
+        { mode: 'ext-proc', filter: byHeader }
+      ],
+      gateways: [mesh],
+      agent: { http: Number(new URL(agent.url).port) }
+    })
+    t.teardown(() => envoy.stop())
+    for (const [i, url] of envoy.urls.entries()) {
+      const send = (name: string): Promise<Answer> => rpc(`${url}/a2a/jsonrpc`, 'SendMessage', { message: MESSAGE }, ['a2a-extensions', REQUIRED, 'x-agent', name])
+      const before = gateway.audits().length
+      agent.received.length = 0
+      t.match((await send('two')).json(), { result: {} }, `${i}`)
+      await until(() => gateway.audits().length > before)
+      t.equal(gateway.audits()[before]?.agent, 'two')
+      t.equal(agent.calls().length, 1)
+      if (i < 2) continue
+      t.match((await send('three')).text, /"error"/, 'an unknown name')
+      t.equal(agent.calls().length, 1)
     }
   })
 }
