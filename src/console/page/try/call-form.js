@@ -56,7 +56,7 @@ export function callForm (form) {
   })
   const headers = h('textarea', { id: 'headers', rows: '2', spellcheck: 'false', placeholder: 'Authorization: Bearer …' })
   const wrong = h('div')
-  const place = h('div')
+  const place = h('div', { class: 'fields' })
   const at = () => interfaces[Number(where.value)]
   const chosen = list => list[Number(operation.value.split(' ')[1])]
   // One message for both operations, so that a change of the operation loses no input.
