@@ -82,7 +82,10 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
       const { name } = agent(query.get('name') ?? '')
       return policyLinesOf(source.config(), name)
     },
-    form: query => ({ tryIt: source.config().server.console.tryIt, ...tryFormOf(agent(query.get('name') ?? ''), source.main(), source.config().server.hosts) })
+    form: query => {
+      const { server } = source.config()
+      return { tryIt: server.console.tryIt, ...tryFormOf(agent(query.get('name') ?? ''), source.main(), server.hosts) }
+    }
   }
 
   const tryOne = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

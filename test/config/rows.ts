@@ -248,7 +248,7 @@ const FORMATS: readonly Row[] = [
   [
     'a URL of traces without the place of the id',
     `${AGENT}server: {console: {traceUrl: "https://jaeger.example.com/trace"}}\n`,
-    'g.yaml:5:31: server.console.traceUrl must contain "{traceId}" (such as "https://jaeger.example.com/trace/{traceId}")'
+    'g.yaml:5:30: server.console.traceUrl must contain "{traceId}" (such as "https://jaeger.example.com/trace/{traceId}")'
   ],
   [
     'a directory of agents where cards are',

@@ -93,14 +93,21 @@ t.test('the numbers match /metrics during calls, and a rejection is shown with i
   await picture(page, 'decisions')
 
   await t.test('filters and pause', async t => {
+    const shown = page.locator('.tail > li')
+    const selected = async (selector: string): Promise<void> => {
+      await until(async () => {
+        const count = await shown.count()
+        return count > 0 && count === await page.locator(`.tail > li${selector}`).count()
+      }, `decisions of ${selector} only`, 60_000)
+    }
+    const total = await shown.count()
     await page.getByLabel('Outcome').selectOption('rejected')
-    const shown = page.locator('.tail > li:visible')
-    t.ok(await shown.count() > 0)
-    t.equal(await shown.count(), await page.locator('.tail > li[data-outcome=rejected]').count())
+    await selected('[data-outcome=rejected]')
     await page.getByLabel('Outcome').selectOption('')
     await page.getByLabel('Agent').selectOption('fight')
-    t.equal(await shown.count(), await page.locator('.tail > li[data-agent=fight]').count())
+    await selected('[data-agent=fight]')
     await page.getByLabel('Agent').selectOption('')
+    await until(async () => await shown.count() === total, 'all decisions again', 60_000)
     await page.getByRole('button', { name: 'Pause' }).click()
     const before = await page.locator('.tail > li').count()
     await all.consenting.send('While it pauses?')
@@ -293,6 +300,7 @@ for (const [size, scheme] of [['wide', 'light'], ['wide', 'dark'], ['narrow', 'l
     if (size === 'narrow' && scheme === 'light') await picture(page, 'narrow')
     await go(page, '#/rules', '.hits')
     await look('rules')
+    if (size === 'wide' && scheme === 'light') await picture(page, 'rules')
     await go(page, '#/extensions', '.matrix')
     await look('extensions')
     for (const [tab, there] of [['health', '.facts'], ['card', '.diff'], ['policy', '.lines'], ['try', 'form.try']] as const) {

@@ -76,10 +76,10 @@ function drawRows (element, rows, by, omitted) {
           h(
             'tr',
             null,
-            [by === 'agent' ? 'Extension' : 'Agent', 'Declared', 'Required', 'Policy', 'Mode', 'Injected'].map(name =>
+            [by === 'agent' ? 'Extension' : 'Agent', 'Declared', 'Required', 'Policy', 'Mode'].map(name =>
               h('th', { scope: 'col' }, name)
             ),
-            ['Requested', 'Confirmed', 'Not confirmed', 'Not requested', 'Own calls'].map(name => h('th', { scope: 'col', class: 'number' }, name))
+            ['Requested', 'Confirmed', 'Not confirmed', 'Not requested', 'Calls of methods and routes'].map(name => h('th', { scope: 'col', class: 'number' }, name))
           )
         ),
         [...groups].map(([name, list]) =>
@@ -91,7 +91,7 @@ function drawRows (element, rows, by, omitted) {
               { class: 'group' },
               h(
                 'th',
-                { scope: 'rowgroup', colspan: '11' },
+                { scope: 'rowgroup', colspan: '10' },
                 by === 'agent' ? h('a', { href: `#/agents/${encodeURIComponent(name)}` }, name) : data(name, 'mono')
               )
             ),
@@ -117,7 +117,11 @@ function rowOf (row, other) {
     { 'data-agent': row.agent, 'data-uri': row.uri },
     h('th', { scope: 'row', class: 'mono wrap' }, data(row[other])),
     cell('Declared', row.declared === null ? no() : row.declared === 'card' ? 'card' : 'gateway'),
-    cell('Required', row.required === null ? no() : badge('info', row.required)),
+    cell(
+      'Required',
+      row.required === null ? no() : badge('info', row.required),
+      row.injected ? h('small', null, 'injected by the gateway') : null
+    ),
     cell(
       'Policy',
       row.policy === null
@@ -125,7 +129,6 @@ function rowOf (row, other) {
         : [h('span', { class: 'mono' }, row.policy), h('small', null, contents(row))]
     ),
     cell('Mode', row.mode === null ? h('span', { class: 'dim' }, 'not evaluated') : modeBadge(row.mode)),
-    cell('Injected', row.injected ? 'by the gateway' : no()),
     number('Requested', seen.client, 'client'),
     number('Confirmed', seen.confirmed, 'confirmed'),
     number('Not confirmed', seen.absent, 'absent'),
@@ -149,8 +152,8 @@ function contents ({ has: { rules, methods, routes, evidence, offered }, declare
 
 /** Calls of methods and routes that the extension adds. */
 function own ({ has, seen }) {
-  if (has !== null && has.methods + has.routes > 0) return number('Own calls', seen.additions, 'additions')
-  return h('td', { 'data-label': 'Own calls', class: 'number dim' }, h('div', null, '–'))
+  if (has !== null && has.methods + has.routes > 0) return number('Calls of methods and routes', seen.additions, 'additions')
+  return h('td', { 'data-label': 'Calls of methods and routes', class: 'number dim' }, h('div', null, '–'))
 }
 
 function no () {

@@ -164,7 +164,7 @@ function drawAgents (element, { agents, matching }) {
             'tr',
             null,
             ['Agent', 'State', 'Mode', 'Card', 'Interfaces'].map(name => h('th', { scope: 'col' }, name)),
-            ['Forwarded', 'Error responses', 'Rejected', 'Agent failed', 'Gateway error'].map(name => h('th', { scope: 'col', class: 'number' }, name)),
+            ['Forwarded', 'Error responses', 'Rejected', 'Failed'].map(name => h('th', { scope: 'col', class: 'number' }, name)),
             h('th', { scope: 'col' }, 'Last rejection')
           )
         ),
@@ -203,8 +203,7 @@ function rowOf (agent) {
     number('Forwarded', counts.forwarded),
     number('Error responses', counts.errors),
     number('Rejected', counts.rejected),
-    number('Agent failed', counts.agentFailed),
-    number('Gateway error', counts.gatewayFailed),
+    number('Failed', counts.agentFailed + counts.gatewayFailed, counts.gatewayFailed > 0 ? `${count(counts.gatewayFailed)} by the gateway` : null),
     cell(
       'Last rejection',
       last === undefined
@@ -221,8 +220,8 @@ function cell (name, ...children) {
   return h('td', { 'data-label': name }, h('div', null, children))
 }
 
-function number (name, value) {
-  return h('td', { 'data-label': name, class: 'number' }, h('div', null, count(value)))
+function number (name, value, note = null) {
+  return h('td', { 'data-label': name, class: 'number' }, h('div', null, count(value), note === null ? null : h('small', null, note)))
 }
 
 function pathOf (url) {

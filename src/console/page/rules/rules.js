@@ -100,7 +100,7 @@ function drawRows (element, rows, omitted) {
           h(
             'tr',
             null,
-            ['Rule', 'Agent', 'Phase', 'Mode', 'Enforced, a violation is'].map(name => h('th', { scope: 'col' }, name)),
+            ['Rule', 'Agent', 'Phase', 'Mode', 'In enforce mode'].map(name => h('th', { scope: 'col' }, name)),
             ['Enforced', 'Observed', 'Would reject'].map(name => h('th', { scope: 'col', class: 'number' }, name))
           )
         ),
@@ -121,7 +121,7 @@ function rowOf (row) {
     cell('Phase', row.phase),
     cell('Mode', modeBadge(row.mode)),
     cell(
-      'If enforced',
+      'In enforce mode',
       EFFECTS[row.effect],
       row.effect === 'reject' && row.needs.length > 0 ? h('small', null, `needs ${row.needs.join(' and ')}`) : null
     ),

@@ -56,10 +56,12 @@ export function callForm (form) {
   })
   const headers = h('textarea', { id: 'headers', rows: '2', spellcheck: 'false', placeholder: 'Authorization: Bearer …' })
   const wrong = h('div')
-  const place = h('div')
+  const place = h('div', { class: 'fields' })
   const at = () => interfaces[Number(where.value)]
   const chosen = list => list[Number(operation.value.split(' ')[1])]
-  let content = null
+  // One message for both operations, so that a change of the operation loses no input.
+  const message = messageFields(form, () => ({ version: at().version, binding: at().binding, operation: operation.value }), () => { changed() })
+  let content = message
 
   /** Methods need JSON-RPC. Routes are the same whatever the interface. */
   const offer = () => {
@@ -77,7 +79,7 @@ export function callForm (form) {
       ? methodFields(chosen(methods), changed)
       : kind === 'route'
         ? routeFields(chosen(routes), changed)
-        : messageFields(form, () => ({ version: at().version, binding: at().binding, operation: operation.value }), changed)
+        : message
     const addition = kind === 'method' ? chosen(methods) : kind === 'route' ? chosen(routes) : null
     if (addition !== null && addition.needsActive) check([addition.uri])
     replace(place, content.element)
