@@ -54,12 +54,14 @@ t.test('a job has only the permissions that it needs', async t => {
     'release.yml image': ['packages', 'id-token', 'attestations'],
     'release.yml chart': ['packages', 'id-token', 'attestations'],
     'release.yml npm': ['id-token'],
-    'release.yml github-release': ['contents', 'id-token', 'attestations']
+    'release.yml github-release': ['contents', 'id-token', 'attestations'],
+    'site.yml publish': ['id-token', 'pages']
   }
   for (const { at, job } of jobs) {
     const writes = Object.entries(job.permissions ?? {}).filter(([, right]) => right !== 'read').map(([what]) => what)
     t.same(writes, WRITES[at] ?? [], at)
-    t.equal(job.environment, writes.length > 0 ? 'release' : undefined, `${at} waits for an approval if it can publish`)
+    const approved = at === 'site.yml publish' ? 'github-pages' : 'release'
+    t.equal(job.environment, writes.length > 0 ? approved : undefined, `${at} waits for an approval if it can publish`)
     t.equal(typeof job['timeout-minutes'] === 'number', job.uses === undefined, `${at} ends`)
   }
   t.same(
@@ -157,7 +159,7 @@ t.test('issue forms and updates', async t => {
   }
   const { updates } = parse(read('.github/dependabot.yml')) as { updates: { 'package-ecosystem': string, directory: string }[] }
   t.same(updates.filter(({ directory }) => !existsSync(join(root, directory))), [])
-  t.same(updates.map(one => one['package-ecosystem']), ['npm', 'github-actions', 'docker', 'docker-compose'])
+  t.same(updates.map(one => one['package-ecosystem']), ['npm', 'npm', 'github-actions', 'docker', 'docker-compose'])
 })
 
 const actionlint = spawnSync('actionlint', ['-version']).error === undefined

@@ -60,8 +60,6 @@ t.test('promtool accepts the metrics', async t => {
 t.test('Prometheus scrapes the admin listener', async t => {
   const metrics = new Metrics()
   record(metrics)
-  metrics.exemplars = true
-  metrics.decision('traced', 0.002, { traceId: TRACE, spanId: SPAN })
   const admin = buildAdmin({
     state: { live: () => true, ready: () => ({ ready: true, reasons: [] }), agents: () => [] },
     metrics,
@@ -125,12 +123,6 @@ t.test('Prometheus scrapes the admin listener', async t => {
   t.equal(await value('a2a_gateway_observed_total{agent="weather",extension="usage",metric="tokens",by="small"}'), '42')
   t.equal(await value('a2a_gateway_observed_value{metric="queue"}'), '2.5')
 
-  const [series] = await prometheus.api<{ seriesLabels: Record<string, string>, exemplars: { labels: object, value: string }[] }[]>(
-    `query_exemplars?query=a2a_gateway_decision_duration_seconds_bucket&start=${Date.now() / 1_000 - 60}&end=${Date.now() / 1_000 + 60}`
-  )
-  t.match(series?.seriesLabels, { agent: 'traced', le: '0.0025' })
-  t.match(series?.exemplars, [{ labels: { trace_id: TRACE, span_id: SPAN }, value: '0.002' }], 'Prometheus asks for OpenMetrics, and keeps exemplars')
-
   const metadata = await prometheus.metadata()
   t.match(metadata.a2a_gateway_requests_total, [{ type: 'counter' }])
   t.match(metadata.a2a_gateway_request_duration_seconds, [{ type: 'histogram' }])
@@ -138,4 +130,15 @@ t.test('Prometheus scrapes the admin listener', async t => {
     t.match(metadata[`a2a_gateway_${name}`], [{ type: 'counter' }], name)
   }
   for (const name of ['tasks_remembered', 'observed_value']) t.match(metadata[`a2a_gateway_${name}`], [{ type: 'gauge' }], name)
+
+  metrics.exemplars = true
+  metrics.decision('traced', 0.002, { traceId: TRACE, spanId: SPAN })
+  const series = await until('exemplar', 15, async () => {
+    const [start, end] = [-60, 60].map(seconds => Date.now() / 1_000 + seconds)
+    const query = `query_exemplars?query=a2a_gateway_decision_duration_seconds_bucket&start=${start}&end=${end}`
+    return (await prometheus.api<{ seriesLabels: Record<string, string>, exemplars: { labels: object, value: string }[] }[]>(query))[0] ?? null
+  })
+  t.match(series.seriesLabels, { agent: 'traced', le: '0.0025' })
+  t.match(series.exemplars, [{ labels: { trace_id: TRACE, span_id: SPAN }, value: '0.002' }], 'Prometheus asks for OpenMetrics')
+  t.equal(await value('a2a_gateway_observed_value{metric="queue"}'), '2.5')
 })
