@@ -11,7 +11,10 @@ import { MISSING, startPrometheus, until } from '../helpers/prometheus.js'
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
-interface Exemplars { readonly seriesLabels: Record<string, string>, readonly exemplars: { readonly labels: object, readonly value: string }[] }
+interface Exemplars {
+  readonly seriesLabels: Record<string, string>
+  readonly exemplars: { readonly labels: object, readonly value: string }[]
+}
 
 function record (metrics: Metrics): void {
   metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded' }, 0.02)
