@@ -11,6 +11,11 @@ import { MISSING, startPrometheus, until } from '../helpers/prometheus.js'
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
+interface Exemplars {
+  readonly seriesLabels: Record<string, string>
+  readonly exemplars: { readonly labels: object, readonly value: string }[]
+}
+
 function record (metrics: Metrics): void {
   metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
   metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.2)
@@ -136,7 +141,7 @@ t.test('Prometheus scrapes the admin listener', async t => {
   const series = await until('exemplar', 15, async () => {
     const [start, end] = [-60, 60].map(seconds => Date.now() / 1_000 + seconds)
     const query = `query_exemplars?query=a2a_gateway_decision_duration_seconds_bucket&start=${start}&end=${end}`
-    return (await prometheus.api<{ seriesLabels: Record<string, string>, exemplars: { labels: object, value: string }[] }[]>(query))[0] ?? null
+    return (await prometheus.api<Exemplars[]>(query))[0] ?? null
   })
   t.match(series.seriesLabels, { agent: 'traced', le: '0.0025' })
   t.match(series.exemplars, [{ labels: { trace_id: TRACE, span_id: SPAN }, value: '0.002' }], 'Prometheus asks for OpenMetrics')
