@@ -104,7 +104,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     adminAccess: null,
     console: { enabled: true, tryIt: false, decisions: 200, hosts: [] },
     tls: null,
-    grpc: null
+    grpc: null,
+    mesh: null
   })
   t.same(result.limits, {
     headers: 16384,

@@ -260,6 +260,7 @@ async function crowded (t: Test): Promise<TestGateway> {
 }
 
 const OVER_GRPC = 'test/front/grpc-telemetry.test.ts'
+const IN_A_MESH = 'test/front/mesh-responses.test.ts'
 
 /** In the tables, and not told by the traffic here: the test whose text has it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
@@ -383,7 +384,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   ...Object.fromEntries(GRPC_CODE_NAMES.map(name => [`grpc_responses_total status ${name}`, OVER_GRPC])),
   'log grpc_status': OVER_GRPC,
   'log grpc': OVER_GRPC,
-  'audit grpc_status': OVER_GRPC
+  'audit grpc_status': OVER_GRPC,
+  'requests_total front grpc': OVER_GRPC,
+  'requests_total front ext_authz': 'test/front/mesh-requests.test.ts',
+  'requests_total front ext_proc': IN_A_MESH,
+  'log front': IN_A_MESH,
+  'log mesh': IN_A_MESH,
+  'audit front': IN_A_MESH,
+  'span a2a_gateway.front': IN_A_MESH
 }
 
 const used = new Set<string>()
@@ -590,6 +598,8 @@ t.test('every field of a log line in the sources is in the table', async t => {
  * name.
  */
 const THROUGH_SPREADS = [
+  'front',
+  'status',
   'rules',
   'modes',
   'eventLoopDelay',

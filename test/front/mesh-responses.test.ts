@@ -164,9 +164,10 @@ t.test('Envoy that shows no responses: the call is forwarded, and one line tells
   const gateway = await gatewayFor(t, {
     yaml: [
       'server: {listen: null, admin: "127.0.0.1:0", mesh: {listen: "127.0.0.1:0"}}',
-      'telemetry: {logs: {level: info}}',
+      'telemetry: {logs: {level: debug}, audit: {forwarded: true}, traces: {enabled: true}}',
       `agents: [{name: agent, upstream: {url: "${agent.url}"}}]`
-    ].join('\n')
+    ].join('\n'),
+    env: { OTEL_TRACES_EXPORTER: 'console' }
   })
   t.equal(gateway.url, '', 'no main listener')
   const envoy = envoyFor(t, gateway.mesh ?? '')
@@ -179,6 +180,12 @@ t.test('Envoy that shows no responses: the call is forwarded, and one line tells
   t.equal(gateway.logs().filter(line => /Envoy shows no responses/.test(String(line.msg))).length, 1)
   t.match(gateway.logs().find(line => line.msg === 'listening'), { mesh: gateway.mesh })
   t.equal(await envoy.health(), 1, 'SERVING')
+  const fields = { front: 'ext_proc', outcome: 'forwarded' }
+  const line = gateway.logs().find(one => one.msg === 'request')
+  const audit = gateway.audits().find(one => one.phase === 'call')
+  t.match([line, audit], [fields, fields])
+  t.notOk('status' in (line ?? {}) || 'status' in (audit ?? {}), 'nobody knows the status')
+  await until(() => gateway.spans().some(span => /a2a_gateway.front/.test(JSON.stringify(span))))
 })
 
 t.test('gRPC: requests are judged, rejections have their status, responses are held or observed', async t => {
