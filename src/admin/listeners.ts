@@ -6,6 +6,9 @@ import { adminNames } from './host-guard.js'
 import type { AdminOptions } from './server.js'
 import { buildAdmin } from './server.js'
 
+/** Milliseconds for the requests in flight when the listeners close. */
+const LAST = 500
+
 export class AdminListeners {
   private readonly admin: FastifyInstance
   private readonly metrics: FastifyInstance | null
@@ -23,8 +26,14 @@ export class AdminListeners {
     return { adminUrl, metricsUrl }
   }
 
+  /** Lets requests in flight end for a moment. A connection whose request ends now would stay open for 72 s, Fastify's keep-alive. */
   async close (): Promise<void> {
+    const timer = setTimeout(() => {
+      this.admin.server.closeAllConnections()
+      this.metrics?.server.closeAllConnections()
+    }, LAST)
     await Promise.all([this.admin.close(), this.metrics?.close()])
+    clearTimeout(timer)
   }
 }
 

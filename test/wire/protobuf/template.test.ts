@@ -93,10 +93,10 @@ t.test('bytes that the reader rejects are not taken', async t => {
 
 t.test('no message with other texts is missed, and no other message is taken', async t => {
   let taken = 0
-  const numbers = random('wire/protobuf-template')
+  const numbers = random('wire/protobuf/template')
   for (const version of ['1.0', '0.3'] as const) {
     const table = tableOf(version)
-    check(`wire/protobuf-template/${version}`, fc.property(messages(table), message => {
+    check(`wire/protobuf/template/${version}`, fc.property(messages(table), message => {
       const bytes = writeProtobuf(message, table)
       const { template, value } = learn(bytes, table, () => numbers.chance(3))
       const other = writeProtobuf(replaced(value, () => numbers.pick(['x', 'é', 'long '.repeat(30)])) as JsonObject, table)
