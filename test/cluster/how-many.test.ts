@@ -48,7 +48,7 @@ t.test('counts are summed, common values are reported once, and counts of an end
     (await mergeSnapshots([await primary.snapshot(), ...parts]).text()).split('\n').filter(line => !line.startsWith('#') && line !== '')
   const lines = await merged(await one.snapshot(), await other.snapshot())
   const has = (line: string): boolean => lines.includes(line)
-  t.ok(has('a2a_gateway_requests_total{agent="a",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"} 2'))
+  t.ok(has('a2a_gateway_requests_total{agent="a",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded",front="http"} 2'))
   t.ok(has('a2a_gateway_request_duration_seconds_bucket{agent="a",operation="SendMessage",outcome="forwarded",le="0.025"} 2'))
   t.ok(has('a2a_gateway_request_duration_seconds_bucket{agent="a",operation="SendMessage",outcome="forwarded",le="0.01"} 0'))
   t.ok(has('a2a_gateway_request_duration_seconds_bucket{agent="a",operation="SendMessage",outcome="forwarded",le="+Inf"} 2'))
@@ -70,7 +70,7 @@ t.test('counts are summed, common values are reported once, and counts of an end
   const departed = await mergeSnapshots([[], lasting(await one.snapshot())]).snapshot()
   const later = await merged(departed, await other.snapshot())
   t.ok(
-    later.includes('a2a_gateway_requests_total{agent="a",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded"} 2')
+    later.includes('a2a_gateway_requests_total{agent="a",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded",front="http"} 2')
   )
   t.ok(later.includes('a2a_gateway_request_duration_seconds_count{agent="a",operation="SendMessage",outcome="forwarded"} 2'))
   t.ok(later.includes('a2a_gateway_streams_active{agent="a"} 1'))

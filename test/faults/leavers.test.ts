@@ -33,7 +33,7 @@ function sendRaw (gateway: TestGateway, form: Form, share: 'head' | 'half' | 'wh
 
 const aborted = async (gateway: TestGateway): Promise<number> => {
   const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  return [...text.matchAll(/^a2a_gateway_requests_total\{.*outcome="client_aborted"\} (\d+)$/gm)].reduce((sum, [, n]) => sum + Number(n), 0)
+  return [...text.matchAll(/^a2a_gateway_requests_total\{.*outcome="client_aborted",front="http"\} (\d+)$/gm)].reduce((sum, [, n]) => sum + Number(n), 0)
 }
 
 interface Scene { readonly t: Test, readonly gateway: TestGateway, readonly agent: FaultyAgent, readonly form: Form }

@@ -62,7 +62,7 @@ t.test('metrics, spans, log lines, audit lines and the console', async t => {
   const expected: Record<string, number> = {}
   const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   for (const [, operation = '', binding = '', outcome = '', value] of text.matchAll(
-    /^a2a_gateway_requests_total\{agent="agent",operation="([^"]+)",binding="([^"]+)",version="1.0",outcome="(\w+)"\} (\d+)/gm
+    /^a2a_gateway_requests_total\{agent="agent",operation="([^"]+)",binding="([^"]+)",version="1.0",outcome="(\w+)",front="http"\} (\d+)/gm
   )) found[`${operation} ${binding} ${outcome}`] = Number(value)
   for (const row of rows) expected[row.join(' ')] = (expected[row.join(' ')] ?? 0) + 1
   t.same(found, expected, 'requests_total')

@@ -98,7 +98,7 @@ t.test('init and check --live as commands', async t => {
   const file = configFile(t, made.out)
   t.match(await command(['check', '--live', '--config', file]), { code: 0, out: /ok: 1 agent/ })
   t.match(await command(['init']), { code: 2, out: '', err: /URL of an agent is required/ })
-  t.match(await command(['init', agent.url, 'x']), { code: 2, out: '', err: /Unexpected argument 'x'; its flags are --output/ })
+  t.match(await command(['init', agent.url, 'x']), { code: 1, out: '', err: /must be an absolute http or https URL/ })
   t.match(await command(['init', '--output', file, agent.url]), { code: 1, err: /exists already/ })
   t.match(await command(['check', '--live'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), {
     code: 1,

@@ -5,6 +5,7 @@ import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 import type { Config } from '../../src/config/model/model.js'
 import type { Gateway } from '../../src/gateway/start.js'
 import { startGateway } from '../../src/gateway/start.js'
+import { sampleIn } from './samples.js'
 
 export interface TestGateway extends Gateway {
   /** Audit lines so far, parsed. */
@@ -49,10 +50,7 @@ export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = 
     spans: () => parseLines(traceText()),
     metric: async sample => {
       const response = await fetch(`${gateway.adminUrl}/metrics`)
-      const text = await response.text()
-      // A test of one front need not name it.
-      const line = (sample.includes('front=') ? text : text.replace(/,front="\w+"\}/g, '}')).split('\n').find(one => one.startsWith(`${sample} `))
-      return line === undefined ? 0 : Number(line.slice(sample.length + 1))
+      return sampleIn(await response.text(), sample)
     }
   }
 }

@@ -28,6 +28,7 @@ import { createAudit } from '../../src/telemetry/audit.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { createTracing } from '../../src/telemetry/traces/tracing.js'
+import { sampleIn } from './samples.js'
 
 export const FORWARD: ResponseDecision = {
   rejection: null,
@@ -163,9 +164,6 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
     metrics,
     live,
     audits: () => lines.split('\n').filter(Boolean).map(line => JSON.parse(line) as Record<string, unknown>),
-    metric: async sample => {
-      const line = (await metrics.text()).split('\n').find(one => one.startsWith(`${sample} `))
-      return line === undefined ? 0 : Number(line.slice(sample.length + 1))
-    }
+    metric: async sample => sampleIn(await metrics.text(), sample)
   }
 }

@@ -36,7 +36,7 @@ function parse (text: string): Map<string, Family> {
 
 /** Design 2.5 word for word, and what has come since. */
 const DESIGN: Record<string, [string, string[]]> = {
-  requests_total: ['counter', ['agent', 'operation', 'binding', 'version', 'outcome']],
+  requests_total: ['counter', ['agent', 'operation', 'binding', 'version', 'outcome', 'front']],
   request_duration_seconds: ['histogram', ['agent', 'operation', 'outcome']],
   decision_duration_seconds: ['histogram', ['agent']],
   upstream_duration_seconds: ['histogram', ['agent', 'operation']],
