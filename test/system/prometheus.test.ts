@@ -91,6 +91,7 @@ t.test('Prometheus scrapes the admin listener', async t => {
     binding: 'JSONRPC',
     version: '1.0',
     outcome: 'forwarded',
+    front: 'http',
     instance: target,
     job: 'gateway'
   })
