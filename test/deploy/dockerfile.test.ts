@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 
 const lines = readFileSync('Dockerfile', 'utf8').split('\n')
@@ -12,6 +13,22 @@ t.test('everything that is copied into the build exists, and is not ignored', as
       t.notOk(ignored.includes(source), `${source} is not in .dockerignore`)
     }
   }
+})
+
+t.test('the build imports only files that are copied', async t => {
+  const folders = instruction('COPY').filter(one => !one.startsWith('--from')).flatMap(one => one.split(' ').slice(0, -1))
+  const { include } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8')) as { include: string[] }
+  const files = new Set(include.flatMap(folder => readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.ts')).map(name => join(folder, name))))
+  // A Set visits the files that its loop adds.
+  for (const file of files) {
+    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import) '(\.[^']+)\.js'/g)) {
+      const imported = `${join(dirname(file), path)}.ts`
+      if (existsSync(imported)) files.add(imported)
+    }
+  }
+  t.ok(files.has('bench/render.ts'), 'the walk leaves the included folders')
+  t.same([...files].filter(file => !folders.includes(file.slice(0, file.indexOf('/')))), [])
 })
 
 t.test('the image runs an LTS of Node, not as root, and its health check needs no shell', async t => {

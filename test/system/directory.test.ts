@@ -2,7 +2,7 @@
 import t from 'tap'
 import { startFight } from '../../examples/fight.js'
 import { gatewayFor } from '../helpers/gateway.js'
-import { browse, overhang } from './console-browser.js'
+import { axeViolations, browse, overhang } from './console-browser.js'
 
 t.test('without a script, at both widths, by keyboard, in both themes', { timeout: 120_000 }, async t => {
   const fight = await startFight({ port: 0 })
@@ -14,6 +14,7 @@ t.test('without a script, at both widths, by keyboard, in both themes', { timeou
   t.equal(await page.locator('h2').first().innerText(), 'Fight comparison 0.1.0')
   t.equal(await overhang(page), 0)
   t.match(await page.evaluate('getComputedStyle(document.body).backgroundColor'), 'rgb(15, 18, 24)', 'the style of the page applies')
+  t.same(await axeViolations(page), [], 'axe-core, dark and narrow')
   await page.emulateMedia({ colorScheme: 'light' })
   t.match(await page.evaluate('getComputedStyle(document.body).backgroundColor'), 'rgb(246, 247, 249)')
   const schema = page.locator('details').first()
@@ -23,6 +24,7 @@ t.test('without a script, at both widths, by keyboard, in both themes', { timeou
   t.equal(await overhang(page), 0)
   await page.setViewportSize({ width: 1280, height: 800 })
   t.equal(await overhang(page), 0)
+  t.same(await axeViolations(page), [], 'axe-core, light and wide')
   await page.getByRole('link', { name: 'This page as JSON' }).click()
   t.match(await page.innerText('body'), '"name":"Fight comparison"')
   t.same(complaints, [])

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { startFight } from '../../examples/fight.js'
 import { call, MESSAGE, rpcBody } from '../helpers/http.js'
 import { serve } from '../helpers/serve.js'
-import { browse, hurdles, overhang, picture } from './console-browser.js'
+import { axeViolations, browse, hurdles, overhang, picture } from './console-browser.js'
 import type { SIZES } from './console-browser.js'
 
 const TIMESTAMP = 'https://github.com/a2aproject/a2a-samples/extensions/timestamp/v1'
@@ -81,6 +81,7 @@ for (const [size, scheme] of VIEWS) {
     t.match(await replay.innerText(), /newly rejected[^]*timestamp\/ts/)
     t.equal(await overhang(page), 0, 'as wide as the window')
     t.same(await hurdles(page), [])
+    t.same(await axeViolations(page), [], 'axe-core')
     await page.evaluate('scrollTo(0, 0)')
     if (size === 'wide') await page.setViewportSize({ width: 1280, height: 1180 })
     await picture(page, size === 'wide' ? 'playground' : 'playground-narrow')

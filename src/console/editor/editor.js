@@ -121,7 +121,7 @@ export function createEditor (host, { label, schema, policies, text, onChange })
         autocompletion({ override: [complete], icons: false }),
         hover,
         look,
-        EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
+        EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', tabindex: '0' }),
         // Tab moves the focus, so that nobody is caught in the editor.
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
         EditorView.updateListener.of(update => { if (update.docChanged) onChange(update.state.doc.toString()) })
