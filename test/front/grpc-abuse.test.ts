@@ -64,6 +64,8 @@ async function ended (t: Test, attacker: H2Socket): Promise<void> {
 }
 
 const FLOOD = 20_000
+/** Calls of a flood that reach the agent before the gateway ends the connection. The buffers of the sockets may take the whole flood. */
+const MOST_ABUSED = FLOOD / 4
 
 /** The first call has its trailers. */
 const hasEnded = (frames: readonly Frame[]): boolean =>
@@ -80,8 +82,8 @@ attack('a header block that does not end: CONTINUATION frames with headers', {},
 
 attack('a header block that does not end: empty CONTINUATION frames', {}, async (t, { agent, attacker }) => {
   attacker.send(open(1, 0))
-  const sent = await attacker.flood(FLOOD, () => frame(FRAME.continuation, 0, 1))
-  t.ok(sent < FLOOD, `the connection ended after ${sent} frames`)
+  await attacker.flood(FLOOD, () => frame(FRAME.continuation, 0, 1))
+  await ended(t, attacker)
   t.equal(agent.calls.length, 0)
 })
 
@@ -93,18 +95,18 @@ attack('a small header block that expands: 4 kB in the table, named 4,000 times'
 })
 
 attack('calls that the client resets at once', { silent: true }, async (t, { agent, attacker }) => {
-  const sent = await attacker.flood(FLOOD, i => Buffer.concat([
+  await attacker.flood(FLOOD, i => Buffer.concat([
     open(id(i)), data(id(i), HELLO, END_STREAM), frame(FRAME.reset, 0, id(i), uint32(8))
   ]))
-  t.ok(sent < FLOOD, `the connection ended after ${sent} calls`)
-  t.ok(agent.calls.length <= sent)
+  await ended(t, attacker)
+  t.ok(agent.calls.length < MOST_ABUSED, `${agent.calls.length} calls`)
 })
 
 // CVE-2025-8671: the client makes the server reset its calls, which no limit of resets by the client counts.
 attack('calls that the client makes the gateway reset', { silent: true }, async (t, { agent, attacker }) => {
-  const sent = await attacker.flood(FLOOD, i => Buffer.concat([open(id(i)), data(id(i), HELLO, END_STREAM), windowUpdate(id(i), 0)]))
-  t.ok(sent < FLOOD, `the connection ended after ${sent} calls`)
-  t.ok(agent.calls.length <= sent)
+  await attacker.flood(FLOOD, i => Buffer.concat([open(id(i)), data(id(i), HELLO, END_STREAM), windowUpdate(id(i), 0)]))
+  await ended(t, attacker)
+  t.ok(agent.calls.length < MOST_ABUSED, `${agent.calls.length} calls`)
 })
 
 // After such an error of the whole connection, Node 20 neither reads nor closes it, and keeps its calls.
