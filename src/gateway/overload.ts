@@ -1,15 +1,20 @@
 /**
- * Detects overload of the process. @fastify/under-pressure measures. Without limits of its own, that plugin adds no hook, so the check per
- * request is one boolean.
+ * Detects overload of the process once per second, so that the check per request is one boolean.
+ *
+ * The measurements open no file where that can be avoided, and survive where it cannot: `process.memoryUsage()` reads /proc and throws when
+ * no file descriptor is left. In the timer of @fastify/under-pressure 9.2 this error ended the process.
  */
-import underPressure from '@fastify/under-pressure'
-import type { FastifyInstance } from 'fastify'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import type { EventLoopUtilization, IntervalHistogram } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
 import type { SheddingConfig } from '../config/model/model.js'
-import { fastify, NO_SCHEMAS } from '../framework.js'
 import type { Log } from '../telemetry/log.js'
 
 /** Interval of the measurements, ms. */
 const INTERVAL = 1_000
+/** Resolution of the delay of the event loop, ms: an idle event loop has this delay. */
+const RESOLUTION = 10
+const NANOSECONDS_PER_MS = 1e6
 
 /** One measurement. */
 export interface Sample {
@@ -29,7 +34,7 @@ export class Overload {
   retryAfter: number
   private config: SheddingConfig
   private readonly log: Log
-  private app: FastifyInstance | null = null
+  private sampler: Sampler | null = null
   private timer: NodeJS.Timeout | null = null
   /** True when the last sample was late too. A single long turn of the event loop is over when it is noticed, so it does not count. */
   private late = false
@@ -46,19 +51,16 @@ export class Overload {
   }
 
   /** Measures from now on, until `close`. */
-  async watch (): Promise<void> {
-    // The plugin decorates its app, so it gets one of its own, without a listener.
-    const app = fastify({ schemaController: NO_SCHEMAS })
-    this.app = app
-    await app.register(underPressure, { sampleInterval: INTERVAL, eventLoopUtilizationMode: 'interval' })
-    await app.ready()
-    this.timer = setInterval(() => { this.take(app.memoryUsage() as Sample) }, INTERVAL).unref()
+  watch (): void {
+    const sampler = new Sampler()
+    this.sampler = sampler
+    this.timer = setInterval(() => { this.take(sampler.sample()) }, INTERVAL).unref()
   }
 
-  async close (): Promise<void> {
+  close (): void {
     if (this.timer !== null) clearInterval(this.timer)
     this.timer = null
-    await this.app?.close()
+    this.sampler?.close()
   }
 
   take (sample: Sample): void {
@@ -86,6 +88,44 @@ export class Overload {
     ]
     this.late = late
     return signs.filter(([, there]) => there).map(([sign]) => sign)
+  }
+}
+
+class Sampler {
+  private readonly delay: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION })
+  private utilization: EventLoopUtilization = performance.eventLoopUtilization()
+  private rssBytes = 0
+
+  constructor () {
+    this.delay.enable()
+  }
+
+  /** Measures the time since the last sample. */
+  sample (): Sample {
+    const delay = this.delay.mean / NANOSECONDS_PER_MS - RESOLUTION
+    this.delay.reset()
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, this.utilization)
+    this.utilization = now
+    return {
+      // The histogram is empty when the event loop had no turn at all.
+      eventLoopDelay: Number.isNaN(delay) ? Infinity : Math.max(0, delay),
+      eventLoopUtilized: utilization,
+      heapUsed: getHeapStatistics().used_heap_size,
+      rssBytes: this.rss()
+    }
+  }
+
+  close (): void {
+    this.delay.disable()
+  }
+
+  /** The last known value while no file descriptor is left. */
+  private rss (): number {
+    try {
+      this.rssBytes = process.memoryUsage.rss()
+    } catch {}
+    return this.rssBytes
   }
 }
 

@@ -101,7 +101,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const tasks = new Tasks(config.state, metrics, log, options.memory)
   const limits = new Limits(config, metrics, log, options.limitStore)
   const overload = new Overload(config.shedding, log)
-  await overload.watch()
+  overload.watch()
   const slowReaders = new SlowReaders({ live: inFlight, metrics, log })
   const heldBytes = new MemoryBudget(config.limits.memory)
   metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
@@ -137,7 +137,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const pushed = options.worker === undefined ? await exportMetrics({ ...exported, read: () => metrics.snapshot() }) : null
   const close = async (): Promise<void> => {
     slowReaders.close()
-    await overload.close()
+    overload.close()
     recorded?.close()
     await registry.close()
     await tasks.close()
