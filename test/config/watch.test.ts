@@ -175,18 +175,19 @@ t.test('no notice if the contents stay the same', async t => {
 t.test('many writes at once are one change; continuous writes do not delay it for ever', async t => {
   const file = join(directoryFor(t), 'gateway.yaml')
   writeFileSync(file, '')
-  const { heard } = watching(t, [file])
+  // The quiet time is longer than any pause between the writes of this test, also on a busy machine.
+  const { heard } = watching(t, [file], { debounce: 900 })
   for (let i = 0; i < 5; i++) {
     writeFileSync(file, `burst ${i}`)
     await sleep(5)
   }
   await until(() => heard.length > 0)
   t.same(heard, ['burst 4'])
-  for (const end = Date.now() + 3_000; heard.length < 2 && Date.now() < end;) {
+  for (const end = Date.now() + 5_000; heard.length < 2 && Date.now() < end;) {
     writeFileSync(file, `busy ${Date.now()}`)
     await sleep(20)
   }
-  t.equal(heard.length, 2)
+  t.ok(heard.length >= 2, 'the file is read although it is written all the time')
 })
 
 t.test('files can be added and dropped, and no change is lost meanwhile', async t => {
