@@ -3,6 +3,7 @@ import type { Carrier } from './authentication.js'
 import type { ClientCertificate } from './certificate/certificate.js'
 import type { LastCredential } from './last-credential.js'
 import { isOfScheme } from './last-credential.js'
+import { plainHeaderName } from '../wire/header-names.js'
 
 /** The parts of a request that can carry credentials. */
 export interface Presented {
@@ -78,23 +79,30 @@ function decoded (text: string): string {
 }
 
 /**
- * Removes the credentials of carriers from headers. A name with `_` in the place of `-` goes too: a CGI-like agent reads both names as one
- * variable (CVE-2025-64484).
+ * Removes the credentials of carriers from headers, in every spelling of their names: a CGI-like agent reads `x-api-key` and `x_api_key` as
+ * one variable (CVE-2025-64484).
  * @param headers flat list of lower-case names and values
  */
-export function withoutCredentials (headers: readonly string[], carriers: readonly Carrier[]): string[] {
+export function withoutCredentials (headers: string[], carriers: readonly Carrier[]): string[] {
+  let kept = headers
+  for (const carrier of carriers) {
+    const { in: place } = carrier
+    if (place === 'header' || place === 'cookie') kept = withoutCarrier(kept, carrier, place === 'cookie' ? 'cookie' : plainHeaderName(carrier.name))
+  }
+  return kept
+}
+
+/** @param plain name of the header, as `plainHeaderName` returns it; all spellings have its length */
+function withoutCarrier (headers: readonly string[], carrier: Carrier, plain: string): string[] {
   const out: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? ''
     const value = headers[i + 1] ?? ''
-    const plain = name.includes('_') ? name.replaceAll('_', '-') : name
-    let kept: string | null = value
-    for (const carrier of carriers) {
-      if (kept === null) break
-      if (carrier.in === 'header' && carrier.name === plain) kept = ofScheme(carrier, value) ? null : kept
-      else if (carrier.in === 'cookie' && plain === 'cookie') kept = withoutCookie(kept, carrier.name)
-    }
-    if (kept !== null) out.push(name, kept)
+    if (name.length !== plain.length || plainHeaderName(name) !== plain) out.push(name, value)
+    else if (carrier.in === 'cookie') {
+      const others = withoutCookie(value, carrier.name)
+      if (others !== null) out.push(name, others)
+    } else if (!ofScheme(carrier, value)) out.push(name, value)
   }
   return out
 }
@@ -109,7 +117,7 @@ export function withoutProxyHeaders (headers: readonly string[], names: Readonly
   const out: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? ''
-    if (!names.has(name.replaceAll('_', '-')) || written.has(name)) out.push(name, headers[i + 1] ?? '')
+    if (!names.has(plainHeaderName(name)) || written.has(name)) out.push(name, headers[i + 1] ?? '')
   }
   return out
 }

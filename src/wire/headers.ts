@@ -1,5 +1,6 @@
 import { isForwarding } from './forwarded.js'
 import { splitList } from './header-list.js'
+import { plainHeaderName } from './header-names.js'
 import { isToken } from './tokens.js'
 
 /**
@@ -69,9 +70,9 @@ function singleBit (name: string | undefined): number {
 }
 
 /**
- * Copies a request's end-to-end headers, except the headers that report its origin: `forwardedHeaders` writes those anew. A name with `_`
- * in the place of `-` is dropped in the same way: a CGI-like agent reads both names as one variable (CVE-2024-45614). The function does not
- * validate names and values again: Node's parser rejects everything on which undici would throw.
+ * Copies a request's end-to-end headers, except the headers that report its origin: `forwardedHeaders` writes those anew. Other
+ * spellings of these names, such as `x_real_ip`, are dropped in the same way: a CGI-like agent reads them as one variable (CVE-2024-45614).
+ * The function does not validate names and values again: Node's parser rejects everything on which undici would throw.
  * @param rawHeaders Node's flat list, name, value, name, value
  * @param drop lower-case names to drop as well
  * @param out receives name, value, name, value, names in lower case
@@ -82,7 +83,8 @@ export function copyRequestHeaders (rawHeaders: readonly string[], drop: Readonl
     const name = rawHeaders[i]?.toLowerCase() ?? ':'
     if (name.charCodeAt(0) === COLON) continue // an HTTP/2 pseudo-header
     if (ends(name, drop) || named?.has(name)) continue
-    if (name.includes('_') && ends(name.replaceAll('_', '-'), drop)) continue
+    const plain = plainHeaderName(name)
+    if (plain !== name && ends(plain, drop)) continue
     out.push(name, rawHeaders[i + 1] ?? '')
   }
 }

@@ -70,6 +70,11 @@ export const IDENTITY_ROWS: readonly Row[] = [
     withSource('{apiKey: {header: Authorization, keys: {file: keys.yaml}}}'),
     'g.yaml:7:26: identity.sources.s.apiKey.header cannot be "Authorization" (choose another header, such as x-api-key)'
   ],
+  [
+    'a header with a meaning, in another spelling',
+    withSource('{apiKey: {header: x_forwarded.user, keys: {file: keys.yaml}}}'),
+    'g.yaml:7:26: identity.sources.s.apiKey.header cannot be "x_forwarded.user" (choose another header, such as x-api-key)'
+  ],
   ['right, tokens', withJwt('keys: discover')],
   ['right, tokens with keys of a file', withJwt('keys: {file: keys.json}, claims: {client: /azp}, types: [at+jwt], header: x-token')],
   ['right, an issuer on this machine', withJwt('keys: {url: "http://127.0.0.1:1/jwks"}').replace('https://idp.example.com', 'http://localhost:1')],

@@ -220,7 +220,7 @@ t.test('certificates, tokens and keys together', async t => {
 
 t.test('what the agent does not get', async t => {
   const { certificates } = new Authenticator([], [source('mesh', { from: 'xfcc', proxies: ['192.0.2.1'] }), source('front', { from: 'rfc9440', proxies: ['192.0.2.2'] })])
-  const headers = ['x-forwarded-client-cert', '1', 'x_forwarded_client_cert', '2', 'X-Forwarded_client-cert'.toLowerCase(), '3', 'client-cert', '4', 'client_cert', '5', 'client-cert-chain', '6', 'a', '7']
+  const headers = ['x-forwarded-client-cert', '1', 'x_forwarded_client_cert', '2', 'X-Forwarded_client-cert'.toLowerCase(), '3', 'client-cert', '4', 'client_cert', '5', 'client-cert-chain', '6', 'x.forwarded.client.cert', '8', 'client.cert', '9', 'a', '7']
   const left = (peer: string): string[] =>
     withoutProxyHeaders(headers, certificates.proxyHeaders, certificates.writtenBy(peer)).filter((_, i) => i % 2 === 1)
   t.same(left('192.0.2.9'), ['7'])

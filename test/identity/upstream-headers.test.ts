@@ -2,8 +2,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { plainHeaderName } from '../../src/wire/header-names.js'
+import { grpcAgent, grpcGateway, HELLO } from '../front/grpc-kit.js'
+import { call, JSON_TYPE, rpcBody, V1 } from '../helpers/http.js'
 import { rawExchange } from '../helpers/raw.js'
 import { checkAsync } from '../helpers/seed.js'
+import { issuerFor, jwtSource, keyOf } from './issuer.js'
 import { ACME, basicOf, guarded, USER } from './kit.js'
 import { identityKeys } from './signing-keys.js'
 
@@ -63,4 +66,36 @@ t.test('smuggled headers', async t => {
   t.type(partner?.headers['gateway-identity'], 'string')
   const preflights = withCard?.agent.received.filter(({ method }) => method === 'OPTIONS') ?? []
   t.ok(preflights.length > 0 && preflights.every(({ headers }) => own.every(name => headers[name] === undefined)), 'a request without a caller gets nothing')
+})
+
+t.test('no spelling of a credential header reaches the agent, whatever spelling the source names', async t => {
+  const SPELLINGS = ['x-tool-key', 'x_tool_key', 'x.tool.key', 'x_tool-key']
+  const key = await keyOf('a')
+  const issuer = await issuerFor(t, [key])
+  const token = await issuer.token(key)
+  const wrong: string[] = []
+  for (const named of SPELLINGS) {
+    for (const [kind, source, credential] of [
+      ['apiKey', `partners: {apiKey: {header: "${named}", keys: {file: partners.yaml}}}`, ACME],
+      ['jwt', jwtSource('corp', issuer.url, `, header: "${named}"`), token]
+    ] as const) {
+      const { agent, gateway, dir } = await guarded(t, { sources: [source], extra: ['passthrough: [/docs]'] })
+      const overGrpc = await grpcAgent(t)
+      const grpc = await grpcGateway(t, overGrpc, { root: [`identity: {sources: {${source}}}`], baseDir: dir })
+      const lines = SPELLINGS.flatMap(name => [name, name === named ? credential : CANARY])
+      for (const [method, path, body] of [
+        ['POST', '/rpc', rpcBody('GetTask', { id: '1' })], ['GET', '/rest/tasks/1', undefined], ['GET', '/docs/x', undefined], ['POST', '/docs/x', 'x']
+      ] as const) {
+        const before = agent.received.length
+        await call(gateway.url + path, { method, headers: [...JSON_TYPE, ...V1, ...lines], ...(body === undefined ? {} : { body }) })
+        const got = agent.received.slice(before).map(({ rawHeaders }) => JSON.stringify(rawHeaders).toLowerCase())
+        if (got.length !== 1 || got.some(text => /x.tool.key/.test(text))) wrong.push(`${kind} ${named} ${method} ${path}: ${got.join()}`)
+      }
+      await grpc.client.call({ body: HELLO, headers: Object.fromEntries(SPELLINGS.map((name, i) => [name, lines[i * 2 + 1]])) })
+      const got = overGrpc.calls.map(({ raw }) => JSON.stringify(raw))
+      if (got.length !== 1 || got.some(text => /x.tool.key/.test(text))) wrong.push(`${kind} ${named} gRPC: ${got.join()}`)
+      await Promise.all([gateway.close(), grpc.close()])
+    }
+  }
+  t.same(wrong, [])
 })

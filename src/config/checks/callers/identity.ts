@@ -4,6 +4,7 @@ import { dotted, shown } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { certificateProblems, certificateWarnings } from './certificates.js'
 import { unreadable } from '../named-files.js'
+import { plainHeaderName } from '../../../wire/header-names.js'
 import { readKeyFile } from '../../key-file.js'
 import { fault, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
@@ -82,8 +83,9 @@ function carrierProblems (apiKey: Mapping, at: Path): PathProblem[] {
 }
 
 function headerProblems (header: unknown, at: Path): PathProblem[] {
-  const lower = typeof header === 'string' ? header.toLowerCase() : ''
-  return TAKEN.has(lower) || lower.startsWith('x-forwarded-')
+  // The agent gets no spelling of the header.
+  const plain = typeof header === 'string' ? plainHeaderName(header) : ''
+  return TAKEN.has(plain) || plain.startsWith('x-forwarded-')
     ? [fault(at, `${dotted(at)} cannot be ${shown(header)}`, 'choose another header, such as x-api-key')]
     : []
 }
