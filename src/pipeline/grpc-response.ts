@@ -14,7 +14,8 @@ import { OF_THE_GATEWAY, replacedFor, valueOf } from './response-head.js'
 
 /** Content-Length is wrong once a message is edited, and of no use in gRPC. */
 const NOT_COPIED: ReadonlySet<string> = new Set([...OF_THE_GATEWAY, 'content-length'])
-const STATUS: ReadonlySet<string> = new Set(['grpc-status', 'grpc-message', 'grpc-status-details-bin'])
+/** A status in front of the messages has no meaning, and clients could take it for the status of the call. */
+const NOT_IN_HEAD: ReadonlySet<string> = new Set([...NOT_COPIED, 'grpc-status', 'grpc-message', 'grpc-status-details-bin'])
 const GRPC = /^application\/grpc(?:[+;]|$)/i
 const PROTOBUF = /^application\/grpc(?:\+proto)?(?:;|$)/i
 const CODE = /^(?:0|[1-9]\d{0,2})$/
@@ -44,7 +45,7 @@ export class GrpcResponseMachine {
     const { driver } = this
     const status = Number(valueOf(rawHeaders, ':status') ?? 200)
     const headers: string[] = []
-    copyResponseHeaders(rawHeaders, NOT_COPIED, headers)
+    copyResponseHeaders(rawHeaders, last ? NOT_COPIED : NOT_IN_HEAD, headers)
     const type = valueOf(headers, 'content-type')
     const code = last ? codeOf(headers) : null
     if (code === null && (status !== 200 || type === null || !GRPC.test(type))) {
@@ -56,15 +57,18 @@ export class GrpcResponseMachine {
       return driver.unusable('protocol', status, headers)
     }
     if (type === null) headers.push('content-type', 'application/grpc')
-    const trailers = code === 0 || code === null ? withoutStatus(headers) : null
-    const envelope = new GrpcEnvelope(driver, headers, this.plan.echo, this.method?.streaming ?? false)
-    this.envelope = envelope
-    if (code !== null && trailers === null) {
-      this.over = true
-      return envelope.only(code)
+    const envelope = new GrpcEnvelope(driver, headers, this.plan.echo, this.method?.streaming ?? false, last)
+    if (code === null) {
+      this.envelope = envelope
+      this.body = this.pick(envelope)
+      return
     }
-    this.body = this.pick(envelope)
-    if (last) this.onTrailers(trailers ?? [])
+    // The agent has sent the whole response.
+    const body = code === 0 ? this.pick(envelope) : null
+    this.stop()
+    envelope.ended([], code)
+    if (code === 0) body?.end()
+    else envelope.finish([])
   }
 
   /** @returns false to pause the agent until `resume` of the driver */
@@ -76,6 +80,7 @@ export class GrpcResponseMachine {
   onTrailers (rawTrailers: readonly string[]): void {
     const { body, envelope, driver } = this
     if (body === null || envelope === null) return
+    this.stop()
     const trailers: string[] = []
     copyResponseHeaders(rawTrailers, NOT_COPIED, trailers)
     const code = codeOf(trailers)
@@ -83,10 +88,7 @@ export class GrpcResponseMachine {
       envelope.ended(trailers, code)
       return body.end()
     }
-    body.failed(() => {
-      this.stop()
-      driver.unusable('protocol', 200, envelope.headers)
-    })
+    body.failed(() => { driver.unusable('protocol', 200, envelope.headers) })
   }
 
   /** The agent's stream broke. @param report ends the call, once, when all that came before has gone out */
@@ -126,22 +128,4 @@ function codeOf (headers: readonly string[]): number | null {
   if (value === null || !CODE.test(value)) return null
   for (let i = 0, found = 0; i < headers.length; i += 2) if (headers[i] === 'grpc-status' && found++ > 0) return null
   return Number(value)
-}
-
-/** Takes the status out of a head: it belongs to the trailers. @returns its fields */
-function withoutStatus (headers: string[]): string[] {
-  const taken: string[] = []
-  let kept = 0
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as string
-    const value = headers[i + 1] as string
-    if (STATUS.has(name)) {
-      taken.push(name, value)
-    } else {
-      headers[kept++] = name
-      headers[kept++] = value
-    }
-  }
-  headers.length = kept
-  return taken
 }

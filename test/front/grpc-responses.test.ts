@@ -1,4 +1,5 @@
 /** Response rules over gRPC, with policies of a configuration: rejected, changed and annotated messages, and echoed extensions. */
+import type { OutgoingHttpHeaders } from 'node:http2'
 import t from 'tap'
 import type { Test } from 'tap'
 import { detailsIn } from '../helpers/rpc-status.js'
@@ -10,6 +11,7 @@ import { grpcAgent, grpcGateway, HELLO, readResponse, reply, requestOf, response
 const URI = 'https://acme.example/ext/receipts/v1'
 const MESSAGE = { messageId: 'r1', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] }
 const STREAM = '/lf.a2a.v1.A2AService/SendStreamingMessage'
+const MESSAGE_IN = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
 const receipt = (metadata: object): object => ({ message: { ...MESSAGE, metadata } })
 const update = (metadata: object): object => ({ statusUpdate: { taskId: 't1', contextId: 'c1', status: { state: 'TASK_STATE_WORKING' }, metadata } })
 
@@ -50,7 +52,7 @@ async function calls (t: Test, responses: string, echo = 'verify', named: { read
     },
     stream: async (...all) => {
       answer = send(all.map(metadata => responseOf(update(metadata), 'SendStreamingMessage')))
-      const body = requestOf({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } }, 'SendStreamingMessage')
+      const body = requestOf({ message: MESSAGE_IN }, 'SendStreamingMessage')
       return await gateway.client.call({ path: STREAM, body, headers })
     }
   }
@@ -122,4 +124,49 @@ t.test('echo: synthesize waits for the proof in the first message', async t => {
   const late = await stream({}, proof)
   t.equal(late.headers['a2a-extensions'], undefined)
   t.equal(late.trailers['a2a-extensions'], URI, 'the trailers name what the head could not')
+})
+
+/** Policies by the kind of body that the gateway makes of a response: lines below the agent, and at the root. */
+const KINDS: Readonly<Record<string, readonly [agent: readonly string[], root: readonly string[]]>> = {
+  relayed: [[], []],
+  observed: [['responses: observe', 'extensions: [receipts]'], policyOf('verify')],
+  held: [['responses: enforce', 'extensions: [receipts]'], policyOf('verify')],
+  passthrough: [[], []]
+}
+
+t.test('the shapes of a response: one frame of headers, head and trailers, with a message and without', async t => {
+  const failed = { 'grpc-status': '5', 'grpc-message': 'No%20task' }
+  const fine = { 'grpc-status': '0', 'x-own': '1' }
+  const alone = (trailers: OutgoingHttpHeaders) => ({ stream }: AgentCall) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...trailers }, { endStream: true })
+  }
+  for (const [kind, [lines, root]] of Object.entries(KINDS)) {
+    let answer: (call: AgentCall) => void = () => {}
+    const agent = await grpcAgent(t, {
+      card: { capabilities: { streaming: true, extensions: [{ uri: URI }] } },
+      answer: call => { answer(call) }
+    })
+    const passthrough = kind === 'passthrough' ? ['passthrough: [own.Service]'] : []
+    const { client, metric } = await grpcGateway(t, agent, { agent: lines, root, agentGrpc: [`upstream: "grpc://127.0.0.1:${agent.port}"`, ...passthrough] })
+    for (const operation of ['SendMessage', 'SendStreamingMessage'] as const) {
+      const message = operation === 'SendMessage' ? responseOf(receipt({}), operation) : responseOf(update({}), operation)
+      const path = `/${kind === 'passthrough' ? 'own.Service' : 'lf.a2a.v1.A2AService'}/${operation}`
+      const ask = async (how: (call: AgentCall) => void): Promise<RawResponse> => {
+        answer = how
+        return await client.call({ path, body: requestOf({ message: MESSAGE_IN }, operation), headers: { 'a2a-extensions': URI } })
+      }
+      const name = `${kind} ${operation}`
+      const rejects = kind === 'held' && operation === 'SendMessage'
+      const one = await ask(alone(fine))
+      if (rejects) t.match(one, { status: 13, trailersOnly: true, reset: 0, message: /exactly one message/ }, `${name}: a unary response needs a message`)
+      else t.match(one, { status: 0, trailersOnly: true, reset: 0, messages: [], headers: { 'x-own': '1' } }, `${name}: one frame, success`)
+      t.match(await ask(alone(failed)), { status: 5, message: 'No task', trailersOnly: true, reset: 0 }, `${name}: one frame, error`)
+      const empty = await ask(call => { reply(call, [], fine) })
+      if (rejects) t.match(empty, { status: 13, trailersOnly: true, reset: 0 }, `${name}: no message`)
+      else t.match(empty, { status: 0, trailersOnly: false, reset: 0, messages: [], trailers: { 'x-own': '1' } }, `${name}: no message`)
+      t.match(await ask(call => { reply(call, [message], fine) }), { status: 0, trailersOnly: false, reset: 0, messages: { length: 1 } }, `${name}: a message`)
+      t.match(await ask(call => { reply(call, [message], failed) }), { status: 5, trailersOnly: false, reset: 0 }, `${name}: a message and an error`)
+    }
+    t.equal(await metric('a2a_gateway_upstream_errors_total{agent="agent",kind="protocol"}'), 0, `${kind}: nothing counts as a fault of the agent`)
+  }
 })

@@ -222,6 +222,26 @@ t.test('gRPC: requests are judged, rejections have their status, responses are h
   t.match(await enforcing.envoy.check({ path: call('SendMessage'), headers: head, body: HELLO }), { own: false })
 })
 
+t.test('gRPC: a response in one frame of headers', async t => {
+  const head: Lines = [['content-type', 'application/grpc'], ['te', 'trailers'], ['a2a-extensions', URI]]
+  const alone: Answer = { headers: [['content-type', 'application/grpc'], ['grpc-status', '0'], ['x-own', '1']] }
+  for (const responses of ['enforce', 'observe']) {
+    const { envoy, gateway } = await mesh(t, responses)
+    for (const [way, options] of Object.entries(WAYS)) {
+      for (const name of ['SendMessage', 'SendStreamingMessage']) {
+        const got = await envoy.process({ path: `/lf.a2a.v1.A2AService/${name}`, headers: head, body: HELLO }, alone, options)
+        const what = `${responses}, ${way}: ${name}`
+        if (responses === 'enforce' && name === 'SendMessage') t.match(got, { own: true, grpcStatus: 13 }, `${what} needs a message`)
+        else {
+          t.match(got, { own: false, status: 200, cut: false, body: '', trailers: [] }, what)
+          t.same(got.headers.filter(([name]) => name === 'grpc-status' || name === 'x-own'), [['grpc-status', '0'], ['x-own', '1']], what)
+        }
+      }
+    }
+    t.equal(await gateway.metric('a2a_gateway_upstream_errors_total{agent="agent",kind="protocol"}'), 0)
+  }
+})
+
 t.test('a fault in any step ends in an error, never in a clean end', async t => {
   const { envoy, gateway } = await mesh(t, 'enforce')
   answer = { headers: JSON_HEAD, chunks: [result({ x: 1 })] }

@@ -59,6 +59,47 @@ t.test('errors of the agent pass unchanged', async t => {
   t.same(untyped.head, [...status, 'content-type', 'application/grpc'])
 })
 
+t.test('a response without messages in one frame of headers: the client gets one frame, once', async t => {
+  const status = ['grpc-status', '0', 'grpc-message', 'fine']
+  const unread = ['unreadable malformed']
+  for (const [name, options, expected] of [
+    ['relayed', {}, [`echoed ${A}`, 'only 0']],
+    ['relayed as a stream', STREAM, [`echoed ${A}`, 'only 0']],
+    ['nothing reads it', { plan: { echo: null } }, ['only 0']],
+    ['known by its headers', { evaluator: review({ ...showing(), reads: false }) }, ['only 0']],
+    ['observed', { evaluator: review({ ...showing(), holds: false, enforces: false }) }, ['only 0', ...unread]],
+    ['observed as a stream', { ...STREAM, evaluator: review({ ...showing(), holds: false, enforces: false }) }, ['only 0']],
+    ['held', { evaluator: review(showing()) }, [...unread, 'reject gateway/response-messages']],
+    ['held and observed', { evaluator: review({ ...showing(), enforces: false }) }, [...unread, 'only 0']],
+    ['held as a stream', { ...STREAM, evaluator: review(showing()) }, ['only 0']],
+    ['held as a stream whose end breaks a rule', { ...STREAM, evaluator: review({ end: () => broken('enforce') }) }, ['reject policy/rule']]
+  ] as const) {
+    const { machine, done } = drive(options)
+    machine.onHead([...HEAD, ...status, 'x-own', '1', 'a2a-extensions', A], true)
+    t.same(done, expected, name)
+    machine.onTrailers([])
+    machine.onFailure(() => { done.push('reported') })
+    t.same(done, expected, `${name}: nothing follows`)
+  }
+  const annotated = drive({ ...STREAM, evaluator: review({ end: () => ({ ...FORWARD, annotations: ['policy/rule'] }) }) })
+  annotated.machine.onHead([...HEAD, ...status], true)
+  t.same(annotated.head, ['content-type', 'application/grpc', ...status, 'gateway-decision', 'warn;rule="policy/rule"'])
+  const named = drive({ evaluator: review({ ...showing(), reads: false }) })
+  named.machine.onHead([...HEAD, ...status, 'a2a-extensions', A], true)
+  t.same(named.head, ['content-type', 'application/grpc', ...status, 'a2a-extensions', A])
+})
+
+t.test('the end of a response comes once', async t => {
+  for (const options of [{}, STREAM, { evaluator: review() }, { ...STREAM, evaluator: review() }, { evaluator: review({ holds: false }) }]) {
+    const driven = drive(options)
+    respond(driven, [driven.frame(event('t'))])
+    const { length } = driven.done
+    driven.machine.onTrailers([])
+    driven.machine.onFailure(() => { driven.done.push('reported') })
+    t.equal(driven.done.length, length)
+  }
+})
+
 t.test('the message of an error is not shown: clients drop it', async t => {
   const driven = drive({ evaluator: review({ evaluate: () => broken('enforce') }) })
   respond(driven, [driven.frame(event('t'))], ['grpc-status', '5'])

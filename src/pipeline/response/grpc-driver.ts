@@ -13,7 +13,7 @@ export interface GrpcResponseDriver extends ResponseDriver {
    * @param code the value of `grpc-status`
    */
   trailers (rest: readonly Buffer[], trailers: string[], code: number): void
-  /** Sends an error of the agent that has no messages: one HEADERS frame that ends the stream. @param headers with `grpc-status` */
+  /** Sends a response without messages: one HEADERS frame that ends the stream. @param headers with `grpc-status` */
   trailersOnly (headers: string[], code: number): void
 }
 

@@ -21,6 +21,7 @@ export class GrpcEnvelope {
   private readonly driver: GrpcResponseDriver
   private readonly plan: EchoPlan | null
   private readonly stream: boolean
+  private readonly alone: boolean
   private trailers: string[] = []
   private notices: Set<string> | null = null
   private begun = false
@@ -28,8 +29,10 @@ export class GrpcEnvelope {
   /**
    * @param headers of the agent
    * @param plan null leaves the extension headers as they are
+   * @param alone the response is one frame of headers, which are its trailers
    */
-  constructor (driver: GrpcResponseDriver, headers: string[], plan: EchoPlan | null, stream: boolean) {
+  constructor (driver: GrpcResponseDriver, headers: string[], plan: EchoPlan | null, stream: boolean, alone: boolean) {
+    this.alone = alone
     this.driver = driver
     this.headers = headers
     this.plan = plan
@@ -37,14 +40,14 @@ export class GrpcEnvelope {
     this.echoed = plan === null ? [] : takeEcho(headers)
   }
 
-  /** Sends the head with the extensions that are known now. */
+  /** Sends the head with the extensions that are known now. A head that is alone waits for the end of the evaluation. */
   begin (): void {
-    if (this.begun) return
+    if (this.begun || this.alone) return
     this.begun = true
     this.driver.begin(200, this.headers, this.stream, this.pushShown(this.headers))
   }
 
-  /** Takes the agent's trailers. Comes before the evaluation of messages that wait for it: trailers can prove an activation. */
+  /** Takes the agent's trailers; empty for a head that is alone. Comes before the evaluation of messages that wait for it: trailers can prove an activation. */
   ended (trailers: string[], code: number): void {
     this.trailers = trailers
     this.code = code
@@ -65,16 +68,11 @@ export class GrpcEnvelope {
   /** Sends the last bytes and the trailers. */
   finish (rest: readonly Buffer[]): void {
     this.begin()
-    const { trailers } = this
+    const trailers = this.alone ? this.headers : this.trailers
     this.pushShown(trailers)
     if (this.notices !== null) for (const notice of this.notices) trailers.push('gateway-decision', notice)
-    this.driver.trailers(rest, trailers, this.code ?? 0)
-  }
-
-  /** Sends an error of the agent that has no messages. The headers are its trailers. */
-  only (code: number): void {
-    this.pushShown(this.headers)
-    this.driver.trailersOnly(this.headers, code)
+    if (this.alone) this.driver.trailersOnly(trailers, this.code ?? 0)
+    else this.driver.trailers(rest, trailers, this.code ?? 0)
   }
 
   private pushShown (list: string[]): readonly string[] {

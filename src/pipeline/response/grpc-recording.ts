@@ -46,7 +46,6 @@ const REPLACED: ClientResponse = {
 class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver {
   private readonly stream: boolean
   private last: readonly string[] | null = null
-  private only = false
 
   constructor (dryRun: DryRun, response: PlainResponse, before: (event: number | null) => void, stream: boolean) {
     super(dryRun, response, before)
@@ -68,7 +67,6 @@ class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver 
 
   trailersOnly (headers: string[]): void {
     this.last = headers
-    this.only = true
   }
 
   override result (): ResponseDryRun {
@@ -108,7 +106,7 @@ class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver 
     if (this.replaced !== null) return this.replaced
     if (this.unread !== null) return this.unread
     if (this.rejection !== null) return null
-    const success = !this.only && (this.last === null || valueOf(this.last, 'grpc-status') === '0')
+    const success = this.last === null || valueOf(this.last, 'grpc-status') === '0'
     if (!success && this.results.length === 0) return 'error-status'
     if (plan.evaluation === null) return plan.card === null ? 'nothing-to-say' : 'extended-card'
     if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'

@@ -27,7 +27,7 @@ export interface GrpcForwardRequest {
 
 /** Handles a response. */
 export interface GrpcReceiver {
-  /** @param rawHeaders flat list with `:status`. @param last true when the response has nothing else: they are its trailers */
+  /** @param rawHeaders flat list with `:status`. @param last true when the response has nothing else: they are its trailers, and no `end` follows */
   head (rawHeaders: readonly string[], last: boolean): void
   /** @returns false to pause the agent until `resume` is called */
   data (chunk: Buffer): boolean
@@ -160,7 +160,7 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
     if (this.done) return
     this.request = null
     this.heardAt = performance.now()
-    if (last) this.trailers = NO_TRAILERS
+    if (last) this.over()
     this.receiver.head(raw, last)
   }
 
@@ -211,10 +211,15 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
 
   private ended (trailers: readonly string[]): void {
     if (this.done) return
+    this.over()
+    this.receiver.end(trailers)
+  }
+
+  /** The response is complete. */
+  private over (): void {
     this.finish()
     // The agent responded before it had the whole request: nothing more is sent.
     if (this.stream?.writableFinished === false) this.stream.close(NGHTTP2_CANCEL)
-    this.receiver.end(trailers)
   }
 
   private wait (milliseconds: number): void {
