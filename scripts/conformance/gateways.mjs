@@ -8,11 +8,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig } from '../../dist/src/config/load.js'
 import { startGateway } from '../../dist/src/gateway/start.js'
 
-/** Starts a gateway with no settings but the agent's address, and returns when the gateway has the card. */
-export async function gatewayTo (upstream, keys = '') {
+/**
+ * Starts a gateway with no settings but the agent's address, and returns when the gateway has the card.
+ * @param keys of the agent, after a comma
+ * @param grpcAddress `host:port` of the gRPC listener; without it, the gateway serves HTTP only
+ */
+export async function gatewayTo (upstream, { keys = '', grpcAddress } = {}) {
+  const grpc = grpcAddress === undefined ? '' : `, grpc: {listen: "${grpcAddress}", publicAddress: "${grpcAddress}"}`
   const loaded = parseConfig(`
 version: 1
-server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 100ms}
+server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 100ms${grpc}}
 telemetry: {logs: {level: silent}, audit: {enabled: false}}
 agents: [{name: agent, upstream: {url: "${upstream}"}${keys}}]
 `, { file: 'conformance.yaml', baseDir: process.cwd(), env: {} })
@@ -64,7 +69,7 @@ export async function startDirectory () {
     if (typeof card?.name === 'string') return hasHttp(card) ? await gatewayTo(url.origin) : null
     const file = join(scratch, `${url.port}.json`)
     writeFileSync(file, JSON.stringify(cardFor(url)))
-    return await gatewayTo(url.origin, `, card: {file: "${file}"}`)
+    return await gatewayTo(url.origin, { keys: `, card: {file: "${file}"}` })
   }
 
   return {
@@ -79,6 +84,28 @@ export async function startDirectory () {
       server.close()
       await Promise.all(gateways.map(gateway => gateway.close()))
       rmSync(scratch, { recursive: true, force: true })
+    }
+  }
+}
+
+/** Starts a server that forwards to a gateway over HTTP, and writes gRPC addresses in responses as `http://host:port` instead of `host:port`. */
+export async function withSchemes (gateway) {
+  const server = createServer(async (request, response) => {
+    const { host, connection, ...headers } = request.headers
+    const body = request.method === 'POST' ? Buffer.concat(await request.toArray()) : undefined
+    const forwarded = await fetch(gateway + request.url, { method: request.method, headers, body, redirect: 'manual' }).catch(error => error)
+    if (forwarded instanceof Error) return response.writeHead(502).end(forwarded.message)
+    const { 'content-length': length, ...others } = Object.fromEntries(forwarded.headers)
+    const text = await forwarded.text()
+    response.writeHead(forwarded.status, others).end(text.replace(/("url":\s*")(127\.0\.0\.1:\d+")/g, '$1http://$2'))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    async close () {
+      server.closeAllConnections()
+      server.close()
     }
   }
 }

@@ -17,8 +17,8 @@ export const SUITES = {
     repository: 'https://github.com/a2aproject/a2a-tck, branch 1.0-dev',
     needs: ['.venv/bin/python', 'tests/compatibility'],
     run: kit => runTck(process.env.A2A_CONFORMANCE_TCK, kit, {
-      agent: port => [process.execPath, [here('tck-agent.mjs'), String(port)]],
-      arguments: url => ['tests/compatibility/', `--sut-host=${url}`, '--transport=jsonrpc,http_json']
+      agent: port => [process.execPath, [here('tck-agent.mjs'), String(port), String(port + 1)]],
+      arguments: url => ['tests/compatibility/', `--sut-host=${url}`, '--transport=jsonrpc,http_json,grpc']
     })
   },
   'tck-0.3': {
@@ -27,14 +27,16 @@ export const SUITES = {
     repository: 'https://github.com/a2aproject/a2a-tck, branch 0.3.x',
     needs: ['.venv/bin/python', 'tests/mandatory', 'tests/optional'],
     also: 'js',
-    // The kit tests one binding in a run. Most of a run is waiting, so both run at once.
-    run: async kit => new Map((await Promise.all(['jsonrpc', 'rest'].map(async transport => {
+    // The kit tests one binding in a run. Most of a run is waiting, so all run at once.
+    run: async kit => new Map((await Promise.all(['jsonrpc', 'rest', 'grpc'].map(async transport => {
       const results = await runTck(process.env.A2A_CONFORMANCE_TCK_03, kit, {
         agent: port => [
           join(process.env.A2A_CONFORMANCE_JS, 'node_modules/.bin/tsx'),
           [join(process.env.A2A_CONFORMANCE_JS, 'tck/compat-agent/index.ts')],
           { HTTP_PORT: String(port), GRPC_PORT: String(port + 1) }
         ],
+        // Of an address without a scheme, the kit's gRPC client reads neither host nor port.
+        inFront: transport === 'grpc' ? gateway => gatewaysModule().then(({ withSchemes }) => withSchemes(gateway.url)) : undefined,
         arguments: url => ['tests/mandatory/', 'tests/optional/', `--sut-url=${url}`, '--test-scope=all', `--transports=${transport}`]
       })
       return [...results].map(([test, outcome]) => [`${transport}: ${test}`, outcome])
@@ -65,17 +67,21 @@ export function unprepared ({ variable, repository, needs, also }) {
   return also === undefined ? null : unprepared(SUITES[also])
 }
 
-async function runTck (directory, { throughGateway, scratch }, { agent, arguments: argumentsFor }) {
+async function runTck (directory, { throughGateway, scratch }, { agent, arguments: argumentsFor, inFront }) {
   const port = await freePort()
   const [program, args, env] = agent(port)
   const running = await startAgent(program, args, { cwd: ROOT, env }, port)
-  const gateway = throughGateway ? await (await gatewaysModule()).gatewayTo(`http://127.0.0.1:${port}`) : null
+  const gateway = throughGateway
+    ? await (await gatewaysModule()).gatewayTo(`http://127.0.0.1:${port}`, { grpcAddress: `127.0.0.1:${await freePort()}` })
+    : null
+  const front = gateway === null ? undefined : await inFront?.(gateway)
   try {
     const report = join(scratch, `junit-${port}.xml`)
-    const url = gateway?.url ?? `http://127.0.0.1:${port}`
+    const url = front?.url ?? gateway?.url ?? `http://127.0.0.1:${port}`
     await run(join(directory, '.venv/bin/python'), ['-m', 'pytest', ...argumentsFor(url), '-q', '-p', 'no:cacheprovider', `--junitxml=${report}`], { cwd: directory })
     return fromJunit(readFileSync(report, 'utf8'))
   } finally {
+    await front?.close()
     await gateway?.close()
     await running.stop()
   }

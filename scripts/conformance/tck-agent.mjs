@@ -1,15 +1,17 @@
 /**
  * The agent for the test kit of 1.0: the official JavaScript SDK with the behaviours that the kit's scenarios ask for, by the prefix of
- * the message id. Argument: the port.
+ * the message id. Arguments: the port of the HTTP bindings, and the port of gRPC.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Server, ServerCredentials } from '@grpc/grpc-js'
 import express from 'express'
 import { AgentCard, Role, TaskState } from '@a2a-js/sdk'
 import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server'
 import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express'
+import { A2AService, grpcService } from '@a2a-js/sdk/server/grpc'
 
-const port = Number(process.argv[2])
+const [port, grpcPort] = process.argv.slice(2).map(Number)
 const url = `http://127.0.0.1:${port}`
 
 const part = ($case, value, more = {}) => ({ content: { $case, value }, mediaType: '', filename: '', metadata: undefined, ...more })
@@ -99,7 +101,8 @@ const card = AgentCard.fromJSON({
   provider: { organization: 'A2A', url: 'https://a2a-protocol.org' },
   supportedInterfaces: [
     { url: `${url}/a2a/jsonrpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: '' },
-    { url: `${url}/a2a/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: '' }
+    { url: `${url}/a2a/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: '' },
+    { url: `127.0.0.1:${grpcPort}`, protocolBinding: 'GRPC', protocolVersion: '1.0', tenant: '' }
   ],
   capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true, extensions: [] },
   defaultInputModes: ['text/plain'],
@@ -112,4 +115,11 @@ const app = express()
 app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
 app.use('/a2a/jsonrpc', jsonRpcHandler(handlers))
 app.use('/a2a/rest', restHandler(handlers))
-app.listen(port, '127.0.0.1')
+
+const grpc = new Server()
+grpc.addService(A2AService, grpcService(handlers))
+// The card is what the test kit waits for, so it is served last.
+grpc.bindAsync(`127.0.0.1:${grpcPort}`, ServerCredentials.createInsecure(), error => {
+  if (error !== null) throw error
+  app.listen(port, '127.0.0.1')
+})

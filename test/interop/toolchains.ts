@@ -114,15 +114,23 @@ export interface ForeignGrpcAgent extends ForeignAgent {
   /** `127.0.0.1:PORT`, as the card names it. */
   readonly grpcAddress: string
   /** The request messages that arrived by gRPC, as the agent's protobuf library prints them; a text where it cannot print them. */
-  reads (): unknown[]
+  reads (): readonly unknown[]
 }
 
 /** Starts an agent of Python 1.3.0 or Go v2 that serves gRPC too. */
 export async function startForeignGrpcAgent (t: Test, sdk: 'py-1' | 'go-2', args: readonly string[] = []): Promise<ForeignGrpcAgent> {
   const port = await freePort()
   const agent = await startForeignAgent(t, sdk, ['--grpc-port', String(port), ...args])
-  const reads = (): unknown[] =>
-    agent.output().split('\n').slice(0, -1).filter(line => line.startsWith('READ ')).map(line => JSON.parse(line.slice(5)) as unknown)
+  // Each line is parsed once: there are thousands.
+  const all: unknown[] = []
+  let parsed = 0
+  const reads = (): readonly unknown[] => {
+    const output = agent.output()
+    const end = output.lastIndexOf('\n') + 1
+    for (const line of output.slice(parsed, end).split('\n')) if (line.startsWith('READ ')) all.push(JSON.parse(line.slice(5)))
+    parsed = Math.max(parsed, end)
+    return all
+  }
   return { ...agent, grpcAddress: `127.0.0.1:${port}`, reads }
 }
 

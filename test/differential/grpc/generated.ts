@@ -1,4 +1,5 @@
-/** Requests of SendMessage 1.0 made from a seed: valid ones, most of them damaged at one place. */
+/** Requests of SendMessage made from a seed: valid ones, most of them damaged at one place. */
+import type { Version } from '../../../src/a2a/versions.js'
 import { Random } from '../../fuzz/engine/random.js'
 import { doubleField, field, numberField, tag, value, varint } from '../../helpers/protobuf-bytes.js'
 
@@ -9,10 +10,10 @@ const SEED = 19
 export const GENERATED = 240
 
 /** Always the same messages: their expectations are files. */
-export function generatedMessages (): Buffer[] {
+export function generatedMessages (version: Version): Buffer[] {
   const random = new Random(SEED)
   return Array.from({ length: GENERATED }, () => {
-    const request = requestOf(random)
+    const request = requestOf(random, version)
     if (!random.chance(4)) damage(random, request)
     const bytes = encode(request)
     return random.chance(12) ? damagedBytes(random, bytes) : bytes
@@ -48,7 +49,11 @@ function valueTree (random: Random, number: number, depth: number): Tree {
   return { number, fields: [{ number: 6, fields: elements }] }
 }
 
-function partTree (random: Random): Tree {
+function partTree (random: Random, version: Version): Tree {
+  return { number: 5, fields: version === '1.0' ? currentPart(random) : oldPart(random) }
+}
+
+function currentPart (random: Random): Tree[] {
   const content = random.pick([
     () => field(1, random.pick(WORDS)),
     () => field(2, random.bytes(random.below(5))),
@@ -58,17 +63,35 @@ function partTree (random: Random): Tree {
   const fields: Tree[] = [content]
   if (random.chance(3)) fields.push(structTree(random, 5, 1))
   if (random.chance(3)) fields.push(field(7, 'application/json'))
-  return { number: 5, fields }
+  return fields
 }
 
-function requestOf (random: Random): Tree[] {
+/** Without `Part.metadata` and `FilePart.name`, which only the Python SDK knows. */
+function oldPart (random: Random): Tree[] {
+  const file = (content: Buffer): Tree => ({ number: 2, fields: random.chance(2) ? [content, field(3, 'text/plain')] : [content] })
+  return [random.pick([
+    () => field(1, random.pick(WORDS)),
+    () => file(field(2, random.bytes(random.below(5)))),
+    () => file(field(1, 'https://example.com/a')),
+    () => ({ number: 3, fields: [structTree(random, 1, 0)] })
+  ])()]
+}
+
+/** Numbers of the fields of a request. */
+const NUMBERS: Readonly<Record<Version, { message: number, configuration: number, metadata: number }>> = {
+  '1.0': { message: 2, configuration: 3, metadata: 4 },
+  0.3: { message: 1, configuration: 2, metadata: 3 }
+}
+
+function requestOf (random: Random, version: Version): Tree[] {
+  const { message: ofMessage, configuration, metadata } = NUMBERS[version]
   const message: Tree[] = [field(1, 'm'), numberField(4, 1), { number: 5, fields: [field(1, 'message')] }]
-  for (let i = random.below(3); i > 0; i--) message.push(partTree(random))
+  for (let i = random.below(3); i > 0; i--) message.push(partTree(random, version))
   if (random.chance(3)) message.push(structTree(random, 6, 0))
   if (random.chance(3)) message.push(field(7, 'urn:a'))
-  const request: Tree[] = [{ number: 2, fields: message }]
-  if (random.chance(3)) request.push({ number: 3, fields: [field(1, 'text/plain'), numberField(3, random.below(300))] })
-  if (random.chance(3)) request.push(structTree(random, 4, 0))
+  const request: Tree[] = [{ number: ofMessage, fields: message }]
+  if (random.chance(3)) request.push({ number: configuration, fields: [field(1, 'text/plain'), numberField(3, random.below(300))] })
+  if (random.chance(3)) request.push(structTree(random, metadata, 0))
   return random.chance(3) ? random.shuffled(request) : request
 }
 
