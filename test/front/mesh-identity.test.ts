@@ -15,7 +15,9 @@ const JSON_HEAD: Lines = [['content-type', 'application/json'], ['a2a-version', 
 const GRPC_HEAD: Lines = [['content-type', 'application/grpc'], ['te', 'trailers']]
 const ANSWER: Answer = { headers: [['content-type', 'application/json']], chunks: ['{"jsonrpc":"2.0","id":1,"result":{}}'] }
 const SEND = rpcBody('SendMessage', { message: MESSAGE })
+const USAGE = 'urn:usage'
 const KEY = ['x-api-key', ACME] as const
+const LOGS = ['telemetry: {logs: {level: info}}']
 /** Nobody but the gateway writes these headers for an agent, and frameworks take some of them for the address. */
 const FORGED: Lines = [
   ['gateway-identity', 'forged'], ['x-agent-key', 'forged'], ['client-cert', 'forged'], ['client_cert', 'forged'],
@@ -25,7 +27,7 @@ const FORGED: Lines = [
 interface Mesh { readonly gateway: TestGateway, readonly envoy: Envoy }
 
 async function mesh (t: Test, agent: readonly string[] = [], root: readonly string[] = []): Promise<Mesh> {
-  const backend = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { streaming: true } }) })
+  const backend = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { streaming: true, pushNotifications: true, extensions: [{ uri: USAGE }] } }) })
   const absent = await fakeAgent(t, { card: () => ({ no: 'card' }) })
   const sources = [PARTNERS, 'hooks: {apiKey: {query: key, allowQuery: true, keys: {file: people.yaml}}}', 'spiffe: {certificate: {from: rfc9440, proxies: [10.0.0.1/32], trustDomains: [a.test]}}']
   const upstream = (url: string): string => `upstream: {url: "${url}", credentials: {send: [{header: x-agent-key, fromSecret: {env: STATIC}}], identity: {key: {file: key.pem}}}}`
@@ -101,4 +103,73 @@ t.test('no request without a caller reaches an agent; credentials and forged hea
     }
   }
   t.same(wrong, [])
+})
+
+t.test('effects that need the response: rejected where the proxy does not announce that it shows the response', async t => {
+  const all = await mesh(t, ['access: {tasks: {}}'], LOGS)
+  const { envoy, gateway } = all
+  const task = (id: string): string => `{"id":"${id}","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}`
+  const created: Answer = { headers: [['content-type', 'application/json']], chunks: [`{"jsonrpc":"2.0","id":1,"result":{"task":${task('mine')}}}`] }
+  const listed: Answer = { headers: [['content-type', 'application/json']], chunks: [`{"jsonrpc":"2.0","id":1,"result":{"tasks":[${task('mine')},${task('theirs')}],"nextPageToken":"","pageSize":50,"totalSize":2}}`] }
+  const list: Sent = { path: '/rpc', headers: [...JSON_HEAD, KEY], body: rpcBody('ListTasks', {}) }
+  const send: Sent = { path: '/rpc', headers: [...JSON_HEAD, KEY], body: SEND }
+  const hidden: Readonly<Record<string, () => Promise<Got>>> = {
+    ext_authz: async () => await envoy.check(list),
+    'no responses': async () => await envoy.process(list, listed, { overrides: false }),
+    'heads only': async () => await envoy.process(list, listed, { overrides: false, responses: true }),
+    'only by mode_override': async () => await envoy.process(list, listed),
+    'a part of the body': async () => await envoy.process(list, listed, { overrides: false, responses: true, response: MODE.BUFFERED_PARTIAL }),
+    'FULL_DUPLEX_STREAMED for requests only': async () => await envoy.process(list, listed, { request: MODE.FULL_DUPLEX_STREAMED, responses: true })
+  }
+  for (const [name, ask] of Object.entries(hidden)) {
+    t.match(await ask(), { own: true, status: 500, agent: null, body: /The proxy in front of the agent is not set up for this call/ }, name)
+  }
+  const headless = await envoy.process(list, listed, { response: MODE.STREAMED, overrides: false, headless: true })
+  t.match(headless, { own: true, status: 502, body: '' }, 'bodies without heads')
+
+  const shown: Readonly<Record<string, ProcOptions>> = {
+    STREAMED: { response: MODE.STREAMED, responses: true },
+    'STREAMED, without mode_override': { response: MODE.STREAMED, responses: true, overrides: false },
+    BUFFERED: { response: MODE.BUFFERED, responses: true, overrides: false },
+    FULL_DUPLEX_STREAMED: { request: MODE.FULL_DUPLEX_STREAMED, response: MODE.FULL_DUPLEX_STREAMED, responses: true }
+  }
+  for (const [name, options] of Object.entries(shown)) {
+    t.match(await envoy.process(send, created, options), { own: false, status: 200, body: created.chunks?.[0] }, name)
+    const got = await envoy.process(list, listed, options)
+    const ids = (JSON.parse(got.body) as { result: { tasks: { id: string }[] } }).result.tasks.map(({ id }) => id)
+    t.same(ids, ['mine'], `${name}: the list has the tasks of the caller`)
+  }
+  t.ok(gateway.logs().some(({ msg }) => /bodies of responses without their heads/.test(String(msg))))
+})
+
+t.test('budgets are charged where the proxy shows responses; elsewhere the call is rejected', async t => {
+  const root = [
+    `extensions: {usage: {uri: "${USAGE}", activation: {signals: [always]}, observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}}}`,
+    'budgets: [{id: tokens, of: usage/tokens, by: [caller], limit: 100, window: 1h}]'
+  ]
+  const all = await mesh(t, ['extensions: [usage]'], root)
+  const { envoy, gateway } = all
+  const used: Answer = {
+    headers: [['content-type', 'application/json']],
+    chunks: ['{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"ok"}],"metadata":{"tokens":100}}}}']
+  }
+  const send: Sent = { path: '/rpc', headers: [...JSON_HEAD, KEY], body: SEND }
+  t.match(await envoy.check(send), { own: true, status: 500, agent: null, body: /needs its response, which ext_authz does not show/ })
+  t.match(await envoy.process(send, used, { responses: true }), { own: true, status: 500, agent: null, body: /response_body_mode: BUFFERED/ })
+  t.match(await envoy.process(send, used, { responses: true, response: MODE.STREAMED }), { own: false, status: 200 })
+  t.equal(await gateway.metric('a2a_gateway_budget_spent_total{budget="tokens"}'), 100)
+  for (const ask of Object.values(waysOf(all, used))) t.match(await ask(send), { own: true, status: 429, agent: null }, 'the budget is spent')
+})
+
+t.test('push.perTask: a configuration that a rejected call would have set does not count', async t => {
+  const all = await mesh(t, ['push: {perTask: 1, resolve: false}'])
+  const config = { taskId: 't1', url: 'https://hooks.example.com/a', id: 'one' }
+  const create: Sent = { path: '/rpc', headers: [...JSON_HEAD, KEY], body: rpcBody('CreateTaskPushNotificationConfig', config) }
+  const created: Answer = { headers: [['content-type', 'application/json']], chunks: [`{"jsonrpc":"2.0","id":1,"result":${JSON.stringify(config)}}`] }
+  t.match(await all.envoy.check(create), { own: true, status: 500, agent: null })
+  t.match(await all.envoy.process(create, created), { own: true, status: 500, agent: null })
+  const options: ProcOptions = { responses: true, response: MODE.STREAMED }
+  t.match(await all.envoy.process(create, created, options), { own: false, status: 200 }, 'the first one')
+  const second = { ...create, body: rpcBody('CreateTaskPushNotificationConfig', { ...config, id: 'two' }) }
+  t.match(await all.envoy.process(second, created, options), { own: true, agent: null }, 'one more')
 })

@@ -123,3 +123,18 @@ function needsResponse ({ push, cors, limits }: Exchange, { echo, card, evaluati
   return evaluation !== null || card !== null || push !== null || (cors !== null && cors.replaces) ||
     (limits !== null && limits.left !== null) || (echo !== null && (echo.outbound.length > 0 || echo.requested.length > 0))
 }
+
+/**
+ * True when the call has effects that only its response completes: owners of tasks, budgets, counts of push notification configurations,
+ * and cards for this caller. Nothing of that may pass unread.
+ */
+export function reliesOnResponse ({ push, limits }: Exchange, { card, evaluation }: ResponsePlan): boolean {
+  return card?.select != null || (evaluation !== null && (evaluation.ownership !== null || (limits !== null && limits.budgets.length > 0))) ||
+    push?.readsResponse === true
+}
+
+/** Gives back what the call has counted: the agent does not get it. */
+export function unsent (exchange: Exchange): void {
+  exchange.push?.unsent()
+  exchange.push = null
+}
