@@ -99,6 +99,10 @@ export interface ProcOptions {
   readonly agent?: string
   /** No `protocol_config`, as before Envoy 1.33. */
   readonly old?: boolean
+  /** `response_header_mode: SKIP` with bodies. */
+  readonly headless?: boolean
+  /** As agentgateway: a stream that ends before the response is complete fails the call. */
+  readonly strict?: boolean
 }
 
 export interface CheckOptions {
@@ -120,7 +124,7 @@ export interface Envoy {
   /** @param answer of the agent */
   process (sent: Sent, answer: Answer | null, options?: ProcOptions): Promise<Got>
   /** The stream itself, for tests of the protocol. */
-  open (agent?: string): grpc.ClientDuplexStream<object, ProcessingReply>
+  open (agent?: string, peer?: 'envoy' | 'other'): grpc.ClientDuplexStream<object, ProcessingReply>
 }
 
 /** @param address of the listener for a mesh */
@@ -129,8 +133,9 @@ export function envoyFor (t: Test, address: string): Envoy {
   t.teardown(() => { client.close() })
   const requests = codec('ProcessingRequest')
   const replies = codec('ProcessingResponse')
-  const open = (agent?: string): grpc.ClientDuplexStream<object, ProcessingReply> => {
+  const open = (agent?: string, peer: 'envoy' | 'other' = 'envoy'): grpc.ClientDuplexStream<object, ProcessingReply> => {
     const metadata = new grpc.Metadata()
+    if (peer === 'envoy') metadata.set('x-envoy-internal', 'true')
     if (agent !== undefined) metadata.set('a2a-agent', agent)
     return client.makeBidiStreamRequest(PROCESS, requests.encode, bytes => replies.decode(bytes) as ProcessingReply, metadata)
   }
@@ -144,7 +149,7 @@ export function envoyFor (t: Test, address: string): Envoy {
       })
     }),
     check: async (sent, options = {}) => await check(client, sent, options),
-    process: async (sent, answer, options = {}) => await new Processing(open(options.agent), sent, answer, options).result
+    process: async (sent, answer, options = {}) => await new Processing(open(options.agent, options.strict === true ? 'other' : 'envoy'), sent, answer, options).result
   }
 }
 
@@ -188,7 +193,7 @@ async function check (client: grpc.Client, sent: Sent, { agent, metadata, cut, s
     host: sent.host ?? 'agents.test',
     scheme: 'http',
     rawBody: cut === undefined ? body : body.subarray(0, cut),
-    ...(size === undefined ? {} : { size }),
+    size: size ?? body.length,
     ...(joined === true ? { headers: Object.fromEntries(lines) } : { headerMap: mapOf(lines) })
   }
   const attributes = { request: { http }, contextExtensions: agent === undefined ? {} : { 'a2a-agent': agent } }
@@ -295,7 +300,7 @@ class Processing {
     const kind = Object.keys(reply).find(key => key !== 'modeOverride') ?? ''
     got.log.push(`< ${kind.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}`)
     if (this.phase === 'over') return
-    if (reply.modeOverride !== undefined && this.options.overrides !== false && !this.isDuplex) {
+    if (reply.modeOverride !== undefined && this.options.overrides !== false && !this.isDuplex && this.responseMode !== MODE.FULL_DUPLEX_STREAMED) {
       this.requestMode = reply.modeOverride.requestBodyMode ?? 0
       this.responseMode = reply.modeOverride.responseBodyMode ?? 0
       if (reply.modeOverride.responseHeaderMode === 1) this.shows = true
@@ -357,6 +362,7 @@ class Processing {
       this.stream.cancel()
       return this.over()
     }
+    if (this.options.headless === true) return this.chunks('response', this.pieces())
     if (!this.shows) {
       this.raw()
       return this.over()
@@ -450,6 +456,10 @@ class Processing {
     if (this.phase === 'over') return
     const { got } = this
     got.letGo = true
+    if (this.options.strict === true) {
+      got.status = 500
+      return this.over()
+    }
     if (this.phase === 'request') {
       got.agent ??= { headers: this.lines, body: this.requestBody.toString('latin1') }
       this.raw()

@@ -67,7 +67,11 @@ const WAYS: Readonly<Record<string, ProcOptions>> = {
   'by mode_override': {},
   'BUFFERED by configuration': { response: MODE.BUFFERED, responses: true, overrides: false },
   'STREAMED by configuration': { response: MODE.STREAMED, responses: true, overrides: false },
-  FULL_DUPLEX_STREAMED: { request: MODE.FULL_DUPLEX_STREAMED, response: MODE.FULL_DUPLEX_STREAMED, responses: true }
+  'BUFFERED, requests FULL_DUPLEX_STREAMED': { request: MODE.FULL_DUPLEX_STREAMED, response: MODE.BUFFERED, responses: true },
+  'STREAMED, requests FULL_DUPLEX_STREAMED': { request: MODE.FULL_DUPLEX_STREAMED, response: MODE.STREAMED, responses: true },
+  FULL_DUPLEX_STREAMED: { request: MODE.FULL_DUPLEX_STREAMED, response: MODE.FULL_DUPLEX_STREAMED, responses: true },
+  'FULL_DUPLEX_STREAMED, requests BUFFERED': { response: MODE.FULL_DUPLEX_STREAMED, responses: true },
+  'FULL_DUPLEX_STREAMED, requests BUFFERED, by agentgateway': { response: MODE.FULL_DUPLEX_STREAMED, responses: true, strict: true }
 }
 
 const valueOf = (got: Got, name: string): string | undefined => got.headers.find(one => one[0] === name)?.[1]
@@ -126,7 +130,7 @@ t.test('observed: bytes go through, violations are recorded, and a stream goes o
     const got = await envoy.process({ path: '/rpc', headers: HEADERS, body: STREAM }, answer, options)
     t.equal(got.body, event({ x: 'no' }) + event({ x: 2 }))
   }
-  await until(async () => (await gateway.metric('a2a_gateway_violations_total{agent="agent",extension="ext",rule="number",phase="response",mode="observe"}')) === 4)
+  await until(async () => (await gateway.metric('a2a_gateway_violations_total{agent="agent",extension="ext",rule="number",phase="response",mode="observe"}')) === Object.keys(WAYS).length)
 
   const stream = envoy.open()
   const seen: string[] = []
@@ -157,6 +161,26 @@ t.test('nothing to see: the stream ends with the verdict, or with the head', asy
   t.same(echoed.log, ['> request_headers', '< request_headers', '> request_body', '< request_body', '> response_headers', '< response_headers'])
   t.equal(valueOf(echoed, 'a2a-extensions'), `${URI},urn:other`, 'as the gateway writes it')
   t.equal(await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded",front="ext_proc"}'), 2)
+})
+
+t.test('a proxy that needs replies to its end: the stream outlives the decision', async t => {
+  const { envoy, gateway } = await mesh(t, 'off')
+  answer = { headers: JSON_HEAD, chunks: ['{"jsonrpc":"2.0",', '"id":1,"result":{}}'] }
+  const modes: readonly ProcOptions[] = [
+    { response: MODE.FULL_DUPLEX_STREAMED, responses: true },
+    { request: MODE.FULL_DUPLEX_STREAMED, response: MODE.FULL_DUPLEX_STREAMED, responses: true },
+    { response: MODE.BUFFERED, responses: true },
+    { response: MODE.NONE, responses: true },
+    { response: MODE.NONE }
+  ]
+  for (const options of modes) {
+    for (const headers of [HEADERS, HEADERS.slice(0, 2)]) {
+      const got = await envoy.process({ path: '/rpc', headers, body: SEND }, answer, { ...options, overrides: false, strict: true })
+      t.match(got, { own: false, status: 200, letGo: false, body: '{"jsonrpc":"2.0","id":1,"result":{}}' }, JSON.stringify(options))
+    }
+  }
+  await until(async () => await gateway.metric('a2a_gateway_requests_active{agent="agent"}') === 0)
+  t.equal(await gateway.metric('a2a_gateway_requests_total{agent="agent",operation="SendMessage",binding="JSONRPC",version="1.0",outcome="forwarded",front="ext_proc"}'), 10)
 })
 
 t.test('Envoy that shows no responses: the call is forwarded, and one line tells', async t => {

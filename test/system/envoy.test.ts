@@ -22,15 +22,23 @@ import type { Tree } from '../helpers/kubernetes.js'
 
 quietSdk()
 
+const DUPLEX = 'FULL_DUPLEX_STREAMED'
+const modes = (mode: object): Listener => ({ mode: 'ext-proc', filter: filter => { Object.assign(filter.processing_mode, mode) } })
+
 /** The ways in which Envoy can ask, as the table of docs/envoy.md names them. */
 const WAYS: Readonly<Record<string, Listener>> = {
   ext_authz: { mode: 'ext-authz' },
-  'ext_proc, requests only': { mode: 'ext-proc', filter: filter => { filter.allow_mode_override = false } },
-  ext_proc: { mode: 'ext-proc' },
-  'ext_proc, responses streamed': {
+  'ext_proc, requests only': {
     mode: 'ext-proc',
-    filter: filter => { Object.assign(filter.processing_mode, { response_header_mode: 'SEND', response_body_mode: 'STREAMED' }) }
-  }
+    filter: filter => {
+      filter.allow_mode_override = false
+      Object.assign(filter.processing_mode, { response_header_mode: 'SKIP', response_body_mode: 'NONE' })
+    }
+  },
+  ext_proc: { mode: 'ext-proc' },
+  'ext_proc, responses by mode_override': modes({ response_header_mode: 'SKIP', response_body_mode: 'NONE' }),
+  'ext_proc, full duplex': modes({ request_body_mode: DUPLEX, response_body_mode: DUPLEX, request_trailer_mode: 'SEND', response_trailer_mode: 'SEND' }),
+  'ext_proc, full duplex for responses': modes({ response_body_mode: DUPLEX, response_trailer_mode: 'SEND' })
 }
 
 const active = (...uris: readonly string[]): Pick<Call, 'extensions'> => ({ extensions: [REQUIRED, ...uris] })
@@ -151,6 +159,12 @@ const EXPLAINED: readonly Explained[] = [
     calls: /^/,
     what: /^(?:header|trailer) a2a-extensions$/,
     row: '| ext_authz, or ext_proc without responses | `A2A-Extensions` of the response is as the agent wrote it | the gateway does not rewrite it |'
+  },
+  {
+    ways: /full duplex/,
+    calls: /^/,
+    what: /^header (?:content-length|transfer-encoding)$/,
+    row: '| FULL_DUPLEX_STREAMED or STREAMED responses | `transfer-encoding: chunked` in place of `content-length` | Envoy removes it |'
   }
 ]
 

@@ -11,7 +11,7 @@ import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
 import { isGrpc } from '../grpc/head-guard.js'
 import { joined, ownLines } from './changes.js'
 import type { Accepted, MeshCall } from './dispatch.js'
-import { EXT_AUTHZ } from './dispatch.js'
+import { EXT_AUTHZ, reliesOnResponse, unsent } from './dispatch.js'
 import type { MeshFront } from './front.js'
 import { grpcRejection } from './grpc-rejection.js'
 import { MeshRequest, proxySocket } from './request.js'
@@ -26,7 +26,7 @@ const PARTIAL = 'x-envoy-auth-partial-body'
 
 const NO_BODY = 'it does not show the body; set with_request_body'
 const NOT_EDITED = 'a policy edits the request, which ext_authz cannot do; use ext_proc'
-const NOT_SEEN = 'a policy must change the response, which ext_authz does not show; use ext_proc'
+const NOT_SEEN = 'a policy needs its response, which ext_authz does not show; use ext_proc'
 
 export class Check implements MeshCall, ResponseSink {
   private readonly front: MeshFront
@@ -85,8 +85,9 @@ export class Check implements MeshCall, ResponseSink {
     const unfit = body !== null
       ? NOT_EDITED
       // Without the response, tasks would have no owner, and lists and cards would show what the caller may not see.
-      : plan.card?.select != null || plan.evaluation?.ownership != null ? NOT_SEEN : null
+      : reliesOnResponse(exchange, plan) ? NOT_SEEN : null
     if (unfit !== null) {
+      unsent(exchange)
       exchange.reject(meshUnfit(unfit), 'gateway_error')
       return OVER
     }

@@ -1,4 +1,5 @@
 /** The fronts of a mesh: a request that the rules accepted goes back to the proxy, with what changes about it. */
+import type { Agent } from '../../gateway/agent.js'
 import type { Operation } from '../../a2a/operations.js'
 import { grpcMethodFor } from '../../a2a/grpc/methods.js'
 import { grpcUpstreamHeaders } from '../../pipeline/grpc/upstream-headers.js'
@@ -40,8 +41,6 @@ export interface MeshCall {
   accept (accepted: Accepted): Forwarding
 }
 
-const NONE: HeaderChanges = { set: [], remove: [] }
-
 const calls = new WeakMap<Exchange, MeshCall>()
 
 /** Notes the call that an exchange decides about. */
@@ -53,6 +52,14 @@ function callOf (exchange: Exchange): MeshCall {
   const call = calls.get(exchange)
   if (call === undefined) throw new Error('an exchange of a mesh without a call')
   return call
+}
+
+/** What changes in the head. @param headers for the agent, with the credentials of the client */
+function changesOf (exchange: Exchange, agent: Agent, headers: string[], query: string): HeaderChanges {
+  const request = exchange.request as MeshRequest
+  const changes = changesBetween(request.rawHeaders, headersForAgent(exchange, agent, headers))
+  const kept = queryForAgent(exchange, agent, query)
+  return kept === query ? changes : { set: [':path', splitTarget(request.url).path + kept, ...changes.set], remove: changes.remove }
 }
 
 function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
@@ -69,13 +76,11 @@ function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
         trace: exchange.span.outgoing(),
         negotiated
       }
-      const headers = headersForAgent(exchange, agent, isGrpc ? grpcUpstreamHeaders(head, options) : upstreamHeaders(head, options))
-      const changes = changesBetween(request.rawHeaders, headers)
-      const kept = queryForAgent(exchange, agent, query)
+      const headers = isGrpc ? grpcUpstreamHeaders(head, options) : upstreamHeaders(head, options)
       const bytes = body === sent ? null : whole(body)
       return callOf(exchange).accept({
         exchange,
-        changes: kept === query ? changes : { set: [':path', splitTarget(request.url).path + kept, ...changes.set], remove: changes.remove },
+        changes: changesOf(exchange, agent, headers, query),
         body: bytes !== null && isGrpc ? grpcFrame(bytes) : bytes,
         sent,
         plan,
@@ -86,9 +91,24 @@ function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
             : new AgentResponse(exchange, plan, remember, owners)
       })
     },
-    /** The proxy forwards the request as it is. */
-    pass (exchange, { body }) {
-      return callOf(exchange).accept({ exchange, changes: NONE, body: null, sent: body, plan: RELAYED, receiver: null })
+    /** The body stays as it is, and so does the path: the proxy has the address of the agent. */
+    pass (exchange, { agent, body }, { trusted }) {
+      const request = exchange.request as MeshRequest
+      const headers = upstreamHeaders(request, {
+        peer: request.socket.remoteAddress,
+        config: agent.config.upstream,
+        trusted,
+        trace: exchange.span.outgoing(),
+        negotiated: null
+      })
+      return callOf(exchange).accept({
+        exchange,
+        changes: changesOf(exchange, agent, headers, splitTarget(request.url).query),
+        body: null,
+        sent: body,
+        plan: RELAYED,
+        receiver: null
+      })
     }
   }
 }
@@ -102,4 +122,19 @@ export const EXT_PROC: Front = frontOf('ext_proc')
 function needsResponse ({ push, cors, limits }: Exchange, { echo, card, evaluation }: ResponsePlan): boolean {
   return evaluation !== null || card !== null || push !== null || (cors !== null && cors.replaces) ||
     (limits !== null && limits.left !== null) || (echo !== null && (echo.outbound.length > 0 || echo.requested.length > 0))
+}
+
+/**
+ * True when the call has effects that only its response completes: owners of tasks, budgets, counts of push notification configurations,
+ * and cards for this caller. Nothing of that may pass unread.
+ */
+export function reliesOnResponse ({ push, limits }: Exchange, { card, evaluation }: ResponsePlan): boolean {
+  return card?.select != null || (evaluation !== null && (evaluation.ownership !== null || (limits !== null && limits.budgets.length > 0))) ||
+    push?.readsResponse === true
+}
+
+/** Gives back what the call has counted: the agent does not get it. */
+export function unsent (exchange: Exchange): void {
+  exchange.push?.unsent()
+  exchange.push = null
 }

@@ -23,7 +23,7 @@ import { handle as handleGrpc } from '../grpc/handler.js'
 import { headProblem, isGrpc } from '../grpc/head-guard.js'
 import { passThrough } from '../grpc/passthrough.js'
 import type { MeshCall } from './dispatch.js'
-import { decides } from './dispatch.js'
+import { decides, EXT_AUTHZ } from './dispatch.js'
 import type { MeshRequest } from './request.js'
 import type { MeshResponse } from './response.js'
 import { grpcAgentOf, namedAgent, targetOf } from './target.js'
@@ -50,12 +50,25 @@ export interface AskedCall {
 export class MeshFront {
   readonly options: MeshFrontOptions
   readonly unseen: Unseen
-  /** True once a proxy has shown a response. */
-  sawResponse = false
+  /** Names of agents whose responses a proxy has shown, and those of which it has shown more than the head. */
+  private readonly heads = new Set<string>()
+  private readonly bodies = new Set<string>()
 
   constructor (options: MeshFrontOptions) {
     this.options = options
     this.unseen = new Unseen(options.services.log)
+  }
+
+  /** Notes that a proxy shows responses of an agent. @param whole whether it shows more than the head */
+  shows ({ agentName }: Exchange, whole: boolean): void {
+    this.heads.add(agentName)
+    if (whole) this.bodies.add(agentName)
+  }
+
+  /** What a proxy has never shown of the responses of an agent. @param begun whether it has shown the head of this one */
+  hides ({ agentName }: Exchange, begun: boolean): 'head' | 'body' | null {
+    if (!begun) return this.heads.has(agentName) ? null : 'head'
+    return this.bodies.has(agentName) ? null : 'body'
   }
 
   /** Decides about a call, now or later. */
@@ -76,7 +89,9 @@ export class MeshFront {
 
 function begin (exchange: Exchange, request: MeshRequest, now: Snapshot, name: string | undefined, unfit: Rejection | null): void {
   const target = targetOf(request, now, namedAgent(now, name))
-  const rejection = target.rejection ?? unfit
+  // No rule reads the body of such a request.
+  const hidden = target.kind === 'passthrough' && exchange.front === EXT_AUTHZ ? null : unfit
+  const rejection = target.rejection ?? hidden
   if (rejection !== null) return handle(exchange, { ...target, rejection }, now)
   if (now.keys !== null && asksForKeys(request, now)) return serveKeys(exchange, now.keys)
   if (serveMetadata(exchange, now)) return
@@ -112,10 +127,11 @@ function beginGrpc (exchange: Exchange, request: MeshRequest, now: Snapshot, nam
   if (method !== null) exchange.version = method.version
   const agent = grpcAgentOf(now, headers.host, namedAgent(now, name))
   exchange.agent = agent
-  const found = headProblem(request, now.hosts, now.trusted) ?? unfit
+  const unread = method === null && agent !== null && isGrpcPassthrough(agent.config, url)
+  const found = headProblem(request, now.hosts, now.trusted) ?? (unread && exchange.front === EXT_AUTHZ ? null : unfit)
   if (found !== null) return exchange.reject(found, 'rejected')
   if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
   if (method !== null) return handleGrpc(exchange, agent, method, now)
-  if (isGrpcPassthrough(agent.config, url)) return passThrough(exchange, agent, now)
+  if (unread) return passThrough(exchange, agent, now)
   exchange.reject(rejections.unknownRpc, 'rejected')
 }

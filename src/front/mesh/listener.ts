@@ -62,7 +62,8 @@ export class MeshListener {
     this.listener.server.emit('connection', connection)
   }
 
-  handle ({ stream, headers, socket, onClose }: IncomingCall): void {
+  handle (call: IncomingCall): void {
+    const { stream, headers, socket, onClose } = call
     stream.on('close', onClose)
     if (stream.destroyed) return
     const named = headers[AGENT]
@@ -75,7 +76,7 @@ export class MeshListener {
         tellHealth(stream, this.front.options, this.warming())
         return
       case PROCESS: {
-        const processor = new Processor(this.front, stream, socket, agent)
+        const processor = new Processor(this.front, call, agent)
         this.processors.add(processor)
         stream.on('close', () => {
           this.processors.delete(processor)

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import { meshUnfit, tooLarge, trailersAlone } from '../../pipeline/rejections.js'
 import type { Forwarding } from '../../upstream/forward.js'
 import { whole } from '../../wire/chunked-buffer.js'
-import type { Immediate, ModeOverride, ProcessingMessage, Protocol, Reply } from '../../wire/envoy/processing.js'
+import type { BodyMode, Immediate, ModeOverride, ProcessingMessage, Protocol, Reply } from '../../wire/envoy/processing.js'
 import { BODY_MODES, readProcessing, UNCHANGED, writeImmediate, writeReply } from '../../wire/envoy/processing.js'
 import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
 import { valueOf } from '../../pipeline/response-head.js'
@@ -19,15 +19,16 @@ import { isGrpc } from '../grpc/head-guard.js'
 import { ownLines } from './changes.js'
 import { endWithTrailers } from './check.js'
 import type { Accepted, MeshCall } from './dispatch.js'
-import { EXT_PROC } from './dispatch.js'
+import { EXT_PROC, reliesOnResponse, unsent } from './dispatch.js'
 import type { MeshFront } from './front.js'
+import type { IncomingCall } from '../grpc/front.js'
 import { grpcRejection } from './grpc-rejection.js'
 import { MeshRequest, proxySocket } from './request.js'
 import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
 import { ShownResponse } from './shown-response.js'
 
-const { BUFFERED, FULL_DUPLEX_STREAMED, NONE } = BODY_MODES
+const { BUFFERED, BUFFERED_PARTIAL, FULL_DUPLEX_STREAMED, NONE, STREAMED } = BODY_MODES
 /** What Envoy adds to a body in its messages, bytes. */
 const AROUND = 262_144
 /** Bytes of a body in one reply of FULL_DUPLEX_STREAMED: Envoy rejects replies of more than its buffers hold. */
@@ -35,12 +36,24 @@ const PIECE = 65_536
 
 const OLD = meshUnfit('it does not tell how it sends bodies; Envoy does since 1.33')
 const NO_BODY = meshUnfit('request_body_mode is neither BUFFERED nor FULL_DUPLEX_STREAMED')
+const PARTIAL = meshUnfit('response_body_mode is BUFFERED_PARTIAL, which hides what is beyond a limit; set BUFFERED')
+const UNANNOUNCED = meshUnfit(
+  'a policy needs its response, and response_body_mode is NONE; set response_header_mode: SEND, response_body_mode: BUFFERED and allow_mode_override: true'
+)
+const HIDDEN = 'Envoy shows no responses; set response_header_mode: SEND, response_body_mode: BUFFERED and allow_mode_override: true'
+const HEADLESS = 'Envoy shows bodies of responses without their heads; set response_header_mode: SEND'
+const BODILESS = 'Envoy shows heads of responses without their bodies; set response_body_mode: BUFFERED'
 
 export class Processor implements MeshCall, ResponseSink, Forwarding {
   readonly front: MeshFront
   private readonly stream: ServerHttp2Stream
   private readonly socket: Socket
   private readonly agent: string | undefined
+  /**
+   * Envoy goes on without the gateway when the stream ends, and a restart of the gateway then breaks nothing. Other proxies (agentgateway)
+   * fail the call.
+   */
+  private readonly isEnvoy: boolean
   private readonly deframer: GrpcDeframer
   private protocol: Protocol = { request: NONE, response: NONE, eager: false }
   private request: MeshRequest | null = null
@@ -61,14 +74,22 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   private shown: ShownResponse | null = null
   /** Full duplex: the request goes on as it arrives. */
   private relaying = false
+  /** Full duplex: replies do not correspond to messages. */
+  private duplexRequest = false
+  duplexResponse = false
+  /** How the proxy sends the body of the response, as far as it has announced it. */
+  private responseMode: BodyMode = NONE
+  /** The gateway wants nothing more, and a proxy that is not Envoy still wants replies. */
+  private following = false
   private over = false
 
   /** @param agent its name in the metadata of the call */
-  constructor (front: MeshFront, stream: ServerHttp2Stream, socket: Socket, agent: string | undefined) {
+  constructor (front: MeshFront, { stream, headers, socket }: IncomingCall, agent: string | undefined) {
     this.front = front
     this.stream = stream
     this.socket = socket
     this.agent = agent
+    this.isEnvoy = OF_ENVOY.some(name => headers[name] !== undefined)
     const { limits } = front.options.snapshot()
     this.deframer = new GrpcDeframer(Math.max(limits.body, limits.response) + AROUND)
     stream.respond(HEAD, MORE)
@@ -76,12 +97,8 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     stream.on('data', (chunk: Buffer) => { this.safely(() => { this.onData(chunk) }) })
     stream.on('error', ignore)
     stream.on('drain', () => { stream.resume() })
+    stream.on('end', () => { this.halfClosed() })
     stream.on('close', () => { this.left() })
-  }
-
-  /** Full duplex: replies do not correspond to messages. */
-  get duplex (): boolean {
-    return this.protocol.request === FULL_DUPLEX_STREAMED || this.protocol.response === FULL_DUPLEX_STREAMED
   }
 
   private onData (chunk: Buffer): void {
@@ -98,6 +115,7 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   }
 
   private take (message: ProcessingMessage): void {
+    if (this.following) return this.follow(message)
     if (message.of === 'response') return this.takeResponse(message)
     switch (message.part) {
       case 'headers': return this.takeHead(message)
@@ -114,6 +132,9 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
       return this.finish()
     }
     this.protocol = protocol ?? this.protocol
+    this.duplexRequest = this.protocol.request === FULL_DUPLEX_STREAMED
+    this.duplexResponse = this.protocol.response === FULL_DUPLEX_STREAMED
+    this.responseMode = ANNOUNCED.find(mode => mode === this.protocol.response) ?? NONE
     this.hasBody = !last
     const request = new MeshRequest({
       method: valueOf(lines, ':method') ?? '',
@@ -134,11 +155,21 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
       request,
       response: this.response,
       agent: this.agent,
-      unfit: protocol === null ? OLD : last || sendsBody ? null : NO_BODY
+      unfit: protocol === null ? OLD : protocol.response === BUFFERED_PARTIAL ? PARTIAL : last || sendsBody ? null : NO_BODY
     })
     if (last) return request.finish()
-    // Envoy sends the body after the reply, and forwards nothing before the reply to the body.
-    if (this.pending !== null && !this.duplex && !this.over) this.reply({ ...UNCHANGED, override: this.override(NONE) })
+    if (this.pending === null || this.over) return
+    if (request.wanted) return this.wantBody()
+    // Who sends it is not known yet: until then, the body stays at the proxy.
+    request.whenWanted = () => { this.safely(() => { this.wantBody() }) }
+    if (this.duplexRequest) this.stream.pause()
+  }
+
+  /** Envoy sends the body after the reply to the head, and forwards nothing before the reply to the body. */
+  private wantBody (): void {
+    if (this.pending === null || this.over) return
+    if (this.duplexRequest) this.stream.resume()
+    else this.reply({ ...UNCHANGED, override: this.override(this.responseMode) })
   }
 
   private takeBody ({ bytes, last }: ProcessingMessage): void {
@@ -148,19 +179,19 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
       if (last) request.finish()
       return this.relay([bytes])
     }
-    if (!this.duplex) {
+    if (!this.duplexRequest) {
       this.pending = REQUEST_BODY
       // A call that no rule sees was accepted by its head.
       if (accepted !== null) return this.send(accepted)
     }
     request.push(bytes)
-    if (last || !this.duplex) request.finish()
+    if (last || !this.duplexRequest) request.finish()
   }
 
   private takeTrailers (message: ProcessingMessage): void {
     const { request } = this
     if (request === null) return this.fail()
-    if (this.duplex && (!this.sent || this.relaying)) {
+    if (this.duplexRequest && (!this.sent || this.relaying)) {
       this.hasTrailers = true
       request.finish()
       return this.relaying ? this.relay([]) : undefined
@@ -172,6 +203,12 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   }
 
   accept (accepted: Accepted): Forwarding {
+    const { exchange, plan } = accepted
+    if (this.responseMode === NONE && reliesOnResponse(exchange, plan)) {
+      unsent(exchange)
+      exchange.reject(UNANNOUNCED, 'gateway_error')
+      return this
+    }
     this.accepted = accepted
     if (this.pending !== null) this.send(accepted)
     return this
@@ -182,8 +219,8 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     this.sent = true
     const { receiver, exchange } = accepted
     if (receiver !== null) this.shown = new ShownResponse(this, accepted, receiver, this.response as MeshResponse)
-    if (this.duplex) return this.sendDuplex(accepted)
-    const override = receiver !== null && this.pending?.part === 'headers' ? this.override(NONE) : null
+    if (this.duplexRequest) return this.sendDuplex(accepted)
+    const override = receiver !== null && this.pending?.part === 'headers' ? this.override(this.responseMode) : null
     this.reply({ changes: resized(accepted), body: accepted.body, override })
     if (receiver === null) this.settle(exchange)
   }
@@ -191,6 +228,7 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   /** Full duplex: Envoy has given the body away, so that it must be sent whether it has changed or not. */
   private sendDuplex ({ changes, body, sent, receiver, exchange }: Accepted): void {
     this.reply({ ...UNCHANGED, changes })
+    this.stream.resume()
     // A request that no rule sees may still arrive.
     if (sent === null && this.hasBody) return this.relay(this.request?.takeWaiting() ?? [])
     if (this.hasBody) this.pieces('request', body ?? whole(sent ?? EMPTY), !this.hasTrailers)
@@ -219,17 +257,24 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   }
 
   private takeResponse (message: ProcessingMessage): void {
-    this.front.sawResponse = true
     this.pending = message
-    const { shown } = this
-    if (shown !== null) return shown.take(message)
+    const { shown, accepted } = this
+    if (shown !== null && accepted !== null) {
+      if (shown.begun || message.part === 'headers') {
+        this.front.shows(accepted.exchange, message.part !== 'headers' || message.last)
+        return shown.take(message)
+      }
+      this.front.unseen.note(accepted.exchange, HEADLESS)
+      accepted.exchange.settle('gateway_error')
+      return this.broken()
+    }
     // A response of the proxy itself, before the request went to the agent, such as 413. Envoy ends the stream.
     this.reply(UNCHANGED)
   }
 
   /** The mode for the rest of the call; null where Envoy accepts none. */
-  override (response: ModeOverride['response']): ModeOverride | null {
-    if (this.duplex) return null
+  override (response: BodyMode): ModeOverride | null {
+    if (this.duplexRequest || this.duplexResponse) return null
     return { request: BUFFERED, response, trailers: this.isGrpc }
   }
 
@@ -297,6 +342,22 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   /** The proxy needs the gateway no more. The call is forwarded. */
   settle (exchange: Exchange): void {
     exchange.settleForwarded()
+    if (this.isEnvoy) return this.finish()
+    this.following = true
+    this.response?.close(true)
+  }
+
+  /** Lets a part pass that the gateway does not need. */
+  private follow ({ of, part, bytes, last }: ProcessingMessage): void {
+    const duplex = of === 'request' ? this.duplexRequest : this.duplexResponse
+    if (part === 'body' && duplex) this.pieces(of, bytes, last)
+    else this.write(writeReply(of, part, UNCHANGED))
+  }
+
+  /** The proxy sends nothing more. */
+  private halfClosed (): void {
+    if (this.over) return
+    this.unread()
     this.finish()
   }
 
@@ -324,16 +385,20 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
 
   /** Envoy has ended the stream. */
   private left (): void {
-    const { accepted, shown } = this
-    if (!this.over && accepted !== null && this.sent && (shown === null || !shown.begun)) {
-      // Without any response so far, this proxy shows none.
-      if (!this.front.sawResponse) {
-        this.front.unseen.note(accepted.exchange, 'Envoy shows no responses; set allow_mode_override: true, or response_header_mode: SEND')
-        accepted.exchange.settleForwarded()
-      }
-    }
+    if (!this.over) this.unread()
     this.over = true
     this.response?.close(false)
+  }
+
+  /** A response that the gateway waits for has ended, or the client is gone. */
+  private unread (): void {
+    const { accepted, shown, front } = this
+    if (accepted === null || !this.sent || shown === null || this.response?.complete === true) return
+    const { exchange } = accepted
+    const why = front.hides(exchange, shown.begun)
+    if (why === null) return
+    front.unseen.note(exchange, why === 'head' ? HIDDEN : BODILESS)
+    if (why === 'head') exchange.settleForwarded()
   }
 
   abort (): void {
@@ -356,9 +421,12 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   }
 }
 
+/** Headers that Envoy adds to its own calls. */
+const OF_ENVOY = ['x-envoy-internal', 'x-envoy-expected-rq-timeout-ms'] as const
 const HEAD = { ':status': 200, 'content-type': 'application/grpc' } as const
 const MORE = { waitForTrailers: true } as const
 const EMPTY = Buffer.alloc(0)
+const ANNOUNCED = [STREAMED, BUFFERED, FULL_DUPLEX_STREAMED] as const
 const REQUEST_HEADERS = { of: 'request', part: 'headers' } as const
 const REQUEST_BODY = { of: 'request', part: 'body' } as const
 const BROKEN: Immediate = { status: 502, headers: [], body: Buffer.alloc(0), grpcStatus: null, details: 'a2a_gateway_broken' }

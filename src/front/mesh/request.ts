@@ -32,6 +32,10 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
   private waiting: Buffer[] | null = []
   /** The body is complete. */
   ended = false
+  /** Somebody reads the body. */
+  wanted = false
+  /** Called when somebody begins to read the body. */
+  whenWanted: (() => void) | null = null
 
   constructor ({ method, path, host, headers, length, socket }: DescribedHead) {
     super()
@@ -52,7 +56,10 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
   override on (event: string, listener: (...args: never[]) => void): this {
     super.on(event, listener as () => void)
     // The reader adds its other listeners in the same turn.
-    if (event === 'data' && this.waiting !== null) queueMicrotask(() => { this.flow() })
+    if (event !== 'data' || this.waiting === null) return this
+    queueMicrotask(() => { this.flow() })
+    this.wanted = true
+    this.whenWanted?.()
     return this
   }
 

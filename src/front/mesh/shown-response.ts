@@ -43,7 +43,7 @@ export class ShownResponse {
     this.receiver = receiver
     this.response = response
     // Envoy shows the body after the reply to the head, and the reply releases the head, unless the body is buffered.
-    response.headFirst = !processor.duplex
+    response.headFirst = !processor.duplexResponse
   }
 
   take (message: ProcessingMessage): void {
@@ -67,7 +67,7 @@ export class ShownResponse {
       if (last && !this.aborted) receiver.end()
     } else receiver.head([':status', String(this.status), ...others], last)
     if (last || response.complete || this.aborted) return
-    if (processor.duplex) return this.flush()
+    if (processor.duplexResponse) return this.flush()
     if (response.headersSent) return this.release()
     processor.reply({ ...UNCHANGED, override: processor.override(BUFFERED) })
   }
@@ -94,8 +94,8 @@ export class ShownResponse {
     const isHttp = receiver instanceof AgentResponse
     // A held body comes whole. Of a response without trailers, a part that is not the last one shows that Envoy streams it: it has not
     // accepted the mode.
-    if (!this.released && !processor.duplex && isHttp && !last) this.released = true
-    const whole = last || (!this.released && !processor.duplex)
+    if (!this.released && !processor.duplexResponse && isHttp && !last) this.released = true
+    const whole = last || (!this.released && !processor.duplexResponse)
     const more = bytes.length === 0 || receiver.data(bytes)
     if (whole && !this.aborted) {
       this.ended = true
@@ -105,7 +105,7 @@ export class ShownResponse {
         receiver.end(last ? [] : SUCCESS)
       }
     }
-    if (processor.duplex) {
+    if (processor.duplexResponse) {
       if (!more) processor.pause()
       return this.flush()
     }
@@ -120,7 +120,7 @@ export class ShownResponse {
     this.ended = true
     if (receiver instanceof AgentResponse) receiver.end()
     else receiver.end(lines)
-    if (processor.duplex) this.flush()
+    if (processor.duplexResponse) this.flush()
   }
 
   /** Replies to the part of the body with what the machine has written. */
@@ -135,7 +135,7 @@ export class ShownResponse {
 
   /** The client has all that it gets, or all but the trailers. */
   completed (): void {
-    if (this.processor.duplex) return this.completedDuplex()
+    if (this.processor.duplexResponse) return this.completedDuplex()
     if (!this.released) return this.completedHeld()
     const { processor, response, accepted: { exchange } } = this
     if (this.aborted) {
@@ -181,7 +181,7 @@ export class ShownResponse {
   /** Drops a part of a body that has ended early. */
   private drop (last: boolean): void {
     const { processor, response } = this
-    if (processor.duplex) return
+    if (processor.duplexResponse) return
     processor.reply({ ...UNCHANGED, body: Buffer.concat(response.take()) })
     if (last) processor.finish()
   }
@@ -225,7 +225,7 @@ export class ShownResponse {
   /** The machine can take more. */
   resume (): void {
     const { processor } = this
-    if (processor.duplex) {
+    if (processor.duplexResponse) {
       this.flush()
       return processor.continue()
     }
@@ -234,7 +234,7 @@ export class ShownResponse {
 
   /** Lets a response go on without the gateway, if nothing in it is held. */
   drain (): void {
-    if (!this.isObserved || !this.released || this.processor.duplex) return
+    if (!this.isObserved || !this.released || this.processor.duplexResponse) return
     this.draining = true
     if (!this.processor.waits) this.processor.settle(this.accepted.exchange)
   }

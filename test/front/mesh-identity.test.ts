@@ -1,0 +1,175 @@
+/** Callers, access lists, owners of tasks, limits and credentials for the agent, for calls through a mesh, in each mode. */
+import t from 'tap'
+import type { Test } from 'tap'
+import type { TestGateway } from '../helpers/gateway.js'
+import { gatewayFor } from '../helpers/gateway.js'
+import { MESSAGE, rpcBody } from '../helpers/http.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
+import { ACME, keyFiles, PARTNERS, USER } from '../identity/kit.js'
+import { identityKeys } from '../identity/signing-keys.js'
+import { HELLO } from './grpc-kit.js'
+import type { Answer, Envoy, Got, Lines, ProcOptions, Sent } from './mesh-kit.js'
+import { envoyFor, MODE } from './mesh-kit.js'
+
+const JSON_HEAD: Lines = [['content-type', 'application/json'], ['a2a-version', '1.0']]
+const GRPC_HEAD: Lines = [['content-type', 'application/grpc'], ['te', 'trailers']]
+const ANSWER: Answer = { headers: [['content-type', 'application/json']], chunks: ['{"jsonrpc":"2.0","id":1,"result":{}}'] }
+const SEND = rpcBody('SendMessage', { message: MESSAGE })
+const USAGE = 'urn:usage'
+const KEY = ['x-api-key', ACME] as const
+const LOGS = ['telemetry: {logs: {level: info}}']
+/** Nobody but the gateway writes these headers for an agent, and frameworks take some of them for the address. */
+const FORGED: Lines = [
+  ['gateway-identity', 'forged'], ['x-agent-key', 'forged'], ['client-cert', 'forged'], ['client_cert', 'forged'],
+  ['x-original-url', '/admin'], ['x-rewrite-url', '/admin'], ['x-http-method-override', 'DELETE'], ['gateway-decision', 'forged']
+]
+
+interface Mesh { readonly gateway: TestGateway, readonly envoy: Envoy }
+
+async function mesh (t: Test, agent: readonly string[] = [], root: readonly string[] = []): Promise<Mesh> {
+  const backend = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { streaming: true, pushNotifications: true, extensions: [{ uri: USAGE }] } }) })
+  const absent = await fakeAgent(t, { card: () => ({ no: 'card' }) })
+  const sources = [PARTNERS, 'hooks: {apiKey: {query: key, allowQuery: true, keys: {file: people.yaml}}}', 'spiffe: {certificate: {from: rfc9440, proxies: [10.0.0.1/32], trustDomains: [a.test]}}']
+  const upstream = (url: string): string => `upstream: {url: "${url}", credentials: {send: [{header: x-agent-key, fromSecret: {env: STATIC}}], identity: {key: {file: key.pem}}}}`
+  const gateway = await gatewayFor(t, {
+    yaml: [
+      'server: {listen: "127.0.0.1:0", publicUrl: "https://agents.test", admin: "127.0.0.1:0", drainTimeout: 200ms, mesh: {listen: "127.0.0.1:0"}}',
+      'agents:',
+      '  - name: agent',
+      `    ${upstream(backend.url)}`,
+      '    passthrough: [/docs]',
+      '    grpc: {upstream: "grpc://127.0.0.1:1", passthrough: [other.Service]}',
+      ...agent.map(line => `    ${line}`),
+      `  - {name: absent, path: /absent, ${upstream(absent.url)}, card: {onUnavailable: forward}, grpc: {upstream: "grpc://127.0.0.1:1"}}`,
+      `identity: {sources: {${sources.join(', ')}}}`,
+      ...root
+    ].join('\n'),
+    baseDir: keyFiles(t, { 'key.pem': (await identityKeys()).ec }),
+    env: { STATIC: 'of-the-gateway' }
+  }, false)
+  return { gateway, envoy: envoyFor(t, gateway.mesh ?? '') }
+}
+
+type Ask = (sent: Sent, name?: string) => Promise<Got>
+
+function waysOf ({ envoy }: Mesh, answer: Answer | null = ANSWER): Readonly<Record<string, Ask>> {
+  const process = (options: ProcOptions): Ask => async (sent, agent) => await envoy.process(sent, answer, { ...options, ...(agent === undefined ? {} : { agent }) })
+  return {
+    ext_authz: async (sent, agent) => await envoy.check(sent, agent === undefined ? {} : { agent }),
+    BUFFERED: process({}),
+    'BUFFERED, responses': process({ responses: true }),
+    FULL_DUPLEX_STREAMED: process({ request: MODE.FULL_DUPLEX_STREAMED, response: MODE.FULL_DUPLEX_STREAMED, responses: true })
+  }
+}
+
+const PREFLIGHT: Lines = [['origin', 'https://page.test'], ['access-control-request-method', 'POST']]
+/** Ways of a request to an agent. `bare`: it needs no caller. */
+const REQUESTS: Readonly<Record<string, { readonly sent: Sent, readonly agent?: string, readonly bare?: true }>> = {
+  operation: { sent: { path: '/rpc', headers: JSON_HEAD, body: SEND } },
+  passthrough: { sent: { path: '/docs/a', headers: [['content-type', 'text/plain']], body: 'any bytes' } },
+  'passthrough, GET': { sent: { method: 'GET', path: '/docs/a' } },
+  preflight: { sent: { method: 'OPTIONS', path: '/rpc', headers: PREFLIGHT }, bare: true },
+  'preflight of passthrough': { sent: { method: 'OPTIONS', path: '/docs/a', headers: PREFLIGHT }, bare: true },
+  'no card': { sent: { path: '/absent/rpc', headers: JSON_HEAD, body: SEND } },
+  'no card, GET': { sent: { method: 'GET', path: '/absent/rest/tasks/1' } },
+  'gRPC service of passthrough': { sent: { path: '/other.Service/Get', headers: GRPC_HEAD, body: HELLO }, agent: 'agent' },
+  'gRPC without a card': { sent: { path: '/lf.a2a.v1.A2AService/SendMessage', headers: GRPC_HEAD, body: HELLO }, agent: 'absent' }
+}
+
+t.test('no request without a caller reaches an agent; credentials and forged headers stay at the gateway', async t => {
+  const all = await mesh(t)
+  const wrong: string[] = []
+  for (const [way, ask] of Object.entries(waysOf(all))) {
+    for (const [name, { sent, agent, bare }] of Object.entries(REQUESTS)) {
+      const { headers = [], path = '/' } = sent
+      const stranger = await ask({ ...sent, headers: [...headers, ...FORGED] }, agent)
+      if (bare === true ? stranger.agent === null : stranger.agent !== null || !stranger.own) wrong.push(`${way} | ${name} | without a caller: ${JSON.stringify(stranger.agent)} ${stranger.status}`)
+      const forms = {
+        header: { ...sent, headers: [...headers, KEY, ['x_api_key', ACME] as const, ...FORGED] },
+        query: { ...sent, path: `${path}?a=1&key=${USER}&b=2`, headers: [...headers, ...FORGED] }
+      }
+      for (const [form, one] of Object.entries(forms)) {
+        // gRPC has no query.
+        if (form === 'query' && name.startsWith('gRPC')) continue
+        const got = await ask(one, agent)
+        const lines = got.agent?.headers ?? []
+        const text = JSON.stringify(lines)
+        const sentKey = lines.filter(([name]) => name === 'x-agent-key').map(([, value]) => value)
+        const target = lines.find(([name]) => name === ':path')?.[1]
+        const isRight = got.agent !== null && !/forged|admin|DELETE/.test(text) && !text.includes(ACME) && !text.includes(USER) &&
+          sentKey.join() === 'of-the-gateway' && target === (form === 'query' ? `${path}?a=1&b=2` : path)
+        if (!isRight) wrong.push(`${way} | ${name} | ${form}: ${text} ${got.status} ${got.body}`)
+      }
+    }
+  }
+  t.same(wrong, [])
+})
+
+t.test('effects that need the response: rejected where the proxy does not announce that it shows the response', async t => {
+  const all = await mesh(t, ['access: {tasks: {}}'], LOGS)
+  const { envoy, gateway } = all
+  const task = (id: string): string => `{"id":"${id}","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}`
+  const created: Answer = { headers: [['content-type', 'application/json']], chunks: [`{"jsonrpc":"2.0","id":1,"result":{"task":${task('mine')}}}`] }
+  const listed: Answer = { headers: [['content-type', 'application/json']], chunks: [`{"jsonrpc":"2.0","id":1,"result":{"tasks":[${task('mine')},${task('theirs')}],"nextPageToken":"","pageSize":50,"totalSize":2}}`] }
+  const list: Sent = { path: '/rpc', headers: [...JSON_HEAD, KEY], body: rpcBody('ListTasks', {}) }
+  const send: Sent = { path: '/rpc', headers: [...JSON_HEAD, KEY], body: SEND }
+  const hidden: Readonly<Record<string, () => Promise<Got>>> = {
+    ext_authz: async () => await envoy.check(list),
+    'no responses': async () => await envoy.process(list, listed, { overrides: false }),
+    'heads only': async () => await envoy.process(list, listed, { overrides: false, responses: true }),
+    'only by mode_override': async () => await envoy.process(list, listed),
+    'a part of the body': async () => await envoy.process(list, listed, { overrides: false, responses: true, response: MODE.BUFFERED_PARTIAL }),
+    'FULL_DUPLEX_STREAMED for requests only': async () => await envoy.process(list, listed, { request: MODE.FULL_DUPLEX_STREAMED, responses: true })
+  }
+  for (const [name, ask] of Object.entries(hidden)) {
+    t.match(await ask(), { own: true, status: 500, agent: null, body: /The proxy in front of the agent is not set up for this call/ }, name)
+  }
+  const headless = await envoy.process(list, listed, { response: MODE.STREAMED, overrides: false, headless: true })
+  t.match(headless, { own: true, status: 502, body: '' }, 'bodies without heads')
+
+  const shown: Readonly<Record<string, ProcOptions>> = {
+    STREAMED: { response: MODE.STREAMED, responses: true },
+    'STREAMED, without mode_override': { response: MODE.STREAMED, responses: true, overrides: false },
+    BUFFERED: { response: MODE.BUFFERED, responses: true, overrides: false },
+    FULL_DUPLEX_STREAMED: { request: MODE.FULL_DUPLEX_STREAMED, response: MODE.FULL_DUPLEX_STREAMED, responses: true }
+  }
+  for (const [name, options] of Object.entries(shown)) {
+    t.match(await envoy.process(send, created, options), { own: false, status: 200, body: created.chunks?.[0] }, name)
+    const got = await envoy.process(list, listed, options)
+    const ids = (JSON.parse(got.body) as { result: { tasks: { id: string }[] } }).result.tasks.map(({ id }) => id)
+    t.same(ids, ['mine'], `${name}: the list has the tasks of the caller`)
+  }
+  t.ok(gateway.logs().some(({ msg }) => /bodies of responses without their heads/.test(String(msg))))
+})
+
+t.test('budgets are charged where the proxy shows responses; elsewhere the call is rejected', async t => {
+  const root = [
+    `extensions: {usage: {uri: "${USAGE}", activation: {signals: [always]}, observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}}}`,
+    'budgets: [{id: tokens, of: usage/tokens, by: [caller], limit: 100, window: 1h}]'
+  ]
+  const all = await mesh(t, ['extensions: [usage]'], root)
+  const { envoy, gateway } = all
+  const used: Answer = {
+    headers: [['content-type', 'application/json']],
+    chunks: ['{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"a","role":"ROLE_AGENT","parts":[{"text":"ok"}],"metadata":{"tokens":100}}}}']
+  }
+  const send: Sent = { path: '/rpc', headers: [...JSON_HEAD, KEY], body: SEND }
+  t.match(await envoy.check(send), { own: true, status: 500, agent: null, body: /needs its response, which ext_authz does not show/ })
+  t.match(await envoy.process(send, used, { responses: true }), { own: true, status: 500, agent: null, body: /response_body_mode: BUFFERED/ })
+  t.match(await envoy.process(send, used, { responses: true, response: MODE.STREAMED }), { own: false, status: 200 })
+  t.equal(await gateway.metric('a2a_gateway_budget_spent_total{budget="tokens"}'), 100)
+  for (const ask of Object.values(waysOf(all, used))) t.match(await ask(send), { own: true, status: 429, agent: null }, 'the budget is spent')
+})
+
+t.test('push.perTask: a configuration that a rejected call would have set does not count', async t => {
+  const all = await mesh(t, ['push: {perTask: 1, resolve: false}'])
+  const config = { taskId: 't1', url: 'https://hooks.example.com/a', id: 'one' }
+  const create: Sent = { path: '/rpc', headers: [...JSON_HEAD, KEY], body: rpcBody('CreateTaskPushNotificationConfig', config) }
+  const created: Answer = { headers: [['content-type', 'application/json']], chunks: [`{"jsonrpc":"2.0","id":1,"result":${JSON.stringify(config)}}`] }
+  t.match(await all.envoy.check(create), { own: true, status: 500, agent: null })
+  t.match(await all.envoy.process(create, created), { own: true, status: 500, agent: null })
+  const options: ProcOptions = { responses: true, response: MODE.STREAMED }
+  t.match(await all.envoy.process(create, created, options), { own: false, status: 200 }, 'the first one')
+  const second = { ...create, body: rpcBody('CreateTaskPushNotificationConfig', { ...config, id: 'two' }) }
+  t.match(await all.envoy.process(second, created, options), { own: true, agent: null }, 'one more')
+})
