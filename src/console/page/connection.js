@@ -23,7 +23,7 @@ export function lost () {
     element,
     last === null
       ? 'The gateway does not respond.'
-      : `The gateway has not responded since ${clock(last).slice(0, 8)}. The page shows the data of that time, and asks again.`
+      : `The gateway has not responded since ${clock(last).slice(0, 8)}. Showing the last data received. Retrying.`
   )
 }
 
