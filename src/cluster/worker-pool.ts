@@ -112,7 +112,7 @@ export class WorkerPool {
       case 'push': return this.options.onTask(handle, message)
       case 'limit': return this.options.onLimit(handle, message)
       case 'wanted': return this.options.onWanted(message.agent)
-      case 'farewell':
+      case 'finalMetrics':
         handle.metrics = message.metrics
         return
       case 'failed':

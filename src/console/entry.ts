@@ -12,7 +12,7 @@ export interface DecisionEntry {
   readonly operation: string
   readonly binding: string
   readonly version: string
-  /** How the call arrived: `http`, `grpc`, `ext_authz` or `ext_proc`. */
+  /** Front that received the call: `http`, `grpc`, `ext_authz` or `ext_proc`. */
   readonly front: string
   /** Result of the call. A forwarded call may have been edited (edited), or may have broken rules that are only observed (observed). */
   readonly outcome: 'forwarded' | 'observed' | 'edited' | 'agent_error' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'

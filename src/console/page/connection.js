@@ -1,4 +1,4 @@
-/** Whether the gateway responds. While it does not, the page says so and marks its data as old. */
+/** Tracks the connection to the gateway. While the gateway does not respond, the page says so and marks its data as old. */
 import { replace } from './dom.js'
 import { clock } from './words.js'
 

@@ -49,7 +49,7 @@ export class Exchange {
   readonly request: ClientRequest
   readonly response: ClientResponse
   readonly services: Services
-  /** How the call arrived, and goes to its agent. */
+  /** The front that received the call and dispatches it to the agent. */
   readonly front: Front
   readonly startedAt: number
   readonly span: RequestSpan
