@@ -1,8 +1,8 @@
 /** One decision as the page shows it: names and paths, never data of a request. The source of an entry contains no such data. */
 import type { Ended, Found } from './decisions.js'
-import { cut } from './decisions.js'
 import type { Correction } from './correction.js'
 import { correctionOf } from './correction.js'
+import { cut } from './text.js'
 
 export interface DecisionEntry {
   readonly id: string
