@@ -8,7 +8,7 @@ import type { ToPrimary, ToWorker } from './messages.js'
 import type { LimitQuestion } from './limits.js'
 import type { TaskQuestion } from './tasks.js'
 
-interface WorkerPoolOptions {
+export interface WorkerPoolOptions {
   readonly size: number
   readonly log: Log
   readonly env: NodeJS.ProcessEnv
