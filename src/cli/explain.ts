@@ -101,7 +101,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   return explanations.some(one => one.decision === 'reject' || one.answer?.decision === 'reject') ? 1 : 0
 }
 
-/** What to explain: bytes of a file or of standard input, or a curl command. */
+/** Input of `explain`: bytes of a file or of standard input, or a curl command. */
 type Input =
   | { readonly file: string, readonly bytes: Buffer, readonly beside: ReadBeside }
   | { readonly file: string, readonly bytes: null, readonly curl: string | readonly string[] }

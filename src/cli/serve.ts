@@ -43,20 +43,20 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   }
   for (const warning of loaded.warnings) io.err(`warning: ${formatDiagnostic(warning)}`)
   const { config } = loaded
-  const say = (message: unknown): void => {
+  const logError = (message: unknown): void => {
     io.err(`a2a-gateway: ${message instanceof Error ? (message.stack ?? message.message) : String(message)}`)
   }
   const starting = start(config, env)
   if (followed !== null) {
-    followed.follow(now => { reload(starting, now).catch(say) })
+    followed.follow(now => { reload(starting, now).catch(logError) })
     process.on('SIGHUP', () => { followed.reread() })
   }
   return await new Promise<number>(resolve => {
     // Handle signals from the start. A normal stop takes no longer than the drain time; after the delay the process exits in any case.
     const grace = closeWithGrace(
-      { delay: config.server.drainTimeout + 10_000, skip: file === null ? [] : ['SIGHUP'], logger: { error: say } },
+      { delay: config.server.drainTimeout + 10_000, skip: file === null ? [] : ['SIGHUP'], logger: { error: logError } },
       async ({ err }) => {
-        if (err !== undefined) say(err)
+        if (err !== undefined) logError(err)
         followed?.close()
         const gateway = await starting
         await gateway.close()

@@ -6,7 +6,7 @@ import type { AgentConfig } from '../config/model/model.js'
 import type { Agent } from '../gateway/agent.js'
 import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/cards/card-source.js'
 import { unpackCards } from '../upstream/cards/unpack-cards.js'
-import type { HandedOut, Handout } from './messages.js'
+import type { HandedOut, Handout, ToWorker } from './messages.js'
 
 interface CardPlace {
   readonly name: string
@@ -25,6 +25,31 @@ function sourceKey ({ name, upstream, card, trust }: CardPlace): string {
 export function handoutOf ({ name, config, trust, cards: { cards, status, written } }: Agent): Handout {
   const key = sourceKey({ name, upstream: config.upstream.url, card: config.card, trust })
   return { key, cards: cards === null ? null : { ...packCards(cards), written }, status }
+}
+
+/** In the primary: hands out cards to all workers. */
+export class CardHandouts {
+  private readonly broadcast: (message: ToWorker) => void
+  /** The cards that workers have, by source. */
+  private readonly handed = new Map<string, unknown>()
+
+  constructor (broadcast: (message: ToWorker) => void) {
+    this.broadcast = broadcast
+  }
+
+  handOut (agent: Agent): void {
+    const card = handoutOf(agent)
+    const { cards } = agent.cards
+    const same = cards !== null && this.handed.get(card.key) === cards
+    this.handed.set(card.key, cards)
+    this.broadcast({ kind: 'card', card: same ? { ...card, cards: 'same' } : card })
+  }
+
+  /** Deletes the cards of sources that no agent has any more. */
+  forgetAllBut (handouts: readonly Handout[]): void {
+    const keys = new Set(handouts.map(one => one.key))
+    for (const key of this.handed.keys()) if (!keys.has(key)) this.handed.delete(key)
+  }
 }
 
 /** Minimum time between two messages to the primary, ms. */

@@ -81,8 +81,8 @@ export type ToPrimary =
   /** A request found no usable card of the agent. */
   | { readonly kind: 'wanted', readonly agent: string }
   /** The last message of a worker. */
-  | { readonly kind: 'farewell', readonly metrics: MetricsSnapshot }
-  | { readonly kind: 'answer', readonly id: number, readonly response: Responses[keyof Responses] }
+  | { readonly kind: 'finalMetrics', readonly metrics: MetricsSnapshot }
+  | { readonly kind: 'response', readonly id: number, readonly response: Responses[keyof Responses] }
   | { readonly kind: 'task', readonly id: number, readonly key: TaskKey, readonly write: TaskRecord | null }
   /** Counts for limits. Only `take` gets a response. */
   | {

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import { AdminListeners, urlOf } from '../admin/listeners.js'
 import type { AdminState } from '../admin/server.js'
 import type { Config, HostPort } from '../config/model/model.js'
@@ -14,26 +15,27 @@ import type { Agent } from '../gateway/agent.js'
 import { grpcAddresses } from '../front/grpc/listeners.js'
 import { meshAddress } from '../front/mesh/listener.js'
 import { local } from '../gateway/console.js'
-import type { PreparedChange } from '../gateway/agent-registry.js'
 import { AgentRegistry } from '../gateway/agent-registry.js'
 import { digestKey } from '../gateway/identity/identity.js'
 import { InFlight } from '../gateway/in-flight.js'
-import { publicAddressLine } from '../gateway/about.js'
+import { logListening } from '../gateway/about.js'
 import { Reloads } from '../gateway/reload.js'
 import type { Gateway } from '../gateway/start.js'
 import { quietened } from '../gateway/runtime.js'
 import { stateOf } from '../gateway/start.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
+import type { Log } from '../telemetry/log.js'
 import { createLogger } from '../telemetry/logging.js'
 import { Metrics } from '../telemetry/metrics/metrics.js'
 import { ExportedLines, exportMetrics } from '../telemetry/otlp/exports.js'
 import { mergeDescriptions } from './agents.js'
 import { consoleOfWorkers } from './console.js'
-import { handoutOf } from './cards.js'
+import { CardHandouts } from './cards.js'
+import { ConfigurationChanges } from './configuration-changes.js'
+import type { WorkerPoolOptions } from './worker-pool.js'
 import { WorkerPool } from './worker-pool.js'
 import { HandedAgents } from './handed.js'
-import type { WorkerHandle } from './worker-handle.js'
-import type { AgentDescription, Handout, ToWorker } from './messages.js'
+import type { AgentDescription } from './messages.js'
 import { KeptLimits } from './limits.js'
 import { KeptTasks } from './tasks.js'
 import { Totals } from './totals.js'
@@ -47,32 +49,133 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   digestKey()
-  const lines = new ExportedLines()
-  const log = createLogger(config.telemetry.logs, undefined, lines.add)
-  const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const metrics = new Metrics({ serves: false })
-  metrics.exemplars = config.telemetry.metrics.exemplars
-  metrics.configInfo(config.hash)
-  const version = packageVersion()
-  await lines.connect({ env, log, version, onLost: records => { metrics.vitals.logRecordsLost(records) } })
+  const telemetry = await startTelemetry(config, env)
+  const { log, metrics } = telemetry
   const tasks = new KeptTasks(config.state)
   metrics.tasksRemembered(() => tasks.remembered)
-  const limits = new KeptLimits()
   const inFlight = new InFlight()
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env, onCard: agent => { handOut(agent) } })
   const { listen } = config.server
   const at: HostPort | null = listen === null ? null : { host: listen.host, port: await freePort(listen) }
-  const url = at === null ? '' : urlOf(at, config.server.tls === null ? 'http' : 'https')
 
-  /** The number of the configuration in force. */
-  let change = 1
-  const preparation = (number: number, wanted: Config, agents: readonly Agent[]): ToWorker & { readonly kind: 'prepare' } =>
-    ({ kind: 'prepare', change: number, config: wanted, cards: agents.map(handoutOf), port: at?.port ?? 0 })
+  const changes: ConfigurationChanges = new ConfigurationChanges({
+    registry,
+    workers: () => workers.all,
+    port: at?.port ?? 0,
+    onCommit: cards => { handouts.forgetAllBut(cards) }
+  })
   const workers: WorkerPool = new WorkerPool({
     size,
     log,
     env,
-    first: () => preparation(change, registry.config, registry.snapshot.agents.all),
+    first: () => changes.current(),
+    ...stateForWorkers(tasks, new KeptLimits(), log),
+    onWanted: name => { registry.snapshot.agents.all.find(agent => agent.name === name)?.wantCard() },
+    onEnd: worker => { totals.ended(worker) }
+  })
+  const totals = new Totals(metrics, workers.all)
+  metrics.workers(() => workers.serving, () => workers.replaced)
+  const handouts = new CardHandouts(message => { workers.broadcast(message) })
+  const handedAgents = new HandedAgents(() => workers.all)
+  const handOut = (agent: Agent): void => {
+    handedAgents.handedOut(agent.name, agent.state !== null)
+    handouts.handOut(agent)
+  }
+
+  const reloads = new Reloads({
+    registry,
+    metrics,
+    log,
+    apply: ({ telemetry: { logs }, state }) => {
+      tasks.use(state)
+      telemetry.useLevel(logs.level)
+    },
+    prepare: wanted => changes.prepare(wanted)
+  })
+  const state = stateOfCluster({ registry, inFlight, workers, handedAgents, size })
+  const main = at === null ? null : { host: local(at.host), port: at.port, tls: config.server.tls !== null }
+  const source = config.server.console.enabled
+    ? consoleOfWorkers({ workers, registry, totals, ready: () => state.ready('all'), agents: state.agents, main })
+    : null
+  const admin = new AdminListeners(config, {
+    state,
+    metrics: totals,
+    log: telemetry.frameworkLog as unknown as FastifyBaseLogger,
+    console: source,
+    access: new AdminAccess(registry)
+  })
+
+  try {
+    const { adminUrl, metricsUrl } = await admin.listen()
+    await registry.start()
+    await workers.start()
+    const addresses = {
+      url: at === null ? '' : urlOf(at, config.server.tls === null ? 'http' : 'https'),
+      adminUrl,
+      metricsUrl,
+      grpc: grpcAddresses(config),
+      mesh: meshAddress(config)
+    }
+    logListening(log, config, addresses, size)
+    const exported = await exportMetrics({ env, log, version: packageVersion(), read: () => totals.snapshot() })
+    let closing: Promise<void> | null = null
+    const stop = async (): Promise<void> => {
+      inFlight.draining = true
+      await Promise.all([workers.close(config.server.drainTimeout), reloads.close()])
+      await admin.close()
+      await exported?.shutdown()
+      await registry.close()
+      metrics.close()
+      log.info({}, 'stopped')
+      await telemetry.logsSent()
+    }
+    const close = (): Promise<void> => {
+      closing ??= stop()
+      return closing
+    }
+    return {
+      ...addresses,
+      reload: (next, warnings) => reloads.reload(next, warnings),
+      reject: found => reloads.reject(found),
+      close
+    }
+  } catch (error) {
+    await Promise.allSettled([admin.close(), registry.close()])
+    metrics.close()
+    await telemetry.logsSent()
+    throw error
+  }
+}
+
+interface PrimaryTelemetry {
+  readonly log: Logger
+  /** Logger for Fastify's own lines. */
+  readonly frameworkLog: Logger
+  readonly metrics: Metrics
+  readonly useLevel: (level: Config['telemetry']['logs']['level']) => void
+  /** Sends the last lines of the log to a collector, if there is one. */
+  readonly logsSent: () => Promise<void>
+}
+
+async function startTelemetry (config: Config, env: NodeJS.ProcessEnv): Promise<PrimaryTelemetry> {
+  const { logs, metrics: { exemplars } } = config.telemetry
+  const lines = new ExportedLines()
+  const log = createLogger(logs, undefined, lines.add)
+  const frameworkLog = log.child({}, { level: quietened(logs.level) })
+  const metrics = new Metrics({ serves: false })
+  metrics.exemplars = exemplars
+  metrics.configInfo(config.hash)
+  await lines.connect({ env, log, version: packageVersion(), onLost: records => { metrics.vitals.logRecordsLost(records) } })
+  const useLevel: PrimaryTelemetry['useLevel'] = level => {
+    log.level = level
+    frameworkLog.level = quietened(level)
+  }
+  return { log, frameworkLog, metrics, useLevel, logsSent: () => lines.shutdown() }
+}
+
+/** Responds to workers about tasks and limits, which the primary keeps for all of them. */
+function stateForWorkers (tasks: KeptTasks, limits: KeptLimits, log: Log): Pick<WorkerPoolOptions, 'onTask' | 'onLimit'> {
+  return {
     onTask: (worker, message) => {
       tasks.response(message).then(
         found => {
@@ -86,138 +189,35 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     onLimit: (worker, message) => {
       const taken = limits.response(message)
       if (taken !== null) worker.send({ kind: 'limit', id: message.id, taken })
+    }
+  }
+}
+
+interface ClusterParts {
+  readonly registry: AgentRegistry
+  readonly inFlight: InFlight
+  readonly workers: WorkerPool
+  readonly handedAgents: HandedAgents
+  readonly size: number
+}
+
+/** State of all processes, for probes, `/agents` and the console. */
+function stateOfCluster ({ registry, inFlight, workers, handedAgents, size }: ClusterParts): AdminState & { agents (): Promise<unknown> } {
+  const own = stateOf(registry, inFlight, { workers: size })
+  return {
+    live: () => !workers.hopeless,
+    ready: enough => {
+      const { reasons } = own.ready(enough)
+      const { all } = registry.snapshot.agents
+      const onTheirWay = all.filter(agent => handedAgents.isOnItsWay(agent.name))
+      if (enough === 'all' || onTheirWay.length === all.filter(agent => agent.ready).length) {
+        reasons.push(...onTheirWay.map(({ name }) => `agent ${name}: a worker still prepares its card`))
+      }
+      if (workers.serving === 0 && !inFlight.draining) reasons.push('no worker serves')
+      return { ready: reasons.length === 0, reasons }
     },
-    onWanted: name => { registry.snapshot.agents.all.find(agent => agent.name === name)?.wantCard() },
-    onEnd: worker => { totals.ended(worker) }
-  })
-  const totals = new Totals(metrics, workers.all)
-  metrics.workers(() => workers.serving, () => workers.replaced)
-
-  /** The cards that workers have, by source. */
-  const handed = new Map<string, unknown>()
-  const handedAgents = new HandedAgents(() => workers.all)
-  const handOut = (agent: Agent): void => {
-    handedAgents.handedOut(agent.name, agent.state !== null)
-    const card: Handout = handoutOf(agent)
-    const { cards } = agent.cards
-    const same = cards !== null && handed.get(card.key) === cards
-    handed.set(card.key, cards)
-    workers.broadcast({ kind: 'card', card: same ? { ...card, cards: 'same' } : card })
-  }
-
-  /** Prepares a change in all processes. No process uses the change before all processes are ready. */
-  const prepare = async (wanted: Config): Promise<PreparedChange> => {
-    const own = await registry.prepareChange(wanted)
-    const number = change + 1
-    const message = preparation(number, wanted, own.agents)
-    const asked = new Set<WorkerHandle>()
-    const discard = async (): Promise<void> => {
-      for (const worker of asked) worker.send({ kind: 'discard', change: number })
-      await own.discard()
-    }
-    for (;;) {
-      // New workers may have started in the meantime.
-      const others = [...workers.all].filter(one => one.admitted && !asked.has(one))
-      if (others.length === 0) break
-      for (const one of others) asked.add(one)
-      const found = (await Promise.all(others.map(one => one.prepare(message)))).flatMap(one => one ?? [])
-      if (found.length === 0) continue
-      await discard()
-      throw new Error([...new Set(found)].join('\n'))
-    }
-    const commit = (): ReturnType<PreparedChange['commit']> => {
-      const changes = own.commit()
-      change = number
-      for (const worker of asked) worker.send({ kind: 'commit', change: number })
-      const keys = new Set(message.cards.map(one => one.key))
-      for (const key of handed.keys()) if (!keys.has(key)) handed.delete(key)
-      return changes
-    }
-    return { agents: own.agents, commit, discard }
-  }
-
-  const apply = ({ telemetry, state }: Config): void => {
-    tasks.use(state)
-    log.level = telemetry.logs.level
-    frameworkLog.level = quietened(telemetry.logs.level)
-  }
-  const reloads = new Reloads({ registry, metrics, log, apply, prepare })
-  const state = stateOf(registry, inFlight, { workers: size })
-  const agents = async (): Promise<unknown> =>
-    mergeDescriptions(state.agents() as AgentDescription[], await Promise.all([...workers.all].map(one => one.ask('agents'))))
-  const ready: AdminState['ready'] = enough => {
-    const { reasons } = state.ready(enough)
-    const { all } = registry.snapshot.agents
-    const onTheirWay = all.filter(agent => handedAgents.isOnItsWay(agent.name))
-    if (enough === 'all' || onTheirWay.length === all.filter(agent => agent.ready).length) {
-      reasons.push(...onTheirWay.map(({ name }) => `agent ${name}: a worker still prepares its card`))
-    }
-    if (workers.serving === 0 && !inFlight.draining) reasons.push('no worker serves')
-    return { ready: reasons.length === 0, reasons }
-  }
-  const main = at === null ? null : { host: local(at.host), port: at.port, tls: config.server.tls !== null }
-  const source = config.server.console.enabled
-    ? consoleOfWorkers({ workers, registry, totals, ready: () => ready('all'), agents, main })
-    : null
-  const admin = new AdminListeners(config, {
-    state: { live: () => !workers.hopeless, ready, agents },
-    metrics: totals,
-    log: frameworkLog as unknown as FastifyBaseLogger,
-    console: source,
-    access: new AdminAccess(registry)
-  })
-
-  try {
-    const { publicUrl } = config.server
-    const { adminUrl, metricsUrl } = await admin.listen()
-    await registry.start()
-    await workers.start()
-    log.info(
-      {
-        ...(url === '' ? {} : { url }),
-        ...(publicUrl === null ? {} : { publicUrl }),
-        ...(config.server.grpc === null ? {} : { grpc: grpcAddresses(config) }),
-        ...(config.server.mesh === null ? {} : { mesh: meshAddress(config) }),
-        admin: adminUrl,
-        ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
-        agents: config.agents.map(agent => agent.name),
-        workers: size,
-        version
-      },
-      'listening'
-    )
-    log.info({}, publicAddressLine(config, url))
-    const pushed = await exportMetrics({ env, log, version, read: () => totals.snapshot() })
-    let closing: Promise<void> | null = null
-    const stop = async (): Promise<void> => {
-      inFlight.draining = true
-      await Promise.all([workers.close(config.server.drainTimeout), reloads.close()])
-      await admin.close()
-      await pushed?.shutdown()
-      await registry.close()
-      metrics.close()
-      log.info({}, 'stopped')
-      await lines.shutdown()
-    }
-    const close = (): Promise<void> => {
-      closing ??= stop()
-      return closing
-    }
-    return {
-      url,
-      adminUrl,
-      metricsUrl,
-      grpc: grpcAddresses(config),
-      mesh: meshAddress(config),
-      reload: (next, warnings) => reloads.reload(next, warnings),
-      reject: found => reloads.reject(found),
-      close
-    }
-  } catch (error) {
-    await Promise.allSettled([admin.close(), registry.close()])
-    metrics.close()
-    await lines.shutdown()
-    throw error
+    agents: async () =>
+      mergeDescriptions(own.agents() as AgentDescription[], await Promise.all([...workers.all].map(one => one.ask('agents'))))
   }
 }
 

@@ -77,7 +77,7 @@ export class WorkerHandle {
   /** Passes a response of the worker to the caller that waits for it. */
   onMessage (message: ToPrimary): void {
     if (message.kind === 'carded') this.carded.add(message.agent)
-    else if (message.kind === 'answer') this.waiting.get(message.id)?.(message.response)
+    else if (message.kind === 'response') this.waiting.get(message.id)?.(message.response)
     else if (message.kind === 'prepared' && message.change === this.preparing?.change) this.preparing.done(message.problems)
   }
 

@@ -8,7 +8,7 @@ import type { ToPrimary, ToWorker } from './messages.js'
 import type { LimitQuestion } from './limits.js'
 import type { TaskQuestion } from './tasks.js'
 
-interface WorkerPoolOptions {
+export interface WorkerPoolOptions {
   readonly size: number
   readonly log: Log
   readonly env: NodeJS.ProcessEnv
@@ -112,7 +112,7 @@ export class WorkerPool {
       case 'push': return this.options.onTask(handle, message)
       case 'limit': return this.options.onLimit(handle, message)
       case 'wanted': return this.options.onWanted(message.agent)
-      case 'farewell':
+      case 'finalMetrics':
         handle.metrics = message.metrics
         return
       case 'failed':

@@ -97,7 +97,7 @@ class WorkerProcess {
     if (process.connected) {
       const metrics = await serving.services.metrics.snapshot()
       await new Promise<void>(resolve => {
-        process.send?.({ kind: 'farewell', metrics }, undefined, {}, () => {
+        process.send?.({ kind: 'finalMetrics', metrics }, undefined, {}, () => {
           resolve()
         })
       })
@@ -200,7 +200,7 @@ class WorkerProcess {
     )
     response.then(
       found => {
-        this.send({ kind: 'answer', id, response: found })
+        this.send({ kind: 'response', id, response: found })
       },
       (error: unknown) => {
         serving?.services.log.error({ err: error }, `${question} could not be sent to the primary`)

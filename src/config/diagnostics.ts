@@ -8,7 +8,7 @@ export interface Diagnostic {
   readonly line: number
   readonly col: number
   readonly message: string
-  /** How to fix the problem. */
+  /** Instruction that fixes the problem. */
   readonly hint?: string
 }
 

@@ -10,6 +10,7 @@ import { entryOf } from './entry.js'
 import type { DecisionFilter } from './filter.js'
 import { matches } from './filter.js'
 import { Ring } from './ring.js'
+import { cut, LONGEST } from './text.js'
 
 /** The violations that rules found in a request and its response, in the order of evaluation. */
 export interface Found {
@@ -142,7 +143,6 @@ function newerThan (ring: Ring<Kept>, last: number): Kept[] {
   return found
 }
 
-const LONGEST = 500
 const VIOLATIONS = 20
 
 /** Adds one finding of a call, within bounds. Paths contain names that a client sent, and a name may have megabytes. */
@@ -160,9 +160,4 @@ export function withFound (before: readonly Found[] | null, next: Found): readon
           violations: next.violations.slice(0, VIOLATIONS).map(one => ({ ...one, path: cut(one.path), message: cut(one.message) }))
         }
   ]
-}
-
-/** Returns a shortened copy. A slice would keep the whole text in memory. */
-export function cut (text: string): string {
-  return text.length <= LONGEST ? text : Buffer.from(`${text.slice(0, LONGEST)}…`).toString()
 }

@@ -1,8 +1,8 @@
 /** One decision as the page shows it: names and paths, never data of a request. The source of an entry contains no such data. */
 import type { Ended, Found } from './decisions.js'
-import { cut } from './decisions.js'
 import type { Correction } from './correction.js'
 import { correctionOf } from './correction.js'
+import { cut } from './text.js'
 
 export interface DecisionEntry {
   readonly id: string
@@ -12,7 +12,7 @@ export interface DecisionEntry {
   readonly operation: string
   readonly binding: string
   readonly version: string
-  /** How the call arrived: `http`, `grpc`, `ext_authz` or `ext_proc`. */
+  /** Front that received the call: `http`, `grpc`, `ext_authz` or `ext_proc`. */
   readonly front: string
   /** Result of the call. A forwarded call may have been edited (edited), or may have broken rules that are only observed (observed). */
   readonly outcome: 'forwarded' | 'observed' | 'edited' | 'agent_error' | 'rejected' | 'client_aborted' | 'upstream_error' | 'gateway_error'

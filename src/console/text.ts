@@ -12,3 +12,11 @@ export function clipAll (texts: readonly string[], most: number): string[] {
   const shown = texts.slice(0, most).map(text => clip(text, 500))
   return texts.length > most ? [...shown, `… and ${texts.length - most} more`] : shown
 }
+
+/** Most characters of a text in a decision. */
+export const LONGEST = 500
+
+/** Returns a shortened copy. A slice would keep the whole text in memory. */
+export function cut (text: string): string {
+  return text.length <= LONGEST ? text : Buffer.from(`${text.slice(0, LONGEST)}…`).toString()
+}

@@ -1,6 +1,11 @@
 /** Describes the gateway itself, for `/agents` and the log. */
 import type { Config } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
+import type { Log } from '../telemetry/log.js'
+import type { Gateway } from './start.js'
+
+/** Addresses of a gateway, as in {@link Gateway}. */
+export type Addresses = Pick<Gateway, 'url' | 'adminUrl' | 'metricsUrl' | 'grpc' | 'mesh'>
 
 export interface About {
   readonly name: string
@@ -22,8 +27,29 @@ export function aboutGateway (configuration: string, workers = 1): About {
   return workers === 1 ? about : { ...about, workers }
 }
 
-/** Describes the URLs of served cards, for the log. @param url URL of the main listener; '' without one */
-export function publicAddressLine ({ server: { hosts, publicUrl } }: Config, url: string): string {
+/** Logs the addresses of a gateway that has started. @param workers number of processes that serve; omitted for a single process */
+export function logListening (log: Log, config: Config, addresses: Addresses, workers?: number): void {
+  const { url, adminUrl, metricsUrl, grpc, mesh } = addresses
+  const { publicUrl, grpc: sharedGrpc } = config.server
+  log.info(
+    {
+      ...(url === '' ? {} : { url }),
+      ...(publicUrl === null ? {} : { publicUrl }),
+      ...(sharedGrpc === null ? {} : { grpc }),
+      ...(mesh === null ? {} : { mesh }),
+      admin: adminUrl,
+      ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
+      agents: config.agents.map(agent => agent.name),
+      ...(workers === undefined ? {} : { workers }),
+      version: packageVersion()
+    },
+    'listening'
+  )
+  log.info({}, publicAddressLine(config, url))
+}
+
+/** Describes the URLs of served cards. @param url URL of the main listener; '' without one */
+function publicAddressLine ({ server: { hosts, publicUrl } }: Config, url: string): string {
   const cards = publicUrl === null
     ? `served cards name the host that the client used${url === '' ? '' : `, such as ${url}`}; set server.publicUrl for a fixed address`
     : `served cards name ${publicUrl}`

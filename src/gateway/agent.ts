@@ -279,7 +279,7 @@ export class Agent {
     return Math.max(1, Math.ceil(this.source.want() / 1_000))
   }
 
-  /** What callers need, for requests with a state. Null without a card that says so (`access.require: card`), and without `identity`. */
+  /** Requirements for callers in a state. Null without `identity`, and without a card that decides (`access.require: card`). */
   requirementIn (state: AgentState | null): Requirement | null {
     return this.fixedRequirement ?? state?.security.requirement ?? null
   }

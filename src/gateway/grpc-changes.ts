@@ -1,4 +1,4 @@
-/** What a new configuration changes about the listeners of HTTP/2 while the gateway runs: agents and files of TLS, but no listener. */
+/** Settings of the open HTTP/2 listeners after a reload: their agents and their TLS files change, but no listener opens or closes. */
 import type { AgentConfig, Config, HostPort, ListenerTlsConfig } from '../config/model/model.js'
 import type { GrpcListenerConfig } from '../config/model/grpc-model.js'
 import type { MeshListenerConfig } from '../config/model/mesh-model.js'

@@ -6,14 +6,13 @@ import type { FastifyInstance } from 'fastify'
 import type { AdminState } from '../admin/server.js'
 import { AdminListeners, listen } from '../admin/listeners.js'
 import type { Config } from '../config/model/model.js'
-import { packageVersion } from '../config/paths.js'
 import { buildApp } from '../front/http/app.js'
 import { GrpcListeners } from '../front/grpc/listeners.js'
 import { MeshListener } from '../front/mesh/listener.js'
 import { ListenerCertificate } from '../front/http/listener/listener-tls.js'
 import { ListenerLimits } from '../front/http/listener/listener.js'
 import type { MainAddress } from '../console/source.js'
-import { aboutGateway, publicAddressLine } from './about.js'
+import { aboutGateway, logListening } from './about.js'
 import type { Agent } from './agent.js'
 import type { AgentRegistry } from './agent-registry.js'
 import type { ReloadReport } from './changes.js'
@@ -103,26 +102,14 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const admin = new AdminListeners(config, { state, metrics, log: serving.frameworkLog, console: source, access })
 
   try {
-    const { publicUrl, listen: at, tls } = config.server
+    const { listen: at, tls } = config.server
     const url = at === null ? '' : await listen(app, at, tls === null ? 'http' : 'https')
     await serving.grpc.listen()
     await serving.mesh?.listen()
     const { adminUrl, metricsUrl } = await admin.listen()
     await registry.start()
-    log.info(
-      {
-        ...(url === '' ? {} : { url }),
-        ...(publicUrl === null ? {} : { publicUrl }),
-        ...(config.server.grpc === null ? {} : { grpc: serving.grpc.addresses }),
-        ...(serving.mesh === null ? {} : { mesh: serving.mesh.address }),
-        admin: adminUrl,
-        ...(metricsUrl === null ? {} : { metrics: metricsUrl }),
-        agents: config.agents.map(agent => agent.name),
-        version: packageVersion()
-      },
-      'listening'
-    )
-    log.info({}, publicAddressLine(config, url))
+    const addresses = { url, adminUrl, metricsUrl, grpc: serving.grpc.addresses, mesh: serving.mesh?.address ?? null }
+    logListening(log, config, addresses)
     warmUp?.run()
     const reloads = new Reloads({ registry, metrics, log, apply })
     let closing: Promise<void> | null = null
@@ -139,11 +126,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
       return closing
     }
     return {
-      url,
-      adminUrl,
-      metricsUrl,
-      grpc: serving.grpc.addresses,
-      mesh: serving.mesh?.address ?? null,
+      ...addresses,
       reload: (next, warnings) => reloads.reload(next, warnings),
       reject: problems => reloads.reject(problems),
       close

@@ -183,7 +183,7 @@ function twinOf (
     keeper: () => NO_CARDS,
     pools: {
       main: upstream,
-      gate: new ConnectionQueue(upstream, agent.upstream.timeouts.queue),
+      queue: new ConnectionQueue(upstream, agent.upstream.timeouts.queue),
       for: () => upstream,
       forCallers: () => upstream,
       forGrpc: address => new GrpcPool(address, agent.upstream, NO_TLS_FILES),

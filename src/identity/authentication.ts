@@ -5,11 +5,8 @@ import type { Principal } from './principal.js'
 /**
  * Problems of a credential. The list is closed: values are labels of a metric, and `ErrorInfo.metadata.problem` for clients.
  */
-export const PROBLEMS = [
-  'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete'
-] as const
-
-export type Problem = (typeof PROBLEMS)[number]
+export type Problem =
+  'missing' | 'malformed' | 'expired' | 'audience' | 'issuer' | 'signature' | 'unknown_key' | 'source' | 'incomplete'
 
 /**
  * Problems that the credential itself shows. The others: `source`, the agent does not accept the source; `incomplete`, the agent requires
@@ -28,7 +25,7 @@ export interface Carrier {
   readonly scheme: 'basic' | 'bearer' | null
 }
 
-/** What a source says about one credential. `foreign`: another source with the same carrier may know the credential. */
+/** Result of one source for one credential. `foreign`: another source with the same carrier may know the credential. */
 export type Verdict =
   | { readonly principal: Principal }
   | { readonly problem: CredentialProblem, readonly foreign: boolean }
@@ -59,17 +56,17 @@ export interface Source {
   verify (credential: string, circumstances: Circumstances): Verdict | Promise<Verdict>
 }
 
-/** What a verification depends on besides the credential. */
+/** Input of a verification besides the credential. */
 export interface Circumstances {
   /** Milliseconds since the epoch. */
   readonly now: number
   /** True when the client may not cause an expensive verification. */
   readonly braked: () => boolean
-  /** Of the caller's certificate, as `x5t#S256`; null without one. */
+  /** Thumbprint of the caller's certificate, as `x5t#S256`; null without one. */
   readonly thumbprint: string | null
   /** Audiences of the agent, of which a token must name one besides one of its source; null: those of the source are enough. */
   readonly audiences: readonly string[] | null
-  /** Of the connection. */
+  /** Last credential of the connection. */
   readonly last: LastCredential
 }
 

@@ -27,7 +27,7 @@ interface Verified {
   readonly principal: Principal
   /** Milliseconds since the epoch. */
   readonly until: number
-  /** Of the issuer's key. */
+  /** Thumbprint of the issuer's key. */
   readonly thumbprint: string
   /** Thumbprint of the caller's certificate; null for a bearer token. */
   readonly boundTo: string | null

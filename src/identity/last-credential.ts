@@ -1,5 +1,5 @@
 /**
- * What the last `Authorization` of a connection says, and the SHA-256 of the last credential. A client sends one token with many requests:
+ * The parsed last `Authorization` of a connection, and the SHA-256 of the last credential. A client sends one token with many requests:
  * without this memory, the same text was matched and hashed again for each, 2% of the CPU of a call of 400 B.
  *
  * The memory has results of the text alone, and no decision. Each request looks up the digest, and validates expiry, key and binding. The

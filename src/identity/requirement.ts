@@ -1,4 +1,4 @@
-/** What an agent requires of its callers (`access.require`). */
+/** Requirements of an agent for its callers (`access.require`). */
 import type { CardSecurity, SecurityScheme } from '../a2a/card/security.js'
 import { quoted } from '../a2a/fields.js'
 import type { Authentication, Carriers } from './authentication.js'
@@ -9,7 +9,7 @@ import { covers } from './schemes.js'
 export interface Requirement {
   /** Names of sources. One alternative must be met: all of its sources verify the request. Empty: no credentials are accepted. */
   readonly alternatives: readonly (readonly string[])[]
-  /** Whether a request without credentials is accepted. */
+  /** True when a request without credentials is accepted. */
   readonly anonymous: boolean
   /** Sources of certificates: a client does not choose its certificate for each request, so it may come with any credentials. */
   readonly certificates: ReadonlySet<string>

@@ -48,7 +48,7 @@ export interface AgentState extends Omit<ServedCards, 'warnings'> {
   readonly interfaces: readonly MappedInterface[]
   /** Names in extended cards that callers got. Null when the gateway loads the extended card itself. */
   readonly seen: SeenNames | null
-  /** What to do with requests for later minor versions of 1. */
+  /** Treatment of requests for later minor versions of 1. */
   readonly unknownMinor: 'carry' | 'reject'
   /** Null: everybody may do everything. */
   readonly access: Access | null

@@ -20,7 +20,7 @@ export interface PlainResponse {
 
 /** Reasons for a response, or a part of it, that is not evaluated. */
 export type NotEvaluatedReason =
-  | 'not-an-operation' | 'redirect' | 'page' | 'error-status' | 'extended-card' | 'nothing-to-say' | 'known-by-header' | 'empty'
+  | 'not-an-operation' | 'redirect' | 'page' | 'error-status' | 'extended-card' | 'no-rules' | 'known-by-header' | 'empty'
   | UnreadableReason
 
 /** The evaluation of a whole response, or of one event of a stream. */

@@ -91,7 +91,7 @@ export function versionProblem (route: OperationRoute, asked: Asked, { unknownMi
 /** A request for an operation, with its body. */
 export interface OperationRequest {
   readonly route: OperationRoute
-  /** Of `versionProblem`. It takes precedence over problems of the body. */
+  /** Result of `versionProblem`. It takes precedence over problems of the body. */
   readonly problem: CallProblem | null
   /** With its leading `?`, or ''. */
   readonly query: string
@@ -130,7 +130,7 @@ export interface EvaluationInput {
   readonly head: RequestHead
   /** The authenticated caller; null for none. */
   readonly caller: Principal | null
-  /** What is remembered of the task that the request names. */
+  /** Record of the task that the request names. */
   readonly record: TaskRecord | null
   /** To whom the tasks and contexts of the request belong; undefined without `access.tasks`. */
   readonly owners?: OwnerFindings | undefined
@@ -179,7 +179,7 @@ export function ruleOn (
 }
 
 export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'owned' | 'clock'> {
-  /** Of the task that the request names, as `taskIdOf` reads it. */
+  /** Id of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
 }

@@ -18,7 +18,7 @@ import { CHECKS } from '../gateway/configuration.js'
 import { isSchemaRef } from '../policy/compile/schema-source.js'
 
 /** Name of the document in diagnostics. */
-export const DOCUMENT = 'policy'
+const DOCUMENT = 'policy'
 
 const KNOWN_AGENT_KEYS: ReadonlySet<string> = new Set(['name', ...AGENT_KEYS])
 

@@ -19,7 +19,7 @@ export function agentIn ({ name, config }: SandboxAgent): AgentConfig {
   return agent
 }
 
-/** What was built last, because most tasks repeat the agent, and many the policy. Keys are the texts that decide. */
+/** The last states: most tasks repeat the agent, and many repeat the policy. The keys are the texts that they were built from. */
 const built = { inForce: { key: '', state: null as AgentState | null }, changed: { key: '', state: null as AgentState | null } }
 let read: { readonly key: string, readonly policy: ReadPolicy } | null = null
 

@@ -59,7 +59,7 @@ export class RedisConnection {
   private retry: NodeJS.Timeout | null = null
   private closed = false
   /** Reason that was logged last; null while the connection works. */
-  private told: string | null = null
+  private lastReason: string | null = null
 
   /**
    * @param url `redis://` or `rediss://`, with host, port, user, password and database
@@ -147,7 +147,7 @@ export class RedisConnection {
       this.client = made
       this.unsettled = false
       this.since = performance.now()
-      this.told = null
+      this.lastReason = null
       this.log.info({ server: this.server }, 'state: connected to the store')
     } catch (error) {
       client?.destroy()
@@ -167,10 +167,10 @@ export class RedisConnection {
     if (this.closed) return
     this.unsettled = true
     const unreachable = UNREACHABLE.test(reason)
-    if (this.told === null || (reason !== this.told && !(unreachable && UNREACHABLE.test(this.told)))) {
+    if (this.lastReason === null || (reason !== this.lastReason && !(unreachable && UNREACHABLE.test(this.lastReason)))) {
       this.log.warn({ server: this.server, reason }, this.lost)
     }
-    this.told = reason
+    this.lastReason = reason
     const wait = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** Math.min(this.attempts++, 10)) * (0.5 + Math.random() / 2)
     this.retry = setTimeout(() => { this.connect() }, wait)
     this.retry.unref()

@@ -35,7 +35,7 @@ export interface PushChange {
   readonly entries: readonly string[]
   /** Names the change: a later change of the same configuration has another token. */
   readonly token: string
-  /** Of `reserve`. */
+  /** Limit of `reserve`. */
   readonly max: number
 }
 

@@ -61,7 +61,7 @@ export interface AuditEntry {
   readonly owner?: string
   /** The entry of `access` that decided, or `none`. */
   readonly access_rule?: string
-  /** How the caller's token was exchanged for one of the agent: cached, new, or rejected. */
+  /** Result of the exchange of the caller's token for one of the agent: cached, new, or rejected. */
   readonly exchange?: string
   readonly request_id: string | null
 }

@@ -13,7 +13,7 @@ import { VIA } from './via.js'
 export interface ForwardRequest {
   readonly dispatcher: Dispatcher
   /** Queue where calls wait while the dispatcher has no room. Without it, calls wait in the dispatcher. */
-  readonly gate?: ConnectionQueue
+  readonly queue?: ConnectionQueue
   /** Timeout of the whole exchange with the agent, including the wait for a connection, ms. 0 or undefined: no timeout. */
   readonly total?: number
   readonly method: string
@@ -46,7 +46,7 @@ const MAX_INTERIM = 64
 
 class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   private readonly receiver: Receiver
-  private readonly gate: ConnectionQueue | undefined
+  private readonly queue: ConnectionQueue | undefined
   /** Null once the call has begun, because a long stream must not keep its request's body. */
   private request: ForwardRequest | null
   private controller: Dispatcher.DispatchController | null = null
@@ -57,16 +57,16 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
 
   constructor (request: ForwardRequest, receiver: Receiver) {
     this.request = request
-    this.gate = request.gate
+    this.queue = request.queue
     this.receiver = receiver
   }
 
   start (): void {
-    const { gate } = this
+    const { queue } = this
     const total = this.request?.total ?? 0
     if (total > 0) this.total = setTimeout(() => { this.giveUp(new GivenUp('total_timeout')) }, total)
-    if (gate === undefined) this.begin()
-    else gate.pass(this)
+    if (queue === undefined) this.begin()
+    else queue.pass(this)
   }
 
   begin (): boolean {
@@ -145,7 +145,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
     if (request === null) return
     // The call still waits in the queue, so undici does not know it.
     this.request = null
-    this.gate?.leave(this)
+    this.queue?.leave(this)
     if (request.body instanceof Readable) request.body.destroy()
   }
 

@@ -49,7 +49,7 @@ const CALLER_CONNECTIONS = 8
 export class AgentPools {
   readonly main: ConnectionPool
   /** Queue where calls wait for a connection of `main`. */
-  readonly gate: ConnectionQueue
+  readonly queue: ConnectionQueue
   private readonly origin: string
   private readonly config: UpstreamConfig
   private readonly files: TlsFiles
@@ -62,7 +62,7 @@ export class AgentPools {
     this.config = config
     this.files = files
     this.main = createPool(this.origin, config, files)
-    this.gate = new ConnectionQueue(this.main, config.timeouts.queue)
+    this.queue = new ConnectionQueue(this.main, config.timeouts.queue)
   }
 
   /** Returns the pool for cards of an origin. Called only with origins that the configuration names. */

@@ -81,7 +81,7 @@ export function recordOne (m: Metrics): void {
   m.tasksRemembered(() => 1)
   m.observed(a, { extension: 'e', metric: 'm', type: 'counter', by: '', value: 1 })
   m.observed(a, { extension: 'e', metric: 'm', type: 'gauge', by: '', value: 1 })
-  m.answerUnread(a, 'encoding')
+  m.responseUnread(a, 'encoding')
   m.workers(() => 1, () => 0)
   m.vitals.agents(new Map([[a, { limits: { requests: 1, streams: 1 }, maxStale: 1, hasCard: () => true }]]))
   m.vitals.heldBytes(() => 1, () => 2)

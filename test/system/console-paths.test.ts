@@ -147,7 +147,7 @@ t.test('a gateway that does not respond', SLOW, async t => {
   t.ok(await page.locator('#stale').isHidden())
   gateway.kill('SIGSTOP')
   await page.locator('#stale').waitFor({ timeout: 60_000 })
-  t.match(await page.locator('#stale').innerText(), /The gateway has not responded since \d\d:\d\d:\d\d\. The page shows the data of that time/)
+  t.match(await page.locator('#stale').innerText(), /The gateway has not responded since \d\d:\d\d:\d\d\. Showing the last data received/)
   t.equal(await page.locator('.facts').count(), 1, 'the data stays')
   t.match(await page.locator('#ready-text').innerText(), /no response/)
   t.same(await axeViolations(page), [])

@@ -34,7 +34,7 @@ function record (metrics: Metrics): void {
   for (const outcome of ['known', 'known', 'unknown', 'unavailable'] as const) metrics.taskLookup('weather', outcome)
   for (const outcome of ['kept', 'lost'] as const) metrics.taskWrite('weather', outcome)
   metrics.tasksRemembered(() => 7)
-  for (const reason of ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const) metrics.answerUnread('weather', reason)
+  for (const reason of ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const) metrics.responseUnread('weather', reason)
   metrics.refusal('weather', 'gateway/memory')
   metrics.clientError('timeout')
   metrics.requestsActive(new Map([['weather', () => 3]]))

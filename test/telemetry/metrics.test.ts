@@ -127,7 +127,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.tasksRemembered(() => 7)
   metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: '', value: 120 })
   metrics.observed('weather', { extension: 'usage', metric: 'latency', type: 'gauge', by: 'fast', value: 0.25 })
-  metrics.answerUnread('weather', 'too_large')
+  metrics.responseUnread('weather', 'too_large')
   metrics.refusal('weather', 'gateway/memory')
   metrics.grpcResponse('echo', 'SendMessage', 'OK')
   metrics.clientError('timeout')

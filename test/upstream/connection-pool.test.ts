@@ -157,8 +157,8 @@ for (const queued of [true, false]) {
   t.test(`no more connections than the limit, and calls begin in order, ${queued ? 'behind a queue' : 'in the pool'}`, async t => {
     const agent = await agentFor(t)
     const pool = poolFor(t, agent.url, 2)
-    const gate = queued ? { gate: new ConnectionQueue(pool, 60_000) } : {}
-    const calls = Array.from({ length: 12 }, (_, i) => begin(pool, { path: `/${i}`, ...gate }))
+    const waiting = queued ? { queue: new ConnectionQueue(pool, 60_000) } : {}
+    const calls = Array.from({ length: 12 }, (_, i) => begin(pool, { path: `/${i}`, ...waiting }))
     for (let i = 0; i < 12; i++) {
       await until(() => agent.requests.length > i)
       t.ok(agent.requests.length <= i + 2)
@@ -173,13 +173,13 @@ for (const queued of [true, false]) {
 t.test('an aborted call frees its place', async t => {
   const agent = await agentFor(t)
   const pool = poolFor(t, agent.url, 1)
-  const gate = new ConnectionQueue(pool, 60_000)
+  const queue = new ConnectionQueue(pool, 60_000)
   for (const bytes of ['', STREAM]) {
-    const one = begin(pool, { gate })
+    const one = begin(pool, { queue })
     await until(() => agent.requests.length === 1)
     agent.requests[0]?.socket.write(bytes)
     await turn()
-    const two = begin(pool, { gate, path: '/two' })
+    const two = begin(pool, { queue, path: '/two' })
     one.forwarding.abort()
     await until(() => agent.requests.length === 2)
     t.match(agent.requests[1]?.head, /^GET \/two /)
@@ -191,20 +191,20 @@ t.test('an aborted call frees its place', async t => {
 t.test('a call that was aborted before its connection was open', async t => {
   const agent = await agentFor(t, ({ socket }) => { socket.write(OK) })
   const pool = poolFor(t, agent.url, 1)
-  const gate = new ConnectionQueue(pool, 60_000)
-  const one = begin(pool, { gate })
+  const queue = new ConnectionQueue(pool, 60_000)
+  const one = begin(pool, { queue })
   one.forwarding.abort()
-  t.equal(await whole(pool, { gate, path: '/two' }), '200 ok')
+  t.equal(await whole(pool, { queue, path: '/two' }), '200 ok')
   t.same(agent.requests.map(({ head }) => head.split(' ')[1]), ['/two'])
 })
 
 t.test('a request that undici rejects takes no place', async t => {
   const agent = await agentFor(t, ({ socket }) => { socket.write(OK) })
   const pool = poolFor(t, agent.url, 1)
-  const gate = new ConnectionQueue(pool, 60_000)
+  const queue = new ConnectionQueue(pool, 60_000)
   for (let i = 0; i < 3; i++) {
-    t.match(await whole(pool, { gate, headers: ['x', 'a\nb'] }), /^other UND_ERR_INVALID_ARG$/)
-    t.equal(await whole(pool, { gate }), '200 ok')
+    t.match(await whole(pool, { queue, headers: ['x', 'a\nb'] }), /^other UND_ERR_INVALID_ARG$/)
+    t.equal(await whole(pool, { queue }), '200 ok')
   }
   t.equal(agent.opened(), 1)
 })
@@ -216,8 +216,8 @@ t.test('a certificate for another name takes no place', async t => {
   server.on('connection', (socket: Socket) => { sockets.add(socket) })
   const url = (await listenFor(t, server, sockets)).replace('http:', 'https:')
   const pool = poolFor(t, url, 1, { connect: { ca: fixture('ca.pem') } })
-  const gate = new ConnectionQueue(pool, 60_000)
-  const calls = Array.from({ length: 3 }, () => begin(pool, { gate }).ended)
+  const queue = new ConnectionQueue(pool, 60_000)
+  const calls = Array.from({ length: 3 }, () => begin(pool, { queue }).ended)
   t.same(new Set(await Promise.all(calls)), new Set(['tls ERR_TLS_CERT_ALTNAME_INVALID']))
   t.equal(pool['clients'].size, 0)
 })
@@ -372,8 +372,8 @@ for (const [name, { answer, calls, expected, opened }] of Object.entries(SCENES)
 t.test('refused connections take no place, as with undici\'s Pool', async t => {
   for (const Create of [ConnectionPool, Pool]) {
     const pool = new Create('http://127.0.0.1:1', { ...OPTIONS, connections: 2 })
-    const gate = new ConnectionQueue(pool, 60_000)
-    const ended = await Promise.all(Array.from({ length: 20 }, () => begin(pool, { gate }).ended))
+    const queue = new ConnectionQueue(pool, 60_000)
+    const ended = await Promise.all(Array.from({ length: 20 }, () => begin(pool, { queue }).ended))
     t.same(new Set(ended), new Set(['refused ECONNREFUSED']), Create.name)
     await pool.destroy()
   }

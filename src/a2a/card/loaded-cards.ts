@@ -20,7 +20,7 @@ export interface ExtendedCard {
 
 /**
  * Result of verifying the signatures of one card. `partial`: a signature is good, but covers only the members that A2A 1.0 defines.
- * `unknown_key`: no configured key fits any signature. `unavailable`: the keys could not be fetched.
+ * `unknown_key`: no configured key matches any signature. `unavailable`: the keys could not be fetched.
  */
 export const SIGNATURE_OUTCOMES = ['verified', 'partial', 'unsigned', 'invalid', 'unknown_key', 'unavailable'] as const
 export type SignatureOutcome = (typeof SIGNATURE_OUTCOMES)[number]

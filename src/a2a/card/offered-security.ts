@@ -16,7 +16,7 @@ export interface OfferedSecurity {
   readonly schemes: readonly (readonly [name: string, scheme: OfferedScheme])[]
   readonly alternatives: readonly SecurityAlternative[]
   /**
-   * How requirements of 1.0 write the scopes of a scheme: `list` is `{"list": []}` (A2A 1.0.1), `plain` is `[]`. The Go SDK 2.3.1 reads and
+   * Form of the scopes in requirements of 1.0: `list` is `{"list": []}` (A2A 1.0.1), `plain` is `[]`. The Go SDK 2.3.1 reads and
    * writes only `plain`; JavaScript 1.3.0 and Python 1.3.0 read both (measured). Absent or null: as the card does, otherwise `plain`.
    */
   readonly form?: 'list' | 'plain' | null

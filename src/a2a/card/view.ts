@@ -6,7 +6,7 @@ import { isDefinedMember } from './lint.js'
 export interface CardSelection {
   readonly skill: (id: string) => boolean
   readonly extension: (uri: string) => boolean
-  /** Whether a key at the root that A2A does not define stays: extensions put keys there. */
+  /** True for a root key that A2A does not define and the view keeps: extensions put keys there. */
   readonly rootKey: (key: string) => boolean
 }
 

@@ -10,7 +10,7 @@ export interface GrpcTarget {
   readonly tls: boolean
 }
 
-/** How the gateway serves one agent by gRPC. */
+/** Public gRPC address of one agent, and its gRPC server. */
 export interface GrpcScope {
   /** `host:port` in served cards. Null only with `card.signature: verbatim`. */
   readonly publicAddress: string | null

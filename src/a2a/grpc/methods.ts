@@ -12,7 +12,7 @@ export interface GrpcMethod {
   /** Value of `:path`, as `/lf.a2a.v1.A2AService/SendMessage`. */
   readonly path: string
   readonly request: MessageTable
-  /** Of each message of a streamed response. */
+  /** Table of the response message, or of each message of a stream. */
   readonly response: MessageTable
   /** True when the response is a stream. No request is a stream. */
   readonly streaming: boolean

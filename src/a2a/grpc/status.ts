@@ -30,7 +30,7 @@ const CODES: Partial<Readonly<Record<Reason, GrpcCodeName>>> = {
 
 /** Bytes of all trailers. Clients accept 8 KiB (grpc-core, soft limit), of which `:status` and Content-Type take a part. */
 const MAX_TRAILERS = 7_800
-/** What HTTP/2 adds to each field for its limit (RFC 9113 §6.5.2). */
+/** Bytes that HTTP/2 adds to each field for its limit (RFC 9113 §6.5.2). */
 const FIELD = 32
 /** Characters of `grpc-message`. The details repeat the message. */
 const MAX_MESSAGE = 2_000

@@ -30,6 +30,6 @@ export function standardStreams ({ stdout, stderr, env }: NodeJS.Process, comman
 }
 
 /** True for the errors of a pipe without a reader. */
-export function isClosed ({ code }: NodeJS.ErrnoException): boolean {
+function isClosed ({ code }: NodeJS.ErrnoException): boolean {
   return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED'
 }

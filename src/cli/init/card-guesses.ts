@@ -86,10 +86,10 @@ function methodsOf ({ params, pointer }: CardExtension, card: AgentCard): Guesse
     })
   const entry = resolvePointer(card.raw, pointer)
   const description = isObject(entry) && typeof entry.description === 'string' ? entry.description.slice(0, 4_000) : ''
-  const told = !/\bmethods?\b/i.test(description)
+  const described = !/\bmethods?\b/i.test(description)
     ? []
     : [...description.matchAll(/[`"']([a-z][\w-]*(?:[/.][\w-]+)+)[`"']/gi)].map(([, name = '']) => ({ name, params: null, why: 'the description in the card' }))
-  const valid = [...named, ...told].filter(({ name }) => /^[A-Za-z][\w./:-]{0,199}$/.test(name) && !isOperation(name))
+  const valid = [...named, ...described].filter(({ name }) => /^[A-Za-z][\w./:-]{0,199}$/.test(name) && !isOperation(name))
   return [...new Map(valid.slice(0, MANY).map(method => [method.name, method])).values()]
 }
 

@@ -1,4 +1,4 @@
-/** What `init` writes: the agents, the policies in force for each, and a proposed policy for each extension without one. */
+/** Content of the file of `init`: the agents, the policies in force for each, and a proposed policy for each extension without one. */
 import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
 import type { PolicyConfig } from '../../config/model/model.js'
 import { DEFAULT_POLICIES } from '../../config/schema/schema.js'

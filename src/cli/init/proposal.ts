@@ -76,7 +76,7 @@ function methodLines ({ name, params, why }: GuessedMethod): string[] {
   ]
 }
 
-/** Whether a message must have the value is unknown, and a guess rejects nothing. */
+/** A guess cannot know that a message must have the value, so the rule has `required: false` and rejects nothing. */
 function ruleLines ({ id, guess: { schema, why } }: ProposedRule, select: object): string[] {
   const [first = '', ...rest] = block({ id, select, required: false, schema, verdict: 'warn' }, 8)
   return [comment(`guess: ${why}`, 6), `      - ${first.trimStart()}`, ...rest]

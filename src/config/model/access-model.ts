@@ -56,8 +56,8 @@ export interface TaskOwnershipConfig {
   readonly shared: CallerConfig | null
 }
 
-/** What an agent without `access` has. */
-export const OPEN_ACCESS: AccessConfig = { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null }
+/** Access of an agent without `access`. */
+const OPEN_ACCESS: AccessConfig = { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null }
 
 /** Merges both as in the file. A key of the agent replaces the same key of the defaults, as a whole; so does `require: null`. */
 export function resolveAccess (defaults: Partial<AccessConfig>, own: Partial<AccessConfig>): AccessConfig {

@@ -29,7 +29,7 @@ export interface TokenRequestConfig {
   /** Absolute URL: https, or http on this machine. */
   readonly endpoint: string
   readonly client: { readonly id: string, readonly secret: SecretConfig }
-  /** How the client authenticates (RFC 6749 §2.3.1). */
+  /** Method of client authentication (RFC 6749 §2.3.1). */
   readonly auth: 'basic' | 'post'
   readonly audience: string | null
   /** RFC 8707. */
@@ -56,6 +56,6 @@ export interface IdentityHeaderConfig extends SigningKeyConfig {
   readonly claims: readonly IdentityClaim[]
   /** ms */
   readonly ttl: number
-  /** Whether the header has the SHA-256 of the forwarded body. */
+  /** True: the header has the SHA-256 of the forwarded body. */
   readonly body: boolean
 }

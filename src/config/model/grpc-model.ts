@@ -11,7 +11,7 @@ export interface GrpcListenerConfig {
   readonly maxConcurrentStreams: number
 }
 
-/** How the gateway serves one agent by gRPC. */
+/** Settings of gRPC for one agent. */
 export interface AgentGrpcConfig {
   /** Address of a listener for this agent. Agents may share one if their `host` differs. Null: the shared listener. */
   readonly listen: HostPort | null

@@ -3,7 +3,7 @@
 export interface IdentityConfig {
   /** By name. Each source has exactly one kind. */
   readonly sources: Readonly<Record<string, SourceConfig>>
-  /** How logs and spans name a caller: a keyed digest, or the subject itself. */
+  /** Name of a caller in logs and spans: a keyed digest, or the subject itself. */
   readonly audit: 'digest' | 'subject'
 }
 

@@ -227,7 +227,7 @@ export interface PushConfig {
   readonly perTask: number | null
   /** Treatment of a request while the store cannot tell how many configurations the task has. */
   readonly onUnknown: 'reject' | 'allow'
-  /** Whether names that no pattern names are resolved. */
+  /** True: the gateway resolves host names that match no pattern. */
   readonly resolve: boolean
 }
 
@@ -285,7 +285,7 @@ export interface CardConfig {
   readonly signature: 'strip' | 'resign' | 'verbatim'
   /** Whose security schemes the served card has. Null: those of `identity`, unless `signature` is `verbatim`. */
   readonly security: 'gateway' | 'agent' | null
-  /** How its requirements of 1.0 write scopes: `{"list": []}` or `[]`. Null: as the card of the agent, otherwise `list`. */
+  /** Form of the scopes in its requirements of 1.0: `{"list": []}` or `[]`. Null: the form of the agent's card, otherwise `list`. */
   readonly securityForm: 'list' | 'plain' | null
   /** Null: signatures are not verified. */
   readonly verify: CardVerifyConfig | null
@@ -312,11 +312,11 @@ export interface TelemetryConfig {
   readonly logs: { readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent', readonly format: 'auto' | 'json' | 'pretty' }
   /** `enabled` is undefined where the environment decides. */
   readonly traces: { readonly enabled?: boolean }
-  /** Whether histograms have exemplars, with the trace and span of a call. */
+  /** True: histograms have exemplars, with the trace and span of a call. */
   readonly metrics: { readonly exemplars: boolean }
   readonly audit: {
     readonly enabled: boolean
-    /** Whether forwarded calls and changes of task states have lines. */
+    /** True: forwarded calls and changes of task states have lines. */
     readonly forwarded: boolean
     /** Lines a second for each rule in observe mode, in each process. */
     readonly observedLines: number

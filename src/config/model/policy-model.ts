@@ -67,7 +67,7 @@ export interface PolicyConfig {
   readonly request?: readonly RuleConfig[]
   /** Rules for the agent's responses. */
   readonly response?: readonly ResponseRuleConfig[]
-  /** How a task moves through the states of the extension. */
+  /** Transitions of a task through the states of the extension. */
   readonly state?: TaskStateConfig
   /** Values that a later message of a task must share with an earlier message. */
   readonly correlate?: readonly CorrelationConfig[]
@@ -106,7 +106,7 @@ export interface InjectionConfig {
   readonly fromCaller?: string
   /** For `fromCaller`: true when a request of a caller without the value is rejected. Default false. */
   readonly required?: boolean
-  /** How to read the secret's text. Default text. */
+  /** Encoding of the secret's text. Default text. */
   readonly as?: 'text' | 'json'
   /** Treatment of a value that the client sent. Default replace. */
   readonly existing?: 'replace' | 'keep' | 'reject'
@@ -153,7 +153,7 @@ export interface TaskStateConfig {
   readonly transitions?: Readonly<Record<string, readonly string[]>>
   /** A number, or a numeric string, that must not decrease from one message or result of a task to the next. */
   readonly monotonic?: ResponseSelectorConfig
-  /** How often a task may enter each substate. */
+  /** Largest number of times that a task may enter each substate. */
   readonly maxVisits?: Readonly<Record<string, number>>
   /** Default warn. */
   readonly onViolation?: 'warn' | 'reject'

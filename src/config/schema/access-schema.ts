@@ -7,7 +7,7 @@ import type { Schema } from './schema-kit.js'
 import { taskOwnershipSchema } from './task-ownership-schema.js'
 
 /** Values of `on` in an entry of `access`. */
-export const ACCESS_TARGETS: readonly string[] = [...OPERATIONS.filter(name => name !== 'all'), 'Extension', 'messages', 'passthrough', 'all']
+const ACCESS_TARGETS: readonly string[] = [...OPERATIONS.filter(name => name !== 'all'), 'Extension', 'messages', 'passthrough', 'all']
 
 const presence = (what: string): Schema => choice(`Whether the message has a ${what}.`, ['present', 'absent'])
 

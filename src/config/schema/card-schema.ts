@@ -5,9 +5,9 @@ import type { Schema } from './schema-kit.js'
 import { signingKey } from './signing-key-schema.js'
 
 /** Algorithms that cards are signed with. No HMAC: every verifier of such a signature can make one. */
-export const CARD_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA']
+const CARD_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA']
 
-export const verifySchema: Schema = {
+const verifySchema: Schema = {
   ...mapping(
     'Verification of the signatures of the card, before the card is used. One good signature is enough. `null`: signatures are not verified.',
     ['keys'],
@@ -35,7 +35,7 @@ export const verifySchema: Schema = {
   default: null
 }
 
-export const signSchema: Schema = {
+const signSchema: Schema = {
   ...mapping(
     "The gateway's own signatures, for `signature: resign`. Anybody can read the public keys at `/.well-known/jwks.json`. `null`: none.",
     ['key'],
@@ -53,7 +53,7 @@ const names = (description: string): Schema => ({
   uniqueItems: true
 })
 
-export const viewsSchema: Schema = {
+const viewsSchema: Schema = {
   type: 'array',
   description:
     'The card by caller: the first view whose `caller` matches decides what an authenticated caller sees. A caller that matches none gets what `public` says. Hiding is not enforcing: `activation.callers` of a policy decides who may activate an extension.',

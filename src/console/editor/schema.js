@@ -1,4 +1,4 @@
-/** What a JSON Schema of the configuration says about a place in a document: keys, values and descriptions. */
+/** Looks up a place of a document in the JSON Schema of the configuration: keys, values and descriptions. */
 
 const POLICY = '#/$defs/policy'
 

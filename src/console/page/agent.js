@@ -7,7 +7,7 @@ import { tryPanel } from './try/panel.js'
 import { age, bindingName, counted, signatureWords } from './words.js'
 
 const PANELS = { health: healthPanel, card: cardPanel, policy: policyPanel, try: tryPanel }
-/** What the gateway did to a part of the card. */
+/** Words for the changes that the gateway makes to parts of the card. */
 const CHANGES = {
   added: 'added',
   merged: 'merged with additions',

@@ -1,4 +1,4 @@
-/** Whether the gateway responds. While it does not, the page says so and marks its data as old. */
+/** Tracks the connection to the gateway. While the gateway does not respond, the page says so and marks its data as old. */
 import { replace } from './dom.js'
 import { clock } from './words.js'
 
@@ -23,7 +23,7 @@ export function lost () {
     element,
     last === null
       ? 'The gateway does not respond.'
-      : `The gateway has not responded since ${clock(last).slice(0, 8)}. The page shows the data of that time, and asks again.`
+      : `The gateway has not responded since ${clock(last).slice(0, 8)}. Showing the last data received. Retrying.`
   )
 }
 

@@ -33,7 +33,7 @@ async function copy (text, place) {
   } catch {
     // No clipboard for this page.
   }
-  replace(place, h('p', { class: 'small' }, copied ? 'Copied.' : 'The browser lets this page copy nothing: copy the selected text.'), box)
+  replace(place, h('p', { class: 'small' }, copied ? 'Copied.' : 'The browser blocked copying. Select the text and copy it.'), box)
   if (copied) return say('Copied.')
   box.focus()
   box.select()

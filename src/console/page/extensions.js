@@ -137,7 +137,7 @@ function rowOf (row, other) {
   )
 }
 
-/** What a policy has, and what of it is not in use. */
+/** Describes the contents of a policy, and says which of them no declaration puts in use. */
 function contents ({ has: { rules, methods, routes, evidence, offered }, declared, required }) {
   const parts = [
     [rules, 'rule'],

@@ -49,7 +49,7 @@ const SIGNATURES = {
   partial: 'verified in part',
   unsigned: 'none',
   invalid: 'not valid',
-  unknown_key: 'no configured key fits',
+  unknown_key: 'no configured key matches',
   unavailable: 'not verified, because the keys cannot be fetched'
 }
 

@@ -38,7 +38,7 @@ export interface KeptRequest {
 export const KEPT_BODY = 64 * 1024
 /** Largest total of bodies and headers in one process, bytes. Beyond it, the oldest requests of the same agent are dropped. */
 const TOTAL = 8 * 1024 * 1024
-/** What an entry takes besides its texts, bytes (estimated). */
+/** Bytes of an entry besides its texts (estimated). */
 const ENTRY = 400
 
 export class RequestLog {

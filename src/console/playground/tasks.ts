@@ -1,4 +1,4 @@
-/** What the console asks the thread of the playground, and what the thread responds. The messages survive structured clone. */
+/** Requests of the console to the thread of the playground, and the thread's responses. The messages survive structured clone. */
 import type { PackedCards } from '../../a2a/card/packed-cards.js'
 import type { Binding, Version } from '../../a2a/versions.js'
 import type { Diagnostic } from '../../config/diagnostics.js'
@@ -30,9 +30,9 @@ export interface Checked {
 }
 
 export interface Explained extends Checked {
-  /** What `explain --json` prints for the request; null when the policy or the request cannot be used. */
+  /** Output of `explain --json` for the request; null when the policy or the request cannot be used. */
   readonly explanation: object | null
-  /** What `explain` prints. */
+  /** Output of `explain`. */
   readonly text: string | null
   /** Why the request is not explained, in words; null when it is, and when the policy cannot be used. */
   readonly problem: string | null
@@ -64,7 +64,7 @@ export interface Replay {
   /** Time of the oldest evaluated request, ms since the epoch; null without any. */
   readonly since: number | null
   readonly rejected: number
-  /** Of these, requests that the policy in force forwards. */
+  /** Number of rejected requests that the policy in force forwards. */
   readonly newlyRejected: number
   readonly newlyForwarded: number
   /** Forwarded requests that break a rule in `observe`. */

@@ -142,7 +142,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
   }
 
   unreadable (reason: UnreadableReason | 'no_memory'): void {
-    this.exchange.services.metrics.answerUnread(this.exchange.agentName, reason)
+    this.exchange.services.metrics.responseUnread(this.exchange.agentName, reason)
   }
 
   fault (error: unknown): void {

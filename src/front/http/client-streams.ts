@@ -30,7 +30,7 @@ export interface ClientRequest {
   resume (): unknown
 }
 
-/** What the gateway sends. */
+/** Response that the gateway sends. */
 export interface ClientResponse {
   readonly statusCode: number
   readonly headersSent: boolean

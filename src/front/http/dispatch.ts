@@ -42,7 +42,7 @@ export interface HandlerOptions {
   readonly rates: ReadonlyMap<string, AgentLimits> | null
 }
 
-/** What goes to the agent, and the work on its response. */
+/** The request for the agent, and the plan for its response. */
 export interface Outgoing {
   readonly read: Read
   /** With the headers of the policies, without those that they remove. */
@@ -55,7 +55,7 @@ export interface Outgoing {
   readonly owners: ResponseDriver['owners']
 }
 
-/** How calls of one front go to agents. */
+/** Dispatches the calls of one front to agents. */
 export interface Front {
   /** The label of telemetry. */
   readonly name: FrontName
@@ -186,7 +186,7 @@ export const HTTP: Front = {
     return forward(
       {
         dispatcher: agent.pools.main,
-        gate: agent.pools.gate,
+        queue: agent.pools.queue,
         total: agent.config.upstream.timeouts.total,
         method: request.method ?? 'GET',
         path: route.upstreamPath + queryForAgent(exchange, agent, arrived.query),
@@ -209,7 +209,7 @@ export const HTTP: Front = {
     return forward(
       {
         dispatcher: agent.pools.main,
-        gate: agent.pools.gate,
+        queue: agent.pools.queue,
         total: agent.config.upstream.timeouts.total,
         method: request.method ?? 'GET',
         path: target,

@@ -14,8 +14,9 @@ import { internal, stopped, tooManyRequests, tooManyStreams } from '../../pipeli
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { OwnerOutcome } from '../../policy/access/ownership.js'
 import type { Decisions, Found } from '../../console/decisions.js'
-import { cut, withFound } from '../../console/decisions.js'
+import { withFound } from '../../console/decisions.js'
 import type { ReceivedRequest, RequestLog } from '../../console/playground/request-log.js'
+import { cut } from '../../console/text.js'
 import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan } from '../../telemetry/traces/tracing.js'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
@@ -49,7 +50,7 @@ export class Exchange {
   readonly request: ClientRequest
   readonly response: ClientResponse
   readonly services: Services
-  /** How the call arrived, and goes to its agent. */
+  /** The front that received the call and dispatches it to the agent. */
   readonly front: Front
   readonly startedAt: number
   readonly span: RequestSpan

@@ -12,7 +12,7 @@ import type { Arrived } from './dispatch.js'
 import type { Exchange } from './exchange.js'
 import { publicCardOf } from './serve-card.js'
 
-/** What remains of the extended card of the agent; null for the whole card. */
+/** Selection of the agent's extended card; null for the whole card. */
 export interface ShownCard { readonly select: ExtendedCardPlan['select'] }
 
 /**
@@ -28,7 +28,7 @@ export function shownCard (exchange: Exchange, { agent, state, route }: Arrived,
     exchange.reject(rejections.noView, 'rejected', 403)
     return null
   }
-  if (state.answersExtended) {
+  if (state.servesExtended) {
     respond(exchange, served[route.version].at(publicBase).bytes)
     return null
   }

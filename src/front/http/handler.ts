@@ -312,7 +312,7 @@ function forwardWithoutCard (
 }
 
 /** Applies the access lists to a request to an agent without a card. */
-export function permitted (exchange: Exchange, { config }: Agent): boolean {
+function permitted (exchange: Exchange, { config }: Agent): boolean {
   const access = accessOf(config)
   const { request, principal: caller } = exchange
   if (access === null || isPreflight(request)) return true

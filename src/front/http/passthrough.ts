@@ -168,7 +168,7 @@ export class Passthrough {
     startUpstreamSpan(exchange, agent, upstreamPath, null)
     exchange.forwarding = forward({
       dispatcher: agent.pools.main,
-      gate: agent.pools.gate,
+      queue: agent.pools.queue,
       total: agent.config.upstream.timeouts.total,
       method: request.method,
       path: upstreamPath + queryForAgent(exchange, agent, query),
@@ -189,7 +189,7 @@ export class Passthrough {
   }
 }
 
-/** Whether `access` allows the request; rejects it otherwise. */
+/** Returns true when `access` allows the request. Otherwise rejects the request. */
 function mayPass (exchange: Exchange, request: FastifyRequest, agent: Agent, path: string): boolean {
   const access = accessOf(agent.config)
   if (access === null || isPreflight(request.raw)) return true

@@ -58,7 +58,7 @@ export class ResponseTelemetry {
 
   private results ({ results, rejection }: ResponseDecision): void {
     const { exchange, exchange: { services: { audit } } } = this
-    // Of a list, no task is the call's own.
+    // No task of a list is the call's own.
     const [first] = results
     if (first !== undefined && results.length === 1) exchange.sawTask(first)
     if (!audit.forwarded || rejection !== null) return

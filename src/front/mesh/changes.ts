@@ -1,4 +1,4 @@
-/** What a proxy has to change in headers, so that they become those of the gateway. */
+/** Computes the changes that a proxy makes in headers, so that they become those of the gateway. */
 import { isForwarding } from '../../wire/forwarded.js'
 import { HOP_BY_HOP } from '../../wire/headers.js'
 import type { HeaderChanges } from '../../wire/envoy/headers.js'

@@ -19,7 +19,7 @@ import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
 import { AGENT } from './target.js'
 
-/** What Envoy adds to the body in its description of a request, bytes. */
+/** Bytes that Envoy adds to the body in its description of a request. */
 const AROUND = 262_144
 /** Envoy tells so when it cuts a body (`allow_partial_message`). */
 const PARTIAL = 'x-envoy-auth-partial-body'

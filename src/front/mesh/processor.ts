@@ -29,7 +29,7 @@ import { MeshResponse } from './response.js'
 import { ShownResponse } from './shown-response.js'
 
 const { BUFFERED, BUFFERED_PARTIAL, FULL_DUPLEX_STREAMED, NONE, STREAMED } = BODY_MODES
-/** What Envoy adds to a body in its messages, bytes. */
+/** Bytes that Envoy adds to a body in its messages. */
 const AROUND = 262_144
 /** Bytes of a body in one reply of FULL_DUPLEX_STREAMED: Envoy rejects replies of more than its buffers hold. */
 const PIECE = 65_536

@@ -1,7 +1,7 @@
 /** The response of the gateway to a call that a proxy asks about. The shared steps write it as they do a response of `node:http`. */
 import type { ClientResponse } from '../http/client-streams.js'
 
-/** What becomes of a response. */
+/** Receiver of a response. */
 export interface ResponseSink {
   /** The response is complete: the gateway's own, or the agent's as the client gets it. */
   completed (): void

@@ -24,7 +24,7 @@ export type CredentialKind = 'clientCredentials' | 'exchange' | 'identity'
 export interface Outbound {
   /** Flat list of names and values. Secret. */
   readonly headers: readonly string[]
-  /** How the token of the caller was exchanged; null without an exchange. */
+  /** Origin of the exchanged token; null without an exchange. */
   readonly exchange: 'cached' | 'new' | null
   /** The token among the headers; null for none. */
   readonly sent: { readonly by: SentToken; readonly held: HeldToken } | null
@@ -35,7 +35,7 @@ export type Prepared =
   /** No token can be had, or the authorization server does not accept that of the caller. */
   | { readonly failed: 'rejected' | 'unavailable', readonly kind: 'clientCredentials' | 'exchange' }
 
-/** What a request needs credentials for, and who notes what came of it. */
+/** A request that needs credentials, and the callbacks that record the result. */
 export interface CredentialRequest {
   /** Null for a request without a caller. */
   readonly principal: Principal | null

@@ -23,7 +23,7 @@ export interface DescribedAgent {
   /** `kid` of the key that signs served cards; null for none. */
   readonly signedBy: string | null
   readonly concurrency: ConcurrencyLimit
-  /** What the agent requires of its callers; null without `identity`, and while the card that decides is missing. */
+  /** Requirements of the agent for its callers; null without `identity`, and while the card that decides is missing. */
   readonly requirement: Requirement | null
   readonly rejections: readonly PastRejection[]
 }

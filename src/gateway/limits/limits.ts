@@ -14,7 +14,7 @@ import { FailureLog } from '../identity/failure-log.js'
 /** The parts of the configuration on which the limits depend. */
 export type LimitsConfig = Pick<Config, 'rates' | 'budgets' | 'state'>
 
-/** What counts under the key of a charge. */
+/** Current count under the key of a charge. */
 export interface Count {
   readonly charge: Charge
   /** Requests or amounts that count now. */

@@ -13,7 +13,7 @@ export type FoundCertificate =
   | { readonly carrier: Carrier, readonly sources: readonly CertificateSource[], readonly certificate: null }
   | { readonly several: readonly Carrier[] }
 
-export const CONNECTION: Carrier = { in: 'connection', name: 'certificate', scheme: null }
+const CONNECTION: Carrier = { in: 'connection', name: 'certificate', scheme: null }
 const HEADERS = { xfcc: 'x-forwarded-client-cert', rfc9440: 'client-cert' } as const
 /** Carries the issuers of the certificate (RFC 9440 §2.3). The gateway does not read it. */
 const CHAIN = 'client-cert-chain'

@@ -116,7 +116,7 @@ function rejectionOf (evaluated: ResponseDryRun, { caller }: DryRun): RejectionS
 }
 
 function whyOf ({ notEvaluated }: ResponseDryRun, { plan, evaluation }: DryRun, { responses }: AgentConfig): string {
-  if (notEvaluated === 'nothing-to-say') {
+  if (notEvaluated === 'no-rules') {
     if (evaluation?.policy.mode === 'off') return 'the agent\'s mode is off'
     return responses === 'off' ? 'the agent\'s responses are off' : 'no policy applies to this response'
   }
@@ -127,7 +127,7 @@ function whyOf ({ notEvaluated }: ResponseDryRun, { plan, evaluation }: DryRun, 
     : WHY[notEvaluated]
 }
 
-const WHY: Readonly<Record<Exclude<NotEvaluatedReason, 'nothing-to-say'>, string>> = {
+const WHY: Readonly<Record<Exclude<NotEvaluatedReason, 'no-rules'>, string>> = {
   'not-an-operation': 'the request is not an operation of A2A',
   redirect: 'a redirect: the client gets an error of the gateway instead',
   page: 'an HTML page: the client gets an error of the gateway instead',

@@ -15,7 +15,7 @@ export function responseText (one: ResponseExplanation): string[] {
     ...results(one),
     ...checks(one),
     ...activation(one),
-    ...told(one),
+    ...recorded(one),
     '',
     field('decision', decision(one)),
     ...delivered(one),
@@ -72,7 +72,7 @@ function activation ({ activation: known, shown }: ResponseExplanation): string[
 }
 
 /** Lists recorded names and counts, never values. */
-function told ({ attributes, measures, remembered }: ResponseExplanation): string[] {
+function recorded ({ attributes, measures, remembered }: ResponseExplanation): string[] {
   const lines = [
     ...attributes.map(name => `  span attribute ${name}`),
     ...measures.map(({ policy, metric, by, type, times }) => `  ${type} ${policy}/${metric}${by === '' ? '' : ` by ${by}`}${often(times)}`),
@@ -89,12 +89,12 @@ function decision (one: ResponseExplanation): string {
   if (one.decision === 'reject') {
     return `reject${one.refusedEvent === null ? '' : ` at event ${one.refusedEvent}`}, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
   }
-  const told = one.annotations.length === 0 ? '' : `, annotated with ${one.annotations.join(', ')}`
+  const annotated = one.annotations.length === 0 ? '' : `, annotated with ${one.annotations.join(', ')}`
   const forwarded = one.edited.length > 0 ? `forward, edited by ${one.edited.join(', ')}` : 'forward'
   const rules = one.results.flatMap(({ policies }) => policies.flatMap(({ rules }) => rules))
   const observed =
     one.checks.some(({ verdict: decision }) => decision === 'observed') || rules.some(({ verdict: decision }) => decision === 'observed')
-  return `${forwarded}${told}${observed ? `; ${one.edited.length + one.annotations.length > 0 ? 'other ' : ''}violations are only observed` : ''}`
+  return `${forwarded}${annotated}${observed ? `; ${one.edited.length + one.annotations.length > 0 ? 'other ' : ''}violations are only observed` : ''}`
 }
 
 function delivered ({ delivered: sent }: ResponseExplanation): string[] {

@@ -1,4 +1,4 @@
-/** What an agent requires of its callers, and what its served card offers them. */
+/** Requirements of an agent for its callers, and the security schemes of its served card. */
 import type { OfferedSecurity } from '../../a2a/card/offered-security.js'
 import { readSecurity } from '../../a2a/card/security.js'
 import type { AgentConfig } from '../../config/model/model.js'

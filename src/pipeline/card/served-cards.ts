@@ -25,7 +25,7 @@ export interface ServedCards {
   readonly minimal: ByVersion<ServedCard> | null
   readonly views: readonly ServedView[]
   /** True where the gateway itself responds to requests for the extended card: there are views, and the agent has no extended card. */
-  readonly answersExtended: boolean
+  readonly servesExtended: boolean
   readonly warnings: readonly string[]
 }
 
@@ -43,8 +43,8 @@ export interface ServedCardsOptions {
 export function servedCards ({ agent, documents, rewrite, additions, signer = null, matcher }: ServedCardsOptions): ServedCards {
   const views = compileViews(agent, matcher)
   const all = [documents['1.0'], documents['0.3']]
-  const answersExtended = views.length > 0 && !all.some(({ card }) => card.extendedCard)
-  const flagged = (raw: JsonObject): JsonObject => answersExtended ? withExtendedCard(raw) : raw
+  const servesExtended = views.length > 0 && !all.some(({ card }) => card.extendedCard)
+  const flagged = (raw: JsonObject): JsonObject => servesExtended ? withExtendedCard(raw) : raw
   const { additions: _, ...plain } = rewrite
   const signs = agent.card.signature === 'resign' ? signer : null
   const problems = new Set<string>()
@@ -61,11 +61,11 @@ export function servedCards ({ agent, documents, rewrite, additions, signer = nu
     return { 0.3: v03, '1.0': documents['1.0'] === documents['0.3'] ? v03 : one('1.0') }
   }
   const { publicSkills } = agent.card
-  const served = serve(answersExtended ? flagged : null)
+  const served = serve(servesExtended ? flagged : null)
   const minimal = publicCard(agent.card) === 'minimal' ? serve(raw => flagged(minimalCard(raw, publicSkills))) : null
   const ofViews = views.map(view => ({ ...view, served: serve(raw => flagged(view.select(raw))) }))
   const hidden = all.flatMap(({ card }) => requiredInViews(agent, withAdditions(card.raw, additions)))
-  return { served, minimal, views: ofViews, answersExtended, warnings: [...problems, ...hidden] }
+  return { served, minimal, views: ofViews, servesExtended, warnings: [...problems, ...hidden] }
 }
 
 /** Returns the first view for a caller, or null. */

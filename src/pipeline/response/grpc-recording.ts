@@ -108,7 +108,7 @@ class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver 
     if (this.rejection !== null) return null
     const success = this.last === null || valueOf(this.last, 'grpc-status') === '0'
     if (!success && this.results.length === 0) return 'error-status'
-    if (plan.evaluation === null) return plan.card === null ? 'nothing-to-say' : 'extended-card'
+    if (plan.evaluation === null) return plan.card === null ? 'no-rules' : 'extended-card'
     if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'
     return body.length === 0 ? 'empty' : null
   }

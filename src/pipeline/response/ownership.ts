@@ -74,7 +74,7 @@ export class ResponseOwnership {
     if (owners === 'unavailable') return ownership.onUnknown === 'allow' ? decision : this.rejected(unavailable, UNAVAILABLE, event)
     const foreign = names.filter((_, i) => {
       const outcome = outcomeOf(caller, owners[i] ?? null)
-      // What a request without a caller creates belongs to nobody: such a request sees it once.
+      // A task that a request without a caller creates belongs to nobody: such a request sees the task once.
       return outcome === 'mismatch' && !(this.plan.claims && owners[i] === caller.owner)
     })
     const [first] = foreign

@@ -146,7 +146,7 @@ export class RecordingDriver implements ResponseDriver {
     if (this.unread !== null) return this.unread
     const success = status >= 200 && status <= 299
     if (plan.evaluation === null || !success) {
-      return plan.anyPage ? 'not-an-operation' : success ? (plan.card === null ? 'nothing-to-say' : 'extended-card') : 'error-status'
+      return plan.anyPage ? 'not-an-operation' : success ? (plan.card === null ? 'no-rules' : 'extended-card') : 'error-status'
     }
     if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'
     return status === 204 || status === 205 || body.length === 0 ? 'empty' : null

@@ -34,7 +34,7 @@ export interface AccessDecision {
 }
 
 /** Stands for the id of an entry when none decides: there is no `allow`, or no entry of it matches. */
-export const NO_RULE = 'none'
+const NO_RULE = 'none'
 
 /** Compiles `match`. The result is null when it cannot be decided. */
 export type AccessMatcher = (schema: Readonly<Record<string, unknown>> | boolean) => (value: unknown) => boolean | null

@@ -83,7 +83,7 @@ export class Forbidden {
   }
 }
 
-/** What one caller may not use. */
+/** Extensions that one caller may not use. */
 export interface Restrictions {
   /** The guards that do not allow the caller, including those that only observe. */
   readonly guards: readonly CompiledGuard[]

@@ -26,7 +26,7 @@ export interface CompiledOwnership {
 
 /** The caller as an owner of tasks. */
 export interface TaskCaller {
-  /** What the store holds: a digest, or `NOBODY`. */
+  /** Owner in the store: a digest, or `NOBODY`. */
   readonly owner: string
   /** True for callers who may use the tasks of everybody. */
   readonly shared: boolean
@@ -35,7 +35,7 @@ export interface TaskCaller {
 /** `shared`: the caller may use all tasks, so nothing was looked up. */
 export type OwnerOutcome = 'match' | 'mismatch' | 'unknown' | 'unavailable' | 'shared'
 
-/** What a front has found out before the decision. */
+/** Owners that a front has looked up before the decision. */
 export interface OwnerFindings {
   readonly caller: TaskCaller
   /** Names in the request that need an owner. */

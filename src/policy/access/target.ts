@@ -1,9 +1,9 @@
-/** What an entry of `access` is about (`on`, `methods`, `routes`), compared with what a request asks for. */
+/** Compares the targets of an `access` entry (`on`, `methods`, `routes`) with the target of a request. */
 import { routeKey, routeOfKey } from '../../a2a/extension-routes.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { AccessEntry } from '../../config/model/access-model.js'
 
-/** What a request asks for. */
+/** Target of a request. */
 export type Target =
   | { readonly kind: 'operation', readonly operation: Operation }
   /** A method or a route that a policy declares. `route` is the key of the route (`routeKey`). */

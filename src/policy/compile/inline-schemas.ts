@@ -16,7 +16,7 @@ export interface SchemaFault {
   /** JSON Pointer into the schema, '' for all of it. */
   readonly pointer: string
   readonly message: string
-  /** How to fix the schema. */
+  /** Instruction that fixes the schema. */
   readonly hint?: string
 }
 

@@ -46,7 +46,7 @@ export const MAX_SCHEMAS = 256
 /** Maximum number of values in all schemas that one snapshot compiles: a value takes about 0.3 ms. */
 export const MAX_VALUES = 10_000
 /** Maximum pointers that are reported for one card. A card may hold any number of schemas that cannot be used. */
-const MAX_TOLD = 100
+const MAX_REPORTED = 100
 
 /** A compiled schema, with the sizes that count towards the limits. */
 export interface KnownSchema {
@@ -141,23 +141,23 @@ export class SchemaCollector extends SchemaCache {
   protected override make (one: SchemaToWrite, fromCard: boolean, key: string): KnownSchema {
     const { schema } = one
     if (fromCard && typeof schema === 'object' && schema !== null) this.found.set(key, one)
-    return { result: UNJUDGED, values: countValues(schema, SCHEMA_LIMITS.nodes), patterns: null }
+    return { result: UNEVALUATED, values: countValues(schema, SCHEMA_LIMITS.nodes), patterns: null }
   }
 }
 
-const UNJUDGED: CompileResult = { ok: true, schema: { validate: () => null, matches: () => null } }
+const UNEVALUATED: CompileResult = { ok: true, schema: { validate: () => null, matches: () => null } }
 
 /** Limits the number of reports about a card's schemas. */
 export function reportTo (unusable: UnusableSchema[]): SourceContext['report'] {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   return problem => {
-    if (told.has(problem.pointer)) return
-    told.add(problem.pointer)
-    if (told.size <= MAX_TOLD) unusable.push(problem)
+    if (reported.has(problem.pointer)) return
+    reported.add(problem.pointer)
+    if (reported.size <= MAX_REPORTED) unusable.push(problem)
     else {
-      unusable[MAX_TOLD] = {
+      unusable[MAX_REPORTED] = {
         pointer: problem.pointer,
-        message: `${problem.message} (and ${told.size - MAX_TOLD - 1} more schemas that cannot be used)`
+        message: `${problem.message} (and ${reported.size - MAX_REPORTED - 1} more schemas that cannot be used)`
       }
     }
   }

@@ -65,7 +65,7 @@ export interface Decision extends Settled {
   readonly matched: ReadonlySet<string>
   /** Data that a policy owns and no rule looked at. Empty when the request is rejected before its rules. */
   readonly unexamined: readonly UnexaminedData[]
-  /** Of the request. Conditions on the response use it too. */
+  /** Caller of the request. Conditions on the response use it too. */
   readonly caller: Principal | null
   /** The extensions that the caller may not use; null for none. */
   readonly forbidden: Forbidden | null

@@ -52,7 +52,7 @@ export interface ResponseDecision {
   readonly annotations: readonly string[]
   readonly attributes: readonly ObservedAttribute[]
   readonly measures: readonly Measure[]
-  /** Of ListTasks with `access.tasks`. `results` are its tasks, in order. */
+  /** Places of the list, for ListTasks with `access.tasks`. `results` are its tasks, in order. */
   readonly list?: ListPlaces
   /**
    * The results that were read, in order; also of a rejected response. An event that repeats an earlier one may have the results of the
@@ -78,7 +78,7 @@ export const FORWARD: ResponseDecision = {
   remember: null
 }
 
-/** What telemetry records of a result. */
+/** Members of a result that telemetry records. */
 export type ResultSummary = Pick<ResultView, 'kind' | 'taskId' | 'contextId' | 'state'>
 
 /** An attribute for the span: scalars only, shortened like every attribute. */

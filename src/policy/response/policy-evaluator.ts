@@ -8,6 +8,7 @@ import { whole } from '../../wire/chunked-buffer.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
 import { activeUri, INACTIVE } from '../request/activation.js'
 import { Activations } from './activation-report.js'
+import { addAdvisory } from './advisory.js'
 import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision, ResultSummary } from './evaluator.js'
 import { FORWARD } from './evaluator.js'
 import { correlate } from '../task/correlate.js'
@@ -30,7 +31,6 @@ import { checkTaskState } from '../task/state.js'
 import type { TaskMemory, TaskRecord } from '../task/memory.js'
 import { FIELDS } from '../task/memory.js'
 import type { Violation } from '../violation.js'
-import { addViolation, violation } from '../violation.js'
 
 /** @returns null when nothing applies to this response: then no byte of it is read */
 export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null {
@@ -337,18 +337,8 @@ function ownedIn ({ responses, strips }: Work, subject: ResultSubject): readonly
 function stripInactive ({ state: { policy }, responses }: Work, found: readonly Selected[], { violations, edits }: Findings): void {
   const path = found[0]?.path
   if (path === undefined) return
-  addViolation(
-    violations,
-    violation({
-      mode: 'observe',
-      reason: 'INVALID_AGENT_RESPONSE',
-      extension: policy.name,
-      uri: policy.uri,
-      rule: INACTIVE,
-      path,
-      message: `belongs to the extension ${policy.uri}, which the client did not activate, and is ${responses.acts ? 'removed' : 'to be removed'}`
-    })
-  )
+  const fate = responses.acts ? 'removed' : 'to be removed'
+  addAdvisory(violations, policy, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${fate}`)
   if (responses.acts) for (const { at } of found) edits?.remove(at, policy, INACTIVE)
 }
 

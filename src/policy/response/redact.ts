@@ -6,12 +6,12 @@ import { step as charge } from '../../jsonschema/evaluation.js'
 import { matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
 import { FieldsHolder } from '../request/metadata.js'
+import { addAdvisory } from './advisory.js'
 import type { ResultSubject } from './result-subject.js'
 import type { Findings } from './rules.js'
 import type { Place } from '../selectors/kit.js'
 import { collect, NAME_LIMIT } from '../selectors/kit.js'
 import { partSteps } from '../selectors/part.js'
-import { addViolation, violation } from '../violation.js'
 
 /** Name of the rule under which redaction is recorded. */
 const REDACT = 'redact'
@@ -35,18 +35,7 @@ export function redactHistory (
             edits.remove(at, policy, REDACT)
             continue
           }
-          addViolation(
-            violations,
-            violation({
-              mode: 'observe',
-              reason: 'INVALID_AGENT_RESPONSE',
-              extension: policy.name,
-              uri: policy.uri,
-              rule: REDACT,
-              path,
-              message: 'should be removed: the history repeats it'
-            })
-          )
+          addAdvisory(violations, policy, REDACT, path, 'should be removed: the history repeats it')
           return
         }
       }

@@ -2,6 +2,7 @@
 import type { Mode } from '../../config/model/model.js'
 import type { CompiledResponses, CompiledResponseRule } from '../compile/compiled.js'
 import { unevaluated } from '../../jsonschema/evaluation.js'
+import { addAdvisory } from './advisory.js'
 import type { ResultSubject } from './result-subject.js'
 import { MethodResultSubject } from './result-subject.js'
 import type { ResponseEdits } from './edits.js'
@@ -11,7 +12,7 @@ import { BODY, isMeantBy } from '../selectors/response.js'
 import type { Selected } from '../selectors/kit.js'
 import type { Tracer } from '../trace.js'
 import type { Violation } from '../violation.js'
-import { isFull, addViolation, violation } from '../violation.js'
+import { isFull } from '../violation.js'
 
 /** Findings for one response, or for one event. */
 export interface Findings {
@@ -139,20 +140,7 @@ function evaluate (
     isBroken = true
     if (!strips) continue
     if (edits !== null && one.at.length > 0) edits.remove(one.at, policy, rule.id)
-    else {
-      addViolation(
-        violations,
-        violation({
-          mode: 'observe',
-          reason: 'INVALID_AGENT_RESPONSE',
-          extension: policy.name,
-          uri: policy.uri,
-          rule: rule.id,
-          path: one.path,
-          message: 'should be removed, but stays: it is the result itself, or was sent already'
-        })
-      )
-    }
+    else addAdvisory(violations, policy, rule.id, one.path, 'should be removed, but stays: it is the result itself, or was sent already')
   }
   return isBroken
 }

@@ -12,7 +12,7 @@ import { FIELDS } from './memory.js'
 export type StateMemory = Pick<TaskMemory, 'get' | 'set' | 'elsewhere' | 'knows'>
 
 /** Maximum characters of all keys of one policy in one task. A record has 32 KiB. A key takes about 30. */
-export const MAX_KEYS_LENGTH = 12 * 1024
+const MAX_KEYS_LENGTH = 12 * 1024
 /** Characters of a digest: 72 bits of SHA-256. */
 const DIGEST = 12
 /** Steps of a character that is read or written. */

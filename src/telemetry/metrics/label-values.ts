@@ -1,9 +1,9 @@
 /** Values of metric labels: closed sets. A value outside a set does not compile. */
 import type { Operation } from '../../a2a/operations.js'
 
-/** How a request ended. */
-/** How calls arrive: on a listener of the gateway, or as questions of a proxy. */
+/** Ways for calls to arrive: on a listener of the gateway, or as questions of a proxy. */
 export const FRONTS = ['http', 'grpc', 'ext_authz', 'ext_proc'] as const
+/** Ends of a request. */
 export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
 /** Reason why a connection of a client brought no request, or was closed. */
 export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake'] as const

@@ -347,7 +347,7 @@ export class Metrics {
     else this.observedValues.at(agent, label, metric, by).value = value
   }
 
-  answerUnread (agent: string, reason: One<typeof LabelValues.UNREAD_REASONS>): void {
+  responseUnread (agent: string, reason: One<typeof LabelValues.UNREAD_REASONS>): void {
     this.unread.at(agent, reason).value++
   }
 

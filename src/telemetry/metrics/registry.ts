@@ -21,8 +21,8 @@ export type MetricsSnapshot = readonly MetricObjectWithValues<MetricSample>[]
 type MetricSample = MetricValue<string> & { metricName?: string, exemplar?: Exemplar | null }
 
 /**
- * How samples of several processes are merged when a sum makes no sense. For metrics that prom-client omits, the first process's sample is
- * used.
+ * Aggregators for samples of several processes where a sum makes no sense. For metrics that prom-client omits, the sample of the first
+ * process is used.
  */
 const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
   [`${PREFIX}card_age_seconds`]: 'first',
@@ -38,13 +38,13 @@ const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
 
 /** Merges snapshots: sums counters, distributions and gauges of open items. For process metrics, prom-client defines the aggregation. */
 export function mergeSnapshots (snapshots: readonly MetricsSnapshot[]): { snapshot(): Promise<MetricsSnapshot>; text(): Promise<string> } {
-  const told = snapshots.map(metrics =>
+  const samples = snapshots.map(metrics =>
     metrics.map(metric => {
       const aggregator = TOGETHER[metric.name] ?? (metric.aggregator === 'omit' ? 'first' : metric.aggregator)
       return { ...metric, aggregator }
     })
   )
-  const registry = prometheus.AggregatorRegistry.aggregate(told)
+  const registry = prometheus.AggregatorRegistry.aggregate(samples)
   return {
     snapshot: async () => {
       const merged: MetricsSnapshot = await registry.getMetricsAsJSON()
@@ -207,8 +207,8 @@ function described (name: MetricName): { readonly name: string, readonly help: s
 /** Reads a value; null when it cannot be read. A value that fails, for example the age of a card, must not fail the whole scrape. */
 function readOrNull (read: () => number | null): number | null {
   try {
-    const told = read()
-    return told === null || !Number.isFinite(told) ? null : told
+    const value = read()
+    return value === null || !Number.isFinite(value) ? null : value
   } catch {
     return null
   }

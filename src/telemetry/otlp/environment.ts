@@ -54,7 +54,7 @@ const EXPORTERS: Readonly<Record<'METRICS' | 'LOGS', readonly string[]>> = { MET
  * @returns null when the signal is not sent
  * @throws Error that names the legal values
  */
-export function exportedWith (env: NodeJS.ProcessEnv, signal: 'METRICS' | 'LOGS'): OtlpProtocol | null {
+function exportedWith (env: NodeJS.ProcessEnv, signal: 'METRICS' | 'LOGS'): OtlpProtocol | null {
   const name = `OTEL_${signal}_EXPORTER`
   const legal = EXPORTERS[signal]
   const given = (env[name] ?? '').split(',').map(one => one.trim()).filter(one => one !== '')

@@ -2,7 +2,7 @@ import { OTLPExporterBase } from '@opentelemetry/otlp-exporter-base'
 import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from '@opentelemetry/otlp-exporter-base/node-http'
 import type { OtlpSignal } from './environment.js'
 
-/** What the exporter needs to know about the items of a signal. */
+/** Encodes and counts the items of one signal for the exporter. */
 export interface Encoding<Items> {
   readonly contentType: string
   /** @returns the body of an OTLP request */

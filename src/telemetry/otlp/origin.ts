@@ -3,7 +3,7 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import type { Resource } from '@opentelemetry/resources'
 import type { ExportOptions } from './environment.js'
 
-export const SERVICE_NAME = 'a2a-extension-gateway'
+const SERVICE_NAME = 'a2a-extension-gateway'
 
 /** The sender of spans, metrics and log records. */
 export interface Origin {

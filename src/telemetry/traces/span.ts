@@ -92,5 +92,5 @@ export interface TracingOptions {
   readonly onLost?: (spans: number) => void
 }
 
-/** How spans are exported: to a collector, or as lines. */
+/** Destination of spans: a collector, or lines on standard output. */
 export type ExporterProtocol = OtlpProtocol | 'console'

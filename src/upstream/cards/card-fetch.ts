@@ -98,7 +98,7 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
   if (validators?.etag != null) headers['if-none-match'] = validators.etag
   if (validators?.lastModified != null) headers['if-modified-since'] = validators.lastModified
 
-  const say = (status: number | null, invalid: boolean, problem: string): CardResponse => ({
+  const failure = (status: number | null, invalid: boolean, problem: string): CardResponse => ({
     kind: 'failed',
     status,
     invalid,
@@ -116,10 +116,10 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
       const { status, headers: responded } = response
       if (status === 304 && validators !== null) return { kind: 'notModified', from, lifetime: cacheLifetime(responded) }
       const problem = statusProblem(status, Object.keys(request.headers), request.setting ?? 'card.headers')
-      if (problem !== null) return say(status, status < 500 && status !== 429 && status !== 408, problem)
-      if (response.encoded) return say(status, true, `responded with ${status} and a content-encoding, although the request accepted none`)
+      if (problem !== null) return failure(status, status < 500 && status !== 429 && status !== 408, problem)
+      if (response.encoded) return failure(status, true, `responded with ${status} and a content-encoding, although the request accepted none`)
       const bytes = await response.read(limit)
-      if (bytes === null) return say(status, true, `responded with ${status} and more than ${limit} bytes (limits.card)`)
+      if (bytes === null) return failure(status, true, `responded with ${status} and more than ${limit} bytes (limits.card)`)
       return {
         kind: 'fetched',
         from,
@@ -131,14 +131,14 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
       }
     })
   } catch (error) {
-    if (signal.aborted) return say(null, false, `did not deliver the card within ${timeout} ms`)
-    return say(null, false, `cannot be reached: ${networkProblem(error)}`)
+    if (signal.aborted) return failure(null, false, `did not deliver the card within ${timeout} ms`)
+    return failure(null, false, `cannot be reached: ${networkProblem(error)}`)
   }
 }
 
 /** Reads a card from disk. Never throws. */
 export async function readCardFile (path: string, limit: number): Promise<CardResponse> {
-  const say = (invalid: boolean, problem: string): CardResponse => ({
+  const failure = (invalid: boolean, problem: string): CardResponse => ({
     kind: 'failed',
     status: null,
     invalid,
@@ -146,7 +146,7 @@ export async function readCardFile (path: string, limit: number): Promise<CardRe
   })
   try {
     // Reading a pipe or a device would block for ever.
-    if (!(await stat(path)).isFile()) return say(true, 'is not a file')
+    if (!(await stat(path)).isFile()) return failure(true, 'is not a file')
     const file = await open(path, 'r')
     try {
       const buffer = Buffer.allocUnsafe(limit + 1)
@@ -156,7 +156,7 @@ export async function readCardFile (path: string, limit: number): Promise<CardRe
         if (bytesRead === 0) break
         size += bytesRead
       }
-      if (size > limit) return say(true, `has more than ${limit} bytes (limits.card)`)
+      if (size > limit) return failure(true, `has more than ${limit} bytes (limits.card)`)
       return {
         kind: 'fetched',
         from: path,
@@ -171,7 +171,7 @@ export async function readCardFile (path: string, limit: number): Promise<CardRe
     }
   } catch (error) {
     const code = errorCode(error)
-    return say(false, code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown error'})`)
+    return failure(false, code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown error'})`)
   }
 }
 

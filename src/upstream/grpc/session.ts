@@ -8,7 +8,7 @@ import type {
 export interface GrpcTarget {
   /** `http://host:port` or `https://host:port`. */
   readonly origin: string
-  /** Of the TLS connection. */
+  /** Options of the TLS connection. */
   readonly tls: SecureClientSessionOptions
   /** Milliseconds until the server has sent its settings. */
   readonly connectTimeout: number

@@ -22,7 +22,7 @@ export function readHeaderMap (map: Buffer): string[] {
   return lines
 }
 
-/** What changes in a list of header lines. */
+/** Changes in a list of header lines. */
 export interface HeaderChanges {
   /** Flat list. All lines of a name replace those that are there. */
   readonly set: readonly string[]

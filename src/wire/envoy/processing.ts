@@ -5,7 +5,7 @@ import { readHeaderMap, writeLines, writeMutation } from './headers.js'
 
 export const PROCESS = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'
 
-/** How Envoy sends a body: `ProcessingMode.BodySendMode`. */
+/** `ProcessingMode.BodySendMode`: the mode in which Envoy sends a body. */
 export const BODY_MODES = { NONE: 0, STREAMED: 1, BUFFERED: 2, BUFFERED_PARTIAL: 3, FULL_DUPLEX_STREAMED: 4 } as const
 export type BodyMode = typeof BODY_MODES[keyof typeof BODY_MODES]
 
@@ -105,7 +105,7 @@ function writeOverride (override: ModeOverride | null): Buffer[] {
   return [run(9, integer(2, SEND), integer(3, request), integer(4, response), integer(5, SEND), ...(trailers ? [integer(6, SEND)] : []))]
 }
 
-/** What becomes of a body: nothing, other bytes, or a piece of a body in the mode FULL_DUPLEX_STREAMED. */
+/** Change of a body: none, other bytes, or a piece of a body in the mode FULL_DUPLEX_STREAMED. */
 export type BodyChange = null | Buffer | { readonly streamed: Buffer, readonly last: boolean }
 
 export interface Reply {

@@ -1,4 +1,4 @@
-/** What objects of JSON have in common with the object before them: the text around their values. */
+/** Shapes of JSON objects: the text around the values, which objects in a row have in common. */
 
 /** Twice the number of objects with other shapes, in a row, that one place may have. */
 const MISSES = 8

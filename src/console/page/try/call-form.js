@@ -32,7 +32,7 @@ export function callForm (form) {
     'select',
     { id: 'where', onchange: () => { offer() } },
     interfaces.map((one, i) => h('option', { value: String(i) }, `${bindingName(one.binding)}, A2A ${one.version}`)),
-    grpc ? h('option', { value: '', disabled: true }, 'gRPC: not from this page') : null
+    grpc ? h('option', { value: '', disabled: true }, 'gRPC (not available here)') : null
   )
   const operation = h(
     'select',

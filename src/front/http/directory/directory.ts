@@ -80,7 +80,7 @@ export class Directory {
     const key = agents.all.some(({ config }) => config.host === host) ? host : ''
     const sections: Section[] = []
     for (const agent of agents.all) {
-      // Of two agents at one path, or of one below another, the host decides.
+      // The host decides between two agents at one path, or one below the other.
       if (agents.find(host, agent.config.path)?.agent !== agent) continue
       const section = this.sectionFor(agent)
       if (section !== null) sections.push(section)

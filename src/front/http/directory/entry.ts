@@ -1,4 +1,4 @@
-/** What the directory shows of one agent: the parts of its served cards that a developer of a client needs, as data. */
+/** Entry of one agent in the directory: the parts of its served cards that a developer of a client needs, as data. */
 import type { CardInterface } from '../../../a2a/card/card.js'
 import { readCard } from '../../../a2a/card/card.js'
 import type { SecurityAlternative, SecurityScheme } from '../../../a2a/card/security.js'

@@ -2,7 +2,7 @@
 import type { Count } from '../../../gateway/limits/limits.js'
 import { isBudget } from '../../../policy/limits/charge.js'
 
-/** What is left of one limit. */
+/** Remainder of one limit. */
 export interface Left {
   /** Requests that the caller can send at once. */
   readonly requests: number

@@ -19,7 +19,7 @@ import type { Exchange } from '../exchange.js'
 import type { Left } from './headers.js'
 import { tightest } from './headers.js'
 
-/** What the limits leave to one exchange. */
+/** Limits of one exchange. */
 export interface RequestLimits {
   /** Null when the caller sees no limit. */
   readonly left: Left | null

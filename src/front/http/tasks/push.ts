@@ -82,7 +82,7 @@ function newToken (): string {
   return randomBytes(9).toString('base64url')
 }
 
-/** What a request in flight has counted. The first call of a method that ends the request counts. */
+/** Configurations that a request in flight has counted. The first call of a method that ends the request counts. */
 export class PushReservation {
   private readonly count: PushCount
   /** Entries that this request was the first to count. */
