@@ -5,8 +5,11 @@ import type { Principal } from './principal.js'
 /**
  * Problems of a credential. The list is closed: values are labels of a metric, and `ErrorInfo.metadata.problem` for clients.
  */
-export type Problem =
-  'missing' | 'malformed' | 'expired' | 'audience' | 'issuer' | 'signature' | 'unknown_key' | 'source' | 'incomplete'
+export const PROBLEMS = [
+  'missing', 'malformed', 'opaque', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete'
+] as const
+
+export type Problem = (typeof PROBLEMS)[number]
 
 /**
  * Problems that the credential itself shows. The others: `source`, the agent does not accept the source; `incomplete`, the agent requires
