@@ -1,18 +1,20 @@
 /** The gRPC listener: TLS, hosts, a graceful stop, and clients that only keep the gateway busy. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { ClientHttp2Session } from 'node:http2'
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
 import { connect, constants } from 'node:http2'
 import { connect as connectTcp } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
-import { grpcMessage, RawGrpc } from '../helpers/grpc-raw.js'
-import { until } from '../helpers/http.js'
+import type { Test } from 'tap'
+import { RawGrpc } from '../helpers/grpc-raw.js'
+import { MESSAGE, until } from '../helpers/http.js'
 import { inTests } from '../helpers/paths.js'
 import { gatewayFor } from '../helpers/gateway.js'
-import { EVENT, grpcAgent, grpcGateway, HELLO, openCall, reply } from './grpc-kit.js'
+import { EVENT, grpcAgent, grpcGateway, HELLO, openCall, reply, requestOf, responseOf } from './grpc-kit.js'
+import type { GrpcGateway } from './grpc-kit.js'
 
 const file = (name: string): string => join(inTests('fixtures/tls'), name)
 const CA = readFileSync(file('ca.pem'))
@@ -198,12 +200,56 @@ t.test('calls at once on one connection, and header blocks, are limited', async 
   t.ok(large.status !== 0 && agent.calls.length === 5)
 })
 
-t.test('a client that does not take its response is reset after limits.writeTimeout', async t => {
-  const large = grpcMessage(Buffer.alloc(1_048_576))
-  const agent = await grpcAgent(t, { answer: call => { reply(call, [large]) } })
-  const gateway = await grpcGateway(t, agent, { root: ['limits: {writeTimeout: 1s}'] })
-  const stream = openCall(gateway.client)
-  stream.pause()
-  stream.end(HELLO)
-  await until(async () => await gateway.metric('a2a_gateway_client_errors_total{kind="write_timeout"}') === 1)
-})
+const URI = 'https://acme.example/ext/receipts/v1'
+const HELD = [
+  'extensions:',
+  `  receipts: {uri: "${URI}", mode: enforce, owns: {metadata: [$uri]}, response: [`,
+  '    {id: whole, select: {metadata: {in: [message, event], key: $uri}}, schema: {type: object}, verdict: reject}]}'
+]
+const LARGE = responseOf({ message: { ...MESSAGE, role: 'ROLE_AGENT', parts: [{ text: 'x'.repeat(3_000_000) }] } }, 'SendStreamingMessage')
+const WRITE_TIMEOUT = 1_000
+
+for (const [kind, agentLines, root] of [['relayed', [], []], ['held', ['responses: enforce', 'extensions: [receipts]'], HELD]] as const) {
+  for (const operation of ['SendMessage', 'SendStreamingMessage'] as const) {
+    const large = async (t: Test): Promise<GrpcGateway> => {
+      const agent = await grpcAgent(t, {
+        card: { capabilities: { streaming: true, extensions: [{ uri: URI }] } },
+        answer: call => { reply(call, [LARGE]) }
+      })
+      return await grpcGateway(t, agent, { agent: agentLines, root: [`limits: {writeTimeout: ${WRITE_TIMEOUT}ms, event: 8MiB}`, ...root] })
+    }
+    const ask = ({ client }: GrpcGateway): ClientHttp2Stream => {
+      const stream = openCall(client, { ':path': `/lf.a2a.v1.A2AService/${operation}`, 'a2a-extensions': URI })
+      stream.end(requestOf({ message: MESSAGE }, operation))
+      return stream
+    }
+
+    t.test(`${kind} ${operation}: a client that reads slowly gets the whole response, however long that takes`, async t => {
+      const gateway = await large(t)
+      const startedAt = performance.now()
+      const stream = ask(gateway)
+      let bytes = 0
+      stream.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        stream.pause()
+        setTimeout(() => { stream.resume() }, chunk.length / 1_000)
+      })
+      let trailers: IncomingHttpHeaders = {}
+      stream.on('trailers', received => { trailers = received })
+      await once(stream, 'end')
+      t.equal(bytes, LARGE.length)
+      t.equal(trailers['grpc-status'], '0')
+      t.ok(performance.now() - startedAt > 2 * WRITE_TIMEOUT, 'the response takes longer than the timeout')
+      t.equal(await gateway.metric('a2a_gateway_client_errors_total{kind="write_timeout"}'), 0)
+    })
+
+    t.test(`${kind} ${operation}: a client that reads nothing is reset after limits.writeTimeout`, async t => {
+      const gateway = await large(t)
+      const stream = ask(gateway)
+      stream.pause()
+      await until(async () => await gateway.metric('a2a_gateway_client_errors_total{kind="write_timeout"}') === 1)
+      await until(async () => await gateway.metric('a2a_gateway_requests_active{agent="agent"}') === 0)
+      t.match(await gateway.client.call({ path: '/lf.a2a.v1.A2AService/Nothing', body: HELLO }), { status: 12 }, 'its other calls go on')
+    })
+  }
+}

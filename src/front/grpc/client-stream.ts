@@ -65,32 +65,37 @@ export class GrpcRequest implements ClientRequest {
 /** A call has no status when the agent ended it without one. */
 const NO_STATUS: readonly string[] = ['grpc-status', '14', 'grpc-message', 'The agent ended the call without a status.']
 
-/** Called when a client has not read its response within `limits.writeTimeout`. */
-export type OnStuck = (response: GrpcResponse) => void
+/**
+ * Bytes that Node gets at once. Node tells only that all bytes of a write are with the client, so these are also the bytes that a client has to
+ * read within `limits.writeTimeout`. Clients allow more in steps of 32 kB and larger, by half of their window of 64 kB.
+ */
+const PIECE = 16_384
 
 export class GrpcResponse implements ClientResponse {
   statusCode = 200
   headersSent = false
   private readonly stream: ServerHttp2Stream
-  private readonly writeTimeout: number
-  private readonly onStuck: OnStuck
   /** The head until the first message or the end: without a message, head and trailers are one frame. */
   private head: string[] = []
   private begun = false
   private over = false
   private trailers: readonly string[] = NO_STATUS
-  private timer: NodeJS.Timeout | null = null
+  /** Bytes of the response so far. */
+  private given = 0
+  /** What Node has not got yet, in pieces. */
+  private queue: Buffer[] = []
+  private at = 0
+  /** Null until something has to wait for the client. */
+  private drainers: (() => void)[] | null = null
   /** Listeners of the end of the call: one listener of Node for all of them costs less. */
   private readonly closers: (() => void)[] = []
 
-  /** @param writeTimeout ms; 0: none */
-  constructor (stream: ServerHttp2Stream, writeTimeout: number, onStuck: OnStuck) {
+  constructor (stream: ServerHttp2Stream) {
     this.stream = stream
-    this.writeTimeout = writeTimeout
-    this.onStuck = onStuck
     stream.on('error', ignore)
     stream.on('close', () => {
-      this.unstuck()
+      this.queue = []
+      this.at = 0
       for (const closer of this.closers) closer()
       // V8 keeps the object of a stream until the next full collection, with all that its listeners refer to (20 kB of a call of 400 B).
       stream.removeAllListeners()
@@ -108,23 +113,44 @@ export class GrpcResponse implements ClientResponse {
   }
 
   get writableNeedDrain (): boolean {
-    return this.stream.writableNeedDrain
+    return this.stream.writableNeedDrain || this.queue.length > 0
+  }
+
+  /** Bytes that wait for the client. */
+  get waiting (): number {
+    let bytes = this.stream.writableLength
+    for (let i = this.at; i < this.queue.length; i++) bytes += (this.queue[i] as Buffer).length
+    return bytes
+  }
+
+  /** Bytes that the client has taken. */
+  get taken (): number {
+    return this.given - this.waiting
   }
 
   on (event: 'close' | 'drain', listener: () => void): void {
     if (event === 'close') this.closers.push(listener)
-    else this.stream.on(event, listener)
+    else this.onDrain(listener)
+  }
+
+  private onDrain (listener: () => void): void {
+    if (this.drainers === null) {
+      this.drainers = []
+      this.stream.on('drain', () => { this.drained() })
+    }
+    this.drainers.push(listener)
+  }
+
+  private drained (): void {
+    if (this.drainers === null || this.writableNeedDrain) return
+    for (const drainer of this.drainers) drainer()
   }
 
   /** A response has no reason phrase in HTTP/2. */
   writeHead (status: number, phrase: string | string[], headers?: string[]): void {
     this.headersSent = true
     this.statusCode = status
-    const head = headers ?? (phrase as string[])
-    // A process that stops closes connections of HTTP/1.1 so; in HTTP/2, the header has no meaning (RFC 9113 §8.2.2).
-    const at = head.indexOf('connection')
-    if (at >= 0) head.splice(at, 2)
-    this.head = head
+    this.head = headers ?? (phrase as string[])
   }
 
   /** Sends the head now. */
@@ -138,16 +164,34 @@ export class GrpcResponse implements ClientResponse {
   write (chunk: Buffer): boolean {
     if (this.destroyed) return true
     this.flushHeaders()
-    if (this.stream.write(chunk)) return true
-    this.watch()
-    return false
+    this.given += chunk.length
+    if (chunk.length <= PIECE && this.queue.length === 0) return this.stream.write(chunk)
+    const idle = this.queue.length === 0
+    for (let at = 0; at < chunk.length; at += PIECE) this.queue.push(chunk.subarray(at, at + PIECE))
+    if (idle) this.pump()
+    return !this.writableNeedDrain
+  }
+
+  /** Gives Node the next piece, and the piece after it once the client has that. */
+  private pump (): void {
+    const { queue, stream } = this
+    if (stream.destroyed) return
+    const piece = queue[this.at++]
+    if (this.at < queue.length) {
+      stream.write(piece, () => { this.pump() })
+      return
+    }
+    this.queue = []
+    this.at = 0
+    stream.write(piece, () => { this.drained() })
+    if (this.over) stream.end()
   }
 
   end (chunk?: Buffer | string): void {
     if (this.destroyed) return
     this.over = true
     if (this.begun) {
-      this.stream.end()
+      if (this.queue.length === 0) this.stream.end()
     } else {
       this.begun = true
       const whole = chunk !== undefined && chunk.length > 0
@@ -156,7 +200,6 @@ export class GrpcResponse implements ClientResponse {
       if (whole) this.stream.end(chunk)
       this.dropRest()
     }
-    if (this.stream.writableLength > 0) this.watch()
   }
 
   endWith (trailers: readonly string[]): void {
@@ -198,18 +241,6 @@ export class GrpcResponse implements ClientResponse {
   /** Tells a client that still sends its request to stop (RFC 9113 §8.1). */
   private dropRest (): void {
     if (!this.stream.readableEnded && !this.stream.endAfterHeaders) this.stream.close(NGHTTP2_NO_ERROR)
-  }
-
-  /** Gives the client time to read. */
-  private watch (): void {
-    if (this.timer !== null || this.writeTimeout === 0) return
-    this.timer = setTimeout(() => { this.onStuck(this) }, this.writeTimeout).unref()
-    this.stream.once('drain', () => { this.unstuck() })
-  }
-
-  private unstuck (): void {
-    if (this.timer !== null) clearTimeout(this.timer)
-    this.timer = null
   }
 }
 

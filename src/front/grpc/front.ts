@@ -10,7 +10,7 @@ import { Exchange } from '../http/exchange.js'
 import type { Services } from '../http/services.js'
 import type { ListenerName } from './agents.js'
 import { agentAt } from './agents.js'
-import type { OnStuck, ReceivedHead } from './client-stream.js'
+import type { ReceivedHead } from './client-stream.js'
 import { GrpcRequest, GrpcResponse } from './client-stream.js'
 import { GRPC } from './dispatch.js'
 import { handle } from './handler.js'
@@ -37,23 +37,16 @@ const UNSUPPORTED_MEDIA_TYPE = 415
 
 export class GrpcFront {
   private readonly options: GrpcFrontOptions
-  private readonly onStuck: OnStuck
 
   constructor (options: GrpcFrontOptions) {
     this.options = options
-    const { metrics, log } = options.services
-    this.onStuck = response => {
-      metrics.clientError('write_timeout')
-      log.info({}, 'a gRPC call whose client did not read its response was reset')
-      response.reset()
-    }
   }
 
   handle (call: IncomingCall): void {
     const { listener, onClose } = call
     const now = this.options.snapshot()
     const request = new GrpcRequest(call, this.options.main)
-    const response = new GrpcResponse(call.stream, now.limits.writeTimeout, this.onStuck)
+    const response = new GrpcResponse(call.stream)
     response.on('close', onClose)
     const exchange = new Exchange(request, response, this.options.services, GRPC)
     try {

@@ -53,6 +53,10 @@ export interface ClientResponse {
   readonly endWith?: (trailers: readonly string[]) => void
   /** True where the head goes out before any of a stream: the front cannot hold it back. Absent: false. */
   readonly headFirst?: boolean
+  /** Bytes of the response that wait for the client. Only gRPC has it, because its calls share a connection. */
+  readonly waiting?: number
+  /** With `waiting`: bytes that the client has taken. */
+  readonly taken?: number
   /** Breaks the response off. Only gRPC has it. @param code error code of RFC 9113 §7 */
   readonly reset?: (code: number) => void
 }

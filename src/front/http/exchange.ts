@@ -334,12 +334,17 @@ export class Exchange {
   }
 
   begin (status: number, headers: string[], phrase = ''): void {
-    if (this.services.inFlight.draining && !headers.includes('connection')) headers.push('connection', 'close')
+    if (this.services.inFlight.draining && this.closesConnection && valueOf(headers, 'connection') === null) headers.push('connection', 'close')
     const left = this.limits?.left
     if (left !== undefined && left !== null) headers.push(...left.headers)
     const all = withAppHeaders(this.response, this.cors?.replaces === true ? withCors(headers, this.cors) : headers)
     if (phrase === '') this.response.writeHead(status, all)
     else this.response.writeHead(status, phrase, all)
+  }
+
+  /** A process that stops closes connections of HTTP/1.1 by a header, which has no meaning in HTTP/2 (RFC 9113 §8.2.2). */
+  private get closesConnection (): boolean {
+    return this.request.httpVersion !== '2.0'
   }
 
   /** @returns false when the client reads too slowly; the agent's response resumes when the client has read the buffered data */

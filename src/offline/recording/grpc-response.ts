@@ -7,6 +7,7 @@ import { encodeGrpcMessage } from '../../wire/grpc/status-text.js'
 import { isObject } from '../../wire/json/object.js'
 import { SseSplitter } from '../../wire/sse/split.js'
 import type { ErrorSpec, JsonMap } from '../policy-test/test-model.js'
+import { valueOf } from '../../pipeline/response-head.js'
 import { encoded } from './grpc-target.js'
 import type { RecordedResponse } from './recorded-response.js'
 
@@ -72,7 +73,7 @@ export function recordedGrpcResponse (recorded: RecordedResponse, method: GrpcMe
     else if (/^grpc-(?:status|message|status-details-bin)$/.test(name)) trailers.push(name, value)
     else if (name !== 'content-length') headers.push(name, value)
   }
-  const status = trailers.includes('grpc-status') ? trailers : [...OK, ...trailers]
+  const status = valueOf(trailers, 'grpc-status') !== null ? trailers : [...OK, ...trailers]
   if (type.startsWith(GRPC_TYPE)) return { ...recorded, headers: ['content-type', type, ...headers], trailers: status }
   const messages = messagesOf(recorded.body)
   if (typeof messages === 'string') return messages

@@ -1,5 +1,5 @@
 /**
- * Disconnects clients that do not read the data that waits for them. A periodic check is used instead of a timer per write: most responses
+ * Disconnects clients that do not read the data that waits for them, and resets calls over gRPC whose client does not. A periodic check is used instead of a timer per write: most responses
  * never wait, and the others wait in many places in the code.
  */
 import type { Socket } from 'node:net'
@@ -17,13 +17,16 @@ interface Options {
 /** Bytes that a client had taken at its last progress, and the time when that progress was seen. */
 interface Progress { readonly taken: number, readonly since: number }
 
+/** Error code of RFC 9113 §7. */
+const CANCEL = 8
 /** Maximum time between two checks, ms. */
 const LONGEST = 5_000
 
 export class SlowReaders {
   private readonly options: Options
   private timer: NodeJS.Timeout | null = null
-  private progress = new Map<Socket, Progress>()
+  /** By connection, or by response over gRPC. */
+  private progress = new Map<object, Progress>()
 
   constructor (options: Options) {
     this.options = options
@@ -43,13 +46,15 @@ export class SlowReaders {
 
   private look (timeout: number): void {
     const now = performance.now()
-    const next = new Map<Socket, Progress>()
-    const stuck = this.options.live.all().filter(({ request: { socket } }) => {
-      if (socket.destroyed || socket.writableLength === 0) return false
-      const taken = takenBy(socket)
-      const before = this.progress.get(socket)
+    const next = new Map<object, Progress>()
+    const stuck = this.options.live.all().filter(({ request: { socket }, response }) => {
+      const own = response.waiting !== undefined
+      if (socket.destroyed || (response.waiting ?? socket.writableLength) === 0) return false
+      const place = own ? response : socket
+      const taken = response.taken ?? takenBy(socket)
+      const before = this.progress.get(place)
       const progress = before?.taken === taken ? before : { taken, since: now }
-      next.set(socket, progress)
+      next.set(place, progress)
       return now - progress.since >= timeout
     })
     this.progress = next
@@ -57,11 +62,16 @@ export class SlowReaders {
   }
 
   private disconnect (exchange: Exchange): void {
-    const { socket } = exchange.request
+    const { request: { socket }, response } = exchange
     if (socket.destroyed) return
     const { metrics, log } = this.options
     metrics.clientError('write_timeout')
-    log.info({ agent: exchange.agentName, request_id: exchange.id }, 'a client that did not read its response was disconnected')
+    const facts = { agent: exchange.agentName, request_id: exchange.id }
+    if (response.waiting !== undefined) {
+      log.info(facts, 'a gRPC call whose client did not read its response was reset')
+      return response.reset?.(CANCEL)
+    }
+    log.info(facts, 'a client that did not read its response was disconnected')
     // A reset also discards the data in the system's buffers.
     socket.resetAndDestroy()
   }
