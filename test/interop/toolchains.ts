@@ -22,6 +22,8 @@ const CACHE = join(HERE, '../../node_modules/.cache/interop')
 export const SETUP_TIMEOUT = 600_000
 
 export type Sdk = 'py-1' | 'py-0.3' | 'go-2' | 'go-0.3'
+/** The newest release of the Java SDK in the registry. */
+export const JAVA_VERSION = '0.3.3.Final'
 export const SDK_VERSIONS: Readonly<Record<Sdk, string>> = { 'py-1': '1.3.0', 'py-0.3': '0.3.26', 'go-2': 'v2.3.1', 'go-0.3': 'v0.3.3' }
 
 const PYTHON: Partial<Record<Sdk, readonly string[]>> = {
@@ -59,6 +61,22 @@ async function goBuild (module: 'v2' | 'v03'): Promise<string> {
   return await madeOnce(`go-${module}-${digest(Buffer.concat(files))}`, async directory => {
     await tool('go', ['build', '-o', `${directory}/`, './...'], 'install Go 1.25 or later; is the module proxy reachable?', source)
   })
+}
+
+/** Command line of the client of the Java SDK for 0.3. */
+export async function javaClient (): Promise<readonly string[]> {
+  const source = join(HERE, 'java/v03')
+  const files = await Promise.all(['pom.xml', 'Client.java'].map(file => readFile(join(source, file))))
+  const directory = await madeOnce(`java-v03-${digest(Buffer.concat(files))}`, async directory => {
+    const lib = join(directory, 'lib')
+    await tool(
+      'mvn',
+      ['-B', '-q', '-f', join(source, 'pom.xml'), 'dependency:copy-dependencies', `-DoutputDirectory=${lib}`],
+      'install Maven (Debian: maven); is its registry reachable?'
+    )
+    await tool('javac', ['-d', directory, '-cp', join(lib, '*'), join(source, 'Client.java')], 'install a JDK, 17 or later (Debian: default-jdk-headless)')
+  })
+  return ['java', '-cp', `${directory}:${join(directory, 'lib')}/*`, 'Client']
 }
 
 /** Makes a directory once, whole or not at all, even when two tests want it at the same time. */
@@ -193,8 +211,8 @@ export interface Outcome { readonly value?: unknown, readonly error?: string }
 export type ForeignStory = Partial<Record<Operation, Outcome>>
 
 /** Runs the client of an SDK through its operations; ids, times and addresses in the results are replaced. */
-export async function runClient (sdk: Sdk, options: ClientRun): Promise<ForeignStory> {
-  const { client: [command = '', ...rest] } = await programs(sdk)
+export async function runClient (sdk: Sdk | 'java-0.3', options: ClientRun): Promise<ForeignStory> {
+  const [command = '', ...rest] = sdk === 'java-0.3' ? await javaClient() : (await programs(sdk)).client
   const args = [...rest]
   if (options.transport !== undefined && sdk !== 'go-0.3') args.push('--transport', options.transport)
   for (const uri of options.extensions ?? []) args.push('--extension', uri)
