@@ -32,6 +32,8 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
   private waiting: Buffer[] | null = []
   /** The body is complete. */
   ended = false
+  /** The request has a `host` that is not its `:authority`: the agent could read either. */
+  readonly hasOtherHost: boolean
   /** Somebody reads the body. */
   wanted = false
   /** Called when somebody begins to read the body. */
@@ -44,6 +46,7 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
     this.rawHeaders = headers
     this.socket = socket
     const read = headOf(method, headers).headers as IncomingHttpHeaders
+    this.hasOtherHost = read.host !== undefined && host !== '' && read.host !== host
     read.host ??= host
     // HTTP/2 announces a body without either header.
     if (read['content-length'] === undefined && length !== 0) {
