@@ -26,14 +26,19 @@ const FORGED: Lines = [
 
 interface Mesh { readonly gateway: TestGateway, readonly envoy: Envoy }
 
-async function mesh (t: Test, agent: readonly string[] = [], root: readonly string[] = []): Promise<Mesh> {
+async function mesh (
+  t: Test,
+  agent: readonly string[] = [],
+  root: readonly string[] = [],
+  { trusted, source = 'rfc9440' }: { readonly trusted?: string, readonly source?: string } = {}
+): Promise<Mesh> {
   const backend = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { streaming: true, pushNotifications: true, extensions: [{ uri: USAGE }] } }) })
   const absent = await fakeAgent(t, { card: () => ({ no: 'card' }) })
-  const sources = [PARTNERS, 'hooks: {apiKey: {query: key, allowQuery: true, keys: {file: people.yaml}}}', 'spiffe: {certificate: {from: rfc9440, proxies: [10.0.0.1/32], trustDomains: [a.test]}}']
-  const upstream = (url: string): string => `upstream: {url: "${url}", credentials: {send: [{header: x-agent-key, fromSecret: {env: STATIC}}], identity: {key: {file: key.pem}}}}`
+  const sources = [PARTNERS, 'hooks: {apiKey: {query: key, allowQuery: true, keys: {file: people.yaml}}}', `spiffe: {certificate: {from: ${source}, proxies: [10.0.0.1/32], trustDomains: [a.test]}}`]
+  const upstream = (url: string): string => `upstream: {url: "${url}", credentials: {send: [{header: x-agent-key, fromSecret: {env: STATIC}}], ${trusted === undefined ? 'identity: {key: {file: key.pem}}' : ''}}}`
   const gateway = await gatewayFor(t, {
     yaml: [
-      'server: {listen: "127.0.0.1:0", publicUrl: "https://agents.test", admin: "127.0.0.1:0", drainTimeout: 200ms, mesh: {listen: "127.0.0.1:0"}}',
+      `server: {listen: "127.0.0.1:0", ${trusted === undefined ? 'publicUrl: "https://agents.test"' : `trustedProxies: [${trusted}]`}, admin: "127.0.0.1:0", drainTimeout: 200ms, mesh: {listen: "127.0.0.1:0"}}`,
       'agents:',
       '  - name: agent',
       `    ${upstream(backend.url)}`,
@@ -172,4 +177,34 @@ t.test('push.perTask: a configuration that a rejected call would have set does n
   t.match(await all.envoy.process(create, created, options), { own: false, status: 200 }, 'the first one')
   const second = { ...create, body: rpcBody('CreateTaskPushNotificationConfig', { ...config, id: 'two' }) }
   t.match(await all.envoy.process(second, created, options), { own: true, agent: null }, 'one more')
+})
+
+t.test('forwarding headers of clients: only those of trusted proxies reach the agent, or count', async t => {
+  const wrong: string[] = []
+  const said: Lines = [
+    ['forwarded', 'for=10.9.9.9'], ['x-real-ip', '10.9.9.9'], ['x-forwarded-host', 'evil.test'], ['x-forwarded-port', '1'], ['x_forwarded_host', 'evil.test']
+  ]
+  const xfcc: Lines = [['x-forwarded-client-cert', 'URI=spiffe://a.test/one']]
+  for (const source of ['rfc9440', 'xfcc']) {
+    const all = await mesh(t, [], [], { trusted: '127.0.0.1, 10.0.0.7', source })
+    for (const [way, ask] of Object.entries(waysOf(all))) {
+      for (const [hop, trusts] of [['192.0.2.2', false], ['10.0.0.7', true], ['10.0.0.7, 192.0.2.2', false], ['192.0.2.2, 10.0.0.7', true]] as const) {
+        const headers: Lines = [...JSON_HEAD, KEY, ['x-forwarded-for', hop], ['x-forwarded-proto', 'https'], ...said, ...xfcc]
+        for (const path of ['/rpc', '/docs/a']) {
+          const got = await ask({ path, headers, body: SEND })
+          const names = new Set((got.agent?.headers ?? []).map(([name]) => name))
+          // The client may have sent another x-forwarded-host than that of the request.
+          const kept = said.filter(([name, value]) => got.agent?.headers.some(line => line[0] === name && line[1] === value)).map(([name]) => name)
+          const want = trusts ? said.map(([name]) => name).filter(name => !name.includes('_')) : []
+          const value = got.agent?.headers.find(([name]) => name === 'x-forwarded-for')?.[1]
+          const isRight = kept.join() === want.join() && value === hop && names.has('x-forwarded-proto') &&
+            names.has('x-forwarded-client-cert') === (source !== 'xfcc')
+          if (!isRight) wrong.push(`${source} | ${way} | ${hop} | ${path}: ${JSON.stringify(got.agent?.headers)} ${got.body}`)
+        }
+        const card = await ask({ method: 'GET', path: '/.well-known/agent-card.json', headers: [KEY, ['x-forwarded-for', hop], ...said] })
+        if (card.body.includes('evil.test') !== trusts) wrong.push(`${way} | ${hop} | card: ${card.body}`)
+      }
+    }
+  }
+  t.same(wrong, [])
 })

@@ -113,6 +113,8 @@ export interface CheckOptions {
   /** Bytes of the body that Envoy shows. */
   readonly cut?: number
   readonly size?: number
+  /** Without `pack_as_bytes`. */
+  readonly text?: boolean
   /** Without `encode_raw_headers`. */
   readonly joined?: boolean
 }
@@ -183,16 +185,17 @@ function remove (lines: [string, string][], name: string): void {
   for (let i = lines.length - 1; i >= 0; i--) if (lines[i]?.[0] === name) lines.splice(i, 1)
 }
 
-async function check (client: grpc.Client, sent: Sent, { agent, metadata, cut, size, joined }: CheckOptions): Promise<Got> {
+async function check (client: grpc.Client, sent: Sent, { agent, metadata, cut, size, joined, text }: CheckOptions): Promise<Got> {
   const got = fresh()
   const body = bytesOf(sent.body)
+  const shown = cut === undefined ? body : body.subarray(0, cut)
   const lines = pseudo(sent)
   const http = {
     method: sent.method ?? 'POST',
     path: sent.path ?? '/',
     host: sent.host ?? 'agents.test',
     scheme: 'http',
-    rawBody: cut === undefined ? body : body.subarray(0, cut),
+    ...(text === true ? { body: shown.toString() } : { rawBody: shown }),
     size: size ?? body.length,
     ...(joined === true ? { headers: Object.fromEntries(lines) } : { headerMap: mapOf(lines) })
   }

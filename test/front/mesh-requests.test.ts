@@ -7,6 +7,7 @@ import { call, MESSAGE, rpcBody, until } from '../helpers/http.js'
 import type { FakeAgent } from '../helpers/raw.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import type { Envoy, Got, Lines, ProcOptions } from './mesh-kit.js'
+import { HELLO } from './grpc-kit.js'
 import { envoyFor, MODE } from './mesh-kit.js'
 
 const URI = 'https://x.test/ext/v1'
@@ -171,19 +172,41 @@ t.test('a proxy that hides bodies from the gateway: the call is rejected, and th
   t.match(await envoy.check({ ...sent, headers: length }, { cut: 0 }), { own: true, status: 500, agent: null, body: /set with_request_body/ })
   t.match(await envoy.check({ ...sent, headers: length }, { cut: 10 }), { own: true, status: 413, agent: null }, 'Content-Length')
   t.match(await envoy.check(sent, { cut: 10, size: sent.body.length }), { own: true, status: 413, agent: null }, 'size')
-  t.match(await envoy.check(sent, { size: -1 }), { own: false }, 'of unknown size')
+  t.match(await envoy.check(sent, { size: -1 }), { own: true, status: 413, agent: null }, 'of unknown size')
+  t.match(await envoy.check(sent, { cut: 10, size: -1 }), { own: true, status: 413, agent: null }, 'cut by agentgateway')
   const partial: Lines = [...HEADERS, ['x-envoy-auth-partial-body', 'true']]
   t.match(await envoy.check({ ...sent, headers: partial }), { own: true, status: 413, agent: null }, 'a partial body')
-  t.match(await envoy.check({ path: '/rpc', headers: HEADERS, body: '' }), { own: true, agent: null }, 'no body at all')
+  for (const value of ['false, true', 'true, false']) {
+    const got = await envoy.check({ ...sent, headers: [...HEADERS, ['x-envoy-auth-partial-body', value]] })
+    t.match(got, { own: true, status: 413, agent: null }, `a partial body, and a client that sends the header: ${value}`)
+  }
+  const cancel = { path: '/rest/tasks/t1:cancel', headers: HEADERS, body: '' }
+  t.match(await envoy.check(cancel), { own: true, status: 500, agent: null, body: /it shows no body; set with_request_body/ }, 'no body, chunked or HTTP/2')
+  t.match(await envoy.check({ ...cancel, headers: [...HEADERS, ['content-length', '0']] }), { own: false }, 'declared to be empty')
+  t.match(await envoy.check({ method: 'GET', path: '/rest/tasks/t1', headers: HEADERS }), { own: false }, 'GET')
+  t.match(await envoy.check({ path: '/files/a', headers: HEADERS }), { own: false }, 'no rule reads the body')
+  const grpc = { path: '/lf.a2a.v1.A2AService/SendMessage', headers: [['content-type', 'application/grpc'], ['te', 'trailers']] as Lines, body: HELLO }
+  t.match(await envoy.check(grpc, { agent: 'agent', text: true }), { own: true, agent: null, body: /set pack_as_bytes/ }, 'gRPC as text')
   t.equal(gateway.audits().filter(line => line.decision === 'forwarded').length, 0)
+})
+
+t.test('a host that is not the authority: two readers could take different agents', async t => {
+  const all = await mesh(t)
+  const sent = { path: '/rpc', body: rpcBody('SendMessage', { message: MESSAGE }) }
+  for (const [way, ask] of Object.entries(waysOf(all))) {
+    t.match(await ask({ ...sent, headers: [...HEADERS, ['host', 'other.test']] }), { own: true, status: 400, agent: null }, way)
+    t.match(await ask({ ...sent, headers: [...HEADERS, ['host', 'agents.test']] }), { own: false }, way)
+  }
 })
 
 t.test('bodies beyond limits.body, and requests of passthrough', async t => {
   const all = await mesh(t, [], [...POLICY, 'limits: {body: 1KiB}'])
   t.match(await all.envoy.process({ path: '/a/../rpc', headers: HEADERS, body: '{}' }, ANSWER), { own: true, status: 400, agent: null }, 'a path with two readings')
   for (const [way, ask] of Object.entries(waysOf(all))) {
-    const large = await ask({ path: '/rpc', body: JSON.stringify({ a: 'x'.repeat(2_000) }) })
-    t.match(large, { own: true, status: 413, agent: null }, way)
+    for (const size of [2_000, 400_000]) {
+      const large = await ask({ path: '/rpc', body: JSON.stringify({ a: 'x'.repeat(size) }) })
+      t.match(large, { own: true, status: 413, agent: null, body: /larger than 1024 bytes/ }, `${way}: ${size}`)
+    }
     const passed = await ask({ path: '/files/a?b=c', body: 'any bytes', headers: [['content-type', 'text/plain']] })
     t.match(passed, { own: false, agent: { body: 'any bytes' } }, way)
   }

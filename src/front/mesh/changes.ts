@@ -3,11 +3,16 @@ import { isForwarding } from '../../wire/forwarded.js'
 import { HOP_BY_HOP } from '../../wire/headers.js'
 import type { HeaderChanges } from '../../wire/envoy/headers.js'
 
+/** `x-forwarded-client-cert` of Envoy. */
+export const XFCC = 'x-forwarded-client-cert'
+
 /** Headers that the proxy itself writes, or that it does not let others change. */
-const OF_THE_PROXY: ReadonlySet<string> = new Set(['host', 'content-length', 'via', 'date', 'server', 'x-request-id'])
+const OF_THE_PROXY: ReadonlySet<string> = new Set([
+  'host', 'content-length', 'via', 'date', 'server', 'x-request-id', 'x-forwarded-for', 'x-forwarded-proto', XFCC
+])
 
 function isOfProxy (name: string): boolean {
-  return name.startsWith(':') || name.startsWith('x-envoy-') || OF_THE_PROXY.has(name) || HOP_BY_HOP.has(name) || isForwarding(name)
+  return name.startsWith(':') || name.startsWith('x-envoy-') || OF_THE_PROXY.has(name) || HOP_BY_HOP.has(name)
 }
 
 /**
@@ -21,7 +26,11 @@ export function changesBetween (before: readonly string[], after: readonly strin
   const set: string[] = []
   const remove: string[] = []
   for (const name of old.keys()) if (!wanted.has(name)) remove.push(name)
-  for (const [name, lines] of wanted) if (!isSame(old.get(name), lines)) for (const line of lines) set.push(name, line)
+  for (const [name, lines] of wanted) {
+    // The agent gets the host of the client.
+    if (isForwarding(name) && !old.has(name)) continue
+    if (!isSame(old.get(name), lines)) for (const line of lines) set.push(name, line)
+  }
   return { set, remove }
 }
 

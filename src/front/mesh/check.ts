@@ -3,9 +3,12 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import { meshUnfit, tooLarge } from '../../pipeline/rejections.js'
+import { valueOf } from '../../pipeline/response-head.js'
+import { grpcMethodOf } from '../../a2a/grpc/methods.js'
+import type { Rejection } from '../../a2a/errors.js'
 import type { Forwarding } from '../../upstream/forward.js'
 import type { CheckedRequest } from '../../wire/envoy/check.js'
-import { readCheck, writeAllowed, writeDenied } from '../../wire/envoy/check.js'
+import { readCheck, readCheckStart, writeAllowed, writeDenied } from '../../wire/envoy/check.js'
 import { GRPC_CODES } from '../../wire/grpc/codes.js'
 import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
 import { isGrpc } from '../grpc/head-guard.js'
@@ -25,6 +28,8 @@ const AROUND = 262_144
 const PARTIAL = 'x-envoy-auth-partial-body'
 
 const NO_BODY = 'it does not show the body; set with_request_body'
+const UNDECLARED = 'it shows no body; set with_request_body, or send content-length: 0 with requests that have none'
+const AS_TEXT = 'it sends the bytes of gRPC as text; set pack_as_bytes, or use ext_proc'
 const NOT_EDITED = 'a policy edits the request, which ext_authz cannot do; use ext_proc'
 const NOT_SEEN = 'a policy needs its response, which ext_authz does not show; use ext_proc'
 
@@ -58,7 +63,7 @@ export class Check implements MeshCall, ResponseSink {
 
   private onData (chunk: Buffer): void {
     const [message] = this.deframer.feed(chunk)
-    if (this.deframer.fault === 'too_large') return this.fail(GRPC_CODES.RESOURCE_EXHAUSTED)
+    if (this.deframer.fault === 'too_large') return this.tooLarge()
     if (this.deframer.fault !== null || message?.compressed === true) return this.fail(GRPC_CODES.INVALID_ARGUMENT)
     if (message !== undefined && this.response === null) this.decide(readCheck(message.bytes))
   }
@@ -66,6 +71,23 @@ export class Check implements MeshCall, ResponseSink {
   private decide (checked: CheckedRequest): void {
     const { method, path, host, scheme, headers, body, context } = checked
     const request = new MeshRequest({ method, path, host, headers, length: body.length, socket: proxySocket(this.socket, scheme === 'https') })
+    this.ask(request, context.get(AGENT), problemOf(checked, valueOf(headers, 'content-length'), request))
+    request.push(body)
+    request.finish()
+  }
+
+  /** The message is longer than any body: its first bytes have the address, and so the binding of the rejection. */
+  private tooLarge (): void {
+    if (this.response !== null) return
+    const { method, path, host, scheme } = readCheckStart(this.deframer.rest.subarray(PREFIX))
+    // Headers come behind the body.
+    const headers = grpcMethodOf(path) === null ? [] : ['content-type', 'application/grpc']
+    const request = new MeshRequest({ method, path, host, headers, length: 0, socket: proxySocket(this.socket, scheme === 'https') })
+    this.ask(request, undefined, tooLarge(this.front.options.snapshot().limits.body))
+    request.finish()
+  }
+
+  private ask (request: MeshRequest, named: string | undefined, unfit: Rejection | null): void {
     this.isGrpc = isGrpc(request.headers['content-type'])
     const response = new MeshResponse(this, this.isGrpc)
     this.response = response
@@ -74,11 +96,9 @@ export class Check implements MeshCall, ResponseSink {
       front: EXT_AUTHZ,
       request,
       response,
-      agent: context.get(AGENT) ?? this.agent,
-      unfit: isWhole(checked, request) ? null : body.length === 0 ? meshUnfit(NO_BODY) : tooLarge(body.length)
+      agent: named ?? this.agent,
+      unfit
     })
-    request.push(body)
-    request.finish()
   }
 
   accept ({ exchange, changes, body, plan }: Accepted): Forwarding {
@@ -137,11 +157,27 @@ export class Check implements MeshCall, ResponseSink {
   }
 }
 
-/** A cut body could hide anything. */
-function isWhole ({ body, size }: CheckedRequest, { headers }: MeshRequest): boolean {
-  const declared = headers['content-length']
-  return headers[PARTIAL] !== 'true' && (declared === undefined || Number(declared) === body.length) && (size < 0 || size === body.length)
+/**
+ * A cut body could hide anything, and so could one that is not there: Envoy removes `transfer-encoding`, and HTTP/2 has none.
+ * @param declared `content-length` of the client
+ */
+function problemOf ({ method, body, isText, size }: CheckedRequest, declared: string | null, { headers }: MeshRequest): Rejection | null {
+  // Clients can send the header too, so it may have several values.
+  if (String(headers[PARTIAL] ?? '').includes('true')) return tooLarge(body.length)
+  if (body.length === 0 && size === 0) {
+    if (declared === '0' || (declared === null && BODILESS.has(method))) return null
+    return meshUnfit(declared === null ? UNDECLARED : NO_BODY)
+  }
+  if (size !== body.length || (declared !== null && Number(declared) !== body.length)) {
+    return body.length === 0 ? meshUnfit(NO_BODY) : tooLarge(body.length)
+  }
+  return isText && isGrpc(headers['content-type']) ? meshUnfit(AS_TEXT) : null
 }
+
+/** Requests that have no body unless they declare one. */
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE'])
+/** Flag and length of the message. */
+const PREFIX = 5
 
 /** Sends the status of success behind the last message. */
 export function endWithTrailers (stream: ServerHttp2Stream): void {

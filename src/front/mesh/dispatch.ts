@@ -11,13 +11,14 @@ import type { Bytes } from '../../wire/chunked-buffer.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import type { HeaderChanges } from '../../wire/envoy/headers.js'
 import { grpcFrame } from '../../wire/grpc/deframer.js'
+import type { TrustedProxies } from '../../wire/forwarded.js'
 import { splitTarget } from '../../wire/target.js'
 import type { Front } from '../http/dispatch.js'
 import { AgentResponse } from '../http/agent-response.js'
 import type { Exchange } from '../http/exchange.js'
 import { headersForAgent, queryForAgent } from '../http/identify.js'
 import { GrpcAgentResponse } from '../grpc/agent-response.js'
-import { changesBetween } from './changes.js'
+import { changesBetween, XFCC } from './changes.js'
 import type { MeshRequest } from './request.js'
 
 /** The work on the response of an agent: over HTTP or over gRPC. */
@@ -54,12 +55,33 @@ function callOf (exchange: Exchange): MeshCall {
   return call
 }
 
-/** What changes in the head. @param headers for the agent, with the credentials of the client */
-function changesOf (exchange: Exchange, agent: Agent, headers: string[], query: string): HeaderChanges {
+interface Going {
+  readonly agent: Agent
+  /** For the agent, with the credentials of the client. */
+  readonly headers: string[]
+  /** As sent. */
+  readonly query: string
+  readonly trusted: TrustedProxies
+}
+
+/** What changes in the head. */
+function changesOf (exchange: Exchange, { agent, headers, query, trusted }: Going): HeaderChanges {
   const request = exchange.request as MeshRequest
-  const changes = changesBetween(request.rawHeaders, headersForAgent(exchange, agent, headers))
+  const { set, remove } = changesBetween(request.rawHeaders, headersForAgent(exchange, agent, headers))
   const kept = queryForAgent(exchange, agent, query)
-  return kept === query ? changes : { set: [':path', splitTarget(request.url).path + kept, ...changes.set], remove: changes.remove }
+  return {
+    set: kept === query ? set : [':path', splitTarget(request.url).path + kept, ...set],
+    remove: hidesCertificate(exchange, agent, trusted) ? [...remove, XFCC] : remove
+  }
+}
+
+/** A certificate that a source reads is a credential. Without such a source, the header is a matter of Envoy. */
+function hidesCertificate ({ identity, request }: Exchange, { config }: Agent, trusted: TrustedProxies): boolean {
+  if (identity === null || request.headers[XFCC] === undefined) return false
+  const { certificates } = identity.authenticator
+  if (!certificates.proxyHeaders.has(XFCC)) return false
+  const peer = request.socket.remoteAddress
+  return config.upstream.credentials.client !== 'forward' || !trusted.trusts(peer) || !certificates.writtenBy(peer).has(XFCC)
 }
 
 function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
@@ -70,7 +92,7 @@ function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
       const request = exchange.request as MeshRequest
       const isGrpc = exchange.binding === 'GRPC'
       const options = {
-        peer: request.socket.remoteAddress,
+        peer: request.hop,
         config: agent.config.upstream,
         trusted,
         trace: exchange.span.outgoing(),
@@ -80,7 +102,7 @@ function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
       const bytes = body === sent ? null : whole(body)
       return callOf(exchange).accept({
         exchange,
-        changes: changesOf(exchange, agent, headers, query),
+        changes: changesOf(exchange, { agent, headers, query, trusted }),
         body: bytes !== null && isGrpc ? grpcFrame(bytes) : bytes,
         sent,
         plan,
@@ -95,7 +117,7 @@ function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
     pass (exchange, { agent, body }, { trusted }) {
       const request = exchange.request as MeshRequest
       const headers = upstreamHeaders(request, {
-        peer: request.socket.remoteAddress,
+        peer: request.hop,
         config: agent.config.upstream,
         trusted,
         trace: exchange.span.outgoing(),
@@ -103,7 +125,7 @@ function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
       })
       return callOf(exchange).accept({
         exchange,
-        changes: changesOf(exchange, agent, headers, splitTarget(request.url).query),
+        changes: changesOf(exchange, { agent, headers, query: splitTarget(request.url).query, trusted }),
         body: null,
         sent: body,
         plan: RELAYED,

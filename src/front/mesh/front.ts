@@ -76,6 +76,7 @@ export class MeshFront {
     const now = this.options.snapshot()
     const exchange = new Exchange(request, response, this.options.services, front)
     decides(exchange, call)
+    request.cameThrough(now.trusted)
     exchange.span.set('a2a_gateway.front', front.name)
     try {
       if (isGrpc(request.headers['content-type'])) beginGrpc(exchange, request, now, agent, unfit)

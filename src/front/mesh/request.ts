@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { headOf } from '../../pipeline/request-head.js'
+import type { TrustedProxies } from '../../wire/forwarded.js'
 import type { ClientRequest } from '../http/client-streams.js'
 
 /** The head of a request, as both protocols of Envoy have it. */
@@ -32,6 +33,13 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
   private waiting: Buffer[] | null = []
   /** The body is complete. */
   ended = false
+  /** The request has a `host` that is not its `:authority`: the agent could read either. */
+  readonly hasOtherHost: boolean
+  /**
+   * Address of the client of the proxy; undefined where the proxy does not report it. Envoy passes on most forwarding headers as they came,
+   * so they are those of this client, and not of the proxy.
+   */
+  hop: string | undefined
   /** Somebody reads the body. */
   wanted = false
   /** Called when somebody begins to read the body. */
@@ -44,6 +52,7 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
     this.rawHeaders = headers
     this.socket = socket
     const read = headOf(method, headers).headers as IncomingHttpHeaders
+    this.hasOtherHost = read.host !== undefined && host !== '' && read.host !== host
     read.host ??= host
     // HTTP/2 announces a body without either header.
     if (read['content-length'] === undefined && length !== 0) {
@@ -51,6 +60,15 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
       else read['content-length'] = String(length)
     }
     this.headers = read
+  }
+
+  /** Forgets what a client that is no trusted proxy says about its origin. */
+  cameThrough (trusted: TrustedProxies): void {
+    const { headers } = this
+    const chain = headers['x-forwarded-for']
+    const isKnown = typeof chain === 'string' && trusted.trusts(this.socket.remoteAddress)
+    this.hop = isKnown ? chain.slice(chain.lastIndexOf(',') + 1).trim() : undefined
+    if (headers['x-forwarded-host'] !== undefined && !trusted.trusts(this.hop)) delete headers['x-forwarded-host']
   }
 
   override on (event: string, listener: (...args: never[]) => void): this {

@@ -1,7 +1,7 @@
 /** Finds the agent of a call that a proxy asks about: by the name that the proxy sends, or by host and path. */
 import { guard, isPassthrough } from '../../pipeline/guard.js'
 import { hostName } from '../../pipeline/agents.js'
-import { badTarget, hostNotServed, loop } from '../../pipeline/rejections.js'
+import { authorityConflict, badTarget, hostNotServed, loop } from '../../pipeline/rejections.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { hasPassedHere } from '../../upstream/via.js'
@@ -26,7 +26,7 @@ export function targetOf (request: MeshRequest, { agents, hosts, trusted }: Snap
   const reason = checkTarget(request.url)
   const rejection = reason !== null
     ? badTarget(reason)
-    : guard(request) ??
+    : guard(request) ?? (request.hasOtherHost ? authorityConflict : null) ??
       (hasPassedHere(request.headers.via) ? loop : hosts !== null && !isServed(request, hosts, trusted) ? hostNotServed : null)
   const found = named === null ? (reason === null ? agents.find(hostName(request.headers.host), path) : null) : placeIn(named, path)
   if (found === null || rejection !== null) {

@@ -15,7 +15,9 @@ export interface CheckedRequest {
   /** Flat list of names in lower case and values. Envoy joins lines of one name unless `encode_raw_headers` is set. */
   readonly headers: string[]
   readonly body: Buffer
-  /** Bytes of the whole body; -1 where Envoy does not know. */
+  /** The body is in a field of text, in which bytes that are not UTF-8 cannot be. */
+  readonly isText: boolean
+  /** Bytes of the whole body; -1 where the proxy does not know. */
   readonly size: number
   /** `context_extensions` of the route. */
   readonly context: ReadonlyMap<string, string>
@@ -28,7 +30,8 @@ export function readCheck (message: Buffer): CheckedRequest {
   const joined: string[] = []
   let lines: string[] = []
   let body: Buffer = NOTHING
-  let size = -1
+  let isText = false
+  let size = 0
   within(message, 1, attributes => {
     readFields(attributes, ({ number, bytes }) => {
       if (number === 4) within(bytes, 2, http)
@@ -46,12 +49,37 @@ export function readCheck (message: Buffer): CheckedRequest {
         // Negative numbers have the highest bit of 64.
         case 9: size = value < 2 ** 53 ? value : -1; break
         // `body` and `raw_body`: Envoy sets one of them.
-        case 11: case 12: if (bytes.length > 0) body = bytes; break
+        case 11: case 12:
+          if (bytes.length === 0) break
+          body = bytes
+          isText = number === 11
+          break
         case 13: lines = readHeaderMap(bytes); break
       }
     })
   }
-  return { ...texts, headers: lines.length > 0 ? lines : joined, body, size, context }
+  return { ...texts, headers: lines.length > 0 ? lines : joined, body, isText, size, context }
+}
+
+/**
+ * Reads the head of a request from the first bytes of a message that is too long to read. Envoy writes method and path before the body, and
+ * the lines of headers behind it.
+ * @throws EnvoyFault
+ */
+export function readCheckStart (start: Buffer): Pick<CheckedRequest, 'method' | 'path' | 'host' | 'scheme'> {
+  const texts = { method: '', path: '', host: '', scheme: '' }
+  const inside = (bytes: Buffer, field: number): Buffer => {
+    let found: Buffer = NOTHING
+    readFields(bytes, ({ number, bytes }) => { if (number === field) found = bytes }, true)
+    return found
+  }
+  readFields(inside(inside(inside(start, 1), 4), 2), ({ number, bytes }) => {
+    if (number === 2) texts.method = bytes.toString()
+    else if (number === 4) texts.path = bytes.toString('latin1')
+    else if (number === 5) texts.host = bytes.toString('latin1')
+    else if (number === 6) texts.scheme = bytes.toString()
+  }, true)
+  return texts
 }
 
 /** Calls `take` with each message in a field. */

@@ -25,9 +25,10 @@ const NOTHING = Buffer.alloc(0)
 
 /**
  * Calls `take` for each field, in the order of the bytes. The last one of a singular field counts (protobuf encoding, "Last One Wins").
+ * @param cut the bytes may end within a field: its first bytes count as the field
  * @throws EnvoyFault
  */
-export function readFields (bytes: Buffer, take: (field: Field) => void): void {
+export function readFields (bytes: Buffer, take: (field: Field) => void, cut = false): void {
   let at = 0
   const number = (): number => {
     let result = 0
@@ -39,9 +40,11 @@ export function readFields (bytes: Buffer, take: (field: Field) => void): void {
     }
   }
   const run = (length: number): Buffer => {
-    if (length > bytes.length - at) throw new EnvoyFault('a message ends inside a field')
-    at += length
-    return bytes.subarray(at - length, at)
+    const rest = bytes.length - at
+    if (length > rest && !cut) throw new EnvoyFault('a message ends inside a field')
+    const taken = Math.min(length, rest)
+    at += taken
+    return bytes.subarray(at - taken, at)
   }
   while (at < bytes.length) {
     const tag = number()
