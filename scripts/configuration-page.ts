@@ -27,7 +27,8 @@ gateway.yaml:9:18: agents[0].upstream.timeouts.connect must be a duration, not t
 
 Every line is \`file:line:col: message (hint)\`. The gateway does not start with such a file. Editors with a YAML
 language server complete and check the file if it begins with
-\`# yaml-language-server: $schema=gateway.schema.json\`; \`a2a-gateway schema\` prints that schema.
+\`# yaml-language-server: $schema=gateway.schema.json\`; \`a2a-gateway schema\` prints that schema, and
+\`a2a-gateway schema --tests\` the one of policy test files.
 
 ## Where a value comes from
 

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { resultsPage } from '../bench/render.js'
 import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema/schema.js'
+import { testsSchemaText } from '../src/offline/policy-test/test-schema.js'
 import { writeCatalogue } from './catalogue.js'
 import { catalogueGenerators } from './catalogue-pages.js'
 import { chartAlerts, chartSchema, prometheusRule } from './chart-schema.js'
@@ -24,6 +25,7 @@ import { writeValidators } from './validators.js'
 export const GENERATORS: readonly Generator[] = [
   ...ADDRESSED_FILES,
   { file: 'config/gateway.schema.json', render: schemaText },
+  { file: 'config/policy-test.schema.json', render: testsSchemaText },
   { file: 'docs/configuration.md', render: configurationPage },
   { file: 'docs/policy-reference.md', render: policyPage },
   { file: 'docs/rejections.md', render: refusalsPage },

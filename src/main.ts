@@ -1,16 +1,20 @@
 #!/usr/bin/env node
 /** Entry point of the command line: parses the arguments and runs the command. */
 import type { Parsed } from './cli/command-line/arguments.js'
-import { commandOf, parse, UsageError } from './cli/command-line/arguments.js'
+import { commandOf, ownWords, parse, UsageError } from './cli/command-line/arguments.js'
 import { configurationFile } from './cli/command-line/configuration-file.js'
 import { standardStreams } from './cli/command-line/standard-streams.js'
 import { usage } from './cli/usage.js'
 import { packageVersion } from './config/paths.js'
 
 const argv = process.argv.slice(2)
+const words = ownWords(argv)
+const namedFormat = /(?:^|\0)--format[=\0]([^\0]*)/.exec(words.join('\0'))?.[1]
+/** True when also wrong arguments are reported as JSON. */
+const asJson = words.includes('--json') || namedFormat === 'json'
 /** A format for machines has no colours. */
-const forMachines = argv.includes('--json') || /(?:^|\0)--format[=\0](?!text|pretty)/.test(argv.join('\0'))
-const asksHelp = argv.includes('--help') || argv.includes('-h')
+const forMachines = asJson || (namedFormat !== undefined && namedFormat !== 'text' && namedFormat !== 'pretty')
+const asksHelp = words.includes('--help') || words.includes('-h')
 const { out, err } = standardStreams(process, forMachines ? null : asksHelp ? 'help' : argv[0] ?? 'help')
 
 const VERSION = ['--version', '-v', 'version']
@@ -19,24 +23,26 @@ const HELP = ['--help', '-h']
 async function main (): Promise<number> {
   const [command, ...rest] = argv
   if (command === undefined || HELP.includes(command)) {
-    out(usage(null))
+    const write = command === undefined ? err : out
+    write(usage(null))
     return command === undefined ? 2 : 0
   }
   if (VERSION.includes(command)) {
     out(packageVersion())
     return 0
   }
-  let name = 'a2a-gateway'
+  let name = ''
   try {
     const allowed = commandOf(command)
-    name = `a2a-gateway ${command}`
+    name = command
     const parsed = parse(command, allowed, rest)
     if (parsed.values.help !== true) return await run(command, parsed)
     out(usage(command))
     return 0
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    err(`${name}: ${error.message}`)
+    const { reportFailure, usageProblem } = await import('./cli/reports/failure.js')
+    reportFailure(name, [usageProblem(error.message)], asJson, { out, err })
     return 2
   }
 }
@@ -101,14 +107,17 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
       const { runTest } = await import('./cli/test.js')
       const only = text('only') ?? null
       const runOnce = (): number =>
-        runTest({ files: positionals, config, only, format, terminal: process.stdout.isTTY, env }, { out, err })
+        runTest({ files: positionals, config, only, format, terminal: process.stdout.isTTY || values.watch === true, env }, { out, err })
       if (values.watch !== true) return runOnce()
+      if (format !== undefined && format !== 'pretty') {
+        throw new UsageError('--watch is for people: the formats for machines have one result (leave out --json, or --format)')
+      }
       return await (await import('./cli/policy-tests/watch.js')).watchUntilInterrupted({ names: positionals, config, run: runOnce }, { err })
     }
     case 'key':
       return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires'), json }, { out, err })
     case 'schema':
-      return (await import('./cli/schema.js')).runSchema({ out })
+      return (await import('./cli/schema.js')).runSchema({ out }, { tests: values.tests === true })
     case 'completion':
       return (await import('./cli/command-line/completion.js')).runCompletion(positionals[0], { out })
     case 'help':

@@ -6,6 +6,8 @@ import { lookAtAgents } from './live.js'
 import type { Output } from './output.js'
 import type { CheckFormat, CheckResult } from './reports/check-report.js'
 import { CHECK_FORMATS, checkReport } from './reports/check-report.js'
+import { unusableConfiguration } from './reports/configuration-problems.js'
+import { COMMAND_LINE, reportFailure, usageProblem } from './reports/failure.js'
 import { findingOf } from './reports/finding.js'
 
 export interface CheckArguments {
@@ -25,32 +27,42 @@ const UNUSABLE = 2
  * `a2a-gateway check`: prints every problem of the configuration on stdout, one per line. With `--live` it also prints the problems of the
  * agents' cards.
  * @returns exit code: 0 when the gateway would start with the configuration and, with `--live`, has a usable card of every agent; 1 for
- * problems, 2 when there is nothing to check
+ * problems, 2 when the file cannot be read, or a flag or variable is at fault
  */
 export async function runCheck ({ config, live = false, format = 'text', env }: CheckArguments, io: Output): Promise<number> {
   if (!isFormat(format)) {
-    io.err(`a2a-gateway check: there is no format "${format}"; formats are ${CHECK_FORMATS.join(', ')}\n`)
+    reportFailure('check', [usageProblem(`there is no format "${format}"; formats are ${CHECK_FORMATS.join(', ')}`)], false, io)
     return UNUSABLE
   }
   const file = config ?? (env.A2A_GATEWAY_CONFIG || null)
   if (file === null && overridesFromEnvironment(env).upstream === undefined) {
-    io.err('nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml\n')
+    if (format === 'text') reportFailure('check', [usageProblem(NOTHING)], false, io)
+    else io.out(checkReport(format, { file: COMMAND_LINE, findings: [findingOf(usageProblem(NOTHING))], summary: null, ok: false }))
     return UNUSABLE
   }
-  const result = await check(file, live, env)
+  const { usage, ...result } = await check(file, live, env)
   for (const line of checkReport(format, result).match(/[^\n]*\n/g) ?? []) io.out(line)
-  return result.ok ? PASSED : FAILED
+  return result.ok ? PASSED : usage ? UNUSABLE : FAILED
 }
 
-async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv): Promise<CheckResult> {
+const NOTHING = 'nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml'
+
+/** `usage` is true when the file cannot be read, or a flag or variable is at fault. */
+type Checked = CheckResult & { readonly usage: boolean }
+
+async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv): Promise<Checked> {
   const file = name ?? 'defaults'
   const loaded = readConfiguration({ file: name, env, overrides: overridesFromEnvironment(env) })
-  if (!loaded.ok) return { file, findings: loaded.problems.map(one => findingOf(one)), summary: null, ok: false }
+  if (!loaded.ok) {
+    const { problems, usage } = unusableConfiguration(name, loaded)
+    return { file, findings: problems.map(one => findingOf(one)), summary: null, ok: false, usage }
+  }
   const warnings = loaded.warnings.map(one => findingOf(one, 'warning'))
   const { findings, usable } = live
     ? await withProgress(LOADING_CARDS, lookAtAgents(loaded.config, env))
     : { findings: [], usable: true }
-  return { file, findings: [...warnings, ...findings.map(one => findingOf(one))], summary: summaryOf(loaded.config), ok: usable }
+  const all = [...warnings, ...findings.map(one => findingOf(one))]
+  return { file, findings: all, summary: summaryOf(loaded.config), ok: usable, usage: false }
 }
 
 function isFormat (text: string): text is CheckFormat {

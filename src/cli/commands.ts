@@ -38,7 +38,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     choices: { format: ['tap', 'pretty', 'json', 'junit', 'github'] }
   },
   key: { flags: ['id', 'client', 'expires'], switches: ['json'] },
-  schema: {},
+  schema: { switches: ['tests', 'json'] },
   health: { flags: ['admin'], switches: ['json'] },
   completion: { positionals: 1, words: ['bash', 'zsh', 'fish'] },
   help: { positionals: 1, words: 'commands' }

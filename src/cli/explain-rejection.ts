@@ -94,8 +94,11 @@ function yamlOf (rule: unknown): string {
   return stringify(JSON.parse(plain), { lineWidth: 0, indentSeq: false }).trimEnd().slice(0, LENGTH)
 }
 
-/** @param found null: the configuration has no such policy, or there is no configuration */
-export function rejectionText (one: PastedRejection, found: RuleFound | null): string {
+/**
+ * @param found null: the configuration has no such policy, or there is no configuration
+ * @param configured true when there is a configuration
+ */
+export function rejectionText (one: PastedRejection, found: RuleFound | null, configured: boolean): string {
   const { source, decision, agent, call, extension, rule, reason, message, violations, missingExtensions, ids } = one
   const by = rule === null ? '' : `, by the rule ${visible(`${found?.policy ?? extension ?? '?'}/${rule}`, LENGTH)}`
   const builtIn = rule !== null && Object.hasOwn(BUILT_IN, rule) ? BUILT_IN[rule] : undefined
@@ -112,6 +115,9 @@ export function rejectionText (one: PastedRejection, found: RuleFound | null): s
       ? 'not by a rule: the agent, or the way to it, failed'
       : `${decision}${by}${reason === null ? '' : ` (${visible(reason, LENGTH)})`}`),
     ...(message === null ? [] : [field('message', visible(message, LENGTH))]),
+    ...(found === null && rule !== null
+      ? [field('rule', configured ? 'the configuration has no such policy' : 'with --config FILE, this shows where the rule is')]
+      : []),
     ...(found === null ? [] : [field('rule', `${found.at ?? 'a position that is not known'}, policy ${found.policy}, mode ${found.mode}`)]),
     ...(found?.definition?.split('\n').map(line => `           ${visible(line, LENGTH)}`) ?? []),
     ...(builtIn === undefined ? [] : [field('', builtIn)]),

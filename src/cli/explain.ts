@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { AgentStateOptions } from '../pipeline/agent-snapshot.js'
 import { buildAgentState, schemasToCompile } from '../pipeline/agent-snapshot.js'
+import type { Diagnostic } from '../config/load.js'
 import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
 import type { AgentGrpcConfig } from '../config/model/grpc-model.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
@@ -13,19 +14,23 @@ import { explainRequest } from '../offline/explain/explain.js'
 import { explanationText } from '../offline/explain/explain-text.js'
 import type { Explanation } from '../offline/explain/explanation.js'
 import type { PastedRejection } from '../offline/explain/pasted-rejection.js'
-import { readRejection } from '../offline/explain/pasted-rejection.js'
+import { foreignResponse, readRejection } from '../offline/explain/pasted-rejection.js'
 import { readResponse } from '../offline/recording/recorded-response.js'
 import type { RecordedRequest } from '../offline/recording/recording.js'
-import { isCurl, openRecording, parseHeader, pickRequest, readCurlCommand, readRecording, RecordingError } from '../offline/recording/recording.js'
-import type { ReadBeside } from '../offline/recording/http-file.js'
+import { isCurl, openRecording, parseHeader, pickRequest, readCurlCommand, readRecording, RecordingError, STANDARD_INPUT } from '../offline/recording/recording.js'
+import type { ReadBeside, Recordings } from '../offline/recording/http-file.js'
 import { loadCardsOnce } from '../upstream/cards/card-once.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { readConfiguration } from '../gateway/configuration.js'
 import { readCaller } from './caller.js'
+import { COMMANDS } from './commands.js'
+import { kindOfFile, wrongKind } from './command-line/file-kind.js'
 import { withProgress } from './command-line/progress.js'
 import { findRule, rejectionText } from './explain-rejection.js'
 import type { Output } from './output.js'
 import { JSON_FORMAT } from './output.js'
+import { unusableConfiguration } from './reports/configuration-problems.js'
+import { failureAsJson, usageProblem } from './reports/failure.js'
 import { callerSources } from '../identity/schemes.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 
@@ -54,16 +59,23 @@ const BETWEEN = `\n${'-'.repeat(80)}\n\n`
 
 /**
  * Runs the command.
- * @returns exit code: 0 all forwarded, 1 a request or a response is rejected, 2 could not be explained
+ * @returns exit code: 0 all forwarded, 1 a request or a response is rejected, or the explained error is not of the gateway, 2 could not be
+ * explained
  */
 export async function runExplain (args: ExplainArguments, io: Output): Promise<number> {
   try {
     return await explainAll(args, io)
   } catch (error) {
     if (!(error instanceof CannotExplain) && !(error instanceof RecordingError)) throw error
-    io.err(`a2a-gateway explain: ${error.message}`)
+    if (args.json) io.out(failureAsJson(problemsOf(error)))
+    else io.err(`a2a-gateway explain: ${error.message}`)
     return 2
   }
+}
+
+function problemsOf (error: CannotExplain | RecordingError): readonly Diagnostic[] {
+  if (error instanceof RecordingError) return [error.problem]
+  return error.problems.length > 0 ? error.problems : [usageProblem(error.message)]
 }
 
 async function explainAll (args: ExplainArguments, io: Output): Promise<number> {
@@ -71,7 +83,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   const pasted = input.bytes === null ? null : readRejection(input.bytes)
   if (pasted !== null) return explainRejection(pasted, args, io)
   const { file } = input
-  const { requests, warnings } = input.bytes === null ? readCurlCommand(input.curl) : readRecording(input.bytes, file, input.beside)
+  const { requests, warnings } = requestsOf(input)
   const picked = args.request === null ? requests : [pickRequest(requests, args.request, file)]
   const chosen = withResponse(picked, args.response, file)
   const headers = args.headers.flatMap(text => parseHeader(text))
@@ -92,13 +104,27 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   for (const [i, recorded] of chosen.entries()) {
     explanations.push(await explainRequest(recorded, { file, number: requests.indexOf(picked[i] as RecordedRequest) + 1 }, options))
   }
+  const ok = explanations.every(one => one.decision !== 'reject' && one.answer?.decision !== 'reject')
   if (args.json) {
-    io.out(`${JSON.stringify({ format: JSON_FORMAT, warnings, requests: explanations }, null, 2)}\n`)
+    io.out(`${JSON.stringify({ format: JSON_FORMAT, ok, warnings, requests: explanations }, null, 2)}\n`)
   } else {
     for (const warning of warnings) io.err(`warning: ${warning}`)
     io.out(explanations.map(explanationText).join(BETWEEN))
   }
-  return explanations.some(one => one.decision === 'reject' || one.answer?.decision === 'reject') ? 1 : 0
+  return ok ? 0 : 1
+}
+
+const { flags: FLAGS = [] } = COMMANDS.explain ?? {}
+
+function requestsOf (input: Input): Recordings {
+  const { file } = input
+  if (input.bytes === null) return readCurlCommand(input.curl, FLAGS)
+  const foreign = foreignResponse(input.bytes)
+  if (foreign !== null) throw new RecordingError(file, 0, foreign.what, foreign.remedy)
+  const kind = kindOfFile(file, input.bytes.toString())
+  if (kind === null || kind === 'recording') return readRecording(input.bytes, file, input.beside)
+  const { message, hint = '' } = wrongKind(file, kind, 'recording')
+  throw new RecordingError(file, 0, message, hint)
 }
 
 /** Input of `explain`: bytes of a file or of standard input, or a curl command. */
@@ -112,7 +138,7 @@ async function inputOf ({ recordings, curl = null }: ExplainArguments): Promise<
     throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input')
   }
   if (curl !== null) return { file: 'curl', bytes: null, curl }
-  if (path === '-') return { file: 'stdin', bytes: await standardInput(), beside: name => readFileSync(name) }
+  if (path === '-') return { file: STANDARD_INPUT, bytes: await standardInput(), beside: name => readFileSync(name) }
   if (isCurl(path as string)) return { file: 'curl', bytes: null, curl: path as string }
   return { file: path as string, ...openRecording(path as string) }
 }
@@ -121,9 +147,10 @@ async function inputOf ({ recordings, curl = null }: ExplainArguments): Promise<
 function explainRejection (pasted: PastedRejection, { config: named, agent, json, env }: ExplainArguments, io: Output): number {
   const file = named ?? (env.A2A_GATEWAY_CONFIG || null)
   const found = file === null ? null : findRule(pasted, read(file, overridesFromEnvironment(env), env), agent)
-  if (json) io.out(`${JSON.stringify({ format: JSON_FORMAT, warnings: [], requests: [], rejection: { ...pasted, found } }, null, 2)}\n`)
-  else io.out(rejectionText(pasted, found))
-  return pasted.decision === 'rejected' ? 1 : 0
+  const ok = pasted.decision !== 'rejected' && pasted.decision !== 'failed'
+  if (json) io.out(`${JSON.stringify({ format: JSON_FORMAT, ok, warnings: [], requests: [], rejection: { ...pasted, found } }, null, 2)}\n`)
+  else io.out(rejectionText(pasted, found, file !== null))
+  return ok ? 0 : 1
 }
 
 function withResponse (picked: readonly RecordedRequest[], path: string | null, file: string): readonly RecordedRequest[] {
@@ -182,7 +209,8 @@ const ANY_LISTENER: AgentGrpcConfig = { listen: null, publicAddress: 'localhost:
 function read (file: string | null, overrides: Parameters<typeof readConfiguration>[0]['overrides'], env: NodeJS.ProcessEnv): Config {
   const loaded = readConfiguration({ file, env, overrides, secrets: false })
   if (loaded.ok) return loaded.config
-  throw new CannotExplain(`the configuration cannot be used:\n${loaded.problems.map(formatDiagnostic).join('\n')}`)
+  const { problems } = unusableConfiguration(file, loaded)
+  throw new CannotExplain(`the configuration cannot be used:\n${problems.map(formatDiagnostic).join('\n')}`, problems)
 }
 
 function withCard (config: Config, card: string | null): Config {

@@ -5,9 +5,12 @@
 import { get } from 'node:http'
 import type { Output } from './output.js'
 import { JSON_FORMAT } from './output.js'
+import { failureAsJson, reportFailure, usageProblem } from './reports/failure.js'
 
 const DEFAULT_ADMIN = '127.0.0.1:9901'
 const TIMEOUT_MS = 2_000
+/** `host:port`, `:port` or `[::1]:port`. */
+const ADDRESS = /^(?:[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/
 
 export interface HealthArguments { readonly admin: string | undefined, readonly json: boolean }
 
@@ -18,13 +21,13 @@ export interface HealthArguments { readonly admin: string | undefined, readonly 
 export async function runHealth ({ admin: named, json }: HealthArguments, io: Output): Promise<number> {
   const admin = named === undefined || named === '' ? DEFAULT_ADMIN : named
   const url = `http://${admin.replace(/^(?:0\.0\.0\.0|\[::\])?:/, '127.0.0.1:')}/livez`
-  if (!URL.canParse(url)) {
-    io.err(`a2a-gateway health: "${admin}" is not HOST:PORT`)
+  if (!ADDRESS.test(admin) || !URL.canParse(url)) {
+    reportFailure('health', [usageProblem(`"${admin}" is not HOST:PORT, such as ${DEFAULT_ADMIN}`)], json, io)
     return 2
   }
   return await new Promise<number>(resolve => {
     const fail = (why: string): void => {
-      if (json) io.out(JSON.stringify({ format: JSON_FORMAT, ok: false, url, problem: why }))
+      if (json) io.out(failureAsJson([{ file: url, line: 0, col: 0, message: why }], { url }))
       else io.err(`a2a-gateway health: ${url}: ${why}`)
       resolve(1)
     }

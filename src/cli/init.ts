@@ -7,17 +7,19 @@ import { schemaText } from '../config/schema/schema.js'
 import { CHECKS } from '../gateway/configuration.js'
 import type { RecordedRequest } from '../offline/recording/recording.js'
 import { loadRecording, RecordingError } from '../offline/recording/recording.js'
+import { testsSchemaText } from '../offline/policy-test/test-schema.js'
 import type { Plan } from './init/plan.js'
 import { planOf } from './init/plan.js'
 import type { NamedAgent } from './init/sources.js'
 import { InitError, recordedSources, sourceOf } from './init/sources.js'
-import { SCHEMA_FILE, starterFile } from './init/starter.js'
+import { SCHEMA_FILE, starterFile, TESTS_SCHEMA_FILE } from './init/starter.js'
 import { starterTests } from './init/starter-tests.js'
 import { callsOf, cardsOf, Traffic } from './init/traffic.js'
 import { DEFAULT_FILE } from './command-line/configuration-file.js'
 import { LOADING_CARD, LOADING_CARDS, withProgress } from './command-line/progress.js'
 import type { Output } from './output.js'
 import { JSON_FORMAT } from './output.js'
+import { reportFailure, usageProblem } from './reports/failure.js'
 
 export interface InitArguments {
   /** URLs of agents, or of their cards. */
@@ -38,17 +40,16 @@ interface Written { readonly name: string, readonly text: string }
 
 /**
  * Runs the command.
- * @returns exit code: 0 when the files were written, 1 when there is no card or a file cannot be written, 2 when nothing names an agent, or
- * a recording cannot be read
+ * @returns exit code: 0 when the files were written, 1 when there is no card or a file cannot be written, 2 when the arguments name no
+ * agent, or a file that cannot be read
  */
 export async function runInit (args: InitArguments, io: Output): Promise<number> {
   try {
     return await init(args, io)
   } catch (error) {
     if (!(error instanceof InitError) && !(error instanceof RecordingError)) throw error
-    if (args.json === true) io.out(JSON.stringify({ format: JSON_FORMAT, ok: false, problems: [error.message] }, null, 2))
-    else io.err(`a2a-gateway init: ${error.message}`)
-    return error instanceof InitError ? 1 : 2
+    reportFailure('init', [usageProblem(error.message)], args.json === true, io)
+    return (error instanceof InitError ? error.usage : error.unreadable) ? 2 : 1
   }
 }
 
@@ -56,18 +57,17 @@ async function init (args: InitArguments, io: Output): Promise<number> {
   const { recordings = [], output, json = false } = args
   const named = namedAgents(args)
   if (named.length === 0 && recordings.length === 0) {
-    io.err('a2a-gateway init: the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING')
-    return 2
+    throw new InitError('the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING', { usage: true })
   }
   const plan = await plannedFrom(named, recordings)
   const file = output ?? DEFAULT_FILE
-  const text = starterFile(plan)
+  const text = starterFile(plan, { file: output === undefined ? null : basename(output), directory: dirname(resolve(file)) })
   const config = configOf(text, file)
   if (output === undefined && !json) {
     io.out(text)
     return 0
   }
-  const tests = testsOf(plan, config, file)
+  const tests = testsOf(plan, config, file, output !== undefined)
   const written = output === undefined ? [] : write([{ name: output, text }, ...tests.files], output)
   if (json) {
     io.out(JSON.stringify({
@@ -122,11 +122,16 @@ function configOf (text: string, file: string): Config {
 }
 
 /** One file for one agent, else one file for each. */
-function testsOf (plan: Plan, config: Config, file: string): { readonly files: readonly Written[], readonly problems: readonly string[] } {
+function testsOf (
+  plan: Plan,
+  config: Config,
+  file: string,
+  written: boolean
+): { readonly files: readonly Written[], readonly problems: readonly string[] } {
   const stem = join(dirname(file), basename(file).replace(/\.ya?ml$/i, ''))
   const made = plan.agents.map(agent => {
     const name = `${stem}${plan.agents.length === 1 ? '' : `.${agent.name}`}.test.yaml`
-    return { name, ...starterTests(plan, agent, config, name) }
+    return { name, ...starterTests(plan, agent, config, name, written) }
   })
   return {
     files: made.flatMap(one => 'text' in one ? [{ name: one.name, text: one.text }] : []),
@@ -135,14 +140,17 @@ function testsOf (plan: Plan, config: Config, file: string): { readonly files: r
 }
 
 /**
- * Writes the files and, for editors, the schema of the configuration beside them, unless it is there.
+ * Writes the files and, for editors, the schemas of the configuration and of tests beside them, unless they are there.
  * @returns the names
  */
 function write (files: readonly Written[], output: string): string[] {
-  const schema = { name: join(dirname(output), SCHEMA_FILE), text: schemaText() }
+  const schemas = [
+    { name: join(dirname(output), SCHEMA_FILE), text: schemaText() },
+    ...(files.length > 1 ? [{ name: join(dirname(output), TESTS_SCHEMA_FILE), text: testsSchemaText() }] : [])
+  ]
   const taken = files.find(({ name }) => existsSync(name))
   if (taken !== undefined) throw new InitError(`${taken.name} exists already; name another file with --output, or remove it`)
-  const all = existsSync(schema.name) ? files : [...files, schema]
+  const all = [...files, ...schemas.filter(({ name }) => !existsSync(name))]
   for (const { name, text } of all) {
     try {
       writeFileSync(name, text, { flag: 'wx' })

@@ -10,6 +10,7 @@ import { FollowedConfiguration } from '../gateway/followed-configuration.js'
 import type { Gateway } from '../gateway/start.js'
 import { startGateway } from '../gateway/start.js'
 import type { Output } from './output.js'
+import { unusableConfiguration } from './reports/configuration-problems.js'
 
 export interface ServeArguments {
   readonly config: string | null
@@ -21,7 +22,8 @@ export interface ServeArguments {
 
 /**
  * Runs the command.
- * @returns exit code: 0 after a drained stop, 1 when the gateway could not start, 2 when the arguments do not name what to run
+ * @returns exit code: 0 after a drained stop, 1 when the gateway could not start, 2 when the arguments or the environment do not name what
+ * to run, or a file that cannot be read
  */
 export async function runServe (args: ServeArguments, io: Output): Promise<number> {
   setEngineFlags()
@@ -30,7 +32,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const overrides = mergeOverrides({ upstream: args.upstream, listen: args.listen, admin: args.admin }, overridesFromEnvironment(env))
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
   if (file === null && overrides.upstream === undefined) {
-    io.err('nothing to run: name a configuration (a2a-gateway serve FILE) or an agent (--upstream URL); there is no ./gateway.yaml')
+    io.err('a2a-gateway serve: nothing to run: name a configuration (a2a-gateway serve FILE) or an agent (--upstream URL); there is no ./gateway.yaml')
     return 2
   }
   const load = (): LoadResult => readConfiguration({ file, env, overrides })
@@ -38,13 +40,14 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const loaded = followed?.first ?? load()
   if (!loaded.ok) {
     followed?.close()
-    for (const problem of loaded.problems) io.err(formatDiagnostic(problem))
-    return loaded.problems.every(({ file }) => file.startsWith('--')) ? 2 : 1
+    const { problems, usage } = unusableConfiguration(file, loaded)
+    for (const problem of problems) io.err(formatDiagnostic(problem))
+    return usage ? 2 : 1
   }
   for (const warning of loaded.warnings) io.err(`warning: ${formatDiagnostic(warning)}`)
   const { config } = loaded
   const logError = (message: unknown): void => {
-    io.err(`a2a-gateway: ${message instanceof Error ? (message.stack ?? message.message) : String(message)}`)
+    io.err(`a2a-gateway serve: ${message instanceof Error ? (message.stack ?? message.message) : String(message)}`)
   }
   const starting = start(config, env)
   if (followed !== null) {
@@ -66,7 +69,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
     starting.catch(error => {
       grace.uninstall()
       followed?.close()
-      io.err(`a2a-gateway: ${startProblem(error)}`)
+      io.err(`a2a-gateway serve: ${startProblem(error)}`)
       resolve(1)
     })
   })

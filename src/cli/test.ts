@@ -1,7 +1,7 @@
 /** `a2a-gateway test`: runs policy tests written in YAML. */
-import { diagnostic, formatDiagnostic } from '../config/diagnostics.js'
+import { diagnostic } from '../config/diagnostics.js'
 import type { Diagnostic } from '../config/diagnostics.js'
-import { overridesFromEnvironment } from '../config/load.js'
+import { overridesFromEnvironment, readText } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
 import type { FileResult, RunOptions } from '../offline/policy-test/run-tests.js'
 import { runTests } from '../offline/policy-test/run-tests.js'
@@ -9,8 +9,11 @@ import { loadTests } from '../offline/policy-test/test-file.js'
 import type { NamedResult } from '../offline/policy-test/test-report.js'
 import { pretty, tap } from '../offline/policy-test/test-report.js'
 import { CHECKS, readConfiguration } from '../gateway/configuration.js'
+import { kindOfFile, wrongKind } from './command-line/file-kind.js'
 import type { Output } from './output.js'
 import { testFiles } from './policy-tests/files.js'
+import { unusableConfiguration } from './reports/configuration-problems.js'
+import { COMMAND_LINE, reportFailure, usageProblem } from './reports/failure.js'
 import { testsAsAnnotations, testsAsJson, testsAsJunit } from './reports/test-report.js'
 
 export interface TestArguments {
@@ -44,39 +47,44 @@ const UNUSABLE = 2
 export function runTest (args: TestArguments, io: Output): number {
   const { files: names, only, env, format = args.terminal ? 'pretty' : 'tap' } = args
   const report = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined
-  if (report === undefined) return unusable(io, `there is no format "${format}"; formats are ${Object.keys(FORMATS).join(', ')}`)
-  if (names.length === 0) return unusable(io, 'name test files or a directory, such as "a2a-gateway test policies/"')
-  const found = testFiles(names)
-  if ('problem' in found) return unusable(io, found.problem)
-  const { files } = found
-  const base = baseConfig(args.config ?? (env.A2A_GATEWAY_CONFIG || null), env)
-  if (base !== null && !('hash' in base)) {
-    for (const problem of base.problems) io.err(formatDiagnostic(problem))
+  const unusable = (problems: readonly Diagnostic[], file = COMMAND_LINE): number => {
+    if (report !== undefined && REPORTS_FAILURES.has(format)) io.out(report([{ file, result: { ok: false, problems } }]))
+    else reportFailure('test', problems, format === 'json', io)
     return UNUSABLE
   }
+  if (report === undefined) return unusable([usageProblem(`there is no format "${format}"; formats are ${Object.keys(FORMATS).join(', ')}`)])
+  if (names.length === 0) return unusable([usageProblem('name test files or a directory, such as "a2a-gateway test policies/"')])
+  const found = testFiles(names)
+  if ('problem' in found) return unusable([usageProblem(found.problem)])
+  const { files } = found
+  const config = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
+  const base = baseConfig(config, env)
+  if (base !== null && !('hash' in base)) return unusable(base.problems, config ?? undefined)
   const run = files.map(file => ({ file, result: runFile(file, { base, checks: CHECKS, only }, env) }))
   const results = run.flatMap(({ result }) => result.ok ? result.results : [])
   const broken = run.some(({ result }) => !result.ok)
-  if (results.length === 0 && !broken) return unusable(io, `no test has a name that contains "${only ?? ''}"`)
+  if (results.length === 0 && !broken) return unusable([usageProblem(`no test has a name that contains "${only ?? ''}"`)])
   io.out(report(run))
   if (broken) return UNUSABLE
   return results.every(one => one.mismatches.length === 0) ? PASSED : FAILED
 }
 
-function unusable (io: Output, message: string): number {
-  io.err(`a2a-gateway test: ${message}`)
-  return UNUSABLE
-}
+/** Formats that also report why no test could be run. The others are for people, who read stderr; `--json` has an object of its own. */
+const REPORTS_FAILURES: ReadonlySet<string> = new Set(['junit', 'github'])
 
 function baseConfig (file: string | null, env: NodeJS.ProcessEnv): Config | { readonly problems: readonly Diagnostic[] } | null {
   if (file === null) return null
   const loaded = readConfiguration({ file, env, overrides: overridesFromEnvironment(env), secrets: false })
-  return loaded.ok ? loaded.config : { problems: loaded.problems }
+  return loaded.ok ? loaded.config : unusableConfiguration(file, loaded)
 }
 
 function runFile (file: string, options: RunOptions, env: NodeJS.ProcessEnv): FileResult {
   const loaded = loadTests(file, env)
-  if (!loaded.ok) return loaded
+  if (!loaded.ok) {
+    const content = readText(file)
+    const kind = 'text' in content ? kindOfFile(file, content.text) : null
+    return kind === null || kind === 'tests' ? loaded : { ok: false, problems: [wrongKind(file, kind, 'tests')] }
+  }
   try {
     return runTests(loaded.tests, options)
   } catch (error) {

@@ -25,8 +25,8 @@ const HELP: Readonly<Record<string, Help>> = {
       '--listen HOST:PORT       address for clients, default 0.0.0.0:8080; or A2A_GATEWAY_LISTEN',
       '--admin HOST:PORT        address for health, metrics and state, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN',
       '',
-      'A2A_GATEWAY_LOG_LEVEL sets the log level, A2A_GATEWAY_WORKERS the number of processes, OTEL_* configure traces. Flags override variables, variables override the file.',
-      'Exit: 0 stopped by a signal, 1 could not start, 2 wrong arguments'
+      'A2A_GATEWAY_LOG_LEVEL sets the log level, A2A_GATEWAY_WORKERS the number of processes, OTEL_* configure traces, metrics and logs. Flags override variables, variables override the file.',
+      'Exit: 0 stopped by a signal, 1 could not start, 2 wrong arguments, or a file that cannot be read'
     ]
   },
   check: {
@@ -39,7 +39,7 @@ const HELP: Readonly<Record<string, Help>> = {
       '--format FORMAT          text, json, junit (for CI systems) or github (annotations in GitHub Actions); default: text',
       '--json                   the same as --format json',
       '',
-      'Prints one line per problem: FILE:LINE:COLUMN: MESSAGE (HINT). Exit: 0 no problem, or warnings only; 1 there is a problem; 2 wrong arguments'
+      'Prints one line per problem: FILE:LINE:COLUMN: MESSAGE (HINT). Exit: 0 no problem, or warnings only; 1 there is a problem; 2 wrong arguments, or a file that cannot be read'
     ]
   },
   init: {
@@ -53,7 +53,7 @@ const HELP: Readonly<Record<string, Help>> = {
       '--output FILE            the file to create, which must not exist; writes tests and, for editors, the JSON Schema beside it; default: standard output',
       '--json                   prints what was written, and the proposals, as JSON',
       '',
-      'A comment "guess:" marks each proposal. Exit: 0 done, 1 no card or no file, 2 wrong arguments, or a recording that cannot be read'
+      'A comment "guess:" marks each proposal. Exit: 0 done; 1 no card, no request of A2A, or a file cannot be written; 2 wrong arguments, or a file that cannot be read'
     ]
   },
   explain: {
@@ -73,7 +73,7 @@ const HELP: Readonly<Record<string, Help>> = {
       "--answer FILE            the agent's response: status line, headers and body, or JSON, or an event stream",
       '--json                   prints the explanation as JSON',
       '',
-      'Exit: 0 forwarded, 1 request or response rejected, 2 could not be explained'
+      'Exit: 0 forwarded, 1 request or response rejected, or the call failed, 2 could not be explained'
     ]
   },
   test: {
@@ -102,7 +102,11 @@ const HELP: Readonly<Record<string, Help>> = {
       'Prints the key, for the caller, and the entry for the key file, which has its digest only. Exit: 0 done, 2 wrong arguments'
     ]
   },
-  schema: { synopsis: 'schema', does: 'prints the JSON Schema of the configuration, for editors', more: [] },
+  schema: {
+    synopsis: 'schema [--tests] [--json]',
+    does: 'prints the JSON Schema of the configuration, for editors',
+    more: ['--tests                  the schema of policy test files instead', '--json                   changes nothing: the schema is JSON', '', 'Exit: 0 done, 2 wrong arguments']
+  },
   health: {
     synopsis: 'health [--admin HOST:PORT] [--json]',
     does: 'checks whether a running gateway is alive',
@@ -118,7 +122,7 @@ const HELP: Readonly<Record<string, Help>> = {
     does: 'prints a script that completes commands, flags and files in a shell',
     more: ['Exit: 0 done, 2 another shell']
   },
-  help: { synopsis: 'help [COMMAND]', does: 'describes one command, with examples', more: [] }
+  help: { synopsis: 'help [COMMAND]', does: 'describes one command, with examples', more: ['Exit: 0 done, 2 there is no such command'] }
 }
 
 /**
@@ -136,7 +140,7 @@ export function usage (command: string | null): string {
       '',
       'a2a-gateway help COMMAND describes one command, with examples. Also: --version',
       'Exit codes: 0 done, 1 there are problems, 2 the command could not be run as given',
-      'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces'
+      'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces, metrics and logs'
     ].join('\n')
   }
   return [

@@ -174,13 +174,16 @@ function failed (file: string, message: string, hint: string | undefined): LoadR
 
 const TOO_LARGE = { message: 'the file is larger than 1 MiB', hint: 'is it the configuration?' }
 
+/** Why a file has no text. `unreadable`: there is no such file, or it may not be read. */
+export interface NoText { readonly message: string, readonly hint?: string, readonly unreadable?: true }
+
 /** Reads the text of a configuration or of a test file. */
-export function readText (file: string): { readonly text: string } | { readonly message: string, readonly hint?: string } {
+export function readText (file: string): { readonly text: string } | NoText {
   try {
     const bytes = readBounded(file, MAX_FILE_BYTES)
     return bytes === null ? TOO_LARGE : { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes) }
   } catch (error) {
     if (error instanceof TypeError) return { message: 'the file is not valid UTF-8', hint: 'save it as UTF-8' }
-    return { message: `cannot read the file: ${describe(error)}` }
+    return { message: `cannot read the file: ${describe(error)}`, unreadable: true }
   }
 }

@@ -37,13 +37,13 @@ t.test('the configuration: an argument, a flag, the environment, ./gateway.yaml'
   t.match(await run(directory, ['check'], { A2A_GATEWAY_UPSTREAM: 'http://127.0.0.1:1' }), { out: /^defaults: ok/ }, 'an agent is enough')
   t.match(await run(directory, ['check', 'bad.yaml']), { code: 1, out: /^bad\.yaml:1:10: / })
   t.match(await asProcess(directory, ['serve', 'bad.yaml']), { code: 1, err: /^bad\.yaml:1:10: / })
-  t.match(await run(directory, ['check', 'none.yaml']), { code: 1, out: /^none\.yaml: / })
+  t.match(await run(directory, ['check', 'none.yaml']), { code: 2, out: /^none\.yaml: / })
   t.match(await run(directory, ['check', 'other.yaml', '--config', 'bad.yaml']), {
     code: 2,
     err: 'a2a-gateway check: the configuration is named twice: other.yaml and --config bad.yaml\n'
   })
   for (const command of ['check', 'serve']) {
-    t.match(await asProcess(`${directory}/empty`, [command]), { code: 2, out: '', err: /^nothing to .*there is no \.\/gateway\.yaml/ })
+    t.match(await asProcess(`${directory}/empty`, [command]), { code: 2, out: '', err: /^a2a-gateway \w+: nothing to .*there is no \.\/gateway\.yaml/ })
   }
 })
 
@@ -86,7 +86,7 @@ t.test('did you mean: commands and flags', async t => {
   t.match(await error('--config', 'x', 'serve'), /the command comes first/)
   t.match(await error('serve', '--upstraem', 'x'), /^a2a-gateway serve: there is no flag --upstraem; did you mean --upstream\? \(a2a-gateway serve --help\)\n$/)
   t.match(await error('explain', '--jsno', 'x'), /there is no flag --jsno; did you mean --json\?/)
-  t.match(await error('check', '--zzzzzz'), /Unknown option '--zzzzzz'; its flags are --config, /)
+  t.match(await error('check', '--zzzzzz'), /there is no flag --zzzzzz; its flags are --config, /)
   t.match(await error('serve', '--listen'), /--listen/)
   t.match(await error('init'), /URL of an agent is required/)
   t.match(await error('health', '--admin', 'nonsense::x'), /is not HOST:PORT/)

@@ -73,9 +73,10 @@ t.test('the error of a client, in each of its forms', async t => {
   }
   const alone = await explain(forms[0] ?? '', { config: false })
   t.match(alone, { code: 1, out: new RegExp(`by the rule ${URI.replaceAll('.', '\\.')}/from \\(`) }, 'also without a configuration')
+  t.match(alone.out, /rule {7}with --config FILE/)
   t.match((await explain(forms[0] ?? '', { agent: 'another' })).out, `by the rule ${URI}/from`, 'no rule of another agent')
   t.match(JSON.parse((await explain(forms[0] ?? '', { json: true })).out), {
-    format: 1, requests: [], rejection: { source: 'error', decision: 'rejected', found: { agent: 'courier', policy: 'window' } }
+    format: 1, ok: false, requests: [], rejection: { source: 'error', decision: 'rejected', found: { agent: 'courier', policy: 'window' } }
   })
 })
 
@@ -86,7 +87,7 @@ t.test('a missing extension, and an error that is not of the gateway', async t =
   t.match(out, 'the extension is required: by the card of the agent, or by activation.required of its policy')
   t.match(out, `  send the header "A2A-Extensions: ${URI}"\n`)
   const foreign = await explain(JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'boom \u001b[31m' } }))
-  t.match(foreign, { code: 0, out: 'decision   not by a rule: the agent, or the way to it, failed\nmessage    boom \\u001b[31m\n' })
+  t.match(foreign, { code: 1, out: 'decision   not by a rule: the agent, or the way to it, failed\nmessage    boom \\u001b[31m\n' })
 })
 
 const VIOLATION: EntryViolation = {
@@ -161,5 +162,5 @@ t.test('key --json and health --json', async t => {
   t.same(JSON.parse(out), { format: 1, ok: true, url: `http://${admin}/livez` })
   out = ''
   t.equal(await runHealth({ admin: '127.0.0.1:1', json: true }, io), 1)
-  t.match(JSON.parse(out), { format: 1, ok: false, problem: /nothing listens there/ })
+  t.match(JSON.parse(out), { format: 1, ok: false, url: /livez$/, problems: [{ message: /nothing listens there/ }] })
 })

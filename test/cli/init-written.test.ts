@@ -15,6 +15,7 @@ import { packageRoot } from '../../src/config/paths.js'
 import { CHECKS } from '../../src/gateway/configuration.js'
 import { runTests } from '../../src/offline/policy-test/run-tests.js'
 import { loadTests, readTests } from '../../src/offline/policy-test/test-file.js'
+import { commandLine } from '../helpers/command-line.js'
 import { isObject } from '../../src/wire/json/object.js'
 
 const CATALOGUE = loadCatalogue()
@@ -86,12 +87,27 @@ t.test('several agents, cards on disk: a policy and a test file for each', async
     upstreams: ['http://127.0.0.1:9998'],
     cards: [join(directory, 'a.json'), join(directory, 'b.json')]
   })
-  t.same(files, ['gateway.yaml', 'gateway.courier.test.yaml', 'gateway.kitchen.test.yaml', 'gateway.schema.json'])
+  t.same(files, ['gateway.yaml', 'gateway.courier.test.yaml', 'gateway.kitchen.test.yaml', 'gateway.schema.json', 'policy-test.schema.json'])
   t.match(text, /^# yaml-language-server: \$schema=gateway\.schema\.json\n/)
   t.match(text, '  - name: courier\n    path: /courier\n    upstream:\n      url: "http://127.0.0.1:9998/"\n', '--card and --upstream belong together')
   t.match(text, '  - name: kitchen\n    path: /kitchen\n    upstream:\n      url: "http://a.test/"\n', 'the address in the card')
   t.equal(text.split('\n  order:\n').length, 2, 'one policy for the extension of both')
-  t.match(readFileSync(join(directory, 'gateway.courier.test.yaml'), 'utf8'), 'rule: order/required')
+  const tests = readFileSync(join(directory, 'gateway.courier.test.yaml'), 'utf8')
+  t.match(tests, 'rule: order/required')
+  t.match(tests, /^# yaml-language-server: \$schema=policy-test\.schema\.json\n/)
+  t.match(text, '    card:\n      file: a.json\n', 'the card on disk, relative to the file')
+  t.match(text, '# Next: a2a-gateway check --live gateway.yaml, then a2a-gateway serve gateway.yaml.')
+  const live = await commandLine(['check', '--live', 'gateway.yaml'], { cwd: directory })
+  t.match(live, { code: 0, out: /gateway\.yaml: ok/ }, 'the agents are down, but their cards are on disk')
+})
+
+t.test('on standard output: no schema file, and cards relative to the working directory', async t => {
+  const directory = t.testdir({ cards: { 'a.json': card('Courier', []) } })
+  const { out } = await commandLine(['init', '--card', 'cards/a.json'], { cwd: directory })
+  t.notMatch(out, 'yaml-language-server')
+  t.match(out, '# For completion in editors: a2a-gateway schema > gateway.schema.json')
+  t.match(out, '# Next: save this text as gateway.yaml, then a2a-gateway check --live gateway.yaml.')
+  t.match(out, '      file: cards/a.json\n')
 })
 
 const WINDOW = 'https://acme.example/ext/delivery-window/v1'
@@ -130,7 +146,7 @@ const HAR = JSON.stringify({
 t.test('from recorded calls: rules and schemas, marked as guesses, without a value', async t => {
   const directory = t.testdir({ 'calls.har': HAR })
   const { text, files } = await initialised(directory, { urls: [], recordings: [join(directory, 'calls.har')] })
-  t.same(files, ['gateway.yaml', 'gateway.test.yaml', 'gateway.schema.json'])
+  t.same(files, ['gateway.yaml', 'gateway.test.yaml', 'gateway.schema.json', 'policy-test.schema.json'])
   const loaded = parseConfig(text, { file: 'g.yaml', baseDir: '/', env: {}, checks: CHECKS })
   if (!loaded.ok) return t.fail(text)
   const { extensions, agents } = loaded.config
@@ -148,6 +164,8 @@ t.test('from recorded calls: rules and schemas, marked as guesses, without a val
     methods: { 'acme/boost': { need: 'none' } }
   }, 'data that only requests with the extension have')
   t.notMatch(JSON.stringify(extensions), 'locale', 'data of other requests too')
+  t.match(text, /# Created by "a2a-gateway init" from the recorded calls to "127\.0\.0\.1" in \S*calls\.har, which has no card\.\n/)
+  t.notMatch(text, 'from the card of')
   t.match(text, '# guess: params: {type: object, required: [level], properties: {level: {type: integer}}}')
   t.equal((text.match(/# guess: /g) ?? []).length, 8, 'each proposal is marked')
   t.notMatch(text + readFileSync(join(directory, 'gateway.test.yaml'), 'utf8'), 'secret')
@@ -186,12 +204,12 @@ t.test('recordings that cannot be used', async t => {
     return [code, text]
   }
   t.match(await problem('other.har'), [1, /other\.har contains no request of A2A/])
-  t.match(await problem('broken.har'), [2, /the JSON is not valid/])
+  t.match(await problem('broken.har'), [1, /the JSON is not valid/])
   t.match(await problem('none.har'), [2, /there is no such file/])
   t.match(await problem('no-host.json'), [1, /names no host; give the URL of the agent with --upstream/])
   let out = ''
   t.equal(await runInit({ urls: [], recordings: [join(directory, 'other.har')], output: undefined, json: true }, { out: one => { out += one }, err: () => {} }), 1)
-  t.match(JSON.parse(out), { format: 1, ok: false, problems: [/contains no request/] })
+  t.match(JSON.parse(out), { format: 1, ok: false, problems: [{ message: /contains no request/ }] })
   writeFileSync(join(directory, 'gateway.test.yaml'), '')
   const card = join(directory, 'card.json')
   writeFileSync(card, '{"name": "a", "url": "http://a.test/"}')

@@ -92,8 +92,9 @@ t.test('agents of every SDK, by the address of the agent or of its card', async 
     const directory = t.testdir()
     const file = join(directory, 'starter.yaml')
     const written = await init(agent.url, file)
-    t.match(written, { code: 0, out: '', err: /^written: .*starter\.yaml, .*starter\.test\.yaml, .*gateway\.schema\.json\nnext: a2a-gateway check .* --live\n +a2a-gateway test --config .*starter\.yaml .*starter\.test\.yaml\n$/ })
-    t.equal(readFileSync(file, 'utf8'), out)
+    t.match(written, { code: 0, out: '', err: /^written: .*starter\.yaml, .*starter\.test\.yaml, .*gateway\.schema\.json, .*policy-test\.schema\.json\nnext: a2a-gateway check .* --live\n +a2a-gateway test --config .*starter\.yaml .*starter\.test\.yaml\n$/ })
+    const withoutHead = (text: string): string => text.replace(/^(?:# (?:yaml-language|Next|For completion).*\n|# Created.*\n)+/, '')
+    t.equal(withoutHead(readFileSync(file, 'utf8')), withoutHead(out))
     t.match(await init(agent.url, file), {
       code: 1,
       err: `a2a-gateway init: ${file} exists already; name another file with --output, or remove it`
@@ -175,12 +176,12 @@ t.test('no card: the messages', async t => {
     err: 'a2a-gateway init: the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING\n'
   })
   t.same(await init('localhost:9999'), {
-    code: 1,
+    code: 2,
     out: '',
     err: 'a2a-gateway init: URL: must be an absolute http or https URL (did you mean "http://localhost:9999"?)\n'
   })
-  t.match(await init('card.json'), { code: 1, err: /must be an absolute http or https URL/ })
-  t.match(await init('http://u:p@h/'), { code: 1, err: /must not carry credentials/ })
+  t.match(await init('card.json'), { code: 2, err: /must be an absolute http or https URL/ })
+  t.match(await init('http://u:p@h/'), { code: 2, err: /must not carry credentials/ })
 })
 
 const starter = (
@@ -458,6 +459,23 @@ t.test('an inferred schema holds for its values, and says what they have in comm
   t.strictSame(inferSchema([Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`k${i}`, i]))]), { type: 'object' }, 'a map')
   const deep = (depth: number): unknown => depth === 0 ? 1 : { a: deep(depth - 1) }
   t.ok(JSON.stringify(inferSchema([deep(50)])).length < 1_000)
+})
+
+t.test('a card on disk, and recorded calls without a card', async t => {
+  const text = (card: object, more: object): string => {
+    const read = readCard(card)
+    if (!read.ok) throw new Error(read.problem)
+    const plan = planOf([{ card: read.card, origin: 'x', upstream: 'http://a.test/', cardUrl: null, ...more }], null, loadCatalogue())
+    const written = starterFile(plan, { file: 'g.yaml', directory: '/etc/a2a' })
+    printed.push(...written.split('\n'))
+    return written
+  }
+  const plain = { name: 'A', url: 'http://a.test/' }
+  const disk = text(plain, { cardFile: '/etc/cards/a card.json' })
+  t.match(disk, '      file: "../cards/a card.json"\n')
+  t.match(text(plain, { recorded: true }), /^# yaml-language.*\n# Created by "a2a-gateway init" from the recorded calls to "A" in x, which has no card\.\n/)
+  t.match(text(plain, { recorded: true }), '# Recorded requests name no extension.')
+  t.match(text({ ...plain, capabilities: { extensions: [{ uri: 'urn:a' }] } }, { recorded: true }), '# Policies for the extensions that recorded requests name.')
 })
 
 t.test('every message has been printed', async t => {

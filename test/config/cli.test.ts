@@ -50,7 +50,7 @@ t.test('check', async t => {
     err: ''
   })
   t.same(await check(`version: 1\nagents:\n${AGENT}`, { A2A_GATEWAY_LISTEN: 'x' }), {
-    code: 1,
+    code: 2,
     out: 'A2A_GATEWAY_LISTEN: server.listen must be host:port (such as "0.0.0.0:8080", ":8080" or "[::1]:8080")\n',
     err: ''
   })
@@ -58,7 +58,7 @@ t.test('check', async t => {
   t.same(await check(null), {
     code: 2,
     out: '',
-    err: 'nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml\n'
+    err: 'a2a-gateway check: nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml'
   })
 })
 

@@ -117,6 +117,20 @@ t.test('the published schema works in any validator, and on every configuration 
   t.end()
 })
 
+t.test('the published schema of policy tests accepts the tests of the repository, and finds a misspelled key', t => {
+  const published: unknown = JSON.parse(readFileSync(join(root, 'config/policy-test.schema.json'), 'utf8'))
+  const validate = new Ajv2020({ strict: false, allErrors: true }).compile(published as object)
+  const files = ['config/extensions', 'examples'].flatMap(directory => readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.test.yaml'))
+    .map(name => `${directory}/${name}`))
+  t.ok(files.length > 10, `${files.length} files`)
+  const failed = files.filter(file => !validate(parse(readFileSync(join(root, file), 'utf8'))))
+  t.same(failed, [], JSON.stringify(validate.errors))
+  t.equal(validate({ test: [] }), false)
+  t.equal(validate({ tests: [{ name: 'a', request: {}, expect: { decison: 'forward' } }] }), false)
+  t.end()
+})
+
 /** Configurations in the directories that hold some. */
 function examples (): string[] {
   return ['config', 'examples', 'deploy'].flatMap((directory) => readdirSync(join(root, directory), { recursive: true })

@@ -91,7 +91,7 @@ t.test('problems name the fix, and quote no data', async t => {
   t.match(problem('curl http://h/ -d @- <<EOF\nx'), /the here-document has no end/)
   t.match(problem('curl http://h/ -d @- < x.json'), /the input is a file/)
   t.match(problem('curl http://h/ -d @-'), /the body is the standard input of curl/)
-  t.match(problem('curl http://h/ -d @none.json'), /the file of the body does not exist/)
+  t.match(problem('curl http://h/ -d @none.json'), /the file of the body, none\.json, does not exist/)
   t.equal(problem('curl -s -H "A: b"'), 'stdin:1: the curl command names no URL (paste the whole command)')
   t.match(problem('curl http://h/ http://i/'), /names several URLs/)
   t.match(problem('curl http://h/ -F a=b'), /-F sends a form/)

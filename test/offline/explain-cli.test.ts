@@ -81,7 +81,7 @@ t.test('through the command line: standard input, flags, exit codes', async t =>
     code: 2,
     err: /its flags are --config, --card, --upstream, --agent, --caller, --request, --answer, --header, --json/
   })
-  t.match(await commandLine(['schema', 'x']), { code: 2, err: /Unexpected argument 'x'/ }, 'other commands take none')
+  t.match(await commandLine(['schema', 'x']), { code: 2, err: /unexpected argument "x"; the command takes only flags/ }, 'other commands take none')
 })
 
 t.test('source of the decision: a live agent, a card, a file', async t => {
@@ -189,7 +189,7 @@ t.test('an unexplainable request is reported, with exit code 2', async t => {
   )
   t.equal(
     await why({ config, recordings: [join(directory, 'none.http')] }),
-    'a2a-gateway explain: none.http: there is no such file (name an .http file, a captured JSON, a HAR file, or - for standard input)'
+    'a2a-gateway explain: none.http: there is no such file (name an .http file, captured JSON or a HAR file, give a curl command, or - for standard input)'
   )
   t.equal(await why({ config, request: 'x' }), 'a2a-gateway explain: envelope.json: it contains no request "x" (they are numbered 1 to 1)')
   const scripted = await run({ recordings: [join(directory, 'scripted.http')], card: join(directory, 'rest.json') })

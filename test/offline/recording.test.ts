@@ -281,7 +281,7 @@ t.test('HAR, as browsers save it', t => {
     ['POST', '/x', ['Host', 'h'], '{}']
   ])
   t.equal(problem('{"log": {"entries": [3]}}', 'x.har'), 'x.har: log.entries[0]: there is no request (save the HAR file again)')
-  t.equal(problem('{"log": {"entries": []}}', 'x.har'), 'x.har: there is no request in it (write one as in "POST http://host/path")')
+  t.equal(problem('{"log": {"entries": []}}', 'x.har'), 'x.har: the HAR file has no entries (save it again after the call, with the network log recording)')
   t.equal(
     problem(JSON.stringify({ log: { entries: [entry({ url: 'http://h/', postData: { params: [{ name: 'a' }] } })] } }), 'x.har'),
     'x.har: log.entries[0]: the body is kept as form fields, not as text (A2A has no forms; capture the request itself)'

@@ -31,6 +31,7 @@ interface Option { type: 'string' | 'boolean', multiple?: boolean, short?: strin
 export function commandOf (name: string): Command {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command !== undefined) return command
+  if (name === '-V' || name === '--v') throw new UsageError(`there is no flag ${name}; did you mean -v? (a2a-gateway --help)`)
   if (name.startsWith('-')) throw new UsageError('the command comes first, then its flags: a2a-gateway COMMAND [FLAGS] (a2a-gateway --help)')
   const names = Object.keys(COMMANDS)
   const near = (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ?? nearest(name, names)
@@ -48,12 +49,28 @@ export function parse (name: string, command: Command, args: readonly string[]):
   const start = command.curl === true ? curlAt(args, options) : -1
   try {
     const { values, positionals } = parseArgs({ args: start < 0 ? [...args] : args.slice(0, start), options, allowPositionals: most > 0 })
-    if (positionals.length > most) throw new Error(`Unexpected argument '${positionals[most] ?? ''}'`)
+    if (positionals.length > most) throw new UsageError(`${tooMany(command, positionals)} (a2a-gateway ${name} --help)`)
     return { values, positionals, curl: start < 0 ? null : args.slice(start) }
   } catch (error) {
+    if (error instanceof UsageError) throw error
     const flags = Object.keys(options).filter(flag => flag !== 'help')
     throw new UsageError(`${problemOf((error as Error).message, flags)} (a2a-gateway ${name} --help)`)
   }
+}
+
+/**
+ * Returns the words of a command line that belong to the gateway: all of them, or those before a pasted `curl` command.
+ * @param argv the command and its arguments
+ */
+export function ownWords ([name = '', ...args]: readonly string[]): readonly string[] {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  const start = command?.curl === true ? curlAt(args, optionsOf(command)) : -1
+  return start < 0 ? args : args.slice(0, start)
+}
+
+function tooMany ({ positionals: most = 0, words }: Command, given: readonly string[]): string {
+  const extra = `unexpected argument "${given[most] ?? ''}"`
+  return `${extra}; it takes one ${words === undefined ? 'FILE' : words === 'commands' ? 'COMMAND' : `of ${words.join(', ')}`}`
 }
 
 function optionsOf ({ flags = [], lists = [], switches = [] }: Command): Record<string, Option> {
@@ -79,5 +96,12 @@ function problemOf (message: string, flags: readonly string[]): string {
   const unknown = /^Unknown option '--([^']*)'/.exec(text)?.[1]
   const near = unknown === undefined ? null : nearest(unknown, flags)
   if (near !== null) return `there is no flag --${unknown ?? ''}; did you mean --${near}?`
-  return `${text}; ${flags.length === 0 ? 'it takes no flags' : `its flags are ${flags.map(flag => `--${flag}`).join(', ')}`}`
+  const given = /^Option '(?:-\w, )?--([\w-]+)' does not take an argument/.exec(text)?.[1]
+  if (given !== undefined) return `the flag --${given} takes no value`
+  const without = /^Option '(?:-\w, )?--([\w-]+) <value>' argument missing/.exec(text)?.[1]
+  if (without !== undefined) return `the flag --${without} needs a value`
+  const alone = /^Unexpected argument '([^]*)'/.exec(text)?.[1]
+  if (alone !== undefined) return `unexpected argument "${alone}"; the command takes only flags`
+  const what = unknown === undefined ? text : `there is no flag --${unknown}`
+  return `${what}; ${flags.length === 0 ? 'it takes no flags' : `its flags are ${flags.map(flag => `--${flag}`).join(', ')}`}`
 }

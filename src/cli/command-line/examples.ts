@@ -37,7 +37,8 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
     ['a2a-gateway key --id ci --json | jq .entry', 'for a script']
   ],
   schema: [
-    ['a2a-gateway schema > gateway.schema.json', 'for the YAML extension of an editor']
+    ['a2a-gateway schema > gateway.schema.json', 'for the YAML extension of an editor'],
+    ['a2a-gateway schema --tests > policy-test.schema.json', 'the same for policy test files']
   ],
   health: [
     ['a2a-gateway health', 'the gateway of this machine'],

@@ -17,6 +17,10 @@ export interface Source {
   readonly upstream: string
   /** URL of the card. Null when the gateway finds the card below the upstream URL. */
   readonly cardUrl: string | null
+  /** Absolute path of the card's file, which the configuration names. */
+  readonly cardFile?: string | null
+  /** True when the card is made from recorded calls: no card was recorded. */
+  readonly recorded?: boolean
 }
 
 /** A policy of the catalogue, and the extensions of the card that it is for. */

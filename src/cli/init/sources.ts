@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { AgentCard } from '../../a2a/card/card.js'
 import { readCard } from '../../a2a/card/card.js'
 import { CARD_PATHS } from '../../a2a/card/map.js'
-import { defaultConfig, formatDiagnostic } from '../../config/load.js'
+import { defaultConfig, formatDiagnostic, readText } from '../../config/load.js'
 import type { AgentConfig } from '../../config/model/model.js'
 import { loadCardsOnce } from '../../upstream/cards/card-once.js'
 import type { LoadedCards } from '../../upstream/cards/card-source.js'
@@ -12,7 +12,15 @@ import type { Source } from './plan.js'
 import type { RecordedCall, RecordedCard } from './traffic.js'
 
 /** `init` cannot go on: the message is for the reader. */
-export class InitError extends Error {}
+export class InitError extends Error {
+  /** True when the arguments are at fault. */
+  readonly usage: boolean
+
+  constructor (message: string, { usage = false } = {}) {
+    super(message)
+    this.usage = usage
+  }
+}
 
 /** An agent as the command line names it. */
 export interface NamedAgent {
@@ -36,7 +44,11 @@ export async function sourceOf ({ url, card }: NamedAgent): Promise<Source> {
   const file = card !== null && !/^https?:\/\//i.test(card) ? card : null
   const cardUrl = card !== null && file === null ? card.replace(/#.*$/s, '') : place.card
   const config = defaultConfig({ env: {}, overrides: { upstream: place.upstream, sources: { upstream: 'URL' } } })
-  if (!config.ok) throw new InitError(config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''))
+  if (!config.ok) throw new InitError(config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''), { usage: true })
+  if (file !== null) {
+    const content = readText(file)
+    if ('message' in content && content.unreadable === true) throw new InitError(`--card ${file}: ${content.message}`, { usage: true })
+  }
   const { agents: [agent], limits } = config.config
   const { upstream, card: defaults, ...rest } = agent as AgentConfig
   const located = file === null ? { url: cardUrl, file: null } : { url: null, file: resolve(file) }
@@ -49,7 +61,8 @@ export async function sourceOf ({ url, card }: NamedAgent): Promise<Source> {
     origin: file ?? loaded.cards.origin,
     // The URL of a card says nothing about the agent's own address.
     upstream: url !== null && place.card === null ? upstream.url : addressIn(found, file ?? loaded.cards.origin),
-    cardUrl
+    cardUrl,
+    cardFile: located.file
   }
 }
 
@@ -89,6 +102,6 @@ export function recordedSources (cards: readonly RecordedCard[], calls: readonly
     const extensions = [...uris].slice(0, MAX_EXTENSIONS).map(uri => ({ uri }))
     const read = readCard({ name: new URL(origin).hostname, url: origin, capabilities: { extensions } })
     if (!read.ok) throw new InitError(`${file}: ${read.problem}`)
-    return { card: read.card, upstream: origin, origin: file, cardUrl: null }
+    return { card: read.card, upstream: origin, origin: file, cardUrl: null, recorded: true }
   })
 }

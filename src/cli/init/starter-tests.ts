@@ -18,6 +18,7 @@ import { resolvePointer } from '../../wire/json/pointer.js'
 import type { Plan, PlannedAgent } from './plan.js'
 import type { Guess, Place, Proposal } from './proposal.js'
 import { rulesOf } from './proposal.js'
+import { schemaLine, TESTS_SCHEMA_FILE } from './starter.js'
 import { block, comment, listItem } from './yaml-text.js'
 
 /** A test before its expectation is known. */
@@ -43,13 +44,15 @@ const MANY = 60
  * Writes the tests of one agent.
  * @param config the configuration that `init` writes
  * @param file name of the test file
+ * @param written true when the schema of policy tests is beside the file
  * @returns the text, or the reason why there are no tests
  */
 export function starterTests (
   plan: Plan,
   agent: PlannedAgent,
   config: Config,
-  file: string
+  file: string,
+  written = false
 ): { readonly text: string } | { readonly problem: string } {
   const card = Object.fromEntries(Object.entries(agent.card.raw).filter(([key]) => !LEFT_OUT.test(key)))
   const ofProposals = agent.proposed.flatMap(({ proposal }) => ofProposal(proposal, agent))
@@ -63,6 +66,7 @@ export function starterTests (
   const tests = candidates.flatMap(one => expected(one, run.results.filter(({ name }) => name === one.name)))
   return {
     text: [
+      ...(written ? [schemaLine(TESTS_SCHEMA_FILE)] : []),
       comment(`Created by "a2a-gateway init". Run the tests with: a2a-gateway test ${basename(file)}`),
       comment('The expectations are what the gateway decides today. Add requests of your clients; docs/testing.md describes every key.'),
       textOf(tests)

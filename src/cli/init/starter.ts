@@ -1,4 +1,5 @@
 /** The commented configuration that `init` writes. Pure: a plan in, text out. */
+import { relative } from 'node:path'
 import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
 import { readSecurity } from '../../a2a/card/security.js'
 import { visible } from '../../a2a/fields.js'
@@ -20,13 +21,31 @@ const LISTED = 20
 /** Name of the schema beside the configuration, for editors. */
 export const SCHEMA_FILE = 'gateway.schema.json'
 
+/** Name of the schema of policy tests beside it. */
+export const TESTS_SCHEMA_FILE = 'policy-test.schema.json'
+
+/** The line with which editors find a schema. */
+export const schemaLine = (file: string): string => `# yaml-language-server: $schema=${file}`
+
+export interface Place {
+  /** Name of the file. Null: the text goes to standard output. */
+  readonly file: string | null
+  /** Directory of the file. */
+  readonly directory: string
+}
+
 /** @returns YAML that the loader accepts, whatever the cards contain */
-export function starterFile (plan: Plan): string {
+export function starterFile (plan: Plan, { file, directory }: Place = { file: null, directory: '.' }): string {
   const { agents, proposals, undeclared } = plan
   return [
-    `# yaml-language-server: $schema=${SCHEMA_FILE}`,
-    ...agents.map(({ card, origin }) => comment(`Created by "a2a-gateway init" from the card of ${quote(card.name)} at ${origin}.`)),
-    comment('Next: a2a-gateway check --live FILE, then a2a-gateway serve FILE. Every key is in docs/configuration.md.'),
+    ...(file === null ? [] : [schemaLine(SCHEMA_FILE)]),
+    ...agents.map(({ card, origin, recorded = false }) => comment(recorded
+      ? `Created by "a2a-gateway init" from the recorded calls to ${quote(card.name)} in ${origin}, which has no card.`
+      : `Created by "a2a-gateway init" from the card of ${quote(card.name)} at ${origin}.`)),
+    ...(file === null
+      ? [comment('Next: save this text as gateway.yaml, then a2a-gateway check --live gateway.yaml. Every key is in docs/configuration.md.'),
+          comment('For completion in editors: a2a-gateway schema > gateway.schema.json, and see docs/configuration.md.')]
+      : [comment(`Next: a2a-gateway check --live ${file}, then a2a-gateway serve ${file}. Every key is in docs/configuration.md.`)]),
     ...agents.flatMap(({ card }) => card.warnings.map(warning => comment(`The card: ${warning}`))),
     `version: ${CONFIG_VERSION}`,
     '',
@@ -37,7 +56,7 @@ export function starterFile (plan: Plan): string {
     ...(agents.every(({ card }) => card.grpc.length === 0) ? [] : GRPC.map(text => comment(text, 2))),
     '',
     'agents:',
-    ...agents.flatMap(agentLines),
+    ...agents.flatMap((agent, index) => agentLines(agent, index, directory)),
     ...proposedIdentity(agents),
     ...(undeclared.length === 0
       ? []
@@ -62,20 +81,26 @@ const GRPC = [
   'grpc: {listen: ":8082", publicAddress: "agents.example.com:443"}'
 ]
 
-function agentLines (agent: PlannedAgent, index: number): string[] {
-  const { name, path, upstream, cardUrl, card, known, proposed } = agent
+function agentLines (agent: PlannedAgent, index: number, directory: string): string[] {
+  const { name, path, upstream, cardUrl, cardFile = null, recorded = false, card, known, proposed } = agent
   return [
     `  - name: ${name}`,
     ...(path === null ? [] : [`    path: ${path}`]),
     '    upstream:',
     `      url: ${scalar(upstream)}`,
     ...(cardUrl === null ? [] : ['    card:', `      url: ${scalar(cardUrl)}`]),
+    ...(cardFile === null
+      ? []
+      : [comment("The card on disk. To fetch the agent's own card instead, remove these two lines.", 4), '    card:',
+          `      file: ${scalar(relative(directory, cardFile))}`]),
     ...(index > 0 ? [] : [comment('enforce rejects violations, observe only records them, off evaluates no rules.', 4)]),
     '    mode: enforce',
     ...(index > 0 ? [] : [comment('The same for responses; enforce only acts for policies that enforce too. See docs/responses.md.', 4)]),
     '    responses: observe',
     ...modes(card).map(text => comment(text, 4)),
-    comment(card.extensions.length === 0 ? 'The card declares no extension.' : 'Policies in force.', 4),
+    comment(card.extensions.length === 0
+      ? recorded ? 'Recorded requests name no extension.' : 'The card declares no extension.'
+      : recorded ? 'Policies for the extensions that recorded requests name. They take effect if the card declares the extensions.' : 'Policies in force.', 4),
     '    extensions:',
     ...known.flatMap(one => knownLines(one, agent)),
     ...proposed.flatMap(({ extension, proposal }) => [

@@ -1,5 +1,6 @@
 /** The output of `check` in each format. */
 import { formatDiagnostic } from '../../config/diagnostics.js'
+import { COMMAND_LINE } from './failure.js'
 import type { Finding } from './finding.js'
 import { textOf } from './finding.js'
 import { annotations } from './github.js'
@@ -47,7 +48,7 @@ function casesOf ({ file, findings }: CheckResult): Parameters<typeof junit>[1][
   if (errors.length === 0) return [{ name: 'the configuration can be used', failure: null, file }]
   return errors.map(one => ({
     name: one.message,
-    file: one.file,
+    ...(one.file === COMMAND_LINE ? {} : { file: one.file }),
     ...(one.line === 0 ? {} : { line: one.line }),
     failure: { kind: 'failure', message: textOf(one), text: formatDiagnostic(one) }
   }))

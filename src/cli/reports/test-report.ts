@@ -4,6 +4,7 @@ import { formatDiagnostic } from '../../config/diagnostics.js'
 import type { NamedResult } from '../../offline/policy-test/test-report.js'
 import { detailsOf, failureText, titleOf } from '../../offline/policy-test/test-report.js'
 import type { TestResult } from '../../offline/policy-test/run-tests.js'
+import { COMMAND_LINE } from './failure.js'
 import { findingOf } from './finding.js'
 import type { Finding } from './finding.js'
 import { annotations } from './github.js'
@@ -63,7 +64,7 @@ function caseOf (one: TestResult): Case {
 }
 
 function unusableCase (file: string, problem: Diagnostic): Case {
-  const place = problem.line === 0 ? { file } : { file, line: problem.line }
+  const place = problem.file === COMMAND_LINE ? {} : problem.line === 0 ? { file } : { file, line: problem.line }
   const failure = { kind: 'error' as const, message: problem.message, text: formatDiagnostic(problem) }
   return { name: `${file} can be used`, ...place, failure }
 }

@@ -5,6 +5,7 @@
 import { ERROR_INFO_TYPE, GATEWAY_DOMAIN, PROTOCOL_DOMAIN } from '../../a2a/errors.js'
 import { isObject } from '../../wire/json/object.js'
 import type { JsonObject } from '../../wire/json/object.js'
+import type { RecordedResponse } from '../recording/recorded-response.js'
 import { readResponse } from '../recording/recorded-response.js'
 
 export interface PastedViolation { readonly rule: string | null, readonly path: string, readonly message: string }
@@ -39,8 +40,25 @@ export function readRejection (bytes: Buffer): PastedRejection | null {
   return value.method === undefined ? ofError(value, null) : null
 }
 
+/** Describes an HTTP response that contains no error of A2A. Null for anything else. */
+export function foreignResponse (bytes: Buffer): { readonly what: string, readonly remedy: string } | null {
+  if (!/^HTTP\/\d/.test(bytes.toString('utf8').replace(/^\uFEFF/, '').trim())) return null
+  const { status, body } = responseIn(bytes)
+  const json = jsonOf(body.toString('utf8').trim().replace(/^data:\s?/, '')) !== undefined
+  return {
+    what: `this is a response with status ${status}${json ? '' : ` and ${body.length === 0 ? 'no body' : 'a body that is not JSON'}`}, but no error of A2A`,
+    remedy: status < 400
+      ? 'explain the request, and give the response with --answer FILE'
+      : "the gateway's errors are JSON: a proxy in front of the gateway may have sent this one; explain the request instead"
+  }
+}
+
+function responseIn (bytes: Buffer): RecordedResponse {
+  return readResponse(Buffer.from(bytes.toString('latin1').trimStart(), 'latin1'), 'the response')
+}
+
 function ofResponse (bytes: Buffer): PastedRejection | null {
-  const { headers, body } = readResponse(Buffer.from(bytes.toString('latin1').trimStart(), 'latin1'), 'the response')
+  const { headers, body } = responseIn(bytes)
   const value = jsonOf(body.toString('utf8').trim().replace(/^data:\s?/, ''))
   const at = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'gateway-decision')
   return isObject(value) ? ofError(value, at < 0 ? null : headers[at + 1] ?? null) : null

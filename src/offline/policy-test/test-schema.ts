@@ -150,3 +150,9 @@ export const testFileSchema: Schema = mapping('Tests of policies.', ['tests'], {
   bundles: object('Further sets of schemas by name, as in the configuration.'),
   tests: { type: 'array', description: 'The tests, at least one.', items: test, minItems: 1, maxItems: 10000 }
 })
+
+/** Returns the published schema: the content of `config/policy-test.schema.json` and the output of `a2a-gateway schema --tests`. */
+export function testsSchemaText (): string {
+  const published = { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'Policy tests of a2a-extension-gateway', ...testFileSchema }
+  return `${JSON.stringify(published, null, 2)}\n`
+}

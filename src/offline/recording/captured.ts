@@ -47,6 +47,12 @@ function noRequest (value: unknown): { readonly what: string, readonly remedy: s
   if (value.outcome !== undefined && value.requestId !== undefined) {
     return { what: 'this is a decision, which has no data of its request', remedy: 'give the request itself, for example as a curl command' }
   }
+  if (value.method === undefined && value.error !== undefined && !isObject(value.error)) {
+    return {
+      what: 'this is an error, but not one of A2A, whose "error" is an object with "code" and "message"',
+      remedy: 'give the response that the client got, as "curl -i" prints it, or the request'
+    }
+  }
   if (value.method === undefined && (value.result !== undefined || value.error !== undefined)) {
     return { what: 'this is a JSON-RPC response, not a request', remedy: 'give the request, and the response with --answer FILE' }
   }

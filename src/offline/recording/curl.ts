@@ -16,13 +16,14 @@ export function isCurl (text: string): boolean {
  * Reads the curl commands of a text. Other commands, such as a `| jq` behind one, are skipped with a warning.
  * @throws {RecordingError}
  */
-export function readCurl (text: string, file: string, read: ReadBeside): Recordings {
+export function readCurl (text: string, place: Pick<CurlPlace, 'file' | 'read' | 'pasted' | 'ownFlags'>): Recordings {
+  const { file } = place
   const requests: RecordedRequest[] = []
   const warnings: string[] = []
   for (const { line, words, input } of shellCommands(text.replace(PROMPT, '$1'), file)) {
     const [name = ''] = words
     if (!/^curl(?:\.exe)?$/.test(name)) warnings.push(`${file}:${line}: skipped: it is not a curl command`)
-    else requests.push(curlRequest(words.slice(1), { file, line, read, input }))
+    else requests.push(curlRequest(words.slice(1), { ...place, line, input }))
   }
   return { requests, warnings }
 }
@@ -33,6 +34,10 @@ export interface CurlPlace {
   /** Line of the command, from 1. 0: none. */
   readonly line: number
   readonly read: ReadBeside
+  /** True for a command that its reader has typed or pasted. Its files are relative to the working directory. */
+  readonly pasted?: boolean
+  /** Flags of the command that reads this one, and that do not belong behind `curl`. */
+  readonly ownFlags?: readonly string[]
   /** Standard input of the command, or null. */
   readonly input: string | null
 }
@@ -155,7 +160,10 @@ function contentOf (path: string, place: CurlPlace): Buffer {
     return place.read(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return fail(place, `the file of the body ${code === 'ENOENT' ? 'does not exist' : 'cannot be read'}`, 'its path is relative to the recording')
+    const why = code === 'ENOENT' ? 'does not exist' : 'cannot be read'
+    return place.pasted === true
+      ? fail(place, `the file of the body, ${path}, ${why}`, 'its path is relative to the working directory')
+      : fail(place, `the file of the body ${why}`, 'its path is relative to the recording')
   }
 }
 
@@ -200,6 +208,10 @@ function finished (draft: Draft, place: CurlPlace): RecordedRequest {
 }
 
 function unknown (flag: string, place: CurlPlace): never {
+  const [name = ''] = flag.slice(2).split('=')
+  if (place.ownFlags?.includes(name) === true) {
+    fail(place, `--${name} is a flag of explain, but stands behind "curl"`, `write "a2a-gateway explain --${name} ... curl ..."`)
+  }
   return fail(place, `curl's flag ${flag} is not supported`, 'remove it if the request stays the same without it')
 }
 

@@ -32,16 +32,24 @@ export function openRecording (file: string): { readonly bytes: Buffer, readonly
     bytes = readFileSync(file)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
+    if (/^https?:\/\//i.test(file)) {
+      throw new RecordingError(file, 0, 'this is a URL, not a recording', 'write the call as a curl command: a2a-gateway explain curl URL', { unreadable: true })
+    }
     const why =
       code === 'ENOENT'
         ? 'there is no such file'
         : code === 'EISDIR'
           ? 'this is a directory'
           : `it cannot be read${code === undefined ? '' : ` (${code})`}`
-    throw new RecordingError(file, 0, why, 'name an .http file, a captured JSON, a HAR file, or - for standard input')
+    throw new RecordingError(file, 0, why, NAME_ONE, { unreadable: true })
   }
   return { bytes, beside: name => readFileSync(resolve(dirname(file), name)) }
 }
+
+const NAME_ONE = 'name an .http file, captured JSON or a HAR file, give a curl command, or - for standard input'
+
+/** Name of standard input in problems. */
+export const STANDARD_INPUT = 'stdin'
 
 /** Name of a curl command of the command line in problems. */
 const CURL = 'curl command'
@@ -49,12 +57,13 @@ const CURL = 'curl command'
 /**
  * Reads a curl command of the command line. Files that it names are relative to the working directory.
  * @param command one text, or the words into which a shell has split the command, the first of which is `curl`
+ * @param ownFlags flags that do not belong to curl, but to the command that reads it
  * @throws RecordingError
  */
-export function readCurlCommand (command: string | readonly string[]): Recordings {
-  const read: ReadBeside = name => readFileSync(name)
-  if (typeof command === 'string') return readCurl(command, CURL, read)
-  return { requests: [curlRequest(command.slice(1), { file: CURL, line: 0, read, input: null })], warnings: [] }
+export function readCurlCommand (command: string | readonly string[], ownFlags: readonly string[] = []): Recordings {
+  const place = { file: CURL, read: (name: string) => readFileSync(name), pasted: true, ownFlags }
+  if (typeof command === 'string') return readCurl(command, place)
+  return { requests: [curlRequest(command.slice(1), { ...place, line: 0, input: null })], warnings: [] }
 }
 
 export { isCurl }
@@ -71,9 +80,10 @@ export function readRecording (bytes: Buffer, file: string, read: ReadBeside): R
   const json = /\.(?:json|har)$/i.test(file) || (!/\.(?:http|rest)$/i.test(file) && /^(?:\{(?!\{)|\[)/.test(start))
   const found = json
     ? { requests: readCaptured(jsonOf(text, file), bytes, file), warnings: [] }
-    : isCurl(text) ? readCurl(text, file, read) : readHttpFile(text, file, read)
-  if (found.requests.length === 0) throw new RecordingError(file, 0, 'there is no request in it', 'write one as in "POST http://host/path"')
-  return found
+    : isCurl(text) ? readCurl(text, { file, read, pasted: file === STANDARD_INPUT }) : readHttpFile(text, file, read)
+  if (found.requests.length > 0) return found
+  if (json) throw new RecordingError(file, 0, 'the HAR file has no entries', 'save it again after the call, with the network log recording')
+  throw new RecordingError(file, 0, 'there is no request in it', 'write one as in "POST http://host/path"')
 }
 
 /**

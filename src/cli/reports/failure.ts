@@ -1,0 +1,26 @@
+/** Why a command could not be run, as text on stderr or, with `--json`, as an object on stdout. */
+import { formatDiagnostic } from '../../config/diagnostics.js'
+import type { Diagnostic } from '../../config/diagnostics.js'
+import { JSON_FORMAT } from '../output.js'
+import type { Output } from '../output.js'
+import { findingOf } from './finding.js'
+
+/** `file` of a problem of the arguments. */
+export const COMMAND_LINE = 'command line'
+
+/** A problem of the arguments. */
+export function usageProblem (message: string): Diagnostic {
+  return { file: COMMAND_LINE, line: 0, col: 0, message }
+}
+
+/** The object that every command prints with `--json` when it fails. */
+export function failureAsJson (problems: readonly Diagnostic[], more: Readonly<Record<string, unknown>> = {}): string {
+  return `${JSON.stringify({ format: JSON_FORMAT, ok: false, ...more, problems: problems.map(one => findingOf(one)) }, null, 2)}\n`
+}
+
+/** @param command name of the command, or empty */
+export function reportFailure (command: string, problems: readonly Diagnostic[], json: boolean, io: Output): void {
+  if (json) return io.out(failureAsJson(problems))
+  const prefix = command === '' ? 'a2a-gateway' : `a2a-gateway ${command}`
+  for (const one of problems) io.err(one.file === COMMAND_LINE ? `${prefix}: ${one.message}` : formatDiagnostic(one))
+}
