@@ -40,15 +40,33 @@ export interface Members {
   readonly artifact: FieldSet
 }
 
+/** Types and conditions that differ by version and binding. */
+interface Dialect {
+  readonly old: boolean
+  readonly proto: boolean
+  readonly integer: number
+  readonly enumeration: number
+  /** A member that only 0.3 defines is free for extensions in 1.0. */
+  readonly only03: (types: number) => number
+  /** A member that only 1.0 defines is free for extensions in 0.3. */
+  readonly only10: (types: number) => number
+}
+
 function membersFor (version: Version, binding: Binding): Members {
   const old = version === '0.3'
   const proto = !old || binding !== 'JSONRPC'
-  const integer = proto ? INTEGER | DIGITS : INTEGER
-  const enumeration = proto ? STRING | INTEGER : STRING
-  /** A member that only 0.3, or only 1.0, defines is free for extensions in the other version. */
-  const only03 = (types: number): number => old ? types : ANY
-  const only10 = (types: number): number => old ? ANY : types
+  const dialect: Dialect = {
+    old,
+    proto,
+    integer: proto ? INTEGER | DIGITS : INTEGER,
+    enumeration: proto ? STRING | INTEGER : STRING,
+    only03: types => old ? types : ANY,
+    only10: types => old ? ANY : types
+  }
+  return { version, ...requestMembers(dialect), ...contentMembers(dialect), ...resultMembers(dialect) }
+}
 
+function requestMembers ({ old, proto, integer, enumeration, only10 }: Dialect): Pick<Members, 'sendRequest' | 'extensionRequest' | 'taskRequest'> {
   const authentication = new FieldSet({ schemes: STRINGS, scheme: STRING, credentials: STRING })
   const push = { id: STRING, url: STRING, token: STRING, authentication }
   const pushConfig = new FieldSet({ ...push, taskId: STRING, tenant: STRING })
@@ -61,41 +79,16 @@ function membersFor (version: Version, binding: Binding): Members {
     pushNotification: pushConfig,
     taskPushNotificationConfig: pushConfig
   })
-  const request: MemberTable = {
+  const send: MemberTable = {
     message: OBJECT,
     request: old && proto ? OBJECT : ANY,
     configuration,
     metadata: OBJECT,
     tenant: only10(STRING)
   }
-  const message: MemberTable = {
-    messageId: STRING,
-    role: enumeration,
-    parts: OBJECTS,
-    content: only03(OBJECTS),
-    contextId: STRING,
-    taskId: STRING,
-    referenceTaskIds: STRINGS,
-    extensions: STRINGS,
-    metadata: OBJECT,
-    kind: only03(STRING)
-  }
-  const update: MemberTable = {
-    taskId: STRING,
-    contextId: STRING,
-    status: OBJECT,
-    artifact: OBJECT,
-    append: BOOLEAN,
-    lastChunk: BOOLEAN,
-    final: only03(BOOLEAN),
-    metadata: OBJECT,
-    kind: only03(STRING)
-  }
-  const results: MemberTable = { task: OBJECT, message: OBJECT, statusUpdate: OBJECT, artifactUpdate: OBJECT }
   return {
-    version,
-    sendRequest: new FieldSet(request),
-    extensionRequest: new FieldSet(anyOf(request)),
+    sendRequest: new FieldSet(send),
+    extensionRequest: new FieldSet(anyOf(send)),
     taskRequest: new FieldSet({
       ...push,
       taskId: STRING,
@@ -114,8 +107,24 @@ function membersFor (version: Version, binding: Binding): Members {
       pushNotificationConfig: pushConfig,
       configId: STRING,
       config: old ? new FieldSet({ name: STRING, pushNotificationConfig: pushConfig }) : ANY
+    })
+  }
+}
+
+function contentMembers ({ enumeration, only03 }: Dialect): Pick<Members, 'message' | 'part' | 'partMetadata' | 'file' | 'dataPart'> {
+  return {
+    message: new FieldSet({
+      messageId: STRING,
+      role: enumeration,
+      parts: OBJECTS,
+      content: only03(OBJECTS),
+      contextId: STRING,
+      taskId: STRING,
+      referenceTaskIds: STRINGS,
+      extensions: STRINGS,
+      metadata: OBJECT,
+      kind: only03(STRING)
     }),
-    message: new FieldSet(message),
     part: new FieldSet({
       text: STRING,
       raw: STRING,
@@ -131,7 +140,15 @@ function membersFor (version: Version, binding: Binding): Members {
     partMetadata: new FieldSet({ mediaType: STRING, mimeType: STRING }),
     file: new FieldSet({ mimeType: STRING, name: STRING, uri: STRING, bytes: STRING, fileWithUri: STRING, fileWithBytes: STRING }),
     // The JavaScript SDKs read a list as an object, and any other value as no data.
-    dataPart: new FieldSet({ data: OBJECT | LIST }),
+    dataPart: new FieldSet({ data: OBJECT | LIST })
+  }
+}
+
+function resultMembers (
+  { old, proto, enumeration, only03 }: Dialect
+): Pick<Members, 'wrapper' | 'taskList' | 'task' | 'status' | 'update' | 'artifact'> {
+  const results: MemberTable = { task: OBJECT, message: OBJECT, statusUpdate: OBJECT, artifactUpdate: OBJECT }
+  return {
     // proto 0.3.0 names the message `msg`, with json_name `message`.
     wrapper: new FieldSet(old ? { ...results, msg: OBJECT } : results),
     taskList: new FieldSet({ tasks: OBJECTS }),
@@ -146,7 +163,17 @@ function membersFor (version: Version, binding: Binding): Members {
     }),
     // proto 0.3.0 names the message `update`, with json_name `message`. ProtoJSON parsers read both names.
     status: new FieldSet({ state: enumeration, message: OBJECT, timestamp: STRING, ...(old && proto ? { update: OBJECT } : {}) }),
-    update: new FieldSet(update),
+    update: new FieldSet({
+      taskId: STRING,
+      contextId: STRING,
+      status: OBJECT,
+      artifact: OBJECT,
+      append: BOOLEAN,
+      lastChunk: BOOLEAN,
+      final: only03(BOOLEAN),
+      metadata: OBJECT,
+      kind: only03(STRING)
+    }),
     artifact: new FieldSet({ artifactId: STRING, name: STRING, description: STRING, parts: OBJECTS, extensions: STRINGS, metadata: OBJECT })
   }
 }

@@ -40,85 +40,123 @@ const GROUP = /\(\?(?:<(?![=!])[^>]*>|<?[=!]|[a-z-]*:)|\(/y
 
 /** @param pattern an ECMA-262 pattern; for other text the result is any number */
 export function patternSize (pattern: string): PatternSize {
-  const outer: Level[] = []
-  let top = level(0)
-  let tables = 0
-  let at = 0
-  const take = (expression: RegExp): RegExpExecArray | null => {
-    expression.lastIndex = at
-    const found = expression.exec(pattern)
-    if (found !== null) at = expression.lastIndex
-    return found
+  return new Sizer(pattern).size()
+}
+
+class Sizer {
+  private readonly pattern: string
+  private readonly outer: Level[] = []
+  private top = level(0)
+  private tables = 0
+  private at = 0
+
+  constructor (pattern: string) {
+    this.pattern = pattern
   }
-  const item = (size: number, copies: number): void => {
+
+  size (): PatternSize {
+    while (this.at < this.pattern.length) this.step()
+    // Closes groups that have no closing parenthesis.
+    while (this.outer.length > 0) this.endGroup()
+    const { size, copies } = close(this.top)
+    return { instructions: FRAME + size, tables: this.tables, copies }
+  }
+
+  private step (): void {
+    switch (this.pattern[this.at]) {
+      case '(':
+        return this.beginGroup()
+      case ')':
+        this.at++
+        return this.endGroup()
+      case '|':
+        this.at++
+        return this.endBranch()
+      case '[':
+        return this.table(this.classWeight())
+      case '\\':
+        return this.table(this.escapeWeight())
+    }
+    const quantifier = this.take(QUANTIFIER)
+    if (quantifier !== null) return this.repeat(quantifier)
+    this.at++
+    this.item(1, 0)
+  }
+
+  private beginGroup (): void {
+    const group = this.take(GROUP)?.[0]
+    this.outer.push(this.top)
+    // Two instructions mark where a capturing group begins and ends.
+    this.top = level(group === '(' || group?.startsWith('(?<') === true ? 2 : 0)
+  }
+
+  private endGroup (): void {
+    const { size, copies } = close(this.top)
+    this.top = this.outer.pop() ?? level(0)
+    this.item(size, copies)
+  }
+
+  private endBranch (): void {
+    const { size, copies } = close(this.top)
+    Object.assign(this.top, level(0), { done: size + 1, doneCopies: copies })
+  }
+
+  /** Multiplies the last item. */
+  private repeat ([, min, comma, max]: RegExpExecArray): void {
+    const least = min === undefined ? 1 : Number(min)
+    const times = min === undefined ? 1 : Math.max(1, least, Number(max ?? 0))
+    // An optional repetition costs one branch, a loop costs two.
+    const branches = min === undefined ? 2 : comma === undefined ? 0 : max === '' ? 2 : Math.max(0, times - least)
+    this.top.last = times * this.top.last + branches
+    this.top.lastCopies *= times
+    if (this.pattern[this.at] === '?') this.at++
+  }
+
+  /** Adds an item with a character table. */
+  private table (weight: number): void {
+    this.tables += weight
+    this.item(1, weight)
+  }
+
+  private item (size: number, copies: number): void {
+    const { top } = this
     top.branch += top.last
     top.copies += top.lastCopies
     top.last = size
     top.lastCopies = copies
   }
-  const close = (one: Level): { readonly size: number, readonly copies: number } => ({
-    size: one.done + Math.max(1, one.branch + one.last),
-    copies: one.doneCopies + one.copies + one.lastCopies
-  })
-  while (at < pattern.length) {
-    const char = pattern[at]
-    if (char === '(') {
-      const group = take(GROUP)?.[0]
-      outer.push(top)
-      // Two instructions mark where a capturing group begins and ends.
-      top = level(group === '(' || group?.startsWith('(?<') === true ? 2 : 0)
-    } else if (char === ')') {
-      at++
-      const { size, copies } = close(top)
-      top = outer.pop() ?? level(0)
-      item(size, copies)
-    } else if (char === '|') {
-      at++
-      const { size, copies } = close(top)
-      Object.assign(top, level(0), { done: size + 1, doneCopies: copies })
-    } else if (char === '[') {
-      const weight = classWeight()
-      tables += weight
-      item(1, weight)
-    } else if (char === '\\') {
-      const weight = /^\\[pP]\{/.test(take(ESCAPE)?.[0] ?? '') ? PROPERTY : 0
-      tables += weight
-      item(1, weight)
-    } else {
-      const quantifier = take(QUANTIFIER)
-      if (quantifier === null) {
-        at++
-        item(1, 0)
-      } else {
-        const [, min, comma, max] = quantifier
-        const least = min === undefined ? 1 : Number(min)
-        const times = min === undefined ? 1 : Math.max(1, least, Number(max ?? 0))
-        // An optional repetition costs one branch, a loop costs two.
-        const branches = min === undefined ? 2 : comma === undefined ? 0 : max === '' ? 2 : Math.max(0, times - least)
-        top.last = times * top.last + branches
-        top.lastCopies *= times
-        if (pattern[at] === '?') at++
-      }
-    }
-  }
-  // Closes groups that have no closing parenthesis.
-  while (outer.length > 0) {
-    const { size, copies } = close(top)
-    top = outer.pop() ?? level(0)
-    item(size, copies)
-  }
-  const { size, copies } = close(top)
-  return { instructions: FRAME + size, tables, copies }
 
-  function classWeight (): number {
+  private escapeWeight (): number {
+    return isProperty(this.take(ESCAPE)?.[0]) ? PROPERTY : 0
+  }
+
+  private classWeight (): number {
     let weight = 0
-    at++
-    while (at < pattern.length && pattern[at] !== ']') {
-      const escape = take(ESCAPE)?.[0]
-      if (escape === undefined) at++
-      weight += escape !== undefined && /^\\[pP]\{/.test(escape) ? PROPERTY : RANGE
+    this.at++
+    while (this.at < this.pattern.length && this.pattern[this.at] !== ']') {
+      const escape = this.take(ESCAPE)?.[0]
+      if (escape === undefined) this.at++
+      weight += isProperty(escape) ? PROPERTY : RANGE
     }
-    at++
+    this.at++
     return weight
   }
+
+  private take (expression: RegExp): RegExpExecArray | null {
+    expression.lastIndex = this.at
+    const found = expression.exec(this.pattern)
+    if (found !== null) this.at = expression.lastIndex
+    return found
+  }
+}
+
+function close (one: Level): { readonly size: number, readonly copies: number } {
+  return {
+    size: one.done + Math.max(1, one.branch + one.last),
+    copies: one.doneCopies + one.copies + one.lastCopies
+  }
+}
+
+function isProperty (escape: string | undefined): boolean {
+  return escape !== undefined && /^\\[pP]\{/.test(escape)
 }

@@ -22,6 +22,7 @@ import { inject } from './inject.js'
 import { checkAddition, demandExtension } from './methods.js'
 import { checkOwnership } from '../access/ownership.js'
 import { checkPush } from '../push/check.js'
+import type { RequestFindings } from '../rules.js'
 import { runRules } from '../rules.js'
 import { RequestSubject } from '../selectors/subject.js'
 import { checkTaskState } from '../task/state.js'
@@ -89,26 +90,7 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
     // A call that cannot be read cannot be evaluated further.
     if (mode === 'enforce') return { ...nothing(policy, caller), rejection: rejectionOf(violations), violations, outbound: sent.requested }
   }
-  if (sent.requested.some(isOdd)) {
-    addViolation(violations, violation({
-      mode: policy.readMode,
-      reason: 'INVALID_REQUEST',
-      extension: GATEWAY,
-      rule: 'odd-extension',
-      path: `header ${sent.headerName}`,
-      message: 'names an extension with a character outside visible ASCII, which some agents remove; percent-encode it'
-    }))
-  }
-  if (sent.requested.length > policy.maxExtensions) {
-    violations.push(violation({
-      mode: policy.mode,
-      reason: 'INVALID_REQUEST',
-      extension: GATEWAY,
-      rule: 'too-many-extensions',
-      path: `header ${sent.headerName}`,
-      message: `requests more than ${policy.maxExtensions} extensions; request only those in the agent's card`
-    }))
-  }
+  checkRequested(sent, policy, violations)
   if (call.view !== null) ambiguities(call.view, sent.pathTenant, policy, violations)
 
   // The evaluation compares lists of URIs with lists of URIs.
@@ -147,24 +129,10 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
     edits,
     matched: policy.noted.size === 0 ? null : new Set<string>(),
     claims: policy.claims ? new Map<string, Claim>() : null,
-    looked
+    looked,
+    memory
   }
-  for (const one of activity.policies) {
-    // `checkCallers` has handled the data of extensions that the caller may not use.
-    const mayUse = forbidden === null || !forbidden.has(one.policy.uri)
-    if (mayUse && !one.active && one.evidence !== null && one.policy.activation.inactive !== 'forward') {
-      if (one.policy.activation.inactive === 'reject') addViolation(violations, inactive(request, one.policy, one.evidence))
-      else if (edits !== null) stripInactive(one.policy, subject, one.evidence, edits, violations)
-    }
-    const evaluated = isEvaluated(one)
-    tracer?.policy(one, evaluated)
-    if (evaluated) runRules(one, subject, findings, tracer)
-    if (evaluated && memory !== null) {
-      if (one.policy.state !== null) checkTaskState(one.policy, subject, 'request', memory, violations)
-      if (one.policy.correlations.length > 0) correlate(one.policy, subject, 'request', memory, violations)
-    }
-    if (one.active && edits !== null && one.policy.inject.length > 0) inject(one.policy, subject, edits, violations)
-  }
+  for (const one of activity.policies) evaluatePolicy(one, request, subject, findings, tracer)
   if (call.unknown.length > 0) checkUnknown(call.unknown, policy.untagged === null ? 'observe' : policy.mode, violations)
   if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
   if (policy.push !== null) checkPush(policy.push, call, violations)
@@ -195,6 +163,61 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
     headers,
     edited
   }
+}
+
+/** Checks the names in the header for extensions. */
+function checkRequested ({ requested, headerName }: DecisionRequest, policy: AgentPolicy, violations: Violation[]): void {
+  if (requested.some(isOdd)) {
+    addViolation(violations, violation({
+      mode: policy.readMode,
+      reason: 'INVALID_REQUEST',
+      extension: GATEWAY,
+      rule: 'odd-extension',
+      path: `header ${headerName}`,
+      message: 'names an extension with a character outside visible ASCII, which some agents remove; percent-encode it'
+    }))
+  }
+  if (requested.length > policy.maxExtensions) {
+    violations.push(violation({
+      mode: policy.mode,
+      reason: 'INVALID_REQUEST',
+      extension: GATEWAY,
+      rule: 'too-many-extensions',
+      path: `header ${headerName}`,
+      message: `requests more than ${policy.maxExtensions} extensions; request only those in the agent's card`
+    }))
+  }
+}
+
+interface PolicyFindings extends RequestFindings {
+  /** Null when no policy needs the state of the task. */
+  readonly memory: TaskMemory | null
+}
+
+/** Evaluates one policy: its data without activation, its rules, the state of the task, and injections. */
+function evaluatePolicy (
+  one: PolicyActivity,
+  request: DecisionRequest,
+  subject: RequestSubject,
+  findings: PolicyFindings,
+  tracer: Tracer | null
+): void {
+  const { policy, active, evidence } = one
+  const { violations, edits, memory } = findings
+  // `checkCallers` has handled the data of extensions that the caller may not use.
+  const mayUse = subject.forbidden === null || !subject.forbidden.has(policy.uri)
+  if (mayUse && !active && evidence !== null && policy.activation.inactive !== 'forward') {
+    if (policy.activation.inactive === 'reject') addViolation(violations, inactive(request, policy, evidence))
+    else if (edits !== null) stripInactive(policy, subject, evidence, edits, violations)
+  }
+  const evaluated = isEvaluated(one)
+  tracer?.policy(one, evaluated)
+  if (evaluated) runRules(one, subject, findings, tracer)
+  if (evaluated && memory !== null) {
+    if (policy.state !== null) checkTaskState(policy, subject, 'request', memory, violations)
+    if (policy.correlations.length > 0) correlate(policy, subject, 'request', memory, violations)
+  }
+  if (active && edits !== null && policy.inject.length > 0) inject(policy, subject, edits, violations)
 }
 
 /** Problems of a call that leave its body unread. */
