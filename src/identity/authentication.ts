@@ -67,6 +67,8 @@ export interface Circumstances {
   readonly braked: () => boolean
   /** Of the caller's certificate, as `x5t#S256`; null without one. */
   readonly thumbprint: string | null
+  /** Audiences of the agent, of which a token must name one besides one of its source; null: those of the source are enough. */
+  readonly audiences: readonly string[] | null
   /** Of the connection. */
   readonly last: LastCredential
 }

@@ -70,11 +70,12 @@ export class Authenticator {
   ): Authentication | Promise<Authentication> {
     const found = this.certificates.find(presented)
     const { last } = presented.connection
-    if (found === null) return this.credentials(presented, requirement, { now, braked, thumbprint: null, last })
+    const { audiences } = requirement
+    if (found === null) return this.credentials(presented, requirement, { now, braked, thumbprint: null, audiences, last })
     if ('several' in found) return { kind: 'several', carriers: found.several }
     const { certificate, carrier } = found
     if (certificate === null) return { kind: 'failed', problem: 'malformed', source: onlyOne(found), carrier }
-    const result = this.credentials(presented, requirement, { now, braked, thumbprint: certificate.thumbprint, last })
+    const result = this.credentials(presented, requirement, { now, braked, thumbprint: certificate.thumbprint, audiences, last })
     if (found.sources.length === 0) return result
     return result instanceof Promise ? result.then(settled => this.joinedTo(settled, found, now)) : this.joinedTo(result, found, now)
   }

@@ -6,6 +6,7 @@
 import type * as Jose from 'jose'
 import type { CryptoKey } from 'jose'
 import type { JwtConfig } from '../config/model/identity-model.js'
+import { isFor } from './audience.js'
 import type { Carrier, Circumstances, Source, Verdict } from './authentication.js'
 import type { VerificationKey } from './jwk-set.js'
 import type { Unverified } from './jwt.js'
@@ -33,6 +34,8 @@ interface Verified {
 }
 
 const UNBOUND: Verdict = { problem: 'malformed', foreign: false }
+/** A token for other agents. */
+const OF_OTHERS: Verdict = { problem: 'audience', foreign: false }
 
 /** Tokens that a source remembers. */
 const ENTRIES = 10_000
@@ -72,19 +75,24 @@ export class JwtSource implements Source {
     return this.verified.size
   }
 
-  /** A token that is bound to a certificate is valid on connections with this certificate only, also when its signature is known. */
-  verify (token: string, { now, braked, thumbprint: certificate, last }: Circumstances): Verdict | Promise<Verdict> {
+  /**
+   * A token that is bound to a certificate is valid on connections with this certificate only, and a token for other agents at those only,
+   * also when its signature is known.
+   */
+  verify (token: string, { now, braked, thumbprint: certificate, audiences, last }: Circumstances): Verdict | Promise<Verdict> {
     if (token.length > LONGEST) return { problem: 'malformed', foreign: false }
     const digest = last.digestOf(token)
     const hit = this.verified.get(digest)
     if (hit !== undefined) {
       if (now < hit.until && this.has(hit.thumbprint)) {
-        return hit.boundTo === null || hit.boundTo === certificate ? { principal: hit.principal } : UNBOUND
+        if (hit.boundTo !== null && hit.boundTo !== certificate) return UNBOUND
+        return audiences === null || isFor(hit.principal.claims['aud'], audiences) ? { principal: hit.principal } : OF_OTHERS
       }
       this.verified.delete(digest)
     }
     const read = readToken(token, this.config, now)
     if ('problem' in read) return { problem: read.problem, foreign: read.problem === 'issuer' }
+    if (audiences !== null && !isFor(read.claims['aud'], audiences)) return OF_OTHERS
     if (read.boundTo !== null && read.boundTo !== certificate) return UNBOUND
     const pending = this.pending.get(digest)
     if (pending !== undefined) return pending

@@ -4,6 +4,7 @@ import { parseStrict } from '../wire/json/json.js'
 import type { JsonObject } from '../wire/json/object.js'
 import { isObject } from '../wire/json/object.js'
 import { childOf, parsePointer } from '../wire/json/pointer.js'
+import { isFor } from './audience.js'
 import type { CredentialProblem } from './authentication.js'
 import type { Principal } from './principal.js'
 
@@ -87,8 +88,7 @@ function claimProblem (claims: JsonObject, config: JwtConfig, now: number): Cred
   if (typeof sub !== 'string' || sub === '') return 'malformed'
   if (now >= exp + leeway || (nbf !== undefined && now < nbf - leeway) || (iat !== undefined && now < iat - leeway)) return 'expired'
   if (exp - (iat ?? now) > config.maxLifetime / 1_000 + leeway) return 'expired'
-  const audiences = typeof aud === 'string' ? [aud] : Array.isArray(aud) ? aud : []
-  return config.audience.includes('*') || audiences.some(one => config.audience.includes(one as string)) ? null : 'audience'
+  return config.audience.includes('*') || isFor(aud, config.audience) ? null : 'audience'
 }
 
 /** A time that a double represents to the second. */

@@ -13,17 +13,27 @@ export interface Requirement {
   readonly anonymous: boolean
   /** Sources of certificates: a client does not choose its certificate for each request, so it may come with any credentials. */
   readonly certificates: ReadonlySet<string>
+  /** Audiences of the agent (`access.audience`), of which an access token must name one; null: all of its source. */
+  readonly audiences: readonly string[] | null
 }
 
 /** In the configuration, and in metrics, the source of requests without credentials. */
 export const ANONYMOUS = 'anonymous'
 
-/** The requirement of a list in the configuration. Null: any one of the sources. */
-export function requirementOf (require: readonly (readonly string[])[] | null, sources: readonly CallerSource[]): Requirement {
+/**
+ * The requirement of a list in the configuration. Null: any one of the sources.
+ * @param audiences of the agent
+ */
+export function requirementOf (
+  require: readonly (readonly string[])[] | null,
+  sources: readonly CallerSource[],
+  audiences: Requirement['audiences'] = null
+): Requirement {
   return {
     alternatives: require === null ? sources.map(({ name }) => [name]) : require.filter(one => !one.includes(ANONYMOUS)),
     anonymous: require?.some(one => one.length === 1 && one[0] === ANONYMOUS) ?? false,
-    certificates: certificatesOf(sources)
+    certificates: certificatesOf(sources),
+    audiences
   }
 }
 
@@ -103,22 +113,27 @@ const SHOWN = 100
  * The requirement of the cards of an agent, `access.require: card`. The cards of the two versions count together: the client chooses the
  * version, so an alternative must be in both.
  */
-export function requirementOfCards (cards: readonly CardSecurity[], sources: readonly CallerSource[]): CardRequirement {
+export function requirementOfCards (
+  cards: readonly CardSecurity[],
+  sources: readonly CallerSource[],
+  audiences: Requirement['audiences'] = null
+): CardRequirement {
   const each = cards.map(card => requirementOfCard(card, sources))
   const [first, ...others] = each
   const certificates = certificatesOf(sources)
-  if (first === undefined) return { alternatives: [], anonymous: false, certificates, unmet: [] }
+  if (first === undefined) return { alternatives: [], anonymous: false, certificates, audiences, unmet: [] }
   const common = first.alternatives.filter(one => others.every(other => other.alternatives.some(two => keyOf(one) === keyOf(two))))
   const differ = each.some(({ alternatives }) => alternatives.length !== common.length)
   return {
     alternatives: common,
     anonymous: each.every(({ anonymous }) => anonymous),
     certificates,
+    audiences,
     unmet: [...new Set([...each.flatMap(({ unmet }) => unmet), ...(differ ? ['the cards of the two versions require different credentials'] : [])])]
   }
 }
 
-function requirementOfCard (card: CardSecurity, sources: readonly CallerSource[]): Omit<CardRequirement, 'certificates'> {
+function requirementOfCard (card: CardSecurity, sources: readonly CallerSource[]): Omit<CardRequirement, 'certificates' | 'audiences'> {
   const { schemes, alternatives, problems } = card
   if (alternatives === null) return { alternatives: [], anonymous: false, unmet: ['the card has no security requirement'] }
   const covering = new Map([...schemes].map(([name, scheme]) => [name, sourcesFor(scheme, sources)]))

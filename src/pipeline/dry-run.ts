@@ -14,6 +14,7 @@ import type { Tracer } from '../policy/trace.js'
 import { checkTarget, joinPath } from '../wire/target.js'
 import type { AccessOutcome } from './access/access.js'
 import { admitUnread } from './access/access.js'
+import { forOthers } from './access/audience.js'
 import type { AgentState } from './agent-snapshot.js'
 import { callerOf, dryRunOperation, forwardedOf, undecided } from './dry-run-operation.js'
 import { dryRunGrpc } from './grpc/dry-run.js'
@@ -122,6 +123,8 @@ export function dryRunRequest (
   const guarded = guard(head)
   if (guarded !== null) return { ...found, rejection: guarded }
   const principal = request.caller ?? null
+  const others = route?.kind === 'card' || isPreflight(head) ? null : forOthers(config, principal)
+  if (others !== null) return { ...found, rejection: others }
   if (isPassthrough(config, state.router, path)) {
     const access = isPreflight(head) ? null : admitUnread(state.access, principal, PASSTHROUGH)
     if (access !== null && access.rejection !== null) return { ...unrouted, access, rejection: access.rejection }

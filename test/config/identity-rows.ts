@@ -111,7 +111,7 @@ export const IDENTITY_ROWS: readonly Row[] = [
   [
     'one issuer twice',
     withJwt('keys: discover') + withJwt('keys: discover').split('\n').slice(-2).join('\n').replace('s:', 'other:'),
-    'g.yaml:8:27: identity.sources.other.jwt.issuer is the issuer of the source "s" too (list all audiences in one source)'
+    'g.yaml:8:27: identity.sources.other.jwt.issuer is the issuer of the source "s" too (list all audiences in one source, and set access.audience of the agents)'
   ],
   ['right, an authority', withJwt('keys: discover, tls: {ca: ca.pem}')],
   [

@@ -83,5 +83,28 @@ export const REQUIRE_ROWS: readonly Row[] = [
     'the schemes of the gateway in a card that stays as it is',
     agent('card: {security: gateway, signature: verbatim}') + ALL,
     'g.yaml:3:71: agents[0].card.security: gateway contradicts signature: verbatim, which serves the card unchanged (write agent)'
+  ],
+  ['right, an audience', agent('access: {audience: [aud]}') + identity('corp')],
+  ['right, an audience of accessDefaults, and none', agent('access: {audience: null}') + `accessDefaults: {audience: [aud]}\n${identity('corp')}`],
+  [
+    'an audience without identity',
+    agent('access: {audience: [aud]}'),
+    'g.yaml:3:63: agents[0].access.audience has no effect: no source of the callers reads access tokens (add a jwt source to identity, or remove the key)'
+  ],
+  [
+    'an audience where no token is accepted',
+    agent('access: {audience: [aud], require: [[people]]}') + identity('corp', 'people'),
+    'g.yaml:3:63: agents[0].access.audience has no effect: no source of the callers reads access tokens (add a jwt source to identity, or remove the key)'
+  ],
+  [
+    'an audience that no source accepts',
+    agent('access: {audience: [aud, bud]}') + identity('corp'),
+    'g.yaml:3:79: agents[0].access.audience[1]: no source of the callers accepts tokens for "bud" (add it to identity.sources.corp.jwt.audience)'
+  ],
+  ['any audience', agent('access: {audience: ["*"]}') + identity('corp'), 'g.yaml:3:74: agents[0].access.audience[0] must not be "*" (write "audience: null" to accept all audiences of the source)'],
+  [
+    'two agents behind a source of two audiences',
+    agent('access: {audience: [bud]}') + '  - {name: b, path: /b, upstream: {url: "http://127.0.0.1:2"}}\n' + identity('corp').replace('["aud"]', '["aud", "bud"]'),
+    'g.yaml:4:5: agents[1] accepts tokens for every audience of the source "corp", also those for other agents (set access.audience)'
   ]
 ]

@@ -5,7 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { call, JSON_TYPE, MESSAGE, open, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
-import { rawExchange } from '../helpers/raw.js'
+import { configOf, gatewayFor } from '../helpers/gateway.js'
+import { RawGrpc } from '../helpers/grpc-raw.js'
+import { fakeAgent, rawExchange } from '../helpers/raw.js'
+import { grpcAgent, HELLO } from '../front/grpc-kit.js'
 import { AUDIENCE, issuerFor, jwtSource, keyOf } from './issuer.js'
 import { ACME, guarded, PARTNERS } from './kit.js'
 
@@ -84,14 +87,82 @@ t.test('tokens', async t => {
   t.match(twice, /^HTTP\/1\.1 400/, 'a folded line')
 })
 
-t.test('two agents, two audiences', async t => {
+t.test('two agents, two audiences, one issuer', async t => {
+  const NAMES = ['billing', 'payroll'] as const
+  const audienceOf = (name: string): string => `https://agents.example.com/${name}`
   const key = await keyOf('a')
   const issuer = await issuerFor(t, [key])
-  const { gateway } = await guarded(t, { sources: [jwtSource('billing', issuer.url)] })
-  const other = await issuer.token(key, { aud: 'https://agents.example.com/payroll' })
-  const answer = await send(gateway.url, bearer(other))
-  t.equal(answer.status, 401)
-  t.notMatch(answer.text, AUDIENCE, 'the rejection does not say which audience counts')
+  const identity = `identity: {sources: {corp: {jwt: {issuer: "${issuer.url}", audience: ${JSON.stringify(NAMES.map(audienceOf))}, keys: discover}}}}`
+  const tokenFor = async (...names: readonly string[]): Promise<string> => await issuer.token(key, { aud: names.length === 1 ? audienceOf(names[0] ?? '') : names.map(audienceOf) })
+  const [billing, payroll, both] = [await tokenFor('billing'), await tokenFor('payroll'), await tokenFor('billing', 'payroll')]
+  /** Twice: the second time, the gateway remembers the token. */
+  const ROWS = [['billing', billing, true], ['payroll', billing, false], ['billing', payroll, false], ['payroll', payroll, true], ['billing', both, true], ['payroll', both, true]] as const
+
+  t.test('over HTTP', async t => {
+    const agents = { billing: await fakeAgent(t), payroll: await fakeAgent(t) }
+    const yaml = (audience: (name: string) => string): string => [
+      'agents:',
+      ...NAMES.map(name => `  - {name: ${name}, path: /${name}, upstream: {url: "${agents[name].url}"}, passthrough: [/docs], access: {${audience(name)}}}`),
+      identity
+    ].join('\n')
+    const gateway = await gatewayFor(t, { yaml: yaml(name => `audience: ["${audienceOf(name)}"]`) })
+    for (const [name, token, accepted] of [...ROWS, ...ROWS]) {
+      const base = `${gateway.url}/${name}`
+      const before = agents[name].received.length
+      const answers = [
+        await send(base, bearer(token)),
+        await call(`${base}/rest/tasks/1`, { headers: [...V1, ...bearer(token)] }),
+        await call(`${base}/docs/a`, { headers: bearer(token) })
+      ]
+      t.same(answers.map(({ status }) => status), accepted ? [200, 200, 200] : [401, 401, 401], name)
+      t.equal(agents[name].received.length - before, accepted ? 3 : 0)
+      if (accepted) continue
+      const [rejected] = answers
+      t.match(rejected?.text, /"problem":"audience"/)
+      t.notMatch(rejected?.text, audienceOf(name), 'the rejection does not say which audience counts')
+      const challenge = String(rejected?.headers['www-authenticate'])
+      t.match(challenge, /error="invalid_token", error_description="The access token is for another audience; request one for this agent."/)
+      const metadata = /resource_metadata="([^"]+)"/.exec(challenge)?.[1] ?? ''
+      t.match(await (await fetch(metadata)).json(), { resource: base, authorization_servers: [issuer.url] }, 'the metadata are of this agent')
+    }
+    t.equal(await gateway.metric('a2a_gateway_authentications_total{agent="payroll",source="corp",outcome="audience"}'), 6)
+    const reloaded = await gateway.reload(configOf({ yaml: yaml(() => 'audience: null') }))
+    t.ok(reloaded.ok)
+    t.equal((await send(`${gateway.url}/payroll`, bearer(billing))).status, 200, 'without the key, every audience of the source counts')
+    t.ok((await gateway.reload(configOf({ yaml: yaml(name => (name === 'billing' ? 'audience: null' : '')) + `\naccessDefaults: {audience: ["${audienceOf('payroll')}"]}` }))).ok)
+    t.same([(await send(`${gateway.url}/payroll`, bearer(billing))).status, (await send(`${gateway.url}/billing`, bearer(billing))).status], [401, 200], 'accessDefaults')
+  })
+
+  t.test('over gRPC', async t => {
+    const agents = { billing: await grpcAgent(t), payroll: await grpcAgent(t) }
+    const gateway = await gatewayFor(t, {
+      yaml: [
+        'server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", grpc: {listen: "127.0.0.1:0", publicAddress: "agent.test:443"}}',
+        'agents:',
+        ...NAMES.map(name => `  - {name: ${name}, host: ${name}.test, upstream: {url: "${agents[name].url}"}, grpc: {upstream: "grpc://127.0.0.1:${agents[name].port}"}, access: {audience: ["${audienceOf(name)}"]}}`),
+        identity
+      ].join('\n')
+    })
+    const client = await RawGrpc.to(gateway.grpc[0] as string)
+    t.teardown(() => { client.close() })
+    for (const [name, token, accepted] of [...ROWS, ...ROWS]) {
+      const before = agents[name].calls.length
+      const { status, message } = await client.call({ body: HELLO, headers: { ':authority': `${name}.test`, authorization: `Bearer ${token}` } })
+      t.equal(status, accepted ? 0 : 16, `${name}: ${message}`)
+      t.equal(agents[name].calls.length - before, accepted ? 1 : 0)
+    }
+  })
+
+  t.test('a token together with another credential', async t => {
+    const { gateway, agent } = await guarded(t, {
+      sources: [identity.slice('identity: {sources: {'.length, -2), PARTNERS],
+      extra: [`access: {audience: ["${audienceOf('billing')}"], require: [[partners, corp], [partners]]}`]
+    })
+    t.equal((await send(gateway.url, ['x-api-key', ACME, ...bearer(billing)])).status, 200)
+    t.equal((await send(gateway.url, ['x-api-key', ACME, ...bearer(payroll)])).status, 401, 'whichever source names the caller')
+    t.equal((await send(gateway.url, ['x-api-key', ACME])).status, 200, 'callers without a token need none')
+    t.equal(agent.received.length, 2)
+  })
 })
 
 t.test('a token that expires on an open stream', async t => {

@@ -161,7 +161,7 @@ t.test('the caller that a certificate names', async t => {
 })
 
 const CERTIFICATES = ['direct', 'mesh', 'front', 'near', 'far', 'prod', 'dev']
-const ANY: Requirement = { alternatives: ['partners', ...CERTIFICATES].map(name => [name]), anonymous: false, certificates: new Set(CERTIFICATES) }
+const ANY: Requirement = { alternatives: ['partners', ...CERTIFICATES].map(name => [name]), anonymous: false, certificates: new Set(CERTIFICATES), audiences: null }
 
 t.test('certificates, tokens and keys together', async t => {
   const carrier = { in: 'header', name: 'x-key', scheme: null } as const

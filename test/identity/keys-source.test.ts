@@ -94,7 +94,7 @@ t.test('an outage past maxStale', async t => {
   const own = await Identity.prepare(identity, null, { ...options(), clock: () => now })
   t.teardown(() => own?.close(null))
   const ask = async (token: string): Promise<unknown> => await own?.authenticator.authenticate(
-    { headers: { authorization: `Bearer ${token}` }, query: '', connection: { peer: undefined, certificate: null, last: new LastCredential() } }, { alternatives: [['s']], anonymous: false, certificates: new Set() }, Date.now(), () => false
+    { headers: { authorization: `Bearer ${token}` }, query: '', connection: { peer: undefined, certificate: null, last: new LastCredential() } }, { alternatives: [['s']], anonymous: false, certificates: new Set(), audiences: null }, Date.now(), () => false
   )
   const [known, later] = [await issuer.token(key), await issuer.token(key, { sub: 'later' })]
   t.match(await ask(known), { kind: 'caller' })

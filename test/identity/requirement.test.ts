@@ -116,7 +116,7 @@ t.test('the alternatives of a card', async t => {
   ]
   for (const [card, alternatives, anonymous, unmet] of rows) {
     const requirement = requirementOfCards([readSecurity({ securitySchemes: SCHEMES, ...card })], SOURCES)
-    t.same({ ...requirement, certificates: [...requirement.certificates] }, { alternatives, anonymous, certificates: ['mesh'], unmet }, JSON.stringify(card))
+    t.same({ ...requirement, certificates: [...requirement.certificates] }, { alternatives, anonymous, certificates: ['mesh'], audiences: null, unmet }, JSON.stringify(card))
   }
 })
 

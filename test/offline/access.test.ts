@@ -57,6 +57,23 @@ t.test('explain', async t => {
   t.equal((await explained('{}', GET_TASK)).access, null)
 })
 
+t.test('the audience of the agent', async t => {
+  const { code, out, err } = runFiles(t, {
+    'gateway.yaml': `version: 1
+identity: {sources: {corp: {jwt: {issuer: "https://idp.example.com", audience: [billing, payroll], keys: discover}}}}
+agents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, access: {audience: [billing]}}]
+`,
+    'audience.test.yaml': `agent: a
+card: {capabilities: {}}
+tests:
+  - {name: ours, caller: {claims: {aud: [payroll, billing]}}, request: {message: {parts: [{text: a}]}}, expect: {decision: forward}}
+  - {name: no token, caller: {subject: ada}, request: {message: {parts: [{text: a}]}}, expect: {decision: forward}}
+  - {name: of others, caller: {claims: {aud: payroll}}, request: {message: {parts: [{text: a}]}}, expect: {decision: reject, rule: gateway/authentication, reason: UNAUTHENTICATED}}
+`
+  })
+  t.equal(code, 0, out + err)
+})
+
 t.test('policy tests', async t => {
   const { code, out, err } = runFiles(t, {
     'access.test.yaml': `agent: {access: {allow: [{id: readers, on: [GetTask], caller: {anonymous: true}}]}}

@@ -13,6 +13,7 @@ import { cardHeaderProblems, plainCredentials } from './card/card-checks.js'
 import { adminAccess } from './callers/admin-access.js'
 import { signatureProblems, signatureWarnings } from './card/card-signatures.js'
 import { viewProblems, viewWarnings } from './card/card-views.js'
+import { audienceProblems, audienceWarnings } from './callers/audience-checks.js'
 import { identityProblems, identityWarnings } from './callers/identity.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { rateProblems, rateWarnings } from './rate-checks.js'
@@ -58,6 +59,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...ownershipProblems(config),
     ...callers.problems,
     ...requireProblems(config),
+    ...audienceProblems(config),
     ...accessProblems(config),
     ...twins(agents),
     ...directoryPath(mapping(mapping(config.server).console).public, agents),
@@ -83,6 +85,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...callers.warnings,
     ...identityWarnings(mapping(config.identity), mapping(config.server)),
     ...unusedSources(config),
+    ...audienceWarnings(config),
     ...accessWarnings(config, context.layers),
     ...upstreamCredentialWarnings(config, context.baseDir),
     ...agents.flatMap((agent, index) => [

@@ -4,6 +4,8 @@ import type { CallerConfig } from './identity-model.js'
 export interface AccessConfig {
   /** Alternatives, each a list of sources that all must verify. `card`: those of the agent's card. Null: any one source. */
   readonly require: RequireConfig | null
+  /** Values of the claim `aud`, of which an access token must name one besides one of its source. Null: those of the source are enough. */
+  readonly audience: readonly string[] | null
   /** `observe` records what `enforce` would reject. */
   readonly mode: 'enforce' | 'observe'
   /** Null: every caller. Empty: nobody. */
@@ -55,7 +57,7 @@ export interface TaskOwnershipConfig {
 }
 
 /** What an agent without `access` has. */
-export const OPEN_ACCESS: AccessConfig = { require: null, mode: 'enforce', allow: null, deny: [], tasks: null }
+export const OPEN_ACCESS: AccessConfig = { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null }
 
 /** Merges both as in the file. A key of the agent replaces the same key of the defaults, as a whole; so does `require: null`. */
 export function resolveAccess (defaults: Partial<AccessConfig>, own: Partial<AccessConfig>): AccessConfig {

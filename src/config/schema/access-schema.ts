@@ -69,6 +69,16 @@ export const accessSchema: Schema = mapping(
   [],
   {
     require: requireSchema,
+    audience: {
+      type: ['array', 'null'],
+      description:
+        'Values of the claim `aud` of access tokens for this agent: a token must name one of them, besides one of the `audience` of its source. Set it where agents share an issuer, so that a token for one agent is not accepted at another. `null`, the default: every audience of the source.',
+      items: { type: 'string', minLength: 1, maxLength: 1024 },
+      minItems: 1,
+      maxItems: 100,
+      uniqueItems: true,
+      examples: ['[https://agents.example.com/billing]']
+    },
     mode: choice('`enforce` rejects requests, `observe` only records which ones `enforce` would reject. Default: `enforce`.', ['enforce', 'observe']),
     allow: entries('Entries that allow requests. Without the key, everybody may do everything; with an empty list, nobody may do anything.'),
     deny: entries('Entries that deny requests, also those that `allow` allows. Default: none.'),

@@ -22,7 +22,7 @@ const NONE: AgentSecurity = { requirement: null, unmet: [], offered: null, warni
 
 /** The requirement that does not depend on a card. Null without `identity`, and with `access.require: card`. */
 export function fixedRequirement ({ access }: AgentConfig, sources: readonly CallerSource[] | null): Requirement | null {
-  return sources === null || access.require === 'card' ? null : requirementOf(access.require, sources)
+  return sources === null || access.require === 'card' ? null : requirementOf(access.require, sources, access.audience)
 }
 
 /**
@@ -33,8 +33,8 @@ export function securityOf (raws: readonly JsonObject[], agent: AgentConfig, sou
   if (sources === null) return NONE
   const { access, card } = agent
   const cards = [...new Set(raws)].map(readSecurity)
-  const ofCards = access.require === 'card' ? requirementOfCards(cards, sources) : null
-  const requirement = ofCards ?? requirementOf(access.require === 'card' ? [] : access.require, sources)
+  const ofCards = access.require === 'card' ? requirementOfCards(cards, sources, access.audience) : null
+  const requirement = ofCards ?? requirementOf(access.require === 'card' ? [] : access.require, sources, access.audience)
   const unmet = ofCards?.unmet ?? []
   const isMeetable = requirement.alternatives.length > 0 || requirement.anonymous
   const offers = card.signature !== 'verbatim' && card.security !== 'agent'

@@ -5,6 +5,7 @@ import type { DryRunOptions } from '../dry-run-operation.js'
 import { callerOf, dryRunOperation, forwardedOf, undecided } from '../dry-run-operation.js'
 import { PASSTHROUGH } from '../../policy/access/target.js'
 import { admitUnread } from '../access/access.js'
+import { forOthers } from '../access/audience.js'
 import { noGrpcInterface, unknownRpc } from '../rejections.js'
 import type { RequestHead } from '../request-head.js'
 import { headOf } from '../request-head.js'
@@ -21,6 +22,8 @@ export function dryRunGrpc (agent: DryRunAgent, request: PlainRequest, options: 
   const found = undecided(route, callerOf(route, null, asked, head, 'GRPC'))
   const guarded = grpcGuard(head)
   if (guarded !== null) return { ...found, rejection: guarded }
+  const others = forOthers(config, request.caller ?? null)
+  if (others !== null) return { ...found, rejection: others }
   if (method === null) {
     return isGrpcPassthrough(config, request.path) ? passedThrough(agent, request, head, found) : { ...found, rejection: unknownRpc }
   }

@@ -35,7 +35,7 @@ function sameIssuers (sources: readonly (readonly [string, unknown])[]): PathPro
     const other = seen.get(key)
     if (other === undefined) seen.set(key, name)
     const path: Path = ['identity', 'sources', name, 'jwt', 'issuer']
-    return other === undefined ? [] : [fault(path, `${dotted(path)} is the issuer of the source ${shown(other)} too`, 'list all audiences in one source')]
+    return other === undefined ? [] : [fault(path, `${dotted(path)} is the issuer of the source ${shown(other)} too`, 'list all audiences in one source, and set access.audience of the agents')]
   })
 }
 

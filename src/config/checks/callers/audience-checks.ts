@@ -1,0 +1,69 @@
+/** Checks of `access.audience`: audiences that no token has, and agents that accept the tokens of others. */
+import { dotted, shown } from '../../diagnostics.js'
+import type { Path, PathProblem } from '../../diagnostics.js'
+import { fault, items, mapping } from '../../yaml/values.js'
+import type { Mapping } from '../../yaml/values.js'
+
+/** A source of access tokens. */
+interface TokenSource { readonly name: string, readonly audience: readonly unknown[] }
+
+/** @param config the value of the file */
+export function audienceProblems (config: Mapping): PathProblem[] {
+  const sources = tokenSources(config)
+  const defaults = mapping(config.accessDefaults)
+  return [
+    ...problemsAt(defaults, ['accessDefaults'], accepted(defaults, defaults, sources)),
+    ...items(config.agents).flatMap((agent, index) => {
+      const access = mapping(mapping(agent).access)
+      return problemsAt(access, ['agents', index, 'access'], accepted(access, defaults, sources))
+    })
+  ]
+}
+
+function problemsAt ({ audience }: Mapping, at: Path, sources: readonly TokenSource[]): PathProblem[] {
+  if (!Array.isArray(audience)) return []
+  const path: Path = [...at, 'audience']
+  if (sources.length === 0) {
+    return [fault(path, `${dotted(path)} has no effect: no source of the callers reads access tokens`, 'add a jwt source to identity, or remove the key', 'key')]
+  }
+  return audience.flatMap((one, index) => {
+    const place: Path = [...path, index]
+    if (one === '*') return [fault(place, `${dotted(place)} must not be "*"`, 'write "audience: null" to accept all audiences of the source')]
+    const known = typeof one !== 'string' || sources.some(source => source.audience.includes(one) || source.audience.includes('*'))
+    const [first] = sources
+    return known || first === undefined
+      ? []
+      : [fault(place, `${dotted(place)}: no source of the callers accepts tokens for ${shown(one)}`, `add it to identity.sources.${first.name}.jwt.audience`)]
+  })
+}
+
+/** Warns of agents that accept tokens for other agents. @param config the value of the file */
+export function audienceWarnings (config: Mapping): PathProblem[] {
+  const agents = items(config.agents).map(mapping)
+  const defaults = mapping(config.accessDefaults)
+  const several = tokenSources(config).filter(({ audience }) => audience.length > 1)
+  return agents.flatMap((agent, index) => {
+    const access = mapping(agent.access)
+    const { audience = defaults.audience ?? null } = access
+    if (audience !== null) return []
+    const shared = accepted(access, defaults, several).find(source =>
+      agents.some((other, at) => at !== index && accepted(mapping(other.access), defaults, [source]).length > 0))
+    const path: Path = ['agents', index]
+    return shared === undefined
+      ? []
+      : [fault(path, `${dotted(path)} accepts tokens for every audience of the source ${shown(shared.name)}, also those for other agents`, 'set access.audience', 'key')]
+  })
+}
+
+function tokenSources (config: Mapping): TokenSource[] {
+  return Object.entries(mapping(mapping(config.identity).sources)).flatMap(([name, source]) => {
+    const { jwt } = mapping(source)
+    return jwt === undefined ? [] : [{ name, audience: items(mapping(jwt).audience) }]
+  })
+}
+
+/** The sources that an agent accepts, of those given. */
+function accepted (access: Mapping, defaults: Mapping, sources: readonly TokenSource[]): readonly TokenSource[] {
+  const { require = defaults.require } = access
+  return Array.isArray(require) ? sources.filter(({ name }) => require.some(one => items(one).includes(name))) : sources
+}
