@@ -233,8 +233,11 @@ export function recordGrpcStatus (exchange: Exchange, code: number, by: 'agent' 
   exchange.span.grpcStatus(status, by)
 }
 
-/** Writes the log line of a call that is over. */
-export function logCall (exchange: Exchange, outcome: Outcome, seconds: number): void {
+/**
+ * Writes the log line of a call that is over.
+ * @param omitted number of calls that the line stands for besides its own
+ */
+export function logCall (exchange: Exchange, outcome: Outcome, seconds: number, omitted: number): void {
   const { services: { log }, response } = exchange
   const level = outcome === 'forwarded' ? 'debug' : outcome === 'gateway_error' && response.statusCode === 500 ? 'error' : 'info'
   if (!log.isLevelEnabled(level)) return
@@ -256,7 +259,8 @@ export function logCall (exchange: Exchange, outcome: Outcome, seconds: number):
     ...(traceId === null ? {} : { trace_id: traceId }),
     ...(spanId === null ? {} : { span_id: spanId }),
     ...(exchange.principal === null ? {} : { caller: exchange.identity?.describe(exchange.principal) }),
-    ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule })
+    ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule }),
+    ...(omitted === 0 ? {} : { omitted })
   }, 'request')
 }
 

@@ -41,7 +41,11 @@ export const LOG_FIELDS = {
   caller: { type: 'object', when: '`request`, of an [authenticated](identity.md) caller', meaning: '`source`, `id`, `client`, `tenant`, as in the audit line' },
   access_rule: { type: 'string', when: '`request`, of an agent with [access lists](access.md)', meaning: 'id of the entry that decided, or `none`, as in the audit line' },
   source: { type: 'string', when: 'rejected credentials', meaning: 'source of `identity.sources`; `other` if several share the header' },
-  omitted: { type: 'number', when: 'rejected credentials, more than 10 in a second', meaning: 'number of failures without a line' },
+  omitted: {
+    type: 'number',
+    when: 'rejected credentials, and `request` of a rejected authentication, more than 10 in a second',
+    meaning: 'number of failures, or of requests, without a line; `authentications_total` and `requests_total` count all'
+  },
   url: { type: 'string', when: '`listening`, with a main listener', meaning: 'URL of the main listener' },
   grpc: { type: 'list', when: '`listening`, with gRPC', meaning: 'addresses of the gRPC listeners' },
   mesh: { type: 'string', when: '`listening`, with a mesh', meaning: 'address of the listener for a mesh' },

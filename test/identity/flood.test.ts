@@ -2,7 +2,7 @@
 import { webcrypto } from 'node:crypto'
 import t from 'tap'
 import type { Test } from 'tap'
-import { MESSAGE, rpc } from '../helpers/http.js'
+import { MESSAGE, rpc, until } from '../helpers/http.js'
 import { issuerFor, jwtSource, keyOf } from './issuer.js'
 import { guarded } from './kit.js'
 
@@ -79,4 +79,35 @@ t.test('many calls with one new token', async t => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, headers)))
   t.ok(answers.every(({ status }) => status === 200))
   t.equal(verifications(), 1)
+})
+
+t.test('a flood writes a bounded number of log lines, and counts the rest', async t => {
+  const [key, stranger] = [await keyOf('a'), await keyOf('a')]
+  const issuer = await issuerFor(t, [key])
+  const { gateway } = await guarded(t, { sources: [jwtSource('corp', issuer.url)], root: ['telemetry: {logs: {level: info}}'] })
+  const forged = await issuer.token(stranger)
+  const [TOKENS, NOTHING] = [120, 60]
+  const send = async (...headers: readonly string[]): Promise<number> => (await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, headers)).status
+  const startedAt = performance.now()
+  const statuses = await Promise.all([...Array.from({ length: TOKENS }, () => send('authorization', `Bearer ${forged}`)), ...Array.from({ length: NOTHING }, () => send())])
+  const seconds = Math.ceil((performance.now() - startedAt) / 1_000) + 1
+  t.ok(statuses.every(status => status === 401 || status === 429))
+  t.ok(statuses.includes(429), 'those beyond the limit are bounded too')
+  const lines = (): { omitted?: number }[] => gateway.logs().filter(({ msg }) => msg === 'request')
+  const counted = (): number => lines().reduce((sum, { omitted = 0 }) => sum + 1 + omitted, 0)
+  await until(() => counted() === TOKENS + NOTHING, 'each request to have a line or a count')
+  t.ok(lines().length <= 2 * seconds * 11, `${lines().length} lines for two sources in ${seconds} s`)
+  t.equal((await rpc(`${gateway.url}/rpc`, 'NoSuchMethod', {}, ['authorization', `Bearer ${await issuer.token(key)}`])).status, 200)
+  await until(() => counted() === TOKENS + NOTHING + 1, 'the line of a caller')
+  t.equal(lines().at(-1)?.omitted, undefined)
+  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const rejected = [...text.matchAll(/^a2a_gateway_requests_total\{.*outcome="rejected".*\} (\d+)$/gm)].reduce((sum, [, value]) => sum + Number(value), 0)
+  t.ok(rejected >= TOKENS + NOTHING, 'metrics count all')
+})
+
+t.test('a gateway that closes writes the counts', async t => {
+  const { gateway } = await guarded(t, { root: ['telemetry: {logs: {level: info}}'] })
+  await Promise.all(Array.from({ length: 15 }, () => rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE })))
+  await gateway.close()
+  t.equal(gateway.logs().filter(({ msg }) => msg === 'request').reduce((sum, line) => sum + 1 + Number(line.omitted ?? 0), 0), 15)
 })

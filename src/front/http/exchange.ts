@@ -61,6 +61,8 @@ export class Exchange {
   identity: Identity | null = null
   /** The caller; null without `identity`, and for requests that need no caller. */
   principal: Principal | null = null
+  /** Source of the credentials that were rejected, or `none`; null while none were. Bounds the log lines of such requests. */
+  rejectedSource: string | null = null
   /** The carrier of the caller's credentials. */
   carrier: Carrier | null = null
   /** Entry of `access` that decided about the request, or `none`; null without `access`. */
@@ -387,7 +389,8 @@ export class Exchange {
     }
     if (decisions !== null && decisions.wants(outcome, this.found)) this.keep(decisions, outcome, seconds)
     if (requests !== null && this.received !== null) this.keepRequest(requests, this.received, outcome)
-    logCall(this, outcome, seconds)
+    if (this.rejectedSource === null || this.identity === null) logCall(this, outcome, seconds, 0)
+    else this.identity.failedRequests.record(this.rejectedSource, omitted => { logCall(this, outcome, seconds, omitted) })
   }
 
   /** Sets the names that only the response has. The span has those of the request. */

@@ -156,6 +156,7 @@ function failingOf ({ request }: Exchange, { agent, trusted }: Identified): Fail
 function reject (exchange: Exchange, identified: Identified, found: NoCaller, requirement: Requirement): void {
   const { agent, identity } = identified
   const { request } = exchange
+  exchange.rejectedSource = sourceOf(found)
   const unauthenticated = (rejection: Rejection, carriers: Carriers): void => {
     const error = found.kind === 'failed' && found.carrier.scheme === 'bearer' ? rejection.message : null
     const challenges = challengesOf([...new Set(carriers.flat())], agent.name, { metadata: metadataUrl(exchange, identified), error })

@@ -41,7 +41,8 @@ export function recordRejectedExchange (exchange: Exchange, rejection: Rejection
     isStandalone: true
   })
   const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [found]), exchange: 'rejected', client }
-  identity.failures.record(`exchange ${principal.source}`, omitted => {
+  exchange.rejectedSource = `exchange ${principal.source}`
+  identity.failures.record(exchange.rejectedSource, omitted => {
     audit.record(omitted === 0 ? entry : { ...entry, lines_omitted: omitted })
   })
 }

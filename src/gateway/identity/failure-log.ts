@@ -29,10 +29,13 @@ export class FailureLog {
     seen.last = write
   }
 
-  private flush (): void {
+  /** Writes the counts so far. */
+  flush (): void {
+    if (this.timer !== null) clearTimeout(this.timer)
     this.timer = null
     const ended = [...this.sources.values()]
     this.sources.clear()
-    for (const { last, omitted } of ended) last?.(omitted)
+    // The last failure has a line itself.
+    for (const { last, omitted } of ended) last?.(omitted - 1)
   }
 }

@@ -59,6 +59,8 @@ export class Identity {
   /** Names of request headers that carry credentials, for `Vary`. */
   readonly headers: readonly string[]
   readonly failures: FailureLog
+  /** Bounds the log lines of the requests whose authentication failed. */
+  readonly failedRequests: FailureLog
   /** Issuers of access tokens, by source. */
   private readonly issuers: ReadonlyMap<string, string>
   private readonly prepared: ReadonlyMap<string, Prepared>
@@ -78,6 +80,7 @@ export class Identity {
     redactAlso(carriers.flatMap(({ in: place, name }) => (place === 'header' && name.includes('-') ? [name] : [])))
     this.headers = headersOf(carriers)
     this.failures = previous?.failures ?? new FailureLog()
+    this.failedRequests = previous?.failedRequests ?? new FailureLog()
     const tokens = [...prepared].flatMap(([name, { source }]) => (source instanceof JwtSource ? [[name, source.issuer] as const] : []))
     this.issuers = new Map(tokens)
   }
@@ -150,6 +153,9 @@ export class Identity {
   close (next: Identity | null): void {
     const kept = new Set(next === null ? [] : [...next.prepared.values()].map(({ keys }) => keys))
     for (const { keys } of this.prepared.values()) if (keys !== null && !kept.has(keys)) keys.close()
+    if (next !== null) return
+    this.failures.flush()
+    this.failedRequests.flush()
   }
 
   private async startKeys (previous: Identity | null): Promise<void> {
