@@ -558,6 +558,12 @@ const tasks: Row = {
       queries: [[rate('task_owner_checks_total', ONE, 'outcome'), '{{outcome}}']]
     }),
     lines({
+      title: 'Push notification URLs',
+      about: 'Only with push. reject: not allowed. observe: forwarded, but enforce would reject it.',
+      unit: 'reqps',
+      queries: [[rate('push_urls_total', ONE, 'decision'), '{{decision}}']]
+    }),
+    lines({
       title: 'Remembered',
       about: 'In the process; none if a server stores them.',
       unit: 'short',

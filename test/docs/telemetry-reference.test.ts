@@ -315,6 +315,11 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   a2a_gateway_budget_spent_total: 'test/limits/budgets.test.ts',
   'audit limit': 'test/limits/rates.test.ts',
   'span a2a_gateway.limit': 'test/limits/rates.test.ts',
+  // Only with `push`.
+  a2a_gateway_push_urls_total: 'test/gateway/push-resolve.test.ts',
+  'push_urls_total decision allow': 'test/gateway/push-resolve.test.ts',
+  'push_urls_total decision observe': 'test/gateway/push-resolve.test.ts',
+  'push_urls_total decision reject': 'test/gateway/push-resolve.test.ts',
   // Only with `access.tasks`.
   a2a_gateway_task_owner_checks_total: 'test/gateway/task-ownership.test.ts',
   'task_owner_checks_total outcome match': 'test/gateway/task-ownership.test.ts',

@@ -2,7 +2,7 @@
 import dns from 'node:dns'
 import t from 'tap'
 import type { Test } from 'tap'
-import { gatewayFor, oneAgent } from '../helpers/gateway.js'
+import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, PUSH_FORMS, sendWith, setConfig } from '../helpers/push-calls.js'
 import type { PushForm } from '../helpers/push-calls.js'
 import { fakeAgent } from '../helpers/raw.js'
@@ -116,4 +116,31 @@ t.test('one look-up per name, few at once, bounded in time and number', async t 
   t.same(asked, ['same.test', 'n0.test'], 'two at once')
   const took = performance.now() - start
   t.ok(took > 1_900 && took < 4_000, `${took} ms`)
+})
+
+t.test('push_urls_total counts each URL by decision', async t => {
+  names(t, name => ADDRESSES[name] ?? 'error')
+  const agent = await fakeAgent(t)
+  const yaml = (mode: string): string => oneAgent(agent.url, [`push: {mode: ${mode}, perTask: 1}`])
+  const gateway = await gatewayFor(t, { yaml: yaml('enforce') })
+  const counts = async (): Promise<number[]> => await Promise.all(['allow', 'observe', 'reject'].map(async decision => await gateway.metric(`a2a_gateway_push_urls_total{agent="agent",decision="${decision}"}`)))
+  const form = PUSH_FORMS.find(({ version, binding }) => version === '1.0' && binding === 'JSONRPC') as PushForm
+  const send = async (taskId: string | null, url: string, at = gateway.url): Promise<void> => {
+    const one = taskId === null ? sendWith(form, null, { id: 'c', url }) : setConfig(form, taskId, { id: url, url })
+    await call(at, { ...one, path: one.path.replace('/a2a/jsonrpc', '/rpc') })
+  }
+  await send(null, 'https://public.test/a2a')
+  t.same(await counts(), [1, 0, 0])
+  await send('t1', 'https://public.test/a2a')
+  await send('t1', 'https://public.test/a2a?2')
+  t.same(await counts(), [2, 0, 1], 'beyond push.perTask')
+  await send(null, 'https://private.test/a2a')
+  t.same(await counts(), [2, 0, 2], 'by its address')
+  await send(null, 'https://127.0.0.1/a2a')
+  t.same(await counts(), [2, 0, 3])
+  await call(gateway.url, { ...setConfig(form, 't1', { id: 'c', url: 'https://public.test/a2a' }), path: '/nowhere' })
+  t.same(await counts(), [2, 0, 3], 'the gateway did not read it')
+  t.ok((await gateway.reload(configOf({ yaml: yaml('observe') }))).ok)
+  await send('t2', 'https://127.0.0.1/a2a')
+  t.same(await counts(), [2, 1, 3])
 })

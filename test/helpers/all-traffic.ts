@@ -151,6 +151,7 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
     `    card: {refresh: 1s, verify: {keys: {url: "${issuer.url}/jwks"}, onFailure: warn}}`,
     '    extensions: [nonces]',
     '    access: {allow: [{id: callers, on: [messages, GetTask]}], tasks: {}}',
+    '    push: {resolve: false}',
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}'),
     '    observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}',
@@ -159,7 +160,7 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
     'budgets: [{id: tokens, by: [caller], of: nonces/tokens, limit: 1000000, window: 1h}]'
   ].join('\n'), { AGENT_SECRET: 'secret' }, { server: [`grpc: {listen: "${grpcAddress}", publicAddress: "${grpcAddress}"}`] })
   const send = async (key: Key, nonce: string): Promise<unknown> =>
-    await rpc(`${gateway.url}/rpc`, 'SendMessage', nonceMessage(nonce), ['authorization', `Bearer ${await issuer.token(key)}`])
+    await rpc(`${gateway.url}/rpc`, 'SendMessage', { ...nonceMessage(nonce), configuration: PUSHED }, ['authorization', `Bearer ${await issuer.token(key)}`])
   const get = async (id: string): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'GetTask', { id }, ['authorization', `Bearer ${await issuer.token(known)}`])
   const grpc = await RawGrpc.to(grpcAddress)
@@ -174,6 +175,8 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   }
   return { gateway, round }
 }
+
+const PUSHED = { taskPushNotificationConfig: { url: 'https://hooks.example.com/a2a' } }
 
 function answerOddly ({ body }: RawRequest, response: ServerResponse): void {
   const text = (JSON.parse(body.toString()) as { params: { message: { parts: { text?: string }[] } } }).params.message.parts[0]?.text ?? ''

@@ -76,6 +76,7 @@ export function recordOne (m: Metrics): void {
   m.rateStore('ok')
   m.budgetSpent('b', 1)
   m.taskOwnerCheck(a, 'match')
+  m.pushUrl(a, 'allow')
   m.accessDecision(a, 'r', 'allow', 'enforce')
   m.tasksRemembered(() => 1)
   m.observed(a, { extension: 'e', metric: 'm', type: 'counter', by: '', value: 1 })

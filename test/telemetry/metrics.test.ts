@@ -57,6 +57,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   access_decisions_total: ['counter', ['agent', 'rule', 'decision', 'mode']],
   unique_claims_total: ['counter', ['agent', 'outcome']],
   task_owner_checks_total: ['counter', ['agent', 'outcome']],
+  push_urls_total: ['counter', ['agent', 'decision']],
   tasks_remembered: ['gauge', []],
   observed_total: ['counter', ['agent', 'extension', 'metric', 'by']],
   observed_value: ['gauge', ['agent', 'extension', 'metric', 'by']],
@@ -116,6 +117,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.rateStore('ok')
   metrics.budgetSpent('tokens', 2.5)
   metrics.taskOwnerCheck('weather', 'match')
+  metrics.pushUrl('weather', 'reject')
   metrics.accessDecision('weather', 'readers', 'deny', 'observe')
   metrics.authentication('weather', 'corp', 'expired')
   metrics.authenticated('corp', 'miss', 0.0002)
@@ -202,6 +204,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_rate_limited_total', { limit: 'per-caller' }), times)
     t.equal(get('a2a_gateway_rate_store_total', { outcome: 'ok' }), times)
     t.equal(get('a2a_gateway_budget_spent_total', { budget: 'tokens' }), 2.5 * times)
+    t.equal(get('a2a_gateway_push_urls_total', { decision: 'reject' }), times)
     t.equal(get('a2a_gateway_access_decisions_total', { rule: 'readers', decision: 'deny', mode: 'observe' }), times)
     t.equal(get('a2a_gateway_authentications_total', { source: 'corp', outcome: 'expired' }), times)
     t.equal(get('a2a_gateway_authentication_duration_seconds_count', { source: 'corp', cache: 'miss' }), times)

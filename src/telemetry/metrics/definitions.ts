@@ -283,6 +283,12 @@ export const METRICS = {
     more: 'Only with `access.tasks`. `mismatch`: a task or context of another caller; also an agent that responds with one. `unknown`: the store knows no owner. `unavailable`: the store did not respond. `shared`: the caller may use all tasks',
     labels: { agent: served, outcome: values.OWNER_OUTCOMES }
   },
+  push_urls_total: {
+    type: 'counter',
+    help: 'URLs for push notifications that requests set, by decision.',
+    more: 'Only with `push`. `observe`: forwarded, although `push.mode: enforce` would reject it. URLs of requests that something else rejects are not counted',
+    labels: { agent: served, decision: values.PUSH_DECISIONS }
+  },
   tasks_remembered: {
     type: 'gauge',
     help: 'Tasks that this process remembers.',

@@ -84,6 +84,7 @@ export class Metrics {
   private readonly lookups: LabelledValues<NumberCell>
   private readonly claims: LabelledValues<NumberCell>
   private readonly ownerChecks: LabelledValues<NumberCell>
+  private readonly pushUrls: LabelledValues<NumberCell>
   private readonly accessDecisions: LabelledValues<NumberCell>
   private readonly writes: LabelledValues<NumberCell>
   private readonly observedTotals: LabelledValues<NumberCell>
@@ -145,6 +146,7 @@ export class Metrics {
     this.writes = registry.counter('task_writes_total')
     this.claims = registry.counter('unique_claims_total')
     this.ownerChecks = registry.counter('task_owner_checks_total')
+    this.pushUrls = registry.counter('push_urls_total')
     this.accessDecisions = registry.counter('access_decisions_total')
     registry.callbackGauge('tasks_remembered', () => this.remembered())
     this.observedTotals = registry.counter('observed_total')
@@ -319,6 +321,10 @@ export class Metrics {
     mode: One<typeof LabelValues.VIOLATION_MODES>
   ): void {
     this.accessDecisions.at(agent, rule, decision, mode).value++
+  }
+
+  pushUrl (agent: string, decision: One<typeof LabelValues.PUSH_DECISIONS>): void {
+    this.pushUrls.at(agent, decision).value++
   }
 
   taskWrite (agent: string, outcome: One<typeof LabelValues.WRITE_OUTCOMES>): void {

@@ -5,6 +5,7 @@ import type { CompiledPush } from '../../../policy/push/check.js'
 import type { PushCount, PushResponse } from '../../../policy/push/count.js'
 import { entryOf, pushCountOf, readPushResponse, settlePush, tooManyConfigs, uncounted } from '../../../policy/push/count.js'
 import type { NamedHost } from '../../../policy/push/resolve.js'
+import { pushUrlDecisions } from '../../../policy/push/outcomes.js'
 import { checkAddresses, hostsToResolve } from '../../../policy/push/resolve.js'
 import type { PushChange, PushCounted } from '../../../state/store.js'
 import { NameResolver } from '../../../upstream/name-resolver.js'
@@ -22,15 +23,20 @@ export function checkPushConfigs (
   then: (evaluation: RequestEvaluation) => void
 ): void {
   const { policy: { push }, decision } = evaluation
-  if (push === null || decision.rejection !== null) return then(evaluation)
+  if (push === null) return then(evaluation)
+  const settle = (evaluation: RequestEvaluation): void => {
+    for (const one of pushUrlDecisions(read.call, evaluation.decision)) exchange.services.metrics.pushUrl(exchange.agentName, one)
+    then(evaluation)
+  }
+  if (decision.rejection !== null) return settle(evaluation)
   const hosts = hostsToResolve(push, read.call)
-  if (hosts.length === 0) return countConfigs(exchange, read, evaluation, push, then)
+  if (hosts.length === 0) return countConfigs(exchange, read, evaluation, push, settle)
   addressesOf(hosts).then(addresses => {
     // The client may have disconnected.
     if (exchange.response.destroyed) return
     const settled = { ...evaluation, decision: settlePush(decision, checkAddresses(push, hosts, addresses)) }
-    if (settled.decision.rejection === null) countConfigs(exchange, read, settled, push, then)
-    else then(settled)
+    if (settled.decision.rejection === null) countConfigs(exchange, read, settled, push, settle)
+    else settle(settled)
   }).catch((error: unknown) => { exchange.failed(error) })
 }
 
