@@ -12,6 +12,7 @@ import { networkOf } from '../../src/wire/ip.js'
 import { configOf } from '../helpers/gateway.js'
 import { check } from '../helpers/seed.js'
 
+const CALLER: Principal = { source: 's', sources: ['s'], kind: 'apiKey', subject: 'ada', client: null, scopes: [], groups: [], tenant: null, spiffe: null, claims: {} }
 const rule = (count: number, period: number, burst: number): RateRule => ({ count, period, burst })
 const one = (key: string, rate: RateRule): LimitKey[] => [{ key, rule: rate }]
 
@@ -123,6 +124,36 @@ t.test('memory is bounded: of 10^6 keys, at most 10^5 count', async t => {
   t.ok(limits.size <= 2 * MAX_KEYS, String(limits.size))
 })
 
+t.test('a flood of addresses or of named tenants makes nobody forget a caller', async t => {
+  const limits = new MemoryLimits(() => 0)
+  const agents = '[{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [usage]}]'
+  const config = configOf({
+    yaml: [
+      `agents: ${agents}`,
+      'identity: {sources: {s: {jwt: {issuer: "https://idp.example.com", audience: [a], keys: discover}}}}',
+      'extensions: {usage: {uri: "https://e.test/usage", observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: t}}}]}}}',
+      'rates: [{id: caller, by: [caller], rate: 1/1h, burst: 1}, {id: address, by: [address], rate: 1/1h, burst: 1}, {id: tenant, by: [tenant], rate: 1/1h, burst: 1}]',
+      'budgets: [{id: tokens, by: [tenant], of: usage/tokens, limit: 1, window: 1h}]'
+    ].join('\n')
+  })
+  const { early, late } = compileLimits(config)?.get('a') ?? { early: [], late: [] }
+  const call = (tenant: string | null) => ({ operation: 'SendMessage', tenant, extensions: [] }) as const
+  const keysOf = (principal: Principal | null, i: number): LimitKey[] =>
+    chargesOf([...early, ...late], { agent: 'a', principal, network: `n${i}` }, call(`t${i}`)).map(({ key, open, limit: { rule } }) => ({ key, rule, open }))
+  const ada = { ...CALLER, tenant: 'north' }
+  const own = keysOf(ada, 0).filter(({ open }) => open !== true)
+  t.equal(own.length, 3, 'caller, tenant and budget of the caller')
+  limits.take(own)
+  limits.spend(own.flatMap(({ key, rule }) => ('limit' in rule ? [{ key, rule, amount: 1 }] : [])))
+  for (let i = 0; i < 3 * MAX_KEYS; i++) {
+    const strange = keysOf(null, i).filter(({ open }) => open)
+    limits.take(strange)
+    limits.spend(strange.flatMap(({ key, rule, open }) => ('limit' in rule ? [{ key, rule, open: open === true, amount: 1 }] : [])))
+  }
+  for (const key of own) t.not(limits.take([key]).wait, 0, key.key)
+  t.ok(limits.size <= 2 * MAX_KEYS + 3, String(limits.size))
+})
+
 t.test('budgets: a window begins with the first amount', async t => {
   let now = 0
   const limits = new MemoryLimits(() => now)
@@ -144,8 +175,6 @@ t.test('budgets: a window begins with the first amount', async t => {
   t.equal(left(), 1_000)
   t.match(limits.take([{ key: 'b', rule: budget }]).used, [Number.MAX_SAFE_INTEGER], 'a sum stays a number')
 })
-
-const CALLER: Principal = { source: 's', sources: ['s'], kind: 'apiKey', subject: 'ada', client: null, scopes: [], groups: [], tenant: null, spiffe: null, claims: {} }
 
 t.test('keys', async t => {
   const config = configOf({

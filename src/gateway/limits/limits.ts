@@ -125,17 +125,17 @@ export class Limits {
 
 const ADMITTED = { kind: 'admitted', counts: [] } as const satisfies Admission
 
-function keyOf ({ key, limit: { rule } }: Charge): LimitKey {
-  return { key, rule }
+function keyOf ({ key, open, limit: { rule } }: Charge): LimitKey {
+  return { key, rule, open }
 }
 
 /** A level is in units of its rule, so the part of one gateway has a count of its own. */
-function localKeyOf ({ key, limit: { localRule } }: Charge): LimitKey {
-  return { key: `${key}\nlocal`, rule: localRule }
+function localKeyOf ({ key, open, limit: { localRule } }: Charge): LimitKey {
+  return { key: `${key}\nlocal`, rule: localRule, open }
 }
 
-function spendingOf ({ amount }: Spent, { key, rule }: LimitKey): Spending[] {
-  return isBudget(rule) ? [{ key, rule, amount }] : []
+function spendingOf ({ amount }: Spent, { key, rule, open }: LimitKey): Spending[] {
+  return isBudget(rule) ? [{ key, rule, ...(open === true ? { open } : {}), amount }] : []
 }
 
 function admissionOf (charges: readonly Charge[], { rejected, wait, used }: Taken): Admission {

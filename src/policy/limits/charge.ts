@@ -32,6 +32,8 @@ export interface Charge {
   readonly limit: CompiledLimit
   /** Names the count: at most 400 characters, and none that a client chose. */
   readonly key: string
+  /** True when clients can name as many keys as they like: addresses, and tenants that no source has verified. */
+  readonly open: boolean
 }
 
 /** The limits of one agent, by step. */

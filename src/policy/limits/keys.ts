@@ -31,10 +31,15 @@ export function chargesOf (limits: readonly CompiledLimit[], head: LimitedHead, 
   for (const limit of limits) {
     if (call !== null && limit.on !== null && !limit.on.has(call.operation)) continue
     if (limit.extension !== null && call?.extensions.includes(limit.extension) !== true) continue
-    if (!limit.by.includes('extension')) charges.push({ limit, key: keyOf(limit, head, call, '') })
-    else for (const extension of new Set(call?.extensions)) charges.push({ limit, key: keyOf(limit, head, call, extension) })
+    const open = isOpen(limit, head)
+    if (!limit.by.includes('extension')) charges.push({ limit, key: keyOf(limit, head, call, ''), open })
+    else for (const extension of new Set(call?.extensions)) charges.push({ limit, key: keyOf(limit, head, call, extension), open })
   }
   return charges
+}
+
+function isOpen ({ by }: CompiledLimit, { principal }: LimitedHead): boolean {
+  return by.includes('address') || (by.includes('tenant') && (principal === null || principal.tenant === null))
 }
 
 function keyOf (limit: CompiledLimit, head: LimitedHead, call: LimitedCall | null, extension: string): string {

@@ -1,16 +1,19 @@
 /** Interface of the store of counts. Three backends: memory, the primary of a cluster, and a server that several gateways share. */
-import type { BudgetRule, LimitRule } from '../../policy/limits/charge.js'
+import type { BudgetRule, Charge, LimitRule } from '../../policy/limits/charge.js'
 
 /** One count, and its rule. */
 export interface LimitKey {
   readonly key: string
   readonly rule: LimitRule
+  /** As in {@link Charge}. */
+  readonly open?: boolean
 }
 
 /** An amount for the count of a budget. */
 export interface Spending {
   readonly key: string
   readonly rule: BudgetRule
+  readonly open?: boolean
   readonly amount: number
 }
 

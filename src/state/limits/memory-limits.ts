@@ -5,7 +5,7 @@ import { unitsAt, usedOf, waitOf } from './gcra.js'
 import type { LimitKey, LimitStore, Spending, Taken } from './limit-store.js'
 import { RecentMap } from './recent-map.js'
 
-/** Maximum number of counts of requests, and of budgets, at about 200 bytes each. */
+/** Maximum number of counts in each of the four maps, at about 200 bytes each. */
 export const MAX_KEYS = 100_000
 
 /** The level of a key, as `gcra.ts` defines it. */
@@ -16,18 +16,23 @@ interface Spent { amount: number, ends: number }
 export class MemoryLimits implements LimitStore {
   private readonly now: () => number
   private readonly counts: RecentMap<Count>
-  /** Apart from the counts of requests: a flood of addresses must not make the gateway forget what somebody has spent. */
+  /** Apart from the counts of callers: a flood of addresses must not make the gateway forget how much a caller has sent. */
+  private readonly openCounts: RecentMap<Count>
+  /** Apart from the counts of requests. */
   private readonly budgets: RecentMap<Spent>
+  private readonly openBudgets: RecentMap<Spent>
 
   /** @param now a clock that never steps back, ms */
   constructor (now: () => number = () => performance.now(), max = MAX_KEYS) {
     this.now = now
     this.counts = new RecentMap(max)
+    this.openCounts = new RecentMap(max)
     this.budgets = new RecentMap(max)
+    this.openBudgets = new RecentMap(max)
   }
 
   get size (): number {
-    return this.counts.size + this.budgets.size
+    return this.counts.size + this.openCounts.size + this.budgets.size + this.openBudgets.size
   }
 
   take (keys: readonly LimitKey[], now = this.now()): Taken {
@@ -35,14 +40,14 @@ export class MemoryLimits implements LimitStore {
     let rejected = -1
     let longest = 0
     for (let i = 0; i < keys.length; i++) {
-      const { key, rule } = keys[i] as LimitKey
+      const { key, rule, open } = keys[i] as LimitKey
       let wait = 0
       if (isBudget(rule)) {
-        const { amount, ends } = spentAt(this.budgets.get(key), rule.window, now)
+        const { amount, ends } = spentAt(this.budgetsOf(open).get(key), rule.window, now)
         used.push(amount)
         if (amount >= rule.limit) wait = Math.max(1, Math.ceil(ends - now))
       } else {
-        const found = usedOf(this.counts.get(key)?.level, unitsAt(now, rule), rule)
+        const found = usedOf(this.countsOf(open).get(key)?.level, unitsAt(now, rule), rule)
         used.push(found)
         wait = waitOf(found, rule)
       }
@@ -51,9 +56,10 @@ export class MemoryLimits implements LimitStore {
       longest = wait
     }
     for (let i = 0; i < keys.length; i++) {
-      const { key, rule } = keys[i] as LimitKey
+      const { key, rule, open } = keys[i] as LimitKey
       if (isBudget(rule)) continue
-      const count = this.counts.get(key)
+      const counts = this.countsOf(open)
+      const count = counts.get(key)
       const units = unitsAt(now, rule)
       if (rejected >= 0) {
         // No level is higher, unless the clock has stepped back.
@@ -62,7 +68,7 @@ export class MemoryLimits implements LimitStore {
       }
       const after = (used[i] as number) + 1
       used[i] = after
-      if (count === undefined) this.counts.set(key, { level: units + after })
+      if (count === undefined) counts.set(key, { level: units + after })
       else count.level = units + after
     }
     return { rejected, wait: longest, used }
@@ -74,19 +80,20 @@ export class MemoryLimits implements LimitStore {
   }
 
   release (keys: readonly LimitKey[]): void {
-    for (const { key, rule } of keys) {
-      const count = this.counts.get(key)
+    for (const { key, rule, open } of keys) {
+      const count = this.countsOf(open).get(key)
       if (count !== undefined && !isBudget(rule)) count.level--
     }
   }
 
   spend (spendings: readonly Spending[]): boolean {
     const now = this.now()
-    for (const { key, rule: { window }, amount } of spendings) {
-      const known = this.budgets.get(key)
+    for (const { key, rule: { window }, open, amount } of spendings) {
+      const budgets = this.budgetsOf(open)
+      const known = budgets.get(key)
       const { amount: before, ends } = spentAt(known, window, now)
       const spent = { amount: Math.min(before + amount, Number.MAX_SAFE_INTEGER), ends }
-      if (known === undefined) this.budgets.set(key, spent)
+      if (known === undefined) budgets.set(key, spent)
       else Object.assign(known, spent)
     }
     return true
@@ -94,7 +101,17 @@ export class MemoryLimits implements LimitStore {
 
   async close (): Promise<void> {
     this.counts.clear()
+    this.openCounts.clear()
     this.budgets.clear()
+    this.openBudgets.clear()
+  }
+
+  private countsOf (open: boolean | undefined): RecentMap<Count> {
+    return open === true ? this.openCounts : this.counts
+  }
+
+  private budgetsOf (open: boolean | undefined): RecentMap<Spent> {
+    return open === true ? this.openBudgets : this.budgets
   }
 }
 
