@@ -254,3 +254,35 @@ t.test('keys from a file; a header of its own; an expensive check is braked', as
   t.ok(forged.every(status => status === 401 || status === 429))
   t.equal((await send(gateway, ['x-gateway-token', token])).status, 200, 'a token that is known needs no check')
 })
+
+t.test('actors of a delegated token are in log and audit lines, as the caller is', async t => {
+  const key = await keyOf('a')
+  const issuer = await issuerFor(t, [key])
+  const act = { sub: 'robot', act: { client_id: 'app', act: { sub: 7, act: { sub: 'first' } } } }
+  const token = await issuer.token(key, { act })
+  const robot = await issuer.token(key, { sub: 'robot' })
+  const SHOWN = ['telemetry: {logs: {level: debug}, audit: {forwarded: true}}']
+  const ask = async (gateway: TestGateway, token: string): Promise<unknown> => await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['authorization', `Bearer ${token}`])
+  interface Line { readonly msg?: string, readonly caller: { readonly id: string, readonly act?: readonly string[] } }
+
+  const { gateway: plain } = await guarded(t, { sources: [jwtSource('corp', issuer.url)], root: SHOWN, identity: ', audit: subject' })
+  await ask(plain, token)
+  await until(() => plain.audits().length === 1 && plain.logs().some(({ msg }) => msg === 'request'), 'the lines')
+  t.match(plain.audits()[0], { caller: { id: 'ada', act: ['robot', 'app', 'first'] } })
+  t.match(plain.logs().find(({ msg }) => msg === 'request'), { caller: { act: ['robot', 'app', 'first'] } })
+
+  const { gateway } = await guarded(t, { sources: [jwtSource('corp', issuer.url)], root: SHOWN })
+  await ask(gateway, token)
+  await ask(gateway, robot)
+  await ask(gateway, await issuer.token(key, { act: Array.from({ length: 13 }).reduce((act: object) => ({ sub: 'robot', act }), {}) }))
+  await ask(gateway, await issuer.token(key, { act: 'robot' }))
+  await until(() => gateway.audits().length === 4, 'audit lines')
+  const [delegated, own, long, odd] = gateway.audits() as unknown as Line[]
+  t.equal(delegated?.caller.act?.length, 3)
+  t.ok(delegated?.caller.act?.every(one => /^[\w-]{22}$/.test(one)))
+  t.equal(delegated?.caller.act?.[0], own?.caller.id, 'one id for a caller who acts for another')
+  t.equal(own?.caller.act, undefined)
+  t.equal(long?.caller.act?.length, 8, 'the number of actors is bounded')
+  t.equal(odd?.caller.act, undefined)
+  t.notMatch(JSON.stringify([gateway.audits(), gateway.logs()]), /robot/)
+})

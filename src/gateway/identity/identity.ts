@@ -14,6 +14,7 @@ import { headersOf } from '../../identity/credentials.js'
 import { readJwkSet } from '../../identity/jwk-set.js'
 import type { Keys } from '../../identity/jwt-source.js'
 import { JwtSource } from '../../identity/jwt-source.js'
+import { actorsOf } from '../../identity/actors.js'
 import type { Principal } from '../../identity/principal.js'
 import type { Requirement } from '../../identity/requirement.js'
 import type { Log } from '../../telemetry/log.js'
@@ -31,6 +32,8 @@ export interface DescribedCaller {
   readonly id: string
   readonly client?: string
   readonly tenant?: string
+  /** Ids of those who act for the caller, the current actor first (RFC 8693 §4.1). */
+  readonly act?: readonly string[]
 }
 
 export interface IdentityOptions {
@@ -123,12 +126,15 @@ export class Identity {
     if (found === undefined) {
       const { source, sources, subject, client, tenant } = principal
       const named = this.audit === 'subject'
+      const idOf = (subject: string): string => (named ? subject : idIn(source, subject))
+      const act = actorsOf(principal).map(idOf)
       found = {
         source,
         ...(sources.length === 1 ? {} : { sources }),
-        id: named ? subject : createHmac('sha256', digestKey()).update(JSON.stringify([source, subject])).digest('base64url').slice(0, 22),
+        id: idOf(subject),
         ...(client === null || !named ? {} : { client }),
-        ...(tenant === null ? {} : { tenant })
+        ...(tenant === null ? {} : { tenant }),
+        ...(act.length === 0 ? {} : { act })
       }
       this.described.set(principal, found)
     }
@@ -164,6 +170,11 @@ export class Identity {
     if (fresh.length === 0) return
     await Promise.race([Promise.all(fresh.map(keys => keys.start())), sleep(FIRST_KEYS_MS, undefined, { ref: false })])
   }
+}
+
+/** An id that is the same for one caller of a source, whatever the token, and that reveals nothing. */
+function idIn (source: string, subject: string): string {
+  return createHmac('sha256', digestKey()).update(JSON.stringify([source, subject])).digest('base64url').slice(0, 22)
 }
 
 interface Files {

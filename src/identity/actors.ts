@@ -1,0 +1,21 @@
+/** The actors of a delegated token (RFC 8693 §4.1). They are for records only: prior actors must not count in decisions. */
+import { isObject } from '../wire/json/object.js'
+import type { Principal } from './principal.js'
+
+/** Largest number of actors that a record names. */
+const ACTORS = 8
+/** Longest subject, as of a caller. */
+const LONGEST = 1_024
+
+/** Returns the subjects of the actors, the current one first. An actor without `sub` is named by `client_id`. */
+export function actorsOf ({ kind, claims }: Principal): readonly string[] {
+  if (kind !== 'jwt' || claims['act'] === undefined) return NONE
+  const found: string[] = []
+  for (let act: unknown = claims['act']; isObject(act) && found.length < ACTORS; act = act['act']) {
+    const name = act['sub'] ?? act['client_id']
+    if (typeof name === 'string' && name !== '' && name.length <= LONGEST) found.push(name)
+  }
+  return found
+}
+
+const NONE: readonly never[] = []
