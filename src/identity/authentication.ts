@@ -6,7 +6,7 @@ import type { Principal } from './principal.js'
  * Problems of a credential. The list is closed: values are labels of a metric, and `ErrorInfo.metadata.problem` for clients.
  */
 export const PROBLEMS = [
-  'missing', 'malformed', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete'
+  'missing', 'malformed', 'opaque', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete'
 ] as const
 
 export type Problem = (typeof PROBLEMS)[number]

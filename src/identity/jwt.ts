@@ -30,10 +30,13 @@ const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 export type Read = { readonly problem: CredentialProblem } | Unverified
 
 const MALFORMED: Read = { problem: 'malformed' }
+/** A reference to what the authorization server knows (RFC 6749 §1.4). Nothing in it can be verified. */
+const OPAQUE: Read = { problem: 'opaque' }
 
 /** @param now milliseconds since the epoch */
 export function readToken (token: string, config: JwtConfig, now: number): Read {
-  if (token.length > LONGEST || !COMPACT.test(token)) return MALFORMED
+  if (token.length > LONGEST) return MALFORMED
+  if (!COMPACT.test(token)) return token.includes('.') ? MALFORMED : OPAQUE
   const [head = '', body = ''] = token.split('.')
   const header = decoded(head)
   const claims = header === null ? null : decoded(body)

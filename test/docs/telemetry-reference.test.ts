@@ -358,6 +358,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'authentications_total outcome missing': 'test/identity/api-keys.test.ts',
   'authentications_total outcome malformed': 'test/identity/api-keys.test.ts',
   'authentications_total outcome expired': 'test/identity/api-keys.test.ts',
+  'authentications_total outcome opaque': 'test/identity/jwt.test.ts',
   'authentications_total outcome unknown_key': 'test/identity/api-keys.test.ts',
   'authentications_total outcome audience': 'test/identity/jwt.test.ts',
   'authentications_total outcome issuer': 'test/identity/jwt.test.ts',

@@ -108,7 +108,7 @@ t.test('tokens', async t => {
     ['10 KiB', issuer.token(ec, { more: 'x'.repeat(10_000) }), 'malformed'],
     ['no token at all', 'a.b', 'malformed'],
     ['not base64', 'ä.ö.ü', 'malformed'],
-    ['an API key', ACME, 'malformed']
+    ['an API key, or an opaque token', ACME, 'opaque']
   ]
   for (const [name, pending, problem] of rejected) {
     const token = await pending
