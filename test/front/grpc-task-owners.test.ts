@@ -154,6 +154,13 @@ t.test('ListTasks over gRPC has the tasks of the caller only', async t => {
   t.same(await list(ada), { ids: [...made.ada].sort(), totalSize: 3 })
   t.same(await list(bob), { ids: [...made.bob].sort(), totalSize: 2 })
   t.same(await list(support), { ids: [...made.ada, ...made.bob].sort(), totalSize: 5 }, 'shared callers')
+  const [page] = read(await ada('ListTasks', { pageSize: 1 }), 'ListTasks') as { tasks?: Named[], nextPageToken?: string }[]
+  t.ok(page?.nextPageToken, 'the agent has another page')
+  for (const call of [ada, bob]) {
+    const [next] = read(await call('ListTasks', { pageSize: 50, pageToken: page?.nextPageToken }), 'ListTasks') as { tasks?: Named[] }[]
+    const ids = next?.tasks?.map(({ id }) => id) ?? []
+    t.ok(ids.length > 0 && ids.every(id => made[call === ada ? 'ada' : 'bob'].includes(id)), 'a page token of another caller shows no tasks of others')
+  }
   const { ada: strict } = await owned(t, '{list: reject}')
   t.match(await strict('ListTasks', {}), { status: 9 })
 })
