@@ -1,11 +1,11 @@
 /** Interface of the store of counts. Three backends: memory, the primary of a cluster, and a server that several gateways share. */
-import type { BudgetRule, Charge, LimitRule } from '../../policy/limits/charge.js'
+import type { BudgetRule, LimitRule } from '../../policy/limits/charge.js'
 
 /** One count, and its rule. */
 export interface LimitKey {
   readonly key: string
   readonly rule: LimitRule
-  /** As in {@link Charge}. */
+  /** True when clients can name as many keys as they like. Default: false. */
   readonly open?: boolean
 }
 
