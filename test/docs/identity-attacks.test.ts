@@ -1,6 +1,6 @@
 /**
- * The attacks on identity and access that a gateway must withstand, each with the test that carries it out. A test that is renamed or removed
- * leaves its attack here without one, which fails.
+ * The attacks on identity and access that a gateway must withstand, each with the test that carries it out. A test that is renamed or
+ * removed leaves its attack here without one, which fails.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
@@ -70,7 +70,7 @@ const HEADERS: readonly Row[] = [
   ['Client-Cert of a stranger', 'identity/certificates', 'RFC 9440'],
   ['gateway_identity, and Gateway-Identity twice', 'identity/upstream-headers', 'smuggled headers'],
   ['other spellings of credential headers', 'identity/upstream-headers', 'no spelling of a credential header reaches the agent'],
-  ['Connection: gateway-identity', 'identity/upstream-headers', 'connection: ${name}'],
+  ['Connection: gateway-identity', 'identity/upstream-headers', '`connection: $'],
   ['Connection: x-api-key', 'identity/attacks', 'Connection: x-api-key changes nothing'],
   ['X-Forwarded-Uri', 'identity/attacks', 'X-Forwarded-Uri and X-Original-Url of a public path']
 ]

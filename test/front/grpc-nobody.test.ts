@@ -1,13 +1,13 @@
 /**
- * Properties of the gRPC front, beside those of `identity/nobody` and `identity/access-property` for HTTP: whatever the service, the method,
- * the metadata, the message and the state of the card, no call without a caller reaches the agent, and none without an entry of `allow`.
+ * Properties of the gRPC front, beside those of `identity/nobody` and `identity/access-property` for HTTP: whatever the service, the
+ * method, the metadata, the message and the state of the card, no call without a caller reaches the agent, and none without an entry of
+ * `allow`.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2'
 import fc from 'fast-check'
 import t from 'tap'
-import { GRPC_SERVICES } from '../../src/a2a/grpc/methods.js'
+import { GRPC_SERVICES, grpcMethodFor } from '../../src/a2a/grpc/methods.js'
 import { readProtobuf } from '../../src/wire/protobuf/read.js'
-import { grpcMethodFor } from '../../src/a2a/grpc/methods.js'
 import { grpcMessage } from '../helpers/grpc-raw.js'
 import { MESSAGE } from '../helpers/http.js'
 import { checkAsync } from '../helpers/seed.js'

@@ -5,7 +5,7 @@ import type { BudgetRule, Charge, LimitRule } from '../../policy/limits/charge.j
 export interface LimitKey {
   readonly key: string
   readonly rule: LimitRule
-  /** As in {@link Charge}. */
+  /** True when clients can name as many keys as they like. Default: false. */
   readonly open?: boolean
 }
 
