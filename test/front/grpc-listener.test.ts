@@ -8,13 +8,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
-import type { Test } from 'tap'
 import { RawGrpc } from '../helpers/grpc-raw.js'
 import { MESSAGE, until } from '../helpers/http.js'
 import { inTests } from '../helpers/paths.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { EVENT, grpcAgent, grpcGateway, HELLO, openCall, reply, requestOf, responseOf } from './grpc-kit.js'
-import type { GrpcGateway } from './grpc-kit.js'
 
 const file = (name: string): string => join(inTests('fixtures/tls'), name)
 const CA = readFileSync(file('ca.pem'))
@@ -136,24 +134,52 @@ t.test('a stop: GOAWAY, calls in flight end, streams that do not end get a statu
   await until(() => agent.calls[0]?.reset === 8, 'the agent knows')
 })
 
+// The process of the test is that of the gateway. With Node 20, it aborted in one of two runs, after a few thousand resets.
 t.test('rapid resets end the connection, and the gateway goes on', async t => {
   const agent = await grpcAgent(t, { answer: () => {} })
   const gateway = await grpcGateway(t, agent)
-  const attacker = connect(`http://${gateway.address}`)
-  attacker.on('error', () => {})
-  await once(attacker, 'connect')
-  let opened = 0
-  for (; opened < 20_000 && !attacker.destroyed && !attacker.closed; opened++) {
-    const stream = attacker.request({ ':method': 'POST', ':path': '/lf.a2a.v1.A2AService/SendMessage', 'content-type': 'application/grpc' })
-    stream.on('error', () => {})
-    stream.close(constants.NGHTTP2_CANCEL)
-    if (opened % 50 === 49) await sleep(1)
+  for (let round = 0; round < 5; round++) {
+    const attacker = connect(`http://${gateway.address}`)
+    attacker.on('error', () => {})
+    await once(attacker, 'connect')
+    let opened = 0
+    for (; opened < 20_000 && !attacker.destroyed && !attacker.closed; opened++) {
+      // The gateway rejects a call without `te`, and its response and the reset cross.
+      const stream = attacker.request({ ':method': 'POST', ':path': '/lf.a2a.v1.A2AService/SendMessage', 'content-type': 'application/grpc' })
+      stream.on('error', () => {})
+      stream.close(constants.NGHTTP2_CANCEL)
+      if (opened % 50 === 49) await sleep(1)
+    }
+    t.ok(opened < 20_000, `the connection ended after ${opened} resets`)
+    attacker.destroy()
   }
-  t.ok(opened < 20_000, `the connection ended after ${opened} resets`)
-  attacker.destroy()
   const answered = await grpcAgent(t)
   const other = await grpcGateway(t, answered)
   t.match(await other.client.call({ body: HELLO }), { status: 0 })
+})
+
+t.test('calls that the agent resets do not count against their client', async t => {
+  let streaming = true
+  const agent = await grpcAgent(t, {
+    answer: call => {
+      if (!streaming) return call.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+      streaming = false
+      call.stream.respond({ ':status': 200, 'content-type': 'application/grpc' })
+      call.stream.write(EVENT)
+    }
+  })
+  const { client } = await grpcGateway(t, agent)
+  const stream = openCall(client)
+  stream.end(requestOf({ message: MESSAGE }, 'SendStreamingMessage'))
+  await once(stream, 'data')
+  let reset = 0
+  while (reset < 1_200) {
+    const codes = await Promise.all(Array.from({ length: 50 }, async () => (await client.call({ body: HELLO })).reset))
+    if (codes.some(code => code !== constants.NGHTTP2_INTERNAL_ERROR)) break
+    reset += codes.length
+  }
+  t.equal(reset, 1_200)
+  t.notOk(stream.destroyed, 'another call of the client goes on')
 })
 
 t.test('too many PING frames, idle connections, and bytes that are not HTTP/2', async t => {
@@ -210,46 +236,41 @@ const LARGE = responseOf({ message: { ...MESSAGE, role: 'ROLE_AGENT', parts: [{ 
 const WRITE_TIMEOUT = 1_000
 
 for (const [kind, agentLines, root] of [['relayed', [], []], ['held', ['responses: enforce', 'extensions: [receipts]'], HELD]] as const) {
-  for (const operation of ['SendMessage', 'SendStreamingMessage'] as const) {
-    const large = async (t: Test): Promise<GrpcGateway> => {
-      const agent = await grpcAgent(t, {
-        card: { capabilities: { streaming: true, extensions: [{ uri: URI }] } },
-        answer: call => { reply(call, [LARGE]) }
-      })
-      return await grpcGateway(t, agent, { agent: agentLines, root: [`limits: {writeTimeout: ${WRITE_TIMEOUT}ms, event: 8MiB}`, ...root] })
-    }
-    const ask = ({ client }: GrpcGateway): ClientHttp2Stream => {
+  t.test(`${kind}: a client that reads slowly gets the whole response; one that reads nothing is reset after limits.writeTimeout`, async t => {
+    const agent = await grpcAgent(t, {
+      card: { capabilities: { streaming: true, extensions: [{ uri: URI }] } },
+      answer: call => { reply(call, [LARGE]) }
+    })
+    const limits = `limits: {writeTimeout: ${WRITE_TIMEOUT}ms, event: 8MiB}`
+    const gateway = await grpcGateway(t, agent, { agent: agentLines, root: [limits, ...root] })
+    const ask = (client: RawGrpc, operation: 'SendMessage' | 'SendStreamingMessage'): ClientHttp2Stream => {
       const stream = openCall(client, { ':path': `/lf.a2a.v1.A2AService/${operation}`, 'a2a-extensions': URI })
       stream.end(requestOf({ message: MESSAGE }, operation))
       return stream
     }
-
-    t.test(`${kind} ${operation}: a client that reads slowly gets the whole response, however long that takes`, async t => {
-      const gateway = await large(t)
+    const readSlowly = async (operation: 'SendMessage' | 'SendStreamingMessage'): Promise<void> => {
+      const client = await RawGrpc.to(gateway.address)
+      t.teardown(() => { client.close() })
       const startedAt = performance.now()
-      const stream = ask(gateway)
+      const stream = ask(client, operation)
       let bytes = 0
+      let trailers: IncomingHttpHeaders = {}
+      stream.on('trailers', received => { trailers = received })
       stream.on('data', (chunk: Buffer) => {
         bytes += chunk.length
         stream.pause()
         setTimeout(() => { stream.resume() }, chunk.length / 1_000)
       })
-      let trailers: IncomingHttpHeaders = {}
-      stream.on('trailers', received => { trailers = received })
       await once(stream, 'end')
-      t.equal(bytes, LARGE.length)
-      t.equal(trailers['grpc-status'], '0')
+      t.same([bytes, trailers['grpc-status']], [LARGE.length, '0'], operation)
       t.ok(performance.now() - startedAt > 2 * WRITE_TIMEOUT, 'the response takes longer than the timeout')
-      t.equal(await gateway.metric('a2a_gateway_client_errors_total{kind="write_timeout"}'), 0)
-    })
-
-    t.test(`${kind} ${operation}: a client that reads nothing is reset after limits.writeTimeout`, async t => {
-      const gateway = await large(t)
-      const stream = ask(gateway)
-      stream.pause()
-      await until(async () => await gateway.metric('a2a_gateway_client_errors_total{kind="write_timeout"}') === 1)
-      await until(async () => await gateway.metric('a2a_gateway_requests_active{agent="agent"}') === 0)
-      t.match(await gateway.client.call({ path: '/lf.a2a.v1.A2AService/Nothing', body: HELLO }), { status: 12 }, 'its other calls go on')
-    })
-  }
+    }
+    const slow = Promise.all([readSlowly('SendMessage'), readSlowly('SendStreamingMessage')])
+    for (const operation of ['SendMessage', 'SendStreamingMessage'] as const) ask(gateway.client, operation).pause()
+    await until(async () => await gateway.metric('a2a_gateway_client_errors_total{kind="write_timeout"}') === 2)
+    t.match(await gateway.client.call({ path: '/lf.a2a.v1.A2AService/Nothing', body: HELLO }), { status: 12 }, 'another call of the client')
+    await slow
+    await until(async () => await gateway.metric('a2a_gateway_requests_active{agent="agent"}') === 0)
+    t.equal(await gateway.metric('a2a_gateway_client_errors_total{kind="write_timeout"}'), 2)
+  })
 }

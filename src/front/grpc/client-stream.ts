@@ -74,6 +74,8 @@ const PIECE = 16_384
 export class GrpcResponse implements ClientResponse {
   statusCode = 200
   headersSent = false
+  /** True when the gateway has reset the call, as its agent did or for an error of the gateway. */
+  wasReset = false
   private readonly stream: ServerHttp2Stream
   /** The head until the first message or the end: without a message, head and trailers are one frame. */
   private head: string[] = []
@@ -215,7 +217,9 @@ export class GrpcResponse implements ClientResponse {
 
   /** @param code error code of RFC 9113 §7 */
   reset (code: number = NGHTTP2_CANCEL): void {
-    if (!this.stream.destroyed) this.stream.close(code)
+    if (this.stream.destroyed) return
+    this.wasReset = true
+    this.stream.close(code)
   }
 
   /** Trailers follow the last message. */

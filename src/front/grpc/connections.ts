@@ -22,7 +22,8 @@ const PER_ADDRESS = 256
  */
 const PINGS = 300
 /**
- * Calls in a window that end with RST_STREAM: rapid reset, CVE-2023-44487. Node 20 does not limit them (measured with 20.20.2). A proxy in
+ * Calls in a window that end with RST_STREAM: rapid reset, CVE-2023-44487. Those that the gateway resets itself do not count: it relays the
+ * resets of agents. Node 20 does not limit them (measured with 20.20.2). A proxy in
  * front resets the calls of many clients on one connection.
  */
 const RESETS = 1_000
@@ -45,7 +46,9 @@ interface Connection {
   since: number
   /** True while the client owes a response to a PING of the gateway. */
   probed: boolean
-  /** A call is over, with this code of RST_STREAM. */
+  /** True once the gateway has decided to end the connection. */
+  ending: boolean
+  /** A call is over. @param code of RST_STREAM by the client, or for an error of the client */
   readonly finished: (code: number) => void
 }
 
@@ -64,7 +67,7 @@ export class Connections {
     const address = socket.remoteAddress ?? ''
     const count = (this.perAddress.get(address) ?? 0) + 1
     const finished = (code: number): void => { this.finished(session, connection, code) }
-    const connection: Connection = { socket, address, calls: 0, pings: 0, resets: 0, since: 0, probed: false, finished }
+    const connection: Connection = { socket, address, calls: 0, pings: 0, resets: 0, since: 0, probed: false, ending: false, finished }
     this.sessions.set(session, connection)
     this.perAddress.set(address, count)
     session.setLocalWindowSize(CONNECTION_WINDOW)
@@ -80,7 +83,7 @@ export class Connections {
   /** Counts a call. @returns null when the session has just ended */
   begin (session: Http2Session | undefined): Pick<Connection, 'socket' | 'finished'> | null {
     const connection = session === undefined ? undefined : this.sessions.get(session)
-    if (connection === undefined) return null
+    if (connection === undefined || connection.ending) return null
     connection.calls++
     connection.pings = 0
     return connection
@@ -130,14 +133,20 @@ export class Connections {
     if (++connection.pings > (connection.calls > 0 ? 10 * PINGS : PINGS)) this.end(session, connection, 'too many PING frames')
   }
 
-  private end (session: ServerHttp2Session, { address }: Connection, reason: string): void {
-    // The calls of the connection end with it.
-    if (session.destroyed) return
+  private end (session: ServerHttp2Session, connection: Connection, reason: string): void {
+    if (connection.ending || session.destroyed) return
+    connection.ending = true
     const { metrics, log } = this.options
     metrics.clientError('other')
-    log.info({ reason, client: address }, 'a gRPC connection was closed')
-    session.goaway(NGHTTP2_ENHANCE_YOUR_CALM)
-    session.destroy()
+    log.info({ reason, client: connection.address }, 'a gRPC connection was closed')
+    // Events of calls and PING frames come from within nghttp2, which would go on with the memory of a session that has ended (measured with
+    // 20.20.2: the process aborts).
+    setImmediate(() => {
+      if (session.destroyed) return
+      session.goaway(NGHTTP2_ENHANCE_YOUR_CALM)
+      // The calls of the connection end with it.
+      session.destroy()
+    })
   }
 }
 

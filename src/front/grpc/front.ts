@@ -28,8 +28,8 @@ export interface GrpcFrontOptions {
 /** A call that came on a listener. */
 export interface IncomingCall extends ReceivedHead {
   readonly listener: ListenerName
-  /** Called when the call is over. */
-  readonly onClose: () => void
+  /** Called when the call is over. @param own true when the gateway has reset it */
+  readonly onClose: (own?: boolean) => void
 }
 
 const METHOD = 'POST'
@@ -47,7 +47,7 @@ export class GrpcFront {
     const now = this.options.snapshot()
     const request = new GrpcRequest(call, this.options.main)
     const response = new GrpcResponse(call.stream)
-    response.on('close', onClose)
+    response.on('close', () => { onClose(response.wasReset) })
     const exchange = new Exchange(request, response, this.options.services, GRPC)
     try {
       this.begin(exchange, request, now, listener)

@@ -95,7 +95,7 @@ export class Http2Listener {
       const connection = connections.begin(session)
       if (connection === null) return stream.destroy()
       const { socket } = connection
-      front.handle({ stream, headers, raw, socket, listener: name, onClose: () => { connection.finished(stream.rstCode ?? 0) } })
+      front.handle({ stream, headers, raw, socket, listener: name, onClose: own => { connection.finished(own === true ? 0 : stream.rstCode ?? 0) } })
     })
     this.set(limits)
   }

@@ -118,17 +118,21 @@ export class GrpcSession {
   /** The call needs its place no longer. */
   release (): void {
     this.active--
-    if (this.retired) {
-      if (this.active === 0) this.session.close()
-    } else this.onChange(this)
+    if (this.retired) this.closeUnused()
+    else this.onChange(this)
   }
 
   /** Takes no new calls. The connection closes after the last of its calls. */
   retire (): void {
     if (this.retired) return
     this.retired = true
-    if (this.active === 0) this.session.close()
+    this.closeUnused()
     this.onChange(this)
+  }
+
+  private closeUnused (): void {
+    // The event of a call or of a frame may come from within nghttp2, which must not lose its session meanwhile.
+    if (this.active === 0) setImmediate(() => { this.session.close() })
   }
 
   /** Finds out whether the server is still there: a call had no response in time. */
