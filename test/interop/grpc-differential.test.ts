@@ -5,6 +5,8 @@
 import type { Test } from 'tap'
 import t from 'tap'
 import { grpcMethodOf } from '../../src/a2a/grpc/methods.js'
+import { readCall } from '../../src/a2a/message/call.js'
+import { nameId, taskIdOf } from '../../src/a2a/task-id.js'
 import { readProtobuf } from '../../src/wire/protobuf/read.js'
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -25,6 +27,7 @@ import { quietSdk } from '../helpers/agents.js'
 import { startGrpcAgent } from '../helpers/grpc-agents.js'
 import { grpcGatewayFor } from '../helpers/grpc-gateway.js'
 import { RawGrpc, grpcMessage } from '../helpers/grpc-raw.js'
+import type { RawResponse } from '../helpers/grpc-raw.js'
 import { field, join, numberField } from '../helpers/protobuf-bytes.js'
 import { SETUP_TIMEOUT, programs, startForeignGrpcAgent } from './toolchains.js'
 
@@ -139,4 +142,112 @@ function withContent (read: unknown, path: string): unknown {
   if (message?.parts === undefined || grpcMethodOf(path)?.version !== '0.3') return read
   const { parts: content, ...others } = message
   return { ...read as object, message: { ...others, content } }
+}
+
+/** Resource names of proto 0.3.0, made from the ids of two tasks. Libraries find the task in them each in its own way. */
+const NAMES: readonly ((one: string, other: string) => string)[] = [
+  one => `tasks/${one}`,
+  one => `tasks/${one}/`,
+  one => `tasks/${one}/pushNotificationConfigs/c`,
+  one => `tasks/${one}/pushNotificationConfigs/`,
+  one => `tasks/${one}/pushNotificationConfigs/c/`,
+  one => `tasks/${one}/pushNotificationConfigs/c/d`,
+  one => `tasks/${one}//pushNotificationConfigs/c`,
+  (one, other) => `tasks/${one}/tasks/${other}`,
+  (one, other) => `tasks/${one}/tasks/${other}/pushNotificationConfigs/c`,
+  (one, other) => `tasks/${one}/pushNotificationConfigs/tasks/${other}`,
+  (one, other) => `tasks/${one}/pushNotificationConfigs/c/tasks/${other}/pushNotificationConfigs/c`,
+  (one, other) => `tasks/${one}\ntasks/${other}`,
+  (one, other) => `tasks/\ntasks/${one}/tasks/${other}`,
+  (one, other) => `tasks/tasks/${one}/${other}`,
+  one => `tasks//${one}`,
+  one => `tasks/ ${one}`,
+  one => `tasks/${one} `,
+  one => `tasks/${one}\n`,
+  one => `tasks/${one}\0`,
+  one => `tasks/${one}?a=b`,
+  one => `tasks/${one}:cancel`,
+  one => `tasks/%2e/${one}`,
+  one => `/tasks/${one}`,
+  one => `\ntasks/${one}`,
+  one => ` tasks/${one}`,
+  one => `a/tasks/${one}`,
+  one => `mytasks/${one}`,
+  one => `Tasks/${one}`,
+  one => one,
+  () => 'tasks/',
+  () => 'tasks',
+  () => ''
+]
+
+const oldMethod = (name: string): string => `/a2a.v1.A2AService/${name}`
+/** Methods whose response names the task, and the request for a name. */
+const NAMED: Readonly<Record<string, (name: string, other: string) => Buffer>> = {
+  GetTask: name => field(1, name),
+  GetTaskPushNotificationConfig: name => field(1, name),
+  ListTaskPushNotificationConfig: name => field(1, name),
+  CreateTaskPushNotificationConfig: name => create(name, ''),
+  'CreateTaskPushNotificationConfig, the other task in the configuration': (name, other) => create(name, `tasks/${other}/pushNotificationConfigs/c`),
+  'CreateTaskPushNotificationConfig, the name in the configuration': (name, other) => create(`tasks/${other}`, name),
+  'CreateTaskPushNotificationConfig, no parent': name => create('', name)
+}
+
+function create (parent: string, name: string): Buffer {
+  const config = field(2, join(field(1, 'c'), field(2, 'https://example.com/hook')))
+  return join(field(1, parent), field(2, 'c'), field(3, join(field(1, name), config)))
+}
+
+t.test('names of tasks in 0.3: agents read the task that the gateway has read', async t => {
+  const agents: Readonly<Record<Language, Agent>> = {
+    python: await foreign(t, 'py-1'), go: await foreign(t, 'go-2'), javascript: await javascript(t)
+  }
+  for (const language of LANGUAGES) {
+    const agent = agents[language]
+    const { raw } = await behindGateway(t, agent)
+    const call = async (to: RawGrpc, method: string, body: Buffer): Promise<RawResponse> => {
+      const path = oldMethod(method)
+      return await to.call({ path, headers: versionOf(path), body: grpcMessage(body) })
+    }
+    const begin = async (): Promise<string> => {
+      const sent = join(field(1, 'm'), numberField(4, 1), field(5, field(1, 'task')))
+      const { messages: [bytes] } = await call(agent.raw, 'SendMessage', field(1, sent))
+      const { id } = (result('SendMessage', bytes) as { task: { id: string } }).task
+      await call(agent.raw, 'CreateTaskPushNotificationConfig', create(`tasks/${id}`, `tasks/${id}/pushNotificationConfigs/c`))
+      return id
+    }
+    const [one, other] = [await begin(), await begin()]
+    const wrong: unknown[] = []
+    let named = 0
+    for (const [method, request] of Object.entries(NAMED)) {
+      const [rpc = ''] = method.split(',')
+      for (const nameOf of NAMES) {
+        const body = request(nameOf(one, other), other)
+        const { status, messages: [bytes] } = await call(raw, rpc, body)
+        if (status !== 0) continue
+        const gateway = taskOf(oldMethod(rpc), body)
+        const found = tasksIn(result(rpc, bytes))
+        named += found.length
+        if (found.some(id => id !== gateway)) wrong.push({ method, name: nameOf('ONE', 'OTHER'), one, other, gateway, found })
+      }
+    }
+    t.same(wrong, [], `${language}: each response is about the task that the gateway has read`)
+    t.ok(named > 30, `${language}: ${named} names in responses`)
+  }
+})
+
+/** The ids of the tasks in a response: a task, a configuration or a list of configurations. */
+function tasksIn (response: unknown): Array<string | null> {
+  const { id, name, configs = [] } = response as { id?: string, name?: string, configs?: ReadonlyArray<{ name?: string }> }
+  return [...id === undefined ? [] : [id], ...[...name === undefined ? [] : [{ name }], ...configs].map(one => nameId(one.name))]
+}
+
+function taskOf (path: string, bytes: Buffer): string | null {
+  const { version, operation } = grpcMethodOf(path)!
+  const call = readCall({ bytes, binding: 'GRPC', version, contentType: 'application/grpc', restOperation: operation, limits: { depth: 64, members: 10_000 } })
+  return taskIdOf(call, null)
+}
+
+function result (method: string, bytes: Buffer = Buffer.alloc(0)): unknown {
+  const read = readProtobuf(bytes, grpcMethodOf(oldMethod(method))!.response, { depth: 64, members: 10_000 }, true)
+  return read.ok ? read.value : null
 }
