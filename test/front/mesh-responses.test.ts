@@ -240,6 +240,17 @@ t.test('gRPC: requests are judged, rejections have their status, responses are h
     t.match(streamed, { own: false, body: Buffer.concat([EVENT, EVENT]).toString('latin1') }, `${way}: a stream`)
     t.same(edited.trailers.filter(([name]) => name === 'grpc-status'), [['grpc-status', '0']])
   }
+  // As the Go SDK does: in the trailers. The bytes of the message are at the client before Envoy shows them.
+  const named: Answer = { ...ok, trailers: [['grpc-status', '0'], ['a2a-extensions', `${URI}, urn:secret`], ['x-own', '1']] }
+  const noted: Answer = { ...named, headers: [['content-type', 'application/grpc'], ['a2a-extensions', 'urn:other']] }
+  for (const late of [named, noted]) {
+    const seen = await Promise.all([WAYS['by mode_override'], WAYS.FULL_DUPLEX_STREAMED].map(async options =>
+      await enforcing.envoy.process({ path: call('SendMessage'), headers: head, body: HELLO }, late, options)))
+    const [held, duplex] = seen.map(({ trailers }) => trailers.map(line => line.join(': ')).sort())
+    t.same(held, duplex, 'the trailers that the client sees do not depend on the mode')
+    t.ok(held?.includes('x-own: 1'))
+    t.ok(held?.some(line => line.startsWith('a2a-extensions: ') && line.includes(URI)))
+  }
   const check = await enforcing.envoy.check({ path: call('SendMessage'), headers: head, body: Buffer.concat([HELLO, HELLO]) })
   t.match(check, { own: true, status: 400, body: /more than one message/ })
   t.equal(valueOf(check, 'grpc-status'), '3')

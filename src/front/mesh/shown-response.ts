@@ -3,6 +3,7 @@ import { BODY_MODES, UNCHANGED, writeReply } from '../../wire/envoy/processing.j
 import type { ProcessingMessage } from '../../wire/envoy/processing.js'
 import type { HeaderChanges } from '../../wire/envoy/headers.js'
 import { AgentResponse } from '../http/agent-response.js'
+import { pushEcho, shownEcho, takeEcho } from '../../pipeline/echo.js'
 import { changesBetween } from './changes.js'
 import type { Accepted, AgentReceiver } from './dispatch.js'
 import type { MeshResponse } from './response.js'
@@ -23,6 +24,8 @@ export class ShownResponse {
   /** Header lines of the agent. */
   private lines: readonly string[] = []
   private status = 0
+  /** gRPC: the extensions that the agent names in the head. */
+  private headEcho: readonly string[] = []
   /** The part of the body that waits for a reply. */
   private current: Buffer = EMPTY
   /** The head is at the client. */
@@ -61,6 +64,7 @@ export class ShownResponse {
     this.ended = last
     this.lines = lines
     this.status = Number(lines[status + 1])
+    if (!(this.receiver instanceof AgentResponse)) this.headEcho = takeEcho([...lines])
     const others = lines.filter((_, i) => i !== status && i !== status + 1)
     if (receiver instanceof AgentResponse) {
       receiver.head(this.status, others)
@@ -173,9 +177,28 @@ export class ShownResponse {
     // Bytes of the body have no place any more.
     if (Buffer.concat(response.take()).length > 0) return processor.broken()
     const { trailers } = response
-    const changes = trailers === null ? UNCHANGED.changes : changesBetween(this.early ? SUCCESS : this.lines, trailers)
+    const changes = trailers === null ? UNCHANGED.changes : changesBetween(this.lines, this.early ? this.lateTrailers(trailers) : trailers)
     processor.reply({ ...UNCHANGED, changes })
     processor.settle(exchange)
+  }
+
+  /** The trailers of the agent with what the machine has added to {@link SUCCESS}, and the extensions as the client may see them. */
+  private lateTrailers (written: readonly string[]): string[] {
+    const { echo, evaluation } = this.accepted.plan
+    const trailers = [...this.lines]
+    // The name of the extension header is as the client wrote it.
+    const added = written.map((text, i) => i % 2 === 0 ? text.toLowerCase() : text)
+    if (echo !== null) {
+      const late = takeEcho(trailers)
+      if (late.length > 0) {
+        takeEcho(added)
+        const all = [...this.headEcho, ...late]
+        evaluation?.evaluator.echoed(all)
+        pushEcho(trailers, echo, evaluation === null ? shownEcho(echo, all) : evaluation.evaluator.shown())
+      }
+    }
+    for (let i = 0; i < added.length; i += 2) if (added[i] !== 'grpc-status') trailers.push(added[i] as string, added[i + 1] as string)
+    return trailers
   }
 
   /** Drops a part of a body that has ended early. */

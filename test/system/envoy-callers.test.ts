@@ -1,0 +1,125 @@
+/**
+ * The real Envoy in front of an official agent: callers, owners of tasks on Redis, credentials for the agent, rates, schemas of the card, and
+ * bodies that Envoy hides or that are too long.
+ */
+import t from 'tap'
+import type { Test } from 'tap'
+import { quietSdk, startAgent } from '../helpers/agents.js'
+import type { TestAgent, Turn } from '../helpers/agents.js'
+import { NO_ENVOY, startEnvoy } from '../helpers/envoy.js'
+import type { Listener } from '../helpers/envoy.js'
+import { gatewayFor } from '../helpers/gateway.js'
+import { call, freePort, freePorts, JSON_TYPE, rpc, rpcBody, V1 } from '../helpers/http.js'
+import type { Answer } from '../helpers/http.js'
+import { startRedis } from '../helpers/redis.js'
+import { credentialsOf, keyDirectory, ownedYaml } from '../helpers/task-owners.js'
+import type { CallerName } from '../helpers/task-owners.js'
+
+quietSdk()
+
+const SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
+const TAG = 'application/json;schema=animal'
+const PROC: Listener = { mode: 'ext-proc' }
+const AUTHZ: Listener = { mode: 'ext-authz' }
+
+function behaviour (turn: Turn): void {
+  turn.task('working')
+  if (turn.text === 'animal') turn.artifact('a', [{ data: { name: 'lion' }, mediaType: TAG }], { lastChunk: true })
+  if (turn.text === 'no animal') turn.artifact('a', [{ data: { name: 7 }, mediaType: TAG }], { lastChunk: true })
+  turn.status('completed')
+}
+
+const AGENT = {
+  kind: 'v1' as const,
+  behaviour,
+  card: { extensions: [{ uri: SCHEMAS }], schemas: { animal: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } }
+}
+
+interface SetUp { readonly agent: TestAgent, readonly urls: readonly string[] }
+
+async function setUp (t: Test, listeners: readonly Listener[], yaml: (agent: string) => string, server = ''): Promise<SetUp> {
+  const agent = await startAgent(AGENT)
+  t.teardown(() => agent.close())
+  const [mesh = 0] = await freePorts(1)
+  await gatewayFor(t, {
+    yaml: [`server: {listen: null, admin: "127.0.0.1:0", drainTimeout: 200ms, mesh: {listen: "127.0.0.1:${mesh}"}${server}}`, yaml(agent.url)].join('\n'),
+    env: { STATIC: 'of-the-gateway' }
+  })
+  const envoy = await startEnvoy({ listeners, gateways: [mesh], agent: { http: Number(new URL(agent.url).port) } })
+  t.teardown(() => envoy.stop())
+  return { agent, urls: envoy.urls }
+}
+
+const as = (name: CallerName | null): string[] => Object.entries(credentialsOf(name)).flat()
+const message = (text: string, more: object = {}): object => ({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text }], ...more } })
+
+t.test('callers, owners of tasks on Redis, and credentials for the agent', { skip: NO_ENVOY }, async t => {
+  const redis = await startRedis(t, await freePort())
+  const directory = keyDirectory(t)
+  const { agent, urls: [proc = '', authz = ''] } = await setUp(t, [PROC, AUTHZ], url => ownedYaml(url, {
+    directory,
+    root: [`state: {store: "redis://127.0.0.1:${redis.port}"}`]
+  }).replace(`{url: "${url}"}`, `{url: "${url}", credentials: {send: [{header: x-agent-key, fromSecret: {env: STATIC}}]}}`))
+  const send = async (name: CallerName | null, url = proc): Promise<Answer> => await rpc(`${url}/a2a/jsonrpc`, 'SendMessage', message('hello'), as(name))
+  const get = async (name: CallerName, id: string, url = proc): Promise<Answer> => await rpc(`${url}/a2a/jsonrpc`, 'GetTask', { id }, as(name))
+  for (const url of [proc, authz]) t.equal((await send(null, url)).status, 401, 'a stranger')
+  t.equal(agent.calls().length, 0)
+
+  const idOf = (answer: Answer): string => (answer.json() as unknown as { result: { task: { id: string } } }).result.task.id
+  const [ada, bob] = [idOf(await send('ada')), idOf(await send('bob'))]
+  const headers = agent.calls().at(-1)?.headers ?? {}
+  t.same([headers['x-api-key'], headers['x-agent-key']], [undefined, 'of-the-gateway'], 'credentials are replaced')
+  for (const url of [proc, authz]) {
+    t.match((await get('ada', ada, url)).json(), { result: { id: ada } }, 'the owner')
+    t.match((await get('ada', bob, url)).json(), { error: { code: -32001 } }, 'the task of another caller')
+  }
+  const listed = (await rpc(`${proc}/a2a/jsonrpc`, 'ListTasks', {}, as('ada'))).json() as unknown as { result: { tasks: { id: string }[] } }
+  t.same(listed.result.tasks.map(({ id }) => id), [ada], 'the list has the tasks of the caller')
+  const before = agent.calls().length
+  for (const method of ['ListTasks', 'SendMessage']) {
+    const answer = await rpc(`${authz}/a2a/jsonrpc`, method, method === 'ListTasks' ? {} : message('hello'), as('ada'))
+    t.match(answer.json(), { error: { code: -32603, message: /which ext_authz does not show; use ext_proc/ } }, method)
+  }
+  t.equal(agent.calls().length, before)
+})
+
+t.test('schemas of the card, and rates', { skip: NO_ENVOY }, async t => {
+  const { urls: [proc = '', authz = ''] } = await setUp(t, [PROC, AUTHZ], url => [
+    'agents:',
+    `  - {name: agent, upstream: {url: "${url}"}, responses: enforce, extensions: [object-schemas]}`,
+    'rates: [{id: few, by: [address], rate: 6/1h, on: [messages]}]'
+  ].join('\n'), ', trustedProxies: [127.0.0.1]')
+  const send = async (url: string, text: string, more: object = {}): Promise<Answer> =>
+    await rpc(`${url}/a2a/jsonrpc`, 'SendMessage', message(text, more), ['a2a-extensions', SCHEMAS])
+  const wrong = { parts: [{ data: { name: 7 }, mediaType: TAG }] }
+  for (const url of [proc, authz]) {
+    t.match((await send(url, 'animal')).json(), { result: { task: { artifacts: [{}] } } }, 'data that the schema accepts')
+    t.match((await send(url, '', wrong)).json(), { error: { code: -32602 } }, 'data of a request that it rejects')
+  }
+  t.match((await send(proc, 'no animal')).json(), { error: {} }, 'data of a response that it rejects')
+  const answers: Answer[] = []
+  while (answers.length < 10 && answers.at(-1)?.status !== 429) answers.push(await send(answers.length % 2 === 0 ? proc : authz, 'animal'))
+  t.equal(answers.at(-1)?.status, 429, 'both modes count in one limit')
+  t.ok(answers.length < 10)
+})
+
+t.test('bodies that are too long, or that Envoy hides', { skip: NO_ENVOY }, async t => {
+  const hides: Listener = { mode: 'ext-authz', filter: filter => { delete filter.with_request_body } }
+  const { agent, urls: [proc = '', authz = '', hiding = ''] } = await setUp(t, [PROC, AUTHZ, hides], url =>
+    [`agents: [{name: agent, upstream: {url: "${url}"}}]`, 'limits: {body: 16KiB}'].join('\n'))
+  for (const url of [proc, authz]) {
+    for (const size of [20_000, 1_000_000]) {
+      const answer = await call(`${url}/a2a/jsonrpc`, { headers: [...JSON_TYPE, ...V1], body: rpcBody('SendMessage', message('x'.repeat(size))) })
+      t.match([answer.status, answer.json()], [413, { error: { message: /larger than 16384 bytes/ } }], `${size}`)
+    }
+  }
+  const body = rpcBody('SendMessage', message('hello'))
+  const chunked = await fetch(`${hiding}/a2a/jsonrpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+    body: new Blob([body]).stream(),
+    duplex: 'half'
+  } as RequestInit)
+  t.match([chunked.status, await chunked.text()], [500, /it shows no body; set with_request_body/])
+  t.equal(agent.calls().length, 0)
+})
