@@ -15,11 +15,12 @@ import { build } from 'esbuild'
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const STAMP = join(ROOT, 'dist/sources.sha256')
 
-/** Files below these folders, relative to the repository, sorted. */
+/** Files below these folders, relative to the repository, sorted. `scripts/site` may have packages of its own. */
 function files (folders, pattern) {
   return folders.flatMap(folder => readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile() && pattern.test(entry.name))
-    .map(entry => join(entry.parentPath, entry.name).slice(ROOT.length + 1))).sort()
+    .map(entry => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .filter(file => !/[\\/]node_modules[\\/]/.test(file))).sort()
 }
 
 /** SHA-256 of the names and contents of all files that the build of `dist/src` reads. */

@@ -62,6 +62,13 @@ const PROPERTIES: Schema = {
     parentRefs: { type: 'array', items: { type: 'object', required: ['name'] } },
     hostnames: { type: 'array', items: text },
     annotations: texts
+  }),
+  ingress: group({
+    enabled: flag,
+    className: text,
+    hosts: { type: 'array', items: { type: 'string', minLength: 1 } },
+    tls: { type: 'array', items: group({ hosts: { type: 'array', items: text }, secretName: text }) },
+    annotations: { type: 'object', additionalProperties: { type: ['string', 'null'] } }
   })
 }
 
@@ -83,10 +90,11 @@ function substitutable (schema: unknown): unknown {
 export function chartSchema (): string {
   const { $schema, $defs, ...gateway } = configSchema as Schema & { readonly $defs?: Schema }
   const definitions = { gateway: substitutable(gateway), ...substitutable($defs ?? {}) as Schema }
-  const required = {
-    if: { properties: { httpRoute: { properties: { enabled: { const: true } } } } },
-    then: { properties: { httpRoute: { properties: { parentRefs: { minItems: 1 } } } } }
-  }
+  const enabledNeeds = (name: string, list: string): Schema => ({
+    if: { properties: { [name]: { properties: { enabled: { const: true } } } } },
+    then: { properties: { [name]: { properties: { [list]: { minItems: 1 } } } } }
+  })
+  const required = { allOf: [enabledNeeds('httpRoute', 'parentRefs'), enabledNeeds('ingress', 'hosts')] }
   return (
     JSON.stringify(
       {

@@ -149,6 +149,7 @@ async function traffic (t: Test): Promise<TestGateway> {
     `  - {name: ${name}, path: /${name}, upstream: {url: "${url}", timeouts: {connect: 500ms, total: 10s}}, card: {refresh: 10ms, maxStale: 100ms}, responses: enforce, extensions: [injected, ruled, stripped, tool]${more}}`
   const yaml = [
     'limits: {response: 50KiB, headers: 4KiB}',
+    'server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, console: {public: /catalogue}}',
     'telemetry: {logs: {level: trace}, traces: {enabled: true}, audit: {forwarded: true}}',
     'agents:',
     entry('agent', agent.url, ', passthrough: [/docs]'),
@@ -194,6 +195,7 @@ async function traffic (t: Test): Promise<TestGateway> {
   await call(`${url}/agent/rest/tasks/1`)
   await call(`${url}/nowhere/x`)
   await call(`${url}/agent/.well-known/agent-card.json`)
+  await call(`${url}/catalogue`)
   await call(`${url}/agent/docs/x`)
   await call(`${url}/agent/listCommands`, { headers: [...V1, 'a2a-extensions', 'urn:tool'] })
   await call(at, { method: 'OPTIONS', headers: V1 })

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import type { Test } from 'tap'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
-import { call, V1 } from '../helpers/http.js'
+import { call, until, V1 } from '../helpers/http.js'
 import type { Answer, Json } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import type { FakeAgent } from '../helpers/raw.js'
@@ -68,6 +68,8 @@ t.test('the page and its JSON show what the served cards say, and a call that wo
   const { output } = await run(t, command)
   t.match(JSON.parse(output), { result: { message: { parts: [{ text: 'ok' }] } } }, command)
   t.match(agent.received.at(-1)?.body.toString(), "What's the status?")
+  const counted = 'a2a_gateway_requests_total{agent="other",operation="Directory",binding="HTTP+JSON",version="1.0",outcome="forwarded"}'
+  await until(async () => await gateway.metric(counted) >= 1, counted)
 
   for (const json of [await call(`${url}?format=json`, { headers: HTML }), await call(url, { headers: ['accept', 'application/json'] })]) {
     t.equal(json.headers['content-type'], 'application/json')

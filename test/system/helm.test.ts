@@ -13,7 +13,8 @@ const KUBE = ['--kube-version', '1.36.0']
 const OPTIONAL = {
   serviceMonitor: { enabled: true },
   prometheusRule: { enabled: true },
-  httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] }
+  httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] },
+  ingress: { enabled: true, hosts: ['agents.example.com'] }
 }
 const GRPC = { server: { grpc: { listen: ':9000', publicAddress: 'agents.example.com:443' } } }
 const of = (values: object): Manifest[] => charted(JSON.stringify(values))
@@ -238,8 +239,40 @@ const CHANGES: Readonly<Record<string, readonly [object, (all: readonly Manifest
     { httpRoute: { ...OPTIONAL.httpRoute, annotations: { a: 'b' } } },
     all => only(all, 'HTTPRoute').metadata.annotations,
     { a: 'b' }
+  ],
+  'ingress.enabled': [
+    OPTIONAL,
+    all => only(all, 'Ingress').spec.rules[0].http.paths[0].backend.service,
+    { name: 'a2a-gateway', port: { name: 'http' } }
+  ],
+  'ingress.className': [{ ingress: { ...OPTIONAL.ingress, className: 'traefik' } }, all => only(all, 'Ingress').spec.ingressClassName, 'traefik'],
+  'ingress.hosts': [
+    { ingress: { enabled: true, hosts: ['a.example.com', '*.b.example.com'] } },
+    all => (only(all, 'Ingress').spec.rules as { host: string }[]).map(one => one.host),
+    ['a.example.com', '*.b.example.com']
+  ],
+  'ingress.tls': [
+    { ingress: { ...OPTIONAL.ingress, tls: [{ hosts: ['agents.example.com'], secretName: 'tls' }] } },
+    all => only(all, 'Ingress').spec.tls,
+    [{ hosts: ['agents.example.com'], secretName: 'tls' }]
+  ],
+  'ingress.annotations': [
+    { ingress: { ...OPTIONAL.ingress, annotations: { a: 'b', 'nginx.ingress.kubernetes.io/proxy-body-size': null } } },
+    all => {
+      const { annotations } = only(all, 'Ingress').metadata as { annotations: Record<string, string> }
+      return [annotations.a, annotations['nginx.ingress.kubernetes.io/proxy-body-size'], annotations['nginx.ingress.kubernetes.io/proxy-buffering']]
+    },
+    ['b', undefined, 'off']
   ]
 }
+
+t.test('the Ingress equals the component of kustomize', async t => {
+  const component = parse(readFileSync('deploy/kubernetes/components/ingress/ingress.yaml', 'utf8')) as Tree
+  const tls = component.spec.tls
+  const chart = only(of({ ingress: { ...OPTIONAL.ingress, tls } }), 'Ingress')
+  t.same([chart.metadata.annotations, chart.spec], [component.metadata.annotations, component.spec])
+  t.equal('ingressClassName' in only(of({ ingress: { ...OPTIONAL.ingress, className: '' } }), 'Ingress').spec, false, "the cluster's default class")
+})
 
 t.test('each value changes its setting, and the result is coherent', async t => {
   const before = of({})
@@ -262,7 +295,8 @@ t.test('each value changes its setting, and the result is coherent', async t => 
     'networkPolicy',
     'serviceMonitor',
     'prometheusRule',
-    'httpRoute'
+    'httpRoute',
+    'ingress'
   ])
   const paths = Object.entries(defaults).flatMap(([key, value]) =>
     GROUPS.has(key) ? Object.keys(value as object).map(one => `${key}.${one}`) : [key]
@@ -297,7 +331,10 @@ t.test('invalid values are rejected, with their place', async t => {
     [{ termination: { preStopSeconds: '5s' } }, /'\/termination\/preStopSeconds'.*want integer/],
     [{ autoscaling: { cpu: 0 } }, /'\/autoscaling\/cpu'.*minimum/],
     [{ networkPolicy: { enabled: 'no' } }, /'\/networkPolicy\/enabled'.*want boolean/],
-    [{ httpRoute: { enabled: true } }, /'\/httpRoute\/parentRefs'.*minItems/]
+    [{ httpRoute: { enabled: true } }, /'\/httpRoute\/parentRefs'.*minItems/],
+    [{ ingress: { enabled: true } }, /'\/ingress\/hosts'.*minItems/],
+    [{ ingress: { enabled: true, hosts: [''] } }, /'\/ingress\/hosts\/0'.*minLength/],
+    [{ ingress: { tls: [{ secret: 'x' }] } }, /'\/ingress\/tls\/0'.*'secret' not allowed/]
   ]
   for (const [values, message] of wrong) {
     const { status, stderr } = helm(['template', 'a2a-gateway', CHART, ...KUBE], JSON.stringify(values))

@@ -41,7 +41,7 @@ import { schedule } from '../../gateway/event-loop-batch.js'
 import type { Forwarding } from '../../upstream/forward.js'
 
 /** Kind of the exchange: the operation, or a name for requests that reach no operation of a card. */
-export type Label = Operation | 'AgentCard' | 'Passthrough' | 'Preflight'
+export type Label = Operation | 'AgentCard' | 'Directory' | 'Passthrough' | 'Preflight'
 
 /** Random prefix of request ids. It keeps ids of several workers and of successive processes distinct in shared logs. */
 const PROCESS = randomBytes(4).toString('hex')

@@ -45,7 +45,7 @@ export const METRICS = {
   requests_total: {
     type: 'counter',
     help: 'Requests, by outcome.',
-    more: '`agent_error`: forwarded, and the agent responded with an HTTP status of 400 or more or with a JSON-RPC error; `rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent sent no usable response, or the gateway could not load its card; `gateway_error`: an internal error of the gateway, or a shutdown. `front`: the listener, or the question of a mesh',
+    more: '`forwarded`: also cards, preflights and directory pages that the gateway serves itself; `agent_error`: forwarded, and the agent responded with an HTTP status of 400 or more or with a JSON-RPC error; `rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent sent no usable response, or the gateway could not load its card; `gateway_error`: an internal error of the gateway, or a shutdown. `front`: the listener, or the question of a mesh',
     labels: { agent, operation, binding: ['JSONRPC', 'HTTP+JSON', 'GRPC'], version: ['0.3', '1.0'], outcome: values.OUTCOMES, front: values.FRONTS }
   },
   request_duration_seconds: {

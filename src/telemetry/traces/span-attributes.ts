@@ -136,6 +136,7 @@ export type SpanAttribute = keyof typeof SPAN_ATTRIBUTES
 export const SPAN_NAMES = {
   'the operation, such as `SendMessage`': 'one request; the call to the agent has the same name',
   AgentCard: 'a request for a card',
+  Directory: 'a request for the directory page (`server.console.public`)',
   Passthrough: 'a request below a prefix of `passthrough`, or to an agent without a card with `onUnavailable: forward`',
   Preflight: 'a forwarded CORS preflight',
   'the method or route of an extension as a policy declares it, such as `GET /commands/{name}`': 'a request for it',

@@ -57,6 +57,8 @@ export class Directory {
 
   respond (exchange: Exchange, snapshot: Snapshot): void {
     const { request } = exchange
+    exchange.label = 'Directory'
+    exchange.span.name('Directory')
     const origin = publicOriginOf(request, snapshot.trusted)
     if (origin === null) return exchange.reject(badHost, 'rejected')
     const json = wantsJson(request)
