@@ -170,7 +170,7 @@ t.test('a media type counts on every kind of part, unless the rule is for data',
 })
 
 t.test(
-  'a header with "_" instead of "-" is the same header for some agents: it is forbidden too, and does not replace the header',
+  'a header with "_" or "." instead of "-" is the same header for some agents: it is forbidden too, and does not replace the header',
   async t => {
     const one = await withPolicy(
       t,
@@ -180,7 +180,7 @@ t.test(
     const needy = await withPolicy(t, 'request: [{id: need, select: {header: X-Need}, count: {min: 1}}]')
     for (const form of FORMS) {
       const body = bodyOf(form, messageOf(form, [textPart(form)]))
-      for (const name of ['X-Ours', 'x_ours', 'X_OURS']) {
+      for (const name of ['X-Ours', 'x_ours', 'X_OURS', 'x.ours']) {
         refused(
           t,
           one,
@@ -191,7 +191,7 @@ t.test(
         )
       }
       const active = asking(form, URI)
-      for (const name of ['X-Bad', 'x_bad']) {
+      for (const name of ['X-Bad', 'x_bad', 'X.Bad']) {
         refused(
           t,
           one,

@@ -6,6 +6,7 @@ import type { Binding, Version } from '../../a2a/versions.js'
 import type { Principal } from '../../identity/principal.js'
 import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import { REDACTED, isSecretName } from '../../telemetry/redact.js'
+import { plainHeaderName } from '../../wire/header-names.js'
 
 /** A request as it arrived, without credentials. */
 export interface ReceivedRequest {
@@ -83,7 +84,7 @@ export function receivedRequest ({ method, target, headers, body, secret }: Arri
   const kept: string[] = []
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? ''
-    if (!name.startsWith(':')) kept.push(name, isSecret(name.replaceAll('_', '-')) ? REDACTED : headers[i + 1] ?? '')
+    if (!name.startsWith(':')) kept.push(name, isSecret(plainHeaderName(name)) ? REDACTED : headers[i + 1] ?? '')
   }
   return { method, target: withoutSecrets(target, isSecret), headers: kept, body: body === null ? null : Uint8Array.from(body) }
 }

@@ -2,6 +2,7 @@
 import { KEPT_BODY, receivedRequest } from '../../console/playground/request-log.js'
 import type { ReceivedRequest } from '../../console/playground/request-log.js'
 import { whole } from '../../wire/chunked-buffer.js'
+import { plainHeaderName } from '../../wire/header-names.js'
 import type { Arrived } from './dispatch.js'
 import type { Exchange } from './exchange.js'
 
@@ -18,6 +19,6 @@ export function receivedOf ({ request, identity, binding }: Exchange, { sent, by
     target: url,
     headers: named || host === undefined ? rawHeaders : ['host', host].concat(rawHeaders),
     body: body.length > KEPT_BODY ? null : whole(body),
-    secret: identity === null ? NONE : new Set(identity.authenticator.carriers.map(({ name }) => name.toLowerCase()))
+    secret: identity === null ? NONE : new Set(identity.authenticator.carriers.flatMap(({ name }) => [name.toLowerCase(), plainHeaderName(name)]))
   })
 }

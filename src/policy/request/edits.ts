@@ -1,5 +1,6 @@
 /** Collects the changes to one request during the evaluation, and settles them at the end, before the request goes to the agent. */
 import type { MessageView } from '../../a2a/message/message.js'
+import { plainHeaderName } from '../../wire/header-names.js'
 import type { JsonEdit, JsonPath } from '../../wire/json/edit.js'
 import type { CompiledActivation, CompiledPolicy } from '../compile/compiled.js'
 import { step } from '../../jsonschema/evaluation.js'
@@ -64,7 +65,7 @@ export class Edits {
     const stale = edits.length > 0
     const headers = rawHeaders.filter((_, i) => {
       const line = i - i % 2
-      return !this.lines.has(line) && !(stale && DIGESTS.has((rawHeaders[line] ?? '').toLowerCase().replaceAll('_', '-')))
+      return !this.lines.has(line) && !(stale && DIGESTS.has(plainHeaderName(rawHeaders[line] ?? '')))
     })
     const by = [...edits.map(change => change.by), ...this.lines.values()]
     return {

@@ -3,6 +3,7 @@ import { memberPath } from '../../a2a/fields.js'
 import type { MetadataPlace, MetadataSelectorConfig, SelectorConfig } from '../../config/model/model.js'
 import { isInexact, NOT_EXACT, step as charge } from '../../jsonschema/evaluation.js'
 import type { Glob } from '../../wire/glob.js'
+import { plainHeaderName } from '../../wire/header-names.js'
 import { compileName, matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
 import type { SelectContext, Selected, Selector, Steps } from './kit.js'
@@ -81,14 +82,15 @@ function selectMetadata ({ names, steps, equals, located }: SoughtMetadata, hold
 
 function compileHeader (header: string): Selector {
   const name = header.toLowerCase()
+  const plainName = plainHeaderName(header)
   const path = `header ${header}`
   return {
     needsMessage: false,
     missing: () => path,
-    select: subject => subject.lines(name).map(line => {
+    select: subject => subject.lines(name, plainName).map(line => {
       const sent = subject.rawHeaders[line] ?? ''
       const found = plain(path, subject.rawHeaders[line + 1] ?? '', [line])
-      return sent.includes('_') && sent.toLowerCase() !== name
+      return sent.toLowerCase() !== name
         ? { ...found, ambiguous: `some agents read ${sent} as ${header}; spell it ${header}` }
         : found
     })

@@ -7,6 +7,7 @@ import type { TaskState } from '../../a2a/task-state.js'
 import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
 import type { Principal } from '../../identity/principal.js'
 import type { JsonObject } from '../../wire/json/object.js'
+import { plainHeaderName } from '../../wire/header-names.js'
 import { namedByConnection } from '../../wire/headers.js'
 import { callerShape } from '../access/caller.js'
 import type { Forbidden } from '../access/guard.js'
@@ -109,14 +110,16 @@ export class RequestSubject implements Subject {
 
   /**
    * Positions in `rawHeaders` of a header's lines. Each line is a value, because readers differ: some use the first line, some the last,
-   * some all of them joined. A line whose name has `_` instead of `-` counts too, because a CGI-like agent does not distinguish the two.
+   * some all of them joined. A line whose name has `_` or `.` instead of `-` counts too, because a CGI-like agent does not distinguish them.
    * Lines that the header Connection removes do not count.
+   * @param name in lower case
+   * @param plain the same, as `plainHeaderName` returns it
    */
-  lines (name: string): number[] {
+  lines (name: string, plain: string): number[] {
     const found: number[] = []
     for (let i = 0; i < this.rawHeaders.length; i += 2) {
       const sent = this.rawHeaders[i]?.toLowerCase() ?? ''
-      if (sent === name || (sent.includes('_') && sent.replaceAll('_', '-') === name)) found.push(i)
+      if (sent === name || (sent.length === plain.length && plainHeaderName(sent) === plain)) found.push(i)
     }
     if (found.length === 0) return found
     const named = namedByConnection(this.rawHeaders)
