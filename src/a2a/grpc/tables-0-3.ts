@@ -1,6 +1,6 @@
 /**
  * Messages of A2A 0.3: requests and responses of `a2a.v1.A2AService` (proto 0.3.0). Three fields come from the protocol buffers of the
- * Python SDK, whose clients and agents use them: `Part.metadata`, `FilePart.name` and `AgentCard.iconUrl`.
+ * Python SDK, whose clients and agents use them: `Part.metadata`, `FilePart.name` (also in the Go SDK) and `AgentCard.iconUrl`.
  */
 import {
   bool,

@@ -1,6 +1,7 @@
 /** Copies of requests for the playground of the console, with `console.requests`. */
 import { KEPT_BODY, receivedRequest } from '../../console/playground/request-log.js'
 import type { ReceivedRequest } from '../../console/playground/request-log.js'
+import type { Identity } from '../../gateway/identity/identity.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { plainHeaderName } from '../../wire/header-names.js'
 import type { Arrived } from './dispatch.js'
@@ -19,6 +20,11 @@ export function receivedOf ({ request, identity, binding }: Exchange, { sent, by
     target: url,
     headers: named || host === undefined ? rawHeaders : ['host', host].concat(rawHeaders),
     body: body.length > KEPT_BODY ? null : whole(body),
-    secret: identity === null ? NONE : new Set(identity.authenticator.carriers.flatMap(({ name }) => [name.toLowerCase(), plainHeaderName(name)]))
+    secret: identity === null ? NONE : secretNames(identity)
   })
+}
+
+/** Names of headers, in every spelling, and of query parameters that carry credentials. */
+function secretNames ({ authenticator: { carriers } }: Identity): ReadonlySet<string> {
+  return new Set(carriers.flatMap(({ name }) => [name.toLowerCase(), plainHeaderName(name)]))
 }

@@ -110,7 +110,7 @@ export class RequestSubject implements Subject {
 
   /**
    * Positions in `rawHeaders` of a header's lines. Each line is a value, because readers differ: some use the first line, some the last,
-   * some all of them joined. A line whose name has `_` or `.` instead of `-` counts too, because a CGI-like agent does not distinguish them.
+   * some all of them joined. A line whose name has `_` or `.` instead of `-` counts too: a CGI-like agent does not distinguish them.
    * Lines that the header Connection removes do not count.
    * @param name in lower case
    * @param plain the same, as `plainHeaderName` returns it
