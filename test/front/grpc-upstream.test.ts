@@ -6,9 +6,10 @@ import { constants, createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { until } from '../helpers/http.js'
+import { RawGrpc } from '../helpers/grpc-raw.js'
+import { MESSAGE, until } from '../helpers/http.js'
 import { inTests } from '../helpers/paths.js'
-import { grpcAgent, grpcGateway, HELLO, REPLY, reply } from './grpc-kit.js'
+import { EVENT, grpcAgent, grpcGateway, HELLO, openCall, REPLY, reply, requestOf } from './grpc-kit.js'
 
 t.test('GOAWAY: calls in flight end, the next call has another connection', async t => {
   const waiting: (() => void)[] = []
@@ -59,6 +60,39 @@ t.test('a refused call, which the agent has not seen, is sent once more', async 
   const got = await client.call({ body: HELLO })
   t.equal(got.reset, constants.NGHTTP2_REFUSED_STREAM, 'the client may try again')
   t.equal(agent.calls.length, 4)
+})
+
+// The server of Node closes a connection after 1,000 resets, and 33 a second from then on, with all of its calls.
+t.test('clients that cancel many calls: the calls of others go on', async t => {
+  const agent = await grpcAgent(t, {
+    answer: call => {
+      if (call.headers['x-stays'] === undefined) return
+      call.stream.respond({ ':status': 200, 'content-type': 'application/grpc' })
+      call.stream.write(EVENT)
+    }
+  })
+  const gateway = await grpcGateway(t, agent)
+  const stays = openCall(gateway.client, { 'x-stays': '1' })
+  stays.end(requestOf({ message: MESSAGE }, 'SendStreamingMessage'))
+  await once(stays, 'data')
+  // The gateway takes no more than 1,000 resets of one client.
+  for (let client = 0; client < 2; client++) {
+    const cancelling = await RawGrpc.to(gateway.address)
+    for (let round = 0; round < 14; round++) {
+      const before = agent.calls.length
+      const calls = Array.from({ length: 50 }, () => openCall(cancelling).end(HELLO))
+      await until(() => agent.calls.length === before + calls.length || stays.destroyed)
+      for (const call of calls) call.close(constants.NGHTTP2_CANCEL)
+      await until(() => agent.calls.every(({ reset, headers }) => reset !== null || headers['x-stays'] === '1') || stays.destroyed)
+    }
+    cancelling.close()
+  }
+  t.equal(agent.calls.length, 1_401)
+  if (stays.destroyed) return t.fail('the stream of another client has ended')
+  agent.calls[0]?.stream.end(EVENT)
+  await once(stays, 'data')
+  const sessions = new Set(agent.calls.map(({ session }) => session))
+  t.ok(sessions.size > 2 && sessions.size < 6, `${sessions.size} connections, one after the other`)
 })
 
 t.test('the limit of the server holds: further calls open other connections, then wait', async t => {

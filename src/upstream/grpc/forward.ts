@@ -219,7 +219,7 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   private over (): void {
     this.finish()
     // The agent responded before it had the whole request: nothing more is sent.
-    if (this.stream?.writableFinished === false) this.stream.close(NGHTTP2_CANCEL)
+    if (this.stream?.writableFinished === false) this.reset(this.stream)
   }
 
   private wait (milliseconds: number): void {
@@ -261,9 +261,14 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   }
 
   private cancel (): void {
-    if (this.stream !== null) return this.stream.close(NGHTTP2_CANCEL)
+    if (this.stream !== null) return this.reset(this.stream)
     this.pool.queue.leave(this)
     this.pool.withdraw(this)
+  }
+
+  private reset (stream: Stream): void {
+    stream.close(NGHTTP2_CANCEL)
+    this.session?.cancelled()
   }
 
   private release (): void {

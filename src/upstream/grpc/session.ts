@@ -37,6 +37,12 @@ const IDLE = 60_000
 const MAX_AGE = 300_000
 /** Milliseconds that a server has to respond to a PING, before the connection counts as dead. */
 const PROBE = 5_000
+/**
+ * Calls that the gateway may cancel on a connection at once, and per second from then on, until new calls use another connection. Servers
+ * take too many resets for an attack and end the connection with all of its calls: those of Node after 1,000, and 33 a second.
+ */
+const CANCELS = 400
+const CANCELS_PER_SECOND = 16
 /** Calls at once before the server has said how many it accepts. */
 const BEFORE_SETTINGS = 100
 
@@ -50,6 +56,8 @@ export class GrpcSession {
   private readonly bornAt = performance.now()
   private limit = BEFORE_SETTINGS
   private retired = false
+  private cancels = 0
+  private cancelledAt = 0
   private probing = false
   private error: Error | null = null
   private connecting: NodeJS.Timeout | null
@@ -120,6 +128,14 @@ export class GrpcSession {
     this.active--
     if (this.retired) this.closeUnused()
     else this.onChange(this)
+  }
+
+  /** The gateway has reset a call. */
+  cancelled (): void {
+    const now = performance.now()
+    this.cancels = Math.max(0, this.cancels - (now - this.cancelledAt) / 1_000 * CANCELS_PER_SECOND) + 1
+    this.cancelledAt = now
+    if (this.cancels > CANCELS) this.retire()
   }
 
   /** Takes no new calls. The connection closes after the last of its calls. */
