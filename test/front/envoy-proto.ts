@@ -27,8 +27,10 @@ message ProcessingRequest {
     HttpHeaders request_headers = 2; HttpHeaders response_headers = 3; HttpBody request_body = 4; HttpBody response_body = 5;
     HttpTrailers request_trailers = 6; HttpTrailers response_trailers = 7;
   }
-  bool observability_mode = 10; ProtocolConfiguration protocol_config = 11;
+  map<string, Struct> attributes = 9; bool observability_mode = 10; ProtocolConfiguration protocol_config = 11;
 }
+message Struct { map<string, Value> fields = 1; }
+message Value { oneof kind { double number_value = 2; string string_value = 3; } }
 message ProtocolConfiguration { int32 request_body_mode = 1; int32 response_body_mode = 2; bool send_body_without_waiting_for_header_response = 3; }
 message HttpHeaders { HeaderMap headers = 1; bool end_of_stream = 3; }
 message HttpBody { bytes body = 1; bool end_of_stream = 2; }

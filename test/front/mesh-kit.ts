@@ -95,6 +95,8 @@ export interface ProcOptions {
   readonly overrides?: boolean
   /** `response_header_mode: SEND`. */
   readonly responses?: boolean
+  /** The name of the agent as an attribute. */
+  readonly attribute?: string
   /** Initial metadata. */
   readonly agent?: string
   /** No `protocol_config`, as before Envoy 1.33. */
@@ -280,7 +282,8 @@ class Processing {
     const noBody = this.requestBody.length === 0
     this.send('request_headers', {
       requestHeaders: { headers: mapOf(this.lines), endOfStream: noBody },
-      ...(options.old === true ? {} : { protocolConfig })
+      ...(options.old === true ? {} : { protocolConfig }),
+      ...(options.attribute === undefined ? {} : { attributes: { 'envoy.filters.http.ext_proc': { fields: { 'a2a-agent': { stringValue: options.attribute } } } } })
     })
     if (this.isDuplex && !noBody) this.chunks('request', [this.requestBody.subarray(0, 7), this.requestBody.subarray(7)])
   }

@@ -141,7 +141,8 @@ t.test('agents by host and path, and by the name that the proxy sends', async t 
   t.match(JSON.parse((await envoy.check({ ...sent, path: '/strict/rpc' }, { agent: 'strict' })).body), { error: { code: -32008 } }, 'its own path')
   t.match(JSON.parse((await envoy.process(sent, ANSWER, { agent: 'strict' })).body), { error: { code: -32008 } })
   t.match(JSON.parse((await envoy.check(sent, { metadata: 'strict' })).body), { error: { code: -32008 } }, 'in the metadata of the call')
-  for (const got of [await envoy.check(sent, { agent: 'nobody' }), await envoy.process(sent, ANSWER, { agent: 'nobody' })]) {
+  t.match(JSON.parse((await envoy.process(sent, ANSWER, { attribute: 'strict' })).body), { error: { code: -32008 } }, 'as an attribute')
+  for (const got of [await envoy.check(sent, { agent: 'nobody' }), await envoy.process(sent, ANSWER, { attribute: 'nobody' }), await envoy.process(sent, ANSWER, { agent: 'nobody' })]) {
     t.match(got, { own: true, status: 404, agent: null }, 'an unknown name')
   }
 })

@@ -69,9 +69,9 @@ export class Check implements MeshCall, ResponseSink {
   }
 
   private decide (checked: CheckedRequest): void {
-    const { method, path, host, scheme, headers, body, context } = checked
+    const { method, path, host, scheme, headers, body, context, agent } = checked
     const request = new MeshRequest({ method, path, host, headers, length: body.length, socket: proxySocket(this.socket, scheme === 'https') })
-    this.ask(request, context.get(AGENT), problemOf(checked, valueOf(headers, 'content-length'), request))
+    this.ask(request, context.get(AGENT) ?? this.agent ?? agent, problemOf(checked, valueOf(headers, 'content-length'), request))
     request.push(body)
     request.finish()
   }
@@ -83,7 +83,7 @@ export class Check implements MeshCall, ResponseSink {
     // Headers come behind the body.
     const headers = grpcMethodOf(path) === null ? [] : ['content-type', 'application/grpc']
     const request = new MeshRequest({ method, path, host, headers, length: 0, socket: proxySocket(this.socket, scheme === 'https') })
-    this.ask(request, undefined, tooLarge(this.front.options.snapshot().limits.body))
+    this.ask(request, this.agent, tooLarge(this.front.options.snapshot().limits.body))
     request.finish()
   }
 
@@ -96,7 +96,7 @@ export class Check implements MeshCall, ResponseSink {
       front: EXT_AUTHZ,
       request,
       response,
-      agent: named ?? this.agent,
+      agent: named,
       unfit
     })
   }

@@ -124,7 +124,7 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     }
   }
 
-  private takeHead ({ lines, last, observed, protocol }: ProcessingMessage): void {
+  private takeHead ({ lines, last, observed, protocol, agent }: ProcessingMessage): void {
     if (this.request !== null) return this.fail()
     // Envoy takes nothing from the gateway.
     if (observed) {
@@ -154,7 +154,7 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
       front: EXT_PROC,
       request,
       response: this.response,
-      agent: this.agent,
+      agent: this.agent ?? agent,
       unfit: protocol === null ? OLD : protocol.response === BUFFERED_PARTIAL ? PARTIAL : last || sendsBody ? null : NO_BODY
     })
     if (last) return request.finish()

@@ -1,6 +1,8 @@
 /** Messages of ext_authz: `envoy.service.auth.v3.Authorization`. */
 import { integer, readFields, run } from './fields.js'
 import type { HeaderChanges } from './headers.js'
+import { textIn } from './metadata.js'
+import { METADATA } from './processing.js'
 import { readHeaderMap, writeLines } from './headers.js'
 
 export const CHECK = '/envoy.service.auth.v3.Authorization/Check'
@@ -21,6 +23,8 @@ export interface CheckedRequest {
   readonly size: number
   /** `context_extensions` of the route. */
   readonly context: ReadonlyMap<string, string>
+  /** The name of the agent that metadata of the request or of the route has. */
+  readonly agent: string | undefined
 }
 
 /** @throws EnvoyFault */
@@ -31,10 +35,14 @@ export function readCheck (message: Buffer): CheckedRequest {
   let lines: string[] = []
   let body: Buffer = NOTHING
   let isText = false
+  let agent: string | undefined
+  let ofRoute: string | undefined
   let size = 0
   within(message, 1, attributes => {
     readFields(attributes, ({ number, bytes }) => {
       if (number === 4) within(bytes, 2, http)
+      else if (number === 11) agent = textIn(bytes, 1, METADATA.namespace, METADATA.key)
+      else if (number === 13) ofRoute = textIn(bytes, 1, METADATA.namespace, METADATA.key)
       else if (number === 10) entry(bytes, (name, value) => { context.set(name, value) })
     })
   })
@@ -58,7 +66,7 @@ export function readCheck (message: Buffer): CheckedRequest {
       }
     })
   }
-  return { ...texts, headers: lines.length > 0 ? lines : joined, body, isText, size, context }
+  return { ...texts, headers: lines.length > 0 ? lines : joined, body, isText, size, context, agent: agent ?? ofRoute }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Messages of ext_proc: `envoy.service.ext_proc.v3.ExternalProcessor`. */
 import { integer, readFields, run } from './fields.js'
 import type { HeaderChanges } from './headers.js'
+import { textIn } from './metadata.js'
 import { readHeaderMap, writeLines, writeMutation } from './headers.js'
 
 export const PROCESS = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'
@@ -31,7 +32,14 @@ export interface ProcessingMessage {
   readonly observed: boolean
   /** Null after the first message, and from an Envoy before 1.33. */
   readonly protocol: Protocol | null
+  /** The name of the agent that metadata or attributes have. */
+  readonly agent: string | undefined
 }
+
+/** Namespace and key of the agent's name in dynamic metadata. */
+export const METADATA = { namespace: 'a2a-gateway', key: 'agent' } as const
+/** Namespace and key in attributes, which agentgateway can compute. */
+const ATTRIBUTE = { namespace: 'envoy.filters.http.ext_proc', key: 'a2a-agent' } as const
 
 const NOTHING = Buffer.alloc(0)
 
@@ -40,19 +48,24 @@ export function readProcessing (message: Buffer): ProcessingMessage | null {
   let known: { part: ProcessingMessage['part'], of: ProcessingMessage['of'], lines: string[], bytes: Buffer, last: boolean } | null = null
   let observed = false
   let protocol: Protocol | null = null
+  let agent: string | undefined
+  let attribute: string | undefined
   readFields(message, ({ number, bytes, value }) => {
     const of = number % 2 === 0 ? 'request' : 'response'
     switch (number) {
       case 2: case 3: known = { part: 'headers', of, bytes: NOTHING, ...headersOf(bytes) }; break
       case 4: case 5: known = { part: 'body', of, lines: [], ...bodyOf(bytes) }; break
       case 6: case 7: known = { part: 'trailers', of, lines: headersOf(bytes).lines, bytes: NOTHING, last: true }; break
+      case 8: agent = textIn(bytes, 1, METADATA.namespace, METADATA.key); break
+      // Each field is one namespace.
+      case 9: attribute = textIn(run(1, bytes), 1, ATTRIBUTE.namespace, ATTRIBUTE.key) ?? attribute; break
       case 10: observed = value !== 0; break
       case 11: protocol = protocolOf(bytes); break
     }
   })
   // TypeScript does not see the assignments of the callback.
-  const found = known as Omit<ProcessingMessage, 'observed' | 'protocol'> | null
-  return found === null ? null : { ...found, observed, protocol }
+  const found = known as Omit<ProcessingMessage, 'observed' | 'protocol' | 'agent'> | null
+  return found === null ? null : { ...found, observed, protocol, agent: agent ?? attribute }
 }
 
 function headersOf (bytes: Buffer): { lines: string[], last: boolean } {
