@@ -42,6 +42,11 @@ export default [
   arrows('console', ['wire', 'a2a', 'jsonschema', 'identity', 'config', 'policy', 'pipeline', 'telemetry'], ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*'], 'console/ shows data that it gets: it imports wire/, a2a/, policy/, pipeline/, config/ and the types of identity/ and telemetry/ only.'),
   arrows('sandbox', ALL_BUT('front', 'admin', 'cluster', 'plugin', 'cli'), ['fastify', '@fastify/*', 'node:http', 'node:net', ...EDGES_OF_OTHERS], 'sandbox/ is a thread of its own: it evaluates requests, and reaches no agent.'),
   arrows('front', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A front does not know whether its gateway is one process of several.'),
+  // The rules of `front` again, because the last configuration of a file wins.
+  only(['src/front/call/**'], [
+    { group: [...EDGES_OF_OTHERS, 'node:cluster', ...['offline', 'sandbox', 'cluster', 'plugin', 'cli'].map(one => `**/${one}/**`)], message: 'A front does not know whether its gateway is one process of several.' },
+    { group: ['**/http/*', '**/grpc/*', '**/mesh/*', '!**/a2a/**', '!**/wire/**', '!**/upstream/**', '!**/pipeline/**'], message: 'front/call/ is the same for every front: it imports none of them.' }
+  ]),
   arrows('gateway', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
   arrows('admin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
   arrows('plugin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), ['@fastify/*', 'node:cluster', ...EDGES_OF_OTHERS], 'plugin/ puts a gateway into the Fastify application of another team; the application has one process.'),

@@ -4,7 +4,7 @@
  * kinds of work would evict them (measured at 400 B with 64 connections: 154 us of CPU per call one at a time, 112 together). A single call
  * waits only for the end of the turn.
  */
-import type { Exchange } from '../front/http/exchange.js'
+import type { Exchange } from '../front/call/exchange.js'
 
 /** Kinds of work, in the order in which they run: responses first, then decisions about requests, then work that no client waits for. */
 export type Kind = 'respond' | 'decide' | 'evaluate' | 'record'

@@ -1,7 +1,7 @@
 /** The exchanges in flight. Used for a graceful stop, and for agents that a new configuration has replaced. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent } from './agent.js'
-import type { Exchange } from '../front/http/exchange.js'
+import type { Exchange } from '../front/call/exchange.js'
 
 /** Milliseconds to wait for late exchanges: a request that was routed just before a change may begin its exchange a little later. */
 const LATE = 100

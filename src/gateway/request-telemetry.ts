@@ -12,7 +12,7 @@ import type { AuditEntry } from '../telemetry/audit.js'
 import type { Outcome } from '../telemetry/metrics/metrics.js'
 import type { SpanAttribute } from '../telemetry/traces/span-attributes.js'
 import { grpcCodeName } from '../wire/grpc/code-names.js'
-import type { Exchange } from '../front/http/exchange.js'
+import type { Exchange } from '../front/call/exchange.js'
 import type { Agent } from './agent.js'
 
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {

@@ -14,7 +14,7 @@ import type { BodyMode, Immediate, ModeOverride, ProcessingMessage, Protocol, Re
 import { BODY_MODES, readProcessing, UNCHANGED, writeImmediate, writeReply } from '../../wire/envoy/processing.js'
 import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
 import { valueOf } from '../../pipeline/response-head.js'
-import type { Exchange } from '../http/exchange.js'
+import type { Exchange } from '../call/exchange.js'
 import { isGrpc } from '../grpc/head-guard.js'
 import { ownLines } from './changes.js'
 import { endWithTrailers } from './check.js'

@@ -1,6 +1,6 @@
 /** Reports the credentials that an agent gets to metrics, spans, log and audit. Never reports a secret, or words of a token endpoint. */
 import type { Rejection } from '../../a2a/errors.js'
-import type { Exchange } from '../../front/http/exchange.js'
+import type { Exchange } from '../../front/call/exchange.js'
 import { violation } from '../../policy/violation.js'
 import { auditEntry } from '../request-telemetry.js'
 import type { Watch } from './sent-token.js'

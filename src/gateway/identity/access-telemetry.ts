@@ -1,5 +1,5 @@
 /** Reports decisions of the access lists to metrics, span, log and audit, and rejects requests that they deny. */
-import type { Exchange } from '../../front/http/exchange.js'
+import type { Exchange } from '../../front/call/exchange.js'
 import type { AccessOutcome } from '../../pipeline/access/access.js'
 import { auditEntry, countViolations } from '../request-telemetry.js'
 

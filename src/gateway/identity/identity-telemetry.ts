@@ -3,7 +3,7 @@ import type { Rejection } from '../../a2a/errors.js'
 import type { Authentication, Problem } from '../../identity/authentication.js'
 import type { Principal } from '../../identity/principal.js'
 import { violation } from '../../policy/violation.js'
-import type { Exchange } from '../../front/http/exchange.js'
+import type { Exchange } from '../../front/call/exchange.js'
 import type { Identity } from './identity.js'
 import { auditEntry } from '../request-telemetry.js'
 

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net'
 import type { Log } from '../../../telemetry/log.js'
 import type { Metrics } from '../../../telemetry/metrics/metrics.js'
-import type { Exchange } from '../exchange.js'
+import type { Exchange } from '../../call/exchange.js'
 import type { InFlight } from '../../../gateway/in-flight.js'
 
 interface Options {

@@ -24,8 +24,8 @@ import { clientIp } from '../../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
 import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import type { Exchange } from './exchange.js'
-import { connectionOf } from './listener/client-connection.js'
-import { METADATA, pathOf } from './resource-metadata.js'
+import { connectionOf } from './client-connection.js'
+import { METADATA, pathOf } from './well-known/resource-metadata.js'
 import type { RouteTarget } from './route-target.js'
 
 export interface Identified {

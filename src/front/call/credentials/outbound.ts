@@ -3,7 +3,7 @@
  * the agent. Credentials that are known cost no turn of the event loop.
  */
 import { credentialOf } from '../../../identity/credentials.js'
-import { connectionOf } from '../listener/client-connection.js'
+import { connectionOf } from '../client-connection.js'
 import * as rejections from '../../../identity/rejections.js'
 import { challengesOf } from '../../../identity/challenge.js'
 import type { Agent } from '../../../gateway/agent.js'
