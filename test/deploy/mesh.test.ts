@@ -112,5 +112,5 @@ t.test('policies have a target and a gateway, and name the agent', async t => {
     t.same(backends, [{ name: grant.to[0].name, namespace, port: service.spec.ports[0].port }])
     t.ok(grant.from.some((one: Tree) => one.kind === policy?.kind && one.namespace === policy?.metadata.namespace))
   }
-  t.equal(JSON.stringify(ALL).match(/"a2a-agent[^}]*my-agent/g)?.length, 3)
+  t.equal(JSON.stringify(ALL).match(/"a2a-agent[^}]*my-agent/g)?.length, 4)
 })

@@ -3,13 +3,15 @@ import t from 'tap'
 import type { Test } from 'tap'
 import type { TestGateway } from '../helpers/gateway.js'
 import { gatewayFor } from '../helpers/gateway.js'
-import { MESSAGE, rpcBody } from '../helpers/http.js'
+import { MESSAGE, rpcBody, until } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
+import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
 import { ACME, keyFiles, PARTNERS, USER } from '../identity/kit.js'
 import { identityKeys } from '../identity/signing-keys.js'
 import { HELLO } from './grpc-kit.js'
+import { MeshRequest } from '../../src/front/mesh/request.js'
 import type { Answer, Envoy, Got, Lines, ProcOptions, Sent } from './mesh-kit.js'
-import { envoyFor, MODE } from './mesh-kit.js'
+import { envoyFor, MODE, pseudo } from './mesh-kit.js'
 
 const JSON_HEAD: Lines = [['content-type', 'application/json'], ['a2a-version', '1.0']]
 const GRPC_HEAD: Lines = [['content-type', 'application/grpc'], ['te', 'trailers']]
@@ -32,9 +34,14 @@ async function mesh (
   root: readonly string[] = [],
   { trusted, source = 'rfc9440' }: { readonly trusted?: string, readonly source?: string } = {}
 ): Promise<Mesh> {
-  const backend = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { streaming: true, pushNotifications: true, extensions: [{ uri: USAGE }] } }) })
+  const capabilities = { streaming: true, pushNotifications: true, extensions: [{ uri: USAGE }] }
+  const backend = await fakeAgent(t, { card: url => plainCard(url, { capabilities }) })
   const absent = await fakeAgent(t, { card: () => ({ no: 'card' }) })
-  const sources = [PARTNERS, 'hooks: {apiKey: {query: key, allowQuery: true, keys: {file: people.yaml}}}', `spiffe: {certificate: {from: ${source}, proxies: [10.0.0.1/32], trustDomains: [a.test]}}`]
+  const sources = [
+    PARTNERS,
+    'hooks: {apiKey: {query: key, allowQuery: true, keys: {file: people.yaml}}}',
+    `spiffe: {certificate: {from: ${source}, proxies: [10.0.0.1/32], trustDomains: [a.test]}}`
+  ]
   const upstream = (url: string): string => `upstream: {url: "${url}", credentials: {send: [{header: x-agent-key, fromSecret: {env: STATIC}}], ${trusted === undefined ? 'identity: {key: {file: key.pem}}' : ''}}}`
   const gateway = await gatewayFor(t, {
     yaml: [
@@ -58,7 +65,8 @@ async function mesh (
 type Ask = (sent: Sent, name?: string) => Promise<Got>
 
 function waysOf ({ envoy }: Mesh, answer: Answer | null = ANSWER): Readonly<Record<string, Ask>> {
-  const process = (options: ProcOptions): Ask => async (sent, agent) => await envoy.process(sent, answer, { ...options, ...(agent === undefined ? {} : { agent }) })
+  const process = (options: ProcOptions): Ask => async (sent, agent) =>
+    await envoy.process(sent, answer, { ...options, ...(agent === undefined ? {} : { agent }) })
   return {
     ext_authz: async (sent, agent) => await envoy.check(sent, agent === undefined ? {} : { agent }),
     BUFFERED: process({}),
@@ -194,7 +202,8 @@ t.test('forwarding headers of clients: only those of trusted proxies reach the a
           const got = await ask({ path, headers, body: SEND })
           const names = new Set((got.agent?.headers ?? []).map(([name]) => name))
           // The client may have sent another x-forwarded-host than that of the request.
-          const kept = said.filter(([name, value]) => got.agent?.headers.some(line => line[0] === name && line[1] === value)).map(([name]) => name)
+          const lines = new Set((got.agent?.headers ?? []).map(line => line.join(': ')))
+          const kept = said.filter(line => lines.has(line.join(': '))).map(([name]) => name)
           const want = trusts ? said.map(([name]) => name).filter(name => !name.includes('_')) : []
           const value = got.agent?.headers.find(([name]) => name === 'x-forwarded-for')?.[1]
           const isRight = kept.join() === want.join() && value === hop && names.has('x-forwarded-proto') &&
@@ -207,4 +216,54 @@ t.test('forwarding headers of clients: only those of trusted proxies reach the a
     }
   }
   t.same(wrong, [])
+})
+
+t.test('a body waits at the proxy until its caller is known', async t => {
+  const [known, key] = [await keyOf('a'), await keyOf('b')]
+  const issuer = await issuerFor(t, [known])
+  const agent = await fakeAgent(t)
+  const gateway = await gatewayFor(t, {
+    yaml: [
+      'server: {listen: null, admin: "127.0.0.1:0", drainTimeout: 200ms, mesh: {listen: "127.0.0.1:0"}}',
+      `agents: [{name: agent, upstream: {url: "${agent.url}"}}]`,
+      `identity: {sources: {${jwtSource('corp', issuer.url)}}}`
+    ].join('\n')
+  })
+  const envoy = envoyFor(t, gateway.mesh ?? '')
+  const held: (() => void)[] = []
+  issuer.keys.push(key.jwk)
+  issuer.misbehave = response => {
+    held.push(() => { response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: issuer.keys })) })
+  }
+  let pushed = 0
+  const { push } = MeshRequest.prototype
+  t.teardown(() => { MeshRequest.prototype.push = push })
+  MeshRequest.prototype.push = function (bytes) {
+    pushed += bytes.length
+    push.call(this, bytes)
+  }
+  const headers: Lines = [...JSON_HEAD, ['authorization', `Bearer ${await issuer.token(key, { sub: 'ada' })}`]]
+  const head = { headers: { headers: pseudo({ path: '/rpc', headers }).map(([key, value]) => ({ key, rawValue: Buffer.from(value) })) } }
+  const [duplex, buffered] = [MODE.FULL_DUPLEX_STREAMED, MODE.BUFFERED].map(requestBodyMode => {
+    const stream = envoy.open()
+    const replies: object[] = []
+    stream.on('error', () => {})
+    stream.on('data', (reply: object) => { replies.push(reply) })
+    stream.write({ requestHeaders: head, protocolConfig: { requestBodyMode } })
+    return { stream, replies }
+  })
+  if (duplex === undefined || buffered === undefined) throw new Error('no streams')
+  const piece = Buffer.alloc(64 * 1024, 'x')
+  for (let i = 0; i < 160; i++) duplex.stream.write({ requestBody: { body: piece, endOfStream: i === 159 } })
+  await until(() => held.length > 0, 'the request for keys')
+  // Each takes its turn on the connection that has the body.
+  for (let i = 0; i < 20; i++) await envoy.health()
+  t.ok(pushed < 1_000_000, `${pushed} of 10 MB`)
+  t.same(buffered.replies, [], 'Envoy sends a body after the reply to the head')
+  issuer.misbehave = null
+  for (const release of held) release()
+  await until(() => pushed > 10_000_000, 'the rest of the body')
+  await until(() => buffered.replies.length === 1, 'the reply to the head')
+  t.ok('requestHeaders' in (buffered.replies[0] ?? {}), 'now the body may come')
+  for (const { stream } of [duplex, buffered]) stream.cancel()
 })

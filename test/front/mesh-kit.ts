@@ -306,7 +306,8 @@ class Processing {
     const kind = Object.keys(reply).find(key => key !== 'modeOverride') ?? ''
     got.log.push(`< ${kind.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)}`)
     if (this.phase === 'over') return
-    if (reply.modeOverride !== undefined && this.options.overrides !== false && !this.isDuplex && this.responseMode !== MODE.FULL_DUPLEX_STREAMED) {
+    const isDuplex = this.isDuplex || this.responseMode === MODE.FULL_DUPLEX_STREAMED
+    if (reply.modeOverride !== undefined && this.options.overrides !== false && !isDuplex) {
       this.requestMode = reply.modeOverride.requestBodyMode ?? 0
       this.responseMode = reply.modeOverride.responseBodyMode ?? 0
       if (reply.modeOverride.responseHeaderMode === 1) this.shows = true

@@ -1,6 +1,6 @@
 /**
- * The real Envoy in front of an official agent: callers, owners of tasks on Redis, credentials for the agent, rates, schemas of the card, and
- * bodies that Envoy hides or that are too long.
+ * The real Envoy in front of an official agent: callers, owners of tasks on Redis, credentials for the agent, rates, schemas of the card,
+ * and bodies that Envoy hides or that are too long.
  */
 import t from 'tap'
 import type { Test } from 'tap'

@@ -67,8 +67,8 @@ async function setUp (t: Test, gateways: number): Promise<SetUp> {
 /** Gateways to which Envoy sends calls. */
 const HEALTHY = /^cluster\.a2a-gateway\.membership_healthy$/
 /**
- * Calls that may fail with one of two gateways: those that it had, and those that Envoy gave to it before it knew. Without the retries of the
- * bootstraps, several hundred fail.
+ * Calls that may fail with one of two gateways: those that it had, and those that Envoy gave to it before it knew. Without the retries of
+ * the bootstraps, several hundred fail.
  */
 const FEW = 24
 

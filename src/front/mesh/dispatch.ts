@@ -151,8 +151,8 @@ function needsResponse ({ push, cors, limits }: Exchange, { echo, card, evaluati
  * and cards for this caller. Nothing of that may pass unread.
  */
 export function reliesOnResponse ({ push, limits }: Exchange, { card, evaluation }: ResponsePlan): boolean {
-  return card?.select != null || (evaluation !== null && (evaluation.ownership !== null || (limits !== null && limits.budgets.length > 0))) ||
-    push?.readsResponse === true
+  if (card?.select != null || push?.readsResponse === true) return true
+  return evaluation !== null && (evaluation.ownership !== null || (limits !== null && limits.budgets.length > 0))
 }
 
 /** Gives back what the call has counted: the agent does not get it. */
