@@ -74,9 +74,10 @@ async function explained (t: Test, recording: unknown, more: More = {}, config =
     )
     return { code, out, err }
   }
-  const { code, out, err } = await run(true)
-  const { out: text } = await run(false)
-  return { code, text, err, requests: out === '' ? [] : (JSON.parse(out) as { requests: Explanation[] }).requests }
+  const { code, out } = await run(true)
+  const { out: text, err } = await run(false)
+  const { requests = [] } = JSON.parse(out) as { requests?: Explanation[] }
+  return { code, text, err, requests }
 }
 
 t.test('a call as JSON is evaluated as its bytes', async t => {
