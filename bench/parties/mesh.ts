@@ -27,6 +27,7 @@ const ASKING: Readonly<Record<string, Listener>> = {
     filter: filter => {
       patient(filter)
       filter.allow_mode_override = false
+      Object.assign(filter.processing_mode, { response_header_mode: 'SKIP', response_body_mode: 'NONE' })
     }
   },
   [ENVOY_PROC]: { mode: 'ext-proc', filter: patient }
