@@ -6,11 +6,14 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { SCRIPTS } from '../../src/cli/command-line/completion.js'
 import { packageVersion } from '../../src/config/paths.js'
 import { mebibytes, putApp } from '../image/app.js'
 import { filesBelow, put, settle, write } from '../image/files.js'
 import { publicAddress } from '../public-address.js'
 import { controlOf, debianVersion, POSTINST, POSTRM, PRERM, WRAPPER } from './control.js'
+import { manualPage } from './manual.js'
 
 /** Names of processors in Debian, by those of Node. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
@@ -34,6 +37,10 @@ export function makePackage (folder: string, epoch: number, compression: string)
     put('deploy/debian/a2a-gateway.service', join(root, 'usr/lib/systemd/system/a2a-gateway.service'))
     put('deploy/debian/gateway.yaml', join(root, 'etc/a2a-gateway/gateway.yaml'))
     write(join(root, DOCUMENTS, 'copyright'), copyright())
+    write(join(root, 'usr/share/bash-completion/completions/a2a-gateway'), SCRIPTS.bash())
+    write(join(root, 'usr/share/zsh/vendor-completions/_a2a-gateway'), SCRIPTS.zsh())
+    write(join(root, 'usr/share/fish/vendor_completions.d/a2a-gateway.fish'), SCRIPTS.fish())
+    write(join(root, 'usr/share/man/man1/a2a-gateway.1.gz'), gzipSync(manualPage(epoch), { level: 9 }))
     const bytes = filesBelow(root).reduce((sum, path) => sum + statSync(join(root, path)).size, 0)
     write(join(root, 'DEBIAN/control'), controlOf({ version: packageVersion(), address: publicAddress(), architecture, kibibytes: Math.ceil(bytes / 1024) }))
     write(join(root, 'DEBIAN/conffiles'), '/etc/a2a-gateway/gateway.yaml\n')

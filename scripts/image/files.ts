@@ -15,7 +15,7 @@ export function put (from: string, to: string): void {
   copyFileSync(from, to)
 }
 
-export function write (to: string, text: string): void {
+export function write (to: string, text: string | Uint8Array): void {
   mkdirSync(dirname(to), { recursive: true })
   writeFileSync(to, text)
 }

@@ -11,16 +11,17 @@ export interface Command {
   readonly curl?: boolean
   /** The values of flags that have few, for completion. */
   readonly choices?: Readonly<Record<string, readonly string[]>>
-  /** The values of the argument, for completion. Default: files. */
-  readonly words?: readonly string[] | 'commands'
+  /** The values of the argument, for completion. `yaml`: YAML files. Default: files. */
+  readonly words?: readonly string[] | 'commands' | 'yaml'
 }
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: { flags: ['config', 'upstream', 'listen', 'admin'], positionals: 1 },
+  serve: { flags: ['config', 'upstream', 'listen', 'admin'], positionals: 1, words: 'yaml' },
   check: {
     flags: ['config', 'format'],
     switches: ['live', 'json'],
     positionals: 1,
+    words: 'yaml',
     choices: { format: ['text', 'json', 'junit', 'github'] }
   },
   init: { flags: ['output'], lists: ['upstream', 'card', 'from'], switches: ['json'], positionals: Infinity },
@@ -35,6 +36,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     flags: ['config', 'format', 'only'],
     switches: ['json', 'watch'],
     positionals: Infinity,
+    words: 'yaml',
     choices: { format: ['tap', 'pretty', 'json', 'junit', 'github'] }
   },
   key: { flags: ['id', 'client', 'expires'], switches: ['json'] },

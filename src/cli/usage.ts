@@ -125,6 +125,16 @@ const HELP: Readonly<Record<string, Help>> = {
   help: { synopsis: 'help [COMMAND]', does: 'describes one command, with examples', more: ['Exit: 0 done, 2 there is no such command'] }
 }
 
+/** What a command does, and each of its flags, in a few words: for completion. */
+export function shortHelp (command: string): { readonly does: string, readonly flags: Readonly<Record<string, string>> } {
+  const { does, more } = HELP[command] ?? { does: '', more: [] }
+  const flags = more.flatMap(line => {
+    const [, flag = '', text = ''] = /^--([a-z]+)(?: \S.*?)?\s{2,}(\S.*)$/.exec(line) ?? /^--([a-z]+ '.*?') +(\S.*)$/.exec(line) ?? []
+    return flag === '' ? [] : [[flag.replace(/ .*/, ''), text.replace(/(?:;| \(|:(?= )|, (?:default|such as|if|for example)\b).*$/, '')] as const]
+  })
+  return { does, flags: { ...Object.fromEntries(flags), help: 'describes the command, with examples' } }
+}
+
 /**
  * Returns the help text.
  * @param command null: all commands

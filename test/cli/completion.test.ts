@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { COMMANDS } from '../../src/cli/commands.js'
+import { shortHelp } from '../../src/cli/usage.js'
 import { CHECK_FORMATS } from '../../src/cli/reports/check-report.js'
 import { hasColours } from '../../src/wire/terminal.js'
 import { commandLine } from '../helpers/command-line.js'
@@ -16,7 +17,7 @@ t.setTimeout(120_000)
 const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd = '.'): Promise<Ran> => commandLine(args, { cwd, env })
 
 t.test('bash completes commands, flags, values and files', async t => {
-  const directory = t.testdir({ 'gateway.yaml': '', 'my file.yaml': '' })
+  const directory = t.testdir({ 'gateway.yaml': '', 'my file.yaml': '', 'old.yml': '', 'calls.har': '' })
   const bin = join(directory, 'bin')
   mkdirSync(bin)
   writeFileSync(join(directory, 'bin', 'a2a-gateway'), `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`, { mode: 0o755 })
@@ -28,7 +29,11 @@ t.test('bash completes commands, flags, values and files', async t => {
     [['test', '--format', 'p'], ['pretty']],
     [['help', 'ex'], ['explain']],
     [['serve', 'gate'], ['gateway.yaml']],
-    [['check', '--config', 'm'], ['my file.yaml']]
+    [['serve', ''], ['bin', 'gateway.yaml', 'my file.yaml', 'old.yml']],
+    [['check', '--config', 'm'], ['my file.yaml']],
+    [['explain', '--config', 'ca'], []],
+    [['explain', 'ca'], ['calls.har']],
+    [['init', '--card', 'ca'], ['calls.har']]
   ]
   const script = rows.map(([words]) => `
     COMP_WORDS=(a2a-gateway ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
@@ -46,6 +51,7 @@ t.test('the scripts name every command and flag', async t => {
     t.same([code, err], [0, ''])
     for (const [name, { flags = [], lists = [], switches = [] }] of Object.entries(COMMANDS)) {
       t.match(out, new RegExp(`\\b${name}\\b`))
+      for (const flag of [...flags, ...lists, ...switches]) t.ok(shortHelp(name).flags[flag], `${name} --${flag} is described`)
       for (const flag of [...flags, ...lists, ...switches]) t.match(out, shell === 'fish' ? ` -l ${flag}` : `--${flag}`)
     }
   }

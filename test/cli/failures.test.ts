@@ -103,7 +103,7 @@ t.test('exit codes', async t => {
     // `serve` starts threads and signal handlers: it needs a process of its own.
     const code = args[0] === 'serve'
       ? spawnSync(process.execPath, [MAIN, ...args], { cwd, env: { PATH: process.env.PATH, ...env } }).status
-      : (await commandLine(args, { cwd, env })).code
+      : (await commandLine(args, { cwd, env: env ?? {} })).code
     found.push([code, args, ...(env === undefined ? [] : [env])])
   }
   t.strictSame(found, ROWS)
@@ -121,7 +121,7 @@ t.test('--json: every failure is one object on stdout', async t => {
   for (const [code, args, env] of ROWS) {
     const [command = ''] = args
     if (command === '' || command === 'serve' || args.includes('--format') || (code === 1 && command === 'test')) continue
-    const ran = await commandLine([...args.filter(arg => arg !== '--json'), '--json'], { cwd, env })
+    const ran = await commandLine([...args.filter(arg => arg !== '--json'), '--json'], { cwd, env: env ?? {} })
     if (['completion', 'help', 'dance'].includes(command)) t.equal(ran.code, 2)
     else t.equal(ran.code, code, args.join(' '))
     const value = JSON.parse(ran.out) as Report

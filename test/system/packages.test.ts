@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import type { Test } from 'tap'
 import { debianVersion } from '../../scripts/debian/control.js'
@@ -103,6 +104,16 @@ t.test('the Debian package', async t => {
 
   const root = join(folder, 'root')
   run('dpkg-deb', ['--extract', archive, root])
+  const share = (path: string): Buffer => readFileSync(join(root, 'usr/share', path))
+  t.match(`${share('bash-completion/completions/a2a-gateway')}`, 'complete -F _a2a_gateway a2a-gateway')
+  t.match(`${share('zsh/vendor-completions/_a2a-gateway')}`, /^#compdef a2a-gateway\n/)
+  t.match(`${share('fish/vendor_completions.d/a2a-gateway.fish')}`, '__fish_seen_subcommand_from')
+  const manual = gunzipSync(share('man/man1/a2a-gateway.1.gz')).toString()
+  t.match(manual, /^\.TH A2A-GATEWAY 1 [^]*\n\.SS serve\n\.nf\n[^]*\\-\\-listen HOST:PORT/)
+  if (existsSync('/usr/bin/groff')) {
+    writeFileSync(join(folder, 'a2a-gateway.1'), manual)
+    t.equal(spawnSync('groff', ['-man', '-Tutf8', '-ww', '-z', join(folder, 'a2a-gateway.1')], { encoding: 'utf8' }).stderr, '')
+  }
   const library = join(root, 'usr/lib/a2a-extension-gateway')
   const main = [join(library, 'dist/src/main.js')]
   t.equal(run(join(library, 'node'), [...main, '--version'], folder), `${version}\n`)

@@ -1,16 +1,18 @@
 /** `completion`: prints a script with which a shell completes commands, flags and files. */
 import { COMMANDS } from '../commands.js'
 import type { Output } from '../output.js'
+import { shortHelp } from '../usage.js'
 import { UsageError } from './arguments.js'
 
-const SCRIPTS: Readonly<Record<string, () => string>> = { bash, zsh, fish }
+/** The script of each shell. */
+export const SCRIPTS = { bash, zsh, fish }
 
 /**
  * Runs the command.
  * @throws {UsageError} for another shell
  */
 export function runCompletion (shell: string | undefined, io: Pick<Output, 'out'>): number {
-  const script = shell !== undefined && Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
+  const script = shell !== undefined && Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell as keyof typeof SCRIPTS] : undefined
   const shells = Object.keys(SCRIPTS).join(', ')
   if (script === undefined) throw new UsageError(`${shell === undefined ? 'name a shell' : `there is no script for "${shell}"`}: ${shells}`)
   io.out(script())
@@ -18,11 +20,14 @@ export function runCompletion (shell: string | undefined, io: Pick<Output, 'out'
 }
 
 const names = Object.keys(COMMANDS)
+const YAML = 'yaml'
 
 const flagsOf = (command: string): string[] => {
   const { flags = [], lists = [], switches = [] } = COMMANDS[command] ?? {}
-  return [...flags, ...lists, ...switches, 'help'].map(flag => `--${flag}`)
+  return [...flags, ...lists, ...switches, 'help']
 }
+
+const named = (flags: readonly string[]): string => flags.map(flag => `--${flag}`).join(' ')
 
 /** The words that may follow a flag, or a command that takes no file. */
 function choices (): { readonly command: string, readonly after: string, readonly words: readonly string[] }[] {
@@ -30,10 +35,16 @@ function choices (): { readonly command: string, readonly after: string, readonl
     const { choices = {}, words } = COMMANDS[command] ?? {}
     return [
       ...Object.entries(choices).map(([flag, values]) => ({ command, after: `--${flag}`, words: values })),
-      ...(words === undefined ? [] : [{ command, after: command, words: words === 'commands' ? names : words }])
+      ...(words === undefined || words === YAML ? [] : [{ command, after: command, words: words === 'commands' ? names : words }])
     ]
   })
 }
+
+/** Commands whose arguments are YAML files. */
+const takeYaml = names.filter(name => COMMANDS[name]?.words === YAML)
+
+/** A text in single quotes, for bash and zsh. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 function bash (): string {
   return `# a2a-gateway completion bash. Load it with: source <(a2a-gateway completion bash)
@@ -49,27 +60,37 @@ ${choices().map(({ command, after, words }) => `    '${command} ${after}') words
   esac
   if [[ -z $words && $current == -* ]]; then
     case "\${COMP_WORDS[1]}" in
-${names.map(name => `      ${name}) words='${flagsOf(name).join(' ')}' ;;`).join('\n')}
+${names.map(name => `      ${name}) words='${named(flagsOf(name))}' ;;`).join('\n')}
     esac
   fi
   if [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))
-  else
-    local IFS=$'\\n'
-    COMPREPLY=($(compgen -f -- "$current"))
-    compopt -o filenames 2> /dev/null
+    return
   fi
+  local IFS=$'\\n'
+  compopt -o filenames 2> /dev/null
+  case "\${COMP_WORDS[1]} $before" in
+    (*' --config'|${takeYaml.map(name => `'${name} '[!-]*`).join('|')})
+      COMPREPLY=($(compgen -d -- "$current"; compgen -f -X '!*.yaml' -- "$current"; compgen -f -X '!*.yml' -- "$current")) ;;
+    (*)
+      COMPREPLY=($(compgen -f -- "$current")) ;;
+  esac
 }
 complete -F _a2a_gateway a2a-gateway
 `
 }
 
 function zsh (): string {
+  const described = (pairs: readonly (readonly [string, string])[]): string => pairs.map(([name, text]) => quoted(`${name}:${text}`)).join(' ')
+  const flags = (name: string): (readonly [string, string])[] => flagsOf(name).map(flag => [`--${flag}`, shortHelp(name).flags[flag] ?? ''])
+  const commands = names.map(name => [name, shortHelp(name).does] as const)
   return `#compdef a2a-gateway
 # a2a-gateway completion zsh. Load it with: source <(a2a-gateway completion zsh)
 _a2a_gateway () {
+  local -a found
   if (( CURRENT == 2 )); then
-    compadd -- ${names.join(' ')} --help --version
+    found=(${described([...commands, ['--help', 'describes the commands'], ['--version', 'prints the version']])})
+    _describe -t commands command found
     return
   fi
   case "$words[2] $words[CURRENT-1]" in
@@ -77,11 +98,15 @@ ${choices().map(({ command, after, words }) => `    ('${command} ${after}') comp
   esac
   if [[ $PREFIX == -* ]]; then
     case $words[2] in
-${names.map(name => `      (${name}) compadd -- ${flagsOf(name).join(' ')} ;;`).join('\n')}
+${names.map(name => `      (${name}) found=(${described(flags(name))}) ;;`).join('\n')}
     esac
-  else
-    _files
+    _describe -o -t flags flag found
+    return
   fi
+  case "$words[2] $words[CURRENT-1]" in
+    (*' --config'|(${takeYaml.join('|')})' '[^-]*) _files -g '*.(yaml|yml)' ;;
+    (*) _files ;;
+  esac
 }
 if [[ $funcstack[1] == _a2a_gateway ]]; then
   _a2a_gateway "$@"
@@ -92,16 +117,35 @@ fi
 }
 
 function fish (): string {
+  const text = (value: string): string => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   const lines = names.flatMap(name => {
-    const { flags = [], lists = [], switches = [], choices = {} } = COMMANDS[name] ?? {}
+    const { flags = [], lists = [], choices = {} } = COMMANDS[name] ?? {}
+    const help = shortHelp(name)
     const on = `complete -c a2a-gateway -n '__fish_seen_subcommand_from ${name}'`
+    const value = (flag: string): string => {
+      if (Object.hasOwn(choices, flag)) return ` -r -f -a '${choices[flag]?.join(' ') ?? ''}'`
+      if (flag === 'config') return " -r -f -a '(__a2a_gateway_yaml)'"
+      return [...flags, ...lists].includes(flag) ? ' -r -F' : ''
+    }
     return [
-      `complete -c a2a-gateway -n __fish_use_subcommand -f -a ${name}`,
-      ...[...flags, ...lists].map(flag => `${on} -l ${flag} -r${Object.hasOwn(choices, flag) ? ` -f -a '${choices[flag]?.join(' ') ?? ''}'` : ''}`),
-      ...[...switches, 'help'].map(flag => `${on} -l ${flag}`)
+      `complete -c a2a-gateway -n __fish_use_subcommand -f -a ${name} -d ${text(help.does)}`,
+      ...flagsOf(name).map(flag => `${on} -l ${flag}${value(flag)} -d ${text(help.flags[flag] ?? '')}`)
     ]
   })
   const words = choices().filter(({ command, after }) => after === command)
     .map(one => `complete -c a2a-gateway -n '__fish_seen_subcommand_from ${one.command}' -f -a '${one.words.join(' ')}'`)
-  return `# a2a-gateway completion fish. Load it with: a2a-gateway completion fish | source\n${[...lines, ...words].join('\n')}\n`
+  return `# a2a-gateway completion fish. Load it with: a2a-gateway completion fish | source
+function __a2a_gateway_yaml
+    set -l current (commandline -ct)
+    for path in $current*
+        if test -d $path
+            echo $path/
+        else if string match -qr '\\.ya?ml$' -- $path
+            echo $path
+        end
+    end
+end
+${[...lines, ...words].join('\n')}
+complete -c a2a-gateway -n '__fish_seen_subcommand_from ${takeYaml.join(' ')}' -f -a '(__a2a_gateway_yaml)'
+`
 }
