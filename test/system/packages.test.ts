@@ -48,6 +48,24 @@ async function serves (t: Test, program: string, args: readonly string[], cwd: s
   t.same(await exited, [0, null], output)
 }
 
+/** `npx --no a2a-gateway serve --upstream URL` of docs/install.md, without a file: a call goes through. */
+async function servesUpstream (t: Test, cwd: string): Promise<void> {
+  const agent = await fakeAgent(t)
+  const [listen, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
+  const args = ['--no', '--offline', 'a2a-gateway', 'serve', '--upstream', agent.url, '--listen', listen, '--admin', admin]
+  // npx starts a shell, and the shell starts the gateway: the signal goes to the group of all three.
+  const child = spawn('npx', args, { cwd, env, stdio: 'ignore', detached: true })
+  const exited = once(child, 'exit')
+  const signal = (name: NodeJS.Signals): void => {
+    if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) process.kill(-child.pid, name)
+  }
+  t.teardown(() => { signal('SIGKILL') })
+  await until(() => fetch(`http://${admin}/readyz`).then(({ ok }) => ok, () => false), 'the gateway to be ready', 60_000)
+  t.equal((await rpc(`http://${listen}/rpc`)).status, 200)
+  signal('SIGTERM')
+  await exited
+}
+
 t.test('the npm package, in an empty folder', async t => {
   const folder = emptyFolder(t, 'package')
   const name = run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder]).trim().split('\n').at(-1) ?? ''
@@ -81,6 +99,7 @@ t.test('the npm package, in an empty folder', async t => {
     t.equal(run('npx', ['--no', '--offline', command, '--version'], folder), `${version}\n`, `npx ${command}`)
   }
   await serves(t, join(folder, 'node_modules/.bin/a2a-gateway'), [], folder)
+  await servesUpstream(t, folder)
   const library = "import('a2a-extension-gateway').then(({ a2aGateway }) => console.log(typeof a2aGateway))"
   t.equal(run(process.execPath, ['--input-type=module', '-e', library], folder), 'function\n')
   const size = bytesOf(join(folder, 'node_modules'))
