@@ -19,7 +19,7 @@ import { serveMetadata } from '../http/resource-metadata.js'
 import type { RouteTarget } from '../http/route-target.js'
 import type { Services } from '../http/services.js'
 import { asksForKeys, serveKeys } from '../http/well-known/jwks.js'
-import { handle as handleGrpc } from '../grpc/handler.js'
+import { handle as handleGrpc, rejectUnknown } from '../grpc/handler.js'
 import { headProblem, isGrpc } from '../grpc/head-guard.js'
 import { passThrough } from '../grpc/passthrough.js'
 import type { MeshCall } from './dispatch.js'
@@ -117,5 +117,5 @@ function beginGrpc (exchange: Exchange, request: MeshRequest, now: Snapshot, nam
   if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
   if (method !== null) return handleGrpc(exchange, agent, method, now)
   if (isGrpcPassthrough(agent.config, url)) return passThrough(exchange, agent, now)
-  exchange.reject(rejections.unknownRpc, 'rejected')
+  rejectUnknown(exchange, agent, now)
 }
