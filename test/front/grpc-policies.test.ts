@@ -3,9 +3,11 @@ import t from 'tap'
 import { writeProtobuf } from '../../src/wire/protobuf/write.js'
 import { readProtobuf } from '../../src/wire/protobuf/read.js'
 import { grpcMethodFor } from '../../src/a2a/grpc/methods.js'
+import { gatewayFor } from '../helpers/gateway.js'
+import { RawGrpc } from '../helpers/grpc-raw.js'
 import { MESSAGE, until } from '../helpers/http.js'
 import { ACME, keyFiles, PARTNERS } from '../identity/kit.js'
-import { EVENT, grpcAgent, grpcGateway, HELLO, readResponse, reply, requestOf, responseOf } from './grpc-kit.js'
+import { EVENT, grpcAgent, grpcGateway, HELLO, readResponse, reply, requestOf, responseOf, yamlOf } from './grpc-kit.js'
 
 const URI = 'https://x.test/ext/v1'
 const OTHER = 'https://other.test/v1'
@@ -79,6 +81,27 @@ t.test('callers: a missing key is UNAUTHENTICATED, and the agent does not get th
   t.equal(agent.calls.length, 0)
   t.match(await client.call({ body: HELLO, headers: { 'x-api-key': ACME } }), { status: 0 })
   t.equal(agent.calls[0]?.headers['x-api-key'], undefined)
+})
+
+t.test('callers: a stranger does not learn which methods exist', async t => {
+  const agent = await grpcAgent(t)
+  const { client } = await grpcGateway(t, agent, {
+    root: ['identity: {sources: {' + PARTNERS + '}}'],
+    agent: ['access: {require: [[partners]]}'],
+    baseDir: keyFiles(t)
+  })
+  const path = '/lf.a2a.v1.A2AService/Nothing'
+  t.match(await client.call({ path, body: HELLO }), { status: 16, trailersOnly: true })
+  t.match(await client.call({ path, body: HELLO, headers: { 'x-api-key': ACME } }), { status: 12, trailersOnly: true })
+})
+
+t.test('an agent without a card: rates apply before the rejection', async t => {
+  const agent = await grpcAgent(t)
+  const yaml = yamlOf({ url: 'http://127.0.0.1:1', port: agent.port }, { root: ['rates: [{id: few, by: [address], rate: 1/1h}]'] })
+  const client = await RawGrpc.to((await gatewayFor(t, { yaml }, false)).grpc[0] as string)
+  t.teardown(() => { client.close() })
+  t.match(await client.call({ body: HELLO }), { status: 14, message: /AgentCard/ })
+  t.match(await client.call({ body: HELLO }), { status: 8 })
 })
 
 t.test('a stream whose message breaks a rule ends with the status of the rejection', async t => {

@@ -90,7 +90,8 @@ t.test('a response without messages in one frame of headers: the client gets one
 })
 
 t.test('the end of a response comes once', async t => {
-  for (const options of [{}, STREAM, { evaluator: review() }, { ...STREAM, evaluator: review() }, { evaluator: review({ holds: false }) }]) {
+  const all = [{}, STREAM, { evaluator: review() }, { ...STREAM, evaluator: review() }, { evaluator: review({ holds: false }) }]
+  for (const options of all) {
     const driven = drive(options)
     respond(driven, [driven.frame(event('t'))])
     const { length } = driven.done
@@ -244,6 +245,17 @@ t.test('a held unary response', async t => {
   const stale = drive({ evaluator: review({ evaluate: () => { throw new Error('broken') } }) })
   respond(stale, [frame])
   t.same(stale.done, ['fault Error', 'reject gateway/internal'])
+})
+
+t.test('a held unary response in several chunks: both copies count for limits.memory', async t => {
+  let held = 0
+  const driven = drive({ evaluator: review(), driver: { hold: bytes => { held += bytes; return true } } })
+  const frame = driven.frame(event('a task with a name'))
+  respond(driven, [frame.subarray(0, 7), frame.subarray(7, 12), frame.subarray(12)])
+  t.equal(held, 2 * frame.length)
+  held = 0
+  respond(drive({ evaluator: review(), driver: { hold: bytes => { held += bytes; return true } } }), [frame])
+  t.equal(held, frame.length, 'one chunk is not copied')
 })
 
 const compressed = (frame: Buffer): Buffer => {

@@ -66,8 +66,8 @@ export class GrpcRequest implements ClientRequest {
 const NO_STATUS: readonly string[] = ['grpc-status', '14', 'grpc-message', 'The agent ended the call without a status.']
 
 /**
- * Bytes that Node gets at once. Node tells only that all bytes of a write are with the client, so these are also the bytes that a client has to
- * read within `limits.writeTimeout`. Clients allow more in steps of 32 kB and larger, by half of their window of 64 kB.
+ * Bytes that Node gets at once. Node reports only that the client has all bytes of a write, so these are also the bytes that a client has
+ * to read within `limits.writeTimeout`. Clients allow more in steps of 32 kB and larger, by half of their window of 64 kB.
  */
 const PIECE = 16_384
 

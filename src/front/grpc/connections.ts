@@ -139,8 +139,8 @@ export class Connections {
     const { metrics, log } = this.options
     metrics.clientError('other')
     log.info({ reason, client: connection.address }, 'a gRPC connection was closed')
-    // Events of calls and PING frames come from within nghttp2, which would go on with the memory of a session that has ended (measured with
-    // 20.20.2: the process aborts).
+    // Events of calls and PING frames come from within nghttp2, which would go on with the memory of a session that has ended (measured
+    // with 20.20.2: the process aborts).
     setImmediate(() => {
       if (session.destroyed) return
       session.goaway(NGHTTP2_ENHANCE_YOUR_CALM)

@@ -13,7 +13,7 @@ import { agentAt } from './agents.js'
 import type { ReceivedHead } from './client-stream.js'
 import { GrpcRequest, GrpcResponse } from './client-stream.js'
 import { GRPC } from './dispatch.js'
-import { handle } from './handler.js'
+import { handle, rejectUnknown } from './handler.js'
 import { headProblem, isGrpc } from './head-guard.js'
 import { passThrough } from './passthrough.js'
 
@@ -74,7 +74,7 @@ export class GrpcFront {
     if (timeout !== undefined && !this.limitTime(exchange, String(timeout))) return
     if (method !== null) return handle(exchange, agent, method, now)
     if (isGrpcPassthrough(agent.config, url)) return passThrough(exchange, agent, now)
-    exchange.reject(rejections.unknownRpc, 'rejected')
+    rejectUnknown(exchange, agent, now)
   }
 
   /** Ends the call at its deadline: the agent would work for nobody. @returns false when the call is over */

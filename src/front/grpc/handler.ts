@@ -14,7 +14,7 @@ import { decoded } from '../call/body.js'
 import type { HandlerOptions } from '../call/dispatch.js'
 import type { Exchange } from '../call/exchange.js'
 import type { Arriving } from '../call/evaluate.js'
-import { arrive, arrivedOf, evaluate } from '../call/evaluate.js'
+import { admitWithoutCard, arrive, arrivedOf, evaluate } from '../call/evaluate.js'
 import { identify } from '../call/identify.js'
 import type { Unread } from './read-message.js'
 import { readMessage } from './read-message.js'
@@ -22,14 +22,24 @@ import { forwardUnread } from './passthrough.js'
 
 /** A call to a method of A2A. */
 export function handle (exchange: Exchange, agent: Agent, method: GrpcMethod, options: HandlerOptions): void {
-  const { identity, trusted } = options
   exchange.label = method.operation
   exchange.version = method.version
   exchange.statedVersion = true
   exchange.state = agent.state
-  if (identity === null) return admitted(exchange, agent, method, options)
+  if (options.identity === null) return admitted(exchange, agent, method, options)
+  identified(exchange, agent, options, () => { admitted(exchange, agent, method, options) })
+}
+
+/** Rejects a call to a method that A2A does not have. As over HTTP, a stranger does not learn which methods exist. */
+export function rejectUnknown (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
+  exchange.state = agent.state
+  identified(exchange, agent, options, () => { exchange.reject(rejections.unknownRpc, 'rejected') })
+}
+
+function identified (exchange: Exchange, agent: Agent, { identity, trusted }: HandlerOptions, then: () => void): void {
+  if (identity === null) return then()
   const target = { kind: 'a2a', agent, path: '', query: '', rejection: null, last: false } as const
-  identify(exchange, { agent, target, identity, trusted }, () => { admitted(exchange, agent, method, options) })
+  identify(exchange, { agent, target, identity, trusted }, then)
 }
 
 /** Handles a call that has a caller, if it needs one. */
@@ -47,10 +57,12 @@ function admitted (exchange: Exchange, agent: Agent, method: GrpcMethod, options
 /** As over HTTP, `card.onUnavailable: forward` lets an agent work without its card; the gateway then enforces nothing. */
 function withoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
   const retryAfter = agent.wantCard()
-  if (agent.config.card.onUnavailable === 'reject' || agent.config.grpc?.upstream == null) {
-    return exchange.reject(rejections.noCard(agent.name, retryAfter), 'upstream_error')
-  }
-  forwardUnread(exchange, agent, options)
+  admitWithoutCard(exchange, agent, options, () => {
+    if (agent.config.card.onUnavailable === 'reject' || agent.config.grpc?.upstream == null) {
+      return exchange.reject(rejections.noCard(agent.name, retryAfter), 'upstream_error')
+    }
+    forwardUnread(exchange, agent, options)
+  })
 }
 
 const routes = new WeakMap<AgentState, Map<GrpcMethod, OperationRoute | null>>()

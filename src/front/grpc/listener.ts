@@ -95,7 +95,8 @@ export class Http2Listener {
       const connection = connections.begin(session)
       if (connection === null) return stream.destroy()
       const { socket } = connection
-      front.handle({ stream, headers, raw, socket, listener: name, onClose: own => { connection.finished(own === true ? 0 : stream.rstCode ?? 0) } })
+      const onClose = (own?: boolean): void => { connection.finished(own === true ? 0 : stream.rstCode ?? 0) }
+      front.handle({ stream, headers, raw, socket, listener: name, onClose })
     })
     this.set(limits)
   }

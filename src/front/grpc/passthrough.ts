@@ -1,6 +1,6 @@
 /** Forwards calls that no rule sees: services of `grpc.passthrough`, and calls of an agent without a card. */
 import { accessOf, admitUnread } from '../../pipeline/access/access.js'
-import { PASSTHROUGH, UNKNOWN } from '../../policy/access/target.js'
+import { PASSTHROUGH } from '../../policy/access/target.js'
 import { passes } from '../../gateway/identity/access-telemetry.js'
 import type { Agent } from '../../gateway/agent.js'
 import * as rejections from '../../pipeline/rejections.js'
@@ -25,23 +25,14 @@ export function passThrough (exchange: Exchange, agent: Agent, options: HandlerO
     if (serverForUnread(exchange, agent) === null) {
       return exchange.reject(rejections.noCard(agent.name, agent.wantCard()), 'upstream_error')
     }
-    send(exchange, agent, options)
+    limitEarly(exchange, agent, options, () => { forwardUnread(exchange, agent, options) })
   }
   if (identity === null) return admit()
   const target = { kind: 'passthrough', agent, path: '', query: '', rejection: null, last: false } as const
   identify(exchange, { agent, target, identity, trusted }, admit)
 }
 
-/** A call to an agent without a card, with `card.onUnavailable: forward`. */
+/** An admitted call to an agent without a card, with `card.onUnavailable: forward`. */
 export function forwardUnread (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
-  if (shed(exchange)) return
-  const access = accessOf(agent.config)
-  if (access !== null && !passes(exchange, admitUnread(access, exchange.principal, UNKNOWN))) return
-  send(exchange, agent, options)
-}
-
-function send (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
-  limitEarly(exchange, agent, options, () => {
-    passOn(exchange, { agent, target: exchange.request.url ?? '', body: null }, options)
-  })
+  passOn(exchange, { agent, target: exchange.request.url ?? '', body: null }, options)
 }

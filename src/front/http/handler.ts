@@ -138,11 +138,15 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
   const retryAfter = agent.wantCard()
   const card = routeTarget.path.startsWith('/.well-known/agent')
   if (card) exchange.label = 'AgentCard'
-  if (!card && shed(exchange)) return
-  if (!card && !permitted(exchange, agent)) return
   const proceed = (): void => { forwardWithoutCard(exchange, agent, { routeTarget, card, retryAfter }, options) }
   if (card) proceed()
-  else limitEarly(exchange, agent, options, proceed)
+  else admitWithoutCard(exchange, agent, options, proceed)
+}
+
+/** Applies what needs no card to a call to an agent without one: shedding, access lists and rates. */
+export function admitWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions, then: () => void): void {
+  if (shed(exchange) || !permitted(exchange, agent)) return
+  limitEarly(exchange, agent, options, then)
 }
 
 interface WithoutCard {

@@ -20,7 +20,7 @@ import { serveMetadata } from '../call/well-known/resource-metadata.js'
 import type { RouteTarget } from '../call/route-target.js'
 import type { Services } from '../call/services.js'
 import { asksForKeys, serveKeys } from '../call/well-known/jwks.js'
-import { handle as handleGrpc } from '../grpc/handler.js'
+import { handle as handleGrpc, rejectUnknown } from '../grpc/handler.js'
 import { headProblem, isGrpc } from '../grpc/head-guard.js'
 import { passThrough } from '../grpc/passthrough.js'
 import type { MeshCall } from './dispatch.js'
@@ -135,5 +135,5 @@ function beginGrpc (exchange: Exchange, request: MeshRequest, now: Snapshot, nam
   if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
   if (method !== null) return handleGrpc(exchange, agent, method, now)
   if (unread) return passThrough(exchange, agent, now)
-  exchange.reject(rejections.unknownRpc, 'rejected')
+  rejectUnknown(exchange, agent, now)
 }

@@ -47,7 +47,10 @@ export class GrpcEnvelope {
     this.driver.begin(200, this.headers, this.stream, this.pushShown(this.headers))
   }
 
-  /** Takes the agent's trailers; empty for a head that is alone. Comes before the evaluation of messages that wait for it: trailers can prove an activation. */
+  /**
+   * Takes the agent's trailers; empty for a head that is alone. Comes before the evaluation of messages that wait for it: trailers can
+   * prove an activation.
+   */
   ended (trailers: string[], code: number): void {
     this.trailers = trailers
     this.code = code

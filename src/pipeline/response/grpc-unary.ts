@@ -63,8 +63,11 @@ export class HeldUnary implements GrpcBody {
 
   chunk (bytes: Buffer): boolean {
     if (this.relaying) return this.driver.write(bytes)
+    // A message that comes in several chunks exists twice: in the chunks, and put together.
+    const [first] = this.chunks
+    const copied = first === undefined ? 0 : this.chunks.length === 1 ? first.length + bytes.length : bytes.length
     this.chunks.push(bytes)
-    const why = this.one.add(bytes)
+    const why = copied > 0 && !this.driver.hold(copied) ? 'no_memory' : this.one.add(bytes)
     return why === null || this.unread(why)
   }
 

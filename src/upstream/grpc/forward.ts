@@ -27,7 +27,10 @@ export interface GrpcForwardRequest {
 
 /** Handles a response. */
 export interface GrpcReceiver {
-  /** @param rawHeaders flat list with `:status`. @param last true when the response has nothing else: they are its trailers, and no `end` follows */
+  /**
+   * @param rawHeaders flat list with `:status`
+   * @param last true when the response has nothing else: they are its trailers, and no `end` follows
+   */
   head (rawHeaders: readonly string[], last: boolean): void
   /** @returns false to pause the agent until `resume` is called */
   data (chunk: Buffer): boolean

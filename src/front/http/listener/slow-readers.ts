@@ -1,6 +1,6 @@
 /**
- * Disconnects clients that do not read the data that waits for them, and resets calls over gRPC whose client does not. A periodic check is used instead of a timer per write: most responses
- * never wait, and the others wait in many places in the code.
+ * Disconnects clients that do not read the data that waits for them, and resets calls over gRPC whose client does not. A periodic check is
+ * used instead of a timer per write: most responses never wait, and the others wait in many places in the code.
  */
 import type { Socket } from 'node:net'
 import type { Log } from '../../../telemetry/log.js'
