@@ -2,7 +2,7 @@
 import { readCall } from '../../a2a/message/call.js'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Version } from '../../a2a/versions.js'
-import { accessOf, admit, admitUnread } from '../../pipeline/access/access.js'
+import { admitUnread } from '../../pipeline/access/access.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
 import { isPlain } from '../../pipeline/content-encoding.js'
 import { isPreflight } from '../../pipeline/guard.js'
@@ -10,7 +10,7 @@ import * as rejections from '../../pipeline/rejections.js'
 import { scopeOf } from '../../pipeline/scope.js'
 import type { Asked } from '../../pipeline/request.js'
 import { askedVersion, versionProblem } from '../../pipeline/request.js'
-import { UNKNOWN, UNREAD } from '../../policy/access/target.js'
+import { UNKNOWN } from '../../policy/access/target.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { joinPath } from '../../wire/target.js'
 import type { Agent } from '../../gateway/agent.js'
@@ -24,9 +24,8 @@ import { identify, queryForAgent } from '../call/identify.js'
 import { passes } from '../../gateway/identity/access-telemetry.js'
 import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RouteTarget } from '../call/route-target.js'
-import { limitEarly } from '../call/limits/limits.js'
 import type { Arriving } from '../call/evaluate.js'
-import { arrive, arrivedOf, shed, evaluate } from '../call/evaluate.js'
+import { admitWithoutCard, arrive, arrivedOf, evaluate, shed } from '../call/evaluate.js'
 
 const EMPTY = Buffer.alloc(0)
 
@@ -143,12 +142,6 @@ function withoutCard (exchange: Exchange, agent: Agent, routeTarget: RouteTarget
   else admitWithoutCard(exchange, agent, options, proceed)
 }
 
-/** Applies what needs no card to a call to an agent without one: shedding, access lists and rates. */
-export function admitWithoutCard (exchange: Exchange, agent: Agent, options: HandlerOptions, then: () => void): void {
-  if (shed(exchange) || !permitted(exchange, agent)) return
-  limitEarly(exchange, agent, options, then)
-}
-
 interface WithoutCard {
   readonly routeTarget: RouteTarget
   /** True for a request for the card. */
@@ -174,14 +167,6 @@ function forwardWithoutCard (
   const target = path + queryForAgent(exchange, agent, routeTarget.query)
   if (exchange.request.method === 'GET') return passOn(exchange, { agent, target, body: EMPTY }, options)
   read(exchange, options, body => { passOn(exchange, { agent, target, body }, options) })
-}
-
-/** Applies the access lists to a request to an agent without a card. */
-function permitted (exchange: Exchange, { config }: Agent): boolean {
-  const access = accessOf(config)
-  const { request, principal: caller } = exchange
-  if (access === null || isPreflight(request)) return true
-  return passes(exchange, config.card.onUnavailable === 'reject' ? admit(access, { caller, target: UNREAD, tenant: null }) : admitUnread(access, caller, UNKNOWN))
 }
 
 /**
