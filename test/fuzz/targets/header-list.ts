@@ -44,6 +44,7 @@ export const headerList: Target = {
     'A2A-Version: ',
     'X-Forwarded-For: ',
     'X_Forwarded_For: ',
+    'X.Forwarded.Proto: ',
     'Forwarded: ',
     'close',
     'keep-alive',
@@ -121,7 +122,8 @@ function copies (raw: readonly string[]): void {
   copyRequestHeaders(raw, new Set(['x-dropped']), request)
   const stays = (name: string): boolean => !HOP_BY_HOP.has(name) && !named.includes(name)
   same(pairs(request), given.map(([name, value]): [string, string] => [name.toLowerCase(), value]).filter(([name]) => {
-    const dashed = name.replaceAll('_', '-')
+    // A CGI-like agent reads every other character as the same one.
+    const dashed = Array.from(name, one => /[a-z0-9]/.test(one) ? one : '-').join('')
     return !name.startsWith(':') && stays(name) && !HOP_BY_HOP.has(dashed) && !ABOUT_ORIGIN.test(dashed) && dashed !== 'x-dropped'
   }))
   const response: string[] = []
