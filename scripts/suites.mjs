@@ -22,7 +22,7 @@ const INTEGRATION_GROUPS = {
   advisories: /^security\/(?:CVE|GHSA)-(?!2026-109924)/,
   bypass: /^security\/bypass-/,
   cli: /^cli\/(?!bundled|usage)|^offline\//,
-  clients: /^e2e\/(?:answers-(?:bytes|echo|limits|page|removed|schemas)|push|refusals|sdk-direct|sdk-via-gateway)/,
+  clients: /^e2e\/(?:responses-(?:bytes|echo|limits|page|removed|schemas)|push|rejections|sdk-direct|sdk-via-gateway)/,
   'cluster-calls': /^cluster\/(?:credentials|identity|push-per-task|rates|signed-cards|task-owners|tls|unique)/,
   'cluster-processes': /^cluster\/(?:console|handed|late-agent|spread|start|stop)/,
   conformance: /^conformance\//,
@@ -35,12 +35,12 @@ const INTEGRATION_GROUPS = {
   mesh: /^front\/mesh-/,
   pages: /^docs\/|^e2e\/(?:demo|examples)/,
   proxy:
-    /^gateway\/(?:answers-|card-policies|cards-served|directory|edits|extended-card|extension-routes|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
+    /^gateway\/(?:responses-(?:json|policies|stream)|card-policies|cards-served|directory|edits|extended-card|extension-routes|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
   services:
     /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|plugin\/|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|open-metrics|otlp-logs|otlp-metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/,
   states:
     /^gateway\/(?:card-credentials|card-views|cors|dependencies|extended-union|minor-versions|only-grpc|operation-names|public-address|push-|responses-odd|signed-cards|task-own|unexamined-data|unique)/,
-  stories: /^e2e\/answers-(?:faults|tasks)/,
+  stories: /^e2e\/responses-(?:faults|tasks)/,
   upstream: /^identity\/upstream-/
 }
 
@@ -87,7 +87,7 @@ const SLOW_FIRST = [
   'system/container', 'system/redis-outage', 'system/console', 'system/dashboard', 'system/helm',
   'clients', 'hostile/scenarios', 'identity', 'cluster-calls', 'pages', 'gateway/hostile-cards', 'differential', 'bypass', 'grpc',
   'cluster-processes', 'states', 'forwarding', 'proxy', 'bench/run', 'cli', 'e2e/policy-guide', 'services', 'advisories', 'stories',
-  'e2e/answers-slow', 'faults', 'cluster/workers', 'cluster/reload', 'faults/soak', 'bench/parties', 'security/CVE-2026-109924', 'limits',
+  'e2e/responses-slow', 'faults', 'cluster/workers', 'cluster/reload', 'faults/soak', 'bench/parties', 'security/CVE-2026-109924', 'limits',
   'config/hostile', 'cli/bundled', 'gateway/serve-cli', 'faults/table', 'upstream/upstream-failures', 'limits/connections'
 ]
 

@@ -1,5 +1,5 @@
 /**
- * A row of rows.ts, answer-rows.ts, caller-rows.ts or edit-rows.ts, or of this file, prints every sentence that `check` can print about a
+ * A row of rows.ts, response-rows.ts, caller-rows.ts or edit-rows.ts, or of this file, prints every sentence that `check` can print about a
  * file. The test collects the sentences from the sources by syntax (every string of two words or more), so that a new sentence without a
  * row fails here.
  */
@@ -10,7 +10,7 @@ import { readConfiguration } from '../../src/gateway/configuration.js'
 import { formatDiagnostic } from '../../src/config/load.js'
 import type { LoadResult, Overrides } from '../../src/config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
-import { ANSWER_ROWS } from './answer-rows.js'
+import { ANSWER_ROWS } from './response-rows.js'
 import { identityKeys } from '../identity/signing-keys.js'
 import { CREDENTIALS_ROWS, credentialFiles, credentialLines } from './credentials-rows.js'
 import { CARD_ROWS, cardFiles, cardLines } from './card-rows.js'

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Bench, Seen } from './bench.js'
 import { compare } from './compare.js'
-import { judgedOf } from './judged.js'
+import { judgedOf } from './evaluated.js'
 import { JUSTIFIED } from './justified.js'
 import type { OddRequest } from './requests.js'
 

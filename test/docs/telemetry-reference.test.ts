@@ -393,7 +393,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'log grpc_status': OVER_GRPC,
   'log grpc': OVER_GRPC,
   'audit grpc_status': OVER_GRPC,
-  'requests_total outcome gateway_error': 'test/gateway/answers-json.test.ts',
+  'requests_total outcome gateway_error': 'test/gateway/responses-json.test.ts',
   'requests_total front grpc': OVER_GRPC,
   'requests_total front ext_authz': 'test/front/mesh-requests.test.ts',
   'requests_total front ext_proc': IN_A_MESH,

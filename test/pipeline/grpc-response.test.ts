@@ -5,7 +5,7 @@ import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
 import { GRPC_CODES } from '../../src/wire/grpc/codes.js'
 import type { DriveOptions, Recorded } from '../helpers/grpc-machine.js'
 import { drive, HEAD, OK } from '../helpers/grpc-machine.js'
-import { broken, FORWARD, REMEMBER, review } from '../helpers/reviewed.js'
+import { broken, FORWARD, REMEMBER, review } from '../helpers/evaluated-exchange.js'
 import { check } from '../helpers/seed.js'
 
 const A = 'https://example.com/a'

@@ -7,7 +7,7 @@ import t from 'tap'
 import type { ResponseDriver } from '../../src/pipeline/response/driver.js'
 import { ResponseMachine } from '../../src/pipeline/response.js'
 import type { ResponseEvaluator } from '../../src/policy/response/evaluator.js'
-import { ask, policyFor, rule, URI, V1 } from '../policy/answers.js'
+import { ask, policyFor, rule, URI, V1 } from '../policy/responses.js'
 
 const texts = ['a', 'b\n\n', '', 'é“😀', 'data: x', 'c', 'd', '"e"']
 const delta = (text: string): Buffer => V1.artifact([V1.text(text)], { append: true })

@@ -5,7 +5,7 @@ import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
 import { ResponseMachine } from '../../src/pipeline/response.js'
 import { ExtensionAliases } from '../../src/policy/compile/identity.js'
 import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import { broken, FORWARD, review } from '../helpers/reviewed.js'
+import { broken, FORWARD, review } from '../helpers/evaluated-exchange.js'
 import type { Bytes } from '../../src/wire/chunked-buffer.js'
 import { ChunkedBuffer, whole } from '../../src/wire/chunked-buffer.js'
 

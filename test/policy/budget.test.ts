@@ -10,7 +10,7 @@ import { Patterns } from '../../src/jsonschema/regexp.js'
 import { evaluate, MAX_STEPS, step, stepsLeft, withSteps } from '../../src/jsonschema/evaluation.js'
 import { compileSchema } from '../../src/jsonschema/schema.js'
 import type { CompiledSchema } from '../../src/jsonschema/schema.js'
-import { ask, judge, outcome, policyFor, V1 } from './answers.js'
+import { ask, judge, outcome, policyFor, V1 } from './responses.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 
 const URI = 'https://x.test/ext'

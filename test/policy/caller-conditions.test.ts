@@ -5,7 +5,7 @@ import type { Principal } from '../../src/identity/principal.js'
 import { bodyOf } from '../../src/pipeline/request.js'
 import type { Decision } from '../../src/policy/request/decision.js'
 import { ADA, BOB } from './callers-kit.js'
-import { ask, judge, outcome as said, policyFor, rule, EVERY_STYLE, URI, V1 } from './answers.js'
+import { ask, judge, outcome as said, policyFor, rule, EVERY_STYLE, URI, V1 } from './responses.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

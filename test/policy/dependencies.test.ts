@@ -3,7 +3,7 @@ import t from 'tap'
 import type { ConditionConfig, PolicyConfig } from '../../src/config/model/model.js'
 import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import type { Decision } from '../../src/policy/request/decision.js'
-import { ask, judge, outcome, rule, EVERY_STYLE, STYLES, V1 } from './answers.js'
+import { ask, judge, outcome, rule, EVERY_STYLE, STYLES, V1 } from './responses.js'
 import { declaring, policyOf, send } from './fixtures.js'
 import type { Sent } from './fixtures.js'
 

@@ -11,8 +11,8 @@ import type { ResponseDecision, ResponseEvaluator } from '../../src/policy/respo
 import type { Tracer } from '../../src/policy/trace.js'
 import type { Random } from '../fuzz/engine/random.js'
 import { check, random } from '../helpers/seed.js'
-import { ask, EVERY_STYLE, policyFor, rule, STYLES, URI, V1 } from './answers.js'
-import type { Style } from './answers.js'
+import { ask, EVERY_STYLE, policyFor, rule, STYLES, URI, V1 } from './responses.js'
+import type { Style } from './responses.js'
 
 const TRACER: Tracer = { policy: () => {}, skipped: () => {}, evaluated: () => {} }
 const NOW = Date.parse('2026-01-15T12:00:00Z')

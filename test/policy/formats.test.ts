@@ -6,7 +6,7 @@ import { formatsOf } from '../../src/jsonschema/format-assertion.js'
 import { SchemaCache } from '../../src/policy/compile/schema-source.js'
 import { Patterns } from '../../src/jsonschema/regexp.js'
 import { declaring, message, OBJECT_SCHEMAS, objectSchemas, part10, policyOf, send } from './fixtures.js'
-import { judge, outcome, policyFor, rule, V1 } from './answers.js'
+import { judge, outcome, policyFor, rule, V1 } from './responses.js'
 
 const D07 = 'http://json-schema.org/draft-07/schema#'
 const D19 = 'https://json-schema.org/draft/2019-09/schema'

@@ -4,7 +4,7 @@ import type { FreshnessConfig } from '../../src/config/model/policy-model.js'
 import { evaluate } from '../../src/jsonschema/evaluation.js'
 import { compileFreshness, freshnessProblem } from '../../src/policy/freshness.js'
 import { plain } from '../../src/policy/selectors/kit.js'
-import { ask, policyFor, rule, V1 } from './answers.js'
+import { ask, policyFor, rule, V1 } from './responses.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 
 const AT = Date.parse('2026-01-15T12:00:00Z')

@@ -11,7 +11,7 @@ import { bodyOf } from '../../src/pipeline/request.js'
 import type { JsonObject } from '../../src/wire/json/object.js'
 import { writeProtobuf } from '../../src/wire/protobuf/write.js'
 import { number, raw } from '../helpers/protobuf-messages.js'
-import { ask, judge, LIMITS, outcome, policyFor, rule, Style, URI } from './answers.js'
+import { ask, judge, LIMITS, outcome, policyFor, rule, Style, URI } from './responses.js'
 import { policyOf } from './fixtures.js'
 
 const GRPC = new Style('1.0', 'GRPC')

@@ -1,7 +1,7 @@
 /** `select.result`: rules on the results of JSON-RPC methods that an extension adds. */
 import t from 'tap'
 import type { PolicyConfig, ResponseRuleConfig } from '../../src/config/model/model.js'
-import { ask, policyFor } from './answers.js'
+import { ask, policyFor } from './responses.js'
 
 const METHODS = { 'x/get': { need: 'declared' }, 'x/other': { need: 'declared' } } as const
 const RULE: ResponseRuleConfig = {

@@ -7,7 +7,7 @@ import { compileSchema } from '../../src/jsonschema/schema.js'
 import { isExact } from '../../src/wire/json/number.js'
 import { parseStrict } from '../../src/wire/json/json.js'
 import { ChunkedBuffer } from '../../src/wire/chunked-buffer.js'
-import { judge, policyFor, V1 } from './answers.js'
+import { judge, policyFor, V1 } from './responses.js'
 import { declaring, policyOf, send } from './fixtures.js'
 
 const URI = 'https://x.test/ext'

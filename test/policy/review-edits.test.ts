@@ -1,8 +1,8 @@
 /** Data that the gateway removes from responses: by rules, of inactive extensions, and secrets of the history. */
 import t from 'tap'
 import { declaring, policyOf } from './fixtures.js'
-import type { Asking, Style } from './answers.js'
-import { ask, edited, judge, outcome, policyFor, rule, EVERY_STYLE, URI, V1 } from './answers.js'
+import type { Asking, Style } from './responses.js'
+import { ask, edited, judge, outcome, policyFor, rule, EVERY_STYLE, URI, V1 } from './responses.js'
 
 const good = { total: 1 }
 const bad = { total: 'x' }

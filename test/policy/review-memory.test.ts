@@ -4,8 +4,8 @@ import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/response/evaluator.js'
 import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import type { TaskRecord } from '../../src/policy/task/memory.js'
-import type { Asking } from './answers.js'
-import { ask, judge, outcome, policyFor, rule, EVERY_STYLE, URI, V1 } from './answers.js'
+import type { Asking } from './responses.js'
+import { ask, judge, outcome, policyFor, rule, EVERY_STYLE, URI, V1 } from './responses.js'
 
 const pay: Partial<PolicyConfig> = {
   state: {

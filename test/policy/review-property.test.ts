@@ -7,7 +7,7 @@ import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
 import { parseStrict } from '../../src/wire/json/json.js'
 import { editJson } from '../../src/wire/json/edit.js'
 import { check } from '../helpers/seed.js'
-import { ask, LIMITS, policyFor, STYLES, URI } from './answers.js'
+import { ask, LIMITS, policyFor, STYLES, URI } from './responses.js'
 
 const KEYS = ['a', 'b.1', 'b.2', '__proto__', 'é', '']
 const json = fc.oneof(fc.constant(1), fc.constant('x'), fc.constant(null), fc.constant([1, { a: 2 }]), fc.constant({ a: { a: 1 } }))

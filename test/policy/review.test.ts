@@ -4,8 +4,8 @@ import { writeRejection } from '../../src/a2a/errors.js'
 import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
 import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
-import type { Asking } from './answers.js'
-import { ask, judge, outcome, policyFor, rule, EVERY_STYLE, STYLES, TYPE, URI, V1 } from './answers.js'
+import type { Asking } from './responses.js'
+import { ask, judge, outcome, policyFor, rule, EVERY_STYLE, STYLES, TYPE, URI, V1 } from './responses.js'
 
 const good = { total: 1 }
 const bad = { total: 'Zq7Secret' }

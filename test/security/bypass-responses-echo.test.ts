@@ -1,6 +1,6 @@
 /** The extensions that an agent's echo may show to the client: only requested ones, whatever their spelling or transport. */
 import t from 'tap'
-import { behind, rpcResult, URI } from './answers-kit.js'
+import { behind, rpcResult, URI } from './responses-kit.js'
 import { lines } from '../helpers/http.js'
 
 const ALIAS = 'https://x.test/ext/other-name/v1'

@@ -6,11 +6,11 @@ import t from 'tap'
 import { quietSdk } from '../helpers/agents.js'
 import { checkAsync, runs } from '../helpers/seed.js'
 import { nameOf } from '../security/kit.js'
-import type { ReadingPair } from './answers/bench.js'
-import { answerBench } from './answers/bench.js'
-import type { Entry, FormName, PlaceName } from './answers/corpus.js'
-import { answersOf, formName } from './answers/corpus.js'
-import { answerFaults } from './answers/faults.js'
+import type { ReadingPair } from './responses/bench.js'
+import { answerBench } from './responses/bench.js'
+import type { Entry, FormName, PlaceName } from './responses/corpus.js'
+import { answersOf, formName } from './responses/corpus.js'
+import { answerFaults } from './responses/faults.js'
 
 quietSdk()
 t.setTimeout(1_200_000)
@@ -112,7 +112,7 @@ t.test('responses and as many streams for each client', async t => {
     let read = 0
     for (const kind of [answer, stream]) {
       await checkAsync(
-        'differential/answers-generated/answers',
+        'differential/responses-generated/answers',
         fc.asyncProperty(kind, async entry => {
           read += await faultless(pair, name, entry)
         }),

@@ -57,7 +57,7 @@ export type FormName = keyof typeof FORM_NAMES
 export type PlaceName = keyof typeof PLACES
 
 const FORM_NAMES = { rpc10: 0, rpc03: 1, rest10: 2, rest03: 3 } as const
-const FOLDER = inTests('differential/answers', 'corpus')
+const FOLDER = inTests('differential/responses', 'corpus')
 
 export function formName (form: Form): FormName {
   const found = (Object.keys(FORM_NAMES) as FormName[]).find(name => FORMS[FORM_NAMES[name]] === form)

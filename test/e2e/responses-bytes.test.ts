@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { connect } from '../helpers/sdk-clients.js'
-import { behind, FOUR, wire } from './answers-kit.js'
+import { behind, FOUR, wire } from './responses-kit.js'
 import { runMatrix } from './matrix.js'
 
 const URI = 'https://x.test/ext/known/v1'

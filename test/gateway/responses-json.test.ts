@@ -11,7 +11,7 @@ import t from 'tap'
 import type { ResponseEvaluator } from '../../src/policy/response/evaluator.js'
 import { call, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
-import { broken, FORWARD, REMEMBER, review, reviewed } from '../helpers/reviewed.js'
+import { broken, FORWARD, REMEMBER, review, reviewed } from '../helpers/evaluated-exchange.js'
 import { checkAsync } from '../helpers/seed.js'
 
 const JSON_HEADERS = { 'content-type': 'application/json', etag: '"agent"', digest: 'x' }
@@ -37,7 +37,7 @@ t.test('valid responses: the same bytes and headers, however they are cut, held 
     const seen: string[] = []
     const gateway = await reviewed(t, { agent: agent.url, review: () => make({ seen } as never) })
     await checkAsync(
-      'gateway/answers-json/pieces',
+      'gateway/responses-json/pieces',
       fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { minLength: 1, maxLength: 20 }), async arrays => {
         chunks = arrays.map(one => Buffer.from(one))
         seen.length = 0

@@ -13,8 +13,8 @@ import type { Test } from 'tap'
 import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/response/evaluator.js'
 import { call, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
-import type { Reviewed, ReviewedOptions } from '../helpers/reviewed.js'
-import { broken, FORWARD, REMEMBER, review, reviewed } from '../helpers/reviewed.js'
+import type { Reviewed, ReviewedOptions } from '../helpers/evaluated-exchange.js'
+import { broken, FORWARD, REMEMBER, review, reviewed } from '../helpers/evaluated-exchange.js'
 import { checkAsync } from '../helpers/seed.js'
 import { whole } from '../../src/wire/chunked-buffer.js'
 
@@ -100,7 +100,7 @@ t.test('valid streams: the same bytes, cut anywhere, held or not; every event is
     const everywhere = Array.from({ length: bytes.length - 1 }, (_, i) => i + 1)
     let runs = 0
     await checkAsync(
-      'gateway/answers-stream/cut-anywhere',
+      'gateway/responses-stream/cut-anywhere',
       fc.asyncProperty(
         fc.oneof(
           { weight: 1, arbitrary: fc.constant(everywhere) },

@@ -1,6 +1,6 @@
 /** Each key of `expect.answer` passes when it should, and fails when it should, with the actual value. */
 import t from 'tap'
-import { answered, PAY } from './answer-kit.js'
+import { answered, PAY } from './response-kit.js'
 import { runFiles } from './kit.js'
 
 const ASK = `{extensions: ['${PAY}'], message: {parts: [{text: hi}]}}`

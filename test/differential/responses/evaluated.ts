@@ -3,7 +3,7 @@ import type { ContentView } from '../../../src/a2a/message/message.js'
 import { normaliseResult } from '../../../src/a2a/message/normalise-result.js'
 import { roleOf } from '../../../src/a2a/message/normalise.js'
 import type { ResultView } from '../../../src/a2a/message/result.js'
-import { partReading } from '../judged.js'
+import { partReading } from '../evaluated.js'
 import type { ContentReading, PartReading, ResultReading } from './reading.js'
 import { NO_CONTENT } from './reading.js'
 

@@ -3,8 +3,8 @@
  * may arrive.
  */
 import t from 'tap'
-import type { Ask, Reply } from './answers-kit.js'
-import { BAD, behind, EVENTS, GOOD, isRefused, rpcResult } from './answers-kit.js'
+import type { Ask, Reply } from './responses-kit.js'
+import { BAD, behind, EVENTS, GOOD, isRefused, rpcResult } from './responses-kit.js'
 
 type Row = readonly [what: string, how: Ask, reply: Reply]
 

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import type { Turn } from '../helpers/agents.js'
-import { behind, FOUR, isRefusedAnswer, requests, told, wire } from './answers-kit.js'
+import { behind, FOUR, isRefusedAnswer, requests, told, wire } from './responses-kit.js'
 
 const URI = 'https://x.test/ext/sizes/v1'
 const TOO_LARGE = 'a2a_gateway_answers_unread_total{agent="agent",reason="too_large"}'

@@ -2,8 +2,8 @@
 import t from 'tap'
 import type { Turn } from '../helpers/agents.js'
 import { taskIdOf } from '../helpers/sdk-clients.js'
-import type { Combination } from './answers-kit.js'
-import { ALL, behind, FOUR, hasTags, requests, textOf, told, violations, wire } from './answers-kit.js'
+import type { Combination } from './responses-kit.js'
+import { ALL, behind, FOUR, hasTags, requests, textOf, told, violations, wire } from './responses-kit.js'
 
 const URI = 'https://x.test/ext/notes/v1'
 const TAG = 'application/vnd.notes+json'

@@ -2,12 +2,12 @@
 import t from 'tap'
 import { quietSdk } from '../helpers/agents.js'
 import { NIGHTLY_ONLY, partOf } from '../helpers/seed.js'
-import { answerBench } from './answers/bench.js'
-import { compareResults } from './answers/compare.js'
-import { corpus } from './answers/corpus.js'
-import { answerFaults } from './answers/faults.js'
-import { JUSTIFIED } from './answers/justified.js'
-import { NO_CONTENT, NO_RESULT } from './answers/reading.js'
+import { answerBench } from './responses/bench.js'
+import { compareResults } from './responses/compare.js'
+import { corpus } from './responses/corpus.js'
+import { answerFaults } from './responses/faults.js'
+import { JUSTIFIED } from './responses/justified.js'
+import { NO_CONTENT, NO_RESULT } from './responses/reading.js'
 
 quietSdk()
 t.setTimeout(1_200_000)

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../helpers/http.js'
-import { ALL, behind, requests, textOf } from './answers-kit.js'
+import { ALL, behind, requests, textOf } from './responses-kit.js'
 
 const URI = 'https://x.test/ext/any/v1'
 const ROOT = [

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ANSWER_ROWS } from './answer-rows.js'
+import { ANSWER_ROWS } from './response-rows.js'
 import { lines, policyWith } from './rows.js'
 
 for (const [group, rows] of Object.entries(ANSWER_ROWS)) {

@@ -1,8 +1,8 @@
 /** The stored state of tasks, with agents and clients that use several connections, and with gateways that have not seen every message. */
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
-import type { Target } from './answers-kit.js'
-import { behind, EVENTS, rpcResult, URI } from './answers-kit.js'
+import type { Target } from './responses-kit.js'
+import { behind, EVENTS, rpcResult, URI } from './responses-kit.js'
 import { until } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
 

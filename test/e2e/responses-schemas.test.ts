@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import type { Turn } from '../helpers/agents.js'
-import { ALL, behind, hasTags, isRefusedAnswer, requests, textOf, told, violations } from './answers-kit.js'
+import { ALL, behind, hasTags, isRefusedAnswer, requests, textOf, told, violations } from './responses-kit.js'
 
 const URI = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
 const TAG = 'application/json;schema=animal'

@@ -2,8 +2,8 @@
  * Responses of healthy agents that look odd: under `responses: enforce` they arrive byte by byte, as they do under `responses: observe`.
  */
 import t from 'tap'
-import type { Ask, Reply } from './answers-kit.js'
-import { behind, EVENTS, isRefused, rpcResult } from './answers-kit.js'
+import type { Ask, Reply } from './responses-kit.js'
+import { behind, EVENTS, isRefused, rpcResult } from './responses-kit.js'
 
 type Row = readonly [what: string, how: Ask, reply: Reply]
 

@@ -11,8 +11,8 @@ import { until } from '../helpers/http.js'
 import { cutAtDeath, deadly, mortalAgent } from '../helpers/mortal-agent.js'
 import type { AgentClient } from '../helpers/sdk-clients.js'
 import { connect } from '../helpers/sdk-clients.js'
-import type { Combination } from './answers-kit.js'
-import { behind, FOUR, requests, textOf, told } from './answers-kit.js'
+import type { Combination } from './responses-kit.js'
+import { behind, FOUR, requests, textOf, told } from './responses-kit.js'
 
 const URI = 'https://x.test/ext/any/v1'
 /** Makes every answer be read, and wait where it is enforced. */

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { PolicyConfig } from '../../src/config/model/model.js'
 import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
-import { ask, outcome, EVERY_STYLE, TYPE } from './answers.js'
+import { ask, outcome, EVERY_STYLE, TYPE } from './responses.js'
 import { declaring, OBJECT_SCHEMAS, objectSchemas, policyOf } from './fixtures.js'
 
 const DATA = 'application/json;schema=*'
