@@ -198,7 +198,7 @@ function presentedAs ({ in: place, name, scheme }: Carrier, { user, credential }
     return { headers: { authorization: `Basic ${Buffer.from(`${user}:${credential}`).toString('base64')}` }, query: '' }
   }
   if (place === 'query') return { headers: {}, query: `?${new URLSearchParams({ [name]: credential }).toString()}` }
-  if (place === 'connection' || place === 'proxy') return null
+  if (place === 'connection' || place === 'proxy' || place === 'metadata') return null
   if (place === 'cookie') return { headers: { cookie: `${name}=${credential}` }, query: '' }
   return { headers: { [name]: scheme === 'bearer' ? `Bearer ${credential}` : credential }, query: '' }
 }

@@ -32,7 +32,7 @@ import type {
 import type { AccessConfig } from './model/access-model.js'
 import { resolveAccess } from './model/access-model.js'
 import type { CardVerifyConfig } from './model/card-model.js'
-import type { IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
+import type { EnvoyJwtConfig, IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import type { BudgetConfig, RateConfig } from './model/rates-model.js'
 import { rateOf } from './model/rates-model.js'
 import { duration, size } from './model/units.js'
@@ -63,10 +63,12 @@ interface ConfigFile {
 }
 
 interface IdentityFile extends Omit<IdentityConfig, 'sources'> {
-  readonly sources: Readonly<Record<string, Omit<SourceConfig, 'jwt'> & { readonly jwt?: JwtFile }>>
+  readonly sources: Readonly<Record<string, Omit<SourceConfig, 'jwt' | 'envoyJwt'> & { readonly jwt?: JwtFile, readonly envoyJwt?: EnvoyJwtFile }>>
 }
 
 type JwtFile = Texts<Omit<JwtConfig, 'keys'>, 'leeway' | 'maxLifetime'> & { readonly keys: 'discover' | Texts<JwtConfig['keys'], 'maxStale'> }
+
+type EnvoyJwtFile = Texts<EnvoyJwtConfig, 'leeway' | 'maxLifetime'>
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
@@ -166,8 +168,9 @@ function listenerTls ({ cert, key, clientCa, clientCertificate }: ListenerTlsFil
 function identityOf (identity: IdentityFile | null, baseDir: string): IdentityConfig | null {
   if (identity === null) return null
   const keysOf = ({ keys }: { readonly keys: { readonly file: string } }) => ({ keys: { file: resolvePath(baseDir, keys.file) } })
-  const sourceOf = ({ apiKey, basic, jwt, certificate }: IdentityFile['sources'][string]): SourceConfig => {
+  const sourceOf = ({ apiKey, basic, jwt, envoyJwt, certificate }: IdentityFile['sources'][string]): SourceConfig => {
     if (jwt !== undefined) return { jwt: jwtOf(jwt, baseDir) }
+    if (envoyJwt !== undefined) return { envoyJwt: envoyJwtOf(envoyJwt) }
     if (certificate !== undefined) return { certificate }
     return apiKey !== undefined
       ? { apiKey: { ...apiKey, header: apiKey.header?.toLowerCase() ?? null, ...keysOf(apiKey) } }
@@ -190,6 +193,10 @@ function jwtOf ({ keys, tls, header, types, leeway, maxLifetime, ...jwt }: JwtFi
     leeway: duration(leeway),
     maxLifetime: duration(maxLifetime)
   }
+}
+
+function envoyJwtOf ({ header, leeway, maxLifetime, ...envoyJwt }: EnvoyJwtFile): EnvoyJwtConfig {
+  return { ...envoyJwt, header: header?.toLowerCase() ?? null, leeway: duration(leeway), maxLifetime: duration(maxLifetime) }
 }
 
 function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): Omit<AgentConfig, 'access' | 'grpc'> {

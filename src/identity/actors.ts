@@ -1,5 +1,6 @@
 /** The actors of a delegated token (RFC 8693 §4.1). They are for records only: prior actors must not count in decisions. */
 import { isObject } from '../wire/json/object.js'
+import { hasToken } from './principal.js'
 import type { Principal } from './principal.js'
 
 /** Largest number of actors that a record names. */
@@ -8,8 +9,9 @@ const ACTORS = 8
 const LONGEST = 1_024
 
 /** Returns the subjects of the actors, the current one first. An actor without `sub` is named by `client_id`. */
-export function actorsOf ({ kind, claims }: Principal): readonly string[] {
-  if (kind !== 'jwt' || claims['act'] === undefined) return NONE
+export function actorsOf (principal: Principal): readonly string[] {
+  const { claims } = principal
+  if (!hasToken(principal) || claims['act'] === undefined) return NONE
   const found: string[] = []
   for (let act: unknown = claims['act']; isObject(act) && found.length < ACTORS; act = act['act']) {
     const name = act['sub'] ?? act['client_id']

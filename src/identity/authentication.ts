@@ -1,4 +1,5 @@
 /** The result of an authentication, and the words for its problems. */
+import type { MetadataPlace } from '../wire/envoy/metadata.js'
 import type { LastCredential } from './last-credential.js'
 import type { Principal } from './principal.js'
 
@@ -20,12 +21,16 @@ export type CredentialProblem = Exclude<Problem, 'missing' | 'source' | 'incompl
 /**
  * Where a source finds its credential. `name` of a header is in lower case. `connection`: the client certificate of TLS; `proxy`: a header
  * in which a proxy passes on the certificate of its client.
+ * `metadata`: what a filter of Envoy has found out, in its message to the gateway; `name` and `scheme` are those of the header in which the
+ * client sends the token to Envoy, for messages, and to remove it from what the agent gets.
  */
 export interface Carrier {
-  readonly in: 'header' | 'cookie' | 'query' | 'connection' | 'proxy'
+  readonly in: 'header' | 'cookie' | 'query' | 'connection' | 'proxy' | 'metadata'
   readonly name: string
   /** Scheme of `Authorization`, in lower case; null for other carriers. */
   readonly scheme: 'basic' | 'bearer' | null
+  /** Place in the metadata; undefined for other carriers. */
+  readonly metadata?: MetadataPlace
 }
 
 /** Result of one source for one credential. `foreign`: another source with the same carrier may know the credential. */
@@ -84,6 +89,6 @@ export function shownCarrier ({ in: place, name, scheme }: Carrier): string {
   if (place === 'connection' || place === 'proxy') return 'a client certificate with the TLS connection'
   if (scheme === 'basic') return 'Basic credentials in the header Authorization'
   if (scheme === 'bearer') return 'an access token in the header Authorization, after "Bearer "'
-  if (place === 'header') return `credentials in the header ${name}`
+  if (place === 'header' || place === 'metadata') return `credentials in the header ${name}`
   return place === 'cookie' ? `credentials in the cookie ${name}` : `credentials in the query parameter ${name}`
 }

@@ -27,8 +27,8 @@ export class Authenticator {
   constructor (sources: readonly Source[], certificates: readonly CertificateSource[] = []) {
     const slots = new Map<string, { carrier: Carrier, sources: Source[] }>()
     for (const source of sources) {
-      const { in: place, name, scheme } = source.carrier
-      const key = `${place} ${name} ${scheme ?? ''}`
+      const { in: place, name, scheme, metadata } = source.carrier
+      const key = JSON.stringify([place, name, scheme, metadata?.namespace, metadata?.key])
       const slot = slots.get(key)
       if (slot === undefined) slots.set(key, { carrier: source.carrier, sources: [source] })
       else slot.sources.push(source)
@@ -123,7 +123,8 @@ export class Authenticator {
 }
 
 function isSame (one: Carrier, other: Carrier): boolean {
-  return one.in === other.in && one.name === other.name && one.scheme === other.scheme
+  return one.in === other.in && one.name === other.name && one.scheme === other.scheme &&
+    one.metadata?.namespace === other.metadata?.namespace && one.metadata?.key === other.metadata?.key
 }
 
 function verified (slot: Slot, credential: string, how: Circumstances): Authentication | Promise<Authentication> {

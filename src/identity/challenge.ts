@@ -20,7 +20,7 @@ export function challengesOf (
     if (scheme === 'basic') return `Basic realm="${realm}", charset="UTF-8"`
     // No schemes for certificates and API keys are registered, and a 401 must have a challenge.
     if (place === 'connection' || place === 'proxy') return `ClientCertificate realm="${realm}"`
-    return `ApiKey realm="${realm}", ${place}="${name}"`
+    return `ApiKey realm="${realm}", ${place === 'metadata' ? 'header' : place}="${name}"`
   })
   return [...new Set(challenges)]
 }

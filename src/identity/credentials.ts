@@ -3,6 +3,9 @@ import type { Carrier } from './authentication.js'
 import type { ClientCertificate } from './certificate/certificate.js'
 import type { LastCredential } from './last-credential.js'
 import { isOfScheme } from './last-credential.js'
+import { EnvoyFault } from '../wire/envoy/fields.js'
+import type { MetadataPlace } from '../wire/envoy/metadata.js'
+import { valueIn } from '../wire/envoy/metadata.js'
 import { plainHeaderName } from '../wire/header-names.js'
 
 /** The parts of a request that can carry credentials. */
@@ -12,6 +15,8 @@ export interface Presented {
   /** Query with its leading `?`, or ''. */
   readonly query: string
   readonly connection: Connection
+  /** `Metadata` in the message of a proxy. Without it, sources find nothing there. */
+  readonly metadata?: Buffer | null
 }
 
 /** The connection on which a request came. */
@@ -27,12 +32,25 @@ export interface Connection {
  * Returns the credential of a carrier. '' when the carrier occurs more than once: two readers could take different ones.
  * @returns null when the request has none
  */
-export function credentialOf ({ headers, query, connection: { last } }: Presented, { in: place, name, scheme }: Carrier): string | null {
+export function credentialOf (presented: Presented, { in: place, name, scheme, metadata: at }: Carrier): string | null {
+  const { headers, query, connection: { last }, metadata } = presented
+  // Never the header of the same name: only what the proxy has verified.
+  if (place === 'metadata') return at === undefined || metadata === undefined || metadata === null ? null : provenAt(metadata, at)
   if (place === 'query') return query === '' ? null : single(parametersOf(query, name))
   const header = headers[place === 'cookie' ? 'cookie' : name]
   if (typeof header !== 'string' || header === '') return null
   if (place === 'cookie') return single(cookiesOf(header, name))
   return scheme === null ? header : last.credentialIn(header, scheme)
+}
+
+/** The bytes of the value, each a character. '' for metadata that cannot be read. */
+function provenAt (metadata: Buffer, place: MetadataPlace): string | null {
+  try {
+    return valueIn(metadata, place)?.toString('latin1') ?? null
+  } catch (error) {
+    if (error instanceof EnvoyFault) return ''
+    throw error
+  }
 }
 
 /** True when a header has more than one line. Node joins the lines with a comma, so the joined text is no credential. */
@@ -87,7 +105,7 @@ export function withoutCredentials (headers: string[], carriers: readonly Carrie
   let kept = headers
   for (const carrier of carriers) {
     const { in: place } = carrier
-    if (place === 'header' || place === 'cookie') kept = withoutCarrier(kept, carrier, place === 'cookie' ? 'cookie' : plainHeaderName(carrier.name))
+    if (place === 'header' || place === 'cookie' || place === 'metadata') kept = withoutCarrier(kept, carrier, place === 'cookie' ? 'cookie' : plainHeaderName(carrier.name))
   }
   return kept
 }

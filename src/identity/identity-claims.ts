@@ -1,6 +1,7 @@
 /** The claims of the identity header: what the agent gets to know of the caller. */
 import type { IdentityClaim } from '../config/model/credentials-model.js'
 import type { JsonObject } from '../wire/json/object.js'
+import { hasToken } from './principal.js'
 import type { Principal } from './principal.js'
 
 /** Value of the header `typ`. Another type than that of access tokens: nobody can use the token to call the gateway or another service. */
@@ -32,7 +33,7 @@ const LONGEST_ACT = 1_024
  */
 export function identityClaims (principal: Principal, { issuer, audience, claims }: IdentityClaimsOptions): JsonObject {
   const { act } = principal.claims
-  const actor = principal.kind === 'jwt' && act !== undefined && JSON.stringify(act).length <= LONGEST_ACT ? { act } : {}
+  const actor = hasToken(principal) && act !== undefined && JSON.stringify(act).length <= LONGEST_ACT ? { act } : {}
   const chosen = claims.reduce((all, name) => ({ ...all, ...CLAIMS[name](principal) }), {})
   return { iss: issuer, aud: audience, source: principal.source, ...chosen, ...actor }
 }

@@ -1,21 +1,25 @@
 /** Reads a JSON Web Token (RFC 7519) and validates all that needs no key. Nothing that it returns is proven before the signature is. */
-import type { JwtConfig } from '../config/model/identity-model.js'
+import type { JwtConfig, TokenConfig } from '../config/model/identity-model.js'
 import { parseStrict } from '../wire/json/json.js'
 import type { JsonObject } from '../wire/json/object.js'
 import { isObject } from '../wire/json/object.js'
 import { childOf, parsePointer } from '../wire/json/pointer.js'
 import { isFor } from './audience.js'
 import type { CredentialProblem } from './authentication.js'
-import type { Principal } from './principal.js'
+import type { Principal, SourceKind } from './principal.js'
 
-export interface Unverified {
-  readonly alg: string
-  readonly kid: string | null
+/** The payload of a token. */
+export interface Payload {
   readonly claims: JsonObject
   /** Seconds since the epoch. */
   readonly exp: number
   /** Thumbprint of the certificate to which the token is bound (RFC 8705 §3.1); null for a bearer token. */
   readonly boundTo: string | null
+}
+
+export interface Unverified extends Payload {
+  readonly alg: string
+  readonly kid: string | null
 }
 
 /** Longest token, in characters. Checked before anything else. */
@@ -29,7 +33,7 @@ const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
 export type Read = { readonly problem: CredentialProblem } | Unverified
 
-const MALFORMED: Read = { problem: 'malformed' }
+const MALFORMED: { readonly problem: CredentialProblem } = { problem: 'malformed' }
 /** A reference to what the authorization server knows (RFC 6749 §1.4). Nothing in it can be verified. */
 const OPAQUE: Read = { problem: 'opaque' }
 
@@ -47,11 +51,19 @@ export function readToken (token: string, config: JwtConfig, now: number): Read 
   // No extension of RFC 7515 §4.1.11 is supported. The members jku, x5u, jwk and x5c are ignored: the configuration decides about keys.
   if (crit !== undefined || b64 !== undefined) return MALFORMED
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > LONGEST_KID)) return MALFORMED
-  if (!isAllowedType(typ, config.types) || isIdToken(claims)) return MALFORMED
+  if (!isAllowedType(typ, config.types)) return MALFORMED
+  const read = readPayload(claims, config, now)
+  return 'problem' in read ? read : { alg, kid: kid ?? null, ...read }
+}
+
+/** Validates the claims of a token. @param now milliseconds since the epoch */
+export function readPayload (claims: JsonObject, config: TokenConfig, now: number): { readonly problem: CredentialProblem } | Payload {
+  if (claims['iss'] !== config.issuer) return { problem: 'issuer' }
+  if (isIdToken(claims)) return MALFORMED
   const boundTo = bindingOf(claims['cnf'])
   if (boundTo === undefined) return MALFORMED
   const problem = claimProblem(claims, config, now / 1_000)
-  return problem === null ? { alg, kid: kid ?? null, claims, exp: claims['exp'] as number, boundTo } : { problem }
+  return problem === null ? { claims, exp: claims['exp'] as number, boundTo } : { problem }
 }
 
 /** SHA-256 in base64url. */
@@ -84,7 +96,7 @@ function isIdToken (claims: JsonObject): boolean {
   return claims['at_hash'] !== undefined || claims['c_hash'] !== undefined || claims['nonce'] !== undefined || claims['typ'] === 'ID'
 }
 
-function claimProblem (claims: JsonObject, config: JwtConfig, now: number): CredentialProblem | null {
+function claimProblem (claims: JsonObject, config: TokenConfig, now: number): CredentialProblem | null {
   const { exp, nbf, iat, aud, sub } = claims
   const leeway = config.leeway / 1_000
   if (!isTime(exp) || (nbf !== undefined && !isTime(nbf)) || (iat !== undefined && !isTime(iat))) return 'malformed'
@@ -100,7 +112,7 @@ function isTime (value: unknown): value is number {
 }
 
 /** The caller that a verified token names. */
-export function principalOf (source: string, claims: JsonObject, { claims: names }: JwtConfig): Principal | null {
+export function principalOf (source: string, claims: JsonObject, { claims: names }: TokenConfig, kind: SourceKind = 'jwt'): Principal | null {
   const at = (pointer: string | null): unknown => {
     if (pointer === null) return undefined
     let value: unknown = claims
@@ -113,7 +125,7 @@ export function principalOf (source: string, claims: JsonObject, { claims: names
   return Object.freeze({
     source,
     sources: [source],
-    kind: 'jwt',
+    kind,
     subject,
     client: text(names.client === null ? (claims['client_id'] ?? claims['azp']) : at(names.client)),
     scopes: listOf(names.scopes === null ? (claims['scope'] ?? claims['scp']) : at(names.scopes)),

@@ -2,7 +2,12 @@
 import type { JsonObject } from '../wire/json/object.js'
 
 /** Kinds of sources, as the configuration names them. */
-export type SourceKind = 'apiKey' | 'basic' | 'jwt' | 'certificate'
+export type SourceKind = 'apiKey' | 'basic' | 'jwt' | 'envoyJwt' | 'certificate'
+
+/** True for callers that an access token names. */
+export function hasToken ({ kind }: { readonly kind: SourceKind }): boolean {
+  return kind === 'jwt' || kind === 'envoyJwt'
+}
 
 export interface Principal {
   /** Name of the source in the configuration. */

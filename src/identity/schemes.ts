@@ -2,6 +2,7 @@
 import type { OfferedScheme, OfferedSecurity } from '../a2a/card/offered-security.js'
 import type { SecurityScheme } from '../a2a/card/security.js'
 import type { IdentityConfig, SourceConfig } from '../config/model/identity-model.js'
+import { hasToken } from './principal.js'
 import type { SourceKind } from './principal.js'
 import type { Requirement } from './requirement.js'
 
@@ -20,7 +21,7 @@ export function callerSources (identity: IdentityConfig): CallerSource[] {
   return Object.entries(identity.sources).map(([name, config]) => ({ name, ...partsOf(config) }))
 }
 
-function partsOf ({ apiKey, basic, jwt }: SourceConfig): Omit<CallerSource, 'name'> {
+function partsOf ({ apiKey, basic, jwt, envoyJwt }: SourceConfig): Omit<CallerSource, 'name'> {
   const none = { discovery: null, issuer: null }
   if (jwt !== undefined) {
     const { issuer, header, keys } = jwt
@@ -28,6 +29,13 @@ function partsOf ({ apiKey, basic, jwt }: SourceConfig): Omit<CallerSource, 'nam
     if (header !== null) return { kind: 'jwt', scheme: { kind: 'apiKey', in: 'header', name: header }, discovery: null, issuer }
     const discovered = keys.url === null && keys.file === null
     return { kind: 'jwt', scheme: { kind: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, discovery: discovered ? discoveryOf(issuer) : null, issuer }
+  }
+  if (envoyJwt !== undefined) {
+    const { issuer, header } = envoyJwt
+    const scheme: OfferedScheme = header === null
+      ? { kind: 'http', scheme: 'bearer', bearerFormat: 'JWT' }
+      : { kind: 'apiKey', in: 'header', name: header }
+    return { kind: 'envoyJwt', scheme, discovery: null, issuer }
   }
   if (apiKey !== undefined) {
     const { header, cookie, query } = apiKey
@@ -51,7 +59,8 @@ function metadataOf (issuer: string): string[] {
 }
 
 /** True when credentials that satisfy the scheme are credentials of the source. */
-export function covers ({ kind, scheme: own, issuer }: CallerSource, scheme: SecurityScheme): boolean {
+export function covers (source: CallerSource, scheme: SecurityScheme): boolean {
+  const { scheme: own, issuer } = source
   switch (scheme.kind) {
     case 'apiKey':
       return own.kind === 'apiKey' && own.in === scheme.in && (own.in === 'header' ? own.name === scheme.name.toLowerCase() : own.name === scheme.name)
@@ -59,9 +68,9 @@ export function covers ({ kind, scheme: own, issuer }: CallerSource, scheme: Sec
       return own.kind === 'http' && own.scheme === scheme.scheme
     case 'oauth2':
       // To a resource server, every flow ends in a bearer token. Only the metadata URL names the issuer.
-      return kind === 'jwt' && own.kind === 'http' && (scheme.metadataUrl === null || metadataOf(issuer ?? '').includes(scheme.metadataUrl))
+      return hasToken(source) && own.kind === 'http' && (scheme.metadataUrl === null || metadataOf(issuer ?? '').includes(scheme.metadataUrl))
     case 'openIdConnect':
-      return kind === 'jwt' && own.kind === 'http' && issuer !== null && discoveryOf(issuer) === scheme.url
+      return hasToken(source) && own.kind === 'http' && issuer !== null && discoveryOf(issuer) === scheme.url
     case 'mutualTLS':
       return own.kind === 'mutualTLS'
   }

@@ -41,7 +41,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
     when: 'the caller is [authenticated](identity.md)',
     meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), `client` and `tenant` if they are known, `act` if its token was delegated (RFC 8693): ids of those who act for the caller, in the form of `id`, the current actor first, at most 8; and `sources` if a [client certificate](client-certificates.md) came with the credentials'
   },
-  credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`, `certificate`' },
+  credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`, `envoyJwt`, `certificate`' },
   access_rule: {
     type: 'string',
     when: 'the agent has [access lists](access.md)',

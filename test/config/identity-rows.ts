@@ -36,15 +36,54 @@ const withJwt = (keys: string): string => withSource(`{jwt: {issuer: "https://id
 const withCertificate = (keys: string): string => withSource(`{certificate: {${keys}}}`)
 const AT = 'g.yaml:7:30: identity.sources.s.basic.keys.file'
 
+const MESH = 'server: {mesh: {listen: "127.0.0.1:0"}}\n'
+const ENVOY = 'issuer: "https://idp.example.com", audience: [aud]'
+const withEnvoy = (keys = '', more = ''): string => `${MESH}${withSource(`{envoyJwt: {${ENVOY}${keys}}}`)}${more}`
+
 export const IDENTITY_ROWS: readonly Row[] = [
   ['right', withKeys('keys.yaml')],
   ['right, JSON', withKeys('keys.json')],
   ['right, a header', withSource('{apiKey: {header: X-Key, keys: {file: keys.yaml}}}')],
   ['right, a query', withSource('{apiKey: {query: key, allowQuery: true, keys: {file: keys.yaml}}}')],
+  [
+    'of Envoy, without a mesh',
+    withSource(`{envoyJwt: {${ENVOY}}}`),
+    'g.yaml:7:9: identity.sources.s.envoyJwt needs server.mesh: only Envoy sends what it has verified (set server.mesh.listen, or use jwt)'
+  ],
+  [
+    'of Envoy, a header with a meaning',
+    withEnvoy(', header: Cookie'),
+    'g.yaml:8:80: identity.sources.s.envoyJwt.header cannot be "Cookie" (choose another header, such as x-api-key)'
+  ],
+  [
+    'of Envoy, no audience',
+    `${MESH}${withSource('{envoyJwt: {issuer: "https://idp.example.com"}}')}`,
+    'g.yaml:8:19: identity.sources.s.envoyJwt.audience is required'
+  ],
+  [
+    'of Envoy, keys',
+    withEnvoy(', keys: discover'),
+    'g.yaml:8:72: unknown key "keys" in identity.sources.s.envoyJwt (known keys: metadata, issuer, audience, header, leeway, maxLifetime, claims)'
+  ],
+  [
+    'of Envoy, one issuer twice',
+    withEnvoy('', `    t: {envoyJwt: {${ENVOY}}}\n`),
+    'g.yaml:9:28: identity.sources.t.envoyJwt.issuer is the issuer of the source "s" too (list all audiences in one source, and set access.audience of the agents)'
+  ],
+  [
+    'of Envoy, one metadata for two headers',
+    withEnvoy('', '    t: {envoyJwt: {issuer: "https://other.example.com", audience: [aud], header: x-token}}\n'),
+    'g.yaml:9:9: identity.sources.t.envoyJwt has the metadata of the source "s" and another header (give them the same header, or other metadata)'
+  ],
+  [
+    'of Envoy, for the console',
+    withEnvoy().replace('}}\n', '}, adminAccess: {sources: [s]}}\n'),
+    'g.yaml:1:65: server.adminAccess.sources[0]: the source "s" has callers on server.mesh only (name a source of another kind)'
+  ],
   ['null', `${AGENT}identity: null\n`],
   ['no sources', `${AGENT}identity: {}\n`, 'g.yaml:5:11: identity.sources is required'],
   ['no source', `${AGENT}identity: {sources: {}}\n`, 'g.yaml:5:21: identity.sources must have at least 1 key'],
-  ['no kind', withSource('{}'), 'g.yaml:7:8: identity.sources.s must have at least 1 key (known keys: apiKey, basic, jwt, certificate)'],
+  ['no kind', withSource('{}'), 'g.yaml:7:8: identity.sources.s must have at least 1 key (known keys: apiKey, basic, jwt, envoyJwt, certificate)'],
   [
     'two kinds',
     withSource('{basic: {keys: {file: keys.yaml}}, apiKey: {header: x-key, keys: {file: keys.yaml}}}'),

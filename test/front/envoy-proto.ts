@@ -11,7 +11,8 @@ message HttpStatus { int32 code = 1; }
 message Status { int32 code = 1; string message = 2; }
 
 message CheckRequest { AttributeContext attributes = 1; }
-message AttributeContext { Peer source = 1; Request request = 4; map<string, string> context_extensions = 10; }
+message AttributeContext { Peer source = 1; Request request = 4; map<string, string> context_extensions = 10; Metadata metadata_context = 11; Metadata route_metadata_context = 13; }
+message Metadata { map<string, Struct> filter_metadata = 1; }
 message Peer { string principal = 4; }
 message Request { HttpRequest http = 2; }
 message HttpRequest {
@@ -27,10 +28,13 @@ message ProcessingRequest {
     HttpHeaders request_headers = 2; HttpHeaders response_headers = 3; HttpBody request_body = 4; HttpBody response_body = 5;
     HttpTrailers request_trailers = 6; HttpTrailers response_trailers = 7;
   }
-  map<string, Struct> attributes = 9; bool observability_mode = 10; ProtocolConfiguration protocol_config = 11;
+  Metadata metadata_context = 8; map<string, Struct> attributes = 9; bool observability_mode = 10; ProtocolConfiguration protocol_config = 11;
 }
 message Struct { map<string, Value> fields = 1; }
-message Value { oneof kind { double number_value = 2; string string_value = 3; } }
+message Value {
+  oneof kind { int32 null_value = 1; double number_value = 2; string string_value = 3; bool bool_value = 4; Struct struct_value = 5; ListValue list_value = 6; }
+}
+message ListValue { repeated Value values = 1; }
 message ProtocolConfiguration { int32 request_body_mode = 1; int32 response_body_mode = 2; bool send_body_without_waiting_for_header_response = 3; }
 message HttpHeaders { HeaderMap headers = 1; bool end_of_stream = 3; }
 message HttpBody { bytes body = 1; bool end_of_stream = 2; }

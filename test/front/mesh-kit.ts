@@ -83,6 +83,25 @@ export interface ProcessingReply {
   }
 }
 
+/** A `Value` of a JSON value. */
+export function protoValue (value: unknown): object {
+  if (value === null) return { nullValue: 0 }
+  if (typeof value === 'string') return { stringValue: value }
+  if (typeof value === 'number') return { numberValue: value }
+  if (typeof value === 'boolean') return { boolValue: value }
+  if (Array.isArray(value)) return { listValue: { values: value.map(protoValue) } }
+  return { structValue: protoStruct(value as object) }
+}
+
+function protoStruct (value: object): object {
+  return { fields: Object.fromEntries(Object.entries(value).map(([key, one]) => [key, protoValue(one)])) }
+}
+
+/** `Metadata` with the values of namespaces. */
+export function protoMetadata (filters: Readonly<Record<string, object>>): object {
+  return { filterMetadata: Object.fromEntries(Object.entries(filters).map(([namespace, one]) => [namespace, protoStruct(one)])) }
+}
+
 export const MODE = { NONE: 0, STREAMED: 1, BUFFERED: 2, BUFFERED_PARTIAL: 3, FULL_DUPLEX_STREAMED: 4 } as const
 
 const CHECK = '/envoy.service.auth.v3.Authorization/Check'
@@ -95,6 +114,8 @@ export interface ProcOptions {
   readonly overrides?: boolean
   /** `response_header_mode: SEND`. */
   readonly responses?: boolean
+  /** What filters of Envoy have written, by namespace. */
+  readonly filters?: Readonly<Record<string, object>>
   /** The name of the agent as an attribute. */
   readonly attribute?: string
   /** Initial metadata. */
@@ -108,6 +129,10 @@ export interface ProcOptions {
 }
 
 export interface CheckOptions {
+  /** What filters of Envoy have written, by namespace. */
+  readonly filters?: Readonly<Record<string, object>>
+  /** Metadata of the route, by namespace. */
+  readonly route?: Readonly<Record<string, object>>
   /** In `context_extensions`. */
   readonly agent?: string
   /** In the metadata of the call. */
@@ -187,7 +212,8 @@ function remove (lines: [string, string][], name: string): void {
   for (let i = lines.length - 1; i >= 0; i--) if (lines[i]?.[0] === name) lines.splice(i, 1)
 }
 
-async function check (client: grpc.Client, sent: Sent, { agent, metadata, cut, size, joined, text }: CheckOptions): Promise<Got> {
+async function check (client: grpc.Client, sent: Sent, options: CheckOptions): Promise<Got> {
+  const { agent, metadata, cut, size, joined, text, filters, route } = options
   const got = fresh()
   const body = bytesOf(sent.body)
   const shown = cut === undefined ? body : body.subarray(0, cut)
@@ -201,7 +227,12 @@ async function check (client: grpc.Client, sent: Sent, { agent, metadata, cut, s
     size: size ?? body.length,
     ...(joined === true ? { headers: Object.fromEntries(lines) } : { headerMap: mapOf(lines) })
   }
-  const attributes = { request: { http }, contextExtensions: agent === undefined ? {} : { 'a2a-agent': agent } }
+  const attributes = {
+    request: { http },
+    contextExtensions: agent === undefined ? {} : { 'a2a-agent': agent },
+    ...(filters === undefined ? {} : { metadataContext: protoMetadata(filters) }),
+    ...(route === undefined ? {} : { routeMetadataContext: protoMetadata(route) })
+  }
   const named = new grpc.Metadata()
   if (metadata !== undefined) named.set('a2a-agent', metadata)
   const response = await new Promise<CheckReply>((resolve, reject) => {
@@ -283,6 +314,7 @@ class Processing {
     this.send('request_headers', {
       requestHeaders: { headers: mapOf(this.lines), endOfStream: noBody },
       ...(options.old === true ? {} : { protocolConfig }),
+      ...(options.filters === undefined ? {} : { metadataContext: protoMetadata(options.filters) }),
       ...(options.attribute === undefined ? {} : { attributes: { 'envoy.filters.http.ext_proc': { fields: { 'a2a-agent': { stringValue: options.attribute } } } } })
     })
     if (this.isDuplex && !noBody) this.chunks('request', [this.requestBody.subarray(0, 7), this.requestBody.subarray(7)])

@@ -4,9 +4,10 @@
  */
 import t from 'tap'
 import type { Test } from 'tap'
+import { SignJWT } from 'jose'
 import { quietSdk, startAgent } from '../helpers/agents.js'
 import type { TestAgent, Turn } from '../helpers/agents.js'
-import { NO_ENVOY, startEnvoy } from '../helpers/envoy.js'
+import { managerOf, NO_ENVOY, startEnvoy } from '../helpers/envoy.js'
 import type { Listener } from '../helpers/envoy.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { call, freePort, freePorts, JSON_TYPE, rpc, rpcBody, V1 } from '../helpers/http.js'
@@ -14,6 +15,7 @@ import type { Answer } from '../helpers/http.js'
 import { startRedis } from '../helpers/redis.js'
 import { credentialsOf, keyDirectory, ownedYaml } from '../helpers/task-owners.js'
 import type { CallerName } from '../helpers/task-owners.js'
+import { keyOf } from '../identity/issuer.js'
 
 quietSdk()
 
@@ -122,4 +124,80 @@ t.test('bodies that are too long, or that Envoy hides', { skip: NO_ENVOY }, asyn
   } as RequestInit)
   t.match([chunked.status, await chunked.text()], [500, /it shows no body; set with_request_body/])
   t.equal(agent.calls().length, 0)
+})
+
+t.test('tokens that jwt_authn has verified', { skip: NO_ENVOY }, async t => {
+  const key = await keyOf('k')
+  const other = await keyOf('k')
+  const issuer = 'https://idp.test/'
+  const namespace = 'envoy.filters.http.jwt_authn'
+  const verifies = (forward: boolean, missing: boolean): NonNullable<Listener['listener']> => listener => {
+    managerOf(listener).http_filters.unshift({
+      name: namespace,
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication',
+        providers: {
+          corp: { issuer, forward, payload_in_metadata: 'jwt_payload', local_jwks: { inline_string: JSON.stringify({ keys: [key.jwk] }) } }
+        },
+        rules: [{
+          match: { prefix: '/' },
+          requires: missing ? { requires_any: { requirements: [{ provider_name: 'corp' }, { allow_missing: {} }] } } : { provider_name: 'corp' }
+        }]
+      }
+    })
+  }
+  const shownTo: Record<Listener['mode'], NonNullable<Listener['filter']>> = {
+    'ext-authz': filter => { filter.metadata_context_namespaces = [namespace] },
+    'ext-proc': filter => { filter.metadata_options = { forwarding_namespaces: { untyped: [namespace] } } }
+  }
+  const modes = ['ext-authz', 'ext-proc'] as const
+  const listeners: Listener[] = modes.flatMap(mode => [
+    { mode, listener: verifies(true, true), filter: shownTo[mode] },
+    { mode, listener: verifies(false, false), filter: shownTo[mode] },
+    // Envoy verifies the token, and does not show the gateway what it found.
+    { mode, listener: verifies(true, true) }
+  ])
+  const { agent, urls } = await setUp(t, listeners, url => [
+    'agents:',
+    '  - name: agent',
+    `    upstream: {url: "${url}"}`,
+    '    access: {allow: [{id: staff, on: [all], caller: {source: [corp], subject: [ada], groups: [dev], scopes: [read]}}]}',
+    'identity:',
+    `  sources: {corp: {envoyJwt: {issuer: "${issuer}", audience: [agents], claims: {groups: /realm/roles}}}}`
+  ].join('\n'))
+  const token = async (claims: object = {}, by = key): Promise<string> => {
+    const now = Math.floor(Date.now() / 1_000)
+    return await new SignJWT({ iss: issuer, aud: 'agents', sub: 'ada', scope: 'read', realm: { roles: ['dev'] }, iat: now, exp: now + 600, ...claims })
+      .setProtectedHeader({ alg: by.alg, kid: by.kid, typ: 'at+jwt' }).sign(by.privateKey)
+  }
+  const send = async (url: string, bearer: string | null, more: readonly string[] = []): Promise<Answer> =>
+    await rpc(`${url}/a2a/jsonrpc`, 'SendMessage', message('hello'), [...(bearer === null ? [] : ['authorization', `Bearer ${bearer}`]), ...more])
+  const right = await token()
+  const payload = Buffer.from(right.split('.')[1] ?? '', 'base64url').toString()
+  const forged = [
+    'jwt_payload', payload, 'x-jwt-payload', Buffer.from(payload).toString('base64url'), namespace, payload, 'x-envoy-metadata', payload,
+    'metadata-context', payload
+  ]
+  for (const [i, mode] of modes.entries()) {
+    const [open = '', strict = '', hidden = ''] = urls.slice(i * 3)
+    for (const url of [open, strict]) {
+      const before = agent.calls().length
+      const answer = await send(url, right)
+      t.match(answer.json(), { result: { task: {} } }, `${mode}: a valid token`)
+      t.equal(agent.calls().length, before + 1)
+      t.equal(agent.calls().at(-1)?.headers['authorization'], undefined, `${mode}: the agent does not get the token`)
+      const reached = agent.calls().length
+      const others = await send(url, await token({ aud: 'other' }))
+      t.equal(others.status, 401, `${mode}: another audience`)
+      t.match(others.text, /"problem":"audience"/)
+      t.equal((await send(url, await token({ sub: 'bob' }))).status, 403, `${mode}: another caller`)
+      t.equal((await send(url, await token({}, other))).status, 401, `${mode}: another key`)
+      for (const more of [[], forged]) t.equal((await send(url, null, more)).status, 401, `${mode}: no token`)
+      t.equal(agent.calls().length, reached)
+    }
+    t.match((await send(open, null, forged)).text, /"problem":"missing"/, `${mode}: forged headers`)
+    const reached = agent.calls().length
+    t.equal((await send(hidden, right, forged)).status, 401, `${mode}: Envoy shows no metadata`)
+    t.equal(agent.calls().length, reached)
+  }
 })

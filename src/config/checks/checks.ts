@@ -53,7 +53,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir, ['server', 'tls']),
     ...grpcProblems(config, context.baseDir),
     ...meshProblems(config, context.baseDir),
-    ...identityProblems(mapping(config.identity), context.baseDir),
+    ...identityProblems(mapping(config.identity), mapping(config.server), context.baseDir),
     ...adminAccess(mapping(config.server), mapping(config.identity)),
     ...rateProblems(config, context.layers),
     ...ownershipProblems(config),

@@ -11,6 +11,7 @@ export interface SourceConfig {
   readonly apiKey?: ApiKeyConfig
   readonly basic?: BasicConfig
   readonly jwt?: JwtConfig
+  readonly envoyJwt?: EnvoyJwtConfig
   readonly certificate?: CertificateConfig
 }
 
@@ -37,17 +38,12 @@ export interface ApiKeyConfig {
 
 export interface BasicConfig { readonly keys: { readonly file: string } }
 
-export interface JwtConfig {
+/** What all sources of access tokens have. */
+export interface TokenConfig {
   readonly issuer: string
   readonly audience: readonly string[]
-  readonly keys: JwtKeysConfig
-  /** `ca` is absolute. Null: the authorities of the system. */
-  readonly tls: { readonly ca: string | null }
   /** In lower case. Null: `Authorization: Bearer`. */
   readonly header: string | null
-  readonly algorithms: readonly string[]
-  /** In lower case, without `application/`. */
-  readonly types: readonly string[]
   /** ms */
   readonly leeway: number
   readonly maxLifetime: number
@@ -59,6 +55,19 @@ export interface JwtConfig {
     readonly groups: string
     readonly tenant: string | null
   }
+}
+
+export interface JwtConfig extends TokenConfig {
+  readonly keys: JwtKeysConfig
+  /** `ca` is absolute. Null: the authorities of the system. */
+  readonly tls: { readonly ca: string | null }
+  readonly algorithms: readonly string[]
+  /** In lower case, without `application/`. */
+  readonly types: readonly string[]
+}
+
+export interface EnvoyJwtConfig extends TokenConfig {
+  readonly metadata: { readonly namespace: string, readonly key: string }
 }
 
 /** `file` is absolute. Neither `url` nor `file`: the address is in the metadata of the issuer. */

@@ -25,19 +25,36 @@ const basic = mapping('`Authorization: Basic`, with the `id` or `client` of an A
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA', 'RS384', 'PS384', 'ES384', 'RS512', 'PS512', 'ES512']
 
+const issuer: Schema = {
+  ...text('Value of the claim `iss`: an https URL, or http on this machine. Compared exactly, with or without a final slash.', 'issuer'),
+  examples: ['https://idp.example.com/']
+}
+
+const audience: Schema = {
+  type: 'array',
+  description: 'Accepted values of the claim `aud`: what tokens for these agents are issued for. `"*"` accepts any token of the issuer, those for other services too.',
+  items: { type: 'string', minLength: 1, maxLength: 1024 },
+  minItems: 1,
+  maxItems: 100,
+  uniqueItems: true
+}
+
+/** What all sources of access tokens validate, and read. */
+const tokenKeys: Readonly<Record<string, Schema>> = {
+  leeway: duration('Difference between the clocks of issuer and gateway that `exp`, `nbf` and `iat` may show.', '30s', '0s', '10m'),
+  maxLifetime: duration('Longest time from `iat` to `exp`.', '24h', '1m', '8760h'),
+  claims: section('Claims that describe the caller, as JSON Pointers.', {
+    subject: text('The subject.', 'pointer', '/sub'),
+    client: nullable('The client. `null`: `/client_id`, else `/azp`.', 'pointer'),
+    scopes: nullable('The scopes: a list, or a text with blanks. `null`: `/scope`, else `/scp`.', 'pointer'),
+    groups: text('The groups: a list, or a text with blanks.', 'pointer', '/groups'),
+    tenant: nullable('The tenant. `null`: none.', 'pointer')
+  })
+}
+
 const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC 9068).', ['issuer', 'audience', 'keys'], {
-  issuer: {
-    ...text('Value of the claim `iss`: an https URL, or http on this machine. Compared exactly, with or without a final slash.', 'issuer'),
-    examples: ['https://idp.example.com/']
-  },
-  audience: {
-    type: 'array',
-    description: 'Accepted values of the claim `aud`: what tokens for these agents are issued for. `"*"` accepts any token of the issuer, those for other services too.',
-    items: { type: 'string', minLength: 1, maxLength: 1024 },
-    minItems: 1,
-    maxItems: 100,
-    uniqueItems: true
-  },
+  issuer,
+  audience,
   keys: {
     type: ['string', 'object'],
     description: '`discover`: the address of the keys is in the metadata of the issuer. Or a mapping with `url` or `file`.',
@@ -59,19 +76,31 @@ const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC
     { type: 'string', minLength: 1, maxLength: 100 },
     ['at+jwt', 'JWT']
   ),
-  leeway: duration('Difference between the clocks of issuer and gateway that `exp`, `nbf` and `iat` may show.', '30s', '0s', '10m'),
-  maxLifetime: duration('Longest time from `iat` to `exp`.', '24h', '1m', '8760h'),
-  claims: section('Claims that describe the caller, as JSON Pointers.', {
-    subject: text('The subject.', 'pointer', '/sub'),
-    client: nullable('The client. `null`: `/client_id`, else `/azp`.', 'pointer'),
-    scopes: nullable('The scopes: a list, or a text with blanks. `null`: `/scope`, else `/scp`.', 'pointer'),
-    groups: text('The groups: a list, or a text with blanks.', 'pointer', '/groups'),
-    tenant: nullable('The tenant. `null`: none.', 'pointer')
-  })
+  ...tokenKeys
 })
 
+const metadataText = (description: string, initial: string): Schema => ({ type: 'string', description, default: initial, minLength: 1, maxLength: 1024 })
+
+const envoyJwt = mapping(
+  'Access tokens of one issuer that the filter `jwt_authn` of Envoy has verified, for calls through `server.mesh` only. The gateway reads the payload from the metadata that Envoy sends, never from a header, and validates all but the signature. On other listeners, the source finds no callers.',
+  ['issuer', 'audience'],
+  {
+    metadata: section('Where the filter writes the payload. Envoy must send the namespace to the gateway.', {
+      namespace: metadataText('The namespace: the name of the filter.', 'envoy.filters.http.jwt_authn'),
+      key: metadataText('The key: `payload_in_metadata` of the provider.', 'jwt_payload')
+    }),
+    issuer,
+    audience,
+    header: nullable(
+      'Header in which clients send the token to Envoy, without a scheme; `from_headers` of the provider. The agent does not get it, unless `upstream.credentials.client` is `forward`. `null`: `Authorization: Bearer`.',
+      'header-name'
+    ),
+    ...tokenKeys
+  }
+)
+
 export const sourceSchema: Schema = {
-  ...section('One source of callers: exactly one kind.', { apiKey, basic, jwt, certificate: certificateSchema }),
+  ...section('One source of callers: exactly one kind.', { apiKey, basic, jwt, envoyJwt, certificate: certificateSchema }),
   minProperties: 1,
   maxProperties: 1
 }

@@ -64,6 +64,8 @@ export class Exchange {
   principal: Principal | null = null
   /** Source of the credentials that were rejected, or `none`; null while none were. Bounds the log lines of such requests. */
   rejectedSource: string | null = null
+  /** `Metadata` that filters of Envoy have written for the call. Null for calls of every listener but that for a mesh. */
+  metadata: Buffer | null = null
   /** The carrier of the caller's credentials. */
   carrier: Carrier | null = null
   /** Entry of `access` that decided about the request, or `none`; null without `access`. */

@@ -69,9 +69,10 @@ export class Check implements MeshCall, ResponseSink {
   }
 
   private decide (checked: CheckedRequest): void {
-    const { method, path, host, scheme, headers, body, context, agent } = checked
+    const { method, path, host, scheme, headers, body, context, agent, metadata } = checked
     const request = new MeshRequest({ method, path, host, headers, length: body.length, socket: proxySocket(this.socket, scheme === 'https') })
-    this.ask(request, context.get(AGENT) ?? this.agent ?? agent, problemOf(checked, valueOf(headers, 'content-length'), request))
+    const unfit = problemOf(checked, valueOf(headers, 'content-length'), request)
+    this.ask(request, context.get(AGENT) ?? this.agent ?? agent, metadata, unfit)
     request.push(body)
     request.finish()
   }
@@ -83,11 +84,11 @@ export class Check implements MeshCall, ResponseSink {
     // Headers come behind the body.
     const headers = grpcMethodOf(path) === null ? [] : ['content-type', 'application/grpc']
     const request = new MeshRequest({ method, path, host, headers, length: 0, socket: proxySocket(this.socket, scheme === 'https') })
-    this.ask(request, this.agent, tooLarge(this.front.options.snapshot().limits.body))
+    this.ask(request, this.agent, null, tooLarge(this.front.options.snapshot().limits.body))
     request.finish()
   }
 
-  private ask (request: MeshRequest, named: string | undefined, unfit: Rejection | null): void {
+  private ask (request: MeshRequest, named: string | undefined, metadata: Buffer | null, unfit: Rejection | null): void {
     this.isGrpc = isGrpc(request.headers['content-type'])
     const response = new MeshResponse(this, this.isGrpc)
     this.response = response
@@ -97,6 +98,7 @@ export class Check implements MeshCall, ResponseSink {
       request,
       response,
       agent: named,
+      metadata,
       unfit
     })
   }

@@ -44,6 +44,8 @@ export interface AskedCall {
   readonly response: MeshResponse
   /** Name of the agent, as the proxy sends it. */
   readonly agent: string | undefined
+  /** `Metadata` of the call, which filters of the proxy have written; null without. */
+  readonly metadata: Buffer | null
   /** Why the gateway cannot decide about the call. */
   readonly unfit: Rejection | null
 }
@@ -73,10 +75,11 @@ export class MeshFront {
   }
 
   /** Decides about a call, now or later. */
-  decide ({ call, front, request, response, agent, unfit }: AskedCall): Exchange {
+  decide ({ call, front, request, response, agent, metadata, unfit }: AskedCall): Exchange {
     const now = this.options.snapshot()
     const exchange = new Exchange(request, response, this.options.services, front)
     decides(exchange, call)
+    exchange.metadata = metadata
     request.cameThrough(now.trusted)
     exchange.span.set('a2a_gateway.front', front.name)
     try {

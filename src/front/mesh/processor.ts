@@ -124,7 +124,7 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     }
   }
 
-  private takeHead ({ lines, last, observed, protocol, agent }: ProcessingMessage): void {
+  private takeHead ({ lines, last, observed, protocol, agent, metadata }: ProcessingMessage): void {
     if (this.request !== null) return this.fail()
     // Envoy takes nothing from the gateway.
     if (observed) {
@@ -155,6 +155,7 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
       request,
       response: this.response,
       agent: this.agent ?? agent,
+      metadata,
       unfit: protocol === null ? OLD : protocol.response === BUFFERED_PARTIAL ? PARTIAL : last || sendsBody ? null : NO_BODY
     })
     if (last) return request.finish()

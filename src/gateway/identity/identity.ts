@@ -11,6 +11,7 @@ import { ApiKeys, BasicKeys } from '../../identity/api-keys.js'
 import { Authenticator } from '../../identity/authenticator.js'
 import { CertificateSource } from '../../identity/certificate/certificate-source.js'
 import { headersOf } from '../../identity/credentials.js'
+import { EnvoyJwtSource } from '../../identity/envoy-jwt.js'
 import { readJwkSet } from '../../identity/jwk-set.js'
 import type { Keys } from '../../identity/jwt-source.js'
 import { JwtSource } from '../../identity/jwt-source.js'
@@ -80,11 +81,12 @@ export class Identity {
     )
     const { carriers } = this.authenticator
     // No field of a log line has a name with a hyphen, so no field loses its value.
-    redactAlso(carriers.flatMap(({ in: place, name }) => (place === 'header' && name.includes('-') ? [name] : [])))
+    redactAlso(carriers.flatMap(({ in: place, name }) => ((place === 'header' || place === 'metadata') && name.includes('-') ? [name] : [])))
     this.headers = headersOf(carriers)
     this.failures = previous?.failures ?? new FailureLog()
     this.failedRequests = previous?.failedRequests ?? new FailureLog()
-    const tokens = [...prepared].flatMap(([name, { source }]) => (source instanceof JwtSource ? [[name, source.issuer] as const] : []))
+    const tokens = [...prepared].flatMap(([name, { source }]) =>
+      source instanceof JwtSource || source instanceof EnvoyJwtSource ? [[name, source.issuer] as const] : [])
     this.issuers = new Map(tokens)
   }
 
@@ -186,11 +188,12 @@ interface Files {
 
 function sourceOf (
   name: string,
-  { apiKey, basic, jwt, certificate }: SourceConfig,
+  { apiKey, basic, jwt, envoyJwt, certificate }: SourceConfig,
   { contents, sets, authorities }: Files,
   options: IdentityOptions
 ): Omit<Prepared, 'fingerprint'> {
   if (certificate !== undefined) return { source: new CertificateSource(name, certificate), keys: null }
+  if (envoyJwt !== undefined) return { source: new EnvoyJwtSource(name, envoyJwt), keys: null }
   if (jwt !== undefined) {
     const fixed = jwt.keys.file === null ? undefined : sets.get(jwt.keys.file)
     if (fixed !== undefined) return { source: new JwtSource(name, jwt, fixed), keys: null }

@@ -1,5 +1,6 @@
 /** The rejection of a caller who may not send a request. It says nothing about the lists. */
 import type { Rejection } from '../../a2a/errors.js'
+import { hasToken } from '../../identity/principal.js'
 import type { Principal } from '../../identity/principal.js'
 import type { Mode } from '../../config/model/model.js'
 import type { Violation } from '../violation.js'
@@ -22,7 +23,7 @@ export function accessDenied (
     missing === ''
       ? 'The caller is not allowed to send this request; ask the operator of the gateway for access.'
       : `The credentials lack the ${scopes?.missing.length === 1 ? 'scope' : 'scopes'} ${missing}; get credentials that have ${scopes?.missing.length === 1 ? 'it' : 'them'}.`
-  const challenge = scopes === null || caller?.kind !== 'jwt' ? null : challengeOf(scopes.required)
+  const challenge = scopes === null || caller === null || !hasToken(caller) ? null : challengeOf(scopes.required)
   return {
     rejection: {
       reason: 'PERMISSION_DENIED',

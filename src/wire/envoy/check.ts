@@ -25,6 +25,8 @@ export interface CheckedRequest {
   readonly context: ReadonlyMap<string, string>
   /** The name of the agent that metadata of the request or of the route has. */
   readonly agent: string | undefined
+  /** `Metadata` of the request, which filters of Envoy have written; null without. Never that of the route. */
+  readonly metadata: Buffer | null
 }
 
 /** @throws EnvoyFault */
@@ -37,12 +39,15 @@ export function readCheck (message: Buffer): CheckedRequest {
   let isText = false
   let agent: string | undefined
   let ofRoute: string | undefined
+  let metadata: Buffer | null = null
   let size = 0
   within(message, 1, attributes => {
     readFields(attributes, ({ number, bytes }) => {
       if (number === 4) within(bytes, 2, http)
-      else if (number === 11) agent = textIn(bytes, 1, METADATA.namespace, METADATA.key)
-      else if (number === 13) ofRoute = textIn(bytes, 1, METADATA.namespace, METADATA.key)
+      else if (number === 11) {
+        agent = textIn(bytes, 1, METADATA.namespace, METADATA.key)
+        metadata = bytes
+      } else if (number === 13) ofRoute = textIn(bytes, 1, METADATA.namespace, METADATA.key)
       else if (number === 10) entry(bytes, (name, value) => { context.set(name, value) })
     })
   })
@@ -66,7 +71,7 @@ export function readCheck (message: Buffer): CheckedRequest {
       }
     })
   }
-  return { ...texts, headers: lines.length > 0 ? lines : joined, body, isText, size, context, agent: agent ?? ofRoute }
+  return { ...texts, headers: lines.length > 0 ? lines : joined, body, isText, size, context, agent: agent ?? ofRoute, metadata }
 }
 
 /**

@@ -26,9 +26,15 @@ const NOTHING = Buffer.alloc(0)
 /**
  * Calls `take` for each field, in the order of the bytes. The last one of a singular field counts (protobuf encoding, "Last One Wins").
  * @param cut the bytes may end within a field: its first bytes count as the field
+ * @param fixed called with the fields of 64 bits, which most messages do not have
  * @throws EnvoyFault
  */
-export function readFields (bytes: Buffer, take: (field: Field) => void, cut = false): void {
+export function readFields (
+  bytes: Buffer,
+  take: (field: Field) => void,
+  cut = false,
+  fixed: ((number: number, bytes: Buffer) => void) | null = null
+): void {
   let at = 0
   const number = (): number => {
     let result = 0
@@ -52,7 +58,11 @@ export function readFields (bytes: Buffer, take: (field: Field) => void, cut = f
     switch (tag % 8) {
       case VARINT: take({ number: field, bytes: NOTHING, value: number() }); break
       case BYTE_RUN: take({ number: field, bytes: run(number()), value: 0 }); break
-      case FIXED64: run(8); break
+      case FIXED64: {
+        const bytes = run(8)
+        fixed?.(field, bytes)
+        break
+      }
       case FIXED32: run(4); break
       default: throw new EnvoyFault('a message has a group')
     }

@@ -34,6 +34,8 @@ export interface ProcessingMessage {
   readonly protocol: Protocol | null
   /** The name of the agent that metadata or attributes have. */
   readonly agent: string | undefined
+  /** `Metadata` of the call, which filters of Envoy have written; null without. */
+  readonly metadata: Buffer | null
 }
 
 /** Namespace and key of the agent's name in dynamic metadata. */
@@ -50,13 +52,17 @@ export function readProcessing (message: Buffer): ProcessingMessage | null {
   let protocol: Protocol | null = null
   let agent: string | undefined
   let attribute: string | undefined
+  let metadata: Buffer | null = null
   readFields(message, ({ number, bytes, value }) => {
     const of = number % 2 === 0 ? 'request' : 'response'
     switch (number) {
       case 2: case 3: known = { part: 'headers', of, bytes: NOTHING, ...headersOf(bytes) }; break
       case 4: case 5: known = { part: 'body', of, lines: [], ...bodyOf(bytes) }; break
       case 6: case 7: known = { part: 'trailers', of, lines: headersOf(bytes).lines, bytes: NOTHING, last: true }; break
-      case 8: agent = textIn(bytes, 1, METADATA.namespace, METADATA.key); break
+      case 8:
+        agent = textIn(bytes, 1, METADATA.namespace, METADATA.key)
+        metadata = bytes
+        break
       // Each field is one namespace.
       case 9: attribute = textIn(run(1, bytes), 1, ATTRIBUTE.namespace, ATTRIBUTE.key) ?? attribute; break
       case 10: observed = value !== 0; break
@@ -64,8 +70,8 @@ export function readProcessing (message: Buffer): ProcessingMessage | null {
     }
   })
   // TypeScript does not see the assignments of the callback.
-  const found = known as Omit<ProcessingMessage, 'observed' | 'protocol' | 'agent'> | null
-  return found === null ? null : { ...found, observed, protocol, agent: agent ?? attribute }
+  const found = known as Omit<ProcessingMessage, 'observed' | 'protocol' | 'agent' | 'metadata'> | null
+  return found === null ? null : { ...found, observed, protocol, agent: agent ?? attribute, metadata }
 }
 
 function headersOf (bytes: Buffer): { lines: string[], last: boolean } {

@@ -141,8 +141,9 @@ function impossible ({ caller, tenant }: Mapping, path: Path, { sources, togethe
   return problems
 }
 
-function isWithoutTenant ({ jwt, certificate }: Mapping): boolean {
-  return certificate !== undefined || (jwt !== undefined && (mapping(mapping(jwt).claims).tenant ?? null) === null)
+function isWithoutTenant ({ jwt, envoyJwt, certificate }: Mapping): boolean {
+  const token = jwt ?? envoyJwt
+  return certificate !== undefined || (token !== undefined && (mapping(mapping(token).claims).tenant ?? null) === null)
 }
 
 /** Warns about entries that only requests with a caller can match, or only requests without one. */

@@ -5,7 +5,7 @@ import { fault, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 
 /** A source of access tokens. */
-interface TokenSource { readonly name: string, readonly audience: readonly unknown[] }
+interface TokenSource { readonly name: string, readonly kind: 'jwt' | 'envoyJwt', readonly audience: readonly unknown[] }
 
 /** @param config the value of the file */
 export function audienceProblems (config: Mapping): PathProblem[] {
@@ -33,7 +33,7 @@ function problemsAt ({ audience }: Mapping, at: Path, sources: readonly TokenSou
     const [first] = sources
     return known || first === undefined
       ? []
-      : [fault(place, `${dotted(place)}: no source of the callers accepts tokens for ${shown(one)}`, `add it to identity.sources.${first.name}.jwt.audience`)]
+      : [fault(place, `${dotted(place)}: no source of the callers accepts tokens for ${shown(one)}`, `add it to identity.sources.${first.name}.${first.kind}.audience`)]
   })
 }
 
@@ -57,8 +57,8 @@ export function audienceWarnings (config: Mapping): PathProblem[] {
 
 function tokenSources (config: Mapping): TokenSource[] {
   return Object.entries(mapping(mapping(config.identity).sources)).flatMap(([name, source]) => {
-    const { jwt } = mapping(source)
-    return jwt === undefined ? [] : [{ name, audience: items(mapping(jwt).audience) }]
+    const kind = (['jwt', 'envoyJwt'] as const).find(one => mapping(source)[one] !== undefined)
+    return kind === undefined ? [] : [{ name, kind, audience: items(mapping(mapping(source)[kind]).audience) }]
   })
 }
 

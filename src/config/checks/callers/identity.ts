@@ -20,22 +20,58 @@ const TAKEN: ReadonlySet<string> = new Set([
 ])
 
 /** @param baseDir directory that the paths are relative to */
-export function identityProblems (identity: Mapping, baseDir: string): PathProblem[] {
+export function identityProblems (identity: Mapping, server: Mapping, baseDir: string): PathProblem[] {
   const sources = Object.entries(mapping(identity.sources))
-  return [...sourceProblems(sources, baseDir), ...sameIssuers(sources), ...certificateProblems(sources)]
+  return [
+    ...sourceProblems(sources, baseDir),
+    ...sameIssuers(sources, 'jwt'),
+    ...sameIssuers(sources, 'envoyJwt'),
+    ...withoutMesh(sources, server),
+    ...otherHeaders(sources),
+    ...certificateProblems(sources)
+  ]
 }
 
 /** A token names its source by its issuer alone. */
-function sameIssuers (sources: readonly (readonly [string, unknown])[]): PathProblem[] {
+function sameIssuers (sources: readonly (readonly [string, unknown])[], kind: 'jwt' | 'envoyJwt'): PathProblem[] {
   const seen = new Map<string, string>()
   return sources.flatMap(([name, source]) => {
-    const { issuer, header } = mapping(mapping(source).jwt)
+    const { issuer, header, metadata } = mapping(mapping(source)[kind])
     if (typeof issuer !== 'string') return []
-    const key = `${issuer} ${typeof header === 'string' ? header.toLowerCase() : ''}`
+    const { namespace, key: place } = mapping(metadata)
+    const carrier = kind === 'envoyJwt' ? [namespace, place] : [typeof header === 'string' ? header.toLowerCase() : '']
+    const key = JSON.stringify([issuer, ...carrier])
     const other = seen.get(key)
     if (other === undefined) seen.set(key, name)
-    const path: Path = ['identity', 'sources', name, 'jwt', 'issuer']
+    const path: Path = ['identity', 'sources', name, kind, 'issuer']
     return other === undefined ? [] : [fault(path, `${dotted(path)} is the issuer of the source ${shown(other)} too`, 'list all audiences in one source, and set access.audience of the agents')]
+  })
+}
+
+/** A token that Envoy has verified comes in one header, which the agent must not get. */
+function otherHeaders (sources: readonly (readonly [string, unknown])[]): PathProblem[] {
+  const seen = new Map<string, readonly [name: string, header: unknown]>()
+  return sources.flatMap(([name, source]) => {
+    const { envoyJwt } = mapping(source)
+    if (envoyJwt === undefined) return []
+    const { header, metadata } = mapping(envoyJwt)
+    const { namespace, key } = mapping(metadata)
+    const place = JSON.stringify([namespace, key])
+    const plain = typeof header === 'string' ? plainHeaderName(header) : null
+    const other = seen.get(place)
+    if (other === undefined) seen.set(place, [name, plain])
+    if (other === undefined || other[1] === plain) return []
+    const path: Path = ['identity', 'sources', name, 'envoyJwt']
+    return [fault(path, `${dotted(path)} has the metadata of the source ${shown(other[0])} and another header`, 'give them the same header, or other metadata', 'key')]
+  })
+}
+
+/** Such callers exist only for calls that a proxy asks about. */
+function withoutMesh (sources: readonly (readonly [string, unknown])[], { mesh }: Mapping): PathProblem[] {
+  if (typeof mapping(mesh).listen === 'string') return []
+  return sources.filter(([, source]) => mapping(source).envoyJwt !== undefined).map(([name]) => {
+    const path: Path = ['identity', 'sources', name, 'envoyJwt']
+    return fault(path, `${dotted(path)} needs server.mesh: only Envoy sends what it has verified`, 'set server.mesh.listen, or use jwt', 'key')
   })
 }
 
@@ -46,8 +82,9 @@ export function identityWarnings (identity: Mapping, server: Mapping): PathProbl
 
 function audienceWarnings (identity: Mapping): PathProblem[] {
   return Object.entries(mapping(identity.sources)).flatMap(([name, source]) => {
-    const path: Path = ['identity', 'sources', name, 'jwt', 'audience']
-    return items(mapping(mapping(source).jwt).audience).includes('*')
+    const kind = mapping(source).envoyJwt === undefined ? 'jwt' : 'envoyJwt'
+    const path: Path = ['identity', 'sources', name, kind, 'audience']
+    return items(mapping(mapping(source)[kind]).audience).includes('*')
       ? [fault(path, `${dotted(path)} accepts every token of the issuer, also those for other services and ID tokens`, 'name the audience of the agents')]
       : []
   })
@@ -56,11 +93,12 @@ function audienceWarnings (identity: Mapping): PathProblem[] {
 function sourceProblems (sources: readonly (readonly [string, unknown])[], baseDir: string): PathProblem[] {
   return sources.flatMap(([name, source]) => {
     const at: Path = ['identity', 'sources', name]
-    const { apiKey, basic, jwt } = mapping(source)
+    const { apiKey, basic, jwt, envoyJwt } = mapping(source)
     return [
       ...(apiKey === undefined ? [] : [...carrierProblems(mapping(apiKey), [...at, 'apiKey']), ...keyProblems(mapping(apiKey), [...at, 'apiKey'], baseDir)]),
       ...(basic === undefined ? [] : keyProblems(mapping(basic), [...at, 'basic'], baseDir)),
-      ...(jwt === undefined ? [] : jwtProblems(mapping(jwt), [...at, 'jwt'], baseDir))
+      ...(jwt === undefined ? [] : jwtProblems(mapping(jwt), [...at, 'jwt'], baseDir)),
+      ...(envoyJwt === undefined ? [] : headerProblems(mapping(envoyJwt).header, [...at, 'envoyJwt', 'header']))
     ]
   })
 }

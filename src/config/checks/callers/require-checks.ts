@@ -58,7 +58,11 @@ function alternativeProblems (names: readonly unknown[], path: Path, sources: Ma
 }
 
 /** The place of a source's credentials, in words. Null for a place that is not known to be single. */
-function carrierOf ({ apiKey, basic, jwt }: Mapping): string | null {
+function carrierOf ({ apiKey, basic, jwt, envoyJwt }: Mapping): string | null {
+  if (envoyJwt !== undefined) {
+    const { namespace, key } = mapping(mapping(envoyJwt).metadata)
+    return `metadata ${shown(namespace)}, ${shown(key)}`
+  }
   if (basic !== undefined) return 'header authorization'
   const { header, cookie, query } = mapping(apiKey ?? jwt)
   if (typeof header === 'string') return `header ${header.toLowerCase()}`
