@@ -9,10 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
 import { RawGrpc } from '../helpers/grpc-raw.js'
+import type { RawResponse } from '../helpers/grpc-raw.js'
 import { MESSAGE, until } from '../helpers/http.js'
 import { inTests } from '../helpers/paths.js'
 import { gatewayFor } from '../helpers/gateway.js'
-import { EVENT, grpcAgent, grpcGateway, HELLO, openCall, reply, requestOf, responseOf } from './grpc-kit.js'
+import { EVENT, grpcAgent, grpcGateway, HELLO, openCall, REPLY, reply, requestOf, responseOf } from './grpc-kit.js'
 
 const file = (name: string): string => join(inTests('fixtures/tls'), name)
 const CA = readFileSync(file('ca.pem'))
@@ -132,6 +133,32 @@ t.test('a stop: GOAWAY, calls in flight end, streams that do not end get a statu
   t.match(decodeURIComponent(String(trailers['grpc-message'])), /shutting down/)
   await closing
   await until(() => agent.calls[0]?.reset === 8, 'the agent knows')
+})
+
+t.test('a header of the agent with the value connection: all headers reach the client, also while the gateway stops', async t => {
+  const waiting: (() => void)[] = []
+  const own = { 'x-a': 'connection', vary: 'connection', 'x-b': '1' }
+  const agent = await grpcAgent(t, {
+    answer: call => { waiting.push(() => { reply(call, [REPLY], { 'grpc-status': '0', 'x-c': 'connection', 'x-d': '2' }, own) }) }
+  })
+  const gateway = await grpcGateway(t, agent, { server: ['drainTimeout: 20s'] })
+  const isWhole = ({ status, headers, trailers, messages }: RawResponse): void => {
+    t.match({ status, headers, trailers }, { status: 0, headers: own, trailers: { 'x-c': 'connection', 'x-d': '2' } })
+    t.notOk('connection' in headers || 'connection' in trailers)
+    t.same(messages, [REPLY.subarray(5)])
+  }
+  const first = gateway.client.call({ body: HELLO })
+  await until(() => waiting.length === 1)
+  waiting[0]?.()
+  isWhole(await first)
+  const last = gateway.client.call({ body: HELLO })
+  await until(() => waiting.length === 2)
+  const goaway = once(gateway.client.session, 'goaway')
+  const closing = gateway.close()
+  await goaway
+  waiting[1]?.()
+  isWhole(await last)
+  await closing
 })
 
 // The process of the test is that of the gateway. With Node 20, it aborted in one of two runs, after a few thousand resets.

@@ -212,6 +212,20 @@ t.test('Envoy that shows no responses: the call is forwarded, and one line tells
   await until(() => gateway.spans().some(span => /a2a_gateway.front/.test(JSON.stringify(span))))
 })
 
+t.test('an edited response gets a Content-Length only in place of one, not for a header that names it', async t => {
+  const { envoy } = await mesh(t, 'enforce')
+  const body = result({ x: 1, y: 2 })
+  const edited = result({ x: 1 })
+  const named: Lines = [...JSON_HEAD, ['access-control-expose-headers', 'content-length']]
+  for (const [headers, length] of [[named, undefined], [[...named, ['content-length', String(body.length)]], String(edited.length)]] as const) {
+    answer = { headers, chunks: [body] }
+    const got = await envoy.process({ path: '/rpc', headers: HEADERS, body: SEND }, answer)
+    t.match(got, { own: false, status: 200, body: edited })
+    t.equal(valueOf(got, 'content-length'), length)
+    t.equal(valueOf(got, 'access-control-expose-headers'), 'content-length')
+  }
+})
+
 t.test('gRPC: requests are judged, rejections have their status, responses are held or observed', async t => {
   const head: Lines = [['content-type', 'application/grpc'], ['te', 'trailers'], ['a2a-extensions', URI]]
   const call = (name: string): string => `/lf.a2a.v1.A2AService/${name}`

@@ -54,6 +54,35 @@ t.test('a call in flight gets its response, readiness ends at once, and new conn
   t.equal(agent.sockets.size, 0)
 })
 
+t.test('a header of the agent with the value connection changes nothing: the header reaches the client, and the connection closes', async t => {
+  const responses: ServerResponse[] = []
+  const agent = await fakeAgent(t, { answer: (_request, response) => { responses.push(response) } })
+  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], server('20s')) })
+  const keepAlive = new HttpAgent({ keepAlive: true })
+  t.teardown(() => { keepAlive.destroy() })
+  const own = { 'x-a': 'connection', vary: 'connection', 'x-b': '1' }
+  const send = async (): Promise<IncomingMessage> => {
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+    const request = httpRequest(`${gateway.url}/rpc`, { method: 'POST', headers, agent: keepAlive }).end(rpcBody('SendMessage', { message: MESSAGE }))
+    const [response] = await once(request, 'response') as [IncomingMessage]
+    return response
+  }
+  const respond = (index: number): void => { responses[index]?.writeHead(200, { 'content-type': 'application/json', ...own }).end('{"a":1}') }
+  const first = send()
+  await until(() => responses.length === 1)
+  respond(0)
+  const open = await first
+  t.match([open.headers, await readAnswer(open)], [{ ...own, connection: 'keep-alive' }, { text: '{"a":1}' }])
+  const last = send()
+  await until(() => responses.length === 2)
+  const closing = gateway.close()
+  await until(async () => (await fetch(`${gateway.adminUrl}/readyz`)).status === 503)
+  respond(1)
+  const closed = await last
+  t.match([closed.headers, await readAnswer(closed)], [{ ...own, connection: 'close' }, { text: '{"a":1}' }])
+  await closing
+})
+
 t.test('another request on an open connection is still served while the gateway stops', async t => {
   const responses: ServerResponse[] = []
   const agent = await fakeAgent(t, { answer: (_request, response) => { responses.push(response) } })

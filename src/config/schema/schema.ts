@@ -30,7 +30,8 @@ const limits = section('Limits for one request, one response and one client. The
   requestTimeout: duration('Time to receive a whole request.', '30s', '1ms', '1h'),
   idleTimeout: duration('How long a client connection may stay open without a request.', '72s', '1s', '1h'),
   writeTimeout: duration(
-    'The gateway disconnects a client that reads nothing of a pending response for this long; 0s means no limit.',
+    'The gateway disconnects a client that reads nothing of a pending response for this long. Over gRPC, it resets only the call, and ' +
+    'the client must read 16 KiB in this time. 0s means no limit.',
     '60s',
     '0s',
     '1h'

@@ -4,6 +4,7 @@ import type { ProcessingMessage } from '../../wire/envoy/processing.js'
 import type { HeaderChanges } from '../../wire/envoy/headers.js'
 import { AgentResponse } from '../http/agent-response.js'
 import { pushEcho, shownEcho, takeEcho } from '../../pipeline/echo.js'
+import { valueOf } from '../../pipeline/response-head.js'
 import { changesBetween } from './changes.js'
 import type { Accepted, AgentReceiver } from './dispatch.js'
 import type { MeshResponse } from './response.js'
@@ -162,7 +163,7 @@ export class ShownResponse {
     const bytes = Buffer.concat(response.take())
     const changed = !bytes.equals(current)
     const changes = this.headChanges()
-    const resized = changed && this.lines.includes('content-length')
+    const resized = changed && valueOf(this.lines, 'content-length') !== null
       ? { set: [...changes.set, 'content-length', String(bytes.length)], remove: changes.remove }
       : changes
     processor.reply({ changes: resized, body: changed ? bytes : null, override: null })

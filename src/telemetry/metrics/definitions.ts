@@ -103,7 +103,7 @@ export const METRICS = {
   client_errors_total: {
     type: 'counter',
     help: 'Client connections without a valid request, and connections that the gateway closed, by reason.',
-    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`; `tls_handshake`: a connection to `server.tls` without TLS, or without a valid client certificate. Clients that disconnect are not counted',
+    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`, or over gRPC less than 16 KiB; `tls_handshake`: a connection to `server.tls` without TLS, or without a valid client certificate. Clients that disconnect are not counted',
     labels: { kind: values.CLIENT_ERRORS }
   },
   authentications_total: {
