@@ -9,6 +9,10 @@ import { MESSAGE, until } from '../helpers/http.js'
 import { EVENT, grpcAgent, grpcGateway, HELLO, REPLY, requestOf } from './grpc-kit.js'
 
 const REFUSED_STREAM = 7
+const ENHANCE_YOUR_CALM = 11
+/** HPACK: a header of the table, and the number of the one that was added last (RFC 7541 §6.1). */
+const INDEXED = 0x80
+const LAST_ENTRY = 62
 const HEAD = headerBlock([[':status', '200'], ['content-type', 'application/grpc']])
 const TRAILERS = headerBlock([['grpc-status', '0']])
 
@@ -120,5 +124,31 @@ t.test('a call without a response in time: the server gets a PING, and the conne
   t.match(await client.call({ body: HELLO }), { status: 4 })
   t.ok(await connection.until(() => pingsOf(connection).length === 2), 'a server that responds to the PING keeps its connection')
   t.match(await stream, { status: 14, messages: { length: 1 } }, 'the other calls of the connection end')
+  t.equal(agent.connections.length, 1)
+})
+
+t.test('trailers of an agent of 1 MB: the call ends with RST_STREAM, and the other calls of the connection go on', async t => {
+  const agent = await frameAgent(t)
+  const { client } = await grpcGateway(t, agent)
+  const other = client.call({ body: HELLO })
+  await agent.after(1)
+  const call = client.call({ body: HELLO })
+  const connection = await agent.after(2)
+  const [first, second = 0] = streamsOf(connection)
+  const details = headerBlock([['grpc-status-details-bin', 'A'.repeat(1_000)]], true)
+  // The table of HPACK makes a thousand lines of 1 kB out of 2 kB.
+  const block = Buffer.concat([headerBlock([['grpc-status', '13']]), details, Buffer.alloc(999, INDEXED | LAST_ENTRY)])
+  connection.send(
+    frame(FRAME.headers, END_HEADERS, second, HEAD),
+    frame(FRAME.data, 0, second, REPLY),
+    frame(FRAME.headers, END_HEADERS | END_STREAM, second, block)
+  )
+  t.match(await call, { status: null, reset: ENHANCE_YOUR_CALM }, 'gRPC clients read it as RESOURCE_EXHAUSTED')
+  respond(connection, first)
+  t.match(await other, { status: 0, messages: { length: 1 } })
+  const later = client.call({ body: HELLO })
+  await agent.after(3)
+  respond(connection, streamsOf(connection)[2])
+  t.match(await later, { status: 0 })
   t.equal(agent.connections.length, 1)
 })
