@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { ServerHttp2Session } from 'node:http2'
 import { constants, createServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer as createWire } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { GrpcSession } from '../../src/upstream/grpc/session.js'
 import { RawGrpc } from '../helpers/grpc-raw.js'
 import { MESSAGE, until } from '../helpers/http.js'
 import { inTests } from '../helpers/paths.js'
@@ -152,6 +154,56 @@ t.test('an agent that does not respond in time', async t => {
   t.match(await client.call({ body: HELLO }), { status: 4, message: /did not respond in time/ })
   await until(() => agent.calls[0]?.reset === 8)
   t.match(await client.call({ body: HELLO, headers: { 'x-head': '1' } }), { status: 4, message: /stopped sending/ })
+})
+
+t.test('a silent connection with calls gets a PING now and then; one that does not respond ends with its calls', async t => {
+  const agent = createServer()
+  let pings = 0
+  agent.on('session', session => {
+    session.on('error', () => {})
+    session.on('ping', () => { pings++ })
+  })
+  agent.on('stream', stream => {
+    stream.on('error', () => {})
+    stream.respond({ ':status': 200 })
+  })
+  agent.listen(0, '127.0.0.1')
+  await once(agent, 'listening')
+  // A wire that can stand still: the connection is there, and nobody reads.
+  const ends: Socket[] = []
+  const wire = createWire(near => {
+    const far = connect((agent.address() as AddressInfo).port, '127.0.0.1')
+    ends.push(near, far)
+    for (const end of [near, far]) end.on('error', () => {})
+    near.on('data', chunk => { far.write(chunk) })
+    far.on('data', chunk => { near.write(chunk) })
+  })
+  wire.listen(0, '127.0.0.1')
+  await once(wire, 'listening')
+  const origin = `http://127.0.0.1:${(wire.address() as AddressInfo).port}`
+  const session = new GrpcSession({ origin, tls: {}, connectTimeout: 5_000 }, () => {}, { idle: 20, keepalive: 60, probe: 500 })
+  t.teardown(() => {
+    session.end()
+    for (const end of ends) end.destroy()
+    wire.close()
+    agent.close()
+  })
+  let failure: Error | null = null
+  session.take({
+    open: of => {
+      const stream = of.request({ ':path': '/', ':method': 'POST' }, false)
+      stream.on('error', (error: Error) => { failure = error })
+      stream.on('close', () => { of.release() })
+    },
+    requeue () {},
+    unconnected () {}
+  })
+  await until(() => pings >= 2, 'PING frames')
+  t.notOk(session.closed)
+  for (const end of ends) end.pause()
+  await until(() => session.closed, 'the end of the connection')
+  await until(() => failure !== null, 'the end of the call')
+  t.equal(session.active, 0)
 })
 
 t.test('TLS to the agent with the authority of upstream.tls.ca', async t => {

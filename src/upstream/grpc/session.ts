@@ -31,12 +31,19 @@ const STREAM_WINDOW = 262_144
 const CONNECTION_WINDOW = 16_777_216
 /** Megabytes of one connection within Node: a large part of an agent's calls share it. */
 const SESSION_MEMORY = 64
-/** Milliseconds without a call after which a connection closes. Most servers close theirs later. */
-const IDLE = 60_000
 /** Milliseconds until new calls use another connection, so that a host name that has moved is followed. */
 const MAX_AGE = 300_000
-/** Milliseconds that a server has to respond to a PING, before the connection counts as dead. */
-const PROBE = 5_000
+/** Times of a connection, ms. */
+export interface SessionTimes {
+  /** Silence after which an unused connection closes, and one with calls is looked at. Most servers close theirs later. */
+  readonly idle: number
+  /** Shortest time between two PINGs on a silent connection with calls. Servers of gRPC end connections for more than one in 5 minutes. */
+  readonly keepalive: number
+  /** Time that a server has to respond to a PING, before the connection counts as dead. */
+  readonly probe: number
+}
+
+const TIMES: SessionTimes = { idle: 60_000, keepalive: 330_000, probe: 5_000 }
 /**
  * Calls that the gateway may cancel on a connection at once, and per second from then on, until new calls use another connection. Servers
  * take too many resets for an attack and end the connection with all of its calls: those of Node after 1,000, and 33 a second.
@@ -59,12 +66,15 @@ export class GrpcSession {
   private cancels = 0
   private cancelledAt = 0
   private probing = false
+  private probedAt = performance.now()
+  private readonly times: SessionTimes
   private error: Error | null = null
   private connecting: NodeJS.Timeout | null
 
   /** @param onChange called when the session has more room, and when it takes no more calls */
-  constructor ({ origin, tls, connectTimeout }: GrpcTarget, onChange: (session: GrpcSession) => void) {
+  constructor ({ origin, tls, connectTimeout }: GrpcTarget, onChange: (session: GrpcSession) => void, times = TIMES) {
     this.onChange = onChange
+    this.times = times
     const options: ClientSessionOptions = {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: 65_536 },
       // Calls wait for the server's settings here, not in nghttp2.
@@ -80,10 +90,12 @@ export class GrpcSession {
     session.on('error', error => { this.error ??= error })
     session.on('close', () => { this.left() })
     const idle = (): void => {
-      if (this.active === 0) this.retire()
-      else session.setTimeout(IDLE, idle)
+      if (this.active === 0) return this.retire()
+      // The host may have vanished, and Node 20 reports nothing when a header of the server is too long for nghttp2.
+      if (performance.now() - this.probedAt >= times.keepalive) this.probe()
+      session.setTimeout(times.idle, idle)
     }
-    session.setTimeout(IDLE, idle)
+    session.setTimeout(times.idle, idle)
   }
 
   /** True when the connection is closed. */
@@ -151,11 +163,12 @@ export class GrpcSession {
     if (this.active === 0) setImmediate(() => { this.session.close() })
   }
 
-  /** Finds out whether the server is still there: a call had no response in time. */
+  /** Finds out whether the server is still there: a call had no response in time, or the connection is silent. */
   probe (): void {
     if (this.probing || this.session.destroyed || this.waiting !== null) return
     this.probing = true
-    const timer = setTimeout(() => { this.end(new Error('the agent does not respond to a PING')) }, PROBE).unref()
+    this.probedAt = performance.now()
+    const timer = setTimeout(() => { this.end(new Error('the agent does not respond to a PING')) }, this.times.probe).unref()
     const responded = (): void => {
       this.probing = false
       clearTimeout(timer)
