@@ -30,7 +30,8 @@ const table = fc.uniqueArray(name, { minLength: 1, maxLength: 4 }).chain(names =
       { weight: 1, arbitrary: fc.dictionary(name, value, { maxKeys: 4 }) },
       { weight: 1, arbitrary: scalar }
     ),
-    { maxLength: 8 }
+    // Objects in a row are made by `objectMaker` from the ninth on.
+    { maxLength: 24, size: 'max' }
   )
 )
 const tables = fc.oneof(table, fc.array(fc.record({ rows: table, at: fc.record({ x: number, y: number }) }), { maxLength: 4 }))

@@ -3,8 +3,8 @@
  *
  * `JSON.parse` reads every name of every object and compares short strings with those that it knows. This parser expects that an object of
  * an array has the text of its predecessor around its values, compares that text in one step, and reads only the values. It validates and
- * counts while it builds the values, so no further pass is needed (measured with 860 objects in
- * 50 kB: half the time of the exact parser, and 0.6 of the CPU time of a call).
+ * counts while it builds the values, so no further pass is needed (measured with 860 objects in 50 kB: half the time of the exact parser,
+ * and 0.6 of the CPU time of a call).
  *
  * The parser only accepts text that it is sure about. For all other text the caller uses the exact parser, which knows the reason.
  */
@@ -298,22 +298,22 @@ class Reader {
   }
 
   /** @returns null when the text around the values differs */
-  private similar (at: number, { names, before, after, slots }: Shape): object | null {
+  private similar (at: number, shape: Shape): object | null {
+    const { before, after, slots, values } = shape
     const { members } = this
     const tokens = this.tokens?.length ?? 0
-    const found: Record<string, unknown> = {}
     let i = at
-    for (let k = 0; k < names.length; k++) {
+    for (let k = 0; k < values.length; k++) {
       const { from, length } = before[k] as Range
       if (!this.isSame(from, i, length)) return this.back(i - at, members, tokens)
       i += length
-      found[names[k] as string] = this.value(i, slots[k] as Slot)
+      values[k] = this.value(i, slots[k] as Slot)
       i = this.end
     }
     if (!this.isSame(after.from, i, after.length)) return this.back(i - at, members, tokens)
     this.end = i + after.length
-    this.members += names.length
-    return found
+    this.members += values.length
+    return shape.object()
   }
 
   /**
