@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module'
 import { Script } from 'node:vm'
 import type { Ajv, ValidateFunction } from 'ajv'
-import { clip, countedPattern, create } from './ajv.js'
+import { clip, countedPattern, create, mayReadInherited } from './ajv.js'
 import type { Formats } from './format-assertion.js'
 import type { CompileResult } from './schema.js'
 import { checkSchema, compileWith, validatorOf } from './schema.js'
@@ -74,8 +74,9 @@ function write (schema: unknown, patterns: Patterns, formats: Formats): SchemaCo
   if ('message' in checked) return { ok: false, problem: checked }
   try {
     const { default: standalone } = require('ajv/dist/standalone/index.js') as Standalone
+    const ownProperties = mayReadInherited([checked.schema])
     const [quick, full] = [false, true].map(allErrors => {
-      const ajv = create(checked.draft, allErrors, patterns, { formats, source: true })
+      const ajv = create(checked.draft, allErrors, patterns, { formats, source: true, ownProperties })
       return withoutSourceUrls(standalone(ajv, compileWith(ajv, checked.schema)))
     }) as [string, string]
     const size = quick.length + full.length

@@ -4,7 +4,7 @@
  */
 import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
 import { memberPath } from '../a2a/fields.js'
-import { clip, create } from './ajv.js'
+import { clip, create, mayReadInherited } from './ajv.js'
 import type { Draft } from './ajv.js'
 import type { Formats } from './format-assertion.js'
 import { InexactNumber, inexactPath, infinitePath, MAX_STEPS, NOT_EXACT, stepsLeft, TooManySteps, withSteps } from './evaluation.js'
@@ -71,8 +71,9 @@ export function compileLinted (
   patterns: Patterns,
   { documents = NO_DOCUMENTS, formats }: { readonly documents?: ReadonlyMap<string, unknown>, readonly formats: Formats }
 ): CompileResult {
+  const options = { formats, ownProperties: mayReadInherited([schema, ...documents.values()]) }
   try {
-    return { ok: true, schema: validatorOf(allErrors => compileWith(create(draft, allErrors, patterns, { formats }), schema, documents)) }
+    return { ok: true, schema: validatorOf(allErrors => compileWith(create(draft, allErrors, patterns, options), schema, documents)) }
   } catch (error) {
     return failure('', clip((error as Error).message))
   }

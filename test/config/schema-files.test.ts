@@ -177,7 +177,7 @@ t.test('an inline schema refers to files and bundles', async t => {
   const directory = t.testdir({
     'id.json': json({ type: 'string', pattern: '^[a-z]+$' }),
     'bad.json': json({ type: 'x' }),
-    set: { 'order.json': json(ORDER), 'common.json': json(COMMON) }
+    set: { 'order.json': json(ORDER), 'common.json': json(COMMON), 'odd.json': json({ required: ['constructor'] }) }
   })
   const whole = (schema: string): string => `${rule(schema)}bundles:\n  b: {base: "https://x.test/s/", dir: set}\n`
   const validates = (schema: string, value: unknown): boolean => {
@@ -191,6 +191,7 @@ t.test('an inline schema refers to files and bundles', async t => {
   t.equal(validates(nested, { id: 'a', total: 1, own: 1 }), true)
   for (const wrong of [{ id: 'A' }, { total: 'x' }, { own: 2 }]) t.equal(validates(nested, wrong), false, json(wrong))
   t.equal(validates('{items: {$ref: "https://x.test/s/order.json"}}', ['a']), true)
+  t.equal(validates('{$ref: "https://x.test/s/odd.json"}', {}), false, 'an inherited property is none, also in a schema of the bundle')
   t.equal(validates('{anyOf: [{file: id.json}, {const: {file: id.json}}]}', { file: 'id.json' }), true, 'a constant is data')
   t.equal(validates('{properties: {const: {file: id.json}}}', { const: 1 }), false, 'a property of any name')
   const result = load(whole(nested), directory)

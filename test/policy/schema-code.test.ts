@@ -272,3 +272,16 @@ t.test('text of a schema never runs as code', async t => {
   }
   t.same(run, [])
 })
+
+t.test('only a schema that names an inherited property asks for own properties', async t => {
+  const asks = (schema: unknown): boolean => {
+    const { code } = writeSchema({ schema, formats: 'assert' }, new Patterns())
+    return code.ok && code.quick.code.includes('hasOwnProperty')
+  }
+  t.equal(asks({ required: ['a'], properties: { a: { type: 'string' } }, additionalProperties: false }), false)
+  for (const name of Object.getOwnPropertyNames(Object.prototype).filter(name => name !== '__proto__')) {
+    t.equal(asks({ required: [name] }), true, name)
+    t.equal(asks({ properties: { a: { items: { properties: { [name]: { type: 'string' } } } } } }), true, name)
+    t.equal(asks({ dependentRequired: { a: [name] } }), true, name)
+  }
+})

@@ -1,8 +1,10 @@
-/** Finds the bytes that a JSON string must not contain as they are: backslashes and control characters. */
+/** Finds the bytes that a JSON string of ASCII must not contain as they are: backslashes and control characters. */
 import { BACKSLASH } from './bytes.js'
-import { isOddWord, nextWord, wordsOf } from './words.js'
+import { areOddAsciiWords, isOddWord, nextWord, wordsOf } from './words.js'
 
 const WORD = 4
+/** Words that are searched at once. */
+const BLOCK = 8
 /** Bytes that a search runs ahead of the strings. Readers that go back search them again. */
 const AHEAD = 4_096
 const SPACE = 0x20
@@ -53,6 +55,7 @@ function nextOdd (bytes: Buffer, from: number, end: number): number {
   if (i < first) return i
   const words = wordsOf(bytes, first, (end - first) >> 2)
   let at = 0
+  while (at + BLOCK <= words.length && !areOddAsciiWords(words, at)) at += BLOCK
   while (at < words.length && !isOddWord(words[at] as number)) at++
   i += at * WORD
   while (i < end && !isOdd(bytes[i] as number)) i++
