@@ -143,8 +143,8 @@ class Reader {
       for (let i = 0; i < length; i++) if (this.bytes[known + i] !== this.bytes[at + i]) return false
       return true
     }
-    for (let i = 0; i < last; i += WORD) if (view.getInt32(known + i) !== view.getInt32(at + i)) return false
-    return view.getInt32(known + last) === view.getInt32(at + last)
+    for (let i = 0; i < last; i += WORD) if (view.getInt32(known + i, true) !== view.getInt32(at + i, true)) return false
+    return view.getInt32(known + last, true) === view.getInt32(at + last, true)
   }
 
   private skip (at: number): number {

@@ -36,12 +36,12 @@ export class JsonTemplate {
     for (let gap = 0; gap <= gaps.length; gap += 2) {
       const stop = gap === gaps.length ? text.length : gaps[gap] as number
       if (stop - at > length - i) return false
-      for (; at + 4 <= stop; at += 4, i += 4) if (words.getInt32(at) !== others.getInt32(i)) return false
+      for (; at + 4 <= stop; at += 4, i += 4) if (words.getInt32(at, true) !== others.getInt32(i, true)) return false
       while (at < stop) if (text[at++] !== bytes[i++]) return false
       if (gap === gaps.length) break
       for (;;) {
         for (; i + 4 <= length; i += 4) {
-          const word = others.getInt32(i)
+          const word = others.getInt32(i, true)
           if (isOddWord(word) || hasQuote(word)) break
           all |= word
         }

@@ -59,7 +59,7 @@ export class ProtobufTemplate {
         let at = steps[step + 1] as number
         const stop = steps[step + 2] as number
         if (stop - at > end - i) return false
-        for (; at + 4 <= stop; at += 4, i += 4) if (words.getInt32(at) !== others.getInt32(i)) return false
+        for (; at + 4 <= stop; at += 4, i += 4) if (words.getInt32(at, true) !== others.getInt32(i, true)) return false
         while (at < stop) if (this.bytes[at++] !== bytes[i++]) return false
         continue
       }
@@ -112,7 +112,10 @@ function compile (fields: FieldCursor, free: readonly TextSpan[], steps: number[
 function isText (bytes: Buffer, words: DataView, from: number, end: number): boolean {
   let all = 0
   let i = from
-  for (; i + 4 <= end; i += 4) all |= words.getInt32(i)
+  for (; i + 16 <= end; i += 16) {
+    all |= words.getInt32(i, true) | words.getInt32(i + 4, true) | words.getInt32(i + 8, true) | words.getInt32(i + 12, true)
+  }
+  for (; i + 4 <= end; i += 4) all |= words.getInt32(i, true)
   for (; i < end; i++) all |= (bytes[i] as number) << 24
   return (all & HIGH_BITS) === 0 || isUtf8(bytes.subarray(from, end))
 }
