@@ -162,9 +162,9 @@ export class AdminAccess {
 
 function rulesOf ({ identity, server: { adminAccess } }: Authenticating['config']): Rules | null {
   if (adminAccess === null) return null
-  const { sources, allow, session } = adminAccess
+  const { sources, audience, allow, session } = adminAccess
   return {
-    requirement: requirementOf(sources.map(name => [name]), identity === null ? [] : callerSources(identity)),
+    requirement: requirementOf(sources.map(name => [name]), identity === null ? [] : callerSources(identity), audience),
     // The schema of the configuration has no `match` here.
     allowed: allow.map(condition => compileCaller(condition, () => () => false)),
     session

@@ -151,7 +151,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
 }
 
 function adminAccess (file: ConfigFile['server']['adminAccess']): AdminAccessConfig | null {
-  return file === null ? null : { sources: file.sources, allow: file.allow, session: duration(file.session) }
+  return file === null ? null : { ...file, session: duration(file.session) }
 }
 
 function listenerTls ({ cert, key, clientCa, clientCertificate }: ListenerTlsFile, baseDir: string): ListenerTlsConfig | null {

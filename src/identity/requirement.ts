@@ -13,7 +13,10 @@ export interface Requirement {
   readonly anonymous: boolean
   /** Sources of certificates: a client does not choose its certificate for each request, so it may come with any credentials. */
   readonly certificates: ReadonlySet<string>
-  /** Audiences of the agent (`access.audience`), of which an access token must name one; null: all of its source. */
+  /**
+   * Audiences of the agent (`access.audience`) or of the admin listener (`server.adminAccess.audience`), of which an access token must name
+   * one; null: all of its source.
+   */
   readonly audiences: readonly string[] | null
 }
 
@@ -22,7 +25,7 @@ export const ANONYMOUS = 'anonymous'
 
 /**
  * The requirement of a list in the configuration. Null: any one of the sources.
- * @param audiences of the agent
+ * @param audiences of the agent or the admin listener
  */
 export function requirementOf (
   require: readonly (readonly string[])[] | null,

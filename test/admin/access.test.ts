@@ -8,9 +8,11 @@ import type { Test } from 'tap'
 import { digestOf } from '../../src/identity/api-keys.js'
 import type { GatewayOptions, TestGateway } from '../helpers/gateway.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
-import { call, open } from '../helpers/http.js'
+import { call, open, rpc } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { AUDIENCE } from '../identity/issuer.js'
 import { ACME, GONE, keyFiles, PARTNERS, PEOPLE, USER } from '../identity/kit.js'
+import { privateKey, provider } from '../identity/provider.js'
 
 const PROTECTED = ['/agents', '/console/api/status', '/console/api/overview', '/console/api/decisions', '/console/api/try', '/console/api/unknown']
 const OPEN = ['/livez', '/readyz', '/metrics', '/console/', '/console/main.js', '/console/sign-in.html', '/console/sign-in.js', '/console/console.css']
@@ -22,13 +24,14 @@ interface Protected {
   reload (changed?: string): Promise<unknown>
 }
 
-async function protectedGateway (t: Test, access: string): Promise<Protected> {
+/** @param more further sources, as YAML flow mappings */
+async function protectedGateway (t: Test, access: string, more: readonly string[] = []): Promise<Protected> {
   const agent = await fakeAgent(t)
   const dir = keyFiles(t)
   const optionsOf = (adminAccess: string): GatewayOptions => ({
     baseDir: dir,
     yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, adminAccess: ${adminAccess}}
-identity: {sources: {${PARTNERS}, ${PEOPLE}}}
+identity: {sources: {${[PARTNERS, PEOPLE, ...more].join(', ')}}}
 agents: [{name: agent, upstream: {url: "${agent.url}"}}]`
   })
   const gateway = await gatewayFor(t, optionsOf(access))
@@ -174,4 +177,44 @@ t.test('a stream ends with the credential that opened it', async t => {
   writeFileSync(join(dir, 'partners.yaml'), `- {id: other, sha256: ${digestOf('another-key')}}\n`)
   await reload()
   await ended
+})
+
+t.test('two audiences, one issuer: a token for an agent does not open the admin listener', async t => {
+  const ADMIN = 'https://agents.example.com/admin'
+  const issuer = await provider(t, [await privateKey('key', 'ES256')])
+  const source = `corp: {jwt: {issuer: "${issuer.url}", audience: ["${AUDIENCE}", "${ADMIN}"], keys: discover}}`
+  const { gateway, reload } = await protectedGateway(t, `{sources: [corp, partners], audience: ["${ADMIN}"]}`, [source])
+  const bearer = async (audience: string): Promise<Record<string, string>> => ({ authorization: `Bearer ${await issuer.token(undefined, audience)}` })
+  const [agents, admin] = [await bearer(AUDIENCE), await bearer(ADMIN)]
+  t.equal((await rpc(`${gateway.url}/rpc`, 'SendMessage', undefined, flat(agents))).status, 200, 'the gateway remembers the token')
+  const statuses = async (headers: Record<string, string>): Promise<number[]> => {
+    const found: number[] = []
+    for (const path of ['/agents', '/console/api/status']) found.push((await call(`${gateway.adminUrl}${path}`, { headers: flat(headers) })).status)
+    return found
+  }
+  const unseen = await bearer(AUDIENCE)
+  for (const token of [agents, unseen, unseen]) t.same(await statuses(token), [401, 401])
+  for (let i = 0; i < 2; i++) t.same(await statuses(admin), [200, 200])
+  t.same(await statuses({ 'x-api-key': ACME }), [200, 200], 'callers without a token have no audience')
+  const rejected = await call(`${gateway.adminUrl}/agents`, { headers: flat(agents) })
+  t.match(rejected.text, /the credential is not valid \(audience\)/)
+  t.notMatch(rejected.text + JSON.stringify(rejected.headers), /agents\.example\.com/, 'the rejection does not say which audience counts')
+
+  const signIn = async (token: Record<string, string>): ReturnType<typeof call> => await call(`${gateway.adminUrl}/console/api/session`, {
+    method: 'POST',
+    headers: flat({ origin: gateway.adminUrl, 'content-type': 'application/json' }),
+    body: JSON.stringify({ credential: token['authorization']?.slice('Bearer '.length) })
+  })
+  t.equal((await signIn(agents)).status, 401)
+  const signedIn = await signIn(admin)
+  t.equal(signedIn.status, 204)
+  const session = { cookie: [signedIn.headers['set-cookie']].flat()[0]?.split(';')[0] ?? '' }
+  t.same(await statuses(session), [200, 200])
+
+  const { ended } = await stream(gateway, flat(admin))
+  t.match(await reload(`{sources: [corp], audience: ["${AUDIENCE}"]}`), { ok: true, settings: ['server.adminAccess'], needsRestart: [] })
+  await ended
+  t.same([await statuses(agents), await statuses(admin), await statuses(session)], [[200, 200], [401, 401], [401, 401]], 'another audience')
+  await reload('{sources: [corp]}')
+  t.same([await statuses(agents), await statuses(admin)], [[200, 200], [200, 200]], 'without the key, every audience of the source counts')
 })

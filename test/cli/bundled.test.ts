@@ -1,6 +1,5 @@
 /** The bundled script of `serve`, as the build makes it, and V8's code cache for it. */
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +9,7 @@ import { writeCache } from '../../src/bundled.js'
 import { packageRoot } from '../../src/config/paths.js'
 import { freePort, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { start } from '../helpers/started.js'
 
 const root = packageRoot()
 if (!existsSync(join(root, 'dist/src/bundle'))) throw new Error('dist/ is not built: run "npm run build"')
@@ -42,23 +42,16 @@ async function works (t: Test, flags: readonly string[] = [], settings = '', ofA
     `version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\nagents: [{name: agent, ${ofAgent}upstream: {url: "${agent.url}"}}]\n${settings}`
   )
   const args = [...flags, join(copy, 'dist/src/main.js'), 'serve', '--config', file]
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  t.teardown(() => { child.kill('SIGKILL') })
-  const exited = once(child, 'close')
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  await until(() => {
-    if (child.exitCode !== null) throw new Error(output)
-    return output.includes('"msg":"listening"')
-  }, 'the gateway to listen', 60_000)
-  const line = output.split('\n').find(one => one.includes('"msg":"listening"')) ?? ''
-  const { url, admin } = JSON.parse(line) as { url: string, admin: string }
+  const child = start(t, process.execPath, args, { env })
+  const { url, admin } = await child.listening()
   await until(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready', 60_000)
   t.equal((await rpc(`${url}/rpc`)).status, 200)
   if (ofAgent !== '') t.equal((await fetch(`${url}/docs/x`)).status, 200)
   t.equal((await fetch(`${admin}/console/`)).status, 200, 'what is loaded later is in it, and finds its files')
   child.kill('SIGTERM')
-  t.same(await exited, [0, null], output)
+  const exited = await child.exited
+  const output = child.output() + child.errors()
+  t.same(exited, [0, null], output)
   return output
 }
 

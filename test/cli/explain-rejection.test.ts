@@ -6,11 +6,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { runExplain } from '../../src/cli/explain.js'
 import { runHealth } from '../../src/cli/health.js'
 import { runKey } from '../../src/cli/key.js'
 import type { DecisionEntry, EntryViolation } from '../../src/console/entry.js'
 import type { AuditLine } from '../../src/telemetry/audit-fields.js'
+import { runExplainWith } from '../offline/explain-run.js'
+import type { ExplainRun } from '../offline/explain-run.js'
 
 const URI = 'https://acme.example/ext/window/v1'
 const CONFIG = `version: 1
@@ -29,26 +30,10 @@ extensions:
 `
 const directory = t.testdir({ 'gateway.yaml': CONFIG })
 
-interface Ran { readonly code: number, readonly out: string, readonly err: string }
-
-async function explain (text: string, { config = true, json = false, agent = null as string | null } = {}): Promise<Ran> {
+async function explain (text: string, { config = true, json = false, agent = null as string | null } = {}): Promise<ExplainRun> {
   const file = join(directory, 'pasted.json')
   writeFileSync(file, text)
-  let [out, err] = ['', '']
-  const code = await runExplain({
-    recordings: [file],
-    config: config ? join(directory, 'gateway.yaml') : null,
-    card: null,
-    upstream: undefined,
-    agent,
-    caller: null,
-    headers: [],
-    request: null,
-    response: null,
-    json,
-    env: {}
-  }, { out: one => { out += one }, err: one => { err += one } })
-  return { code, out, err }
+  return await runExplainWith({ recordings: [file], config: config ? join(directory, 'gateway.yaml') : null, agent, json })
 }
 
 const INFO = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'EXTENSION_DATA_INVALID', domain: 'a2a-extension-gateway', metadata: { rule: 'from', extension: URI } }

@@ -17,6 +17,9 @@ const ALL = identity('corp', 'other', 'partners', 'more', 'page', 'hook', 'twice
 const agent = (more: string): string => `version: 1\nagents:\n  - {name: a, upstream: {url: "http://127.0.0.1:1"}, ${more}}\n`
 const require = (value: string, sources = ALL): string => agent(`access: {require: ${value}}`) + sources
 const AT = 'agents[0].access.require'
+/** A source of two audiences. */
+const TWO = identity('corp', 'people').replace('["aud"]', '["aud", "bud"]')
+const admin = (more: string): string => `server: {adminAccess: {${more}}}\n`
 
 export const REQUIRE_ROWS: readonly Row[] = [
   ['right', require('[[corp, partners], [people], [anonymous]]', identity('corp', 'partners', 'people'))],
@@ -102,6 +105,25 @@ export const REQUIRE_ROWS: readonly Row[] = [
     'g.yaml:3:79: agents[0].access.audience[1]: no source of the callers accepts tokens for "bud" (add it to identity.sources.corp.jwt.audience)'
   ],
   ['any audience', agent('access: {audience: ["*"]}') + identity('corp'), 'g.yaml:3:74: agents[0].access.audience[0] must not be "*" (write "audience: null" to accept all audiences of the source)'],
+  ['right, an audience of the admin listener', agent('access: {audience: [aud]}') + TWO + admin('sources: [corp, people], audience: [bud]')],
+  ['right, no audience of the admin listener, and another source', agent('access: {require: [[people]]}') + TWO + admin('sources: [corp]')],
+  ['right, one audience', agent('card: {}') + identity('corp') + admin('sources: [corp]')],
+  [
+    'an audience of the admin listener where no token is accepted',
+    agent('card: {}') + TWO + admin('sources: [people], audience: [bud]'),
+    'g.yaml:5:43: server.adminAccess.audience has no effect: no source of the callers reads access tokens (add a jwt source to identity, or remove the key)'
+  ],
+  [
+    'an audience of the admin listener that no source accepts, and any',
+    agent('access: {audience: [aud]}') + TWO + admin('sources: [corp], audience: ["*", cud]'),
+    'g.yaml:5:52: server.adminAccess.audience[0] must not be "*" (write "audience: null" to accept all audiences of the source)',
+    'g.yaml:5:57: server.adminAccess.audience[1]: no source of the callers accepts tokens for "cud" (add it to identity.sources.corp.jwt.audience)'
+  ],
+  [
+    'an admin listener and an agent behind a source of two audiences',
+    agent('access: {audience: [aud]}') + TWO + admin('sources: [people, corp]'),
+    'g.yaml:5:10: server.adminAccess accepts tokens for every audience of the source "corp", also those for agents (set server.adminAccess.audience)'
+  ],
   [
     'two agents behind a source of two audiences',
     agent('access: {audience: [bud]}') + '  - {name: b, path: /b, upstream: {url: "http://127.0.0.1:2"}}\n' + identity('corp').replace('["aud"]', '["aud", "bud"]'),

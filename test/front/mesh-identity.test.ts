@@ -1,12 +1,12 @@
 /** Callers, access lists, owners of tasks, limits and credentials for the agent, for calls through a mesh, in each mode. */
 import t from 'tap'
 import type { Test } from 'tap'
-import type { TestGateway } from '../helpers/gateway.js'
-import { gatewayFor } from '../helpers/gateway.js'
-import { MESSAGE, rpcBody, until } from '../helpers/http.js'
+import type { GatewayOptions, TestGateway } from '../helpers/gateway.js'
+import { configOf, gatewayFor } from '../helpers/gateway.js'
+import { call, MESSAGE, rpcBody, until } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
-import { ACME, keyFiles, PARTNERS, USER } from '../identity/kit.js'
+import { ACME, basicOf, keyFiles, PARTNERS, PEOPLE, USER } from '../identity/kit.js'
 import { identityKeys } from '../identity/signing-keys.js'
 import { HELLO } from './grpc-kit.js'
 import { MeshRequest } from '../../src/front/mesh/request.js'
@@ -216,6 +216,130 @@ t.test('forwarding headers of clients: only those of trusted proxies reach the a
     }
   }
   t.same(wrong, [])
+})
+
+interface Cardless { readonly all: Mesh, readonly reload: (root: readonly string[]) => Promise<unknown> }
+
+/** Agents whose cards cannot be loaded, with and without `onUnavailable: forward`. With `identity`, they have access lists. */
+async function cardless (t: Test, identity: boolean, root: readonly string[] = []): Promise<Cardless> {
+  const agent = await fakeAgent(t, { card: () => ({ no: 'card' }) })
+  const directory = keyFiles(t)
+  const partners = 'caller: {source: [partners]}'
+  const lists = (on: string): string => `allow: [{id: partners, on: [${on}], ${partners}}], deny: [{id: people, on: [CancelTask], caller: {source: [people]}}]`
+  const one = (name: string, onUnavailable: string, access: string): string => [
+    `  - {name: ${name}, path: /${name}, upstream: {url: "${agent.url}"}, passthrough: [/docs], card: {onUnavailable: ${onUnavailable}}`,
+    `grpc: {upstream: "grpc://127.0.0.1:1", passthrough: [other.Service]}${identity ? `, access: {${access}}` : ''}}`
+  ].join(', ')
+  const options = (root: readonly string[]): GatewayOptions => ({
+    yaml: [
+      'server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, mesh: {listen: "127.0.0.1:0"}}',
+      'agents:',
+      one('open', 'forward', lists('all')),
+      one('narrow', 'forward', lists('CancelTask')),
+      one('observed', 'forward', `mode: observe, ${lists('CancelTask')}`),
+      one('closed', 'reject', lists('CancelTask')),
+      identity ? `identity: {sources: {${PARTNERS}, ${PEOPLE}}}` : '',
+      ...root
+    ].join('\n'),
+    baseDir: directory
+  })
+  const gateway = await gatewayFor(t, options(root), false)
+  return { all: { gateway, envoy: envoyFor(t, gateway.mesh ?? '') }, reload: async root => await gateway.reload(configOf(options(root))) }
+}
+
+const PERSON = ['authorization', basicOf('ada', USER)] as const
+const SERVICE = 'gRPC service of passthrough'
+/** Requests to an agent without a card, by its name. */
+const CARDLESS: Readonly<Record<string, (name: string) => { readonly sent: Sent, readonly agent?: string }>> = {
+  'JSON-RPC': name => ({ sent: { path: `/${name}/rpc`, headers: JSON_HEAD, body: SEND } }),
+  GET: name => ({ sent: { method: 'GET', path: `/${name}/rest/tasks/1`, headers: [['a2a-version', '1.0']] } }),
+  passthrough: name => ({ sent: { path: `/${name}/docs/a`, headers: [['content-type', 'text/plain']], body: 'any bytes' } }),
+  gRPC: agent => ({ sent: { path: '/lf.a2a.v1.A2AService/SendMessage', headers: GRPC_HEAD, body: HELLO }, agent }),
+  [SERVICE]: agent => ({ sent: { path: '/other.Service/Get', headers: GRPC_HEAD, body: HELLO }, agent })
+}
+
+/** `forwarded`, or the status of the gateway's own response. */
+function resultOf (got: Got): string {
+  if (!got.own) return got.agent === null ? 'lost' : 'forwarded'
+  const status = got.grpcStatus ?? got.headers.find(([name]) => name === 'grpc-status')?.[1]
+  return got.agent !== null ? 'both' : status === undefined ? String(got.status) : `grpc ${status}`
+}
+
+t.test('an agent without a card: access lists apply in each mode as on the main listener', async t => {
+  const { all } = await cardless(t, true)
+  const callers = { stranger: [], partner: [KEY], person: [PERSON] } as const
+  const [none, denied, absent] = [['401', 'grpc 16'], ['403', 'grpc 7'], ['503', 'grpc 14']]
+  const want: Readonly<Record<string, Readonly<Record<keyof typeof callers, readonly string[]>>>> = {
+    open: { stranger: none, partner: ['forwarded'], person: denied },
+    narrow: { stranger: none, partner: denied, person: denied },
+    observed: { stranger: none, partner: ['forwarded'], person: ['forwarded'] },
+    closed: { stranger: none, partner: absent, person: denied }
+  }
+  const wrong: string[] = []
+  for (const [way, ask] of Object.entries(waysOf(all))) {
+    for (const [name, byCaller] of Object.entries(want)) {
+      for (const [caller, expected] of Object.entries(byCaller)) {
+        for (const [form, of] of Object.entries(CARDLESS)) {
+          const { sent, agent } = of(name)
+          const lines = callers[caller as keyof typeof callers]
+          const found = resultOf(await ask({ ...sent, headers: [...sent.headers ?? [], ...lines] }, agent))
+          // The name of such a service says that it is no operation, and only CancelTask is allowed.
+          const isRight = name === 'closed' && caller === 'partner' && form === SERVICE ? found === 'grpc 7' : expected.includes(found)
+          if (!isRight) wrong.push(`${way} | ${name} | ${caller} | ${form}: ${found}`)
+          if (form.startsWith('gRPC')) continue
+          const direct = await call(`${all.gateway.url}${sent.path}`, {
+            method: sent.method ?? 'POST',
+            headers: [...sent.headers ?? [], ...lines].flat(),
+            ...(sent.body === undefined ? {} : { body: sent.body })
+          })
+          if (found !== (direct.status === 200 ? 'forwarded' : String(direct.status))) wrong.push(`${way} | ${name} | ${caller} | ${form}: ${found}, main listener ${direct.status}`)
+        }
+      }
+    }
+  }
+  t.same(wrong, [])
+})
+
+// Of an agent that needs a caller, the gateway looks for no caller while it is overloaded.
+for (const identity of [false, true]) {
+  t.test(`an agent without a card: shedding rejects its calls in each mode, ${identity ? 'with' : 'without'} identity`, async t => {
+    const limit = (rss: string): string[] => [`shedding: {eventLoopDelay: 0s, rss: ${rss}, retryAfter: 3s}`]
+    const { all, reload } = await cardless(t, identity, limit('64GiB'))
+    const own = (headers: Lines): Lines => identity ? [...headers, KEY] : headers
+    const sheds = async (): Promise<boolean> => resultOf(await all.envoy.check({ path: '/open/rpc', headers: own(JSON_HEAD), body: SEND })) === '503'
+    t.equal(await sheds(), false)
+    t.match(await reload(limit('1MiB')), { ok: true })
+    // A request below `passthrough` is shed before all else.
+    await until(async () => resultOf(await all.envoy.check({ path: '/open/docs/a', headers: own([['content-length', '0']]) })) === '503', 'the next measurement')
+    const wrong: string[] = []
+    for (const [way, ask] of Object.entries(waysOf(all))) {
+      for (const name of ['open', 'closed']) {
+        for (const [form, of] of Object.entries(CARDLESS)) {
+          const { sent, agent } = of(name)
+          const got = await ask({ ...sent, headers: own(sent.headers ?? []) }, agent)
+          const isShed = /overloaded/.test(got.body) && ['503', 'grpc 14'].includes(resultOf(got))
+          const waits = form.startsWith('gRPC') || got.headers.some(line => line.join() === 'retry-after,3')
+          if (!isShed || !waits) wrong.push(`${way} | ${name} | ${form}: ${resultOf(got)} ${got.body}`)
+        }
+      }
+    }
+    t.same(wrong, [])
+    t.equal(await all.gateway.metric('a2a_gateway_refusals_total{agent="closed",rule="gateway/overloaded"}'), 20)
+    await reload(limit('64GiB'))
+    await until(async () => !await sheds(), 'calls to be accepted again')
+  })
+}
+
+t.test('an agent without a card: bodies count in limits.memory in each mode, and are released', async t => {
+  const { all } = await cardless(t, true, ['limits: {memory: 1MiB}'])
+  const send = async (ask: Ask, size: number, name = 'open'): Promise<string> =>
+    resultOf(await ask({ path: `/${name}/rpc`, headers: [...JSON_HEAD, KEY], body: Buffer.alloc(size, ' ') }))
+  for (const [way, ask] of Object.entries(waysOf(all))) {
+    for (const name of ['open', 'closed']) t.equal(await send(ask, 1_100_000, name), '503', `${way}: ${name}`)
+    for (let i = 0; i < 3; i++) t.equal(await send(ask, 700_000), 'forwarded', `${way}: ${i}`)
+  }
+  await until(async () => await all.gateway.metric('a2a_gateway_held_bytes') === 0, 'all bodies to be released')
+  t.equal(await all.gateway.metric('a2a_gateway_refusals_total{agent="open",rule="gateway/memory"}'), 4)
 })
 
 t.test('a body waits at the proxy until its caller is known', async t => {

@@ -1,6 +1,4 @@
 /** The command line as a process: its file changes, or a signal requests a reload. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +9,7 @@ import type { Test } from 'tap'
 import { rpc, until } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { MAIN } from '../helpers/paths.js'
+import { start } from '../helpers/started.js'
 
 if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
 
@@ -24,27 +23,14 @@ interface Run {
 }
 
 async function run (t: Test, args: readonly string[]): Promise<Run> {
-  const child = spawn(process.execPath, [MAIN, 'serve', ...args], {
-    env: { PATH: process.env.PATH },
-    cwd: tmpdir(),
-    stdio: ['ignore', 'pipe', 'pipe']
-  })
-  t.teardown(() => { child.kill('SIGKILL') })
-  let output = ''
-  let errors = ''
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
-  const lines = (): Line[] => output.split('\n').slice(0, -1).map(line => JSON.parse(line) as Line)
-  await until(() => output.includes('"msg":"listening"'), `the gateway to listen: ${errors}`, 30_000)
-  const url = lines().find(line => line.msg === 'listening')?.url ?? ''
+  const child = start(t, process.execPath, [MAIN, 'serve', ...args], { env: { PATH: process.env.PATH }, cwd: tmpdir() })
+  const { url } = await child.listening()
   return {
     url,
-    lines,
-    errors: () => errors,
-    kill: signal => {
-      child.kill(signal)
-    },
-    exited: once(child, 'close').then(([code]) => code as number | null)
+    lines: () => child.output().split('\n').slice(0, -1).map(line => JSON.parse(line) as Line),
+    errors: child.errors,
+    kill: child.kill,
+    exited: child.exited.then(([code]) => code)
   }
 }
 

@@ -1,6 +1,4 @@
 /** The command line, as a process. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +9,7 @@ import type { Ran } from '../helpers/command-line.js'
 import { freePort, freePorts, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { MAIN } from '../helpers/paths.js'
+import { start } from '../helpers/started.js'
 
 if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
 
@@ -22,24 +21,8 @@ interface Run {
 }
 
 function run (t: Test, args: readonly string[], env: NodeJS.ProcessEnv = {}): Run {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env.PATH, ...env },
-    cwd: tmpdir(),
-    stdio: ['ignore', 'pipe', 'pipe']
-  })
-  t.teardown(() => { child.kill('SIGKILL') })
-  let output = ''
-  let errors = ''
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
-  return {
-    output: () => output,
-    errors: () => errors,
-    exited: once(child, 'close').then(([code]) => code as number | null),
-    stop: signal => {
-      child.kill(signal)
-    }
-  }
+  const child = start(t, process.execPath, [MAIN, ...args], { env: { PATH: process.env.PATH, ...env }, cwd: tmpdir() })
+  return { output: child.output, errors: child.errors, exited: child.exited.then(([code]) => code), stop: child.kill }
 }
 
 async function ended (

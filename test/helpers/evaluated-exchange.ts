@@ -10,8 +10,6 @@ import { PassThrough } from 'node:stream'
 import type { Test } from 'tap'
 import { Pool } from 'undici'
 import type { Version, Binding } from '../../src/a2a/versions.js'
-import { ExtensionAliases } from '../../src/policy/compile/identity.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/response/evaluator.js'
 import type { TaskRecord } from '../../src/policy/task/memory.js'
 import type { Violation } from '../../src/policy/violation.js'
@@ -29,6 +27,7 @@ import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
 import { createTracing } from '../../src/telemetry/traces/tracing.js'
 import { sampleIn } from './samples.js'
+import { NO_POLICY } from './response-driver.js'
 
 export const FORWARD: ResponseDecision = {
   rejection: null,
@@ -128,13 +127,6 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
     audit: createAudit({ enabled: true, stream: audit })
   } as unknown as Services
   const dispatcher = new Pool(options.agent)
-  const policy = {
-    hidden: new Set(),
-    echoes: new Map(),
-    declared: [],
-    labels: new Map(),
-    names: new ExtensionAliases()
-  } as unknown as AgentPolicy
   const server = createServer((request: IncomingMessage, response) => {
     request.resume()
     const exchange = new Exchange(request, response, services, HTTP)
@@ -143,7 +135,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
     exchange.version = options.version ?? '1.0'
     exchange.statedVersion = true
     exchange.idToken = () => '7'
-    const echo = { policy, headerName: 'A2A-Extensions', requested: [], outbound: options.outbound ?? [], injected: [], active: [], forbidden: null }
+    const echo = { policy: NO_POLICY, headerName: 'A2A-Extensions', requested: [], outbound: options.outbound ?? [], injected: [], active: [], forbidden: null }
     exchange.forwarding = forward({ dispatcher, method: 'POST', path: '/', headers: [], body: null }, new AgentResponse(exchange, {
       echo,
       card: null,

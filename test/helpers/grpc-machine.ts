@@ -6,21 +6,12 @@ import type { GrpcResponseDriver } from '../../src/pipeline/response/grpc-driver
 import type { EvaluationPlan, ResponseDriver, ResponsePlan } from '../../src/pipeline/response/driver.js'
 import type { EchoPlan } from '../../src/pipeline/echo.js'
 import { GrpcResponseMachine } from '../../src/pipeline/grpc-response.js'
-import { ExtensionAliases } from '../../src/policy/compile/identity.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import { GrpcDeframer, grpcFrame } from '../../src/wire/grpc/deframer.js'
 import { readProtobuf } from '../../src/wire/protobuf/read.js'
 import { writeProtobuf } from '../../src/wire/protobuf/write.js'
+import { NO_POLICY, STILL } from './response-driver.js'
 
-const policy = {
-  hidden: new Set(),
-  echoes: new Map(),
-  declared: [],
-  labels: new Map(),
-  names: new ExtensionAliases()
-} as unknown as AgentPolicy
-
-export const ECHO: EchoPlan = { policy, headerName: 'a2a-extensions', requested: [], outbound: [], injected: [], active: [], forbidden: null }
+export const ECHO: EchoPlan = { policy: NO_POLICY, headerName: 'a2a-extensions', requested: [], outbound: [], injected: [], active: [], forbidden: null }
 export const HEAD = [':status', '200', 'content-type', 'application/grpc']
 export const OK = ['grpc-status', '0']
 
@@ -55,6 +46,7 @@ export function drive ({ operation = 'SendMessage', version = '1.0', plan, evalu
   const written: Buffer[] = []
   const done: string[] = []
   const driver: GrpcResponseDriver = {
+    ...STILL,
     begin: (status, headers, stream) => { done.push(`begin ${status}${stream ? ' stream' : ''}`); recorded.head = headers },
     write: bytes => { done.push('write'); written.push(bytes); return true },
     finish: () => { done.push('finish') },
@@ -66,22 +58,10 @@ export function drive ({ operation = 'SendMessage', version = '1.0', plan, evalu
     trailersOnly: (headers, code) => { done.push(`only ${code}`); recorded.head = headers },
     reject: ({ rule }) => { done.push(`reject ${rule}`) },
     unusable: (why, status) => { done.push(`${why} ${status}`) },
-    remember: () => null,
-    owners: () => 'unavailable',
     resume: () => { done.push('resume') },
-    hold: () => true,
-    schedule: (_kind, run) => { run() },
-    gone: false,
-    blocked: false,
-    headFirst: false,
-    retryAfter: 1,
     echoed: (_plan, echoed) => { done.push(`echoed ${echoed.join(' ')}`) },
-    evaluating: () => {},
-    before: () => {},
-    evaluated: () => {},
     unreadable: reason => { done.push(`unreadable ${reason}`) },
     fault: error => { done.push(`fault ${error instanceof Error ? error.name : ''}`) },
-    abort: error => { throw error },
     ...own
   }
   const full: ResponsePlan = {

@@ -18,7 +18,7 @@ export interface Running {
   stop (): Promise<void>
   /** Starts again at the same address, with other keys. */
   restart (keys: readonly JWK[]): Promise<void>
-  token (scope?: string): Promise<string>
+  token (scope?: string, audience?: string): Promise<string>
   /** A person signs in with the browser of another device (RFC 8628). */
   tokenByDevice (login: string): Promise<string>
 }
@@ -68,10 +68,10 @@ export async function provider (t: Test, keys: readonly JWK[]): Promise<Running>
       await stop()
       await start(port, keys)
     },
-    token: async (scope = 'billing.read') => {
+    token: async (scope = 'billing.read', audience = AUDIENCE) => {
       const answer = await call(`${url}/token`, {
         headers: ['authorization', basicOf('app', 'not-a-secret'), 'content-type', 'application/x-www-form-urlencoded'],
-        body: new URLSearchParams({ grant_type: 'client_credentials', scope, resource: AUDIENCE }).toString()
+        body: new URLSearchParams({ grant_type: 'client_credentials', scope, resource: audience }).toString()
       })
       const { access_token: token } = answer.json() as { access_token?: unknown }
       if (typeof token !== 'string') throw new Error(answer.text)

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
 import { grpcMethodFor } from '../../src/a2a/grpc/methods.js'
-import { runExplain } from '../../src/cli/explain.js'
 import type { ExplainArguments } from '../../src/cli/explain.js'
 import type { Explanation } from '../../src/offline/explain/explanation.js'
 import { grpcFrame } from '../../src/wire/grpc/deframer.js'
 import { writeProtobuf } from '../../src/wire/protobuf/write.js'
+import { runExplainWith } from './explain-run.js'
+import type { ExplainRun } from './explain-run.js'
 
 const CARD = {
   name: 'a',
@@ -53,27 +54,12 @@ async function explained (t: Test, recording: unknown, more: More = {}, config =
   const directory = t.testdir({ 'card.json': JSON.stringify(CARD), 'gateway.yaml': config })
   const file = join(directory, typeof recording === 'string' ? 'call.http' : 'call.json')
   writeFileSync(file, typeof recording === 'string' ? recording : JSON.stringify(recording))
-  const run = async (json: boolean): Promise<{ code: number, out: string, err: string }> => {
-    let [out, err] = ['', '']
-    const code = await runExplain(
-      {
-        recordings: [file],
-        config: join(directory, 'gateway.yaml'),
-        card: null,
-        upstream: undefined,
-        agent: null,
-        caller: null,
-        headers: [],
-        request: null,
-        response: null,
-        json,
-        env: {},
-        ...typeof more === 'function' ? more(directory) : more
-      },
-      { out: text => { out += text }, err: text => { err += text } }
-    )
-    return { code, out, err }
-  }
+  const run = async (json: boolean): Promise<ExplainRun> => await runExplainWith({
+    recordings: [file],
+    config: join(directory, 'gateway.yaml'),
+    json,
+    ...typeof more === 'function' ? more(directory) : more
+  })
   const { code, out } = await run(true)
   const { out: text, err } = await run(false)
   const { requests = [] } = JSON.parse(out) as { requests?: Explanation[] }

@@ -7,6 +7,7 @@ import t from 'tap'
 import type { ResponseDriver } from '../../src/pipeline/response/driver.js'
 import { ResponseMachine } from '../../src/pipeline/response.js'
 import type { ResponseEvaluator } from '../../src/policy/response/evaluator.js'
+import { STILL } from '../helpers/response-driver.js'
 import { ask, policyFor, rule, URI, V1 } from '../policy/responses.js'
 
 const texts = ['a', 'b\n\n', '', 'é“😀', 'data: x', 'c', 'd', '"e"']
@@ -38,29 +39,14 @@ function drive (responses: 'enforce' | 'observe', plain: boolean, chunks: readon
   const found: unknown[] = []
   const sent: Buffer[] = []
   const driver: ResponseDriver = {
-    begin: () => {},
+    ...STILL,
     write: bytes => { sent.push(bytes); return true },
     finish: rest => { sent.push(...rest) },
     reject: rejection => { found.push(rejection) },
-    unusable: () => {},
-    remember: () => null,
-    owners: () => 'unavailable',
-    resume: () => {},
-    hold: () => true,
-    schedule: (_kind, run) => { run() },
-    gone: false,
-    blocked: false,
-    headFirst: false,
-    retryAfter: 1,
-    echoed: () => {},
-    evaluating: () => {},
-    before: () => {},
     evaluated: ({ results, ...rest }, event) => {
       found.push([event, rest, results.map(({ kind, taskId, contextId, state }) => [kind, taskId, contextId, state])])
     },
-    unreadable: reason => { found.push(reason) },
-    fault: error => { throw error },
-    abort: error => { throw error }
+    unreadable: reason => { found.push(reason) }
   }
   const machine = new ResponseMachine({
     echo: { policy, headerName: 'A2A-Extensions', requested: [], outbound: [], injected: [], active: [], forbidden: null },

@@ -3,19 +3,10 @@ import t from 'tap'
 import type { ResponseDriver, ResponsePlan } from '../../src/pipeline/response/driver.js'
 import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
 import { ResponseMachine } from '../../src/pipeline/response.js'
-import { ExtensionAliases } from '../../src/policy/compile/identity.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
 import { broken, FORWARD, review } from '../helpers/evaluated-exchange.js'
+import { NO_POLICY, STILL } from '../helpers/response-driver.js'
 import type { Bytes } from '../../src/wire/chunked-buffer.js'
 import { ChunkedBuffer, whole } from '../../src/wire/chunked-buffer.js'
-
-const policy = {
-  hidden: new Set(),
-  echoes: new Map(),
-  declared: [],
-  labels: new Map(),
-  names: new ExtensionAliases()
-} as unknown as AgentPolicy
 
 interface Driven { readonly machine: ResponseMachine, readonly done: string[], readonly sent: Buffer[] }
 
@@ -27,30 +18,15 @@ function drive (
   const done: string[] = []
   const sent: Buffer[] = []
   const driver: ResponseDriver = {
+    ...STILL,
     begin: () => { done.push('begin') },
     write: bytes => { done.push('write'); sent.push(bytes); return true },
     finish: rest => { done.push('finish'); sent.push(...rest) },
     reject: ({ rule }) => { done.push(`reject ${rule}`) },
-    unusable: why => { done.push(why) },
-    remember: () => null,
-    owners: () => 'unavailable',
-    resume: () => {},
-    hold: () => true,
-    schedule: (_kind, run) => { run() },
-    gone: false,
-    blocked: false,
-    headFirst: false,
-    retryAfter: 1,
-    echoed: () => {},
-    evaluating: () => {},
-    before: () => {},
-    evaluated: () => {},
-    unreadable: () => {},
-    fault: error => { throw error },
-    abort: error => { throw error }
+    unusable: why => { done.push(why) }
   }
   const plan: ResponsePlan = {
-    echo: { policy, headerName: 'A2A-Extensions', requested: [], outbound: [], injected: [], active: [], forbidden: null },
+    echo: { policy: NO_POLICY, headerName: 'A2A-Extensions', requested: [], outbound: [], injected: [], active: [], forbidden: null },
     card: null,
     evaluation: { evaluator: review({ evaluate, holds }), limits: { response: limit, event: limit } },
     anyPage: false

@@ -16,6 +16,7 @@ import { compileAgentPolicy } from '../../src/policy/compile/agent-policy.js'
 import type { Decision } from '../../src/policy/request/decision.js'
 import { decide } from '../../src/policy/request/evaluate.js'
 import { SchemaCache } from '../../src/policy/compile/schema-source.js'
+import { CARD_CONFIG } from '../helpers/card-config.js'
 import { ROOT } from '../helpers/paths.js'
 
 export const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
@@ -51,26 +52,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     },
     grpc: null,
     cors: { origins: [], maxAge: 0 },
-    card: {
-      url: null,
-      file: null,
-      refresh: 1,
-      maxStale: 1,
-      headers: {},
-      extended: null,
-      public: null,
-      onUnavailable: 'reject',
-      signature: 'strip',
-      security: null,
-      securityForm: null,
-      interfaces: [],
-      advertise: [],
-      schemas: {},
-      verify: null,
-      sign: null,
-      views: [],
-      publicSkills: []
-    },
+    card: CARD_CONFIG,
     concurrency: { requests: 1, streams: 1 },
     protocol: { unknownMinor: 'carry' },
     mode: 'enforce',

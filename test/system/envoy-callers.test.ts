@@ -1,6 +1,6 @@
 /**
  * The real Envoy in front of an official agent: callers, owners of tasks on Redis, credentials for the agent, rates, schemas of the card,
- * and bodies that Envoy hides or that are too long.
+ * bodies that Envoy hides or that are too long, and an agent whose card cannot be loaded.
  */
 import t from 'tap'
 import type { Test } from 'tap'
@@ -9,13 +9,18 @@ import { quietSdk, startAgent } from '../helpers/agents.js'
 import type { TestAgent, Turn } from '../helpers/agents.js'
 import { managerOf, NO_ENVOY, startEnvoy } from '../helpers/envoy.js'
 import type { Listener } from '../helpers/envoy.js'
-import { gatewayFor } from '../helpers/gateway.js'
-import { call, freePort, freePorts, JSON_TYPE, rpc, rpcBody, V1 } from '../helpers/http.js'
+import { configOf, gatewayFor } from '../helpers/gateway.js'
+import type { GatewayOptions } from '../helpers/gateway.js'
+import { RawGrpc } from '../helpers/grpc-raw.js'
+import { call, freePort, freePorts, JSON_TYPE, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
+import { fakeAgent } from '../helpers/raw.js'
 import { startRedis } from '../helpers/redis.js'
 import { credentialsOf, keyDirectory, ownedYaml } from '../helpers/task-owners.js'
 import type { CallerName } from '../helpers/task-owners.js'
+import { grpcAgent, HELLO } from '../front/grpc-kit.js'
 import { keyOf } from '../identity/issuer.js'
+import { ACME, basicOf, keyFiles, PARTNERS, PEOPLE, USER } from '../identity/kit.js'
 
 quietSdk()
 
@@ -124,6 +129,61 @@ t.test('bodies that are too long, or that Envoy hides', { skip: NO_ENVOY }, asyn
   } as RequestInit)
   t.match([chunked.status, await chunked.text()], [500, /it shows no body; set with_request_body/])
   t.equal(agent.calls().length, 0)
+})
+
+t.test('an agent without a card: access lists, shedding and the memory for bodies', { skip: NO_ENVOY }, async t => {
+  const http = await fakeAgent(t, { card: () => ({ no: 'card' }) })
+  const overGrpc = await grpcAgent(t)
+  const [mesh = 0] = await freePorts(1)
+  const baseDir = keyFiles(t)
+  const deny = 'deny: [{id: people, on: [CancelTask], caller: {source: [people]}}]'
+  const lists = `access: {allow: [{id: partners, on: [all], caller: {source: [partners]}}], ${deny}}`
+  const optionsOf = (root: readonly string[], access = lists): GatewayOptions => ({
+    yaml: [
+      `server: {listen: null, admin: "127.0.0.1:0", drainTimeout: 200ms, mesh: {listen: "127.0.0.1:${mesh}"}}`,
+      'agents:',
+      `  - {name: agent, upstream: {url: "${http.url}"}, card: {onUnavailable: forward}, ${access},`,
+      `     grpc: {upstream: "grpc://127.0.0.1:${overGrpc.port}"}}`,
+      ...root
+    ].join('\n'),
+    baseDir
+  })
+  const identity = `identity: {sources: {${PARTNERS}, ${PEOPLE}}}`
+  const gateway = await gatewayFor(t, optionsOf([identity, 'limits: {memory: 1MiB}']), false)
+  const ports = { http: Number(new URL(http.url).port), grpc: overGrpc.port }
+  const envoy = await startEnvoy({ listeners: [PROC, AUTHZ], gateways: [mesh], agent: ports })
+  t.teardown(() => envoy.stop())
+  const clients = await Promise.all(envoy.urls.map(async url => await RawGrpc.to(new URL(url).host)))
+  t.teardown(() => { for (const client of clients) client.close() })
+  const [key, person] = [['x-api-key', ACME], ['authorization', basicOf('ada', USER)]]
+  const reached = (): number => http.received.length + overGrpc.calls.length
+  /** Statuses of JSON-RPC, HTTP+JSON and gRPC through each mode. */
+  const ask = async (headers: readonly string[] = []): Promise<unknown> => await Promise.all(envoy.urls.map(async (url, i) => [
+    (await rpc(`${url}/rpc`, 'SendMessage', message('hello'), headers)).status,
+    (await call(`${url}/rest/tasks/1`, { headers: [...V1, ...headers] })).status,
+    (await clients[i]?.call({ body: HELLO, headers: headers.length === 0 ? {} : { [headers[0] as string]: headers[1] } }))?.status
+  ]))
+  const each = (...statuses: readonly number[]): unknown => envoy.urls.map(() => statuses)
+  t.same(await ask(), each(401, 401, 16), 'a stranger')
+  t.same(await ask(person), each(403, 403, 7), 'a caller whom no entry allows, and an entry may deny')
+  t.equal(reached(), 0)
+  t.same(await ask(key), each(200, 200, 0), 'an allowed caller')
+  t.equal(reached(), 6)
+  for (const url of envoy.urls) {
+    const large = await call(`${url}/rpc`, { headers: [...JSON_TYPE, ...V1, ...key], body: rpcBody('SendMessage', message('x'.repeat(1_100_000))) })
+    t.match([large.status, large.text], [503, /limit for the bytes of requests and responses/])
+  }
+  t.equal(reached(), 6)
+
+  const overloaded = (rss: string): GatewayOptions => optionsOf([`shedding: {eventLoopDelay: 0s, rss: ${rss}}`], 'access: {}')
+  t.match(await gateway.reload(configOf(overloaded('1MiB'))), { ok: true })
+  await until(async () => (await call(`${envoy.urls[1] ?? ''}/rest/tasks/1`, { headers: [...V1] })).status === 503, 'the next measurement')
+  const before = reached()
+  t.same(await ask(), each(503, 503, 14), 'shedding')
+  t.equal(reached(), before)
+  t.match(await gateway.reload(configOf(overloaded('64GiB'))), { ok: true })
+  await until(async () => (await call(`${envoy.urls[1] ?? ''}/rest/tasks/1`, { headers: [...V1] })).status === 200, 'the next measurement')
+  t.same(await ask(), each(200, 200, 0), 'calls are accepted again')
 })
 
 t.test('tokens that jwt_authn has verified', { skip: NO_ENVOY }, async t => {

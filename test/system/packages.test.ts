@@ -15,6 +15,7 @@ import type { Lock } from '../../scripts/image/trim.js'
 import { freePort, rpc, until } from '../helpers/http.js'
 import { ROOT } from '../helpers/paths.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { start } from '../helpers/started.js'
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 const env = { PATH: process.env.PATH, HOME: process.env.HOME }
@@ -34,18 +35,11 @@ async function serves (t: Test, program: string, args: readonly string[], cwd: s
   const yaml = `version: 1\nserver: {listen: "${listen}", admin: "127.0.0.1:0", workers: ${workers}}\nagents: [{name: a, upstream: {url: "${agent.url}"}}]\n`
   const file = join(cwd, 'served.yaml')
   writeFileSync(file, yaml)
-  const child = spawn(program, [...args, 'serve', file], { cwd, env: { ...env, XDG_CACHE_HOME: join(cwd, 'unpacked') }, stdio: ['ignore', 'pipe', 'pipe'] })
-  t.teardown(() => { child.kill('SIGKILL') })
-  const exited = once(child, 'close')
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  await until(() => {
-    if (child.exitCode !== null) throw new Error(output)
-    return output.includes('"msg":"listening"')
-  }, 'the gateway to listen', 60_000)
-  t.equal((await rpc(`http://${listen}/rpc`)).status, 200, output)
+  const child = start(t, program, [...args, 'serve', file], { cwd, env: { ...env, XDG_CACHE_HOME: join(cwd, 'unpacked') } })
+  await child.listening()
+  t.equal((await rpc(`http://${listen}/rpc`)).status, 200, child.output())
   child.kill('SIGTERM')
-  t.same(await exited, [0, null], output)
+  t.same(await child.exited, [0, null], child.output() + child.errors())
 }
 
 /** `npx --no a2a-gateway serve --upstream URL` of docs/install.md, without a file: a call goes through. */

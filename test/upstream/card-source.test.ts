@@ -12,6 +12,7 @@ import { Agent } from 'undici'
 import { CardSource } from '../../src/upstream/cards/card-source.js'
 import type { CardSourceOptions, LoadedCards } from '../../src/upstream/cards/card-source.js'
 import { startAgent } from '../helpers/agents.js'
+import { CARD_CONFIG } from '../helpers/card-config.js'
 
 /** The part of a test that the helpers use. */
 interface Test { teardown (end: () => unknown): unknown }
@@ -83,27 +84,7 @@ function watch (t: Test, upstream: string, config: Config = {}, options: Partial
   const line = (level: string) => (_values: object, message: string): void => { self.lines.push(`${level} ${message}`) }
   self.source = new CardSource({
     agent: 'a',
-    config: {
-      url: null,
-      file: null,
-      refresh: 60_000,
-      maxStale: 3_600_000,
-      headers: {},
-      extended: null,
-      public: null,
-      onUnavailable: 'reject',
-      signature: 'strip',
-      security: null,
-      securityForm: null,
-      interfaces: [],
-      advertise: [],
-      schemas: {},
-      verify: null,
-      sign: null,
-      views: [],
-      publicSkills: [],
-      ...config
-    },
+    config: { ...CARD_CONFIG, ...config },
     headers: {},
     extended: null,
     upstream: new URL(upstream),

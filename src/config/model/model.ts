@@ -75,6 +75,8 @@ export interface ServerConfig {
 export interface AdminAccessConfig {
   /** Names of sources in `identity.sources`. */
   readonly sources: readonly string[]
+  /** Values of the claim `aud`, of which an access token must name one besides one of its source. Null: those of the source are enough. */
+  readonly audience: readonly string[] | null
   /** One of these conditions must hold. Empty: every caller of the sources. */
   readonly allow: readonly CallerConfig[]
   /** Longest session of a browser, ms. */

@@ -1,5 +1,5 @@
 /** `access`: who may call an agent, and what callers may do. */
-import { caller } from './caller-schema.js'
+import { audiences, caller } from './caller-schema.js'
 import { requireSchema } from './require-schema.js'
 import { OPERATIONS } from './rule-schema.js'
 import { choice, mapping, text } from './schema-kit.js'
@@ -70,13 +70,9 @@ export const accessSchema: Schema = mapping(
   {
     require: requireSchema,
     audience: {
-      type: ['array', 'null'],
-      description:
-        'Values of the claim `aud` of access tokens for this agent: a token must name one of them, besides one of the `audience` of its source. Set it where agents share an issuer, so that a token for one agent is not accepted at another. `null`, the default: every audience of the source.',
-      items: { type: 'string', minLength: 1, maxLength: 1024 },
-      minItems: 1,
-      maxItems: 100,
-      uniqueItems: true,
+      ...audiences(
+        'Values of the claim `aud` of access tokens for this agent: a token must name one of them, besides one of the `audience` of its source. Set it where agents share an issuer, so that a token for one agent is not accepted at another. `null`, the default: every audience of the source.'
+      ),
       examples: ['[https://agents.example.com/billing]']
     },
     mode: choice('`enforce` rejects requests, `observe` only records which ones `enforce` would reject. Default: `enforce`.', ['enforce', 'observe']),

@@ -50,3 +50,13 @@ export const caller = (description: string): Schema => ({ ...mapping(description
 
 /** The same without `match`, for places that have no budget for schemas. */
 export const callerWithoutMatch = (description: string): Schema => ({ ...mapping(description, [], WITHOUT_MATCH), minProperties: 1 })
+
+/** Values of the claim `aud` that a listener or an agent accepts. */
+export const audiences = (description: string): Schema => ({
+  type: ['array', 'null'],
+  description,
+  items: { type: 'string', minLength: 1, maxLength: 1024 },
+  minItems: 1,
+  maxItems: 100,
+  uniqueItems: true
+})

@@ -2,7 +2,7 @@
 import { grpcListener } from '../listeners/grpc-schema.js'
 import { meshListener } from '../listeners/mesh-schema.js'
 import { listenerTls } from '../listeners/tls-schema.js'
-import { callerWithoutMatch } from './caller-schema.js'
+import { audiences, callerWithoutMatch } from './caller-schema.js'
 import type { Schema } from './schema-kit.js'
 import { count, duration, flag, list, nullable, section, text } from './schema-kit.js'
 
@@ -20,6 +20,12 @@ const adminAccess: Schema = {
       minItems: 1,
       maxItems: 100,
       uniqueItems: true
+    },
+    audience: {
+      ...audiences(
+        'Values of the claim `aud` of access tokens for the admin listener: a token must name one of them, besides one of the `audience` of its source. Set it where agents have the same source, so that a token for an agent is not accepted here. `null`: every audience of the source.'
+      ),
+      default: null
     },
     allow: {
       type: 'array',

@@ -1,4 +1,7 @@
-/** Checks of `access.audience`: audiences that no token has, and agents that accept the tokens of others. */
+/**
+ * Checks of `access.audience` and `server.adminAccess.audience`: audiences that no token has, and agents or an admin listener that accept
+ * the tokens of others.
+ */
 import { dotted, shown } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { fault, items, mapping } from '../../yaml/values.js'
@@ -7,11 +10,15 @@ import type { Mapping } from '../../yaml/values.js'
 /** A source of access tokens. */
 interface TokenSource { readonly name: string, readonly kind: 'jwt' | 'envoyJwt', readonly audience: readonly unknown[] }
 
+const ADMIN: Path = ['server', 'adminAccess']
+
 /** @param config the value of the file */
 export function audienceProblems (config: Mapping): PathProblem[] {
   const sources = tokenSources(config)
   const defaults = mapping(config.accessDefaults)
+  const admin = mapping(mapping(config.server).adminAccess)
   return [
+    ...problemsAt(admin, ADMIN, acceptedByAdmin(admin, sources)),
     ...problemsAt(defaults, ['accessDefaults'], accepted(defaults, defaults, sources)),
     ...items(config.agents).flatMap((agent, index) => {
       const access = mapping(mapping(agent).access)
@@ -37,12 +44,19 @@ function problemsAt ({ audience }: Mapping, at: Path, sources: readonly TokenSou
   })
 }
 
-/** Warns of agents that accept tokens for other agents. @param config the value of the file */
+/** Warns of agents, and of an admin listener, that accept tokens for other agents. @param config the value of the file */
 export function audienceWarnings (config: Mapping): PathProblem[] {
   const agents = items(config.agents).map(mapping)
   const defaults = mapping(config.accessDefaults)
   const several = tokenSources(config).filter(({ audience }) => audience.length > 1)
-  return agents.flatMap((agent, index) => {
+  const admin = mapping(mapping(config.server).adminAccess)
+  const open = (admin.audience ?? null) !== null
+    ? undefined
+    : acceptedByAdmin(admin, several).find(source => agents.some(agent => accepted(mapping(agent.access), defaults, [source]).length > 0))
+  const ofAdmin = open === undefined
+    ? []
+    : [fault(ADMIN, `${dotted(ADMIN)} accepts tokens for every audience of the source ${shown(open.name)}, also those for agents`, 'set server.adminAccess.audience', 'key')]
+  const ofAgents = agents.flatMap((agent, index) => {
     const access = mapping(agent.access)
     const { audience = defaults.audience ?? null } = access
     if (audience !== null) return []
@@ -53,6 +67,7 @@ export function audienceWarnings (config: Mapping): PathProblem[] {
       ? []
       : [fault(path, `${dotted(path)} accepts tokens for every audience of the source ${shown(shared.name)}, also those for other agents`, 'set access.audience', 'key')]
   })
+  return [...ofAdmin, ...ofAgents]
 }
 
 function tokenSources (config: Mapping): TokenSource[] {
@@ -66,4 +81,8 @@ function tokenSources (config: Mapping): TokenSource[] {
 function accepted (access: Mapping, defaults: Mapping, sources: readonly TokenSource[]): readonly TokenSource[] {
   const { require = defaults.require } = access
   return Array.isArray(require) ? sources.filter(({ name }) => require.some(one => items(one).includes(name))) : sources
+}
+
+function acceptedByAdmin ({ sources: names }: Mapping, sources: readonly TokenSource[]): readonly TokenSource[] {
+  return sources.filter(({ name }) => items(names).includes(name))
 }

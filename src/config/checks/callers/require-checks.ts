@@ -82,7 +82,7 @@ function cardSecurity ({ security, signature }: Mapping, path: Path, sources: Ma
 /** Warns of sources that no agent accepts. @param config the value of the file */
 export function unusedSources (config: Mapping): PathProblem[] {
   const defaults = mapping(config.accessDefaults)
-  const used = new Set<unknown>()
+  const used = new Set<unknown>(items(mapping(mapping(config.server).adminAccess).sources))
   for (const agent of items(config.agents)) {
     const { require = defaults.require } = mapping(mapping(agent).access)
     // Without a list, any source may be used.
