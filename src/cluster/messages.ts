@@ -11,7 +11,7 @@ import type { ClaimKey, Lookup, OwnedName, Owners, PushChange, PushCounted, Task
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
-import type { CardStatus } from '../upstream/cards/card-source.js'
+import type { CardStatus } from '../upstream/cards/card-keeper.js'
 
 /** The card of one source in the primary. */
 export interface Handout {

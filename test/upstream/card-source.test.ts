@@ -10,7 +10,8 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { Agent } from 'undici'
 import { CardSource } from '../../src/upstream/cards/card-source.js'
-import type { CardSourceOptions, LoadedCards } from '../../src/upstream/cards/card-source.js'
+import type { CardSourceOptions } from '../../src/upstream/cards/card-keeper.js'
+import type { LoadedCards } from '../../src/a2a/card/loaded-cards.js'
 import { startAgent } from '../helpers/agents.js'
 
 /** The part of a test that the helpers use. */

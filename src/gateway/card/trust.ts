@@ -9,7 +9,7 @@ import type { VerificationKey } from '../../identity/jwk-set.js'
 import { readJwkSet } from '../../identity/jwk-set.js'
 import type { Log } from '../../telemetry/log.js'
 import type { Metrics } from '../../telemetry/metrics/metrics.js'
-import type { CardTrusting } from '../../upstream/cards/card-source.js'
+import type { CardTrusting } from '../../upstream/cards/card-keeper.js'
 import { issuerPool } from '../../upstream/keys/keys-fetch.js'
 import { KeysSource } from '../../upstream/keys/keys-source.js'
 
