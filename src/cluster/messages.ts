@@ -1,7 +1,7 @@
 /** Messages between the primary process and its workers. Structured clone keeps Maps, Buffers and NaN or infinite numbers unchanged. */
 import type { PackedCards } from '../a2a/card/packed-cards.js'
 import type { Config } from '../config/model/model.js'
-import type { WrittenSchemas } from '../gateway/card-compiler.js'
+import type { WrittenSchemas } from '../gateway/card/compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
 import type { DecisionFilter } from '../console/filter.js'
 import type { KeptRequest } from '../console/playground/request-log.js'
