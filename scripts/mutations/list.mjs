@@ -4,18 +4,18 @@
  */
 export const MUTATIONS = [
   [
-    'policy/request/evaluate.ts',
+    'policy/request/required.ts',
     'policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)',
     'policy.names.includes(request.requested, extension.uri) || !injected.includes(extension.uri)'
   ],
-  ['policy/request/evaluate.ts', 'requested.length > policy.maxExtensions', 'requested.length > policy.maxExtensions + 1'],
+  ['policy/request/requested.ts', 'requested.length > policy.maxExtensions', 'requested.length > policy.maxExtensions + 1'],
   ['policy/request/evaluate.ts', 'view.tenant !== pathTenant', 'view.tenant === pathTenant'],
   [
-    'policy/request/evaluate.ts',
+    'policy/request/requested.ts',
     "policy.mode === 'observe' ? requested : requested.filter",
     "policy.mode === 'enforce' ? requested : requested.filter"
   ],
-  ['policy/request/evaluate.ts', "if (policy.unlisted === 'reject') {", "if (policy.unlisted === 'strip') {"],
+  ['policy/request/requested.ts', "if (policy.unlisted === 'reject') {", "if (policy.unlisted === 'strip') {"],
   ['policy/request/methods.ts', "declared || need === 'none'", 'declared'],
   ['policy/request/methods.ts', '!needsActive || missing.includes(uri)', '!needsActive || !missing.includes(uri)'],
   ['policy/task/correlate.ts', 'if (first && found.length > before) break', 'if (first && found.length < before) break'],
