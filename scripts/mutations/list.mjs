@@ -29,7 +29,7 @@ export const MUTATIONS = [
   ['identity/certificate/certificate-source.ts', 'names.uri.length === 1 ?', 'names.uri.length > 0 ?', 'identity/certificate-parts'],
   ['identity/certificate/xfcc.ts', 'elements?.length === hops', 'elements?.length >= hops', 'identity/certificate-parts'],
   ['identity/certificate/client-cert.ts', 'x509.raw.equals(bytes)', 'true', 'identity/certificate-parts'],
-  ['identity/jwt-source.ts', 'hit.boundTo === null || hit.boundTo === certificate', 'true', 'identity/certificates'],
+  ['identity/jwt-source.ts', 'hit.boundTo !== null && hit.boundTo !== certificate', 'false', 'identity/certificates'],
   ['wire/json/duplicate.ts', 'if (seen.has(name)) return', 'if (seen.size > 1 && seen.has(name)) return'],
   ['wire/json/structural-scan.ts', 'memory.holder = 0', ''],
   ['wire/shared-memory.ts', ' && bytes.length === used.size', '', 'wire/structural-scan'],
