@@ -6,12 +6,12 @@ import { passOn } from '../call/dispatch.js'
 import type { Exchange } from '../call/exchange.js'
 import type { PassthroughFront } from '../call/passthrough.js'
 import { passThrough } from '../call/passthrough.js'
-import { serverForUnread } from './dispatch.js'
+import { GRPC, serverForUnread } from './dispatch.js'
 
 const FRONT: PassthroughFront = {
-  /** Only the configuration or a card has the address of a gRPC server. */
+  /** Only the configuration or a card has the address of a gRPC server. A proxy that asks for a decision has its own. */
   canSend (exchange, agent) {
-    if (serverForUnread(exchange, agent) !== null) return true
+    if (exchange.front !== GRPC || serverForUnread(exchange, agent) !== null) return true
     exchange.reject(rejections.noCard(agent.name, agent.wantCard()), 'upstream_error')
     return false
   },
