@@ -11,9 +11,9 @@ import type { Rejection } from '../../a2a/errors.js'
 import type { FailureKind } from '../../upstream/failure.js'
 import { failureKind } from '../../upstream/failure.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
-import { agentFailed, pageReplaced } from './agent-failure.js'
+import { agentFailed, pageReplaced } from './response/agent-failure.js'
 import type { Exchange } from './exchange.js'
-import { countActivations, ResponseTelemetry } from './response-telemetry.js'
+import { countActivations, ResponseTelemetry } from './response/response-telemetry.js'
 
 /** Stores fields of a task. @returns a promise, which never rejects, when that takes time */
 export type Remember = (taskId: string, fields: TaskRecord) => Promise<unknown> | null

@@ -1,12 +1,12 @@
 /** A rejection to the client: a response, or the last event of a stream, in the binding and version of the call. */
-import type { Caller, Rejection } from '../../a2a/errors.js'
-import { REASONS } from '../../a2a/errors.js'
-import { recordGrpcStatus } from '../../gateway/request-telemetry.js'
-import { awaitsEventStream } from '../../pipeline/caller.js'
-import { rejectionEvent, rejectionResponse } from '../../pipeline/rejection-response.js'
-import { valueOf } from '../../pipeline/response-head.js'
-import { readOff } from './body.js'
-import type { Exchange } from './exchange.js'
+import type { Caller, Rejection } from '../../../a2a/errors.js'
+import { REASONS } from '../../../a2a/errors.js'
+import { recordGrpcStatus } from '../../../gateway/request-telemetry.js'
+import { awaitsEventStream } from '../../../pipeline/caller.js'
+import { rejectionEvent, rejectionResponse } from '../../../pipeline/rejection-response.js'
+import { valueOf } from '../../../pipeline/response-head.js'
+import { readOff } from '../body.js'
+import type { Exchange } from '../exchange.js'
 
 /** @param more further headers, names and values */
 export function respondRejection (exchange: Exchange, rejection: Rejection, httpStatus?: number, more: readonly string[] = []): void {
