@@ -5,7 +5,7 @@
  * time. Run it when nothing else runs.
  */
 import { evaluate, MAX_STEPS, stepsLeft } from '../src/jsonschema/evaluation.js'
-import { CardCompiler, readySchemas } from '../src/gateway/card-compiler.js'
+import { CardCompiler, readySchemas } from '../src/gateway/card/compiler.js'
 import { SCHEMA_CASES } from './worst-cases.js'
 
 const DRAFTS = { 'draft-07': 'http://json-schema.org/draft-07/schema#', '2019-09': 'https://json-schema.org/draft/2019-09/schema' } as const

@@ -4,18 +4,18 @@
  */
 export const MUTATIONS = [
   [
-    'policy/request/evaluate.ts',
+    'policy/request/required.ts',
     'policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)',
     'policy.names.includes(request.requested, extension.uri) || !injected.includes(extension.uri)'
   ],
-  ['policy/request/evaluate.ts', 'requested.length > policy.maxExtensions', 'requested.length > policy.maxExtensions + 1'],
+  ['policy/request/requested.ts', 'requested.length > policy.maxExtensions', 'requested.length > policy.maxExtensions + 1'],
   ['policy/request/evaluate.ts', 'view.tenant !== pathTenant', 'view.tenant === pathTenant'],
   [
-    'policy/request/evaluate.ts',
+    'policy/request/requested.ts',
     "policy.mode === 'observe' ? requested : requested.filter",
     "policy.mode === 'enforce' ? requested : requested.filter"
   ],
-  ['policy/request/evaluate.ts', "if (policy.unlisted === 'reject') {", "if (policy.unlisted === 'strip') {"],
+  ['policy/request/requested.ts', "if (policy.unlisted === 'reject') {", "if (policy.unlisted === 'strip') {"],
   ['policy/request/methods.ts', "declared || need === 'none'", 'declared'],
   ['policy/request/methods.ts', '!needsActive || missing.includes(uri)', '!needsActive || !missing.includes(uri)'],
   ['policy/task/correlate.ts', 'if (first && found.length > before) break', 'if (first && found.length < before) break'],
@@ -29,7 +29,7 @@ export const MUTATIONS = [
   ['identity/certificate/certificate-source.ts', 'names.uri.length === 1 ?', 'names.uri.length > 0 ?', 'identity/certificate-parts'],
   ['identity/certificate/xfcc.ts', 'elements?.length === hops', 'elements?.length >= hops', 'identity/certificate-parts'],
   ['identity/certificate/client-cert.ts', 'x509.raw.equals(bytes)', 'true', 'identity/certificate-parts'],
-  ['identity/jwt-source.ts', 'hit.boundTo === null || hit.boundTo === certificate', 'true', 'identity/certificates'],
+  ['identity/jwt-source.ts', 'hit.boundTo !== null && hit.boundTo !== certificate', 'false', 'identity/certificates'],
   ['wire/json/duplicate.ts', 'if (seen.has(name)) return', 'if (seen.size > 1 && seen.has(name)) return'],
   ['wire/json/structural-scan.ts', 'memory.holder = 0', ''],
   ['wire/shared-memory.ts', ' && bytes.length === used.size', '', 'wire/structural-scan'],

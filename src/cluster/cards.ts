@@ -4,7 +4,7 @@ import type { LoadedCards } from '../a2a/card/loaded-cards.js'
 import { packCards } from '../a2a/card/packed-cards.js'
 import type { AgentConfig } from '../config/model/model.js'
 import type { Agent } from '../gateway/agent.js'
-import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/cards/card-source.js'
+import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus } from '../upstream/cards/card-keeper.js'
 import { unpackCards } from '../upstream/cards/unpack-cards.js'
 import type { HandedOut, Handout, ToWorker } from './messages.js'
 

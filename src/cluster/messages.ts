@@ -1,7 +1,7 @@
 /** Messages between the primary process and its workers. Structured clone keeps Maps, Buffers and NaN or infinite numbers unchanged. */
 import type { PackedCards } from '../a2a/card/packed-cards.js'
 import type { Config } from '../config/model/model.js'
-import type { WrittenSchemas } from '../gateway/card-compiler.js'
+import type { WrittenSchemas } from '../gateway/card/compiler.js'
 import type { DecisionPage } from '../console/decisions.js'
 import type { DecisionFilter } from '../console/filter.js'
 import type { KeptRequest } from '../console/playground/request-log.js'
@@ -11,7 +11,7 @@ import type { ClaimKey, Lookup, OwnedName, Owners, PushChange, PushCounted, Task
 import type { Claimed } from '../policy/request/claims.js'
 import type { TaskRecord } from '../policy/task/memory.js'
 import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
-import type { CardStatus } from '../upstream/cards/card-source.js'
+import type { CardStatus } from '../upstream/cards/card-keeper.js'
 
 /** The card of one source in the primary. */
 export interface Handout {

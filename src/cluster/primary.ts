@@ -50,14 +50,69 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   if (problems.length > 0) throw new Error(problems.join('\n'))
   digestKey()
   const telemetry = await startTelemetry(config, env)
+  const { listen } = config.server
+  const at: HostPort | null = listen === null ? null : { host: listen.host, port: await freePort(listen) }
+  const parts = partsOf(config, { size, env, telemetry, at })
+  const { registry, workers } = parts
+  const reloads = reloadsOf(parts)
+  const admin = adminOf(config, parts)
+  try {
+    const { adminUrl, metricsUrl } = await admin.listen()
+    await registry.start()
+    await workers.start()
+    const addresses = {
+      url: at === null ? '' : urlOf(at, config.server.tls === null ? 'http' : 'https'),
+      adminUrl,
+      metricsUrl,
+      grpc: grpcAddresses(config),
+      mesh: meshAddress(config)
+    }
+    const { log } = telemetry
+    logListening(log, config, addresses, size)
+    const exported = await exportMetrics({ env, log, version: packageVersion(), read: () => parts.totals.snapshot() })
+    let closing: Promise<void> | null = null
+    const close = (): Promise<void> => {
+      closing ??= stop(config, parts, { reloads, admin, exported })
+      return closing
+    }
+    return {
+      ...addresses,
+      reload: (next, warnings) => reloads.reload(next, warnings),
+      reject: found => reloads.reject(found),
+      close
+    }
+  } catch (error) {
+    await Promise.allSettled([admin.close(), registry.close()])
+    telemetry.metrics.close()
+    await telemetry.logsSent()
+    throw error
+  }
+}
+
+/** What the primary consists of, apart from its listener. */
+interface ClusterParts {
+  readonly telemetry: PrimaryTelemetry
+  readonly tasks: KeptTasks
+  readonly registry: AgentRegistry
+  readonly inFlight: InFlight
+  readonly workers: WorkerPool
+  readonly changes: ConfigurationChanges
+  readonly totals: Totals
+  readonly handedAgents: HandedAgents
+  readonly size: number
+  /** Address of the main listener of all workers; null without one. */
+  readonly at: HostPort | null
+}
+
+type Start = Pick<ClusterParts, 'size' | 'telemetry' | 'at'> & { readonly env: NodeJS.ProcessEnv }
+
+/** Connects the parts: the registry hands cards out to workers, and workers ask for cards, tasks, limits and the configuration. */
+function partsOf (config: Config, { size, env, telemetry, at }: Start): ClusterParts {
   const { log, metrics } = telemetry
   const tasks = new KeptTasks(config.state)
   metrics.tasksRemembered(() => tasks.remembered)
   const inFlight = new InFlight()
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env, onCard: agent => { handOut(agent) } })
-  const { listen } = config.server
-  const at: HostPort | null = listen === null ? null : { host: listen.host, port: await freePort(listen) }
-
   const changes: ConfigurationChanges = new ConfigurationChanges({
     registry,
     workers: () => workers.all,
@@ -81,70 +136,54 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
     handedAgents.handedOut(agent.name, agent.state !== null)
     handouts.handOut(agent)
   }
+  return { telemetry, tasks, registry, inFlight, workers, changes, totals, handedAgents, size, at }
+}
 
-  const reloads = new Reloads({
+function reloadsOf ({ registry, telemetry, tasks, changes }: ClusterParts): Reloads {
+  return new Reloads({
     registry,
-    metrics,
-    log,
+    metrics: telemetry.metrics,
+    log: telemetry.log,
     apply: ({ telemetry: { logs }, state }) => {
       tasks.use(state)
       telemetry.useLevel(logs.level)
     },
     prepare: wanted => changes.prepare(wanted)
   })
-  const state = stateOfCluster({ registry, inFlight, workers, handedAgents, size })
+}
+
+function adminOf (config: Config, parts: ClusterParts): AdminListeners {
+  const { registry, workers, totals, at, telemetry } = parts
+  const state = stateOfCluster(parts)
   const main = at === null ? null : { host: local(at.host), port: at.port, tls: config.server.tls !== null }
-  const source = config.server.console.enabled
-    ? consoleOfWorkers({ workers, registry, totals, ready: () => state.ready('all'), agents: state.agents, main })
-    : null
-  const admin = new AdminListeners(config, {
+  return new AdminListeners(config, {
     state,
     metrics: totals,
     log: telemetry.frameworkLog as unknown as FastifyBaseLogger,
-    console: source,
+    console: config.server.console.enabled
+      ? consoleOfWorkers({ workers, registry, totals, ready: () => state.ready('all'), agents: state.agents, main })
+      : null,
     access: new AdminAccess(registry)
   })
+}
 
-  try {
-    const { adminUrl, metricsUrl } = await admin.listen()
-    await registry.start()
-    await workers.start()
-    const addresses = {
-      url: at === null ? '' : urlOf(at, config.server.tls === null ? 'http' : 'https'),
-      adminUrl,
-      metricsUrl,
-      grpc: grpcAddresses(config),
-      mesh: meshAddress(config)
-    }
-    logListening(log, config, addresses, size)
-    const exported = await exportMetrics({ env, log, version: packageVersion(), read: () => totals.snapshot() })
-    let closing: Promise<void> | null = null
-    const stop = async (): Promise<void> => {
-      inFlight.draining = true
-      await Promise.all([workers.close(config.server.drainTimeout), reloads.close()])
-      await admin.close()
-      await exported?.shutdown()
-      await registry.close()
-      metrics.close()
-      log.info({}, 'stopped')
-      await telemetry.logsSent()
-    }
-    const close = (): Promise<void> => {
-      closing ??= stop()
-      return closing
-    }
-    return {
-      ...addresses,
-      reload: (next, warnings) => reloads.reload(next, warnings),
-      reject: found => reloads.reject(found),
-      close
-    }
-  } catch (error) {
-    await Promise.allSettled([admin.close(), registry.close()])
-    metrics.close()
-    await telemetry.logsSent()
-    throw error
-  }
+interface Running {
+  readonly reloads: Reloads
+  readonly admin: AdminListeners
+  /** Null where metrics are not exported. */
+  readonly exported: Awaited<ReturnType<typeof exportMetrics>>
+}
+
+/** Stops workers first, so that the primary has their last metrics and lines. */
+async function stop (config: Config, { inFlight, workers, registry, telemetry }: ClusterParts, running: Running): Promise<void> {
+  inFlight.draining = true
+  await Promise.all([workers.close(config.server.drainTimeout), running.reloads.close()])
+  await running.admin.close()
+  await running.exported?.shutdown()
+  await registry.close()
+  telemetry.metrics.close()
+  telemetry.log.info({}, 'stopped')
+  await telemetry.logsSent()
 }
 
 interface PrimaryTelemetry {
@@ -191,14 +230,6 @@ function stateForWorkers (tasks: KeptTasks, limits: KeptLimits, log: Log): Pick<
       if (taken !== null) worker.send({ kind: 'limit', id: message.id, taken })
     }
   }
-}
-
-interface ClusterParts {
-  readonly registry: AgentRegistry
-  readonly inFlight: InFlight
-  readonly workers: WorkerPool
-  readonly handedAgents: HandedAgents
-  readonly size: number
 }
 
 /** State of all processes, for probes, `/agents` and the console. */

@@ -3,14 +3,13 @@ import type { LoadedCards } from '../a2a/card/loaded-cards.js'
 import type { Router } from '../a2a/route.js'
 import type { Version } from '../a2a/versions.js'
 import type { AgentState, AgentStateOptions } from '../pipeline/agent-snapshot.js'
-import { buildAgentState, CardRejected, COMPILED_HERE, schemasToCompile } from '../pipeline/agent-snapshot.js'
+import { buildAgentState, CardRejected, schemasToCompile } from '../pipeline/agent-snapshot.js'
 import { scopeOf } from '../pipeline/scope.js'
 import { digest } from '../config/digest.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
 import type { CardFinding } from '../policy/card/checks.js'
 import type { Secrets } from '../config/secrets.js'
 import type { PublicJwk } from '../identity/signing-key.js'
-import { costOf } from '../jsonschema/lint.js'
 import type { KnownSchema } from '../policy/compile/schema-source.js'
 import type { Requirement } from '../identity/requirement.js'
 import type { CallerSource } from '../identity/schemes.js'
@@ -19,7 +18,7 @@ import type { Log } from '../telemetry/log.js'
 import type { Metrics } from '../telemetry/metrics/metrics.js'
 import type { CardAccess } from '../upstream/cards/card-access.js'
 import { requestAccess } from '../upstream/cards/card-access.js'
-import type { CardKeeper, CardSourceOptions, CardStatus } from '../upstream/cards/card-source.js'
+import type { CardKeeper, CardSourceOptions, CardStatus } from '../upstream/cards/card-keeper.js'
 import { CardSource } from '../upstream/cards/card-source.js'
 import { CorsSource } from '../upstream/cors-source.js'
 import { AgentPools } from '../upstream/pool.js'
@@ -27,8 +26,8 @@ import type { TlsFiles } from '../upstream/tls.js'
 import { signerOf } from './card/signer.js'
 import type { CardKeys } from './card/key-files.js'
 import { CardTrust } from './card/trust.js'
-import type { WrittenSchemas } from './card-compiler.js'
-import { cardCompiler, readySchemas } from './card-compiler.js'
+import type { WrittenSchemas } from './card/compiler.js'
+import { CardSchemas } from './card/schemas.js'
 import { ConcurrencyLimit } from './concurrency-limit.js'
 import type { AgentCredentials } from './credentials/agent-credentials.js'
 import type { PastRejection } from './describe/describe-agent.js'
@@ -73,14 +72,6 @@ const KEPT_REJECTIONS = 5
 /** Largest number of versions that are logged. Clients may send any. */
 const KEPT_MINORS = 8
 
-/** Schemas that were compiled for cards before the cards are used. */
-interface Compiled {
-  readonly cards: LoadedCards
-  readonly written: WrittenSchemas
-  readonly ready: ReadonlyMap<string, KnownSchema>
-}
-
-const NOTHING_WRITTEN: WrittenSchemas = new Map()
 const NOTHING_READY: ReadonlyMap<string, KnownSchema> = new Map()
 
 export class Agent {
@@ -114,13 +105,12 @@ export class Agent {
   private lastState: AgentState | null = null
   /** Findings that policies last reported about a card. */
   private found = ''
-  private compiled: Compiled | null = null
-  /** Compiled schemas of the card in use. Kept when other processes use the card too. */
-  private written: WrittenSchemas = NOTHING_WRITTEN
+  private readonly schemas: CardSchemas
 
   constructor (options: AgentOptions) {
     const { config, metrics, log } = options
     this.options = options
+    this.schemas = new CardSchemas(options.onCard !== undefined)
     this.config = config
     this.name = config.name
     this.credentials = options.credentials ?? null
@@ -166,7 +156,7 @@ export class Agent {
 
   /** Card, status and compiled schemas for processes that do not fetch the card themselves. */
   get cards (): { readonly cards: LoadedCards | null; readonly status: CardStatus; readonly written: WrittenSchemas } {
-    return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.written }
+    return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.schemas.written }
   }
 
   /** The public keys of `card.sign` and of the identity header. */
@@ -209,7 +199,7 @@ export class Agent {
     const handover = sameSource(this, predecessor) ? predecessor.source.handover() : null
     if (handover === null || predecessor.lastState === null) return
     await this.prepare(handover.cards, predecessor.lastState, new AbortController().signal)?.catch(() => {})
-    if (this.options.onCard !== undefined) this.written = new Map([...predecessor.written, ...(this.compiled?.written ?? [])])
+    this.schemas.inherit(predecessor.schemas)
   }
 
   /**
@@ -324,36 +314,25 @@ export class Agent {
   }
 
   /**
-   * Compiles the schemas of cards before the cards are used, if the schemas are too large to be compiled between two requests.
+   * Compiles the schemas of cards before the cards are used. Null when there is nothing to wait for.
    * @param elsewhere schemas of the same cards that another process has compiled
    */
   private prepare (
     cards: LoadedCards,
     previous: AgentState | null,
     signal: AbortSignal,
-    elsewhere = NOTHING_WRITTEN
+    elsewhere?: WrittenSchemas
   ): Promise<void> | null {
-    const schemas = schemasToCompile(cards, this.stateOptions(previous))
-    let cost = 0
-    for (const schema of schemas.values()) cost += costOf(schema, COMPILED_HERE + 1)
-    if (cost <= COMPILED_HERE) return null
-    const compile = async (): Promise<void> => {
-      const missing = new Map([...schemas].filter(([key]) => !elsewhere.has(key)))
-      const written = new Map([...elsewhere, ...(await cardCompiler.write(missing, signal))])
-      this.compiled = { cards, written, ready: await readySchemas(written) }
-    }
-    return compile()
+    return this.schemas.prepare(cards, schemasToCompile(cards, this.stateOptions(previous)), signal, elsewhere)
   }
 
   private use (cards: LoadedCards, log: Log, previous = this.lastState): void {
     const { config } = this.options
-    const compiled = this.compiled?.cards === cards ? this.compiled : null
-    this.compiled = null
+    const compiled = this.schemas.take(cards)
     const next = this.build(cards, { ...this.stateOptions(previous), ready: compiled?.ready ?? NOTHING_READY })
     this.state = next
     this.lastState = next
-    // A worker that starts later has compiled nothing. Earlier compiled schemas are therefore kept as long as the card contains them.
-    if (this.options.onCard !== undefined) this.written = writtenIn(next, new Map([...this.written, ...(compiled?.written ?? [])]))
+    this.schemas.keep(next, compiled)
     if (this.options.keeper !== undefined) return
     for (const warning of next.warnings) {
       if (previous === null || !previous.warnings.includes(warning)) log.warn({ agent: config.name }, `agent ${config.name}: ${warning}`)
@@ -387,10 +366,6 @@ export class Agent {
     const signedBy = config.card.signature === 'resign' ? options.cardKeys.signing?.jwk.kid ?? null : null
     return describeAgent({ config, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections })
   }
-}
-
-function writtenIn ({ cache }: AgentState, written: WrittenSchemas): WrittenSchemas {
-  return written.size === 0 ? NOTHING_WRITTEN : new Map([...written].filter(([key]) => cache.has(key)))
 }
 
 function sameSource (a: Agent, b: Agent): boolean {

@@ -21,7 +21,7 @@ import type { InFlight } from './in-flight.js'
 import { Reloads } from './reload.js'
 import type { Runtime, RuntimeOptions, StartOptions } from './runtime.js'
 import { buildRuntime, hasPassthrough } from './runtime.js'
-import { WarmUp } from './warm-up.js'
+import { WarmUp } from './warm-up/warm-up.js'
 
 export interface Gateway {
   /** URL of the main listener, without trailing slash; '' without one. */

@@ -11,7 +11,7 @@ import { keptText } from './request-text.js'
 import { samplesFor } from './samples.js'
 import { startDocument } from './start-document.js'
 
-// As in gateway/compile-thread.ts: requests come first.
+// As in gateway/card/compile-thread.ts: requests come first.
 if (process.platform === 'linux') {
   try {
     setPriority(0, 5)

@@ -17,7 +17,7 @@ export const MESH_ROWS: readonly Row[] = [
   [
     'any address',
     withServer('mesh: {listen: ":9"}'),
-    'g.yaml:2:25: whoever reaches server.mesh.listen can probe the policies and learn the addresses of agents (listen on a loopback address, or set server.mesh.tls with clientCertificate: require)'
+    'g.yaml:2:25: any client that reaches server.mesh.listen can probe the policies and learn the addresses of agents (listen on a loopback address, or set server.mesh.tls with clientCertificate: require)'
   ],
   [
     'address of another listener',

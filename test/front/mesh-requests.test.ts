@@ -215,6 +215,21 @@ t.test('bodies beyond limits.body, and requests of passthrough', async t => {
   t.match(huge, { agent: null, own: true }, 'beyond all limits')
 })
 
+t.test('services of grpc.passthrough: the proxy has the address of the agent, whose card names no gRPC', async t => {
+  const { envoy } = await mesh(t, ['grpc: {passthrough: [other.Service]}'])
+  const headers: Lines = [['content-type', 'application/grpc'], ['te', 'trailers']]
+  const duplex = { request: MODE.FULL_DUPLEX_STREAMED, response: MODE.FULL_DUPLEX_STREAMED }
+  const ways: Readonly<Record<string, Ask>> = {
+    ext_authz: async sent => await envoy.check(sent, { agent: 'agent' }),
+    BUFFERED: async sent => await envoy.process(sent, ANSWER, { agent: 'agent' }),
+    FULL_DUPLEX_STREAMED: async sent => await envoy.process(sent, ANSWER, { ...duplex, agent: 'agent' })
+  }
+  for (const [way, ask] of Object.entries(ways)) {
+    t.match(await ask({ path: '/other.Service/Get', headers, body: 'any' }), { own: false, agent: { body: 'any' } }, way)
+    t.match(await ask({ path: '/another.Service/Get', headers, body: 'any' }), { own: true, agent: null }, `${way}: a service that is not listed`)
+  }
+})
+
 t.test('a proxy that breaks the protocol gets no clean end', async t => {
   const { envoy, gateway } = await mesh(t)
   const end = async (messages: readonly object[]): Promise<number> => await new Promise(resolve => {

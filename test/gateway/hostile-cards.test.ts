@@ -9,7 +9,7 @@ import type { CardDocument, LoadedCards } from '../../src/a2a/card/loaded-cards.
 import type { AgentState, AgentStateOptions } from '../../src/pipeline/agent-snapshot.js'
 import { buildAgentState, COMPILED_HERE, schemasToCompile } from '../../src/pipeline/agent-snapshot.js'
 import type { SchemaToWrite } from '../../src/jsonschema/code.js'
-import { CardCompiler, readySchemas } from '../../src/gateway/card-compiler.js'
+import { CardCompiler, readySchemas } from '../../src/gateway/card/compiler.js'
 import { SECRET_HIDDEN } from '../../src/policy/request/inject.js'
 import { costOf } from '../../src/jsonschema/lint.js'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'

@@ -10,7 +10,7 @@ import type { SigningKey } from '../../src/identity/signing-key.js'
 import { readPublicKey, readSigningKey } from '../../src/identity/signing-key.js'
 import { readJwkSet } from '../../src/identity/jwk-set.js'
 import type { VerificationKey } from '../../src/identity/jwk-set.js'
-import { jsonForm } from '../../src/a2a/card/canonical.js'
+import { jsonForm } from '../../src/a2a/card/signing/canonical.js'
 import type { JsonObject } from '../../src/wire/json/object.js'
 import { inTests } from '../helpers/paths.js'
 

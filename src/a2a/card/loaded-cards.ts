@@ -2,7 +2,7 @@
 import type { AgentCard } from './card.js'
 import type { Version } from '../versions.js'
 import type { JsonObject } from '../../wire/json/object.js'
-import type { CardForm } from './canonical.js'
+import type { CardForm } from './signing/canonical.js'
 
 /** A card as received: its bytes, their JSON, and the data that the gateway read from it. */
 export interface CardDocument {

@@ -30,7 +30,7 @@ export function meshWarnings (config: Mapping, version = process.versions.node):
       ? []
       : [fault(
           [...MESH, 'listen'],
-          'whoever reaches server.mesh.listen can probe the policies and learn the addresses of agents',
+          'any client that reaches server.mesh.listen can probe the policies and learn the addresses of agents',
           'listen on a loopback address, or set server.mesh.tls with clientCertificate: require'
         )]),
     ...(Number(version.split('.')[0]) >= 24

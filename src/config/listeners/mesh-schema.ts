@@ -6,7 +6,7 @@ export const meshListener = section(
   'Where proxies of a mesh ask the gateway about each call: Envoy, Envoy Gateway, Istio, agentgateway. The listener serves `ext_authz` and `ext_proc` of Envoy. Changes need a restart.',
   {
     listen: nullable(
-      'Address of the listener, in the form of `server.listen`. Whoever reaches it can probe the policies: use a loopback address, or `tls` with `clientCertificate: require`. `null`: no such listener.',
+      'Address of the listener, in the form of `server.listen`. Any client that reaches it can probe the policies: use a loopback address, or `tls` with `clientCertificate: require`. `null`: no such listener.',
       'host-port'
     ),
     tls: listenerTls(

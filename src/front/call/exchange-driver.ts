@@ -11,9 +11,9 @@ import type { Rejection } from '../../a2a/errors.js'
 import type { FailureKind } from '../../upstream/failure.js'
 import { failureKind } from '../../upstream/failure.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
-import { agentFailed, pageReplaced } from './agent-failure.js'
+import { agentFailed, pageReplaced } from './response/agent-failure.js'
 import type { Exchange } from './exchange.js'
-import { countActivations, ResponseTelemetry } from './response-telemetry.js'
+import { countActivations, ResponseTelemetry } from './response/response-telemetry.js'
 
 /** Stores fields of a task. @returns a promise, which never rejects, when that takes time */
 export type Remember = (taskId: string, fields: TaskRecord) => Promise<unknown> | null
@@ -26,7 +26,7 @@ export const KNOWS_NOBODY: ResponseDriver['owners'] = () => 'unavailable'
 const UNREAD: ReadonlySet<string> = new Set(['answer-json', 'answer-protobuf'])
 
 /** Bytes of a response about a push notification configuration that are held until it is complete. */
-export const MAX_HELD = 65_536
+const MAX_HELD = 65_536
 
 /** Failures before the agent got the request. */
 const UNSENT: ReadonlySet<FailureKind> = new Set<FailureKind>(['refused', 'dns', 'connect_timeout', 'tls', 'queue_timeout', 'resources'])
@@ -40,17 +40,40 @@ export abstract class ExchangeDriver implements ResponseDriver {
   private readonly dispatchedAt = performance.now()
   /** Set when rules read the response. */
   private telemetry: ResponseTelemetry | null = null
+  /** Bytes of a response that counts push notification configurations: the client gets them when the count is up to date. */
+  protected held: Buffer[] | null
+  private heldBytes = 0
 
   constructor (exchange: Exchange, plan: ResponsePlan, remember = STORES_NOTHING, owners = KNOWS_NOBODY) {
     this.exchange = exchange
     this.plan = plan
     this.remember = remember
     this.owners = owners
+    this.held = exchange.push?.readsResponse === true ? [] : null
   }
 
   abstract begin (status: number, headers: string[], stream: boolean): void
   abstract write (bytes: Buffer): boolean
   abstract finish (rest: readonly Buffer[]): void
+  /** Sends bytes to the client. @returns false when the client reads too slowly */
+  protected abstract send (bytes: Buffer): boolean
+
+  /** Holds bytes until the count is up to date, or sends all of them when the response is too long to hold. */
+  protected keep (held: Buffer[], bytes: Buffer): boolean {
+    this.heldBytes += bytes.length
+    held.push(bytes)
+    if (this.heldBytes <= MAX_HELD) return true
+    this.held = null
+    let ready = true
+    for (const one of held) ready = this.send(one)
+    return ready
+  }
+
+  /** Calls `then` when the count is up to date. @param counted null when there is nothing to wait for */
+  protected whenCounted (counted: Promise<unknown> | null, then: () => void): void {
+    if (counted === null) then()
+    else counted.then(then, (error: unknown) => { this.exchange.failed(error) })
+  }
 
   /** The head of the agent's response is here. @param status of HTTP */
   protected responded (status: number): void {

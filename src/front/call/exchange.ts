@@ -1,33 +1,31 @@
 /** One request and its response: holds the whole state of the exchange, and records its end in one place. */
 import { randomBytes } from 'node:crypto'
-import type { Caller, Rejection } from '../../a2a/errors.js'
-import { REASONS } from '../../a2a/errors.js'
+import type { Rejection } from '../../a2a/errors.js'
 import { grpcStatusOf } from '../../a2a/grpc/status.js'
 import type { Operation } from '../../a2a/operations.js'
 import type { TaskNames } from '../../a2a/task-id.js'
 import { NO_NAMES } from '../../a2a/task-id.js'
 import type { Binding, Version } from '../../a2a/versions.js'
-import { awaitsEventStream, NO_ID } from '../../pipeline/caller.js'
-import { rejectionEvent, rejectionResponse } from '../../pipeline/rejection-response.js'
+import { NO_ID } from '../../pipeline/caller.js'
 import { valueOf } from '../../pipeline/response-head.js'
 import { internal, stopped, tooManyRequests, tooManyStreams } from '../../pipeline/rejections.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
 import type { OwnerOutcome } from '../../policy/access/ownership.js'
-import type { Decisions, Found } from '../../console/decisions.js'
+import type { Found } from '../../console/decisions.js'
 import { withFound } from '../../console/decisions.js'
-import type { ReceivedRequest, RequestLog } from '../../console/playground/request-log.js'
-import { cut } from '../../console/text.js'
+import type { ReceivedRequest } from '../../console/playground/request-log.js'
 import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan } from '../../telemetry/traces/tracing.js'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Agent } from '../../gateway/agent.js'
 import { withAppHeaders } from './app-headers.js'
-import { readOff } from './body.js'
 import type { ClientRequest, ClientResponse } from './client-streams.js'
+import { endedCall, keptRequest } from './console-entries.js'
 import type { Cors } from './cors.js'
 import { withCors } from './cors.js'
 import type { Front } from './dispatch.js'
 import type { RequestLimits } from './limits/limits.js'
+import { endWithRejection, respondRejection } from './response/rejection-out.js'
 import type { Services } from './services.js'
 import type { PushReservation } from './tasks/push.js'
 import type { ConcurrencyLimit } from '../../gateway/concurrency-limit.js'
@@ -226,7 +224,7 @@ export class Exchange {
     const { response } = this
     if (!response.destroyed) this.services.metrics.refusal(this.agentName, rejection.rule)
     if (response.headersSent || response.destroyed) return this.cut(rejection)
-    this.respondRejection(rejection, httpStatus, more)
+    respondRejection(this, rejection, httpStatus, more)
     this.span.set('a2a_gateway.decision', 'reject')
     this.span.set('a2a_gateway.rule', rejection.rule)
     if (outcome === 'rejected') this.tellAgent(rejection)
@@ -245,11 +243,9 @@ export class Exchange {
     this.services.metrics.refusal(this.agentName, rejection.rule)
     this.span.set('a2a_gateway.rule', rejection.rule)
     this.tellAgent(rejection)
-    if (!response.headersSent) this.respondRejection(rejection)
-    else if (this.stream?.atBoundary === true) {
-      this.tracedError(rejection)
-      response.end(rejectionEvent(rejection, this.caller))
-    } else this.cut(rejection)
+    if (!response.headersSent) respondRejection(this, rejection)
+    else if (this.stream?.atBoundary === true) endWithRejection(this, rejection)
+    else this.cut(rejection)
   }
 
   /** Ends a response that has begun. */
@@ -270,40 +266,8 @@ export class Exchange {
     this.reject(internal, 'gateway_error')
   }
 
-  private get caller (): Caller {
-    return {
-      binding: this.binding,
-      version: this.version,
-      id: this.idToken(),
-      eventStream: awaitsEventStream(this.label, this.request.headers.accept),
-      statedVersion: this.statedVersion,
-      mediaType: this.mediaType
-    }
-  }
-
   private tellAgent ({ rule, reason, customReason, message }: Rejection): void {
     this.agent?.rejected({ at: new Date().toISOString(), rule, reason: customReason ?? reason, message })
-  }
-
-  private tracedError (rejection: Rejection): void {
-    if (this.binding === 'JSONRPC') this.span.rpcError(REASONS[rejection.reason].rpc, 'gateway')
-  }
-
-  private respondRejection (rejection: Rejection, httpStatus?: number, more: readonly string[] = []): void {
-    const { response } = this
-    this.tracedError(rejection)
-    const { status, phrase, headers, body } = rejectionResponse(rejection, this.caller, httpStatus, more)
-    if (this.binding === 'GRPC') recordGrpcStatus(this, Number(valueOf(headers, 'grpc-status')), 'gateway')
-    if (this.cors?.replaces === false) headers.push(...this.cors.headers)
-    if (this.request.complete) {
-      this.respond(status, headers, body, phrase)
-    } else {
-      // The response ends only when the request has ended. Node closes the connection at the end of the response if the client sent
-      // `Connection: close`.
-      this.begin(status, headers, phrase)
-      response.write(body)
-      readOff(this.request, () => { response.end() })
-    }
   }
 
   /**
@@ -395,8 +359,10 @@ export class Exchange {
     if (services.audit.forwarded && this.forwarding !== null && this.label !== 'Preflight') {
       services.audit.record(callEntry(this, outcome, this.active))
     }
-    if (decisions !== null && decisions.wants(outcome, this.found)) this.keep(decisions, outcome, seconds)
-    if (requests !== null && this.received !== null) this.keepRequest(requests, this.received, outcome)
+    if (decisions !== null && decisions.wants(outcome, this.found)) {
+      decisions.add(endedCall(this, outcome, seconds, this.rejection, this.found))
+    }
+    if (requests !== null && this.received !== null) requests.add(keptRequest(this, this.received, outcome, this.rejection))
     if (this.rejectedSource === null || this.identity === null) logCall(this, outcome, seconds, 0)
     else this.identity.failedRequests.record(this.rejectedSource, omitted => { logCall(this, outcome, seconds, omitted) })
   }
@@ -409,51 +375,6 @@ export class Exchange {
     if (named.taskId === null && result.taskId !== null) span.set('a2a.task.id', result.taskId)
     if (named.contextId === null && result.contextId !== null) span.set('a2a.context.id', result.contextId)
   }
-
-  private keepRequest (requests: RequestLog, received: ReceivedRequest, outcome: Outcome): void {
-    requests.add({
-      id: this.id,
-      at: Date.now(),
-      agent: this.agentName,
-      operation: this.operation,
-      binding: this.binding,
-      version: this.version,
-      outcome,
-      rule: this.rejection?.rule ?? null,
-      caller: this.principal,
-      received
-    })
-  }
-
-  private keep (decisions: Decisions, outcome: Outcome, seconds: number): void {
-    const { taskId, contextId } = this.task
-    decisions.add({
-      at: Date.now(),
-      agent: this.agentName,
-      operation: this.operation,
-      binding: this.binding,
-      version: this.version,
-      front: this.front.name,
-      outcome,
-      status: this.response.statusCode,
-      grpcStatus: this.grpcStatus,
-      seconds,
-      requestId: this.id,
-      traceId: this.span.traceId,
-      taskId: taskId === null ? null : cut(taskId),
-      contextId: contextId === null ? null : cut(contextId),
-      extensions: this.requested.length === 0 ? NO_URIS : this.requested.slice(0, EXTENSIONS).map(cut),
-      caller: this.principal === null ? null : (this.identity?.describe(this.principal) ?? null),
-      port: this.request.socket.remotePort ?? 0,
-      refusal: this.rejection,
-      found: this.found ?? NOTHING_FOUND
-    })
-  }
 }
 
 const NO_TASK = (): TaskNames => NO_NAMES
-
-/** Largest number of requested extensions that the console shows of one call. */
-const EXTENSIONS = 20
-const NO_URIS: readonly string[] = []
-const NOTHING_FOUND: readonly Found[] = []

@@ -8,9 +8,9 @@ import type { GrpcReceiver } from '../../upstream/grpc/forward.js'
 import { StreamReset } from '../../upstream/grpc/forward.js'
 import { GRPC_CODES } from '../../wire/grpc/codes.js'
 import { GrpcCounter } from '../../wire/grpc/count.js'
-import { agentFailed } from '../call/agent-failure.js'
+import { agentFailed } from '../call/response/agent-failure.js'
 import type { Remember } from '../call/exchange-driver.js'
-import { ExchangeDriver, MAX_HELD } from '../call/exchange-driver.js'
+import { ExchangeDriver } from '../call/exchange-driver.js'
 import { settleToken } from '../call/credentials/outbound.js'
 import type { Exchange } from '../call/exchange.js'
 import { pushResponseOf } from './push-response.js'
@@ -23,9 +23,6 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
   private readonly machine: GrpcResponseMachine
   private readonly method: GrpcMethod | null
   private counter: GrpcCounter | null = null
-  /** Bytes of a response that counts push notification configurations: the client gets them when the count is up to date. */
-  private held: Buffer[] | null
-  private heldBytes = 0
 
   /** @param method null for a service that is only forwarded */
   constructor (
@@ -38,7 +35,6 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     super(exchange, plan, remember, owners)
     this.method = method
     this.machine = new GrpcResponseMachine(plan, this, method)
-    this.held = exchange.push?.readsResponse === true ? [] : null
   }
 
   head (rawHeaders: readonly string[], last: boolean): void {
@@ -81,12 +77,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
   }
 
   write (bytes: Buffer): boolean {
-    if (this.held !== null) {
-      this.heldBytes += bytes.length
-      this.held.push(bytes)
-      return this.heldBytes <= MAX_HELD || this.release(this.held)
-    }
-    return this.send(bytes)
+    return this.held === null ? this.send(bytes) : this.keep(this.held, bytes)
   }
 
   /** The machine of gRPC ends responses with trailers. */
@@ -98,10 +89,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     if (held !== null) {
       this.held = null
       const bytes = [...held, ...rest]
-      const counted = this.counted(Buffer.concat(bytes), code)
-      if (counted === null) return this.trailers(bytes, trailers, code)
-      counted.then(() => { this.trailers(bytes, trailers, code) }, (error: unknown) => { exchange.failed(error) })
-      return
+      return this.whenCounted(this.counted(Buffer.concat(bytes), code), () => { this.trailers(bytes, trailers, code) })
     }
     this.ended(code)
     for (const bytes of rest) this.send(bytes)
@@ -113,14 +101,12 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     if (exchange.response.destroyed) return
     this.held = null
     const counted = exchange.push?.readsResponse === true ? this.counted(null, code) : null
-    const send = (): void => {
+    this.whenCounted(counted, () => {
       if (exchange.response.destroyed) return
       this.ended(code)
       exchange.begin(OK, headers)
       exchange.response.end()
-    }
-    if (counted === null) send()
-    else counted.then(send, (error: unknown) => { exchange.failed(error) })
+    })
   }
 
   private ended (code: number): void {
@@ -137,15 +123,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     return push === null || method === null ? null : push.read(false, code === GRPC_CODES.OK ? OK : 500, pushResponseOf(body, method))
   }
 
-  /** Sends bytes of a response that is too long to hold. */
-  private release (held: readonly Buffer[]): boolean {
-    this.held = null
-    let ready = true
-    for (const bytes of held) ready = this.send(bytes)
-    return ready
-  }
-
-  private send (bytes: Buffer): boolean {
+  protected send (bytes: Buffer): boolean {
     const { exchange, counter } = this
     if (counter !== null) {
       const messages = counter.count(bytes)

@@ -15,7 +15,7 @@ import { GrpcRequest, GrpcResponse } from './client-stream.js'
 import { GRPC } from './dispatch.js'
 import { handle, rejectUnknown } from './handler.js'
 import { headProblem, isGrpc } from './head-guard.js'
-import { passThrough } from './passthrough.js'
+import { passService } from './passthrough.js'
 
 export interface GrpcFrontOptions {
   readonly services: Services
@@ -73,7 +73,7 @@ export class GrpcFront {
     const timeout = headers['grpc-timeout']
     if (timeout !== undefined && !this.limitTime(exchange, String(timeout))) return
     if (method !== null) return handle(exchange, agent, method, now)
-    if (isGrpcPassthrough(agent.config, url)) return passThrough(exchange, agent, now)
+    if (isGrpcPassthrough(agent.config, url)) return passService(exchange, agent, now)
     rejectUnknown(exchange, agent, now)
   }
 

@@ -1,35 +1,29 @@
 /** Forwards calls that no rule sees: services of `grpc.passthrough`, and calls of an agent without a card. */
-import { accessOf, admitUnread } from '../../pipeline/access/access.js'
-import { PASSTHROUGH } from '../../policy/access/target.js'
-import { passes } from '../../gateway/identity/access-telemetry.js'
 import type { Agent } from '../../gateway/agent.js'
 import * as rejections from '../../pipeline/rejections.js'
 import type { HandlerOptions } from '../call/dispatch.js'
 import { passOn } from '../call/dispatch.js'
 import type { Exchange } from '../call/exchange.js'
-import { shed } from '../call/evaluate.js'
-import { identify } from '../call/identify.js'
-import { limitEarly } from '../call/limits/limits.js'
-import { serverForUnread } from './dispatch.js'
+import type { PassthroughFront } from '../call/passthrough.js'
+import { passThrough } from '../call/passthrough.js'
+import { GRPC, serverForUnread } from './dispatch.js'
+
+const FRONT: PassthroughFront = {
+  /** Only the configuration or a card has the address of a gRPC server. A proxy that asks for a decision has its own. */
+  canSend (exchange, agent) {
+    if (exchange.front !== GRPC || serverForUnread(exchange, agent) !== null) return true
+    exchange.reject(rejections.noCard(agent.name, agent.wantCard()), 'upstream_error')
+    return false
+  },
+  send (exchange, agent, _target, options) {
+    forwardUnread(exchange, agent, options)
+  }
+}
 
 /** A call to a service of `grpc.passthrough`. */
-export function passThrough (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
-  exchange.label = 'Passthrough'
-  exchange.span.name('Passthrough')
+export function passService (exchange: Exchange, agent: Agent, options: HandlerOptions): void {
   exchange.state = agent.state
-  if (shed(exchange)) return
-  const { identity, trusted } = options
-  const admit = (): void => {
-    const access = accessOf(agent.config)
-    if (access !== null && !passes(exchange, admitUnread(access, exchange.principal, PASSTHROUGH))) return
-    if (serverForUnread(exchange, agent) === null) {
-      return exchange.reject(rejections.noCard(agent.name, agent.wantCard()), 'upstream_error')
-    }
-    limitEarly(exchange, agent, options, () => { forwardUnread(exchange, agent, options) })
-  }
-  if (identity === null) return admit()
-  const target = { kind: 'passthrough', agent, path: '', query: '', rejection: null, last: false } as const
-  identify(exchange, { agent, target, identity, trusted }, admit)
+  passThrough(exchange, { kind: 'passthrough', agent, path: '', query: '', rejection: null, last: false }, options, FRONT)
 }
 
 /** An admitted call to an agent without a card, with `card.onUnavailable: forward`. */

@@ -5,19 +5,16 @@ import type { AgentError } from '../../a2a/message/error-scan.js'
 import { ErrorScan } from '../../a2a/message/error-scan.js'
 import type { Receiver } from '../../upstream/forward.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
-import { agentFailed } from '../call/agent-failure.js'
+import { agentFailed } from '../call/response/agent-failure.js'
 import type { Exchange } from '../call/exchange.js'
 import { settleToken } from '../call/credentials/outbound.js'
-import { StreamOut } from '../call/stream-out.js'
-import { STORES_NOTHING, KNOWS_NOBODY, MAX_HELD, ExchangeDriver } from '../call/exchange-driver.js'
+import { StreamOut } from '../call/response/stream-out.js'
+import { STORES_NOTHING, KNOWS_NOBODY, ExchangeDriver } from '../call/exchange-driver.js'
 
 export class AgentResponse extends ExchangeDriver implements Receiver {
   private readonly machine: ResponseMachine
   /** Null for a response whose HTTP status alone tells whether the agent failed. */
   private readonly errors: ErrorScan | null
-  /** Bytes of a response that counts push notification configurations: the client gets them when the count is up to date. */
-  private held: Buffer[] | null
-  private heldBytes = 0
   private status = 0
   /** Set when an event stream has started. */
   private stream: StreamOut | null = null
@@ -25,7 +22,6 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
   constructor (exchange: Exchange, plan: ResponsePlan, remember = STORES_NOTHING, owners = KNOWS_NOBODY) {
     super(exchange, plan, remember, owners)
     this.machine = new ResponseMachine(plan, this)
-    this.held = exchange.push?.readsResponse === true ? [] : null
     this.errors = exchange.binding === 'JSONRPC' || isStreaming(exchange.label) ? new ErrorScan(exchange.binding) : null
   }
 
@@ -71,11 +67,11 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
   }
 
   write (bytes: Buffer): boolean {
-    if (this.held !== null && this.stream === null) {
-      this.heldBytes += bytes.length
-      this.held.push(bytes)
-      return this.heldBytes <= MAX_HELD || this.release(this.held)
-    }
+    // An event stream goes out as it comes: the count takes it for unread.
+    return this.held !== null && this.stream === null ? this.keep(this.held, bytes) : this.send(bytes)
+  }
+
+  protected send (bytes: Buffer): boolean {
     return this.stream === null ? this.exchange.write(bytes) : this.stream.write(bytes)
   }
 
@@ -86,22 +82,11 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
       const bytes = this.stream === null ? [...this.held, ...rest] : rest
       const body = this.stream === null ? Buffer.concat(bytes) : null
       this.held = null
-      const counted = exchange.push.read(exchange.binding === 'JSONRPC', this.status, body)
-      if (counted === null) return this.finish(bytes)
-      counted.then(() => { this.finish(bytes) }, (error: unknown) => { exchange.failed(error) })
-      return
+      return this.whenCounted(exchange.push.read(exchange.binding === 'JSONRPC', this.status, body), () => { this.finish(bytes) })
     }
     exchange.settleForwarded()
     const last = rest.length - 1
     for (let i = 0; i < last; i++) response.write(rest[i] as Buffer)
     response.end(rest[last])
-  }
-
-  /** Sends bytes of a response that is too long to hold. */
-  private release (held: readonly Buffer[]): boolean {
-    this.held = null
-    let ready = true
-    for (const bytes of held) ready = this.exchange.write(bytes)
-    return ready
   }
 }

@@ -11,24 +11,23 @@ import { Transform } from 'node:stream'
 import type httpProxy from '@fastify/http-proxy'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify, LogController, NO_SCHEMAS } from '../../framework.js'
-import { accessOf, admitUnread } from '../../pipeline/access/access.js'
-import { isPreflight } from '../../pipeline/guard.js'
 import * as rejections from '../../pipeline/rejections.js'
-import { PASSTHROUGH, UNKNOWN } from '../../policy/access/target.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import { forward } from '../../upstream/forward.js'
 import { joinPath } from '../../wire/target.js'
 import { PLAIN } from '../../pipeline/response/driver.js'
 import { AgentResponse } from './agent-response.js'
 import { withOutbound } from '../call/credentials/outbound.js'
+import type { HandlerOptions } from '../call/dispatch.js'
 import type { Services } from '../call/services.js'
 import { HTTP } from './dispatch.js'
 import { Exchange } from '../call/exchange.js'
-import { headersForAgent, identify, queryForAgent } from '../call/identify.js'
-import { limitEarly } from '../call/limits/limits.js'
+import { headersForAgent, queryForAgent } from '../call/identify.js'
+import type { PassthroughFront } from '../call/passthrough.js'
+import { describePassthrough, passThrough } from '../call/passthrough.js'
+import type { RouteTarget } from '../call/route-target.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
-import { passes } from '../../gateway/identity/access-telemetry.js'
 import { routeTargetOf } from '../call/route-target.js'
 import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
 
@@ -111,75 +110,19 @@ export class Passthrough {
     return app
   }
 
+  private pass (request: FastifyRequest, reply: FastifyReply): void {
+    const now = this.options.snapshot()
+    passThrough(this.begin(request, reply), routeTargetOf(request.raw, now), now, FRONT)
+  }
+
   private begin (request: FastifyRequest, reply: FastifyReply): Exchange {
     reply.hijack()
-    const exchange = new Exchange(request.raw, reply.raw, this.options.services, HTTP)
-    exchange.label = 'Passthrough'
-    exchange.agent = routeTargetOf(request.raw, this.options.snapshot()).agent
-    exchange.span.name('Passthrough')
-    return exchange
-  }
-
-  private pass (request: FastifyRequest, reply: FastifyReply): void {
-    const { services, snapshot } = this.options
-    const exchange = this.begin(request, reply)
-    const now = snapshot()
-    const { trusted, identity } = now
-    const target = routeTargetOf(request.raw, now)
-    const { agent } = target
-    if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
-    const { overload } = services
-    if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
-    const admit = (): void => {
-      if (!mayPass(exchange, request, agent, target.path)) return
-      limitEarly(exchange, agent, now, () => { this.admitted(exchange, request, agent, now) })
-    }
-    if (identity === null) return admit()
-    identify(exchange, { agent, target, identity, trusted }, admit)
-  }
-
-  /** Handles a request that has a caller, if it needs one, and is within the limits. */
-  private admitted (exchange: Exchange, request: FastifyRequest, agent: Agent, now: Snapshot): void {
-    const { limits, trusted } = now
-    const length = Number(request.headers['content-length'] ?? 0)
-    if (length > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-    withOutbound(exchange, { agent, trusted, body: () => null }, () => this.send(exchange, request, agent, now))
-  }
-
-  /** @returns false when the request is rejected, because the agent has no capacity */
-  private send (exchange: Exchange, request: FastifyRequest, agent: Agent, now: Snapshot): boolean {
-    const { limits, trusted } = now
-    const { path, query } = routeTargetOf(request.raw, now)
-    const length = request.headers['content-length']
-    if (!exchange.enter(agent)) return false
-    const headers = headersForAgent(exchange, agent, upstreamHeaders(request.raw, {
-      peer: request.raw.socket.remoteAddress,
-      config: agent.config.upstream,
-      trusted,
-      trace: exchange.span.outgoing(),
-      negotiated: null
-    }))
-    const body = bodyOf(request.raw, limits.body, () => {
-      exchange.forwarding?.abort()
-      exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-    })
-    if (body !== null && length !== undefined) headers.push('content-length', length)
-    const upstreamPath = joinPath(agent.upstreamBase, path)
-    startUpstreamSpan(exchange, agent, upstreamPath, null)
-    exchange.forwarding = forward({
-      dispatcher: agent.pools.main,
-      queue: agent.pools.queue,
-      total: agent.config.upstream.timeouts.total,
-      method: request.method,
-      path: upstreamPath + queryForAgent(exchange, agent, query),
-      headers,
-      body
-    }, new AgentResponse(exchange, PLAIN))
-    return true
+    return new Exchange(request.raw, reply.raw, this.options.services, HTTP)
   }
 
   private failed (error: Error & { readonly statusCode?: number | undefined }, request: FastifyRequest, reply: FastifyReply): void {
     const exchange = this.begin(request, reply)
+    describePassthrough(exchange, routeTargetOf(request.raw, this.options.snapshot()).agent)
     this.options.services.log.info({ err: error, agent: exchange.agentName }, 'a passthrough request was rejected')
     exchange.reject(
       { reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be forwarded.', rule: 'gateway/passthrough' },
@@ -189,13 +132,46 @@ export class Passthrough {
   }
 }
 
-/** Returns true when `access` allows the request. Otherwise rejects the request. */
-function mayPass (exchange: Exchange, request: FastifyRequest, agent: Agent, path: string): boolean {
-  const access = accessOf(agent.config)
-  if (access === null || isPreflight(request.raw)) return true
-  // Before the first card, a path below the prefix may be an operation. A card may also have come since the request was routed.
-  const target = agent.knownRouter?.claims(path) === false ? PASSTHROUGH : UNKNOWN
-  return passes(exchange, admitUnread(access, exchange.principal, target))
+const FRONT: PassthroughFront = {
+  canSend: () => true,
+  /** The gateway itself carries the body: no further than `limits.body`. */
+  send (exchange, agent, target, options) {
+    const { limits, trusted } = options
+    const length = Number(exchange.request.headers['content-length'] ?? 0)
+    if (length > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+    withOutbound(exchange, { agent, trusted, body: () => null }, () => sendOn(exchange, agent, target, options))
+  }
+}
+
+/** @returns false when the request is rejected, because the agent has no capacity */
+function sendOn (exchange: Exchange, agent: Agent, { path, query }: RouteTarget, { limits, trusted }: HandlerOptions): boolean {
+  const request = exchange.request as IncomingMessage
+  const length = request.headers['content-length']
+  if (!exchange.enter(agent)) return false
+  const headers = headersForAgent(exchange, agent, upstreamHeaders(request, {
+    peer: request.socket.remoteAddress,
+    config: agent.config.upstream,
+    trusted,
+    trace: exchange.span.outgoing(),
+    negotiated: null
+  }))
+  const body = bodyOf(request, limits.body, () => {
+    exchange.forwarding?.abort()
+    exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+  })
+  if (body !== null && length !== undefined) headers.push('content-length', length)
+  const upstreamPath = joinPath(agent.upstreamBase, path)
+  startUpstreamSpan(exchange, agent, upstreamPath, null)
+  exchange.forwarding = forward({
+    dispatcher: agent.pools.main,
+    queue: agent.pools.queue,
+    total: agent.config.upstream.timeouts.total,
+    method: request.method ?? 'GET',
+    path: upstreamPath + queryForAgent(exchange, agent, query),
+    headers,
+    body
+  }, new AgentResponse(exchange, PLAIN))
+  return true
 }
 
 /**

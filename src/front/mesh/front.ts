@@ -1,28 +1,22 @@
 /** Takes calls of proxies to the shared steps: finds the agent, and decides as for a call on a listener of the gateway. */
 import { grpcMethodOf } from '../../a2a/grpc/methods.js'
 import type { Rejection } from '../../a2a/errors.js'
-import { accessOf, admitUnread } from '../../pipeline/access/access.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
 import { isGrpcPassthrough } from '../../pipeline/grpc/call-route.js'
-import { isPreflight } from '../../pipeline/guard.js'
 import * as rejections from '../../pipeline/rejections.js'
-import { PASSTHROUGH, UNKNOWN } from '../../policy/access/target.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
-import { passes } from '../../gateway/identity/access-telemetry.js'
 import type { Front } from '../call/dispatch.js'
 import { passOn } from '../call/dispatch.js'
 import { Exchange } from '../call/exchange.js'
 import { handle } from '../http/handler.js'
-import { shed } from '../call/evaluate.js'
-import { identify } from '../call/identify.js'
-import { limitEarly } from '../call/limits/limits.js'
+import type { PassthroughFront } from '../call/passthrough.js'
+import { passThrough } from '../call/passthrough.js'
 import { serveMetadata } from '../call/well-known/resource-metadata.js'
-import type { RouteTarget } from '../call/route-target.js'
 import type { Services } from '../call/services.js'
 import { asksForKeys, serveKeys } from '../call/well-known/jwks.js'
 import { handle as handleGrpc, rejectUnknown } from '../grpc/handler.js'
 import { headProblem, isGrpc } from '../grpc/head-guard.js'
-import { passThrough } from '../grpc/passthrough.js'
+import { passService } from '../grpc/passthrough.js'
 import type { MeshCall } from './dispatch.js'
 import { decides, EXT_AUTHZ } from './dispatch.js'
 import type { MeshRequest } from './request.js'
@@ -100,28 +94,16 @@ function begin (exchange: Exchange, request: MeshRequest, now: Snapshot, name: s
   if (rejection !== null) return handle(exchange, { ...target, rejection }, now)
   if (now.keys !== null && asksForKeys(request, now)) return serveKeys(exchange, now.keys)
   if (serveMetadata(exchange, now)) return
-  if (target.kind === 'passthrough') passPath(exchange, target, now)
+  if (target.kind === 'passthrough') passThrough(exchange, target, now, PATHS)
   else handle(exchange, target, now)
 }
 
-/** A request below a prefix of `passthrough`. */
-function passPath (exchange: Exchange, target: RouteTarget, now: Snapshot): void {
-  const { agent, path } = target
-  exchange.label = 'Passthrough'
-  exchange.span.name('Passthrough')
-  exchange.agent = agent
-  if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
-  if (shed(exchange)) return
-  const { identity, trusted } = now
-  const admit = (): void => {
-    const access = accessOf(agent.config)
-    // Before the first card, a path below the prefix may be an operation.
-    const kind = agent.knownRouter?.claims(path) === false ? PASSTHROUGH : UNKNOWN
-    if (access !== null && !isPreflight(exchange.request) && !passes(exchange, admitUnread(access, exchange.principal, kind))) return
-    limitEarly(exchange, agent, now, () => { passOn(exchange, { agent, target: exchange.request.url ?? '', body: null }, now) })
+/** Requests below a prefix of `passthrough`. The proxy carries their bodies, within its own limits and not within `limits.body`. */
+const PATHS: PassthroughFront = {
+  canSend: () => true,
+  send (exchange, agent, _target, options) {
+    passOn(exchange, { agent, target: exchange.request.url ?? '', body: null }, options)
   }
-  if (identity === null) return admit()
-  identify(exchange, { agent, target, identity, trusted }, admit)
 }
 
 function beginGrpc (exchange: Exchange, request: MeshRequest, now: Snapshot, name: string | undefined, unfit: Rejection | null): void {
@@ -137,6 +119,6 @@ function beginGrpc (exchange: Exchange, request: MeshRequest, now: Snapshot, nam
   if (found !== null) return exchange.reject(found, 'rejected')
   if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
   if (method !== null) return handleGrpc(exchange, agent, method, now)
-  if (unread) return passThrough(exchange, agent, now)
+  if (unread) return passService(exchange, agent, now)
   rejectUnknown(exchange, agent, now)
 }

@@ -1,38 +1,26 @@
-/**
- * One call through ext_proc: Envoy sends the parts of the request and of the response on a stream, and waits for a reply to each part.
- *
- * Envoy takes a stream that ends cleanly for "go on without me". The stream therefore ends cleanly after the last reply only; whatever goes
- * wrong before that ends in an immediate response, or resets the stream.
- */
-import type { ServerHttp2Stream } from 'node:http2'
-import { constants } from 'node:http2'
+/** One call through ext_proc: Envoy sends the parts of the request and of the response, and waits for a reply to each part. */
 import type { Socket } from 'node:net'
 import { meshUnfit, tooLarge, trailersAlone } from '../../pipeline/rejections.js'
 import type { Forwarding } from '../../upstream/forward.js'
 import { whole } from '../../wire/chunked-buffer.js'
-import type { BodyMode, Immediate, ModeOverride, ProcessingMessage, Protocol, Reply } from '../../wire/envoy/processing.js'
-import { BODY_MODES, readProcessing, UNCHANGED, writeImmediate, writeReply } from '../../wire/envoy/processing.js'
-import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
+import type { BodyMode, Immediate, ModeOverride, ProcessingMessage, Protocol } from '../../wire/envoy/processing.js'
+import { BODY_MODES, UNCHANGED, writeImmediate, writeReply } from '../../wire/envoy/processing.js'
 import { valueOf } from '../../pipeline/response-head.js'
 import type { Exchange } from '../call/exchange.js'
 import { isGrpc } from '../grpc/head-guard.js'
 import { ownLines } from './changes.js'
-import { endWithTrailers } from './check.js'
 import type { Accepted, MeshCall } from './dispatch.js'
 import { EXT_PROC, reliesOnResponse, unsent } from './dispatch.js'
 import type { MeshFront } from './front.js'
 import type { IncomingCall } from '../grpc/front.js'
 import { grpcRejection } from './grpc-rejection.js'
+import { ProcessingStream } from './processing-stream.js'
 import { MeshRequest, proxySocket } from './request.js'
 import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
 import { ShownResponse } from './shown-response.js'
 
 const { BUFFERED, BUFFERED_PARTIAL, FULL_DUPLEX_STREAMED, NONE, STREAMED } = BODY_MODES
-/** Bytes that Envoy adds to a body in its messages. */
-const AROUND = 262_144
-/** Bytes of a body in one reply of FULL_DUPLEX_STREAMED: Envoy rejects replies of more than its buffers hold. */
-const PIECE = 65_536
 
 const OLD = meshUnfit('it does not tell how it sends bodies; Envoy does since 1.33')
 const NO_BODY = meshUnfit('request_body_mode is neither BUFFERED nor FULL_DUPLEX_STREAMED')
@@ -44,9 +32,8 @@ const HIDDEN = 'Envoy shows no responses; set response_header_mode: SEND, respon
 const HEADLESS = 'Envoy shows bodies of responses without their heads; set response_header_mode: SEND'
 const BODILESS = 'Envoy shows heads of responses without their bodies; set response_body_mode: BUFFERED'
 
-export class Processor implements MeshCall, ResponseSink, Forwarding {
+export class Processor extends ProcessingStream implements MeshCall, ResponseSink, Forwarding {
   readonly front: MeshFront
-  private readonly stream: ServerHttp2Stream
   private readonly socket: Socket
   private readonly agent: string | undefined
   /**
@@ -54,14 +41,11 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
    * fail the call.
    */
   private readonly isEnvoy: boolean
-  private readonly deframer: GrpcDeframer
   private protocol: Protocol = { request: NONE, response: NONE, eager: false }
   private request: MeshRequest | null = null
   private response: MeshResponse | null = null
   private exchange: Exchange | null = null
   private isGrpc = false
-  /** The part that waits for a reply. */
-  private pending: Pick<ProcessingMessage, 'of' | 'part'> | null = null
   /** The request has a body. */
   private hasBody = false
   /** FULL_DUPLEX_STREAMED: the request has trailers, which wait for a reply. */
@@ -81,40 +65,24 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   private responseMode: BodyMode = NONE
   /** The gateway wants nothing more, and a proxy that is not Envoy still wants replies. */
   private following = false
-  private over = false
 
   /** @param agent its name in the metadata of the call */
   constructor (front: MeshFront, { stream, headers, socket }: IncomingCall, agent: string | undefined) {
+    const { limits } = front.options.snapshot()
+    super(stream, Math.max(limits.body, limits.response))
     this.front = front
-    this.stream = stream
     this.socket = socket
     this.agent = agent
     this.isEnvoy = OF_ENVOY.some(name => headers[name] !== undefined)
-    const { limits } = front.options.snapshot()
-    this.deframer = new GrpcDeframer(Math.max(limits.body, limits.response) + AROUND)
-    stream.respond(HEAD, MORE)
-    endWithTrailers(stream)
-    stream.on('data', (chunk: Buffer) => { this.safely(() => { this.onData(chunk) }) })
-    stream.on('error', ignore)
-    stream.on('drain', () => { stream.resume() })
-    stream.on('end', () => { this.halfClosed() })
-    stream.on('close', () => { this.left() })
   }
 
-  private onData (chunk: Buffer): void {
-    for (const { compressed, bytes } of this.deframer.feed(chunk)) {
-      if (this.over) return
-      const message = compressed ? null : readProcessing(bytes)
-      if (message === null) return this.fail()
-      this.take(message)
-    }
-    if (this.deframer.fault === null || this.over) return
+  protected tooLong (): void {
     const { exchange, front } = this
-    if (this.deframer.fault !== 'too_large' || exchange === null || this.accepted !== null) return this.fail()
+    if (exchange === null || this.accepted !== null) return this.fail()
     exchange.reject(tooLarge(front.options.snapshot().limits.body), 'rejected')
   }
 
-  private take (message: ProcessingMessage): void {
+  protected take (message: ProcessingMessage): void {
     if (this.following) return this.follow(message)
     if (message.of === 'response') return this.takeResponse(message)
     switch (message.part) {
@@ -248,15 +216,6 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     if (this.accepted !== null) this.settle(this.accepted.exchange)
   }
 
-  /** Sends a body of FULL_DUPLEX_STREAMED. @param last whether the body ends with it */
-  pieces (of: 'request' | 'response', body: Buffer, last: boolean): void {
-    for (let at = 0; at === 0 || at < body.length; at += PIECE) {
-      const end = at + PIECE >= body.length
-      if (body.length === 0 && !last) return
-      this.write(writeReply(of, 'body', { ...UNCHANGED, body: { streamed: body.subarray(at, at + PIECE), last: last && end } }))
-    }
-  }
-
   private takeResponse (message: ProcessingMessage): void {
     this.pending = message
     const { shown, accepted } = this
@@ -277,37 +236,6 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
   override (response: BodyMode): ModeOverride | null {
     if (this.duplexRequest || this.duplexResponse) return null
     return { request: BUFFERED, response, trailers: this.isGrpc }
-  }
-
-  /** Replies to the pending part. */
-  reply (reply: Reply): void {
-    const { pending } = this
-    if (pending === null) return
-    this.pending = null
-    this.write(writeReply(pending.of, pending.part, reply))
-  }
-
-  /** A part waits for a reply. */
-  get waits (): boolean {
-    return this.pending !== null && !this.over
-  }
-
-  get shownTrailers (): boolean {
-    return this.pending?.of === 'response' && this.pending.part === 'trailers'
-  }
-
-  /** Reads no more of Envoy until `continue`. */
-  pause (): void {
-    this.stream.pause()
-  }
-
-  continue (): void {
-    this.stream.resume()
-  }
-
-  write (message: Buffer): void {
-    if (this.over || this.stream.destroyed) return
-    if (!this.stream.write(grpcFrame(message))) this.stream.pause()
   }
 
   completed (): void {
@@ -355,28 +283,8 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     else this.write(writeReply(of, part, UNCHANGED))
   }
 
-  /** The proxy sends nothing more. */
-  private halfClosed (): void {
-    if (this.over) return
-    this.unread()
-    this.finish()
-  }
-
-  /** Ends the stream: Envoy goes on without the gateway. */
-  finish (): void {
-    if (this.over) return
-    this.over = true
-    this.stream.end()
-    this.stream.resume()
-    this.response?.close(true)
-  }
-
-  /** Resets the stream: Envoy responds with an error. */
-  private fail (): void {
-    if (this.over) return
-    this.over = true
-    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
-    this.response?.close(false)
+  protected closed (finished: boolean): void {
+    this.response?.close(finished)
   }
 
   /** Lets a response go on that the gateway only observes, so that it survives the gateway. */
@@ -384,15 +292,8 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     if (!this.over) this.shown?.drain()
   }
 
-  /** Envoy has ended the stream. */
-  private left (): void {
-    if (!this.over) this.unread()
-    this.over = true
-    this.response?.close(false)
-  }
-
   /** A response that the gateway waits for has ended, or the client is gone. */
-  private unread (): void {
+  protected unread (): void {
     const { accepted, shown, front } = this
     if (accepted === null || !this.sent || shown === null || this.response?.complete === true) return
     const { exchange } = accepted
@@ -410,7 +311,7 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
     this.shown?.resume()
   }
 
-  private safely (step: () => void): void {
+  protected safely (step: () => void): void {
     try {
       step()
     } catch (error) {
@@ -424,8 +325,6 @@ export class Processor implements MeshCall, ResponseSink, Forwarding {
 
 /** Headers that Envoy adds to its own calls. */
 const OF_ENVOY = ['x-envoy-internal', 'x-envoy-expected-rq-timeout-ms'] as const
-const HEAD = { ':status': 200, 'content-type': 'application/grpc' } as const
-const MORE = { waitForTrailers: true } as const
 const EMPTY = Buffer.alloc(0)
 const ANNOUNCED = [STREAMED, BUFFERED, FULL_DUPLEX_STREAMED] as const
 const REQUEST_HEADERS = { of: 'request', part: 'headers' } as const
@@ -443,5 +342,3 @@ function detailsOf (head: readonly string[]): string {
   const rule = /rule="([^"]+)"/.exec(valueOf(head, 'gateway-decision') ?? '')?.[1]
   return rule === undefined ? 'a2a_gateway_response' : `a2a_gateway_rejected{${rule}}`
 }
-
-function ignore (): void {}

@@ -1,7 +1,7 @@
 /** Decides whether loaded cards may be used: `card.verify`. Runs once per load, in the process that loads the cards. */
 import type { CardSignature, CardSignatures, LoadedCards } from '../../a2a/card/loaded-cards.js'
-import { coveredCards, isVerified } from '../../a2a/card/verified.js'
-import { uncoveredKeys } from '../../a2a/card/canonical.js'
+import { coveredCards, isVerified } from '../../a2a/card/signing/verified.js'
+import { uncoveredKeys } from '../../a2a/card/signing/canonical.js'
 import { quoted } from '../../a2a/fields.js'
 import type { CardVerifyConfig } from '../../config/model/card-model.js'
 import { verifyCard } from '../../identity/card-signature.js'
@@ -9,7 +9,7 @@ import type { VerificationKey } from '../../identity/jwk-set.js'
 import { readJwkSet } from '../../identity/jwk-set.js'
 import type { Log } from '../../telemetry/log.js'
 import type { Metrics } from '../../telemetry/metrics/metrics.js'
-import type { CardTrusting } from '../../upstream/cards/card-source.js'
+import type { CardTrusting } from '../../upstream/cards/card-keeper.js'
 import { issuerPool } from '../../upstream/keys/keys-fetch.js'
 import { KeysSource } from '../../upstream/keys/keys-source.js'
 

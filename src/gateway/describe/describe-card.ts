@@ -4,7 +4,7 @@ import { publicCard } from '../../a2a/card/minimal.js'
 import type { Version } from '../../a2a/versions.js'
 import type { CardConfig } from '../../config/model/model.js'
 import type { AgentState } from '../../pipeline/agent-snapshot.js'
-import type { CardStatus } from '../../upstream/cards/card-source.js'
+import type { CardStatus } from '../../upstream/cards/card-keeper.js'
 
 export interface DescribedCard {
   readonly config: CardConfig

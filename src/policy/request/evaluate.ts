@@ -3,21 +3,20 @@
  * reference a2a-protocol.md §10.1. The client gets the first rejection. Every violation is recorded.
  */
 import type { Rejection } from '../../a2a/errors.js'
+import type { Call } from '../../a2a/message/call.js'
 import type { RequestView } from '../../a2a/message/message.js'
-import { carriesMessage, inMessageScope } from '../../a2a/operations.js'
+import { carriesMessage } from '../../a2a/operations.js'
 import { taskStateOf } from '../../a2a/task-state.js'
 import { activityOf, INACTIVE, isEvaluated, stripInactive } from './activation.js'
-import { checkCallers, denied } from './callers.js'
-import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity, RequiredExtension } from '../compile/compiled.js'
-import type { Forbidden } from '../access/guard.js'
+import { checkCallers } from './callers.js'
+import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } from '../compile/compiled.js'
 import { restrictionsOf } from '../access/guard.js'
 import type { Claim } from './claims.js'
 import { correlate } from '../task/correlate.js'
 import type { Decision, DecisionRequest } from './decision.js'
-import type { Demand } from './dependencies.js'
 import { recordDependencies } from './dependencies.js'
 import { Edits, UNCHANGED } from './edits.js'
-import { evaluate, step, unevaluated } from '../../jsonschema/evaluation.js'
+import { evaluate, unevaluated } from '../../jsonschema/evaluation.js'
 import { inject } from './inject.js'
 import { checkAddition, demandExtension } from './methods.js'
 import { checkOwnership } from '../access/ownership.js'
@@ -28,10 +27,11 @@ import { RequestSubject } from '../selectors/subject.js'
 import { checkTaskState } from '../task/state.js'
 import { FIELDS, TaskMemory } from '../task/memory.js'
 import type { Tracer } from '../trace.js'
-import { isListed } from './unlisted.js'
+import { demandsOf, missingRequired } from './required.js'
+import { checkRequested, countNames, notAsked, outboundOf } from './requested.js'
 import { checkUnknown, checkUntagged } from './untagged.js'
 import { lookedPaths, unexaminedData } from './unexamined.js'
-import { notInjected, outboundAsSent, verbatimFor } from './verbatim.js'
+import { outboundAsSent, verbatimOf } from './verbatim.js'
 import type { Violation } from '../violation.js'
 import { callViolation, GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
 
@@ -84,18 +84,12 @@ export function rejected (
 function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tracer | null, violations: Violation[]): Decision {
   const { call, caller } = sent
   const added = additions(sent, policy)
-  if (call.problem !== null && !(call.problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || added.length > 0))) {
-    const mode = UNREAD.has(call.problem.rule) ? policy.readMode : policy.mode
-    violations.push(callViolation(mode, call.problem))
-    // A call that cannot be read cannot be evaluated further.
-    if (mode === 'enforce') return { ...nothing(policy, caller), rejection: rejectionOf(violations), violations, outbound: sent.requested }
+  if (isUnread(call, policy, added, violations)) {
+    return { ...nothing(policy, caller), rejection: rejectionOf(violations), violations, outbound: sent.requested }
   }
   checkRequested(sent, policy, violations)
   if (call.view !== null) ambiguities(call.view, sent.pathTenant, policy, violations)
-
-  // The evaluation compares lists of URIs with lists of URIs.
-  const uris = sent.requested.length + (call.view?.message?.listed.length ?? 0)
-  if (uris > 0) step(uris * (4 + policy.declared.length + policy.required.length + policy.policies.length) / 50)
+  countNames(sent, policy)
   const restrictions = policy.guards.length === 0 ? null : restrictionsOf(policy.guards, caller)
   const forbidden = restrictions?.forbidden ?? null
   // Below, the request is as if it had not named the extensions that the caller may not use.
@@ -104,10 +98,8 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
   const memory = policy.remembers ? memoryOf(request, policy) : null
   const state = memory === null ? null : taskStateOf(memory.get(FIELDS.state))
   const subject = new RequestSubject(call, request.headers, state, { caller, forbidden })
-  const unrequested = notAsked(policy, requested)
-  const toInject = forbidden === null ? unrequested : forbidden.without(unrequested)
-  const verbatim = policy.keepsVerbatim ? verbatimFor(subject, requested, policy) : null
-  if (verbatim !== null) for (const uri of toInject) addViolation(violations, notInjected(request, uri, verbatim, policy))
+  const toInject = notAsked(policy, requested, forbidden)
+  const verbatim = policy.keepsVerbatim ? verbatimOf(request, subject, toInject, policy, violations) : null
   const activity = activityOf(subject, requested, verbatim === null ? toInject : NO_URIS, policy, verbatim === null)
   const { listed, evidenced, active, injected } = activity
   subject.active = active
@@ -117,25 +109,15 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
   const missing = required.length === 0 ? NO_URIS : required.map(one => one.uri)
   const outbound =
     verbatim === null ? outboundOf(request, injected, policy, violations) : outboundAsSent(request, verbatim, policy, violations)
-  // Plain policies require no other extension.
-  const demands: Demand[] | null = policy.idle === null ? required.filter(({ uri }) => forbidden?.has(uri) !== true) : null
+  const demands = demandsOf(required, policy, forbidden)
   const allowed = forbidden === null ? added : added.filter(({ uri }) => !forbidden.has(uri))
   for (const one of allowed) if (demandExtension(one, request, activity.policies, missing, violations)) demands?.push(one)
   if (demands !== null) recordDependencies(request, activity, demands, { policy, mayAdd: verbatim === null, forbidden }, violations)
   for (const one of allowed) checkAddition(one, request, violations)
   const looked = policy.idle === null ? lookedPaths(activity.policies) : null
-  const findings = {
-    violations,
-    edits,
-    matched: policy.noted.size === 0 ? null : new Set<string>(),
-    claims: policy.claims ? new Map<string, Claim>() : null,
-    looked,
-    memory
-  }
+  const findings = newFindings(policy, violations, edits, memory, looked)
   for (const one of activity.policies) evaluatePolicy(one, request, subject, findings, tracer)
-  if (call.unknown.length > 0) checkUnknown(call.unknown, policy.untagged === null ? 'observe' : policy.mode, violations)
-  if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
-  if (policy.push !== null) checkPush(policy.push, call, violations)
+  checkBeyondPolicies(subject, policy, violations)
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
   const { edits: changes, headers, edited } = settled
@@ -165,28 +147,40 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
   }
 }
 
-/** Checks the names in the header for extensions. */
-function checkRequested ({ requested, headerName }: DecisionRequest, policy: AgentPolicy, violations: Violation[]): void {
-  if (requested.some(isOdd)) {
-    addViolation(violations, violation({
-      mode: policy.readMode,
-      reason: 'INVALID_REQUEST',
-      extension: GATEWAY,
-      rule: 'odd-extension',
-      path: `header ${headerName}`,
-      message: 'names an extension with a character outside visible ASCII, which some agents remove; percent-encode it'
-    }))
+/**
+ * Records the problem of a call that cannot be read.
+ * @returns true when the problem rejects the call, which cannot be evaluated further
+ */
+function isUnread ({ problem }: Call, policy: AgentPolicy, added: readonly CompiledAddition[], violations: Violation[]): boolean {
+  if (problem === null || (problem.rule === 'unknown-method' && (policy.unknownMethods === 'forward' || added.length > 0))) return false
+  const mode = UNREAD.has(problem.rule) ? policy.readMode : policy.mode
+  violations.push(callViolation(mode, problem))
+  return mode === 'enforce'
+}
+
+function newFindings (
+  policy: AgentPolicy,
+  violations: Violation[],
+  edits: Edits | null,
+  memory: TaskMemory | null,
+  looked: string[] | null
+): PolicyFindings {
+  return {
+    violations,
+    edits,
+    matched: policy.noted.size === 0 ? null : new Set<string>(),
+    claims: policy.claims ? new Map<string, Claim>() : null,
+    looked,
+    memory
   }
-  if (requested.length > policy.maxExtensions) {
-    violations.push(violation({
-      mode: policy.mode,
-      reason: 'INVALID_REQUEST',
-      extension: GATEWAY,
-      rule: 'too-many-extensions',
-      path: `header ${headerName}`,
-      message: `requests more than ${policy.maxExtensions} extensions; request only those in the agent's card`
-    }))
-  }
+}
+
+/** Checks what no policy of an extension covers: members that A2A does not know, data without an extension, and push notification URLs. */
+function checkBeyondPolicies (subject: RequestSubject, policy: AgentPolicy, violations: Violation[]): void {
+  const { call } = subject
+  if (call.unknown.length > 0) checkUnknown(call.unknown, policy.untagged === null ? 'observe' : policy.mode, violations)
+  if (policy.untagged !== null) checkUntagged(policy.untagged, policy.mode, subject, violations)
+  if (policy.push !== null) checkPush(policy.push, call, violations)
 }
 
 interface PolicyFindings extends RequestFindings {
@@ -223,15 +217,9 @@ function evaluatePolicy (
 /** Problems of a call that leave its body unread. */
 const UNREAD: ReadonlySet<string> = new Set(['json', 'protobuf', 'envelope', 'content-type', 'content-encoding', 'ambiguous-fields'])
 
-/** `trim` in JavaScript and Python removes more than the blanks of HTTP. */
-function isOdd (uri: string): boolean {
-  return /[^\t\x20-\x7e]/.test(uri)
-}
-
 const NONE: readonly Violation[] = []
 const NO_CLAIMS: readonly Claim[] = []
 const NO_URIS: readonly string[] = []
-const NONE_REQUIRED: readonly RequiredExtension[] = []
 const NO_ACTIVITY: readonly PolicyActivity[] = []
 const NOTHING_MATCHED: ReadonlySet<string> = new Set()
 const NOTHING_UNEXAMINED: Decision['unexamined'] = []
@@ -294,46 +282,6 @@ function ambiguities (view: RequestView, pathTenant: string | null, policy: Agen
   }
 }
 
-function missingRequired (
-  request: DecisionRequest,
-  injected: readonly string[],
-  policy: AgentPolicy,
-  violations: Violation[],
-  { forbidden, sent }: { readonly forbidden: Forbidden | null; readonly sent: readonly string[] }
-): readonly RequiredExtension[] {
-  if (policy.required.length === 0) return NONE_REQUIRED
-  const missing: RequiredExtension[] = []
-  for (const extension of policy.required) {
-    if ((extension.scope ?? policy.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
-    if (policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)) continue
-    missing.push(extension)
-    const guard = forbidden?.guardOf(extension.uri) ?? null
-    if (guard !== null) {
-      // A request that names the extension is already rejected, unless the name is removed.
-      if (!guard.strips && policy.names.includes(sent, extension.uri)) continue
-      violations.push({ ...denied(guard, `header ${request.headerName}`, needed(extension.uri)), mode: extension.mode })
-      continue
-    }
-    violations.push(
-      violation({
-        mode: extension.mode,
-        reason: 'EXTENSION_SUPPORT_REQUIRED',
-        extension: extension.label,
-        uri: extension.uri,
-        rule: 'required',
-        path: `header ${request.headerName}`,
-        message: `must name the required extension ${extension.uri}`,
-        missing: extension.uri
-      })
-    )
-  }
-  return missing
-}
-
-function needed (uri: string): string {
-  return `must name the required extension ${uri}, which this caller may not use; call with credentials of a caller who may`
-}
-
 /** Violation for data of an inactive extension. Without the extension, no code that knows this data would check it. */
 function inactive (request: DecisionRequest, policy: CompiledPolicy, path: string): Violation {
   const { signals } = policy.activation
@@ -350,44 +298,4 @@ function inactive (request: DecisionRequest, policy: CompiledPolicy, path: strin
     path,
     message: `belongs to the extension ${policy.uri}, which the request does not activate; ${remedy}, or leave it out`
   })
-}
-
-/** URIs to request from the agent. Unlisted URIs are requested by the client, but neither the card nor a policy knows them. */
-function outboundOf (
-  request: DecisionRequest,
-  injected: readonly string[],
-  policy: AgentPolicy,
-  violations: Violation[]
-): readonly string[] {
-  const requested = policy.names.canonicalize(request.requested)
-  let unlisted = false
-  for (let i = 0; i < requested.length; i++) {
-    if (!isListed(policy, requested[i] as string)) unlisted = true
-  }
-  if (!unlisted || policy.unlisted === 'forward') return injected.length === 0 ? requested : [...requested, ...injected]
-  if (policy.unlisted === 'reject') {
-    violations.push(
-      violation({
-        mode: policy.mode,
-        reason: 'EXTENSION_NOT_ALLOWED',
-        extension: GATEWAY,
-        rule: 'unlisted',
-        path: `header ${request.headerName}`,
-        message: unlistedMessage(policy)
-      })
-    )
-    return [...requested, ...injected]
-  }
-  const kept = policy.mode === 'observe' ? requested : requested.filter(uri => isListed(policy, uri))
-  return [...kept, ...injected]
-}
-
-function unlistedMessage (policy: AgentPolicy): string {
-  const listed = policy.declared.length === 0 ? 'this agent lists none' : `this agent lists ${policy.declared.join(', ')}`
-  return `requests an extension that this agent does not list; ${listed}`
-}
-
-function notAsked (policy: AgentPolicy, requested: readonly string[]): readonly string[] {
-  if (policy.injected.length === 0) return NO_URIS
-  return policy.injected.filter(uri => !policy.names.includes(requested, uri))
 }

@@ -8,11 +8,11 @@ import type { Violation } from '../violation.js'
 import { GATEWAY, addViolation, violation } from '../violation.js'
 
 /** @returns the policy whose extension the client itself activates, or null */
-export function verbatimFor (subject: RequestSubject, requested: readonly string[], policy: AgentPolicy): CompiledPolicy | null {
+function verbatimFor (subject: RequestSubject, requested: readonly string[], policy: AgentPolicy): CompiledPolicy | null {
   return activityOf(subject, requested, [], policy, false).policies.find(one => one.active && one.policy.verbatim)?.policy ?? null
 }
 
-export function notInjected (request: DecisionRequest, uri: string, verbatim: CompiledPolicy, policy: AgentPolicy): Violation {
+function notInjected (request: DecisionRequest, uri: string, verbatim: CompiledPolicy, policy: AgentPolicy): Violation {
   return violation({
     mode: 'observe',
     reason: 'EXTENSION_CONFLICT',
@@ -22,6 +22,22 @@ export function notInjected (request: DecisionRequest, uri: string, verbatim: Co
     path: `header ${request.headerName}`,
     message: `does not name ${uri}, and the gateway does not add it: the extension ${verbatim.uri} requires that the request is forwarded unchanged`
   })
+}
+
+/**
+ * The policy that requires that the request is forwarded as sent; null for none. Records the extensions that the gateway then does not
+ * request.
+ */
+export function verbatimOf (
+  request: DecisionRequest,
+  subject: RequestSubject,
+  toInject: readonly string[],
+  policy: AgentPolicy,
+  violations: Violation[]
+): CompiledPolicy | null {
+  const verbatim = verbatimFor(subject, request.requested, policy)
+  if (verbatim !== null) for (const uri of toInject) addViolation(violations, notInjected(request, uri, verbatim, policy))
+  return verbatim
 }
 
 /** Forwards the client's own headers, and records a violation when an extension in them would have to be removed. */

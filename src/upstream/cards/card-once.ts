@@ -6,7 +6,7 @@ import { readHeaders } from '../../config/secrets.js'
 import type { Environment } from '../../config/yaml/substitute.js'
 import type { CardLimits } from './card-fetch.js'
 import { loadCards } from './card-load.js'
-import type { LoadedCards } from './card-source.js'
+import type { LoadedCards } from '../../a2a/card/loaded-cards.js'
 import { AgentPools } from '../pool.js'
 import type { TlsFiles } from '../tls.js'
 

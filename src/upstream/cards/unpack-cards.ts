@@ -1,7 +1,7 @@
 /** Reads the cards that another process or thread has loaded (a2a/card/packed-cards.ts). */
 import type { ExtendedCard, LoadedCards } from '../../a2a/card/loaded-cards.js'
 import type { PackedCards } from '../../a2a/card/packed-cards.js'
-import { coveredCards } from '../../a2a/card/verified.js'
+import { coveredCards } from '../../a2a/card/signing/verified.js'
 import type { AgentConfig } from '../../config/model/model.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import type { CardLimits } from './card-fetch.js'

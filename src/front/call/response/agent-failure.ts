@@ -1,7 +1,7 @@
 /** Handles an agent that sends no response, or no response that can be forwarded. */
-import type { FailureKind } from '../../upstream/failure.js'
-import { failureRejection } from '../../upstream/failure.js'
-import type { Exchange } from './exchange.js'
+import type { FailureKind } from '../../../upstream/failure.js'
+import { failureRejection } from '../../../upstream/failure.js'
+import type { Exchange } from '../exchange.js'
 
 /** Ends the exchange with a response of the gateway, or breaks the connection when the agent's response has begun. */
 export function agentFailed (exchange: Exchange, kind: FailureKind): void {

@@ -1,12 +1,12 @@
 /**
  * Reports the findings of a response to metrics, audit and span. Reports names, paths and values that policies observe, never other data.
  */
-import type { EchoPlan } from '../../pipeline/echo.js'
-import type { ActivationReport, ResponseDecision } from '../../policy/response/evaluator.js'
-import type { AuditEntry } from '../../telemetry/audit.js'
-import type { Exchange } from './exchange.js'
-import { spend } from './limits/limits.js'
-import { auditEntry, countViolations, taskEntry } from '../../gateway/request-telemetry.js'
+import type { EchoPlan } from '../../../pipeline/echo.js'
+import type { ActivationReport, ResponseDecision } from '../../../policy/response/evaluator.js'
+import type { AuditEntry } from '../../../telemetry/audit.js'
+import type { Exchange } from '../exchange.js'
+import { spend } from '../limits/limits.js'
+import { auditEntry, countViolations, taskEntry } from '../../../gateway/request-telemetry.js'
 
 /** Maximum audit lines of one response. Each event of a stream may cause a line. */
 const LINES = 20

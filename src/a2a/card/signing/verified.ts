@@ -1,9 +1,9 @@
 /** Applies the results of verifying signatures to loaded cards. Which cards count must be the same in every process. */
-import type { CardDocument, CardSignature, CardSignatures, LoadedCards } from './loaded-cards.js'
-import { readCard } from './card.js'
+import type { CardDocument, CardSignature, CardSignatures, LoadedCards } from '../loaded-cards.js'
+import { readCard } from '../card.js'
 import type { CardForm } from './canonical.js'
 import { coveredBySdkForm } from './canonical.js'
-import type { JsonObject } from '../../wire/json/object.js'
+import type { JsonObject } from '../../../wire/json/object.js'
 
 /** True for a card that a configured key has signed. */
 export function isVerified ({ outcome }: CardSignature): boolean {

@@ -3,12 +3,12 @@
  * compiles them. The thread returns only text.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { SchemaToWrite, WrittenSchema } from '../jsonschema/code.js'
-import { runSchema } from '../jsonschema/code.js'
-import type { KnownSchema } from '../policy/compile/schema-source.js'
-import { MAX_PATTERNS_SIZE, Patterns } from '../jsonschema/regexp.js'
-import type { ThreadFailure, ThreadLimits } from '../task-thread.js'
-import { TaskThread } from '../task-thread.js'
+import type { SchemaToWrite, WrittenSchema } from '../../jsonschema/code.js'
+import { runSchema } from '../../jsonschema/code.js'
+import type { KnownSchema } from '../../policy/compile/schema-source.js'
+import { MAX_PATTERNS_SIZE, Patterns } from '../../jsonschema/regexp.js'
+import type { ThreadFailure, ThreadLimits } from '../../task-thread.js'
+import { TaskThread } from '../../task-thread.js'
 
 /** `time` is for all schemas of one card. */
 const LIMITS: ThreadLimits = { time: 10_000, heap: 256, idle: 5_000 }

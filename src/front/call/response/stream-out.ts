@@ -1,7 +1,7 @@
 /** An event stream to the client: begins the response, counts the events, and tracks event boundaries. */
-import { SseCounter } from '../../wire/sse/count.js'
-import type { Exchange } from './exchange.js'
-import { streamHeaders } from '../../pipeline/response-head.js'
+import { SseCounter } from '../../../wire/sse/count.js'
+import type { Exchange } from '../exchange.js'
+import { streamHeaders } from '../../../pipeline/response-head.js'
 
 export class StreamOut {
   private readonly exchange: Exchange
