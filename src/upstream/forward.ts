@@ -28,6 +28,8 @@ export interface ForwardRequest {
 export interface Receiver {
   /** Called with status and raw header pairs of the final response. */
   head (status: number, rawHeaders: readonly Buffer[]): void
+  /** True for an event stream: chunks that arrive together are delivered as one. Absent: false. */
+  readonly streams?: boolean
   /** @returns false to pause the agent until `resume` is called */
   data (chunk: Buffer): boolean
   end (): void
@@ -43,6 +45,8 @@ export interface Forwarding {
 
 /** Maximum number of interim responses to one call. An agent that keeps sending 103 would hold the call for ever. */
 const MAX_INTERIM = 64
+/** Bytes of an event stream that are delivered at once. */
+const ENOUGH = 16_384
 
 class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   private readonly receiver: Receiver
@@ -54,6 +58,9 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   private aborted = false
   private interim = 0
   private done = false
+  /** Chunks of an event stream that arrived in one read of the connection: agents send each event as a chunk of HTTP/1.1 of its own. */
+  private arrived: Buffer[] = []
+  private arrivedBytes = 0
 
   constructor (request: ForwardRequest, receiver: Receiver) {
     this.request = request
@@ -108,16 +115,41 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   }
 
   onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.done && !this.receiver.data(chunk)) controller.pause()
+    if (this.done) return
+    if (this.receiver.streams !== true) {
+      if (!this.receiver.data(chunk)) controller.pause()
+      return
+    }
+    if (this.arrived.length === 0) process.nextTick(deliverArrived, this)
+    this.arrived.push(chunk)
+    this.arrivedBytes += chunk.length
+    if (this.arrivedBytes >= ENOUGH) this.deliver()
+  }
+
+  /** Delivers the chunks that have arrived. */
+  deliver (): void {
+    const { arrived } = this
+    if (arrived.length === 0) return
+    this.arrived = []
+    this.arrivedBytes = 0
+    if (this.done) return
+    try {
+      if (!this.receiver.data(arrived.length === 1 ? arrived[0] as Buffer : Buffer.concat(arrived))) this.controller?.pause()
+    } catch (error) {
+      // As undici does with an error of `onResponseData`.
+      this.controller?.abort(error as Error)
+    }
   }
 
   onResponseEnd (): void {
+    this.deliver()
     if (this.done) return
     this.finish()
     this.receiver.end()
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, error: Error): void {
+    this.deliver()
     if (this.done) return
     this.finish()
     this.receiver.failed(error)
@@ -132,6 +164,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   }
 
   private giveUp (error: GivenUp): void {
+    this.deliver()
     if (this.done) return
     this.stop(error)
     this.receiver.failed(error)
@@ -155,6 +188,10 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
     clearTimeout(this.total)
     this.total = null
   }
+}
+
+function deliverArrived (handler: Handler): void {
+  handler.deliver()
 }
 
 /** @param headers gets the length of the body when undici cannot know it */

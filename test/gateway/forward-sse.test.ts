@@ -102,6 +102,36 @@ t.test('bytes pass unchanged however they are cut: single bytes, comments, all l
   t.equal(await gateway.metric(EVENTS), 5, 'comments, blank lines and blocks without data are no events')
 })
 
+const streamingRequest = (version: string): string =>
+  `POST /rpc ${version}\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\naccept: text/event-stream\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
+const chunked = (parts: readonly string[]): string => parts.map(part => `${part.length.toString(16)}\r\n${part}\r\n`).join('')
+const event = (i: number): string => `data: {"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"m${i}","role":"ROLE_AGENT","parts":[{"text":"${i}"}]}}}\n\n`
+const SSE_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+const BURST = Array.from({ length: 50 }, (_event, i) => event(i))
+
+for (const responses of ['off', 'observe', 'enforce']) {
+  t.test(`events that arrive together leave together, responses: ${responses}`, async t => {
+    const agent = await rawAgent(t, socket => { socket.write(`${SSE_HEAD}${chunked(BURST)}0\r\n\r\n`) })
+    const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [`responses: ${responses}`]) })
+    const response = await rawExchange(gateway.url, streamingRequest('HTTP/1.1'))
+    const body = response.slice(response.indexOf('\r\n\r\n') + 4)
+    const chunks = [...body.matchAll(/(?:^|\r\n)([\da-f]+)\r\n/g)].map(match => parseInt(match[1] as string, 16))
+    t.equal(chunks.at(-1), 0)
+    t.ok(chunks.length <= 5, `${chunks.length} chunks of HTTP/1.1 for ${BURST.length} events`)
+    t.equal(body.replace(/(?:^|\r\n)[\da-f]+\r\n(?:\r\n$)?/g, ''), BURST.join(''))
+    t.equal(await gateway.metric(EVENTS), BURST.length)
+  })
+
+  t.test(`events that arrive together with the end of the agent's connection reach the client, responses: ${responses}`, async t => {
+    const agent = await rawAgent(t, socket => { socket.end(`${SSE_HEAD}${chunked(BURST)}`) })
+    const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [`responses: ${responses}`]) })
+    const response = await rawExchange(gateway.url, streamingRequest('HTTP/1.1'), { until: 'close' })
+    t.notOk(response.endsWith('0\r\n\r\n') && !response.includes('"error"'), 'no clean end without an error')
+    const events = BURST.filter(one => response.includes(one.trimEnd())).length
+    t.equal(events, BURST.length)
+  })
+}
+
 t.test('a comment arrives even if no event follows', async t => {
   const { gateway, opened } = await streaming(t)
   const client = await listen(gateway)
@@ -205,9 +235,7 @@ t.test('a client of HTTP/1.0, which reads to the end of the connection, gets a r
   let error = ''
   socket.on('error', (failure: NodeJS.ErrnoException) => { error = failure.code ?? '' })
   socket.resume()
-  socket.write(
-    `POST /rpc HTTP/1.0\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
-  )
+  socket.write(streamingRequest('HTTP/1.0'))
   await once(socket, 'close').catch(() => {})
   t.equal(error, 'ECONNRESET')
 })

@@ -53,6 +53,8 @@ export interface ClientResponse {
   readonly endWith?: (trailers: readonly string[]) => void
   /** True where the head goes out before any of a stream: the front cannot hold it back. Absent: false. */
   readonly headFirst?: boolean
+  /** True where the front collects writes itself, and looks for them at once. Absent: false. */
+  readonly immediate?: boolean
   /** Bytes of the response that wait for the client. Only gRPC has it, because its calls share a connection. */
   readonly waiting?: number
   /** With `waiting`: bytes that the client has taken. */

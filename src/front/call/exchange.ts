@@ -26,6 +26,7 @@ import { withCors } from './cors.js'
 import type { Front } from './dispatch.js'
 import type { RequestLimits } from './limits/limits.js'
 import { endWithRejection, respondRejection } from './response/rejection-out.js'
+import type { StreamOut } from './response/stream-out.js'
 import type { Services } from './services.js'
 import type { PushReservation } from './tasks/push.js'
 import type { ConcurrencyLimit } from '../../gateway/concurrency-limit.js'
@@ -104,8 +105,8 @@ export class Exchange {
   push: PushReservation | null = null
   /** Called before the end is recorded, whatever the outcome. Handles data that is known only then, and releases resources. */
   atEnd: (() => void) | null = null
-  /** Set when the gateway begins to send a stream. `atBoundary`: another event of SSE may follow. */
-  stream: { readonly atBoundary: boolean } | null = null
+  /** Set when the gateway begins to send a stream. gRPC has no text that could follow an event. */
+  stream: Pick<StreamOut, 'atBoundary' | 'finish'> | null = null
   /** The limit that counts the call while it is in flight. */
   private load: ConcurrencyLimit | null = null
   private streaming = false
@@ -289,8 +290,10 @@ export class Exchange {
     if (response.endWith !== undefined) {
       if (response.headersSent) this.cut(stopped)
       else this.reject(stopped, 'gateway_error')
-    } else if (this.stream?.atBoundary === true && !response.destroyed) response.end(': the gateway is shutting down\n\n')
-    else this.breakOff()
+    } else if (this.stream?.atBoundary === true && !response.destroyed) {
+      this.stream.finish()
+      response.end(': the gateway is shutting down\n\n')
+    } else this.breakOff()
   }
 
   /** @param headers flat list of names and values */

@@ -150,4 +150,4 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
   }
 }
 
-const AT_NO_BOUNDARY = { atBoundary: false }
+const AT_NO_BOUNDARY = { atBoundary: false, finish: (): void => {} }

@@ -44,6 +44,10 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
     this.machine.onEnd()
   }
 
+  get streams (): boolean {
+    return this.stream !== null
+  }
+
   /** True when the rest of the response is only forwarded. */
   get relays (): boolean {
     return this.machine.relays && this.held === null
@@ -85,6 +89,7 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
       return this.whenCounted(exchange.push.read(exchange.binding === 'JSONRPC', this.status, body), () => { this.finish(bytes) })
     }
     exchange.settleForwarded()
+    this.stream?.finish()
     const last = rest.length - 1
     for (let i = 0; i < last; i++) response.write(rest[i] as Buffer)
     response.end(rest[last])

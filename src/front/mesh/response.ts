@@ -23,6 +23,7 @@ export class MeshResponse implements ClientResponse {
   readonly endWith?: (trailers: readonly string[]) => void
   /** True where the head goes out before any of the body. */
   headFirst = false
+  readonly immediate = true
   private readonly sink: ResponseSink
   private readonly closers: (() => void)[] = []
   private out: Buffer[] = []

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { BACKSLASH, QUOTE } from './bytes.js'
-import { hasQuote, HIGH_BITS, isOddWord, pastEscape } from './words.js'
+import { endsPlainText, hasQuote, HIGH_BITS, isOddWord, pastEscape } from './words.js'
 
 /** Offsets of the text between the quotes of a string. */
 export interface StringSpan { readonly start: number, readonly end: number }
@@ -40,6 +40,7 @@ export class JsonTemplate {
       while (at < stop) if (text[at++] !== bytes[i++]) return false
       if (gap === gaps.length) break
       for (;;) {
+        while (i + 16 <= length && !endsPlainText(others, i)) i += 16
         for (; i + 4 <= length; i += 4) {
           const word = others.getInt32(i, true)
           if (isOddWord(word) || hasQuote(word)) break

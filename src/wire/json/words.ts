@@ -20,6 +20,19 @@ export function areOddAsciiWords (words: Int32Array, at: number): boolean {
     oddBits(words[at + 6] as number) | oddBits(words[at + 7] as number)) & HIGH_BITS) !== 0
 }
 
+/**
+ * True when one of sixteen bytes from `at` is a quote, a backslash, a control character or beyond ASCII, and never for bytes without them.
+ * One branch for four words.
+ */
+export function endsPlainText (view: DataView, at: number): boolean {
+  return ((plainBits(view.getInt32(at, true)) | plainBits(view.getInt32(at + 4, true)) |
+    plainBits(view.getInt32(at + 8, true)) | plainBits(view.getInt32(at + 12, true))) & HIGH_BITS) !== 0
+}
+
+function plainBits (word: number): number {
+  return word | oddBits(word) | ((word ^ QUOTES) - ONES)
+}
+
 function oddBits (word: number): number {
   return (word - CONTROLS) | ((word ^ BACKSLASHES) - ONES)
 }

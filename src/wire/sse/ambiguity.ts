@@ -74,8 +74,9 @@ function isAmbiguous (text: string): boolean {
  * LF.
  */
 function beside (bytes: Buffer, data: Buffer): number {
-  const cut = bytes.at(-1) === LF && bytes.at(-2) === CR ? 1 : 0
-  return bytes.length - cut - data.length
+  const { length } = bytes
+  const cut = bytes[length - 1] === LF && bytes[length - 2] === CR ? 1 : 0
+  return length - cut - data.length
 }
 
 /** Returns all lines except data lines, as latin1. */

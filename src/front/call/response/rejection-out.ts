@@ -29,6 +29,7 @@ export function respondRejection (exchange: Exchange, rejection: Rejection, http
 /** Ends an event stream that stands between two events. */
 export function endWithRejection (exchange: Exchange, rejection: Rejection): void {
   traceError(exchange, rejection)
+  exchange.stream?.finish()
   exchange.response.end(rejectionEvent(rejection, callerOf(exchange)))
 }
 
