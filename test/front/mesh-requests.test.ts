@@ -1,6 +1,9 @@
 /** Requests that a proxy asks about: the decision of the gateway's own listener, in the messages of ext_authz and ext_proc. */
+import type { Socket } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
+import { readBody } from '../../src/front/call/body.js'
+import { MeshRequest } from '../../src/front/mesh/request.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { call, MESSAGE, rpcBody, until } from '../helpers/http.js'
@@ -285,4 +288,14 @@ t.test('responses of the proxy itself, and an observer, get what Envoy expects',
     observed.write(head({ observabilityMode: true }))
   })
   t.equal(end, 'end')
+})
+
+t.test('a body whose stream ends is read no longer', async t => {
+  for (const parts of [[], ['{"jsonrpc"']]) {
+    const request = new MeshRequest({ method: 'POST', path: '/rpc', host: 'x.test', headers: [], length: 100, socket: {} as Socket })
+    const result = new Promise(resolve => { readBody(request, { size: 1_000, timeout: 3_600_000, hold: () => true }, resolve) })
+    for (const part of parts) request.push(Buffer.from(part))
+    request.cut()
+    t.same(await result, { ok: false, why: 'aborted' })
+  }
 })

@@ -285,6 +285,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
 
   protected closed (finished: boolean): void {
     this.response?.close(finished)
+    this.request?.cut()
   }
 
   /** Lets a response go on that the gateway only observes, so that it survives the gateway. */

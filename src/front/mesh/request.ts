@@ -98,6 +98,13 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
     if (this.waiting === null) this.emit('end')
   }
 
+  /** The rest of the body does not come. A reader would wait until its timeout, and keep the call in memory. */
+  cut (): void {
+    if (this.ended) return
+    this.ended = true
+    this.emit('close')
+  }
+
   /** Takes the parts of a body that nobody reads. */
   takeWaiting (): readonly Buffer[] {
     const { waiting } = this
