@@ -103,16 +103,20 @@ t.test('bytes pass unchanged however they are cut: single bytes, comments, all l
 })
 
 const streamingRequest = (version: string): string =>
-  `POST /rpc ${version}\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\naccept: text/event-stream\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
+  `POST /rpc ${version}\r\nhost: x\r\ncontent-type: application/json\r\na2a-version: 1.0\r\na2a-extensions: https://x.test/mine/v1\r\naccept: text/event-stream\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
 const chunked = (parts: readonly string[]): string => parts.map(part => `${part.length.toString(16)}\r\n${part}\r\n`).join('')
 const event = (i: number): string => `data: {"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"m${i}","role":"ROLE_AGENT","parts":[{"text":"${i}"}]}}}\n\n`
+/** A gateway with a rule that reads every response. */
+const reading = (url: string, responses: string): string => oneAgent(url, [`responses: ${responses}`, 'extensions: [mine]'], [
+  'extensions: {mine: {uri: "https://x.test/mine/v1", mode: enforce, activation: {required: always}, response: [{id: few, select: {part: {data: true}}, count: {max: 9}, verdict: reject}]}}'
+])
 const SSE_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const BURST = Array.from({ length: 50 }, (_event, i) => event(i))
 
 for (const responses of ['off', 'observe', 'enforce']) {
   t.test(`events that arrive together leave together, responses: ${responses}`, async t => {
     const agent = await rawAgent(t, socket => { socket.write(`${SSE_HEAD}${chunked(BURST)}0\r\n\r\n`) })
-    const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [`responses: ${responses}`]) })
+    const gateway = await gatewayFor(t, { yaml: reading(agent.url, responses) })
     const response = await rawExchange(gateway.url, streamingRequest('HTTP/1.1'))
     const body = response.slice(response.indexOf('\r\n\r\n') + 4)
     const chunks = [...body.matchAll(/(?:^|\r\n)([\da-f]+)\r\n/g)].map(match => parseInt(match[1] as string, 16))
@@ -124,7 +128,7 @@ for (const responses of ['off', 'observe', 'enforce']) {
 
   t.test(`events that arrive together with the end of the agent's connection reach the client, responses: ${responses}`, async t => {
     const agent = await rawAgent(t, socket => { socket.end(`${SSE_HEAD}${chunked(BURST)}`) })
-    const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [`responses: ${responses}`]) })
+    const gateway = await gatewayFor(t, { yaml: reading(agent.url, responses) })
     const response = await rawExchange(gateway.url, streamingRequest('HTTP/1.1'), { until: 'close' })
     t.notOk(response.endsWith('0\r\n\r\n') && !response.includes('"error"'), 'no clean end without an error')
     const events = BURST.filter(one => response.includes(one.trimEnd())).length

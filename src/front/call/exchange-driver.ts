@@ -25,7 +25,7 @@ export const KNOWS_NOBODY: ResponseDriver['owners'] = () => 'unavailable'
 /** The rules of evaluators for a response that they cannot read. */
 const UNREAD: ReadonlySet<string> = new Set(['answer-json', 'answer-protobuf'])
 
-/** Bytes of a response about a push notification configuration that are held until it is complete. */
+/** Bytes of a response about a push notification configuration that are kept until it is complete. */
 const MAX_HELD = 65_536
 
 /** Failures before the agent got the request. */
@@ -58,7 +58,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
   /** Sends bytes to the client. @returns false when the client reads too slowly */
   protected abstract send (bytes: Buffer): boolean
 
-  /** Holds bytes until the count is up to date, or sends all of them when the response is too long to hold. */
+  /** Keeps bytes until the count is up to date, or sends all of them when the response is too long to keep. */
   protected keep (held: Buffer[], bytes: Buffer): boolean {
     this.heldBytes += bytes.length
     held.push(bytes)

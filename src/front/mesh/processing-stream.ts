@@ -1,8 +1,8 @@
 /**
  * The stream of one call through ext_proc: messages of Envoy in, replies out.
  *
- * Envoy takes a stream that ends cleanly for "go on without me". The stream therefore ends cleanly after the last reply only; whatever goes
- * wrong before that ends in an immediate response, or resets the stream.
+ * Envoy takes a stream that ends cleanly as "continue without me". The stream therefore ends cleanly after the last reply only. An error
+ * before that ends in an immediate response, or resets the stream.
  */
 import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
@@ -41,7 +41,7 @@ export abstract class ProcessingStream {
   protected abstract tooLong (): void
   /** The proxy sends nothing more, or has ended the stream, and the gateway may still wait for a part. */
   protected abstract unread (): void
-  /** The stream is over. @param finished whether the proxy has all that the gateway has to tell */
+  /** The stream is over. @param finished whether the proxy has everything that the gateway sends */
   protected abstract closed (finished: boolean): void
   /** Events of a stream have no caller that could catch an error. */
   protected abstract safely (step: () => void): void

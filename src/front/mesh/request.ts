@@ -98,7 +98,7 @@ export class MeshRequest extends EventEmitter implements ClientRequest {
     if (this.waiting === null) this.emit('end')
   }
 
-  /** The rest of the body does not come. A reader would wait until its timeout, and keep the call in memory. */
+  /** The rest of the body will not arrive. Without `close`, a reader keeps the call in memory until its timeout. */
   cut (): void {
     if (this.ended) return
     this.ended = true

@@ -55,7 +55,12 @@ export function audienceWarnings (config: Mapping): PathProblem[] {
     : acceptedByAdmin(admin, several).find(source => agents.some(agent => accepted(mapping(agent.access), defaults, [source]).length > 0))
   const ofAdmin = open === undefined
     ? []
-    : [fault(ADMIN, `${dotted(ADMIN)} accepts tokens for every audience of the source ${shown(open.name)}, also those for agents`, 'set server.adminAccess.audience', 'key')]
+    : [fault(
+        ADMIN,
+        `${dotted(ADMIN)} accepts tokens for every audience of the source ${shown(open.name)}, also those for agents`,
+        'set server.adminAccess.audience',
+        'key'
+      )]
   const ofAgents = agents.flatMap((agent, index) => {
     const access = mapping(agent.access)
     const { audience = defaults.audience ?? null } = access

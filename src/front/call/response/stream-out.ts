@@ -49,7 +49,7 @@ export class StreamOut {
     return this.counter.atBoundary
   }
 
-  /** Sends what waits for the end of the turn, and ignores all further bytes. Whatever ends the stream calls this first. */
+  /** Sends the waiting bytes, and ignores all further bytes. Code that ends the stream calls this method first. */
   finish (): void {
     this.flush()
     this.over = true
