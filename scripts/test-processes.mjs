@@ -88,13 +88,15 @@ async function run (name, file, timeout, bail) {
   const output = Buffer.concat(chunks).toString()
   const [, minutes = 0, seconds = 0, systemMinutes = 0, systemSeconds = 0] = TIMES.exec(output) ?? []
   const counts = countsOf(output)
-  const ok = code === 0 && counts.fail === 0 && counts.total > 0
+  const faults = [...emptyTestsOf(output), ...warningsOf(output)]
+  const ok = code === 0 && counts.fail === 0 && counts.total > 0 && faults.length === 0
   if (!ok && counts.fail === 0) counts.fail = 1
   return {
     name,
     ok,
     code,
     output: output.replace(TIMES, ''),
+    faults,
     counts,
     seconds: (performance.now() - begin) / 1_000,
     cpu: (Number(minutes) + Number(systemMinutes)) * 60 + Number(seconds) + Number(systemSeconds)
@@ -136,10 +138,21 @@ function countsOf (output) {
   return counts
 }
 
+/** Subtests that end without an assertion, so they pass whatever the code does. */
+function emptyTestsOf (output) {
+  const names = output.matchAll(/^( *)# Subtest: (.*)\n(?:\1 {4}#.*\n)*\1 {4}1\.\.0$/gm)
+  return [...names].map(([, , name]) => `no assertion: ${name}`)
+}
+
+/** Warnings of Node that test-setup.mjs has found: a leak of listeners, for example. */
+function warningsOf (output) {
+  return [...output.matchAll(/^# (process warning: .*)$/gm)].map(([, text]) => text)
+}
+
 /** The failed test points with their diagnostics; without any, the end of the output. Positions are those of the sources. */
-export function failuresOf ({ output, code }) {
+export function failuresOf ({ output, code, faults }) {
   const lines = output.split('\n')
-  const found = []
+  const found = [...faults]
   for (let i = 0; i < lines.length; i++) {
     const indentation = /^( *)not ok /.exec(lines[i])?.[1]
     if (indentation === undefined) continue

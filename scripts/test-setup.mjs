@@ -8,3 +8,9 @@ import { syncBuiltinESMExports } from 'node:module'
 const idle = { enable: () => idle, disable: () => idle }
 asyncHooks.createHook = () => idle
 syncBuiltinESMExports()
+
+// The runner fails a process that warns: a MaxListenersExceededWarning, for example, is a leak of the gateway or of a helper.
+process.on('warning', ({ name, message, stack }) => {
+  if (name === 'ExperimentalWarning' || name === 'DeprecationWarning') return
+  process.stdout.write(`\n# process warning: ${name}: ${message}\n${String(stack).replace(/^/gm, '# ')}\n`)
+})

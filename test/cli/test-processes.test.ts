@@ -38,6 +38,8 @@ const FILES: Readonly<Record<string, string>> = {
   crashes: "import t from 'tap'\nt.ok(true)\nthrow new Error('in the middle')",
   rejects: "import t from 'tap'\nt.ok(true)\nPromise.reject(new Error('nobody handles this'))\nsetTimeout(() => {}, 1_000)",
   empty: '',
+  asserts: "import t from 'tap'\nt.test('outer', async t => { t.test('inner', async t => { t.comment('nothing') }); t.ok(true) })",
+  warns: "import t from 'tap'\nimport { EventEmitter } from 'node:events'\nconst one = new EventEmitter()\nfor (let i = 0; i < 11; i++) one.on('x', () => {})\nt.ok(true)\nawait new Promise(resolve => setTimeout(resolve, 20))",
   hangs: "import t from 'tap'\nt.test('waits', () => new Promise(() => { setInterval(() => {}, 1_000) }))",
   spins: "import t from 'tap'\nt.setTimeout(100)\nt.test('spins', async () => { for (;;); })",
   leaves: "import t from 'tap'\nimport { spawn } from 'node:child_process'\nspawn('sleep', ['600'], { stdio: 'inherit' }).unref()\nt.ok(true)"
@@ -61,6 +63,10 @@ t.test('results of processes', { timeout: 120_000 }, async t => {
   for (const name of ['crashes', 'rejects', 'empty', 'hangs', 'spins']) t.match(of(name), { ok: false, counts: { fail: 1 } }, name)
   t.match(failuresOf(of('hangs')), /timeout!/)
   t.match(failuresOf(of('empty')), /exit code 0; the end of the output/)
+  t.match(of('asserts'), { ok: false, counts: { fail: 1 } })
+  t.match(failuresOf(of('asserts')), /^no assertion: inner/)
+  t.match(of('warns'), { ok: false, counts: { fail: 1 } })
+  t.match(failuresOf(of('warns')), /^process warning: MaxListenersExceededWarning: .*11 x listeners/)
   t.match(of('leaves'), { ok: true, counts: { total: 1 } })
 })
 

@@ -4,8 +4,8 @@ import { rpc, until } from '../helpers/http.js'
 import type { Confines, ServedGateway } from '../helpers/serve.js'
 import { serve } from '../helpers/serve.js'
 
-export const REQUESTS = /^a2a_gateway_requests_total\{agent="agent",operation="SendMessage"/
-export const COUNTED = /^a2a_gateway_request_duration_seconds_count\{agent="agent",operation="SendMessage"/
+export const REQUESTS = 'a2a_gateway_requests_total{agent="agent",operation="SendMessage"}'
+export const COUNTED = 'a2a_gateway_request_duration_seconds_count{agent="agent",operation="SendMessage"}'
 
 export interface Cluster extends ServedGateway {
   /** Process ids of the workers that serve, by their numbers. */

@@ -33,7 +33,7 @@ t.test('SIGTERM to all processes at once, under load and with streams: calls in 
     return once(request, 'response').then(([incoming]) => readAnswer(incoming))
   })
   await until(() => streams.length === 8, 'the streams', 30_000)
-  t.equal(await gateway.metric(/^a2a_gateway_streams_active/), 8)
+  t.equal(await gateway.metric('a2a_gateway_streams_active'), 8)
   const calls = load(`${gateway.url}/rpc`, 4)
   await more(calls)
   const pids = [...gateway.workers().values()]

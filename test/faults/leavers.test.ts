@@ -31,10 +31,7 @@ function sendRaw (gateway: TestGateway, form: Form, share: 'head' | 'half' | 'wh
   return socket
 }
 
-const aborted = async (gateway: TestGateway): Promise<number> => {
-  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  return [...text.matchAll(/^a2a_gateway_requests_total\{.*outcome="client_aborted",front="http"\} (\d+)$/gm)].reduce((sum, [, n]) => sum + Number(n), 0)
-}
+const aborted = (gateway: TestGateway): Promise<number> => gateway.metric('a2a_gateway_requests_total{outcome="client_aborted",front="http"}')
 
 interface Scene { readonly t: Test, readonly gateway: TestGateway, readonly agent: FaultyAgent, readonly form: Form }
 

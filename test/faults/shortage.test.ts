@@ -79,7 +79,7 @@ t.test('no file descriptor is left', async t => {
   for (const socket of idle) socket.destroy()
   await until(() => open() < DESCRIPTORS / 2, 'descriptors to be given back')
   for (const form of FORMS) isOwn(t, await ask(gateway, form), form, 'enough again')
-  t.equal(await gateway.metric(/upstream_errors_total\{agent="agent",kind="resources"\}/), refused)
+  t.equal(await gateway.metric('a2a_gateway_upstream_errors_total{agent="agent",kind="resources"}'), refused)
   gateway.kill('SIGTERM')
   t.equal(await gateway.exited, 0)
 })

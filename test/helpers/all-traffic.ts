@@ -113,12 +113,12 @@ export async function startTraffic (t: Test): Promise<Traffic> {
       guardedRound()
     ])
     rounds++
-    const before = await gateway.metric(/^a2a_gateway_config_reloads_total\{outcome="invalid"\}/)
+    const before = await gateway.metric('a2a_gateway_config_reloads_total{outcome="invalid"}')
     gateway.rewrite(yaml(64 + rounds))
     await until(() => gateway.said(/^configuration reloaded/).length >= rounds, 'the new configuration', 30_000)
     gateway.rewrite('agents: 7')
     await until(
-      async () => (await gateway.metric(/^a2a_gateway_config_reloads_total\{outcome="invalid"\}/)) > before,
+      async () => (await gateway.metric('a2a_gateway_config_reloads_total{outcome="invalid"}')) > before,
       'the refusal of a configuration',
       30_000
     )

@@ -14,8 +14,8 @@ export interface TestGateway extends Gateway {
   spans (): Record<string, unknown>[]
   /** Log lines so far, parsed; empty unless the configuration sets a level. */
   logs (): Record<string, unknown>[]
-  /** Value of one sample of `/metrics`, by its full text `name{labels}`; 0 when the sample is absent. */
-  metric (sample: string): Promise<number>
+  /** {@link sampleIn} of `/metrics`. */
+  metric (selector: string): Promise<number>
 }
 
 export interface GatewayOptions {
@@ -48,10 +48,7 @@ export async function gatewayFor (t: Test, options: GatewayOptions, waitReady = 
     audits: () => parseLines(auditText()),
     logs: () => parseLines(logText()),
     spans: () => parseLines(traceText()),
-    metric: async sample => {
-      const response = await fetch(`${gateway.adminUrl}/metrics`)
-      return sampleIn(await response.text(), sample)
-    }
+    metric: async selector => sampleIn(await (await fetch(`${gateway.adminUrl}/metrics`)).text(), selector)
   }
 }
 

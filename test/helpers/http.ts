@@ -5,6 +5,7 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:h
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
 import { plainCard } from './raw.js'
 
@@ -94,13 +95,35 @@ export function lines (rawHeaders: readonly string[], name: string): string[] {
   return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name)
 }
 
-/** Waits for a condition, and looks less often the longer it takes. The timeout is long because machines are slow. */
+/** What the condition of {@link until} has read since it was evaluated last: metrics, by their selectors. */
+export const readings = new Map<string, number>()
+
+/**
+ * Waits for a condition, and looks less often the longer it takes. The timeout is long because machines are slow.
+ * @throws {Error} with the condition and the last readings, after `timeout` milliseconds
+ */
 export async function until (done: () => boolean | Promise<boolean>, what = 'a condition', timeout = 10_000): Promise<void> {
-  for (const begin = Date.now(); !await done();) {
+  for (const begin = Date.now(); ; readings.clear()) {
+    if (await done()) return
     const passed = Date.now() - begin
-    if (passed > timeout) throw new Error(`waited in vain for ${what}`)
+    if (passed > timeout) {
+      const last = [...readings].map(([selector, value]) => `\n  ${selector} is ${value}`).join('')
+      throw new Error(`waited ${timeout} ms in vain for ${what}: ${done.toString()}${last}`)
+    }
     await sleep(Math.min(50, Math.max(5, passed / 10)))
   }
+}
+
+/**
+ * Waits until a value equals the expected one, and asserts that: a failure shows the expected and the last value.
+ * @param read returns the value now
+ */
+export async function untilSame<T> (t: Test, read: () => T | Promise<T>, expected: T, what = 'the expected value', timeout = 10_000): Promise<void> {
+  let last = await read()
+  for (const begin = Date.now(); !isDeepStrictEqual(last, expected) && Date.now() - begin < timeout; last = await read()) {
+    await sleep(Math.min(50, Math.max(5, (Date.now() - begin) / 10)))
+  }
+  t.strictSame(last, expected, what)
 }
 
 export interface RawAgent {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { until } from './http.js'
 import { MAIN } from './paths.js'
+import { sampleIn } from './samples.js'
 
 export interface Line {
   readonly level: string
@@ -56,8 +57,8 @@ export interface ServedGateway {
   rewrite (yaml: string, access?: string): void
   kill (signal: NodeJS.Signals): void
   readonly exited: Promise<number | null>
-  /** The sum of all samples of `/metrics` whose text `name{labels}` matches the pattern. */
-  metric (pattern: RegExp): Promise<number>
+  /** {@link sampleIn} of `/metrics`. */
+  metric (selector: string): Promise<number>
 }
 
 /** @param yaml text below the root keys `version` and `server` */
@@ -124,14 +125,6 @@ export async function serve (
       child.kill(signal)
     },
     exited,
-    metric: async pattern => {
-      const text = await (await fetch(`${admin}/metrics`)).text()
-      let sum = 0
-      for (const line of text.split('\n')) {
-        const at = line.lastIndexOf(' ')
-        if (!line.startsWith('#') && pattern.test(line.slice(0, at))) sum += Number(line.slice(at + 1))
-      }
-      return sum
-    }
+    metric: async selector => sampleIn(await (await fetch(`${admin}/metrics`)).text(), selector)
   }
 }

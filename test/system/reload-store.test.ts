@@ -24,7 +24,7 @@ t.test('from memory to Redis and back under load: no call fails, no content of t
   const gateway = await serve(t, yaml('memory'))
   const url = `${gateway.url}/a2a/jsonrpc`
   const reloads = (): number => gateway.said(/^configuration reloaded: settings: state\.store$/).length
-  const remembered = (): Promise<number> => gateway.metric(/tasks_remembered/)
+  const remembered = (): Promise<number> => gateway.metric('a2a_gateway_tasks_remembered')
 
   const stopped = new AbortController()
   const failures: string[] = []

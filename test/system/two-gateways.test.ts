@@ -83,9 +83,9 @@ t.test('a task that pauses through one gateway continues through the other, whic
   )
   t.equal((await send(a, { taskId: twice.taskId, approved: callsOf('two') }, true)).state, 'COMPLETED')
   for (const gateway of gateways) {
-    t.ok(await gateway.metric(/task_lookups_total\{.*"known"/) > 0)
-    t.equal(await gateway.metric(/task_writes_total\{.*"lost"/), 0)
-    t.equal(await gateway.metric(/tasks_remembered/), 0, 'the server holds them')
+    t.ok(await gateway.metric('a2a_gateway_task_lookups_total{outcome="known"}') > 0)
+    t.equal(await gateway.metric('a2a_gateway_task_writes_total{outcome="lost"}'), 0)
+    t.equal(await gateway.metric('a2a_gateway_tasks_remembered'), 0, 'the server holds them')
   }
 })
 
@@ -113,7 +113,10 @@ t.test(`${TASKS} tasks between two gateways, without a wrong rejection`, async t
   }
   await Promise.all(Array.from({ length: 6 }, run))
   t.same(wrong, [])
-  for (const gateway of gateways) t.equal(await gateway.metric(/task_(?:lookups|writes)_total\{.*"(?:unavailable|lost)"/), 0)
+  for (const gateway of gateways) {
+    t.equal(await gateway.metric('a2a_gateway_task_lookups_total{outcome="unavailable"}'), 0)
+    t.equal(await gateway.metric('a2a_gateway_task_writes_total{outcome="lost"}'), 0)
+  }
 })
 
 t.test('when the first byte of the pausing event arrives, the other gateway knows the pause', async t => {
