@@ -11,8 +11,6 @@ import { rpc, until } from '../helpers/http.js'
 import { MAIN } from '../helpers/paths.js'
 import { fakeAgent } from '../helpers/raw.js'
 
-t.setTimeout(120_000)
-
 const run = (cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> => commandLine(args, { cwd, env })
 
 async function asProcess (cwd: string, args: readonly string[]): Promise<Ran> {

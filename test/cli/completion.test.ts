@@ -12,8 +12,6 @@ import type { Ran } from '../helpers/command-line.js'
 import { MAIN } from '../helpers/paths.js'
 import { one } from '../offline/kit.js'
 
-t.setTimeout(120_000)
-
 const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd = '.'): Promise<Ran> => commandLine(args, { cwd, env })
 
 t.test('bash completes commands, flags, values and files', async t => {

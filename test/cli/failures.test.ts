@@ -7,8 +7,6 @@ import { MAIN } from '../helpers/paths.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { one } from '../offline/kit.js'
 
-t.setTimeout(120_000)
-
 const GOOD = 'version: 1\nserver: {listen: "127.0.0.1:0", admin: "127.0.0.1:0"}\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\n'
 const BAD = 'version: 2\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\n'
 const CARD = '{"name": "a", "url": "http://127.0.0.1:1/", "capabilities": {}, "skills": []}'

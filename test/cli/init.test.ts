@@ -253,7 +253,7 @@ t.test('hostile cards', async t => {
 t.test('any card', async t => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...HOSTILE), fc.webUrl())
   const extension = fc.record({ uri: text, required: fc.boolean(), description: text, params: fc.dictionary(text, text) })
-  check(
+  t.ok(check(
     'cli/init/any-card',
     fc.property(text, fc.array(extension, { maxLength: 5 }), fc.array(text, { maxLength: 3 }), (name, extensions, modes) => {
       const value = { name, url: 'http://a.test/', defaultInputModes: modes, capabilities: { extensions } }
@@ -264,8 +264,7 @@ t.test('any card', async t => {
       if (own.toSorted().join() !== uris.toSorted().join()) throw new Error(`${own.join()} is not ${uris.join()}`)
     }),
     { numRuns: 100 }
-  )
-  t.ok(true, 'accepted, and its policies are for the card\'s extensions')
+  ) > 0, 'inputs')
 })
 
 t.test('policies of the catalogue, which only observe', async t => {

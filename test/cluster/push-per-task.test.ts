@@ -23,5 +23,5 @@ t.test('of 50 configurations at once on two workers, five pass', async t => {
   await call(gateway.url, deleteConfig(form, task, `c${passed[0] ?? 0}`))
   t.match((await call(gateway.url, setConfig(form, task, { id: 'new', url }))).text, '"result"')
   t.match((await call(gateway.url, setConfig(form, task, { id: 'more', url }))).text, 'PUSH_CONFIGS_EXHAUSTED')
-  t.equal(new Set(gateway.said(/^request$/).map(line => line.worker)).size, 2, 'both workers took part')
+  t.equal(new Set((await gateway.heard(/^request$/, 54)).map(line => line.worker)).size, 2, 'both workers took part')
 })

@@ -14,7 +14,7 @@ t.test('of 50 requests at once on two workers, 10 pass', async t => {
   const found = await Promise.all(Array.from({ length: 50 }, (_, i) => i % 5 === 0 ? call(`${gateway.url}/docs/x`) : rpc(`${gateway.url}/rpc`)))
   t.equal(found.filter(({ status }) => status === 200).length, 10)
   t.equal(found.filter(({ status }) => status === 429).length, 40)
-  t.equal(new Set(gateway.said(/^request$/).map(line => line.worker)).size, 2, 'both workers took part')
+  t.equal(new Set((await gateway.heard(/^request$/, 50)).map(line => line.worker)).size, 2, 'both workers took part')
   t.equal(agent.received.length, 10)
 })
 

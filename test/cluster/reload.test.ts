@@ -23,7 +23,7 @@ t.test('reloads under load: no call fails, and all processes, also later ones, h
   await more(calls)
   await calls.stop()
   t.same(calls.bad, [])
-  t.equal(gateway.said(/^configuration reloaded/).length, 3, 'said once each')
+  t.equal((await gateway.heard(/^configuration reloaded/, 3)).length, 3, 'said once each')
   t.equal(await gateway.metric('a2a_gateway_config_reloads_total{outcome="ok"}'), 3)
   t.equal(await gateway.metric('a2a_gateway_config_info'), 1)
 

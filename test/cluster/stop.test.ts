@@ -52,6 +52,6 @@ t.test('SIGTERM to all processes at once, under load and with streams: calls in 
   for (const answer of await Promise.all(opened)) t.match(answer.text, /COMPLETED/)
   t.equal(await gateway.exited, 0)
   t.same(pids.filter(alive), [])
-  t.equal(gateway.said(/^stopped$/).length, 1)
-  t.same(gateway.said(/^worker \d+ ended/), [], 'none was mourned')
+  t.match(await gateway.heard(/^stopped$/, 1), [{ level: 'info' }])
+  t.same(await gateway.heard(/^worker \d+ ended/, 0), [], 'none was mourned')
 })

@@ -25,5 +25,5 @@ t.test('two workers, one owner', async t => {
   const get = { ...rpcCall('GetTask', { id: result.task.id }), path: '/rpc' }
   const looks = await Promise.all(Array.from({ length: 20 }, async () => [(await ada(get)).text.includes('"result"'), (await bob(get)).text.includes('TASK_NOT_FOUND')]))
   t.same(new Set(looks.flat()), new Set([true]))
-  t.equal(new Set(gateway.said(/^request$/).map(line => line.worker)).size, 2, 'both workers took part')
+  t.equal(new Set((await gateway.heard(/^request$/, 91)).map(line => line.worker)).size, 2, 'both workers took part')
 })

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import t from 'tap'
 import { VIEWERS, Viewers } from '../../src/console/viewers.js'
-import { call, JSON_TYPE, rpc, rpcBody, until, V1 } from '../helpers/http.js'
+import { call, JSON_TYPE, rpc, rpcBody, until, untilSame, V1 } from '../helpers/http.js'
 import { consoleFor, REQUIRED, tail } from './kit.js'
 
 t.test('a rejected call is shown with its reason and fix; a forwarded one while a page is connected', async t => {
@@ -97,6 +97,5 @@ t.test('an open page does not prevent the gateway from stopping', async t => {
   let ended = false
   response.on('close', () => { ended = true })
   await gateway.close()
-  await until(() => ended)
-  t.pass('the tail has ended')
+  await untilSame(t, () => ended, true, 'the tail has ended')
 })

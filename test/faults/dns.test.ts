@@ -8,7 +8,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
-import { until } from '../helpers/http.js'
+import { until, untilAtMost } from '../helpers/http.js'
 import { random } from '../helpers/seed.js'
 import { ask, errors, faultsConfig, isOwn } from './calls.js'
 import { answer, faultyAgent } from './faulty-agent.js'
@@ -127,5 +127,5 @@ t.test('an agent that restarts: every call that is not rejected gets its own res
   await Promise.all(callers)
   t.ok(seen.own > 0 && seen.refused > 0, JSON.stringify(seen))
   for (const form of forms) isOwn(t, await ask(gateway, form), form, 'afterwards')
-  await until(() => agent.sockets.size <= 4, 'no connection beyond the pool')
+  await untilAtMost(t, () => agent.sockets.size, 4, 'no connection beyond the pool')
 })

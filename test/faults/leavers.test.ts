@@ -10,7 +10,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
-import { open, until } from '../helpers/http.js'
+import { open, until, untilAtMost, untilSame } from '../helpers/http.js'
 import { REMEMBER, review, reviewed } from '../helpers/evaluated-exchange.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { ask, callOf, faultsConfig, FORMS, isOwn, outcome, RESPONSES } from './calls.js'
@@ -111,7 +111,7 @@ for (const responses of RESPONSES) {
       }
     }
     t.equal(await gateway.metric('a2a_gateway_streams_active{agent="agent"}'), 0)
-    await until(() => agent.sockets.size <= 2, 'no connection beyond the pool')
+    await untilAtMost(t, () => agent.sockets.size, 2, 'no connection beyond the pool')
     await gateway.close() // which waits for an hour where a call is left
     await until(() => agent.sockets.size === 0, 'no connection at all')
   })
@@ -126,9 +126,9 @@ t.test('a client that closes its half of the connection counts as disconnected',
     await until(() => agent.calls() === i + 1, 'the call to reach the agent')
     socket.resume().end()
     await once(socket, 'close')
-    await until(async () => await aborted(gateway) === i + 1, form)
+    await untilSame(t, () => aborted(gateway), i + 1, form)
   }
-  await until(() => agent.sockets.size <= 1, 'the agent to be let go')
+  await untilAtMost(t, () => agent.sockets.size, 1, 'the agent is let go')
 })
 
 for (const kind of ['whole answer', 'event'] as const) {

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { until } from '../helpers/http.js'
+import { untilAtMost } from '../helpers/http.js'
 import { serve } from '../helpers/serve.js'
 import { ask, callOf, faultsConfig, FORMS, isOwn } from './calls.js'
 import { answer, faultyAgent } from './faulty-agent.js'
@@ -77,7 +77,7 @@ t.test('no file descriptor is left', async t => {
   // The gateway measures its own memory and load once per second, and reads files for that. A connection may have ended in between.
   for (const end = Date.now() + 2_500; Date.now() < end; await sleep(20)) await fill()
   for (const socket of idle) socket.destroy()
-  await until(() => open() < DESCRIPTORS / 2, 'descriptors to be given back')
+  await untilAtMost(t, open, DESCRIPTORS / 2, 'descriptors are given back')
   for (const form of FORMS) isOwn(t, await ask(gateway, form), form, 'enough again')
   t.equal(await gateway.metric('a2a_gateway_upstream_errors_total{agent="agent",kind="resources"}'), refused)
   gateway.kill('SIGTERM')

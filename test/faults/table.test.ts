@@ -7,7 +7,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
-import { until } from '../helpers/http.js'
+import { until, untilAtMost } from '../helpers/http.js'
 import { ask, errors, faultsConfig, FORMS, isOwn, outcome, RESPONSES } from './calls.js'
 import type { Ended, Form, Responses } from './calls.js'
 import { FAULTS } from './faults.js'
@@ -130,7 +130,7 @@ for (const responses of RESPONSES) {
       isOwn(t, await ask(gateway, form), form, 'the next call')
     }
     t.equal(await gateway.metric('a2a_gateway_streams_active{agent="agent"}'), 0, 'no stream left')
-    await until(() => agent.sockets.size <= 1, 'no connection beyond the pool')
+    await untilAtMost(t, () => agent.sockets.size, 1, 'no connection beyond the pool')
     await gateway.close() // which waits for an hour where a call is left
     await until(() => agent.sockets.size === 0, 'no connection at all')
   })

@@ -2,10 +2,10 @@
  * HTTP/2 connections that abuse the protocol, frame by frame. The gateway ends them, or outlasts them: afterwards a call on another
  * connection succeeds, and no call of the attack is left.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
 import { RawGrpc } from '../helpers/grpc-raw.js'
+import { untilSame } from '../helpers/http.js'
 import { CALL, END_HEADERS, END_STREAM, FRAME, H2Socket, SETTING, frame, headerBlock, settings, uint32 } from '../helpers/h2-frames.js'
 import type { Frame } from '../helpers/h2-frames.js'
 import { HELLO, grpcAgent, grpcGateway, reply } from './grpc-kit.js'
@@ -53,8 +53,7 @@ function attack (
     t.teardown(() => { honest.close() })
     t.match(await honest.call({ body: HELLO }), { status: 0 }, 'a call of another client succeeds')
     // The attacker keeps its side open.
-    while (await gateway.metric('a2a_gateway_requests_active{agent="agent"}') > 0) await sleep(50)
-    t.pass('no call is left')
+    await untilSame(t, () => gateway.metric('a2a_gateway_requests_active{agent="agent"}'), 0, 'no call is left', 60_000)
   })
 }
 

@@ -30,8 +30,8 @@ for (const [name, load] of Object.entries(TARGETS)) {
       coverage: null,
       done: now => now.executions >= limit
     })
-    for (const { bytes, message } of found) t.fail(`${JSON.stringify(bytes.toString('latin1'))}: ${message}`)
+    t.same(found.map(({ bytes, message }) => `${JSON.stringify(bytes.toString('latin1'))}: ${message}`), [], 'every promise holds')
     t.comment(`seed ${SEED}, ${inputs.length} inputs kept, ${executions} executions`)
-    t.pass('every promise holds')
+    t.ok(executions >= limit)
   })
 }

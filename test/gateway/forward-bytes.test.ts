@@ -50,7 +50,7 @@ t.test('any JSON document and any response arrive unchanged, in both bindings', 
     }
   })
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {jsonDepth: 512}']) })
-  await checkAsync(
+  t.ok(await checkAsync(
     'gateway/forward-bytes/any-json',
     fc.asyncProperty(
       fc.json({ maxDepth: 5, noUnicodeString: false }),
@@ -69,8 +69,7 @@ t.test('any JSON document and any response arrive unchanged, in both bindings', 
       }
     ),
     { numRuns: 150 }
-  )
-  t.ok(true)
+  ) > 0, 'inputs')
 })
 
 t.test('bodies up to the limit pass, one byte more is 413 in the caller\'s binding', async t => {

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
-import { call, JSON_TYPE, lines, MESSAGE, open, rawAgent, readAnswer, rpcBody, until, V1 } from '../helpers/http.js'
+import { call, JSON_TYPE, lines, MESSAGE, open, rawAgent, readAnswer, rpcBody, until, untilSame, V1 } from '../helpers/http.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
 import type { FakeAgent, RawRequest } from '../helpers/raw.js'
 import { random } from '../helpers/seed.js'
@@ -332,8 +332,8 @@ t.test('a client that disconnects mid-upload aborts the agent\'s request', async
   outgoing.write(Buffer.alloc(1000))
   await new Promise(resolve => setTimeout(resolve, 200))
   outgoing.destroy()
-  await until(() => aborted)
-  await until(async () => await gateway.metric(outcome('client_aborted')) === 1)
+  await untilSame(t, () => aborted, true, 'the request to the agent is aborted')
+  await untilSame(t, () => gateway.metric(outcome('client_aborted')), 1)
 })
 
 t.test('a reload adds the first prefix: its first requests arrive together, and all reach the agent', async t => {

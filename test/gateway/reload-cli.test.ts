@@ -62,7 +62,7 @@ t.test('an edit, a bad edit, its correction, SIGHUP, SIGTERM', async t => {
   t.same([(await rpc(`${child.url}/one/rpc`)).status, (await rpc(`${child.url}/two/rpc`)).status], [404, 200])
 
   writeFileSync(file, config(agent.url, '/three').replace('path:', 'pathh:'))
-  await until(() => said(child, /last good one stays/).length === 1)
+  await until(() => said(child, /last good one stays/).length === 1 && said(child, /gateway\.yaml:5:5/).length > 0)
   t.match(said(child, /gateway\.yaml:5:5: .*did you mean "path"/), [{ level: 'error' }])
   t.equal((await rpc(`${child.url}/two/rpc`)).status, 200)
 
@@ -117,7 +117,7 @@ extensions:
   t.same([await refused('two', 'x'), await refused('two', 1)], [true, false])
 
   schema('nonsense', 'set/a.json')
-  await until(() => said(child, /last good one stays/).length === 1)
+  await until(() => said(child, /last good one stays/).length === 1 && said(child, /gateway\.yaml:\d+/).length > 0)
   t.match(said(child, /gateway\.yaml:\d+:\d+: extensions\.p\.request\[1\]\.schema cannot be used: set\/a\.json#\/properties\/v\/type/), [
     { level: 'error' }
   ])

@@ -175,6 +175,7 @@ t.test('a signal while the gateway starts still ends it', async t => {
   const child = run(t, ['serve', '--upstream', 'http://127.0.0.1:1', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'])
   await new Promise(resolve => setTimeout(resolve, 100))
   child.stop('SIGTERM')
-  await child.exited
-  t.ok(true)
+  const code = await child.exited
+  t.ok(code === 0 || code === null, `ended by the handler or by the signal itself, not with ${code}`)
+  t.equal(child.errors(), '')
 })

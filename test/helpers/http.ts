@@ -126,6 +126,21 @@ export async function untilSame<T> (t: Test, read: () => T | Promise<T>, expecte
   t.strictSame(last, expected, what)
 }
 
+/**
+ * Waits until a number is at most `most` and has not grown for 200 ms, because it can be small before what makes it grow has arrived.
+ * Asserts the last number.
+ */
+export async function untilAtMost (t: Test, read: () => number, most: number, what = 'the number', timeout = 10_000): Promise<void> {
+  let last = read()
+  let fitsSince = Date.now()
+  for (const begin = fitsSince; Date.now() - begin < timeout && Date.now() - fitsSince < 200; await sleep(10)) {
+    const now = read()
+    if (now > most || now > last) fitsSince = Date.now()
+    last = now
+  }
+  t.ok(last <= most, `${what}: ${last} of at most ${most}`)
+}
+
 export interface RawAgent {
   readonly url: string
   /** Heads and bodies as they arrived, one entry for each request except card requests. */

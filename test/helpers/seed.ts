@@ -93,14 +93,17 @@ type Entry =
 /**
  * Throws when the property fails on an entry of `test/regressions/<name>.json` or on a generated input. @param name a unique name: the test
  * file, then the subject of the property, as in `wire/json/counts`
+ * @returns the number of inputs for which the property holds
  */
-export function check<T> (name: string, property: fc.IProperty<T>, options: CheckOptions = {}): void {
-  for (const parameters of stages<T>(name, options)) judge(name, fc.check(property, parameters))
+export function check<T> (name: string, property: fc.IProperty<T>, options: CheckOptions = {}): number {
+  return stages<T>(name, options).reduce((sum, parameters) => sum + judge(name, fc.check(property, parameters)), 0)
 }
 
 /** {@link check} for an asynchronous property. */
-export async function checkAsync<T> (name: string, property: fc.IAsyncProperty<T>, options: CheckOptions = {}): Promise<void> {
-  for (const parameters of stages<T>(name, options)) judge(name, await fc.check(property, parameters))
+export async function checkAsync<T> (name: string, property: fc.IAsyncProperty<T>, options: CheckOptions = {}): Promise<number> {
+  let inputs = 0
+  for (const parameters of stages<T>(name, options)) inputs += judge(name, await fc.check(property, parameters))
+  return inputs
 }
 
 /** The stages of a run: first each kept path by itself, then kept inputs and generated inputs together. */
@@ -116,8 +119,8 @@ function kept (name: string): Entry[] {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) as Entry[] : []
 }
 
-function judge<T> (name: string, details: fc.RunDetails<T>): void {
-  if (!details.failed) return
+function judge<T> (name: string, details: fc.RunDetails<T>): number {
+  if (!details.failed) return details.numRuns
   const { errorInstance: cause, counterexample, counterexamplePath: path, seed, numRuns, numShrinks } = details
   const text = cause instanceof Error ? cause.message : String(cause)
   const entry = isDeepStrictEqual(throughJson(counterexample), counterexample) ? { input: counterexample } : { seed, path }

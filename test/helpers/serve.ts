@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { until } from './http.js'
 import { MAIN } from './paths.js'
@@ -46,8 +47,10 @@ export interface ServedGateway {
   readonly url: string
   readonly adminUrl: string
   readonly pid: number
-  /** The log lines so far that match. */
+  /** The log lines so far that match, for a condition that is awaited: a line arrives later than the response of its request. */
   said (text: RegExp): Line[]
+  /** Waits for exactly so many log lines that match. Rejects if fewer arrive in a minute, or more until a round trip is over. */
+  heard (text: RegExp, count: number): Promise<Line[]>
   /** The whole output so far. */
   output (): string
   /**
@@ -89,6 +92,8 @@ export async function serve (
     child.kill('SIGKILL')
     await exited
     rmSync(directory, { recursive: true })
+    // The runner fails a process that warns: see scripts/test-setup.mjs.
+    for (const [warning] of errors.matchAll(/^\(node:\d+\) (?!Experimental|Deprecation)\w*Warning: .*$/gm)) process.emitWarning(warning)
   })
   let output = ''
   let errors = ''
@@ -104,6 +109,16 @@ export async function serve (
       .slice(0, -1)
       .map(line => JSON.parse(line) as Line)
       .filter(line => text.test(line.msg))
+  const heard = async (text: RegExp, count: number): Promise<Line[]> => {
+    await until(() => said(text).length >= count || child.stdout.closed, `${count} log lines like ${String(text)}`, 60_000)
+    if (child.exitCode === null) {
+      await (await fetch(`${admin}/livez`)).text()
+      await sleep(50)
+    }
+    const lines = said(text)
+    if (lines.length === count) return lines
+    throw new Error(`${lines.length} log lines like ${String(text)} instead of ${count}:\n${lines.map(line => JSON.stringify(line)).join('\n')}`)
+  }
   await until(
     () => {
       if (child.exitCode !== null) throw new Error(`the gateway has stopped: ${output}${errors}`)
@@ -119,6 +134,7 @@ export async function serve (
     adminUrl: admin,
     pid: child.pid ?? 0,
     said,
+    heard,
     output: () => output + errors,
     rewrite,
     kill: signal => {

@@ -249,7 +249,9 @@ t.test('keys', async t => {
       t.teardown(() => server.close())
       const self: string = `http://127.0.0.1:${(server.address() as { port: number }).port}`
       const { gateway } = await guarded(t, { sources: [jwtSource('corp', self)], waitReady: false })
-      await until(async () => problem.test(await (await fetch(`${gateway.adminUrl}/readyz`)).text()), String(problem))
+      const ready = async (): Promise<string> => await (await fetch(`${gateway.adminUrl}/readyz`)).text()
+      await until(async () => problem.test(await ready()), String(problem))
+      t.match(await ready(), problem)
       await gateway.close()
     }
   })

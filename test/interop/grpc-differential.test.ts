@@ -28,6 +28,7 @@ import { startGrpcAgent } from '../helpers/grpc-agents.js'
 import { grpcGatewayFor } from '../helpers/grpc-gateway.js'
 import { RawGrpc, grpcMessage } from '../helpers/grpc-raw.js'
 import type { RawResponse } from '../helpers/grpc-raw.js'
+import { until } from '../helpers/http.js'
 import { field, join, numberField } from '../helpers/protobuf-bytes.js'
 import { SETUP_TIMEOUT, programs, startForeignGrpcAgent } from './toolchains.js'
 
@@ -131,7 +132,7 @@ async function reading ({ raw, reads }: Reader, { path, bytes }: Message): Promi
   const before = reads().length
   const { status } = await raw.call({ path, headers: versionOf(path), body: grpcMessage(bytes) })
   await raw.call({ body: MARKER })
-  while (!reads().slice(before).some(isMarker)) await new Promise(resolve => { setTimeout(resolve, 5) })
+  await until(() => reads().slice(before).some(isMarker), 'the marker', 60_000)
   const [read] = reads().slice(before).filter(one => !isMarker(one))
   return read === undefined ? { status } : { status, read: normalised(withContent(read, path)) }
 }

@@ -96,6 +96,7 @@ t.test('the card is refreshed while calls hold all connections', async t => {
   await until(() => agent.held.length === 1)
   const before = cards
   await until(() => cards > before + 2, 'the card to be asked for')
+  t.equal(agent.held.length, 1, 'while the call holds the connection')
 })
 
 t.test('the whole exchange has a timeout: waiting, response and stream', async t => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createStore } from '../../src/state/create-store.js'
 import type { CountedStore, StoreEvent } from '../../src/state/create-store.js'
+import { until } from '../helpers/http.js'
 
 const KEY = { agent: 'a', tenant: null, taskId: 't' }
 const CONFIG = { ttl: 1000, maxTasks: 10, timeout: 100, prefix: '' }
@@ -45,7 +46,7 @@ t.test('an unreachable server', async t => {
   t.equal(await store.write(KEY, new Map([['state', 'working']])), false)
   t.equal(store.remembered(), null)
   t.same(events.map(one => one.outcome), ['unavailable', 'lost'])
-  while (lines.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
+  await until(() => lines.length > 0, 'a log line')
   t.same(lines, ['state: no connection to the store; tasks count as unknown until there is one'])
   await store.close()
 })

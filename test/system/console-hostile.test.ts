@@ -1,7 +1,7 @@
 /** Cards and callers with text that tries to act as markup or code, in a real browser. */
 import t from 'tap'
 import { hostileCard, MARKUP } from '../console/kit.js'
-import { rpc, until } from '../helpers/http.js'
+import { rpc, untilSame } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { serve } from '../helpers/serve.js'
 import { browse, go, overhang } from './console-browser.js'
@@ -68,6 +68,5 @@ t.test('a gateway that stops is reported, and the page continues when it is back
   t.match(await page.getByRole('tabpanel').innerText(), /The console is read-only/)
   gateway.kill('SIGTERM')
   await gateway.exited
-  await until(async () => await page.locator('#ready-text').innerText() === 'no response', 'the page to notice', 60_000)
-  t.pass('it stops though a page is open')
+  await untilSame(t, () => page.locator('#ready-text').innerText(), 'no response', 'it stops though a page is open, and the page notices', 60_000)
 })

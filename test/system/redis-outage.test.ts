@@ -110,7 +110,7 @@ t.test('a server that is killed under load and restarted: no call fails or hangs
   }
   t.ok(down > 100, `${down} calls while it was down`)
   t.ok(after - before < GROWTH, `${before} then ${after} bytes`)
-  t.same(said(gateways, LOST), [1, 1])
+  for (const gateway of gateways) t.equal((await gateway.heard(LOST, 1)).length, 1)
 
   const known = await Promise.all(gateways.map(gateway => lookups(gateway, 'known')))
   await startRedis(t, port)
@@ -127,8 +127,8 @@ t.test('a server that is killed under load and restarted: no call fails or hangs
   t.comment(
     `${load.calls()} calls, ${down} of them without the server; slowest ${Math.round(Math.max(...load.times))} ms; ${load.times.filter(ms => ms > TIMEOUT).length} above the timeout; grew by ${Math.round((after - before) / 1024)} KiB`
   )
-  t.same(said(gateways, LOST), [1, 1])
-  t.same(said(gateways, CONNECTED), [2, 2])
+  for (const gateway of gateways) t.equal((await gateway.heard(LOST, 1)).length, 1)
+  for (const gateway of gateways) t.equal((await gateway.heard(CONNECTED, 2)).length, 2)
 })
 
 t.test('a server that stops responding under load costs calls one timeout, and is used again afterwards', async t => {
@@ -153,7 +153,7 @@ t.test('a server that stops responding under load costs calls one timeout, and i
   t.comment(`${load.calls()} calls, ${down} while it was paused; slowest ${Math.round(Math.max(...load.times))} ms`)
   for (const [i, gateway] of gateways.entries()) {
     t.ok(await lookups(gateway, 'known') > (known[i] ?? Infinity))
-    t.same(gateway.said(LOST).map(line => line.reason), ['TIMEOUT'])
+    t.same((await gateway.heard(LOST, 1)).map(line => line.reason), ['TIMEOUT'])
   }
 })
 
@@ -190,13 +190,12 @@ t.test('a wrong password: the gateway starts and serves, reports it, and does no
   const variable = '${STORE}' // eslint-disable-line no-template-curly-in-string
   const env = { STORE: `redis://:wr0ng-s3cret@127.0.0.1:${port}` }
   const gateway = await serve(t, yamlOf(agent, `store: "${variable}"`), env)
-  await until(() => gateway.said(LOST).length === 1)
-  t.equal(gateway.said(LOST)[0]?.reason, 'WRONGPASS')
+  t.match(await gateway.heard(LOST, 1), [{ reason: 'WRONGPASS' }])
   const paused = await send(rpcUrl(gateway), { text: 'x' })
   t.equal((await send(rpcUrl(gateway), { taskId: paused.taskId, approved: callsOf('x') }, true)).state, 'COMPLETED')
   t.ok(await lookups(gateway, 'unavailable') > 0)
   await sleep(1_000)
-  t.equal(gateway.said(LOST).length, 1, 'once, however often it tries')
+  t.equal((await gateway.heard(LOST, 1)).length, 1, 'once, however often it tries')
   t.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 200)
   const told = gateway.output() + await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   t.notMatch(told, /s3cret/)
@@ -251,13 +250,12 @@ t.test('rediss: only with the authority that signed its certificate', async t =>
     t.equal((await send(rpcUrl(gateway), { taskId: paused.taskId, approved: ['y'] })).rule, 'hitl/every-call-once', host)
   }
   const stranger = await serve(t, yaml('localhost'))
-  await until(() => stranger.said(LOST).length === 1)
-  t.match(stranger.said(LOST)[0]?.reason, /SELF_SIGNED|UNABLE_TO/)
+  t.match(await stranger.heard(LOST, 1), [{ reason: /SELF_SIGNED|UNABLE_TO/ }])
   const paused = await send(rpcUrl(stranger), { text: 'x' })
   t.equal(
     (await send(rpcUrl(stranger), { taskId: paused.taskId, approved: ['y'] })).state,
     'COMPLETED',
     'nothing is known, so nothing is refused'
   )
-  t.equal(stranger.said(CONNECTED).length, 0)
+  t.same(await stranger.heard(CONNECTED, 0), [])
 })

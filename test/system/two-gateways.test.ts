@@ -34,7 +34,7 @@ async function pairOf (t: Test, port: number, agents: readonly string[], path = 
   const slow = await slowedRedis(t, port, SLOW)
   const gateways = await Promise.all([serve(t, yaml(slow)), serve(t, yaml(port))])
   for (const gateway of gateways) {
-    while (gateway.said(/connected to the store/).length === 0) await new Promise(resolve => setTimeout(resolve, 20))
+    await gateway.heard(/connected to the store/, 1)
   }
   return { gateways, urls: [gateways[0].url + path, gateways[1].url + path] }
 }

@@ -12,7 +12,7 @@ import type { Test } from 'tap'
 import { failureKind, failureRejection } from '../../src/upstream/failure.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
-import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rawAgent, rpcBody, until, V1 } from '../helpers/http.js'
+import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rawAgent, rpcBody, until, untilSame, V1 } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { inTests } from '../helpers/paths.js'
@@ -159,7 +159,7 @@ t.test('a thousand calls with a bad certificate leak nothing', async t => {
   t.teardown(() => { server.close(); for (const socket of sockets) socket.destroy() })
   const gateway = await gatewayTo(t, `https://127.0.0.1:${(server.address() as AddressInfo).port}`)
   for (let i = 0; i < 300; i++) await (await fetch(`${gateway.url}/rest/tasks/1`, { headers: { 'a2a-version': '1.0' } })).text()
-  await until(() => sockets.size < 10, 'the connections to go')
+  await untilSame(t, () => sockets.size, 0, 'no connection is left')
   t.equal(await gateway.metric('a2a_gateway_upstream_errors_total{agent="agent",kind="tls"}'), 300)
 })
 

@@ -215,8 +215,8 @@ function closed (value: unknown): unknown {
 
 const LIMITS = { depth: 100, members: 100_000 }
 
-t.test('the edited document equals the same edits of the parsed value, number by number', async () => {
-  check('wire/json-edit/meaning', fc.property(fc.integer(), fc.nat(10), (seed, sets) => {
+t.test('the edited document equals the same edits of the parsed value, number by number', async t => {
+  t.ok(check('wire/json-edit/meaning', fc.property(fc.integer(), fc.nat(10), (seed, sets) => {
     const dice = new Dice(seed)
     const text = document(dice)
     const list = edits(dice, text, sets)
@@ -227,11 +227,11 @@ t.test('the edited document equals the same edits of the parsed value, number by
     if (new Set(setPaths).size === setPaths.length) {
       same(tokens(editJson(Buffer.from(text), list.toReversed()).toString()), tokens(result.toString()), 'in any order')
     }
-  }), { numRuns: 5_000 })
+  }), { numRuns: 5_000 }) > 0, 'inputs')
 })
 
-t.test('one edit changes one range of bytes: the value, one comma and the space between them', async () => {
-  check('wire/json-edit/one-edit', fc.property(fc.integer(), fc.boolean(), (seed, set) => {
+t.test('one edit changes one range of bytes: the value, one comma and the space between them', async t => {
+  t.ok(check('wire/json-edit/one-edit', fc.property(fc.integer(), fc.boolean(), (seed, set) => {
     const dice = new Dice(seed)
     const text = document(dice)
     const all = paths(JSON.parse(text)).slice(1)
@@ -256,11 +256,11 @@ t.test('one edit changes one range of bytes: the value, one comma and the space 
       starts.some(at => item.test(whole.slice(at, span.start)) && /^(?:[ \t\r\n]*,[ \t\r\n]*)?$/.test(whole.slice(span.end, at + cut))),
       JSON.stringify([text, path, result])
     )
-  }), { numRuns: 5_000 })
+  }), { numRuns: 5_000 }) > 0, 'inputs')
 })
 
-t.test('bytes outside of edits stay the same, in order', async () => {
-  check('wire/json-edit/untouched', fc.property(fc.integer(), seed => {
+t.test('bytes outside of edits stay the same, in order', async t => {
+  t.ok(check('wire/json-edit/untouched', fc.property(fc.integer(), seed => {
     const dice = new Dice(seed)
     const text = document(dice)
     const bytes = Buffer.from(text)
@@ -283,5 +283,5 @@ t.test('bytes outside of edits stay the same, in order', async () => {
       if (before === null || after === null) throw new Error(`lost ${JSON.stringify(path)}`)
       equal(result.toString('latin1', after.start, after.end), bytes.toString('latin1', before.start, before.end))
     }
-  }), { numRuns: 5_000 })
+  }), { numRuns: 5_000 }) > 0, 'inputs')
 })

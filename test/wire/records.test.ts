@@ -37,9 +37,9 @@ const table = fc.uniqueArray(name, { minLength: 1, maxLength: 4 }).chain(names =
 const tables = fc.oneof(table, fc.array(fc.record({ rows: table, at: fc.record({ x: number, y: number }) }), { maxLength: 4 }))
 const blanks = fc.constantFrom(undefined, 1, 2, '\t')
 
-t.test('a table is read like JSON.parse reads it', async () => {
+t.test('a table is read like JSON.parse reads it', async t => {
   let rows = 0
-  check('wire/records/json-parse', fc.property(tables, blanks, (rowsOf, space) => {
+  t.ok(check('wire/records/json-parse', fc.property(tables, blanks, (rowsOf, space) => {
     const text = JSON.stringify({ rows: rowsOf }, null, space)
     const found = readRecords(Buffer.from(text), LIMITS, LONG)
     const exact = parseStrict(Buffer.from(text), LIMITS, 0)
@@ -49,13 +49,13 @@ t.test('a table is read like JSON.parse reads it', async () => {
     same(found.value, JSON.parse(text))
     equal(exact.ok, true)
     same(found.tokens, exact.ok && exact.inexact !== undefined ? Reflect.get(exact.inexact, 'tokens') : null)
-  }))
+  })) > 0, 'inputs')
   // Only names such as __proto__ leave a table to the exact parser.
-  equal(rows > 20, true)
+  t.ok(rows > 20)
 })
 
-t.test('a table with one wrong byte is read like the exact parser reads it', async () => {
-  check('wire/records/one-byte', fc.property(tables, fc.nat(), fc.constantFrom(...'",:{}[]\\ 0e-.x\n\u0000'), (rows, at, byte) => {
+t.test('a table with one wrong byte is read like the exact parser reads it', async t => {
+  t.ok(check('wire/records/one-byte', fc.property(tables, fc.nat(), fc.constantFrom(...'",:{}[]\\ 0e-.x\n\u0000'), (rows, at, byte) => {
     const bytes = Buffer.from(JSON.stringify(rows).repeat(1))
     bytes[at % bytes.length] = byte.charCodeAt(0)
     const found = readRecords(bytes, LIMITS, LONG)
@@ -63,10 +63,10 @@ t.test('a table with one wrong byte is read like the exact parser reads it', asy
     if (found === null) return
     equal(exact.ok, true)
     if (exact.ok) same(found.value, exact.value)
-  }))
+  })) > 0, 'inputs')
 })
 
-t.test('the exact parser reads what is unclear, and what it rejects', async () => {
+t.test('the exact parser reads what is unclear, and what it rejects', async t => {
   for (const text of [
     '[{"a":1},{"a":2,"a":3}]',
     '[{"a":1,"a":2}]',
@@ -84,31 +84,31 @@ t.test('the exact parser reads what is unclear, and what it rejects', async () =
     '[{"__proto__":1}]',
     `[{"a":"${'x'.repeat(LONG + 1)}"}]`
   ]) {
-    equal(readRecords(Buffer.from(text), LIMITS, LONG), null, text)
+    t.equal(readRecords(Buffer.from(text), LIMITS, LONG), null, text)
   }
 })
 
-t.test('limits', async () => {
-  same(read('[[1,2],{"a":3}]', { depth: 2, members: 5 }), [[1, 2], { a: 3 }])
-  equal(read('[[1,2],{"a":3}]', { depth: 2, members: 4 }), undefined)
-  equal(read('[[1,2],{"a":3}]', { depth: 1, members: 5 }), undefined)
+t.test('limits', async t => {
+  t.strictSame(read('[[1,2],{"a":3}]', { depth: 2, members: 5 }), [[1, 2], { a: 3 }])
+  t.equal(read('[[1,2],{"a":3}]', { depth: 2, members: 4 }), undefined)
+  t.equal(read('[[1,2],{"a":3}]', { depth: 1, members: 5 }), undefined)
   // The values of an object that differs from its predecessor near its end are read twice, and count once.
-  same(read('[{"a":[1,2],"b":1},{"a":[1,2],"c":1}]', { depth: 3, members: 10 }), [{ a: [1, 2], b: 1 }, { a: [1, 2], c: 1 }])
+  t.strictSame(read('[{"a":[1,2],"b":1},{"a":[1,2],"c":1}]', { depth: 3, members: 10 }), [{ a: [1, 2], b: 1 }, { a: [1, 2], c: 1 }])
 })
 
-t.test('numbers that may be inexact are listed once', async () => {
+t.test('numbers that may be inexact are listed once', async t => {
   const text = '[{"a":1e400,"b":1},{"a":12345678901234567,"c":0.5},{"a":0.12345678901234567,"c":1}]'
-  same(readRecords(Buffer.from(text), LIMITS, LONG)?.tokens, [6, 11, 24, 41, 56, 75])
+  t.strictSame(readRecords(Buffer.from(text), LIMITS, LONG)?.tokens, [6, 11, 24, 41, 56, 75])
 })
 
-t.test('an escape is found again in an object that is read twice', async () => {
+t.test('an escape is found again in an object that is read twice', async t => {
   const text = '[{"a":"x","b":1},{"a":"\\u0041","c":"\\n"},{"a":"plain text of some length","c":"\\n"}]'
-  same(read(text), JSON.parse(text))
+  t.strictSame(read(text), JSON.parse(text))
   const faulty = '[{"a":"x","b":1},{"a":"\\n","c":"\n"}]'
-  equal(read(faulty), undefined)
+  t.equal(read(faulty), undefined)
 })
 
-t.test('a string of a table keeps nothing else in memory', async () => {
+t.test('a string of a table keeps nothing else in memory', async t => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
   const rows = Array.from({ length: 4_000 }, (_, i) => ({ id: `a rather long name ${i}` }))
@@ -119,22 +119,22 @@ t.test('a string of a table keeps nothing else in memory', async () => {
   for (let i = 1; i < 100; i++) kept.push((parseRecords(text, LIMITS, LONG)?.value as typeof rows)[i]?.id ?? '')
   gc()
   // V8 makes substrings of 13 characters or more that refer to the whole text.
-  equal(process.memoryUsage().heapUsed - before < 10 * text.length, true)
-  equal(kept[98], 'a rather long name 99')
+  t.equal(process.memoryUsage().heapUsed - before < 10 * text.length, true)
+  t.equal(kept[98], 'a rather long name 99')
 })
 
-t.test('the parser gives up when it reads most objects twice', async () => {
+t.test('the parser gives up when it reads most objects twice', async t => {
   // Each object differs from its predecessor only at its end, on every level.
   const nested = (depth: number): string => depth === 0 ? '1' : `[{"a":[],"b":1},{"a":${nested(depth - 1)},"c":1}]`
   const text = Buffer.from(`{${Array.from({ length: 300 }, (_, i) => `"k${i}":${nested(14)}`).join(',')}}`)
   // Without a bound, the text is read in 24 s. The parser gives up after 10 ms.
-  equal(readRecords(text, LIMITS, LONG), null)
+  t.equal(readRecords(text, LIMITS, LONG), null)
 })
 
-t.test('the parser only reads text of many short strings', async () => {
+t.test('the parser only reads text of many short strings', async t => {
   const dense = Buffer.from(JSON.stringify(Array.from({ length: 100 }, (_, i) => ({ id: i, name: 'n' }))))
-  same(parseRecords(dense, LIMITS, LONG)?.value, JSON.parse(dense.toString()))
+  t.strictSame(parseRecords(dense, LIMITS, LONG)?.value, JSON.parse(dense.toString()))
   for (const other of [dense.subarray(0, 500), Buffer.from(JSON.stringify(['x'.repeat(3_000)])), Buffer.from(JSON.stringify(['\\"'.repeat(900)]))]) {
-    equal(parseRecords(other, LIMITS, LONG), null)
+    t.equal(parseRecords(other, LIMITS, LONG), null)
   }
 })

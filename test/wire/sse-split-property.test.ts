@@ -29,20 +29,20 @@ const bytesOf = (given: readonly SsePiece[]): Buffer => Buffer.concat(given.map(
 const dataOf = (given: readonly SsePiece[]): [string, boolean][] =>
   given.flatMap(piece => (piece.kind === 'event' ? [[piece.data.toString(), piece.complete]] : []))
 
-t.test('for any stream and any cuts, the bytes stay the same and the events follow the standard', async () => {
-  check('wire/sse-split-property/standard', fc.property(anyStream, anyCuts, (text, cuts) => {
+t.test('for any stream and any cuts, the bytes stay the same and the events follow the standard', async t => {
+  t.ok(check('wire/sse-split-property/standard', fc.property(anyStream, anyCuts, (text, cuts) => {
     const bytes = Buffer.from(text)
     const given = pieces(cutUp(bytes, cuts))
     equal(bytesOf(given).toString('latin1'), bytes.toString('latin1'))
     ok(given.every(piece => piece.bytes.length > 0 && piece.kind !== 'overflow'))
     same(dataOf(given), blocksOf(text).flatMap(({ data, complete }) => data === null ? [] : [[data, complete]]))
-  }), RUNS)
+  }), RUNS) > 0, 'inputs')
 })
 
 // eventsource-parser differs from the standard in two things: it wants the byte order mark taken off by the decoder, and takes a CR at the
 // very end of what it was fed for one that may yet be a CRLF.
-t.test('eventsource-parser finds the same events', async () => {
-  check('wire/sse-split-property/eventsource-parser', fc.property(anyStream, anyCuts, (text, cuts) => {
+t.test('eventsource-parser finds the same events', async t => {
+  t.ok(check('wire/sse-split-property/eventsource-parser', fc.property(anyStream, anyCuts, (text, cuts) => {
     const expected: string[] = []
     const parser = createParser({ onEvent: ({ data }) => { expected.push(data) } })
     parser.feed(text.replace(/^\ufeff/, '').replace(/\r$/, '\r\n'))
@@ -50,11 +50,11 @@ t.test('eventsource-parser finds the same events', async () => {
     same(dataOf(pieces(chunks)).flatMap(([data, complete]) => complete ? [data] : []), expected)
     const counter = new SseCounter()
     equal(chunks.reduce((sum, chunk) => sum + counter.count(chunk), 0), expected.length)
-  }), RUNS)
+  }), RUNS) > 0, 'inputs')
 })
 
-t.test('only an incomplete block is held; the counter knows whether it is between events', async () => {
-  check('wire/sse-split-property/boundaries', fc.property(anyStream, anyCuts, (text, cuts) => {
+t.test('only an incomplete block is held; the counter knows whether it is between events', async t => {
+  t.ok(check('wire/sse-split-property/boundaries', fc.property(anyStream, anyCuts, (text, cuts) => {
     const counter = new SseCounter()
     const bytes = Buffer.from(text)
     const chunks = cutUp(bytes, cuts)
@@ -66,13 +66,13 @@ t.test('only an incomplete block is held; the counter knows whether it is betwee
       equal(counter.atBoundary, between)
       if (between) equal(bytesOf(given).length, fed)
     })
-  }), RUNS)
+  }), RUNS) > 0, 'inputs')
 })
 
-t.test('limits apply to the same events wherever the stream is cut, and limit the held bytes', async () => {
+t.test('limits apply to the same events wherever the stream is cut, and limit the held bytes', async t => {
   // A byte order mark is held until it is whole.
   const limits = fc.record({ bytes: fc.integer({ min: 3, max: 120 }), lines: fc.integer({ min: 1, max: 6 }) })
-  check('wire/sse-split-property/limits', fc.property(anyStream, anyCuts, limits, (text, cuts, limits) => {
+  t.ok(check('wire/sse-split-property/limits', fc.property(anyStream, anyCuts, limits, (text, cuts, limits) => {
     const bytes = Buffer.from(text)
     const given = pieces(cutUp(bytes, cuts), limits, (given, fed) => { ok(fed - bytesOf(given).length <= limits.bytes) })
     equal(bytesOf(given).toString('latin1'), bytes.toString('latin1'))
@@ -81,7 +81,7 @@ t.test('limits apply to the same events wherever the stream is cut, and limit th
       bytes > limits.bytes || lines > limits.lines ? [null] : data === null ? [] : [data]
     )
     same(outcomes, expected)
-  }), RUNS)
+  }), RUNS) > 0, 'inputs')
 })
 
 t.test('an event that arrives byte by byte costs a small multiple of its bytes', async (t) => {

@@ -76,7 +76,7 @@ t.test('hostile targets are rejected', async (t) => {
   }
 })
 
-t.test('an accepted target has one reading, however often it is decoded, cut at ";" or normalised', async () => {
+t.test('an accepted target has one reading, however often it is decoded, cut at ";" or normalised', async t => {
   const piece = fc.constantFrom(
     '/',
     '.',
@@ -109,7 +109,7 @@ t.test('an accepted target has one reading, however often it is decoded, cut at 
     '%3f'
   )
   let passed = 0
-  check('wire/target/one-reading', fc.property(fc.array(piece, { maxLength: 12 }).map((pieces) => `/${pieces.join('')}`), (target) => {
+  t.ok(check('wire/target/one-reading', fc.property(fc.array(piece, { maxLength: 12 }).map((pieces) => `/${pieces.join('')}`), (target) => {
     if (checkTarget(target) !== null) return
     passed++
     const { path, query } = splitTarget(target)
@@ -128,7 +128,7 @@ t.test('an accepted target has one reading, however often it is decoded, cut at 
       }
       text = text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     }
-  }), { numRuns: 10_000 })
+  }), { numRuns: 10_000 }) > 0, 'inputs')
   ok(passed > 500, `only ${passed} passed`)
 })
 
