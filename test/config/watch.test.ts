@@ -9,7 +9,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import type { WatchOptions } from '../../src/config/watch.js'
 import { FileWatch } from '../../src/config/watch.js'
-import { until } from '../helpers/http.js'
+import { until, untilSame } from '../helpers/http.js'
 
 /** Long enough for an event that must not come. */
 const QUIET = 400
@@ -55,14 +55,14 @@ t.test('a mounted ConfigMap, swapped again and again', async t => {
   const { heard } = watching(t, [join(mount, 'gateway.yaml')])
   for (const [i, text] of ['two', 'three', 'four'].entries()) {
     swap(mount, { 'gateway.yaml': text }, i + 2)
-    await until(() => heard.at(-1) === text, text)
+    await untilSame(t, () => heard.at(-1), text)
   }
   t.same(heard, ['two', 'three', 'four'])
   swap(mount, { 'gateway.yaml': 'four' }, 5)
   await sleep(QUIET)
   t.equal(heard.length, 3, 'a swap to the same content is no change')
   swap(mount, { 'gateway.yaml': 'five' }, 6)
-  await until(() => heard.at(-1) === 'five')
+  await untilSame(t, () => heard.at(-1), 'five')
 })
 
 t.test('a link from elsewhere into the mount', async t => {
@@ -71,12 +71,12 @@ t.test('a link from elsewhere into the mount', async t => {
   symlinkSync(join(mount, 'gateway.yaml'), join(home, 'gateway.yaml'))
   const { heard } = watching(t, [join(home, 'gateway.yaml')])
   swap(mount, { 'gateway.yaml': 'two' }, 2)
-  await until(() => heard.at(-1) === 'two')
+  await untilSame(t, () => heard.at(-1), 'two')
   swap(mount, { 'gateway.yaml': 'three' }, 3)
-  await until(() => heard.at(-1) === 'three')
+  await untilSame(t, () => heard.at(-1), 'three')
   rmSync(join(home, 'gateway.yaml'))
   writeFileSync(join(home, 'gateway.yaml'), 'no link any more')
-  await until(() => heard.at(-1) === 'no link any more')
+  await untilSame(t, () => heard.at(-1), 'no link any more')
 })
 
 t.test('a linked directory that is turned to another release, the old one kept', async t => {
@@ -90,7 +90,7 @@ t.test('a linked directory that is turned to another release, the old one kept',
   for (const release of ['2', '3']) {
     symlinkSync(release, join(home, 'next'))
     renameSync(join(home, 'next'), join(home, 'current'))
-    await until(() => heard.at(-1) === release, release)
+    await untilSame(t, () => heard.at(-1), release)
   }
 })
 
@@ -100,7 +100,7 @@ t.test('edited in place, again and again', async t => {
   const { heard } = watching(t, [file])
   for (const text of ['b', 'c', 'd']) {
     writeFileSync(file, text)
-    await until(() => heard.at(-1) === text, text)
+    await untilSame(t, () => heard.at(-1), text)
   }
 })
 
@@ -112,7 +112,7 @@ t.test('another file renamed over it, again and again, as editors save', async t
   for (const text of ['two', 'three']) {
     writeFileSync(join(directory, '.gateway.yaml.swp'), text)
     renameSync(join(directory, '.gateway.yaml.swp'), file)
-    await until(() => heard.at(-1) === text, text)
+    await untilSame(t, () => heard.at(-1), text)
   }
   t.same(heard, ['two', 'three'])
 })
@@ -143,16 +143,16 @@ t.test('the directory replaced by another, and gone for a while', async t => {
   writeFileSync(join(parent, 'next', 'gateway.yaml'), 'two')
   renameSync(directory, join(parent, 'old'))
   renameSync(join(parent, 'next'), directory)
-  await until(() => heard.at(-1) === 'two')
+  await untilSame(t, () => heard.at(-1), 'two')
   writeFileSync(file, 'three')
-  await until(() => heard.at(-1) === 'three', 'an edit in the new directory')
+  await untilSame(t, () => heard.at(-1), 'three')
   rmSync(directory, { recursive: true })
-  await until(() => heard.at(-1) === 'gone')
+  await untilSame(t, () => heard.at(-1), 'gone')
   mkdirSync(directory)
   writeFileSync(file, 'four')
-  await until(() => heard.at(-1) === 'four')
+  await untilSame(t, () => heard.at(-1), 'four')
   writeFileSync(file, 'five')
-  await until(() => heard.at(-1) === 'five')
+  await untilSame(t, () => heard.at(-1), 'five')
 })
 
 t.test('no notice if the contents stay the same', async t => {

@@ -192,16 +192,25 @@ export async function listenFor (t: Test, server: Server, sockets: ReadonlySet<S
 
 /**
  * Ports on which no process listens now, all different. Use this function only for a port that must be known before its server starts: a
- * port in a configuration, an environment or a page's command, or a port that rejects connections. Another process can take the port in the
- * meantime. Where possible, listen on port 0 and read the port.
+ * port in a configuration, an environment or a page's command, or a port that rejects connections. Where possible, listen on port 0 and
+ * read the port. The ports are below those that Linux gives to clients and to listeners on port 0, and each process begins elsewhere, so
+ * that no other process takes a port in the meantime.
  */
 export async function freePorts (count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map(async server => await once(server, 'listening')))
-  const ports = servers.map(server => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map(async server => await once(server.close(), 'close')))
+  const ports: number[] = []
+  while (ports.length < count) {
+    const port = FIRST_PORT + nextPort++ % PORTS
+    const server = createServer().listen(port, '127.0.0.1')
+    const free = await once(server, 'listening').then(() => true, () => false)
+    if (!free) continue
+    ports.push(port)
+    await once(server.close(), 'close')
+  }
   return ports
 }
+
+const [FIRST_PORT, PORTS] = [10_000, 20_000]
+let nextPort = process.pid * 20
 
 export async function freePort (): Promise<number> {
   return (await freePorts(1))[0] as number

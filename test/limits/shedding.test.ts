@@ -8,7 +8,7 @@ import { Overload } from '../../src/gateway/overload.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
-import { call, JSON_TYPE, open, until, V1 } from '../helpers/http.js'
+import { call, JSON_TYPE, open, until, untilSame, V1 } from '../helpers/http.js'
 import { FORMS, holdingAgent, refusals, refusedForNow, send, sending } from './kit.js'
 
 const OFF: SheddingConfig = { eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }
@@ -98,7 +98,7 @@ t.test('an event loop that is always late is detected', async t => {
     if (busy) setTimeout(turn, 1)
   }
   turn()
-  await until(() => sheds(gateway), 'shedding', 30_000)
+  await untilSame(t, () => sheds(gateway), true, 'calls are shed', 30_000)
   busy = false
-  await until(async () => !await sheds(gateway), 'calls to be accepted again', 30_000)
+  await untilSame(t, () => sheds(gateway), false, 'calls are accepted again', 30_000)
 })

@@ -7,7 +7,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
-import { until } from '../helpers/http.js'
+import { until, untilSame } from '../helpers/http.js'
 import type { FakeAgent } from '../helpers/raw.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { clientErrors, rawClient, sending } from './kit.js'
@@ -58,9 +58,9 @@ for (const [name, stream, lines] of [['an answer that is passed on', false, []],
     const agent = await largeAgent(t)
     const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, lines, [TIMED]) })
     await stuck(t, gateway, stream)
-    await until(async () => await clientErrors(gateway, 'write_timeout') === 1, 'the client to be given up', 30_000)
-    await until(async () => await outcome(gateway, 'client_aborted', stream ? 'SendStreamingMessage' : 'SendMessage') === 1)
-    await until(async () => await gateway.metric('a2a_gateway_requests_active{agent="agent"}') === 0)
+    await untilSame(t, () => clientErrors(gateway, 'write_timeout'), 1, 'the client is given up', 30_000)
+    await untilSame(t, () => outcome(gateway, 'client_aborted', stream ? 'SendStreamingMessage' : 'SendMessage'), 1)
+    await untilSame(t, () => gateway.metric('a2a_gateway_requests_active{agent="agent"}'), 0)
   })
 }
 

@@ -12,7 +12,7 @@ import type { Test } from 'tap'
 import { failureKind, failureRejection } from '../../src/upstream/failure.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
-import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rawAgent, rpcBody, until, untilSame, V1 } from '../helpers/http.js'
+import { call, freePort, JSON_TYPE, MESSAGE, MESSAGE_03, rawAgent, rpcBody, until, untilSame, V1 } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { inTests } from '../helpers/paths.js'
@@ -93,11 +93,7 @@ async function refusedEverywhere (t: Test, gateway: TestGateway, expected: Expec
 }
 
 t.test('connection refused', async t => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await refusedEverywhere(t, await gatewayTo(t, `http://127.0.0.1:${port}`), REFUSED)
+  await refusedEverywhere(t, await gatewayTo(t, `http://127.0.0.1:${await freePort()}`), REFUSED)
 })
 
 t.test('the name does not resolve', async t => {
