@@ -231,7 +231,8 @@ t.test('failures of one address are braked; callers behind it are not', async t 
   if (braked.status === 429) t.match([braked.headers['retry-after'], braked.json()], ['1', { error: { code: -32603 } }])
   t.equal((await from('192.0.2.7', ACME)).status, 200, 'a caller from the same address')
   t.equal((await from('192.0.2.8', 'wrong')).status, 401, 'another address')
-  t.equal((await from('203.0.113.9, 192.0.2.7', 'wrong-again')).status === 401, false, 'an address that the client made up does not help')
+  // The brake lets a failure pass now and then. Twenty of an address without failures would all get 401.
+  t.ok((await flood('203.0.113.9, 192.0.2.7', 20)).includes(429), 'an address that the client made up does not help')
   t.equal(agent.received.length, 1)
 })
 
