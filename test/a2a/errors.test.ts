@@ -181,9 +181,9 @@ t.test('decisionHeader is a valid header value that names the rule', async t => 
   t.equal(decisionHeader('https://x.test/v1/required'), 'reject;rule="https://x.test/v1/required"')
   t.equal(decisionHeader('a "b\\\r\né'), 'reject;rule="a%20%22b%5C%0D%0A%C3%A9"')
   t.ok(decisionHeader('x'.repeat(100_000)).length < 1_000, 'clipped')
-  t.equal(check('a2a/errors/decision-header', fc.property(fc.string({ unit: 'binary', maxLength: 700 }), rule => {
+  t.ok(check('a2a/errors/decision-header', fc.property(fc.string({ unit: 'binary', maxLength: 700 }), rule => {
     const value = decisionHeader(rule)
     validateHeaderValue('gateway-decision', value)
     return /^reject;rule="[\x21\x23-\x5b\x5d-\x7e]*"$/.test(value)
-  }), { numRuns: 1_000 }), undefined)
+  }), { numRuns: 1_000 }) > 0, 'inputs')
 })

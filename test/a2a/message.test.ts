@@ -409,7 +409,7 @@ const writers: Readonly<Record<string, (message: Thought) => RequestView>> = {
 }
 
 t.test('a message gives the same view in every generation', async t => {
-  t.equal(check('a2a/message/generations', fc.property(thought, message => {
+  t.ok(check('a2a/message/generations', fc.property(thought, message => {
     const expected = {
       taskId: message.taskId === null ? 'absent' : 'present',
       contextId: message.contextId === null ? 'absent' : 'present',
@@ -431,7 +431,7 @@ t.test('a message gives the same view in every generation', async t => {
       }
       if (view.problems.length > 0 || JSON.stringify(got) !== JSON.stringify(expected)) throw new Error(`${name}: ${JSON.stringify(view)}`)
     }
-  }), { numRuns: 500 }), undefined)
+  }), { numRuns: 500 }) > 0, 'inputs')
 })
 
 t.test('a value that ts-proto readers convert to text and others reject is a problem', async t => {

@@ -944,7 +944,7 @@ t.test('nothing makes it throw', async t => {
   const mutated = fc
     .tuple(fc.constantFrom(...bodies), fc.array(fc.tuple(fc.nat(), fc.oneof(fc.jsonValue(), odd)), { minLength: 1, maxLength: 4 }))
     .map(([value, changes]) => mutate(value, changes))
-  t.equal(
+  t.ok(
     check(
       'a2a/read-result/never-throws',
       fc.property(
@@ -958,8 +958,7 @@ t.test('nothing makes it throw', async t => {
         (value, options) => visit(viewResponse(json(value), options))
       ),
       { numRuns: 3000 }
-    ),
-    undefined
+    ) > 0, 'inputs'
   )
 })
 

@@ -309,7 +309,7 @@ t.test('decide never throws, and every rejection can be written', async t => {
     }),
     fc.record({ message: value, request: value }, { requiredKeys: [] })
   )
-  t.equal(
+  t.ok(
     check(
       'policy/decide/never-throws',
       fc.property(
@@ -337,8 +337,7 @@ t.test('decide never throws, and every rejection can be written', async t => {
         }
       ),
       { numRuns: 1_500 }
-    ),
-    undefined
+    ) > 0, 'inputs'
   )
 })
 

@@ -308,10 +308,10 @@ t.test('uniqueItems by value', async t => {
     fc.constantFrom<unknown>({ a: 1, b: 2 }, { b: 2, a: 1 }, [1, [2]], [[1], 2])
   )
   const plus = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) // -0 is 0 in JSON Schema
-  t.equal(check('policy/json-schema/unique-items', fc.property(fc.array(item, { maxLength: 6 }), items => {
+  t.ok(check('policy/json-schema/unique-items', fc.property(fc.array(item, { maxLength: 6 }), items => {
     const oracle = !items.some((a, i) => items.slice(i + 1).some(b => isDeepStrictEqual(plus(a), plus(b))))
     return (validator.validate(items) === null) === oracle
-  }), { numRuns: 1_000 }), undefined)
+  }), { numRuns: 1_000 }) > 0, 'inputs')
 })
 
 t.test('multipleOf by the digits that were written', async t => {
@@ -497,12 +497,12 @@ t.test('values never appear in messages', async t => {
       fc.dictionary(fc.constantFrom('a', 'b', 'c', 'long', '__proto__', 'x y'), tie('value'))
     )
   }))
-  t.equal(check('policy/json-schema/values-stay-secret', fc.property(value, data => {
+  t.ok(check('policy/json-schema/values-stay-secret', fc.property(value, data => {
     for (const schema of schemas) {
       const text = JSON.stringify(schema.validate(data))
       if (text.includes(MARK)) throw new Error(text)
     }
-  }), { numRuns: 1_000 }), undefined)
+  }), { numRuns: 1_000 }) > 0, 'inputs')
 })
 
 t.test('every pattern of a schema is compiled separately', async t => {

@@ -45,13 +45,13 @@ t.test('random streams, cut anywhere, have the same count as with an independent
     fc.constantFrom(': comment', 'event: message', 'id: 7', 'retry: 10', 'other: x', 'datas: y')
   )
   const lines = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 40 })
-  t.equal(check('wire/sse-count/independent-parser', fc.property(lines, fc.array(fc.nat(2_000), { maxLength: 20 }), (parts, cuts) => {
+  t.ok(check('wire/sse-count/independent-parser', fc.property(lines, fc.array(fc.nat(2_000), { maxLength: 20 }), (parts, cuts) => {
     const text = parts.map(([content, end]) => content + end).join('')
     let expected = 0
     const parser = createParser({ onEvent: () => { expected++ } })
     parser.feed(text)
     return counted(text, cuts) === expected
-  }), { numRuns: 2_000 }), undefined)
+  }), { numRuns: 2_000 }) > 0, 'inputs')
 })
 
 t.test('the counter knows whether the bytes end between two events', async (t) => {
