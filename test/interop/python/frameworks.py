@@ -128,12 +128,14 @@ def agent_framework(port: int) -> None:
 
 
 def agentstack(port: int) -> None:
+    from a2a.types import Message
     from agentstack_sdk.server import Server
+    from agentstack_sdk.server.context import RunContext
 
     server = Server()
 
     @server.agent(name='echo')
-    async def echo(input, context):
+    async def echo(input: Message, context: RunContext):
         """Echoes."""
         text = ''.join(getattr(part.root, 'text', '') for part in input.parts)
         yield f'echo: {text}'
