@@ -71,7 +71,7 @@ export function refusalsPage (): string {
     const { code } = grpcStatusOf({ reason, message: '', rule: '' })
     const name = Object.entries(GRPC_CODES).find(([, known]) => known === code)?.[0] ?? ''
     const jsonRpc = `${rpc}${infrastructure ? ` (HTTP ${http})` : ''}`
-    return `| \`${reason}\` | ${jsonRpc} | ${http} ${status} | ${code} ${name} | ${protocol ? 'A2A' : 'gateway'} | ${WHEN[reason]} |`
+    return `| \`${reason}\` | ${jsonRpc} | ${http} ${status} | ${code} ${name} | ${protocol === 'self' ? 'A2A' : protocol === null ? 'gateway' : `gateway, as \`${protocol}\``} | ${WHEN[reason]} |`
   })
   const pretty = (binding: 'JSONRPC' | 'HTTP+JSON', version: '0.3' | '1.0'): string => {
     const { body } = writeRejection(EXAMPLE, { binding, version, id: '"r1"', eventStream: false, statedVersion: true, mediaType: null })
@@ -128,6 +128,9 @@ and Go:
 - \`google.rpc.ErrorInfo\`: \`reason\` of the table below; \`domain\` is \`${PROTOCOL_DOMAIN}\` for errors of the protocol and
   \`${GATEWAY_DOMAIN}\` for the gateway's own; \`metadata.extension\` and \`metadata.rule\` name the rule,
   \`metadata.missingExtensions\` all missing extensions, \`metadata.supportedVersions\` the versions to use instead.
+  Where the table says "gateway, as" a reason of A2A, there are two with the same \`metadata\`, so that official clients throw their own error
+  for that reason and your code can read the precise one. The reason of A2A comes first, except over gRPC, where the Go SDK reads the last one.
+  JSON-RPC has it only where the code is the same: there, clients go by the code.
 - \`google.rpc.BadRequest\`: all violations, at most 20, each with a path from the root of the request, in the client's own
   field names, or \`header <name>\`.
 - \`google.rpc.Help\`: a link to the extension's specification, if its URI is a link.

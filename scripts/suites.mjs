@@ -95,5 +95,5 @@ export const SUITES = {
   unit: { timeout: 300, jobs: cores => cores },
   integration: { timeout: 600, jobs: cores => cores + 1 },
   system: { timeout: 300, jobs: cores => cores + 1 },
-  interop: { timeout: 1_200, jobs: cores => cores }
+  interop: { timeout: 2_400, jobs: cores => cores }
 }

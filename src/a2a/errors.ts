@@ -56,32 +56,42 @@ interface ReasonEntry {
   readonly status: GrpcCodeName
   /** Infrastructure rejections keep their HTTP status in JSON-RPC too; protocol errors use status 200. */
   readonly infrastructure: boolean
-  /** True for reasons that A2A defines. The gateway defines the other reasons and declares that in `ErrorInfo.domain`. */
-  readonly protocol: boolean
+  /**
+   * The reason of A2A by which clients know the error: `self` for a reason that A2A or its SDKs define. Null if A2A has no error that fits.
+   * Official clients throw an error of their own type only for a reason that they know; JavaScript throws INTERNAL_ERROR for the others,
+   * which invites retries of a request that cannot succeed.
+   */
+  readonly protocol: ProtocolReason | 'self' | null
 }
 
-function entry (rpc: number, http: number, status: GrpcCodeName, protocol = false, infrastructure = false): ReasonEntry {
+/** The errors of A2A that stand for reasons of the gateway. Each fits the HTTP status and the gRPC code of its reasons. */
+type ProtocolReason = 'INVALID_PARAMS' | 'UNSUPPORTED_OPERATION'
+
+function entry (
+  rpc: number, http: number, status: GrpcCodeName, protocol: ReasonEntry['protocol'] = null, infrastructure = false
+): ReasonEntry {
   return { rpc, http, status, infrastructure, protocol }
 }
 
-const infra = (http: number, status: GrpcCodeName, rpc = -32603): ReasonEntry => entry(rpc, http, status, false, true)
+const infra = (http: number, status: GrpcCodeName, rpc = -32603, protocol: ReasonEntry['protocol'] = null): ReasonEntry =>
+  entry(rpc, http, status, protocol, true)
 
 export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
-  EXTENSION_SUPPORT_REQUIRED: entry(-32008, 400, 'FAILED_PRECONDITION', true),
-  EXTENSION_NOT_ALLOWED: entry(-32004, 403, 'PERMISSION_DENIED'),
-  EXTENSION_DATA_INVALID: entry(-32602, 400, 'INVALID_ARGUMENT'),
-  CONTENT_TYPE_NOT_SUPPORTED: entry(-32005, 400, 'INVALID_ARGUMENT', true),
-  EXTENSION_CONFLICT: entry(-32602, 400, 'FAILED_PRECONDITION'),
-  EXTENSION_DEPENDENCY_MISSING: entry(-32602, 400, 'INVALID_ARGUMENT'),
-  PUSH_URL_NOT_ALLOWED: entry(-32602, 400, 'INVALID_ARGUMENT'),
-  PUSH_CONFIGS_EXHAUSTED: entry(-32602, 400, 'FAILED_PRECONDITION'),
-  TASK_NOT_FOUND: entry(-32001, 404, 'NOT_FOUND', true),
-  UNSUPPORTED_OPERATION: entry(-32004, 400, 'FAILED_PRECONDITION', true),
-  VERSION_NOT_SUPPORTED: entry(-32009, 400, 'FAILED_PRECONDITION', true),
-  INVALID_AGENT_RESPONSE: entry(-32006, 500, 'INTERNAL', true),
-  PARSE_ERROR: entry(-32700, 400, 'INVALID_ARGUMENT'),
-  INVALID_REQUEST: entry(-32600, 400, 'INVALID_ARGUMENT'),
-  INVALID_PARAMS: entry(-32602, 400, 'INVALID_ARGUMENT'),
+  EXTENSION_SUPPORT_REQUIRED: entry(-32008, 400, 'FAILED_PRECONDITION', 'self'),
+  EXTENSION_NOT_ALLOWED: entry(-32004, 403, 'PERMISSION_DENIED', 'UNSUPPORTED_OPERATION'),
+  EXTENSION_DATA_INVALID: entry(-32602, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  CONTENT_TYPE_NOT_SUPPORTED: entry(-32005, 400, 'INVALID_ARGUMENT', 'self'),
+  EXTENSION_CONFLICT: entry(-32602, 400, 'FAILED_PRECONDITION', 'INVALID_PARAMS'),
+  EXTENSION_DEPENDENCY_MISSING: entry(-32602, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  PUSH_URL_NOT_ALLOWED: entry(-32602, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  PUSH_CONFIGS_EXHAUSTED: entry(-32602, 400, 'FAILED_PRECONDITION', 'INVALID_PARAMS'),
+  TASK_NOT_FOUND: entry(-32001, 404, 'NOT_FOUND', 'self'),
+  UNSUPPORTED_OPERATION: entry(-32004, 400, 'FAILED_PRECONDITION', 'self'),
+  VERSION_NOT_SUPPORTED: entry(-32009, 400, 'FAILED_PRECONDITION', 'self'),
+  INVALID_AGENT_RESPONSE: entry(-32006, 500, 'INTERNAL', 'self'),
+  PARSE_ERROR: entry(-32700, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  INVALID_REQUEST: entry(-32600, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  INVALID_PARAMS: entry(-32602, 400, 'INVALID_ARGUMENT', 'self'),
   METHOD_NOT_FOUND: entry(-32601, 404, 'NOT_FOUND'),
   ROUTE_NOT_FOUND: infra(404, 'NOT_FOUND', -32601),
   HOST_NOT_SERVED: infra(421, 'NOT_FOUND', -32600),
@@ -95,8 +105,8 @@ export const REASONS: Readonly<Record<Reason, ReasonEntry>> = {
   METHOD_NOT_ALLOWED: infra(405, 'UNIMPLEMENTED', -32600),
   REQUEST_TOO_LARGE: infra(413, 'OUT_OF_RANGE'),
   REQUEST_TIMEOUT: infra(408, 'DEADLINE_EXCEEDED'),
-  BAD_REQUEST_TARGET: infra(400, 'INVALID_ARGUMENT', -32600),
-  BAD_REQUEST_HEADER: infra(400, 'INVALID_ARGUMENT', -32600),
+  BAD_REQUEST_TARGET: infra(400, 'INVALID_ARGUMENT', -32600, 'INVALID_PARAMS'),
+  BAD_REQUEST_HEADER: infra(400, 'INVALID_ARGUMENT', -32600, 'INVALID_PARAMS'),
   CONTENT_ENCODING_NOT_SUPPORTED: infra(415, 'INVALID_ARGUMENT', -32600),
   LOOP_DETECTED: infra(508, 'FAILED_PRECONDITION'),
   AGENT_NOT_READY: infra(503, 'UNAVAILABLE'),
@@ -136,7 +146,7 @@ export interface Rejection {
   readonly retryAfter?: number
   /** Value of `WWW-Authenticate`, for status 403: the scopes that a token needs (RFC 6750 §3.1). */
   readonly challenge?: string
-  /** Value of `ErrorInfo.reason` when a policy names its own reason. The table entry of `reason` still determines the codes. */
+  /** The gateway's reason in `ErrorInfo` when a policy names its own. The table entry of `reason` still determines the codes. */
   readonly customReason?: string
 }
 
@@ -182,7 +192,7 @@ export function writeRejection (rejection: Rejection, caller: Caller, status?: n
   if (caller.binding === 'GRPC') return GRPC_HEAD
   const row = REASONS[rejection.reason]
   const http = status ?? row.http
-  const details = detailsOf(rejection, row)
+  const details = detailsOf(rejection, caller.binding)
   const { message } = rejection
   if (caller.binding === 'JSONRPC') {
     const data = caller.version === '0.3' && !caller.statedVersion ? { error: message, details } : details
@@ -231,17 +241,11 @@ const ERROR_NAMES: Readonly<Record<number, string>> = {
   '-32009': 'VersionNotSupportedError'
 }
 
-function detailsOf (rejection: Rejection, row: ReasonEntry): object[] {
-  const info: Record<string, unknown> = {
-    '@type': ERROR_INFO_TYPE,
-    reason: reasonOf(rejection),
-    domain: domainOf(rejection, row)
-  }
-  if (rejection.metadata !== undefined) info.metadata = rejection.metadata
-  const details: object[] = [info]
-  if (rejection.fields !== undefined && rejection.fields.length > 0) {
-    details.push({ '@type': BAD_REQUEST_TYPE, fieldViolations: rejection.fields })
-  }
+function detailsOf (rejection: Rejection, binding: Binding): object[] {
+  const { metadata, fields } = rejection
+  const details: object[] = errorReasonsOf(rejection, binding).map(({ reason, domain }) =>
+    ({ '@type': ERROR_INFO_TYPE, reason, domain, ...(metadata === undefined ? {} : { metadata }) }))
+  if (fields !== undefined && fields.length > 0) details.push({ '@type': BAD_REQUEST_TYPE, fieldViolations: fields })
   const url = helpUrlOf(rejection)
   if (url !== null) details.push({ '@type': HELP_TYPE, links: [{ description: HELP_DESCRIPTION, url }] })
   return details
@@ -252,14 +256,26 @@ export const BAD_REQUEST_TYPE = 'type.googleapis.com/google.rpc.BadRequest'
 export const HELP_TYPE = 'type.googleapis.com/google.rpc.Help'
 export const HELP_DESCRIPTION = 'Specification of the extension'
 
-/** `ErrorInfo.reason`. */
-export function reasonOf ({ reason, customReason }: Rejection): string {
-  return customReason ?? reason
-}
+/** Reason and domain of one `ErrorInfo`. */
+export interface ErrorReason { readonly reason: string, readonly domain: string }
 
-/** `ErrorInfo.domain`: a client takes an error for one of A2A by its reason and this domain. */
-export function domainOf ({ reason, customReason }: Rejection, row: ReasonEntry = REASONS[reason]): string {
-  return row.protocol && customReason === undefined ? PROTOCOL_DOMAIN : GATEWAY_DOMAIN
+/**
+ * Returns the reasons of a rejection, one for each `ErrorInfo`: the reason of A2A, if an error of A2A fits, and the gateway's own, more
+ * precise reason. The order is that in which the SDKs of JavaScript, Python, Go and Java find the reason of A2A (measured): Python reads the
+ * first `ErrorInfo` over HTTP+JSON, Go the last one over gRPC. In JSON-RPC, a reason of A2A never stands beside the code of another error.
+ */
+export function errorReasonsOf ({ reason, customReason }: Rejection, binding: Binding): readonly ErrorReason[] {
+  const { rpc, protocol } = REASONS[reason]
+  const fitting = protocol === 'self' ? reason : protocol
+  const own = customReason ?? reason
+  // A policy may name the reason of another error of A2A: clients throw that error.
+  if (own === fitting || (Object.hasOwn(REASONS, own) && REASONS[own as Reason].protocol === 'self')) {
+    return [{ reason: own, domain: own === fitting ? PROTOCOL_DOMAIN : GATEWAY_DOMAIN }]
+  }
+  const ours = { reason: own, domain: GATEWAY_DOMAIN }
+  if (fitting === null || (binding === 'JSONRPC' && REASONS[fitting].rpc !== rpc)) return [ours]
+  const theirs = { reason: fitting, domain: PROTOCOL_DOMAIN }
+  return binding === 'GRPC' ? [ours, theirs] : [theirs, ours]
 }
 
 /** URL of the Help link; null for none. */

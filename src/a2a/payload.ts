@@ -26,6 +26,8 @@ export type ParsedPayload =
     readonly inexact?: InexactNumbers
     /** Fields of a protobuf message that A2A does not define, each once, as `Message field 19`. */
     readonly unknown?: readonly string[]
+    /** Offsets of the nulls of a protobuf message that `withExplicitNulls` has to write. */
+    readonly nulls?: readonly number[]
   }
   | { readonly ok: false, readonly problem: JsonProblem }
 

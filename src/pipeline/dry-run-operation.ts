@@ -87,7 +87,7 @@ export function dryRunOperation (
   const { access, decision: { rejection } } = evaluation
   const caller = callerOf(route, call, asked, head)
   if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, access, rejection, forwarded: null, plan: null }
-  const edited = editedBody(evaluation, body, content, payloadOf(route.binding, route.version, call.operation, 'request'))
+  const edited = editedBody(evaluation, call.explicit ?? body, call.explicit ?? content, payloadOf(route.binding, route.version, call.operation, 'request'))
   if (edited === null) {
     return { kind: 'refused', route, caller, call, evaluation, access, rejection: rejections.internal, forwarded: null, plan: null }
   }

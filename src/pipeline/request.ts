@@ -159,7 +159,7 @@ export function ruleOn (
     {
       call,
       requested: requested.values,
-      headerName: spelled(route.version),
+      headerName,
       pathTenant: decoded(route.tenant),
       extensionRoute: route.extensionRoute,
       headers: head.rawHeaders,

@@ -66,13 +66,41 @@ t.test('1.0 card', async (t) => {
   t.match(card, { extendedCard: true, legacyExtendedCard: false, streaming: false })
 })
 
-t.test('hybrid card: union, 1.0 first, a missing version is that of the top level', async (t) => {
+t.test('hybrid card: union, 1.0 first, a missing version in the list of 1.0 is 1.0', async (t) => {
   const card = good({
     ...v03,
     additionalInterfaces: [{ url: `${url}2`, transport: 'HTTP+JSON' }],
     supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }, { url: `${url}3`, protocolBinding: 'JSONRPC' }]
   })
-  t.same(shape(card), [`JSONRPC 1.0 ${url}`, `JSONRPC 0.3 ${url}3`, `JSONRPC 0.3 ${url}`, `HTTP+JSON 0.3 ${url}2`])
+  t.same(shape(card), [`JSONRPC 1.0 ${url}`, `JSONRPC 1.0 ${url}3`, `JSONRPC 0.3 ${url}`, `HTTP+JSON 0.3 ${url}2`])
+  t.same(card.warnings, [`supportedInterfaces names no protocolVersion for JSONRPC ${url}3, which is read as 1.0`])
+  for (const protocolVersion of [undefined, '', '0.2.6', '0.3', '0.3.0', 0.3, '1.0', '7.0']) {
+    for (const none of [undefined, null, '', ' ']) {
+      const { interfaces } = good({ protocolVersion, supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: none }] })
+      t.equal(interfaces[0]?.version, '1.0', `root ${protocolVersion}, interface ${none}`)
+    }
+  }
+})
+
+/** Served by agent-framework-a2a 1.0.0b261022 with a2a-sdk 1.3.0; the agent speaks 1.0 only, as its clients do. */
+const AGENT_FRAMEWORK = {
+  name: 'Echo',
+  description: 'Echoes.',
+  supportedInterfaces: [{ url: 'http://127.0.0.1:24031/', protocolBinding: 'JSONRPC' }],
+  version: '1.0.0',
+  capabilities: { streaming: true },
+  defaultInputModes: ['text'],
+  defaultOutputModes: ['text'],
+  skills: [],
+  preferredTransport: 'JSONRPC',
+  protocolVersion: '0.3',
+  url: 'http://127.0.0.1:24031/'
+}
+
+t.test('the card of Microsoft agent-framework', async (t) => {
+  const card = good(AGENT_FRAMEWORK)
+  t.same(shape(card), ['JSONRPC 1.0 http://127.0.0.1:24031/', 'JSONRPC 0.3 http://127.0.0.1:24031/'])
+  t.same(card.warnings, ['supportedInterfaces names no protocolVersion for JSONRPC http://127.0.0.1:24031/, which is read as 1.0'])
 })
 
 t.test('ProtoJSON spelling and other liberties', async (t) => {

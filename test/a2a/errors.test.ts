@@ -2,31 +2,40 @@ import t from 'tap'
 import fc from 'fast-check'
 import { validateHeaderValue } from 'node:http'
 import type { Caller, Reason, Rejection } from '../../src/a2a/errors.js'
-import { decisionHeader, GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRejection } from '../../src/a2a/errors.js'
+import { decisionHeader, errorReasonsOf, GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRejection } from '../../src/a2a/errors.js'
 import { check } from '../helpers/seed.js'
 
-interface Row { readonly rpc: number, readonly rpcHttp: number, readonly http: number, readonly status: string, readonly domain: string }
-const row = (rpc: number, http: number, status: string, domain = GATEWAY_DOMAIN): Row => ({ rpc, rpcHttp: 200, http, status, domain })
+interface Row {
+  readonly rpc: number
+  readonly rpcHttp: number
+  readonly http: number
+  readonly status: string
+  /** `A2A` for a reason of A2A; the reason of A2A that fits; null if none does. */
+  readonly fits: string | null
+}
+const row = (rpc: number, http: number, status: string, fits: string | null = null): Row => ({ rpc, rpcHttp: 200, http, status, fits })
 /** A reason that keeps its HTTP status in JSON-RPC. */
-const infra = (rpc: number, http: number, status: string): Row => ({ rpc, rpcHttp: http, http, status, domain: GATEWAY_DOMAIN })
+const infra = (rpc: number, http: number, status: string, fits: string | null = null): Row => ({ rpc, rpcHttp: http, http, status, fits })
+/** JSON-RPC codes of the reasons of A2A. */
+const CODES: Readonly<Record<string, number>> = { INVALID_PARAMS: -32602, UNSUPPORTED_OPERATION: -32004 }
 
 /** Design §2.4, reference §6.1 and §7: written down again on purpose. */
 const TABLE: Readonly<Record<Reason, Row>> = {
-  EXTENSION_SUPPORT_REQUIRED: row(-32008, 400, 'FAILED_PRECONDITION', PROTOCOL_DOMAIN),
-  EXTENSION_NOT_ALLOWED: row(-32004, 403, 'PERMISSION_DENIED'),
-  EXTENSION_DATA_INVALID: row(-32602, 400, 'INVALID_ARGUMENT'),
-  CONTENT_TYPE_NOT_SUPPORTED: row(-32005, 400, 'INVALID_ARGUMENT', PROTOCOL_DOMAIN),
-  EXTENSION_CONFLICT: row(-32602, 400, 'FAILED_PRECONDITION'),
-  EXTENSION_DEPENDENCY_MISSING: row(-32602, 400, 'INVALID_ARGUMENT'),
-  PUSH_URL_NOT_ALLOWED: row(-32602, 400, 'INVALID_ARGUMENT'),
-  PUSH_CONFIGS_EXHAUSTED: row(-32602, 400, 'FAILED_PRECONDITION'),
-  TASK_NOT_FOUND: row(-32001, 404, 'NOT_FOUND', PROTOCOL_DOMAIN),
-  UNSUPPORTED_OPERATION: row(-32004, 400, 'FAILED_PRECONDITION', PROTOCOL_DOMAIN),
-  INVALID_AGENT_RESPONSE: row(-32006, 500, 'INTERNAL', PROTOCOL_DOMAIN),
-  VERSION_NOT_SUPPORTED: row(-32009, 400, 'FAILED_PRECONDITION', PROTOCOL_DOMAIN),
-  PARSE_ERROR: row(-32700, 400, 'INVALID_ARGUMENT'),
-  INVALID_REQUEST: row(-32600, 400, 'INVALID_ARGUMENT'),
-  INVALID_PARAMS: row(-32602, 400, 'INVALID_ARGUMENT'),
+  EXTENSION_SUPPORT_REQUIRED: row(-32008, 400, 'FAILED_PRECONDITION', 'A2A'),
+  EXTENSION_NOT_ALLOWED: row(-32004, 403, 'PERMISSION_DENIED', 'UNSUPPORTED_OPERATION'),
+  EXTENSION_DATA_INVALID: row(-32602, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  CONTENT_TYPE_NOT_SUPPORTED: row(-32005, 400, 'INVALID_ARGUMENT', 'A2A'),
+  EXTENSION_CONFLICT: row(-32602, 400, 'FAILED_PRECONDITION', 'INVALID_PARAMS'),
+  EXTENSION_DEPENDENCY_MISSING: row(-32602, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  PUSH_URL_NOT_ALLOWED: row(-32602, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  PUSH_CONFIGS_EXHAUSTED: row(-32602, 400, 'FAILED_PRECONDITION', 'INVALID_PARAMS'),
+  TASK_NOT_FOUND: row(-32001, 404, 'NOT_FOUND', 'A2A'),
+  UNSUPPORTED_OPERATION: row(-32004, 400, 'FAILED_PRECONDITION', 'A2A'),
+  INVALID_AGENT_RESPONSE: row(-32006, 500, 'INTERNAL', 'A2A'),
+  VERSION_NOT_SUPPORTED: row(-32009, 400, 'FAILED_PRECONDITION', 'A2A'),
+  PARSE_ERROR: row(-32700, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  INVALID_REQUEST: row(-32600, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  INVALID_PARAMS: row(-32602, 400, 'INVALID_ARGUMENT', 'A2A'),
   METHOD_NOT_FOUND: row(-32601, 404, 'NOT_FOUND'),
   ROUTE_NOT_FOUND: infra(-32601, 404, 'NOT_FOUND'),
   HOST_NOT_SERVED: infra(-32600, 421, 'NOT_FOUND'),
@@ -40,8 +49,8 @@ const TABLE: Readonly<Record<Reason, Row>> = {
   METHOD_NOT_ALLOWED: infra(-32600, 405, 'UNIMPLEMENTED'),
   REQUEST_TOO_LARGE: infra(-32603, 413, 'OUT_OF_RANGE'),
   REQUEST_TIMEOUT: infra(-32603, 408, 'DEADLINE_EXCEEDED'),
-  BAD_REQUEST_TARGET: infra(-32600, 400, 'INVALID_ARGUMENT'),
-  BAD_REQUEST_HEADER: infra(-32600, 400, 'INVALID_ARGUMENT'),
+  BAD_REQUEST_TARGET: infra(-32600, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  BAD_REQUEST_HEADER: infra(-32600, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
   CONTENT_ENCODING_NOT_SUPPORTED: infra(-32600, 415, 'INVALID_ARGUMENT'),
   LOOP_DETECTED: infra(-32603, 508, 'FAILED_PRECONDITION'),
   AGENT_NOT_READY: infra(-32603, 503, 'UNAVAILABLE'),
@@ -69,22 +78,25 @@ const info = (reason: string, domain: string): object => ({ '@type': 'type.googl
 
 for (const reason of reasons) {
   t.test(`${reason} on the wire`, async t => {
-    const { rpc, rpcHttp, http, status, domain } = TABLE[reason]
-    const details = [info(reason, domain)]
+    const { rpc, rpcHttp, http, status, fits } = TABLE[reason]
+    const ours = info(reason, fits === 'A2A' ? PROTOCOL_DOMAIN : GATEWAY_DOMAIN)
+    const theirs = fits === null || fits === 'A2A' ? [] : [info(fits, PROTOCOL_DOMAIN)]
+    const rpcDetails = CODES[fits ?? ''] === rpc ? [...theirs, ours] : [ours]
+    const details = [...theirs, ours]
     for (const version of ['0.3', '1.0'] as const) {
       const answer = writeRejection(refusal(reason), caller({ version, id: '12345678901234567890' }))
       t.equal(answer.status, rpcHttp, `JSON-RPC ${version}: status`)
       t.equal(answer.contentType, 'application/json')
       t.equal(
         answer.body.toString(),
-        `{"jsonrpc":"2.0","id":12345678901234567890,"error":${JSON.stringify({ code: rpc, message: 'It "says"\nso.', data: details })}}`
+        `{"jsonrpc":"2.0","id":12345678901234567890,"error":${JSON.stringify({ code: rpc, message: 'It "says"\nso.', data: rpcDetails })}}`
       )
       t.equal(answer.phrase, rpcHttp === 200 ? '' : 'It "says"?so.', 'the message is the reason phrase of any other status')
     }
     const unstated = writeRejection(refusal(reason), caller({ version: '0.3', statedVersion: false }))
     t.same(
       JSON.parse(unstated.body.toString()),
-      { jsonrpc: '2.0', id: 1, error: { code: rpc, message: 'It "says"\nso.', data: { error: 'It "says"\nso.', details } } },
+      { jsonrpc: '2.0', id: 1, error: { code: rpc, message: 'It "says"\nso.', data: { error: 'It "says"\nso.', details: rpcDetails } } },
       'JSON-RPC 0.3 without A2A-Version: data is an object'
     )
     for (const [mediaType, contentType] of [
@@ -153,16 +165,25 @@ const detailsOf = (more: Partial<Rejection>, reason: Reason = 'EXTENSION_DATA_IN
   return body.error.data
 }
 
-t.test('a reason of a policy has the gateway\'s domain, whatever the table contains', async t => {
-  t.same(detailsOf({ customReason: 'STRUCTURED_INPUT_TASK_RUNNING' }, 'EXTENSION_CONFLICT'), [
-    info('STRUCTURED_INPUT_TASK_RUNNING', GATEWAY_DOMAIN)
+t.test('a reason of a policy comes after the reason of A2A, and replaces the gateway\'s own', async t => {
+  const reasonsOf = (reason: Reason, customReason: string): string[] =>
+    errorReasonsOf(refusal(reason, { customReason }), 'HTTP+JSON').map(one => `${one.reason} ${one.domain}`)
+  t.same(reasonsOf('EXTENSION_CONFLICT', 'STRUCTURED_INPUT_TASK_RUNNING'), [
+    'INVALID_PARAMS a2a-protocol.org', 'STRUCTURED_INPUT_TASK_RUNNING a2a-extension-gateway'
   ])
-  t.same(detailsOf({ customReason: 'SCHEMA_UNUSABLE' }, 'CONTENT_TYPE_NOT_SUPPORTED'), [info('SCHEMA_UNUSABLE', GATEWAY_DOMAIN)])
+  t.same(reasonsOf('CONTENT_TYPE_NOT_SUPPORTED', 'SCHEMA_UNUSABLE'), [
+    'CONTENT_TYPE_NOT_SUPPORTED a2a-protocol.org', 'SCHEMA_UNUSABLE a2a-extension-gateway'
+  ])
+  t.same(reasonsOf('EXTENSION_DATA_INVALID', 'INVALID_PARAMS'), ['INVALID_PARAMS a2a-protocol.org'], 'the fitting one')
+  t.same(reasonsOf('EXTENSION_DATA_INVALID', 'UNSUPPORTED_OPERATION'), ['UNSUPPORTED_OPERATION a2a-extension-gateway'], 'another one of A2A')
+  t.same(reasonsOf('EXTENSION_DATA_INVALID', 'toString'), ['INVALID_PARAMS a2a-protocol.org', 'toString a2a-extension-gateway'])
+  t.same(reasonsOf('INTERNAL_ERROR', 'OWN'), ['OWN a2a-extension-gateway'])
 })
 
 t.test('details: metadata, field violations, help', async t => {
   const fields = [{ field: 'params.message.parts[0].data.a', description: 'is required' }]
   t.same(detailsOf({ metadata: { rule: 'r' }, fields, helpUri: 'https://x.test/ext' }), [
+    { ...info('INVALID_PARAMS', PROTOCOL_DOMAIN), metadata: { rule: 'r' } },
     { ...info('EXTENSION_DATA_INVALID', GATEWAY_DOMAIN), metadata: { rule: 'r' } },
     { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: fields },
     {
@@ -170,8 +191,8 @@ t.test('details: metadata, field violations, help', async t => {
       links: [{ description: 'Specification of the extension', url: 'https://x.test/ext' }]
     }
   ])
-  t.same(detailsOf({ fields: [] }), [info('EXTENSION_DATA_INVALID', GATEWAY_DOMAIN)])
-  const help = (helpUri: string): unknown => (detailsOf({ helpUri }) as object[])[1]
+  t.same(detailsOf({ fields: [] }), [info('INVALID_PARAMS', PROTOCOL_DOMAIN), info('EXTENSION_DATA_INVALID', GATEWAY_DOMAIN)])
+  const help = (helpUri: string): unknown => (detailsOf({ helpUri }) as object[])[2]
   t.match(help('http://x.test'), { links: [{ url: 'http://x.test' }] })
   for (const uri of ['urn:x:y', 'javascript:alert(1)', 'github.com/x', '', ' https://x', 'ftp://x']) t.equal(help(uri), undefined, uri)
 })

@@ -38,7 +38,7 @@ async function explain (text: string, { config = true, json = false, agent = nul
 
 const INFO = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'EXTENSION_DATA_INVALID', domain: 'a2a-extension-gateway', metadata: { rule: 'from', extension: URI } }
 const FIELDS = { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'params.message.metadata.x.from', description: 'is required (its schema)' }] }
-const ERROR = { code: -32602, message: 'params.message.metadata.x.from is required (its schema).', data: [INFO, FIELDS] }
+const ERROR = { code: -32602, message: 'params.message.metadata.x.from is required (its schema).', data: [{ ...INFO, reason: 'INVALID_PARAMS', domain: 'a2a-protocol.org' }, INFO, FIELDS] }
 
 t.test('the error of a client, in each of its forms', async t => {
   const forms = [

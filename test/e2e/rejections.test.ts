@@ -131,12 +131,12 @@ function invalid (form: Form): Expected {
     message: `${violations.map(({ field, description }) => `${field} ${description}`).join('; ')}.`,
     rule: 'object-schemas/validate-first-structured-part',
     details: [
-      {
+      ...[['INVALID_PARAMS', 'a2a-protocol.org'], ['EXTENSION_DATA_INVALID', 'a2a-extension-gateway']].map(([reason, domain]) => ({
         '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
-        reason: 'EXTENSION_DATA_INVALID',
-        domain: 'a2a-extension-gateway',
+        reason,
+        domain,
         metadata: { rule: 'validate-first-structured-part', extension: SCHEMAS }
-      },
+      })),
       { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations },
       { '@type': 'type.googleapis.com/google.rpc.Help', links: [{ description: 'Specification of the extension', url: SCHEMAS }] }
     ]
@@ -217,7 +217,7 @@ t.test('more violations than are shown are counted, and bounded', async (t) => {
     const answer = await call(pair, form, bodyOf(form, messageOf(form, [dataPart(form, '{}')])))
     const error = (answer.json?.error ?? answer.json) as { message: string, data?: unknown[] | { details: unknown[] }, details?: unknown[] }
     const details = Array.isArray(error.data) ? error.data : error.data?.details ?? error.details
-    const bad = details?.[1] as { fieldViolations: { field: string }[] }
+    const bad = details?.find(one => Object.hasOwn(one as object, 'fieldViolations')) as { fieldViolations: { field: string }[] }
     t.same(
       bad.fieldViolations.map(({ field }) => field),
       names.slice(0, 20).map(name => `${dataPathOf(form)}.${name}`),
@@ -237,7 +237,7 @@ t.test('two violations at once: the missing extension determines the error, the 
     const answer = await call(pair, form, bodyOf(form, messageOf(form, [dataPart(form, '{"a":1}')])))
     const error = (answer.json?.error ?? answer.json) as { message: string, data?: unknown[] | { details: unknown[] }, details?: unknown[] }
     const details = Array.isArray(error.data) ? error.data : error.data?.details ?? error.details
-    const bad = details?.[1] as { fieldViolations: { field: string }[] }
+    const bad = details?.find(one => Object.hasOwn(one as object, 'fieldViolations')) as { fieldViolations: { field: string }[] }
     const path = dataPathOf(form)
     t.same(
       bad.fieldViolations.map(({ field }) => field),

@@ -70,7 +70,7 @@ async function served (version: Version): Promise<{ readonly address: string, re
   }
 }
 
-const A2A_REASONS = reasons.filter(reason => REASONS[reason].protocol)
+const A2A_REASONS = reasons.filter(reason => REASONS[reason].protocol !== null)
 
 for (const version of VERSIONS) {
   t.test(`A2A ${version}`, async t => {
@@ -108,6 +108,11 @@ for (const version of VERSIONS) {
         UNSUPPORTED_OPERATION: 'GrpcUnsupportedOperationError',
         VERSION_NOT_SUPPORTED: 'GrpcVersionNotSupportedError',
         INVALID_AGENT_RESPONSE: 'GrpcInvalidAgentResponseError'
+      }
+      for (const reason of reasons) {
+        const { protocol } = REASONS[reason]
+        if (protocol === 'INVALID_PARAMS' || reason === 'INVALID_PARAMS') names[reason] = 'GrpcRequestMalformedError'
+        if (protocol === 'UNSUPPORTED_OPERATION') names[reason] = 'GrpcUnsupportedOperationError'
       }
       t.same(Object.keys(names).sort(), [...A2A_REASONS].sort())
       const problems: string[] = []

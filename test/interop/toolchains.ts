@@ -44,7 +44,8 @@ export async function programs (sdk: Sdk): Promise<Readonly<Record<'client' | 'a
   return { client: [join(directory, 'client')], agent: [join(directory, 'agent')] }
 }
 
-async function venv (requirements: readonly string[]): Promise<string> {
+/** Makes a virtual environment with packages of PyPI, once. @returns its directory */
+export async function venv (requirements: readonly string[]): Promise<string> {
   return await madeOnce(`venv-${digest(requirements.join('\n'))}`, async directory => {
     await tool('python3', ['-m', 'venv', directory], 'install Python 3.10 or later with venv (Debian: python3-venv)')
     await tool(
@@ -207,7 +208,12 @@ export type Operation =
   | 'card' | 'message' | 'send' | 'sendData' | 'stream' | 'get' | 'getUnknown' | 'sendLong' | 'cancel' | 'extendedCard'
   | 'list' | 'pushCreate' | 'pushGet' | 'pushList' | 'pushDelete' | 'pushGetDeleted' | 'subscribeFinished' | 'sendAgain' | 'subscribe'
 /** What the SDK gave its caller, or the text of what it threw. */
-export interface Outcome { readonly value?: unknown, readonly error?: string }
+export interface Outcome {
+  readonly value?: unknown
+  readonly error?: string
+  /** Go v2 only: the error of the SDK that it is. */
+  readonly kind?: string
+}
 export type ForeignStory = Partial<Record<Operation, Outcome>>
 
 /** Runs the client of an SDK through its operations; ids, times and addresses in the results are replaced. */

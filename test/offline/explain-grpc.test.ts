@@ -95,6 +95,7 @@ t.test('the rejection is shown as clients see it', async t => {
     message: /message\.parts\[1\]\.data\.order/,
     details: [
       { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'EXTENSION_DATA_INVALID', domain: 'a2a-extension-gateway' },
+      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'INVALID_PARAMS', domain: 'a2a-protocol.org' },
       { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'message.parts[1].data.order.quantity' }] }
     ]
   })

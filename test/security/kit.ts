@@ -184,7 +184,9 @@ export function refusalIn ({ json }: Answered): WireRefusal {
   }
   const data = error.data as { details?: unknown } | undefined
   const details = (Array.isArray(data) ? data : data?.details ?? error.details ?? []) as Record<string, unknown>[]
-  const info = details.find((one) => String(one['@type']).endsWith('ErrorInfo'))
+  const infos = details.filter((one) => String(one['@type']).endsWith('ErrorInfo'))
+  // The gateway's own reason is the more precise one.
+  const info = infos.find(one => one['domain'] === 'a2a-extension-gateway') ?? infos[0]
   const bad = details.find((one) => String(one['@type']).endsWith('BadRequest'))
   const fields = (bad?.fieldViolations ?? []) as { field: string }[]
   return {

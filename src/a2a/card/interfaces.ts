@@ -53,16 +53,16 @@ const ABSOLUTE_HTTP = /^https?:\/\/[^/?#]/i
 
 /**
  * Lists all interfaces of a card in its order of preference: the interfaces of 1.0, then the main interface of 0.3, then the other
- * interfaces of 0.3.
+ * interfaces of 0.3. An entry of `supportedInterfaces` without a version is 1.0, as the official SDKs read it: the list exists since 1.0,
+ * and the root's `protocolVersion` is about the root's own interface. Agents of Microsoft's agent-framework have such cards.
  */
 export function placeInterfaces (raw: JsonObject): PlacedInterface[] {
   const placed: PlacedInterface[] = []
   const cardVersion = textOf(raw, VERSION_KEYS)
   const main = raw['url']
   const hasMain = main !== undefined && main !== null && main !== ''
-  const assumed = cardVersion ?? (hasMain ? '0.3' : '1.0')
   for (const list of V1_LISTS) {
-    placeList(placed, list, raw[list], (entry) => [textOf(entry, V1_BINDING_KEYS), textOf(entry, VERSION_KEYS) ?? assumed])
+    placeList(placed, list, raw[list], (entry) => [textOf(entry, V1_BINDING_KEYS), textOf(entry, VERSION_KEYS)])
   }
   const legacyVersion = cardVersion ?? '0.3'
   if (hasMain) placed.push(place(null, 0, raw, { binding: textOf(raw, TRANSPORT_KEYS) ?? 'JSONRPC', version: legacyVersion, tenant: null }))
@@ -77,7 +77,13 @@ export function cardVersionText (raw: JsonObject): string | null {
   return textOf(raw, VERSION_KEYS)
 }
 
-function placeList (placed: PlacedInterface[], list: string, value: unknown, read: (entry: JsonObject) => [string | null, string]): void {
+/** @param read returns the binding and the version of an entry, null for those that it does not name */
+function placeList (
+  placed: PlacedInterface[],
+  list: string,
+  value: unknown,
+  read: (entry: JsonObject) => [binding: string | null, version: string | null]
+): void {
   if (!Array.isArray(value)) return
   for (let i = 0; i < value.length; i++) {
     const entry: unknown = value[i]
@@ -91,14 +97,23 @@ function placeList (placed: PlacedInterface[], list: string, value: unknown, rea
   }
 }
 
-interface InterfaceTexts { readonly binding: string | null, readonly version: string, readonly tenant: string | null }
+interface InterfaceTexts {
+  readonly binding: string | null
+  /** Null for an entry of a 1.0 list that names no version. */
+  readonly version: string | null
+  readonly tenant: string | null
+}
+
+/** The version of an entry of a 1.0 list that names none. */
+const V1 = '1.0'
 
 function place (
   list: string | null,
   index: number,
   entry: JsonObject,
-  { binding: bindingText, version: versionText, tenant }: InterfaceTexts
+  { binding: bindingText, version: named, tenant }: InterfaceTexts
 ): PlacedInterface {
+  const versionText = named ?? V1
   const text = entry['url']
   const shown = typeof text === 'string' ? shownUrl(text) : ''
   const binding = readBinding(bindingText ?? '')
@@ -114,6 +129,7 @@ function place (
   const minor = unknownMinor(versionText)
   const warnings = [
     ...(binding === bindingText ? [] : [`binding "${shorten(bindingText)}" is read as ${binding}`]),
+    ...(named === null ? [`${list} names no protocolVersion for ${binding} ${shown}, which is read as ${V1}`] : []),
     ...(minor === null ? [] : [`${binding} ${shorten(versionText)} ${shown}: the rules of A2A 1.0 apply to this minor version`])
   ]
   const carried = { version, text, tenant, ...(minor === null ? {} : { unknownMinor: minor }) }

@@ -8,7 +8,7 @@ import { encodeBinary, encodeGrpcMessage } from '../../wire/grpc/status-text.js'
 import { byteField, varintField } from '../../wire/protobuf/write.js'
 import type { Reason, Rejection } from '../errors.js'
 import {
-  BAD_REQUEST_TYPE, decisionHeader, domainOf, ERROR_INFO_TYPE, HELP_DESCRIPTION, HELP_TYPE, helpUrlOf, reasonOf, REASONS
+  BAD_REQUEST_TYPE, decisionHeader, ERROR_INFO_TYPE, errorReasonsOf, HELP_DESCRIPTION, HELP_TYPE, helpUrlOf, REASONS
 } from '../errors.js'
 
 export interface GrpcStatus {
@@ -19,13 +19,18 @@ export interface GrpcStatus {
   readonly trailers: string[]
 }
 
-/** Codes that gRPC servers use where HTTP has other names. Clients of A2A read NOT_FOUND as a task that is not found. */
+/**
+ * Codes that gRPC servers use where HTTP has other names. Clients of A2A read NOT_FOUND as a task that is not found. The Go SDK knows
+ * INVALID_PARAMS only with the code INVALID_ARGUMENT.
+ */
 const CODES: Partial<Readonly<Record<Reason, GrpcCodeName>>> = {
   REQUEST_TOO_LARGE: 'RESOURCE_EXHAUSTED',
   ROUTE_NOT_FOUND: 'UNIMPLEMENTED',
   HOST_NOT_SERVED: 'UNIMPLEMENTED',
   METHOD_NOT_FOUND: 'UNIMPLEMENTED',
-  CONTENT_ENCODING_NOT_SUPPORTED: 'UNIMPLEMENTED'
+  CONTENT_ENCODING_NOT_SUPPORTED: 'UNIMPLEMENTED',
+  EXTENSION_CONFLICT: 'INVALID_ARGUMENT',
+  PUSH_CONFIGS_EXHAUSTED: 'INVALID_ARGUMENT'
 }
 
 /** Bytes of all trailers. Clients accept 8 KiB (grpc-core, soft limit), of which `:status` and Content-Type take a part. */
@@ -36,8 +41,8 @@ const FIELD = 32
 const MAX_MESSAGE = 2_000
 /** Characters of `www-authenticate`; a longer one is left out. */
 const MAX_CHALLENGE = 1_024
-/** Bytes for the notes of omissions in `ErrorInfo.metadata`. */
-const NOTES = 200
+/** Bytes for the notes of omissions in the `metadata` of each `ErrorInfo`, of which there may be two. */
+const NOTES = 400
 /** Characters of the names in a note. */
 const MAX_NAMES = 50
 /** Bytes around the entries of BadRequest: its type, tags and lengths. */
@@ -91,7 +96,7 @@ function clipped (message: string): string {
 function detailsOf (rejection: Rejection, code: number, message: string, room: number): Buffer {
   const head = Buffer.concat([varintField(1, code), byteField(2, message)])
   const metadata: [string, string][] = Object.entries(rejection.metadata ?? {})
-  const left = (): number => room - head.length - NOTES - errorInfo(rejection, metadata).length
+  const left = (): number => room - head.length - NOTES - errorInfos(rejection, metadata).length
   const omitted: string[] = []
   while (metadata.length > 0 && left() < 0) omitted.push(withoutLongest(metadata))
   const helpUrl = helpUrlOf(rejection)
@@ -110,7 +115,7 @@ function detailsOf (rejection: Rejection, code: number, message: string, room: n
   if (help !== shown) metadata.push(['omittedHelp', 'true'])
   if (omitted.length > 0) metadata.push(['omittedMetadata', omitted.join(',').slice(0, MAX_NAMES)])
   const badRequest = entries.length === 0 ? NOTHING : byteField(3, any(BAD_REQUEST_TYPE, Buffer.concat(entries)))
-  return Buffer.concat([head, errorInfo(rejection, metadata), badRequest, shown])
+  return Buffer.concat([head, errorInfos(rejection, metadata), badRequest, shown])
 }
 
 /** Removes the entry with the longest value. @returns its name */
@@ -122,10 +127,11 @@ function withoutLongest (metadata: [string, string][]): string {
   return metadata.splice(longest, 1)[0]?.[0] ?? ''
 }
 
-function errorInfo (rejection: Rejection, metadata: readonly (readonly [string, string])[]): Buffer {
+function errorInfos (rejection: Rejection, metadata: readonly (readonly [string, string])[]): Buffer {
   const entries = metadata.map(([name, value]) => byteField(3, Buffer.concat([byteField(1, name), byteField(2, value)])))
-  const info = Buffer.concat([byteField(1, reasonOf(rejection)), byteField(2, domainOf(rejection)), ...entries])
-  return byteField(3, any(ERROR_INFO_TYPE, info))
+  const infos = errorReasonsOf(rejection, 'GRPC').map(({ reason, domain }) =>
+    byteField(3, any(ERROR_INFO_TYPE, Buffer.concat([byteField(1, reason), byteField(2, domain), ...entries]))))
+  return Buffer.concat(infos)
 }
 
 function helpOf (url: string): Buffer {

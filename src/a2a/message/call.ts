@@ -9,6 +9,8 @@ import { parseStrict } from '../../wire/json/json.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
 import { isJsonContentType } from '../../wire/media-type.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
+import { whole } from '../../wire/chunked-buffer.js'
+import { withExplicitNulls } from '../../wire/protobuf/nulls.js'
 import { idToken, readEnvelope } from './envelope.js'
 import type { Reason } from '../errors.js'
 import type { RequestView } from './message.js'
@@ -53,6 +55,8 @@ export interface Call {
   readonly inexact: InexactNumbers | null
   /** Protobuf fields of the request that A2A does not define, as `Message field 19`. None for JSON, in which they are members. */
   readonly unknown: readonly string[]
+  /** The message to forward in the place of a protobuf message with nulls that agents read differently. Null for none. */
+  readonly explicit: Buffer | null
   /** First problem of the body itself. When set, the other fields hold the data that could be read. */
   readonly problem: CallProblem | null
 }
@@ -104,6 +108,7 @@ function readRpcCall (input: CallInput): Call {
       view: null,
       inexact: null,
       unknown: NONE,
+      explicit: null,
       problem: { reason, rule: 'envelope', path, message }
     }
   }
@@ -123,6 +128,7 @@ function readRpcCall (input: CallInput): Call {
     view,
     inexact: parsed.inexact ?? null,
     unknown: NONE,
+    explicit: null,
     problem: operation === null ? unknownMethod(envelope.method, version) : null
   }
 }
@@ -198,6 +204,7 @@ function readRestCall (input: CallInput, operation: Operation): Call {
     view,
     inexact: parsed.inexact ?? null,
     unknown: NONE,
+    explicit: null,
     problem: null
   }
 }
@@ -227,6 +234,7 @@ function readGrpcCall ({ bytes, version, limits }: CallInput, operation: Operati
     view,
     inexact: null,
     unknown: parsed.unknown ?? NONE,
+    explicit: parsed.nulls === undefined ? null : withExplicitNulls(whole(bytes), parsed.nulls),
     problem: null
   }
 }
@@ -259,6 +267,7 @@ function blank (version: Version, operation: Operation, problem: CallProblem | n
     view: null,
     inexact: null,
     unknown: NONE,
+    explicit: null,
     problem
   }
 }

@@ -114,8 +114,8 @@ export function dispatch (
 }
 
 /** The body to forward. @throws TypeError when the message of a gRPC call has no place for an edit */
-function editedBody ({ route, sent, bytes }: Arrived, { operation }: Call, evaluation: RequestEvaluation): Bytes {
-  return bodyOf(evaluation, sent, bytes, payloadOf(route.binding, route.version, operation, 'request'))
+function editedBody ({ route, sent, bytes }: Arrived, { operation, explicit }: Call, evaluation: RequestEvaluation): Bytes {
+  return bodyOf(evaluation, explicit ?? sent, explicit ?? bytes, payloadOf(route.binding, route.version, operation, 'request'))
 }
 
 /** @param edited the body to forward, if it is known */

@@ -32,7 +32,7 @@ export function forwardedShown (
   const bytes =
     evaluation === null || call === null
       ? body.length
-      : withoutSecrets(evaluation, contentOf(sent), body, payloadOf(caller.binding, caller.version, call.operation, 'request')).length
+      : withoutSecrets(evaluation, call.explicit ?? contentOf(sent), body, payloadOf(caller.binding, caller.version, call.operation, 'request')).length
   const secret = bytes !== body.length
   const length = body.length === 0 || server !== undefined ? [] : ['content-length', secret ? '(with the secret)' : String(bytes)]
   return {

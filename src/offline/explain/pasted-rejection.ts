@@ -70,7 +70,9 @@ function ofError (value: JsonObject, header: string | null): PastedRejection | n
   if (error === null) return null
   const details = [error.data, error.details, isObject(error.data) ? error.data.details : undefined].find(one => Array.isArray(one))
   const list = Array.isArray(details) ? details.filter(isObject) : []
-  const info = list.find(one => one['@type'] === ERROR_INFO_TYPE && (one.domain === GATEWAY_DOMAIN || one.domain === PROTOCOL_DOMAIN))
+  const infoOf = (domain: string): JsonObject | undefined => list.find(one => one['@type'] === ERROR_INFO_TYPE && one.domain === domain)
+  // The gateway's own reason is the more precise one.
+  const info = infoOf(GATEWAY_DOMAIN) ?? infoOf(PROTOCOL_DOMAIN)
   const metadata = isObject(info?.metadata) ? info.metadata : {}
   const fields = list.flatMap(one => Array.isArray(one.fieldViolations) ? one.fieldViolations : []).filter(isObject)
   const named = /^reject;rule="(.*)\/([^/"]+)"$/.exec(header ?? '')

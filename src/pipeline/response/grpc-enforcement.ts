@@ -1,10 +1,11 @@
 /** Evaluates one gRPC response for all kinds of bodies. */
 import type { CallProblem } from '../../a2a/message/call.js'
 import type { MessageTable } from '../../wire/protobuf/table.js'
+import type { ResponseDecision } from '../../policy/response/evaluator.js'
 import { editProtobuf } from '../../wire/protobuf/edit.js'
+import { withExplicitNulls } from '../../wire/protobuf/nulls.js'
 import type { GrpcFault, GrpcMessage } from '../../wire/grpc/deframer.js'
 import { grpcFrame } from '../../wire/grpc/deframer.js'
-import type { JsonEdit } from '../../wire/json/edit.js'
 import { internal } from '../rejections.js'
 import type { UnreadableReason } from '../response-problems.js'
 import { ambiguousMessages, compressedMessage, messageTooLarge, notProtobuf } from '../response-problems.js'
@@ -31,11 +32,11 @@ export class GrpcEnforcement extends Enforcement {
     this.table = table
   }
 
-  /** Makes the edits of a decision. @returns the frame of the message; null when an edit does not fit, and the response is rejected */
-  edited (message: GrpcMessage, edits: readonly JsonEdit[]): Buffer | null {
-    if (edits.length === 0) return message.frame
+  /** Makes the edits of a decision, and the nulls that clients read differently. @returns the frame of the message; null when an edit does not fit, and the response is rejected */
+  edited ({ frame, bytes }: GrpcMessage, { edits, nulls }: ResponseDecision): Buffer | null {
+    if (edits.length === 0 && nulls === undefined) return frame
     try {
-      return grpcFrame(editProtobuf(message.bytes, this.table, edits))
+      return grpcFrame(editProtobuf(nulls === undefined ? bytes : withExplicitNulls(bytes, nulls), this.table, edits))
     } catch (error) {
       this.driver.fault(error)
       this.reject(internal)

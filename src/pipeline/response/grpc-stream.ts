@@ -128,7 +128,7 @@ export class HeldMessages extends HeldQueue<GrpcMessage | Unreadable, GrpcEnforc
   protected override send (decision: ResponseDecision, piece: GrpcMessage | Unreadable | null): void {
     this.envelope.notice(decision)
     if (piece === null || 'rest' in piece) return this.finish()
-    const frame = this.enforcement.edited(piece, decision.edits)
+    const frame = this.enforcement.edited(piece, decision)
     if (frame === null) this.over = true
     else this.pass(frame)
   }

@@ -116,7 +116,7 @@ export class HeldUnary implements GrpcBody {
     this.chunks = []
     if (this.driver.gone) return
     if (decision.rejection !== null) return this.enforcement.reject(decision.rejection)
-    const frame = this.enforcement.edited(message, decision.edits)
+    const frame = this.enforcement.edited(message, decision)
     if (frame === null) return
     this.envelope.notice(decision)
     this.envelope.finish([frame])

@@ -46,6 +46,8 @@ export interface ResponseDecision {
   readonly violations: readonly Violation[]
   /** Edits of the evaluated JSON; none when it is rejected. */
   readonly edits: readonly JsonEdit[]
+  /** Offsets of the nulls of a protobuf message that `withExplicitNulls` has to write before the edits. */
+  readonly nulls?: readonly number[]
   /** `policy/rule` of each edit, each once. */
   readonly edited: readonly string[]
   /** `policy/rule` of broken rules that are reported to the caller. */

@@ -83,6 +83,7 @@ function keep (decision: ResponseDecision): ResponseDecision {
   }
 }
 
-function isPlain ({ rejection, violations, edits, annotations, remember }: ResponseDecision): boolean {
-  return rejection === null && violations.length === 0 && edits.length === 0 && annotations.length === 0 && remember === null
+function isPlain ({ rejection, violations, edits, nulls, annotations, remember }: ResponseDecision): boolean {
+  return rejection === null && violations.length === 0 && edits.length === 0 && nulls === undefined && annotations.length === 0 &&
+    remember === null
 }

@@ -170,7 +170,8 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
       const message = `has fields that A2A does not define: ${parsed.unknown.join(', ')}`
       noteFault('answer-unknown', 'observe', { path: '', message }, outcome.violations)
     }
-    return this.evaluateValue(parsed.value, parsed.inexact ?? null, stream, this.context.clock?.() ?? null, outcome)
+    const decision = this.evaluateValue(parsed.value, parsed.inexact ?? null, stream, this.context.clock?.() ?? null, outcome)
+    return parsed.nulls === undefined ? decision : { ...decision, nulls: parsed.nulls }
   }
 
   /** Evaluates an event without effects. A rule about the age of a value has no time, and its fault appears in the decision. */

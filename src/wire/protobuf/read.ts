@@ -7,9 +7,12 @@ import { BOOL, BYTES, ENUM, INT32, STRUCT, TEXT, TIMESTAMP, VALUE } from './tabl
 import { secondsInRange, timestampText } from './timestamp.js'
 import { WireReader, wrongWire } from './wire.js'
 
-/** `unknown`: each unknown field once, as `Message field 19`; the first twenty of them. */
+/**
+ * `unknown`: each unknown field once, as `Message field 19`; the first twenty of them. `nulls`: the offset of each Value without a kind, if
+ * there are any. The value has null there, and `withExplicitNulls` makes all readers read null.
+ */
 export type ProtobufResult =
-  | { readonly ok: true, readonly value: JsonObject, readonly unknown: readonly string[] }
+  | { readonly ok: true, readonly value: JsonObject, readonly unknown: readonly string[], readonly nulls?: readonly number[] }
   | { readonly ok: false, readonly problem: JsonProblem }
 
 /**
@@ -22,7 +25,8 @@ export const MAX_NESTED = 100
  * Reads a message into the object that ProtoJSON defines for it. No other reader may read accepted bytes differently. The reader rejects:
  * a singular field that occurs twice and a second member of a oneof (readers merge, replace or take the last); tag 0, groups and known
  * fields with another wire type (readers stop, or skip them); numbers with superfluous bytes or out of range; text that is not UTF-8;
- * a Value without a kind, NaN and infinity (ProtoJSON has no form for them); enum numbers without a name.
+ * NaN and infinity (ProtoJSON has no form for them); enum numbers without a name. A Value without a kind is null, as the Java SDK means it;
+ * other readers drop it, so that whoever forwards the message forwards `withExplicitNulls`.
  *
  * A value equal to its default is absent, unless the field has presence. The path in a problem names fields as ProtoJSON does.
  * @param limits `depth` and `members` count objects, arrays, members and elements of the ProtoJSON, as `parseStrict` does
@@ -35,7 +39,9 @@ export function readProtobuf (bytes: Buffer, table: MessageTable, limits: JsonLi
 
 export function resultOf (reader: ProtobufReader, table: MessageTable): ProtobufResult {
   try {
-    return { ok: true, value: reader.root(table), unknown: reader.unknown }
+    const value = reader.root(table)
+    const { unknown, nulls } = reader
+    return nulls === null ? { ok: true, value, unknown } : { ok: true, value, unknown, nulls }
   } catch (error) {
     if (error instanceof ProtobufFault) return { ok: false, problem: error.problem }
     throw error
@@ -53,6 +59,8 @@ const KINDS: readonly number[] = [0, 0x08, 0x11, 0x1a, 0x20, 0x2a, 0x32]
 const TWO_32 = 2 ** 32
 
 export class ProtobufReader extends WireReader {
+  /** Offsets of the Values without a kind, ascending; null for none. */
+  nulls: number[] | null = null
   private readonly limits: JsonLimits
   private members = 0
   /** Objects and arrays of the ProtoJSON, and messages, that are open. */
@@ -245,7 +253,13 @@ export class ProtobufReader extends WireReader {
         default: value = this.listValue(this.length(end))
       }
     }
-    if (kinds === 0) throw new ProtobufFault('syntax', from, 'is a Value without a kind')
+    if (kinds === 0) {
+      // A newer kind of Value, which a response may have.
+      if (end > from) throw new ProtobufFault('syntax', from, 'is a Value of a kind that A2A does not define')
+      value = null
+      if (this.nulls === null) this.nulls = [from]
+      else this.nulls.push(from)
+    }
     this.nested--
     return value
   }

@@ -15,6 +15,8 @@ export interface Row {
   /** `reject`: the bytes have two readings, or are no message. `accept`: all readers agree. `either`: no promise, but never misread. */
   readonly ours: 'accept' | 'reject' | 'either'
   readonly except?: Except
+  /** The bytes that the gateway forwards in the place of these. Agents read them as the gateway reads `bytes`. */
+  readonly forwarded?: Buffer
 }
 
 /** The two versions have the same fields with other numbers, but for the contents of a part. */
@@ -77,6 +79,11 @@ const double = (bits: number[]): Buffer => join(tag(2, FIXED64), Buffer.from(bit
 const accept = (name: string, bytes: Buffer, except?: Except): Row =>
   ({ name, bytes, ours: 'accept', ...except === undefined ? {} : { except } })
 const reject = (name: string, bytes: Buffer): Row => ({ name, bytes, ours: 'reject' })
+
+const NO_KIND = Buffer.alloc(0)
+/** Bytes with nulls that agents read differently, and the bytes that the gateway forwards: two rows. */
+const asNull = (name: string, bytes: Buffer, forwarded: Buffer): Row[] =>
+  [{ name, bytes, ours: 'accept', forwarded }, accept(`${name}, explicit`, forwarded)]
 
 const OVERLONG = Buffer.from([0xc0, 0xaf])
 const SURROGATE = Buffer.from([0xed, 0xa0, 0x80])
@@ -183,8 +190,13 @@ function rowsOf ({ version, request, data, raw, url, more, moreName }: Shape): R
     reject('an entry with two values', withData(field(5, field(1, join(field(1, 'a'), field(2, value({ x: 1 })), field(2, value({ y: 2 }))))))),
 
     // Values that are missing.
-    reject('a Value without a kind', withData(Buffer.alloc(0))),
-    reject('a Value without a kind in a list', withData(field(6, field(1, '')))),
+    // The Java SDK 1.2.0 writes null so.
+    ...asNull('a Value without a kind', withData(NO_KIND), withData(value(null))),
+    ...asNull('a Value without a kind in a list', withData(field(6, join(field(1, NO_KIND), field(1, value(1))))), withData(value([null, 1]))),
+    ...asNull('a Value without a kind in a Struct', withData(field(5, join(entry('a', NO_KIND), entry('b', value(1))))), withData(value({ a: null, b: 1 }))),
+    ...asNull('a Value without a kind in metadata', inMessage(hello, field(MESSAGE.metadata, entry('a', NO_KIND))), inMessage(hello, field(MESSAGE.metadata, struct({ a: null })))),
+    ...asNull('70 Values without a kind, which make lengths longer', withData(field(5, entry('l', field(6, join(...Array.from({ length: 70 }, () => field(1, NO_KIND))))))),
+      withData(value({ l: Array.from({ length: 70 }, () => null) }))),
     reject('an entry without value', withData(field(5, field(1, field(1, 'a'))))),
 
     // Where readers stop.

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"iter"
@@ -30,11 +31,23 @@ func (l *list) Set(value string) error {
 	return nil
 }
 
+// kinds are the errors that a caller can tell apart with errors.Is.
+var kinds = map[string]error{
+	"ErrInternalError":        a2a.ErrInternalError,
+	"ErrInvalidParams":        a2a.ErrInvalidParams,
+	"ErrUnsupportedOperation": a2a.ErrUnsupportedOperation,
+}
+
 // tell prints the result of an operation, or the error as a caller would log it.
 func tell[T any](operation string, value T, err error) {
 	line := map[string]any{"operation": operation}
 	if err != nil {
 		line["error"] = err.Error()
+		for name, kind := range kinds {
+			if errors.Is(err, kind) {
+				line["kind"] = name
+			}
+		}
 	} else {
 		line["value"] = value
 	}
