@@ -12,6 +12,9 @@ export const CLOSE_ARRAY = 0x5d
 export const OPEN_OBJECT = 0x7b
 export const CLOSE_OBJECT = 0x7d
 
+/** Characters of the longest substring that V8 copies. Longer substrings refer to the whole text. */
+export const COPIED = 12
+
 /** Number of string bytes to check one by one before the native search starts. One native call costs about as much as these checks. */
 const SHORT = 32
 
