@@ -2,6 +2,7 @@
  * Helpers that step over the bytes of JSON text. All code in this folder that reads JSON without parsing uses them.
  * Reading UTF-8 byte by byte is safe here: every byte of a multi-byte character is 0x80 or higher.
  */
+import { decodeString } from './string-literal.js'
 
 export const QUOTE = 0x22
 export const COMMA = 0x2c
@@ -118,7 +119,7 @@ function scalarEnd (bytes: Buffer, start: number): number {
 export function readName (bytes: Buffer, start: number, end: number): string {
   for (let i = start + 1; i < end - 1; i++) {
     const byte = bytes[i]
-    if (byte === BACKSLASH || byte === undefined || byte > 0x7f) return JSON.parse(bytes.toString('utf8', start, end)) as string
+    if (byte === BACKSLASH || byte === undefined || byte > 0x7f) return decodeString(bytes.toString('utf8', start, end))
   }
   return bytes.toString('latin1', start + 1, end - 1)
 }

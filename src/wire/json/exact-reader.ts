@@ -5,6 +5,7 @@
  * The engine decodes single string literals only: at the root of a text, V8 expects no name.
  */
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, COPIED, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './bytes.js'
+import { decodeString } from './string-literal.js'
 
 /** RFC 8259 §6 */
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
@@ -145,7 +146,7 @@ class ExactReader {
     const escaped = this.#skipString()
     if (!escaped && this.#at - start - 2 <= COPIED) return this.#text.slice(start + 1, this.#at - 1)
     try {
-      return JSON.parse(this.#text.slice(start, this.#at)) as string
+      return decodeString(this.#text.slice(start, this.#at))
     } catch {
       this.#at = start
       this.#reject()

@@ -14,6 +14,7 @@ import { ALWAYS_EXACT } from './number.js'
 import { PlainBytes } from './plain-bytes.js'
 import type { Learnt, Range, Shape } from './shape.js'
 import { shapeOf, Slot } from './shape.js'
+import { decodeString } from './string-literal.js'
 
 /** Bytes of the smallest and of the largest text. The work for a text must stay small if the parser gives up near its end. */
 const LEAST = 1_024
@@ -254,7 +255,7 @@ class Reader {
     if (i - at - 1 > this.long) throw UNSURE
     this.end = i + 1
     try {
-      return JSON.parse(text.slice(at, this.end)) as string
+      return decodeString(text.slice(at, this.end))
     } catch {
       throw UNSURE
     }
