@@ -4,6 +4,8 @@
  */
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
+import { findName } from '../../wire/json/duplicate.js'
+import { isBackslashName } from '../../wire/json/exact-reader.js'
 import type { JsonLimits } from '../../wire/json/json.js'
 import { parseStrict } from '../../wire/json/json.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
@@ -57,6 +59,11 @@ export interface Call {
   readonly unknown: readonly string[]
   /** The message to forward in the place of a protobuf message with nulls that agents read differently. Null for none. */
   readonly explicit: Buffer | null
+  /**
+   * Set when the body has a member name that hides other names from agents on V8 13.6 (`isBackslashName`). The configuration decides
+   * whether this is a problem of the call. Null over gRPC: an agent decodes protobuf without `JSON.parse`.
+   */
+  readonly backslashName: CallProblem | null
   /** First problem of the body itself. When set, the other fields hold the data that could be read. */
   readonly problem: CallProblem | null
 }
@@ -109,6 +116,7 @@ function readRpcCall (input: CallInput): Call {
       inexact: null,
       unknown: NONE,
       explicit: null,
+      backslashName: null,
       problem: { reason, rule: 'envelope', path, message }
     }
   }
@@ -129,6 +137,7 @@ function readRpcCall (input: CallInput): Call {
     inexact: parsed.inexact ?? null,
     unknown: NONE,
     explicit: null,
+    backslashName: parsed.backslashName === true ? backslashNameProblem(bytes) : null,
     problem: operation === null ? unknownMethod(envelope.method, version) : null
   }
 }
@@ -180,7 +189,12 @@ function readRestCall (input: CallInput, operation: Operation): Call {
       message: `The body is not acceptable JSON: ${parsed.problem.message}.`
     })
   }
-  if (operation === 'Extension') return readExtensionBody(input.version, parsed.value, parsed.inexact ?? null)
+  if (operation === 'Extension') {
+    return readExtensionBody(input.version, parsed.value, {
+      inexact: parsed.inexact ?? null,
+      backslashName: parsed.backslashName === true ? backslashNameProblem(bytes) : null
+    })
+  }
   // The Go SDK sends `null` when there is no data to send.
   if (parsed.value === null && !carriesMessage(operation)) return blank(input.version, operation, null)
   if (!isObject(parsed.value)) {
@@ -205,6 +219,7 @@ function readRestCall (input: CallInput, operation: Operation): Call {
     inexact: parsed.inexact ?? null,
     unknown: NONE,
     explicit: null,
+    backslashName: parsed.backslashName === true ? backslashNameProblem(bytes) : null,
     problem: null
   }
 }
@@ -235,6 +250,7 @@ function readGrpcCall ({ bytes, version, limits }: CallInput, operation: Operati
     inexact: null,
     unknown: parsed.unknown ?? NONE,
     explicit: parsed.nulls === undefined ? null : withExplicitNulls(whole(bytes), parsed.nulls),
+    backslashName: null,
     problem: null
   }
 }
@@ -250,8 +266,8 @@ const unknownRpc: CallProblem = {
  * Reads the body of an extension's route. The extension defines the body. When the body holds a message, the message is read like every
  * other message.
  */
-function readExtensionBody (version: Version, body: unknown, inexact: InexactNumbers | null): Call {
-  const call = { ...blank(version, 'Extension', null), extensionBody: body, inexact }
+function readExtensionBody (version: Version, body: unknown, found: Pick<Call, 'inexact' | 'backslashName'>): Call {
+  const call = { ...blank(version, 'Extension', null), extensionBody: body, ...found }
   return isObject(body) ? { ...call, request: { object: body, path: '' }, view: viewRequest(body, '', version, 'HTTP+JSON', true) } : call
 }
 
@@ -268,7 +284,20 @@ function blank (version: Version, operation: Operation, problem: CallProblem | n
     inexact: null,
     unknown: NONE,
     explicit: null,
+    backslashName: null,
     problem
+  }
+}
+
+function backslashNameProblem (bytes: Bytes): CallProblem {
+  const found = findName(whole(bytes), isBackslashName)
+  const name = found === null ? 'A member' : `The member "${found.name}" in ${found.place}`
+  return {
+    reason: 'INVALID_PARAMS',
+    rule: 'backslash-name',
+    path: '',
+    message: `${name} has a name with a backslash that reads like the beginning of an escape. Such a name can hide members of later ` +
+      'requests from an agent on Node 24. Use a name without a backslash.'
   }
 }
 
