@@ -115,5 +115,9 @@ export default [
   {
     files: ['src/**'],
     rules: { 'max-params': ['error', 5] }
+  },
+  {
+    files: ['src/**/*.ts'],
+    rules: { 'no-restricted-properties': ['error', { object: 'URL', property: 'canParse', message: 'Use parseUrl() of wire/url.ts, which has the same result with every version of Node.' }] }
   }
 ]

@@ -5,14 +5,14 @@
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import type { JsonLimits, JsonProblem } from '../../../src/wire/json/json.js'
 import { parseStrict } from '../../../src/wire/json/json.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 import { readSlowly, valueOf } from '../oracles/slow-json.js'
 import type { SlowJson } from '../oracles/slow-json.js'
 
 const LIMITS: readonly JsonLimits[] = [{ depth: 64, members: 10_000 }, { depth: 3, members: 6 }]
 const NO_JSON: readonly JsonProblem['kind'][] = ['empty', 'encoding', 'bom', 'depth', 'members', 'syntax']
 
-export const json: Target = {
+export const json: Target & Reader = {
   name: 'json',
   maxBytes: 2048,
   seeds: [
@@ -65,6 +65,7 @@ export const json: Target = {
     '\\b',
     '\n'
   ],
+  read: bytes => LIMITS.flatMap(limits => [parseStrict(bytes, limits), parseStrict(bytes, limits, 0)]),
   check (bytes) {
     const slow = readSlowly(bytes)
     for (const limits of LIMITS) {
