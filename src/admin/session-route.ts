@@ -1,6 +1,7 @@
 /** `/console/api/session`: a browser signs in with POST and signs out with DELETE. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HEADERS, writeProblem } from '../console/guard.js'
+import { parseJson } from '../wire/json/parse-json.js'
 import type { AdminAccess, SignIn } from './access.js'
 
 /** Largest body of a sign-in, bytes. Access tokens have at most 8 KiB. */
@@ -46,7 +47,7 @@ async function bodyOf (request: IncomingMessage): Promise<string | null> {
 function readSignIn (text: string): SignIn | null {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(text)
   } catch {
     return null
   }

@@ -11,6 +11,7 @@ import type { PastedRejection } from '../offline/explain/pasted-rejection.js'
 import { field } from '../offline/text-kit.js'
 import { modeOf } from '../policy/compile/identity.js'
 import { isSchemaRef } from '../policy/compile/schema-source.js'
+import { parseJson } from '../wire/json/parse-json.js'
 
 /** A rule of the configuration. */
 export interface RuleFound {
@@ -91,7 +92,7 @@ function catalogueLine (name: string, steps: readonly (string | number)[]): stri
 
 function yamlOf (rule: unknown): string {
   const plain = JSON.stringify(rule, (_key, inner: unknown) => isSchemaRef(inner) ? { ref: inner.ref } : inner)
-  return stringify(JSON.parse(plain), { lineWidth: 0, indentSeq: false }).trimEnd().slice(0, LENGTH)
+  return stringify(parseJson(plain), { lineWidth: 0, indentSeq: false }).trimEnd().slice(0, LENGTH)
 }
 
 /**

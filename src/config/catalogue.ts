@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { parseJson } from '../wire/json/parse-json.js'
 import { builtCatalogue } from './built/catalogue.js'
 import type { BuiltPolicy } from './built/catalogue.js'
 import { policyProblems } from './checks/policy-checks.js'
@@ -57,7 +58,7 @@ function catalogued (name: string, file: string): PolicyConfig {
 }
 
 export function unchanged (built: BuiltPolicy | undefined, file: string): PolicyConfig | null {
-  return built === undefined || built.digest !== digestOf(readFileSync(file)) ? null : JSON.parse(built.policy) as PolicyConfig
+  return built === undefined || built.digest !== digestOf(readFileSync(file)) ? null : parseJson(built.policy) as PolicyConfig
 }
 
 export function digestOf (bytes: Buffer): string {

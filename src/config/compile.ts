@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module'
 import type * as Ajv from 'ajv/dist/2020.js'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
+import { parseJson } from '../wire/json/parse-json.js'
 import { KEYWORDS } from './keywords.js'
 import type { Schema } from './schema/schema-kit.js'
 import { shareRepeats } from './schema/share-schema.js'
@@ -41,7 +42,7 @@ export function compile (schema: Schema, part: string | null, options: Options =
     const { [part]: separate, ...others } = $defs
     const reference = JSON.stringify(`#/$defs/${part}`)
     const elsewhere = (value: object): object =>
-      JSON.parse(JSON.stringify(value).replaceAll(`"$ref":${reference}`, `"$ref":"${PART}"`)) as object
+      parseJson(JSON.stringify(value).replaceAll(`"$ref":${reference}`, `"$ref":"${PART}"`)) as object
     ajv.addSchema({ ...elsewhere({ ...separate, $defs: others }) }, PART)
     ajv.addSchema(elsewhere({ ...root, $defs: others }), WHOLE)
   }

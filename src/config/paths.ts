@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseJson } from '../wire/json/parse-json.js'
 
 const NAME = 'a2a-extension-gateway'
 
@@ -30,7 +31,7 @@ function walk (start: string): Package {
   for (let directory = start; ; directory = dirname(directory)) {
     const file = join(directory, 'package.json')
     if (existsSync(file)) {
-      const manifest = JSON.parse(readFileSync(file, 'utf8')) as { name?: unknown, version?: unknown }
+      const manifest = parseJson(readFileSync(file, 'utf8')) as { name?: unknown, version?: unknown }
       if (manifest.name === NAME) return { root: directory, version: String(manifest.version) }
     }
     if (dirname(directory) === directory) throw new Error(`no package.json named ${NAME} above ${start}`)

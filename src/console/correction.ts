@@ -3,6 +3,7 @@
  * explains how to fix the request and never contains its data.
  */
 import type { Rejection } from '../a2a/errors.js'
+import { parseJson } from '../wire/json/parse-json.js'
 import type { EntryViolation } from './entry.js'
 
 export interface Correction {
@@ -88,7 +89,7 @@ export function stepsOf (path: string): (string | number)[] | null {
     else if (index !== undefined) steps.push(Number(index))
     else {
       try {
-        steps.push(String(JSON.parse(quoted as string)))
+        steps.push(String(parseJson(quoted as string)))
       } catch {
         return null
       }

@@ -3,6 +3,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../telemetry/log.js'
+import { parseJson } from '../wire/json/parse-json.js'
 import { diffOf } from './card-diff.js'
 import type { PageFile } from './files.js'
 import { readPage } from './files.js'
@@ -75,7 +76,7 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
         origin,
         signature: config.card.signature,
         ...(publicBase === null ? {} : { etag: served.etag }),
-        diff: diffOf(byVersion[version].card.raw, JSON.parse(served.bytes.toString()))
+        diff: diffOf(byVersion[version].card.raw, parseJson(served.bytes))
       }
     },
     policy: query => {
@@ -245,7 +246,7 @@ async function bodyOf (request: IncomingMessage): Promise<string> {
 
 function jsonOf (text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     throw new Failure({ status: 400, error: 'send JSON' })
   }

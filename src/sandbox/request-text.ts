@@ -1,5 +1,6 @@
 /** Writes a request as an `.http` file, or as captured JSON where an `.http` file cannot hold the request. */
 import type { KeptRequest } from '../console/playground/request-log.js'
+import { parseJson } from '../wire/json/parse-json.js'
 
 export interface WrittenRequest {
   readonly method: string
@@ -47,7 +48,7 @@ function framed (message: Buffer): Buffer {
 /** Indents compact JSON. Any other text stays as it is: the gateway may read it in another way. */
 function indented (text: string): string {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseJson(text)
     return JSON.stringify(value) === text ? JSON.stringify(value, null, 2) : text
   } catch {
     return text

@@ -2,6 +2,7 @@
 import { visible } from '../a2a/fields.js'
 import type { JsonObject } from '../wire/json/object.js'
 import { isObject } from '../wire/json/object.js'
+import { parseJson } from '../wire/json/parse-json.js'
 import type { Colour } from '../wire/terminal.js'
 import { inColour } from '../wire/terminal.js'
 
@@ -43,7 +44,7 @@ export function prettyLine (line: string, colours: boolean): string {
 
 function fieldsOf (line: string): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(line)
+    const value: unknown = parseJson(line)
     return isObject(value) ? value : null
   } catch {
     return null

@@ -4,6 +4,7 @@ import t from 'tap'
 import { findFault } from '../../src/wire/json/fault.js'
 import { parseStrict } from '../../src/wire/json/json.js'
 import type { JsonLimits, JsonProblem } from '../../src/wire/json/json.js'
+import { parseSlowly } from '../fuzz/oracles/slow-json.js'
 import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
 
@@ -19,26 +20,26 @@ function problem (text: string | Buffer, limits = LIMITS): JsonProblem {
   return result.problem
 }
 
-/** The result of `JSON.parse`: [value] or null. */
+/** The reading of the oracle: [value] or null. V8 13.6 reads escaped names wrongly, so `JSON.parse` is none. */
 function native (text: string): [unknown] | null {
   try {
-    return [JSON.parse(text)]
+    return [parseSlowly(text)]
   } catch {
     return null
   }
 }
 
-t.test('accepted text equals the result of JSON.parse', async (t) => {
+t.test('accepted text is read as the oracle reads it', async (t) => {
   check('wire/json/accepts', fc.property(anyJsonText(), (text) => {
     const parsed = parse(text)
-    same(parsed.ok ? parsed.value : parsed, JSON.parse(text))
+    same(parsed.ok ? parsed.value : parsed, parseSlowly(text))
   }))
   for (const text of ['0', '""', 'null', ' [ ] ', '{"\\ud800":"\\udfff"}', '{"":{"":{}}}', '"\\\\"', '["\\"","\\\\\\""]']) {
-    t.same(parse(text), { ok: true, value: JSON.parse(text) }, text)
+    t.same(parse(text), { ok: true, value: parseSlowly(text) }, text)
   }
 })
 
-t.test('it rejects what JSON.parse rejects, wherever a valid text is broken', async () => {
+t.test('it rejects what the oracle rejects, wherever a valid text is broken', async () => {
   const broken = fc
     .tuple(
       anyJsonText(),
@@ -120,7 +121,7 @@ t.test('names that only look alike are not duplicates', async (t) => {
     '{"__proto__":{"a":1},"constructor":1}',
     '{"é":1,"e\\u0301":1}'
   ]) {
-    t.same(parse(text), { ok: true, value: JSON.parse(text) }, text)
+    t.same(parse(text), { ok: true, value: parseSlowly(text) }, text)
   }
   const value = (parse('{"__proto__":{"polluted":true}}') as { value: object }).value
   t.ok(Object.hasOwn(value, '__proto__'))
@@ -167,7 +168,7 @@ t.test('members and elements are counted exactly', async (t) => {
     return inner.reduce((sum: number, each) => sum + count(each), inner.length)
   }
   check('wire/json/counts', fc.property(anyJsonText(), (text) => {
-    const members = count(JSON.parse(text))
+    const members = count(parseSlowly(text))
     ok(parse(text, { depth: 64, members }).ok)
     if (members > 0) {
       same(problem(text, { depth: 64, members: members - 1 }), {
@@ -185,7 +186,7 @@ t.test('long strings end at their closing quote, with any escapes', async () => 
   check('wire/json/long-strings', fc.property(fc.array(piece, { maxLength: 30 }), fc.array(piece), (one, two) => {
     const text = `{"${one.join('')}":"${two.join('')}","x":["${two.join('')}"]}`
     const parsed = parse(text)
-    same(parsed.ok ? parsed.value : parsed, JSON.parse(text))
+    same(parsed.ok ? parsed.value : parsed, parseSlowly(text))
   }), { numRuns: 1000 })
 })
 

@@ -31,11 +31,14 @@ t.test('the build contains the scan, and the scan finds what the parser needs', 
   t.same(scanned('{"a":[1,"long text",{"name that is long":"with \\" in it"}],"b":1e5,"c":12345678901234567,"d":-1234567890.12345}'), {
     colons: 5,
     distinct: true,
+    escapedNames: false,
     strings: [{ start: 9, end: 18, escapes: false }, { start: 42, end: 55, escapes: true }],
     numbers: [63, 66, 71, 88, 93, 110]
   })
   t.same(scanned('["four","fives"]')?.strings, [{ start: 9, end: 14, escapes: false }], 'only longer strings')
-  t.same(scanned('[]'), { colons: 0, distinct: true, strings: null, numbers: null })
+  t.equal(scanned('{"a":"\\n","b\\n" :1,"c":2}')?.escapedNames, true)
+  t.equal(scanned('{"a":"\\n","b":"b\\n"}')?.escapedNames, false, 'values may have escapes')
+  t.same(scanned('[]'), { colons: 0, distinct: true, escapedNames: false, strings: null, numbers: null })
 })
 
 /** Each value must be read alike wherever a block begins. */

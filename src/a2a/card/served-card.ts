@@ -1,5 +1,6 @@
 /** A card that is ready to be served at any address. */
 import type { JsonObject } from '../../wire/json/object.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import { V1_LISTS } from './interfaces.js'
 import type { PlacedBytes } from '../../wire/placed-text.js'
 import { digestOf, PlacedText } from '../../wire/placed-text.js'
@@ -52,7 +53,7 @@ export class ServedCard {
 
 /** @returns no text for a card of 0.3, and for a card that cannot be signed */
 function signedText (text: string, { sign }: CardSigner): { readonly text: string | null, readonly problem: string | null } {
-  const card = JSON.parse(text) as JsonObject
+  const card = parseJson(text) as JsonObject
   if (!V1_LISTS.some(key => Array.isArray(card[key]))) return { text: null, problem: null }
   try {
     return { text: JSON.stringify(sign(card)), problem: null }

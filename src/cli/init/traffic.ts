@@ -7,6 +7,7 @@ import type { RecordedRequest } from '../../offline/recording/recording.js'
 import { readList } from '../../wire/header-list.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import { isName, isOperation, isOwnType } from './card-guesses.js'
 import { inferSchema } from './infer-schema.js'
 import type { Guess, GuessedMethod, Guesses, Place } from './proposal.js'
@@ -77,7 +78,7 @@ function originOf (headers: readonly string[]): string | null {
 
 function jsonOf (bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8')) as unknown
+    return parseJson(bytes)
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 /** The secrets of `upstream.credentials`. As in `secrets.ts`, their content is never part of the configuration. */
+import { parseJson } from '../../wire/json/parse-json.js'
 import type { SentCredentialConfig, UpstreamCredentialsConfig } from '../model/credentials-model.js'
 import type { SecretConfig } from '../model/policy-model.js'
 import { readHeader, readSecret } from '../secrets.js'
@@ -45,7 +46,7 @@ function secretsOf ({ fromSecret, clientCredentials, exchange }: SentCredentialC
 function textOf ({ file, env: variable }: SecretConfig, env: Environment, key: string): string {
   const source = file === undefined ? { ...variable === undefined ? {} : { env: variable } } : { file }
   const read = readSecret(source, 'text', env)
-  return valueOf('problem' in read ? read : { value: JSON.parse(read.json) as string }, key)
+  return valueOf('problem' in read ? read : { value: parseJson(read.json) as string }, key)
 }
 
 function valueOf (read: { readonly value: string } | { readonly problem: string }, key: string): string {

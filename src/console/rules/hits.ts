@@ -1,4 +1,5 @@
 /** Counts the violations of each rule since the start, and those that `mode: enforce` would reject. */
+import { parseJson } from '../../wire/json/parse-json.js'
 import { keyOf, sumBy } from '../counts.js'
 import type { ConsoleSource } from '../source.js'
 import { clip } from '../text.js'
@@ -37,7 +38,7 @@ export async function hitsOf (source: ConsoleSource): Promise<{ readonly rows: r
   for (const [key, value] of sumBy(await source.metrics(), 'violations_total', labels =>
     keyOf(labels.agent, labels.extension, labels.rule, labels.phase, labels.mode)
   )) {
-    const [agent, extension, rule, phase, mode] = JSON.parse(key) as [string, string, string, Phase, 'enforce' | 'observe']
+    const [agent, extension, rule, phase, mode] = parseJson(key) as [string, string, string, Phase, 'enforce' | 'observe']
     // Counters outlive their agents.
     if (!rules.has(agent) && ruleIndexOf(config, agent) === null) continue
     list(agent, extension, rule, phase)

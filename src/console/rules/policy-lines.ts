@@ -13,6 +13,7 @@ import { packageRoot } from '../../config/paths.js'
 import { readYaml } from '../../config/yaml/document.js'
 import { modeOf } from '../../policy/compile/identity.js'
 import { isSchemaRef } from '../../policy/compile/schema-source.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import { clip } from '../text.js'
 
 export interface PolicyLine {
@@ -146,7 +147,7 @@ function withoutValues (inject: unknown): unknown {
 function shown (value: unknown): string {
   if (typeof value === 'string') return clip(value, VALUE)
   const plain = JSON.stringify(value, (_key, inner: unknown) => isSchemaRef(inner) ? { ref: inner.ref } : inner) ?? 'null'
-  return clip(stringify(JSON.parse(plain), { lineWidth: 0, indentSeq: false }).trimEnd(), VALUE)
+  return clip(stringify(parseJson(plain), { lineWidth: 0, indentSeq: false }).trimEnd(), VALUE)
 }
 
 /** Files of the built-in catalogue. The files do not change while the gateway runs. */

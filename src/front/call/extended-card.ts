@@ -8,6 +8,7 @@ import { grpcFrame } from '../../wire/grpc/deframer.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { viewFor } from '../../pipeline/card/served-cards.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import type { Arrived } from './dispatch.js'
 import type { Exchange } from './exchange.js'
 import { publicCardOf } from './serve-card.js'
@@ -49,7 +50,7 @@ function respond (exchange: Exchange, card: Buffer): void {
 function respondMessage (exchange: Exchange, card: Buffer): void {
   const method = grpcMethodFor('GetExtendedAgentCard', exchange.version)
   if (method === null) throw new Error('a version without the method that was called')
-  const message = cardMessage(JSON.parse(card.toString()) as JsonObject, method.response)
+  const message = cardMessage(parseJson(card) as JsonObject, method.response)
   exchange.begin(200, ['content-type', 'application/grpc'])
   exchange.write(grpcFrame(message))
   exchange.response.endWith?.(['grpc-status', String(GRPC_CODES.OK)])

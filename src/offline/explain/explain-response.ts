@@ -7,6 +7,7 @@ import { dryRunResponse } from '../../pipeline/dry-run-response.js'
 import type { DryRun } from '../../pipeline/dry-run.js'
 import { rejectionEvent } from '../../pipeline/rejection-response.js'
 import type { AgentConfig } from '../../config/model/model.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import type { ResponseExplanation } from './response-explanation.js'
 import type { ExchangeTraces } from './response-trace.js'
 import type { RejectionShown } from './explanation.js'
@@ -144,7 +145,7 @@ const WHY: Readonly<Record<Exclude<NotEvaluatedReason, 'no-rules'>, string>> = {
 function measuresOf ({ results }: ResponseDryRun): ResponseExplanation['measures'] {
   const all = results.flatMap(({ decision }) => decision.measures)
   return counted(all.map(({ extension, metric, by, type }) => JSON.stringify([extension, metric, by, type]))).map(([key, times]) => {
-    const [policy, metric, by, type] = JSON.parse(key) as [string, string, string, 'counter' | 'gauge']
+    const [policy, metric, by, type] = parseJson(key) as [string, string, string, 'counter' | 'gauge']
     return { policy, metric, by, type, times }
   })
 }

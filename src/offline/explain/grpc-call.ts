@@ -6,6 +6,7 @@ import { decodeSync } from '../../pipeline/content-encoding.js'
 import type { PlainRequest } from '../../pipeline/dry-run.js'
 import { headOf } from '../../pipeline/request-head.js'
 import { GrpcDeframer } from '../../wire/grpc/deframer.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import { splitTarget } from '../../wire/target.js'
 import type { Place } from '../place.js'
 import { GRPC_TYPE } from '../recording/grpc-response.js'
@@ -87,7 +88,7 @@ const NOTE = 'the message is given as JSON; the gateway gets it as protobuf'
 
 function parsed (body: Buffer): JsonMap {
   try {
-    return JSON.parse(body.toString()) as JsonMap
+    return parseJson(body) as JsonMap
   } catch {
     throw new CannotExplain('the message of the gRPC call is neither JSON nor a message with its prefix of 5 bytes')
   }

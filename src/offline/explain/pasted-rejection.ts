@@ -5,6 +5,7 @@
 import { ERROR_INFO_TYPE, GATEWAY_DOMAIN, PROTOCOL_DOMAIN } from '../../a2a/errors.js'
 import { isObject } from '../../wire/json/object.js'
 import type { JsonObject } from '../../wire/json/object.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import type { RecordedResponse } from '../recording/recorded-response.js'
 import { readResponse } from '../recording/recorded-response.js'
 
@@ -154,7 +155,7 @@ function textOf (value: unknown): string | null {
 
 function jsonOf (text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseJson(text)
   } catch {
     return undefined
   }

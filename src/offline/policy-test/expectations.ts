@@ -7,6 +7,7 @@ import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../../a2a/versions.
 import type { Forwarded, DryRun } from '../../pipeline/dry-run.js'
 import type { Violation } from '../../policy/violation.js'
 import { grpcCodeName } from '../../wire/grpc/code-names.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import { messageObject } from '../recording/grpc-target.js'
 import { readList, splitList } from '../../wire/header-list.js'
 import { resolvePointer } from '../../wire/json/pointer.js'
@@ -115,6 +116,6 @@ function requestObject (dryRun: DryRun, { body }: Forwarded): unknown {
   const { caller: { binding, version }, call } = dryRun
   if (binding === 'GRPC') return call === null ? undefined : messageObject(body ?? EMPTY, grpcMethodFor(call.operation, version)?.request)
   if (body === null) return undefined
-  const value = JSON.parse(body.toString()) as Record<string, unknown> | null
+  const value = parseJson(body) as Record<string, unknown> | null
   return binding === 'JSONRPC' ? value?.params : value
 }

@@ -9,6 +9,7 @@ import { valueOf } from '../../pipeline/response-head.js'
 import type { Violation } from '../../policy/violation.js'
 import { grpcCodeName } from '../../wire/grpc/code-names.js'
 import { GrpcDeframer } from '../../wire/grpc/deframer.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import { resolvePointer } from '../../wire/json/pointer.js'
 import { SseSplitter } from '../../wire/sse/split.js'
 import type { Exchanged } from '../recording/exchange.js'
@@ -137,7 +138,7 @@ function grpcResult ({ client }: ResponseDryRun, method: GrpcMethod | null): unk
 
 function parsed (bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString()) as unknown
+    return parseJson(bytes)
   } catch {
     return null
   }

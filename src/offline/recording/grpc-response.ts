@@ -5,6 +5,7 @@ import { GRPC_CODES } from '../../wire/grpc/codes.js'
 import { grpcFrame } from '../../wire/grpc/deframer.js'
 import { encodeGrpcMessage } from '../../wire/grpc/status-text.js'
 import { isObject } from '../../wire/json/object.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import { SseSplitter } from '../../wire/sse/split.js'
 import type { ErrorSpec, JsonMap } from '../policy-test/test-model.js'
 import { valueOf } from '../../pipeline/response-head.js'
@@ -104,7 +105,7 @@ function messagesOf (body: Buffer): readonly unknown[] | string {
 
 function parsedJson (text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseJson(text)
   } catch {
     return undefined
   }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { findFault } from '../../wire/json/fault.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import { readCaptured } from './captured.js'
 import { curlRequest, isCurl, readCurl } from './curl.js'
 import type { ReadBeside, Recordings } from './http-file.js'
@@ -120,7 +121,7 @@ function textOf (bytes: Buffer, file: string): string {
 
 function jsonOf (text: string, file: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseJson(text)
   } catch {
     // V8's error message quotes the text, so the message is not used.
     const bytes = Buffer.from(text)

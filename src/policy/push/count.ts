@@ -8,6 +8,7 @@ import { ANY } from '../../a2a/json-types.js'
 import type { Call } from '../../a2a/message/call.js'
 import { idsOf } from '../../a2a/request-ids.js'
 import { isObject } from '../../wire/json/object.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import type { Decision } from '../request/decision.js'
 import type { Violation } from '../violation.js'
 import { GATEWAY, rejectionOf, violation } from '../violation.js'
@@ -170,7 +171,7 @@ export function readPushResponse (rpc: boolean, status: number, body: Buffer | n
 
 function parsed (body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8'))
+    return parseJson(body)
   } catch {
     return undefined
   }

@@ -5,6 +5,7 @@
 import { jsonDigest } from '../../jsonschema/digest.js'
 import { step } from '../../jsonschema/evaluation.js'
 import { isObject } from '../../wire/json/object.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import type { TaskMemory } from './memory.js'
 import { FIELDS } from './memory.js'
 
@@ -84,6 +85,6 @@ export class KeyedMemory {
 function parse (text: string | null): States {
   if (text === null) return {}
   step(text.length * CHARACTER)
-  const value: unknown = JSON.parse(text)
+  const value: unknown = parseJson(text)
   return isObject(value) ? { ...value } as States : {}
 }

@@ -2,6 +2,7 @@
 import { TraceFlags } from '@opentelemetry/api'
 import type { HrTime, SpanContext } from '@opentelemetry/api'
 import type { JsonLogsSerializer } from '@opentelemetry/otlp-transformer'
+import { parseJson } from '../../wire/json/parse-json.js'
 import type { Origin } from './origin.js'
 
 /** Numbers of https://opentelemetry.io/docs/specs/otel/logs/data-model/#field-severitynumber: the first of each range. */
@@ -42,7 +43,7 @@ export function logRecord (line: string, { resource, scope }: Origin): LogRecord
 
 function parse (line: string): Line | null {
   try {
-    const value: unknown = JSON.parse(line)
+    const value: unknown = parseJson(line)
     return isObject(value) ? value : null
   } catch {
     return null

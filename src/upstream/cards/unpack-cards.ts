@@ -4,6 +4,7 @@ import type { PackedCards } from '../../a2a/card/packed-cards.js'
 import { coveredCards } from '../../a2a/card/signing/verified.js'
 import type { AgentConfig } from '../../config/model/model.js'
 import type { JsonObject } from '../../wire/json/object.js'
+import { parseJson } from '../../wire/json/parse-json.js'
 import type { CardLimits } from './card-fetch.js'
 import { readDocument } from './card-fetch.js'
 
@@ -38,5 +39,5 @@ export function unpackCards (
 
 /** The gateway has written this JSON itself. */
 function extendedOf (bytes: Buffer): ExtendedCard {
-  return { bytes, raw: JSON.parse(bytes.toString()) as JsonObject }
+  return { bytes, raw: parseJson(bytes) as JsonObject }
 }

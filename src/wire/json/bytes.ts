@@ -2,6 +2,7 @@
  * Helpers that step over the bytes of JSON text. All code in this folder that reads JSON without parsing uses them.
  * Reading UTF-8 byte by byte is safe here: every byte of a multi-byte character is 0x80 or higher.
  */
+import { decodeString } from './string-literal.js'
 
 export const QUOTE = 0x22
 export const COMMA = 0x2c
@@ -11,6 +12,9 @@ export const BACKSLASH = 0x5c
 export const CLOSE_ARRAY = 0x5d
 export const OPEN_OBJECT = 0x7b
 export const CLOSE_OBJECT = 0x7d
+
+/** Characters of the longest substring that V8 copies. Longer substrings refer to the whole text. */
+export const COPIED = 12
 
 /** Number of string bytes to check one by one before the native search starts. One native call costs about as much as these checks. */
 const SHORT = 32
@@ -115,7 +119,7 @@ function scalarEnd (bytes: Buffer, start: number): number {
 export function readName (bytes: Buffer, start: number, end: number): string {
   for (let i = start + 1; i < end - 1; i++) {
     const byte = bytes[i]
-    if (byte === BACKSLASH || byte === undefined || byte > 0x7f) return JSON.parse(bytes.toString('utf8', start, end)) as string
+    if (byte === BACKSLASH || byte === undefined || byte > 0x7f) return decodeString(bytes.toString('utf8', start, end))
   }
   return bytes.toString('latin1', start + 1, end - 1)
 }

@@ -1,4 +1,5 @@
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE, skipString } from './bytes.js'
+import { decodeString } from './string-literal.js'
 
 export interface Duplicate {
   /** Offset of the second member's name. */
@@ -29,7 +30,7 @@ export function findDuplicate (bytes: Buffer): Duplicate | null {
         if (end === -1) return null
         const seen = names[names.length - 1]
         if (nameDue && seen != null) {
-          const name = String(JSON.parse(bytes.toString('utf8', i, end)))
+          const name = decodeString(bytes.toString('utf8', i, end))
           if (seen.has(name)) return { offset: i, name: printable(name), place: printPath(steps.slice(0, -1)) }
           seen.add(name)
           steps[steps.length - 1] = name

@@ -1,10 +1,12 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE, skipSpace, skipString } from './bytes.js'
 import { findDuplicate } from './duplicate.js'
+import { readExactly } from './exact-reader.js'
 import { findFault } from './fault.js'
 import type { LongString } from './lazy-string.js'
 import { LONG, longString, LazyString, withoutLong } from './lazy-string.js'
 import { ALWAYS_EXACT, InexactNumbers, NUMERIC } from './number.js'
+import { hasEscapedName } from './parse-json.js'
 import { parseRecords } from './records.js'
 import { SCANNED, scanStructure } from './structural-scan.js'
 import type { Bytes } from '../chunked-buffer.js'
@@ -38,14 +40,19 @@ export interface JsonProblem {
   readonly message: string
 }
 
-/** `inexact` is set when a number of the text may differ from its double. */
+/**
+ * `inexact` is set when a number of the text may differ from its double. `backslashName` is set when a member name of the text may hide
+ * other names from readers on V8 13.6 (`isBackslashName`).
+ */
 export type JsonResult =
-  { readonly ok: true; readonly value: unknown; readonly inexact?: InexactNumbers } | { readonly ok: false; readonly problem: JsonProblem }
+  { readonly ok: true; readonly value: unknown; readonly inexact?: InexactNumbers; readonly backslashName?: true } |
+  { readonly ok: false; readonly problem: JsonProblem }
 
 /**
  * Parses JSON that no other parser may read differently: RFC 8259 in UTF-8 without byte order mark, within the limits, and without two
  * members of the same name in an object (compared after decoding escapes, as RFC 8259 §4 advises). For accepted text, the value equals the
- * result of `JSON.parse`. Text that `JSON.parse` rejects is rejected here too.
+ * result of `JSON.parse` on an engine without faults. Text that `JSON.parse` rejects is rejected here too. `readExactly`, not the engine,
+ * reads every text with an escape in a member name.
  *
  * The check for duplicates costs next to nothing. In valid JSON the number of colons outside strings is the number of members, so a
  * duplicate shows as fewer keys in the parsed value. Only then does the parser read the text again to name the place.
@@ -70,7 +77,7 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, sc
     if (!isUtf8(bytes)) return reject('encoding', null, 'the JSON is not UTF-8')
   }
   const records = ascii ? parseRecords(bytes, limits, long) : null
-  if (records !== null) return accepted(records.value, kept, records.tokens)
+  if (records !== null) return accepted(records.value, kept, records.tokens, records.backslashName)
   const length = bytes.length
   let i = skipSpace(bytes, 0)
   if (i === length) return reject('empty', null, 'the body is empty, JSON was expected')
@@ -116,22 +123,34 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, sc
   if (members > limits.members) return reject('members', null, `the JSON has more than ${limits.members} members and elements`)
 
   const encoding = ascii ? 'latin1' : 'utf8'
+  let text = left === null ? bytes.toString(encoding) : withoutLong(bytes, left, encoding)
+  const escaped = structure === null ? hasEscapedName(text) : structure.escapedNames
   let value: unknown
+  let backslashName = false
   try {
-    if (left !== null) {
-      value = JSON.parse(withoutLong(bytes, left, encoding))
+    for (;;) {
+      if (escaped) ({ value, backslashName } = readExactly(text))
+      else value = JSON.parse(text)
+      if (left === null) break
       const unread = new LazyString(kept, left)
       const keys = countKeys(value, unread)
-      if (unread.whole) return colons === keys ? accepted(value, kept, tokens) : duplicateProblem(bytes)
+      if (unread.whole) return colons === keys ? accepted(value, kept, tokens, backslashName) : duplicateProblem(bytes)
+      left = null
+      text = bytes.toString(encoding)
     }
-    value = JSON.parse(bytes.toString(encoding))
   } catch {
     return syntaxProblem(bytes) // V8's message quotes the text, so the gateway does not use that message
   }
-  return structure?.distinct === true || colons === countKeys(value, null) ? accepted(value, kept, tokens) : duplicateProblem(bytes)
+  const distinct = structure?.distinct === true || colons === countKeys(value, null)
+  return distinct ? accepted(value, kept, tokens, backslashName) : duplicateProblem(bytes)
 }
 
-function accepted (value: unknown, bytes: Bytes, tokens: readonly number[] | null): JsonResult {
+function accepted (value: unknown, bytes: Bytes, tokens: readonly number[] | null, backslashName: boolean): JsonResult {
+  if (backslashName) {
+    return tokens === null
+      ? { ok: true, value, backslashName }
+      : { ok: true, value, inexact: new InexactNumbers(bytes, tokens), backslashName }
+  }
   return tokens === null ? { ok: true, value } : { ok: true, value, inexact: new InexactNumbers(bytes, tokens) }
 }
 

@@ -10,6 +10,7 @@ import { isAscii } from 'node:buffer'
 import { BACKSLASH } from './bytes.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { part } from '../chunked-buffer.js'
+import { decodeString } from './string-literal.js'
 import { CONTROLS, HIGH_BITS, isOddWord, nextWord, pastEscape, wordsOf } from './words.js'
 
 /** Minimum length in bytes of a string that is replaced. Parsing a shorter string takes less time than replacing it. */
@@ -155,7 +156,7 @@ function reader (key: string | number): () => string {
 }
 
 function textOf (bytes: Bytes, { start, end, escapes }: LongString): string {
-  if (escapes) return JSON.parse(part(bytes, start - 1, end + 1).toString()) as string
+  if (escapes) return decodeString(part(bytes, start - 1, end + 1).toString())
   const plain = part(bytes, start, end)
   return plain.toString(isAscii(plain) ? 'latin1' : 'utf8')
 }

@@ -8,11 +8,13 @@
  *
  * The parser only accepts text that it is sure about. For all other text the caller uses the exact parser, which knows the reason.
  */
-import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './bytes.js'
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, COPIED, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './bytes.js'
+import { isBackslashName } from './exact-reader.js'
 import { ALWAYS_EXACT } from './number.js'
 import { PlainBytes } from './plain-bytes.js'
 import type { Learnt, Range, Shape } from './shape.js'
 import { shapeOf, Slot } from './shape.js'
+import { decodeString } from './string-literal.js'
 
 /** Bytes of the smallest and of the largest text. The work for a text must stay small if the parser gives up near its end. */
 const LEAST = 1_024
@@ -23,8 +25,6 @@ const SAMPLE = 128
 const QUOTES = 4
 /** Maximum number of objects and arrays open at once. */
 const DEPTH = 32
-/** Characters of the longest substring that V8 copies. Longer substrings refer to the whole text. */
-const COPIED = 12
 
 const WORD = 4
 /** Bytes that an object of another shape costs, in addition to the bytes that are read again. */
@@ -52,6 +52,8 @@ export interface Records {
   readonly value: unknown
   /** Offsets of the numbers that may be inexact, as for `InexactNumbers`; null for none. */
   readonly tokens: readonly number[] | null
+  /** True when a member name may hide other names (`isBackslashName`). */
+  readonly backslashName: boolean
 }
 
 interface Limits { readonly depth: number, readonly members: number }
@@ -71,7 +73,7 @@ export function readRecords (bytes: Buffer, limits: Limits, long: number): Recor
   const reader = new Reader(bytes, Math.min(limits.depth, DEPTH), long)
   try {
     const value = reader.all()
-    return reader.members > limits.members ? null : { value, tokens: reader.tokens }
+    return reader.members > limits.members ? null : { value, tokens: reader.tokens, backslashName: reader.backslashName }
   } catch (error) {
     if (error === UNSURE) return null
     throw error
@@ -100,6 +102,7 @@ const UNSURE = new Error('not sure')
 class Reader {
   members = 0
   tokens: number[] | null = null
+  backslashName = false
   private readonly bytes: Buffer
   private readonly text: string
   private readonly view: DataView
@@ -252,7 +255,7 @@ class Reader {
     if (i - at - 1 > this.long) throw UNSURE
     this.end = i + 1
     try {
-      return JSON.parse(text.slice(at, this.end)) as string
+      return decodeString(text.slice(at, this.end))
     } catch {
       throw UNSURE
     }
@@ -342,6 +345,7 @@ class Reader {
         const name = this.string(i, null)
         // An assignment would set the prototype.
         if (name === '__proto__' || Object.hasOwn(found, name)) throw UNSURE
+        if (this.end - i !== name.length + 2 && isBackslashName(name)) this.backslashName = true
         i = this.skip(this.end)
         if (this.at(i) !== COLON) throw UNSURE
         i = this.skip(i + 1)

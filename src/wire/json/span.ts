@@ -1,4 +1,5 @@
 import { BACKSLASH, CLOSE_ARRAY, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE, skipSpace, skipString, skipValue } from './bytes.js'
+import { decodeString } from './string-literal.js'
 
 /** A range of bytes; `end` is exclusive. */
 export interface Span { readonly start: number, readonly end: number }
@@ -56,7 +57,7 @@ function isName (bytes: Buffer, start: number, end: number, name: string): boole
   const stop = end - 1
   for (let i = start + 1, at = 0; i < stop; i++, at++) {
     const byte = bytes[i]
-    if (byte === BACKSLASH || byte === undefined || byte > 0x7f) return JSON.parse(bytes.toString('utf8', start, end)) === name
+    if (byte === BACKSLASH || byte === undefined || byte > 0x7f) return decodeString(bytes.toString('utf8', start, end)) === name
     if (byte !== name.charCodeAt(at)) return false
   }
   return stop - start - 1 === name.length

@@ -136,6 +136,7 @@ export function scan (text: usize, size: u32, maxDepth: u32, maxMembers: u32, lo
   let strings: u32 = 0
   let numbers: u32 = 0
   let distinct = true
+  let escapedNames: u32 = 0
   /** Names of all open objects, as a stack; `base` is the first of the innermost object. */
   let top: u32 = 0
   let base: u32 = 0
@@ -262,6 +263,7 @@ export function scan (text: usize, size: u32, maxDepth: u32, maxMembers: u32, lo
         }
       } else if (byte == 0x3a) {
         colons++
+        escapedNames |= <u32>escapes
         if (distinct) {
           if (escapes || top - base >= MAX_COMPARED || top == MAX_NAMES) {
             distinct = false
@@ -295,5 +297,6 @@ export function scan (text: usize, size: u32, maxDepth: u32, maxMembers: u32, lo
   store<u32>(RESULT, colons)
   store<u32>(RESULT, strings, 4)
   store<u32>(RESULT, numbers, 8)
+  store<u32>(RESULT, escapedNames, 12)
   return distinct ? FINE_AND_DISTINCT : FINE
 }

@@ -26,6 +26,8 @@ export interface Structure {
   readonly colons: number
   /** True when surely no object has two members of the same name. False says nothing. */
   readonly distinct: boolean
+  /** True when a member name has an escape. */
+  readonly escapedNames: boolean
   /** Strings of more than the given length that are not names; null for none. */
   readonly strings: LongString[] | null
   /** Offsets of the numbers that may be inexact: beginning, end, beginning, end; null for none. */
@@ -74,6 +76,7 @@ function run ({ memory, words }: SharedMemory, size: number, limits: JsonLimits,
   return {
     colons: words[0] as number,
     distinct: outcome === FINE_AND_DISTINCT,
+    escapedNames: words[3] === 1,
     strings: strings === 0 ? null : readStrings(words, strings),
     numbers: numbers === 0 ? null : readNumbers(words, numbers)
   }

@@ -2,6 +2,7 @@ import { printPath } from '../json/duplicate.js'
 import type { JsonEdit } from '../json/edit.js'
 import { EditTarget } from '../json/edit.js'
 import type { JsonObject } from '../json/object.js'
+import { parseJson } from '../json/parse-json.js'
 import { FieldCursor, Splice } from './splice.js'
 import type { FieldRow, MessageTable } from './table.js'
 import { MESSAGE, STRUCT, VALUE } from './table.js'
@@ -201,5 +202,5 @@ function * made (absent: ReadonlyMap<string | number, EditTarget>): Generator<re
 }
 
 function parsed (json: Buffer): unknown {
-  return JSON.parse(json.toString())
+  return parseJson(json)
 }

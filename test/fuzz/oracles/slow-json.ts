@@ -241,3 +241,14 @@ export function isUtf8Slowly (bytes: Buffer): boolean {
   }
   return true
 }
+
+/**
+ * The value of a text, without the engine's parser: V8 13.6 reads escaped names wrongly. Of two members with one name, the last one counts.
+ * @throws SyntaxError when the text is not JSON
+ */
+export function parseSlowly (text: string | Buffer): unknown {
+  const bytes = Buffer.from(text as string)
+  const { root } = readSlowly(bytes)
+  if (root === null) throw new SyntaxError('no JSON')
+  return valueOf(root, bytes)
+}

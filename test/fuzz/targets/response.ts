@@ -10,7 +10,7 @@ import { parseStrict } from '../../../src/wire/json/json.js'
 import { Random } from '../engine/random.js'
 import type { Reader, Target } from '../engine/target.js'
 import { respell } from '../oracles/respell.js'
-import { readSlowly } from '../oracles/slow-json.js'
+import { parseSlowly, readSlowly, valueOf } from '../oracles/slow-json.js'
 import { spokenProblems, spokenResult } from '../oracles/spoken.js'
 import { WORDS } from './message.js'
 
@@ -73,8 +73,8 @@ export const response: Target & Reader = {
   check (bytes) {
     const slow = readSlowly(bytes)
     if (slow.root === null || !slow.utf8 || slow.mark || slow.duplicates.length > 0 || slow.depth > 32) return
-    const value: unknown = JSON.parse(bytes.toString())
-    const again: unknown = JSON.parse(respell(slow.root, bytes, Random.of(bytes)).toString())
+    const value = valueOf(slow.root, bytes)
+    const again = parseSlowly(respell(slow.root, bytes, Random.of(bytes)))
     for (const options of OPTIONS) {
       const view = viewResponse(value, options)
       same(spoken(again, options), spoken(value, options), 'the same view')

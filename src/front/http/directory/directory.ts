@@ -2,6 +2,7 @@
  * The directory of agents (`server.console.public`): one page, as HTML and as JSON, for developers of clients. The page repeats the cards
  * that the gateway serves to callers without credentials, and nothing else.
  */
+import { parseJson } from '../../../wire/json/parse-json.js'
 import { PlacedText } from '../../../wire/placed-text.js'
 import type { ServedCard } from '../../../a2a/card/served-card.js'
 import { VERSIONS } from '../../../a2a/versions.js'
@@ -106,7 +107,7 @@ export class Directory {
     const known = this.rendered.get(shown['1.0'])
     if (known !== undefined) return known
     const base = publicBase ?? this.placeholder + config.path
-    const cards = [...new Set([shown['1.0'], shown['0.3']])].map(card => JSON.parse(card.at(base).bytes.toString()) as JsonObject)
+    const cards = [...new Set([shown['1.0'], shown['0.3']])].map(card => parseJson(card.at(base).bytes) as JsonObject)
     const section = sectionOf(entryOf(cards, `${base}/.well-known/agent-card.json`), config.path)
     this.rendered.set(shown['1.0'], section)
     return section
