@@ -11,7 +11,7 @@ const UNIT_GROUPS = {
   config: ['config', 'console', 'deploy'],
   policy: ['policy'],
   offline: ['offline', 'docs', 'sandbox'],
-  wire: ['wire', 'fuzz']
+  wire: ['wire', 'fuzz', 'runtimes']
 }
 
 /**

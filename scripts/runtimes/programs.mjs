@@ -24,18 +24,20 @@ function majorOf (file, pattern) {
   return major
 }
 
+const PLATFORM = `${process.platform}-${process.arch}`
+const PLATFORMS = [...new Set(Object.keys(optionalDependencies).map(name => name.replace(/^node-\d+-/, '')))]
+
+/** The reason why this platform has no programs; null when it has them. */
+export const NO_PROGRAMS = PLATFORMS.includes(PLATFORM) ? null : `npm has no programs of all versions for ${PLATFORM}, only for ${PLATFORMS.join(' and ')}`
+
 /**
  * Returns the absolute paths of programs by major version, and installs them when one is missing.
  * @param majors major versions
- * @throws Error with the reason when this platform has no program, or the registry of npm is not reachable
+ * @throws Error with the reason when this platform has no programs, or the registry of npm is not reachable
  */
 export function programsOf (majors) {
-  const platform = `${process.platform}-${process.arch}`
-  if (optionalDependencies[`node-${majors[0]}-${platform}`] === undefined) {
-    const known = [...new Set(Object.keys(optionalDependencies).map(name => name.replace(/^node-\d+-/, '')))]
-    throw new Error(`scripts/runtimes has no programs of Node for ${platform}, only for ${known.join(' and ')}`)
-  }
-  const programs = Object.fromEntries(majors.map(major => [major, join(HERE, 'node_modules', `node-${major}-${platform}`, 'bin/node')]))
+  if (NO_PROGRAMS !== null) throw new Error(NO_PROGRAMS)
+  const programs = Object.fromEntries(majors.map(major => [major, join(HERE, 'node_modules', `node-${major}-${PLATFORM}`, 'bin/node')]))
   if (!majors.every(major => isVersion(programs[major], VERSIONS[major]))) {
     console.log(`# installing Node ${Object.values(VERSIONS).join(', ')} in scripts/runtimes/node_modules`)
     const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: HERE, stdio: ['ignore', 'ignore', 'inherit'] })

@@ -8,6 +8,7 @@ import { parseStrict } from '../../../src/wire/json/json.js'
 import type { ExactReading } from '../../../src/wire/json/exact-reader.js'
 import { isBackslashName, readExactly } from '../../../src/wire/json/exact-reader.js'
 import { hasEscapedName, parseJson } from '../../../src/wire/json/parse-json.js'
+import { outcomeOf } from '../../runtimes/exact.js'
 import type { Reader, Target } from '../engine/target.js'
 import { readSlowly, valueOf } from '../oracles/slow-json.js'
 import type { Member, Node, SlowJson } from '../oracles/slow-json.js'
@@ -73,7 +74,10 @@ export const json: Target & Reader = {
     '\\b',
     '\n'
   ],
-  read: bytes => LIMITS.flatMap(limits => [parseStrict(bytes, limits), parseStrict(bytes, limits, 0)]),
+  read: bytes => [
+    outcomeOf(() => parseJson(bytes)),
+    ...LIMITS.flatMap(limits => [parseStrict(bytes, limits), parseStrict(bytes, limits, 0)])
+  ],
   check (bytes) {
     const slow = readSlowly(bytes)
     lenient(bytes, slow)
