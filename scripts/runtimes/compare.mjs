@@ -43,6 +43,8 @@ export async function compareVersions ({ programs, count, seed, readers = [] }) 
         }
         if (isEqual) continue
         const found = await bisect(run(first), run(major), batch, Math.min(inputs, (batch + 1) * BATCH))
+        // Whether a request is incomplete is a matter of time for a busy machine: the difference must be found again.
+        if (found.index === -1 && TIMED.includes(name)) continue
         differences.push({ reader: name, versions: [first, major], seed, ...found })
         differ += `, Node ${major} differs at input ${found.index}`
       }
@@ -53,13 +55,14 @@ export async function compareVersions ({ programs, count, seed, readers = [] }) 
   return { compared: names.length, differences }
 }
 
+const TIMED = ['listener']
 const NOT_FOUND = { index: 0, from: 0, input: '', outcomes: ['the comparison does not find a known fault of Node 24', ''] }
 
 async function bisect (one, other, batch, end) {
   const singles = [`--count=${end}`, '--batch=1']
   const [left, right] = [await one(...singles), await other(...singles)]
   const index = left.findIndex((line, i) => line !== right[i])
-  if (index === -1) return { index: batch * BATCH, from: 0, input: '', outcomes: ['differs only in a whole batch', ''] }
+  if (index === -1) return { index, from: -1, input: '', outcomes: ['no difference in a second run of the same inputs', ''] }
   // A fault of an engine may need inputs before: the last start from which the outcomes still differ.
   let [from, beyond] = [0, index + 1]
   const pair = async start => (await Promise.all([one, other].map(run => run(`--from=${start}`, `--show=${index}`)))).map(([line]) => JSON.parse(line))

@@ -13,8 +13,9 @@ import { startGateway } from '../../src/gateway/start.js'
 import { plainCard } from '../helpers/raw.js'
 import type { Reader } from '../fuzz/engine/target.js'
 
-/** Milliseconds. A connection that neither side closes is an outcome of its own. */
-const OPEN = 5_000
+/** Milliseconds without a byte of the gateway after which a request counts as incomplete. */
+const WAITS = 1_500
+const LAST = Buffer.from('GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
 const BODY = '{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"t"}]}}'
 const HEAD = 'Host: h\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\n'
 const post = (head: string, body = BODY, line = 'POST /rest/message:send HTTP/1.1'): string => `${line}\r\n${HEAD}${head}\r\n${body}`
@@ -88,17 +89,31 @@ function withoutRandom (rawHeaders: readonly string[]): [string, string][] {
     .filter(([name]) => !/^(?:host|traceparent|x-forwarded-host|via)$/i.test(name))
 }
 
-/** All bytes of the response to bytes and the end of the connection. */
+/**
+ * Returns all bytes of the responses. The last request asks to close the connection. When its bytes became the body of an incomplete
+ * request, the gateway waits for more: the client then ends the connection, which is a part of the outcome.
+ */
 async function exchange (port: number, bytes: Buffer): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   const chunks: Buffer[] = []
-  socket.on('error', () => {})
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  socket.end(bytes)
   let timer: NodeJS.Timeout | undefined
-  const isOpen = new Promise<true>(resolve => { timer = setTimeout(() => { resolve(true) }, OPEN) })
-  const ended = await Promise.race([new Promise<false>(resolve => { socket.once('close', () => { resolve(false) }).once('end', () => { resolve(false) }) }), isOpen])
+  const wait = (): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      chunks.push(Buffer.from('\r\nthe gateway waits for more\r\n'))
+      socket.end()
+    }, WAITS)
+  }
+  socket.on('error', () => {})
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    wait()
+  })
+  const closed = new Promise(resolve => { socket.once('close', resolve).once('end', resolve) })
+  socket.write(Buffer.concat([bytes, LAST]))
+  wait()
+  await closed
   clearTimeout(timer)
   socket.destroy()
-  return Buffer.concat([...chunks, Buffer.from(ended ? '\r\nthe connection stays open' : '')])
+  return Buffer.concat(chunks)
 }

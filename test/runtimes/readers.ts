@@ -131,6 +131,9 @@ const urls = of({
   const one = text(bytes)
   // Node 24 accepts labels that are no Punycode, such as xn--a: such a name exists nowhere, and patterns compare its text.
   if (/xn--(?!bcher-kva\.)/i.test(one)) return null
+  // Unicode changes the mapping of host names: the host of https://\u1e9e.example is ss.example for Node 20, and xn--zca.example for Node 24.
+  // Hosts of clients and of patterns must be ASCII. Those of a card have no effect, and those of a configuration are its author's.
+  if (/[^\0-\xff]/.test(one)) return [outcomeOf(() => readPushUrl(one)), outcomeOf(() => compileUrlPattern(one))]
   return [
     outcomeOf(() => readPushUrl(one)), outcomeOf(() => compileUrlPattern(one)),
     Object.values(FORMATS).map(check => outcomeOf(() => check(one))),
