@@ -71,7 +71,7 @@ export async function listener (): Promise<Reader> {
       received = []
       const response = await exchange(Number(new URL(gateway.url).port), bytes)
       const replaced = (text: string): string => text.replaceAll(at(agent), 'http://agent').replaceAll(gateway.url, 'http://gateway')
-      return [replaced(response.toString('latin1')).replace(/^(date|traceparent|via|x-request-id|gateway-[a-z-]*id): .*\r\n/gim, ''), received]
+      return [replaced(response.toString('latin1')).replace(/^(date|etag|last-modified|traceparent|via|x-request-id|gateway-[a-z-]*id): .*\r\n/gim, ''), received]
     },
     close: async () => {
       await gateway.close()
