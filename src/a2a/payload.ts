@@ -24,6 +24,8 @@ export type ParsedPayload =
     readonly value: unknown
     /** Set when a number of a JSON text may differ from its double. */
     readonly inexact?: InexactNumbers
+    /** Set when a member name of a JSON text hides other names from readers on V8 13.6 (`isBackslashName`). */
+    readonly backslashName?: true
     /** Fields of a protobuf message that A2A does not define, each once, as `Message field 19`. */
     readonly unknown?: readonly string[]
   }

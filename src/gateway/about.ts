@@ -2,6 +2,8 @@
 import type { Config } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { Log } from '../telemetry/log.js'
+import type { EngineReport } from '../wire/json/engine-faults.js'
+import { testEngine } from '../wire/json/engine-faults.js'
 import type { Gateway } from './start.js'
 
 /** Addresses of a gateway, as in {@link Gateway}. */
@@ -16,21 +18,43 @@ export interface About {
   readonly configuration: string
   /** ISO 8601, UTC. */
   readonly startedAt: string
+  /** Known faults of the JavaScript engine in reading JSON, which the gateway works around; omitted for none. */
+  readonly engineFaults?: readonly string[]
   /** Number of processes that serve; omitted for a single process. */
   readonly workers?: number
 }
+
+let engine: EngineReport | null = null
 
 const startedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString()
 
 export function aboutGateway (configuration: string, workers = 1): About {
   const about = { name: 'a2a-extension-gateway', version: packageVersion(), node: process.version, configuration, startedAt }
-  return workers === 1 ? about : { ...about, workers }
+  const { faults } = engine ??= testEngine()
+  return {
+    ...about,
+    ...(faults.length === 0 ? {} : { engineFaults: faults.map(({ name }) => name) }),
+    ...(workers === 1 ? {} : { workers })
+  }
+}
+
+/**
+ * Tests how this version of Node reads JSON, and logs a known fault that the gateway works around, or an error when a reader of the gateway
+ * itself reads wrongly.
+ */
+export function logEngine (log: Log): void {
+  const { faults, misread } = engine ??= testEngine()
+  const node = process.version
+  for (const { effect } of faults) log.info({ node }, `the gateway works around a fault of Node ${node}: ${effect}`)
+  if (misread.length === 0) return
+  log.error({ node }, `the gateway reads JSON wrongly on Node ${node}, so its decisions are not reliable: run another version of Node`)
 }
 
 /** Logs the addresses of a gateway that has started. @param workers number of processes that serve; omitted for a single process */
 export function logListening (log: Log, config: Config, addresses: Addresses, workers?: number): void {
   const { url, adminUrl, metricsUrl, grpc, mesh } = addresses
   const { publicUrl, grpc: sharedGrpc } = config.server
+  logEngine(log)
   log.info(
     {
       ...(url === '' ? {} : { url }),

@@ -50,6 +50,8 @@ export interface AgentState extends Omit<ServedCards, 'warnings'> {
   readonly seen: SeenNames | null
   /** Treatment of requests for later minor versions of 1. */
   readonly unknownMinor: 'carry' | 'reject'
+  /** Treatment of member names that hide others from agents on V8 13.6. */
+  readonly backslashNames: 'forward' | 'reject'
   /** Null: everybody may do everything. */
   readonly access: Access | null
   readonly policy: Readonly<Record<Version, AgentPolicy>>
@@ -187,6 +189,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     interfaces,
     seen,
     unknownMinor: agent.protocol.unknownMinor,
+    backslashNames: agent.protocol.backslashNames,
     access: accessOf(agent),
     policy,
     ...served,

@@ -77,7 +77,7 @@ export function dryRunOperation (
   const decoded = decodeSync(head.headers['content-encoding'], body, limits.body)
   if ('rejection' in decoded) return { ...found, rejection: decoded.rejection }
   const { content } = decoded
-  const call = callOf({ route, problem, query: request.query, bytes: content, encodingProblem: decoded.problem }, head, limits)
+  const call = callOf({ route, problem, query: request.query, bytes: content, encodingProblem: decoded.problem, state }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
   const record = taskId === null ? null : memory.recall(taskId)
   const { ownership } = state.policy[route.version]

@@ -99,11 +99,12 @@ export interface OperationRequest {
   readonly bytes: Bytes
   /** Problem of the Content-Encoding; `bytes` is then the body as sent. */
   readonly encodingProblem: CallProblem | null
+  readonly state: Pick<AgentState, 'backslashNames'>
 }
 
 /** Reads the call from the body of a request. */
 export function callOf (
-  { route, problem, query, bytes, encodingProblem }: OperationRequest,
+  { route, problem, query, bytes, encodingProblem, state }: OperationRequest,
   head: RequestHead,
   limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
 ): Call {
@@ -119,6 +120,7 @@ export function callOf (
   if (problem !== null) return { ...call, problem }
   if (encodingProblem !== null) return { ...call, problem: encodingProblem }
   if (call.problem !== null) return call
+  if (call.backslashName !== null && state.backslashNames === 'reject') return { ...call, problem: call.backslashName }
   const unclear = unclearName(call, route.binding, route.binding !== 'HTTP+JSON' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
   return unclear === null ? call : { ...call, problem: rejections.ambiguous(unclear) }
 }

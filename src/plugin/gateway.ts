@@ -10,6 +10,7 @@ import type { LoadResult } from '../config/load.js'
 import { formatDiagnostic, parseConfig } from '../config/load.js'
 import type { HostPort } from '../config/model/model.js'
 import { HttpFront, sharedFront } from '../front/http/plugin.js'
+import { logEngine } from '../gateway/about.js'
 import { CHECKS, readConfiguration } from '../gateway/configuration.js'
 import { FollowedConfiguration } from '../gateway/followed-configuration.js'
 import { Reloads } from '../gateway/reload.js'
@@ -71,6 +72,7 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
   const reloads = new Reloads({ registry, metrics, log, apply: runtime.apply })
   runtimes.set(app.server, runtime)
   metrics.configInfo(config.hash)
+  logEngine(log)
   for (const warning of loaded.warnings) log.warn({}, formatDiagnostic(warning))
   const paths = [...new Set(config.agents.map(agent => agent.path))]
   await app.register(sharedFront, { front, paths })

@@ -49,6 +49,7 @@ export const LOG_FIELDS = {
   url: { type: 'string', when: '`listening`, with a main listener', meaning: 'URL of the main listener' },
   grpc: { type: 'list', when: '`listening`, with gRPC', meaning: 'addresses of the gRPC listeners' },
   mesh: { type: 'string', when: '`listening`, with a mesh', meaning: 'address of the listener for a mesh' },
+  node: { type: 'string', when: 'a fault of this version of Node', meaning: 'version of Node, such as `v24.1.0`' },
   publicUrl: { type: 'string', when: '`listening`, with `server.publicUrl`', meaning: 'URL in the served cards' },
   certificate: { type: 'string', when: 'a certificate of `server.tls`, `server.grpc.tls` or `server.mesh.tls` is in use', meaning: 'its subject alternative names' },
   validTo: { type: 'string', when: 'a certificate of `server.tls`, `server.grpc.tls` or `server.mesh.tls` is in use', meaning: 'end of its validity' },

@@ -54,7 +54,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     cors: { origins: [], maxAge: 0 },
     card: CARD_CONFIG,
     concurrency: { requests: 1, streams: 1 },
-    protocol: { unknownMinor: 'carry' },
+    protocol: { unknownMinor: 'carry', backslashNames: 'reject' },
     mode: 'enforce',
     enforceOn: 'messages',
     unlistedExtensions: 'forward',

@@ -4,11 +4,14 @@
  */
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
+import { findName } from '../../wire/json/duplicate.js'
+import { isBackslashName } from '../../wire/json/exact-reader.js'
 import type { JsonLimits } from '../../wire/json/json.js'
 import { parseStrict } from '../../wire/json/json.js'
 import type { InexactNumbers } from '../../wire/json/number.js'
 import { isJsonContentType } from '../../wire/media-type.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
+import { whole } from '../../wire/chunked-buffer.js'
 import { idToken, readEnvelope } from './envelope.js'
 import type { Reason } from '../errors.js'
 import type { RequestView } from './message.js'
@@ -53,6 +56,11 @@ export interface Call {
   readonly inexact: InexactNumbers | null
   /** Protobuf fields of the request that A2A does not define, as `Message field 19`. None for JSON, in which they are members. */
   readonly unknown: readonly string[]
+  /**
+   * Set when the body has a member name that hides other names from agents on V8 13.6 (`isBackslashName`). The configuration decides
+   * whether this is a problem of the call. Null over gRPC: an agent decodes protobuf without `JSON.parse`.
+   */
+  readonly backslashName: CallProblem | null
   /** First problem of the body itself. When set, the other fields hold the data that could be read. */
   readonly problem: CallProblem | null
 }
@@ -104,6 +112,7 @@ function readRpcCall (input: CallInput): Call {
       view: null,
       inexact: null,
       unknown: NONE,
+      backslashName: null,
       problem: { reason, rule: 'envelope', path, message }
     }
   }
@@ -123,6 +132,7 @@ function readRpcCall (input: CallInput): Call {
     view,
     inexact: parsed.inexact ?? null,
     unknown: NONE,
+    backslashName: parsed.backslashName === true ? backslashNameProblem(bytes) : null,
     problem: operation === null ? unknownMethod(envelope.method, version) : null
   }
 }
@@ -174,7 +184,12 @@ function readRestCall (input: CallInput, operation: Operation): Call {
       message: `The body is not acceptable JSON: ${parsed.problem.message}.`
     })
   }
-  if (operation === 'Extension') return readExtensionBody(input.version, parsed.value, parsed.inexact ?? null)
+  if (operation === 'Extension') {
+    return readExtensionBody(input.version, parsed.value, {
+      inexact: parsed.inexact ?? null,
+      backslashName: parsed.backslashName === true ? backslashNameProblem(bytes) : null
+    })
+  }
   // The Go SDK sends `null` when there is no data to send.
   if (parsed.value === null && !carriesMessage(operation)) return blank(input.version, operation, null)
   if (!isObject(parsed.value)) {
@@ -198,6 +213,7 @@ function readRestCall (input: CallInput, operation: Operation): Call {
     view,
     inexact: parsed.inexact ?? null,
     unknown: NONE,
+    backslashName: parsed.backslashName === true ? backslashNameProblem(bytes) : null,
     problem: null
   }
 }
@@ -227,6 +243,7 @@ function readGrpcCall ({ bytes, version, limits }: CallInput, operation: Operati
     view,
     inexact: null,
     unknown: parsed.unknown ?? NONE,
+    backslashName: null,
     problem: null
   }
 }
@@ -242,8 +259,8 @@ const unknownRpc: CallProblem = {
  * Reads the body of an extension's route. The extension defines the body. When the body holds a message, the message is read like every
  * other message.
  */
-function readExtensionBody (version: Version, body: unknown, inexact: InexactNumbers | null): Call {
-  const call = { ...blank(version, 'Extension', null), extensionBody: body, inexact }
+function readExtensionBody (version: Version, body: unknown, found: Pick<Call, 'inexact' | 'backslashName'>): Call {
+  const call = { ...blank(version, 'Extension', null), extensionBody: body, ...found }
   return isObject(body) ? { ...call, request: { object: body, path: '' }, view: viewRequest(body, '', version, 'HTTP+JSON', true) } : call
 }
 
@@ -259,7 +276,20 @@ function blank (version: Version, operation: Operation, problem: CallProblem | n
     view: null,
     inexact: null,
     unknown: NONE,
+    backslashName: null,
     problem
+  }
+}
+
+function backslashNameProblem (bytes: Bytes): CallProblem {
+  const found = findName(whole(bytes), isBackslashName)
+  const name = found === null ? 'A member' : `The member "${found.name}" in ${found.place}`
+  return {
+    reason: 'INVALID_PARAMS',
+    rule: 'backslash-name',
+    path: '',
+    message: `${name} has a name with a backslash that reads like the beginning of an escape. Such a name can hide members of later ` +
+      'requests from an agent on Node 24. Use a name without a backslash.'
   }
 }
 

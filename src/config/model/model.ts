@@ -175,8 +175,11 @@ export interface AgentConfig {
   readonly card: CardConfig
   /** Largest number of calls in flight: of streaming operations (`streams`), and of all others (`requests`). */
   readonly concurrency: { readonly requests: number, readonly streams: number }
-  /** `unknownMinor`: treatment of minor versions of A2A 1 after 1.0, in cards and requests. */
-  readonly protocol: { readonly unknownMinor: 'carry' | 'reject' }
+  /**
+   * `unknownMinor`: treatment of minor versions of A2A 1 after 1.0, in cards and requests. `backslashNames`: treatment of member names in
+   * requests that hide others from agents on V8 13.6.
+   */
+  readonly protocol: { readonly unknownMinor: 'carry' | 'reject', readonly backslashNames: 'forward' | 'reject' }
   readonly cors: CorsConfig
   readonly mode: Mode
   readonly enforceOn: 'messages' | 'all'

@@ -181,11 +181,16 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     requests: count('Calls in flight, without streams.', 1024, 1, 1000000),
     streams: count('Calls of streaming operations in flight.', 1024, 1, 1000000)
   }),
-  protocol: section('Versions of the protocol.', {
+  protocol: section('Versions and readings of the protocol.', {
     unknownMinor: choice(
       'Interfaces of the card, and requests, with a minor version of A2A 1 that the gateway does not know, such as 1.1: `carry` them with the rules of 1.0, or `reject` them.',
       ['carry', 'reject'],
       'carry'
+    ),
+    backslashNames: choice(
+      'Requests over JSON with a member name such as `\\u00` or `C:\\new`, in which a backslash reads like the beginning of an escape: `reject` them, or `forward` them, for agents that do not run on Node 24. On Node 24, such a name can hide members of later requests from the agent.',
+      ['forward', 'reject'],
+      'reject'
     )
   }),
   cors: section('Calls from pages of other origins (CORS).', {

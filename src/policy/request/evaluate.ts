@@ -87,6 +87,7 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
   if (isUnread(call, policy, added, violations)) {
     return { ...nothing(policy, caller), rejection: rejectionOf(violations), violations, outbound: sent.requested }
   }
+  if (call.backslashName !== null && call.problem !== call.backslashName) violations.push(callViolation('observe', call.backslashName))
   checkRequested(sent, policy, violations)
   if (call.view !== null) ambiguities(call.view, sent.pathTenant, policy, violations)
   countNames(sent, policy)

@@ -170,6 +170,10 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
       const message = `has fields that A2A does not define: ${parsed.unknown.join(', ')}`
       noteFault('answer-unknown', 'observe', { path: '', message }, outcome.violations)
     }
+    if (parsed.backslashName === true) {
+      const message = 'has a member name with a backslash that can hide members of later responses from a client on Node 24'
+      noteFault('answer-backslash-name', 'observe', { path: '', message }, outcome.violations)
+    }
     return this.evaluateValue(parsed.value, parsed.inexact ?? null, stream, this.context.clock?.() ?? null, outcome)
   }
 

@@ -8,10 +8,11 @@ import { GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
 
 /**
  * Records that the bytes are not a valid response, that clients might read the response differently, or that it differs from A2A in a way
- * that changes nothing for rules: `answer-unwrapped` and `answer-unknown`, which are never enforced.
+ * that changes nothing for rules: `answer-unwrapped`, `answer-unknown` and `answer-backslash-name`, which are never enforced.
  */
 export function noteFault (
-  rule: 'answer-json' | 'answer-protobuf' | 'answer-envelope' | 'answer-fields' | 'answer-steps' | 'answer-unwrapped' | 'answer-unknown',
+  rule: 'answer-json' | 'answer-protobuf' | 'answer-envelope' | 'answer-fields' | 'answer-steps' | 'answer-unwrapped' | 'answer-unknown' |
+    'answer-backslash-name',
   mode: Mode,
   { path, message }: FieldProblem,
   violations: Violation[]

@@ -1,8 +1,8 @@
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE, skipString } from './bytes.js'
 import { decodeString } from './string-literal.js'
 
-export interface Duplicate {
-  /** Offset of the second member's name. */
+export interface NamePlace {
+  /** Offset of the name. */
   readonly offset: number
   /** The name of the member, clipped and in printable ASCII. */
   readonly name: string
@@ -18,7 +18,16 @@ const STEPS = 12
  * Finds the first object with two members of the same name, in the order of the text. The search is slow and exact. Use it only for valid
  * JSON that is known to have a duplicate.
  */
-export function findDuplicate (bytes: Buffer): Duplicate | null {
+export function findDuplicate (bytes: Buffer): NamePlace | null {
+  return findName(bytes, (name, earlier) => earlier.has(name))
+}
+
+/**
+ * Finds the first member name, in the order of the text, for which `isWanted` returns true. The search is slow and exact, and for valid
+ * JSON only.
+ * @param isWanted gets the decoded name, and the names of the same object before it
+ */
+export function findName (bytes: Buffer, isWanted: (name: string, earlier: ReadonlySet<string>) => boolean): NamePlace | null {
   // One entry for each open container. `names` holds the names seen (null for an array); `steps` holds the name or index read last.
   const names: (Set<string> | null)[] = []
   const steps: (string | number)[] = []
@@ -31,7 +40,7 @@ export function findDuplicate (bytes: Buffer): Duplicate | null {
         const seen = names[names.length - 1]
         if (nameDue && seen != null) {
           const name = decodeString(bytes.toString('utf8', i, end))
-          if (seen.has(name)) return { offset: i, name: printable(name), place: printPath(steps.slice(0, -1)) }
+          if (isWanted(name, seen)) return { offset: i, name: printable(name), place: printPath(steps.slice(0, -1)) }
           seen.add(name)
           steps[steps.length - 1] = name
           nameDue = false
