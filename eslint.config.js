@@ -36,6 +36,8 @@ const arrows = (folder, may, packages, message) => {
 const EDGES_OF_OTHERS = ['undici', 'prom-client', '@opentelemetry/*', '@redis/*']
 const ONLY = 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry, only state/ imports the client of Redis.'
 const ALL_BUT = (...names) => FOLDERS.filter(one => !names.includes(one))
+const CAN_PARSE = { object: 'URL', property: 'canParse', message: 'Use parseUrl() of wire/url.ts, which has the same result with every version of Node.' }
+
 export default [
   ...neostandard({ ts: true, ignores: ['dist', 'node_modules', '.tap'] }),
   arrows('wire', [], EDGES, 'wire/ imports nothing of ours and does no I/O.'),
@@ -143,10 +145,14 @@ export default [
     rules: { 'max-params': ['error', 5] }
   },
   {
+    files: ['src/**/*.ts'],
+    rules: { 'no-restricted-properties': ['error', CAN_PARSE] }
+  },
+  {
     files: ['src/**'],
     // The page of the console runs in browsers.
     ignores: ['src/console/page/**', 'src/console/editor/**', ...ENGINE_READERS],
-    rules: { 'no-restricted-properties': ['error', { object: 'JSON', property: 'parse', message: READ_JSON }] }
+    rules: { 'no-restricted-properties': ['error', { object: 'JSON', property: 'parse', message: READ_JSON }, CAN_PARSE] }
   },
   {
     files: ['src/*.ts'],

@@ -16,8 +16,9 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   console.error('usage: npm run test:nightly [-- --minutes=60] [--seed=N]')
   process.exit(2)
 }
-// The first three suites take about 15 minutes on two cores, and the benchmarks 8. Fuzzing and soak share the rest.
-const spare = Math.max(2, minutes - 25)
+// On two cores, the first three suites take about 15 minutes, other versions of Node 15, and the benchmarks 8. Fuzzing and soak share the
+// rest.
+const spare = Math.max(2, minutes - 40)
 const targets = readdirSync(join(ROOT, 'test/fuzz/targets')).filter(name => name !== 'index.ts').length
 const env = { ...process.env, A2A_TEST_SEED: String(seed), A2A_TEST_RUNS: '10' }
 const STEPS = [
@@ -28,6 +29,11 @@ const STEPS = [
     'fuzz targets, guided by coverage',
     'node',
     ['dist/test/fuzz/run.js', `--seconds=${Math.ceil((spare * 60 * 0.5) / targets)}`, `--seed=${seed}`]
+  ],
+  [
+    'suites on the other supported versions of Node, and what their readers make of the same inputs',
+    'node',
+    ['scripts/runtimes/run.mjs', '--except-own', `--count=${Math.ceil(spare * 300)}`]
   ],
   // Within one minute, the number of descriptors varies as much as a leak would add.
   ['soak', 'node', ['dist/bench/soak.js', `--minutes=${Math.max(3, Math.ceil(spare * 0.4))}`, `--seed=${seed % 1_000}`]],

@@ -11,7 +11,7 @@ const UNIT_GROUPS = {
   config: ['config', 'console', 'deploy'],
   policy: ['policy'],
   offline: ['offline', 'docs', 'sandbox'],
-  wire: ['wire', 'fuzz']
+  wire: ['wire', 'fuzz', 'runtimes']
 }
 
 /**
@@ -53,6 +53,12 @@ const NOT_UNIT = [
 /** Files that run in a process of their own in `npm test`: one end-to-end call for each binding and version. */
 const UNIT_FILES = ['e2e/smoke']
 
+/** Processes of the integration suite that also run on each supported version of Node: see runtimes/run.mjs. */
+export const PARTS = {
+  corpora: ['conformance', 'differential', 'grpc'],
+  hostile: ['advisories', 'bypass', 'hostile/scenarios', 'gateway/hostile-cards', 'config/hostile']
+}
+
 const inFolder = (file, folder) => file.startsWith(`${folder}/`)
 const unitGroup = file =>
   NOT_UNIT.includes(file) ? undefined : Object.keys(UNIT_GROUPS).find(name => UNIT_GROUPS[name].some(folder => inFolder(file, folder)))
@@ -67,11 +73,12 @@ export function suiteOf (file) {
 }
 
 /**
- * The processes of a suite. The slowest processes come first, so that no core is idle at the end.
+ * The processes of a suite, or of a part of the integration suite. The slowest processes come first, so that no core is idle at the end.
  * @param files below `test/`, without `.test.ts`
  * @returns a map from the name of each process to its files
  */
 export function processesOf (suite, files) {
+  if (PARTS[suite] !== undefined) return new Map([...processesOf('integration', files)].filter(([name]) => PARTS[suite].includes(name)))
   const processes = new Map()
   for (const file of files.filter(file => suiteOf(file) === suite)) {
     const name = (suite === 'unit' ? unitGroup(file) : integrationGroup(file)) ?? file

@@ -2,6 +2,7 @@
  * Compiles the tests once, runs them, and prints one line for each process, skipped tests with their reasons, and failures.
  *
  *     node scripts/test.mjs unit|integration|system|interop   one suite: see suites.mjs
+ *     node scripts/test.mjs corpora|hostile   a part of the integration suite
  *     node scripts/test.mjs wire/json e2e/    or: npm test -- wire/json e2e/; the files whose path contains one of the texts
  *     node scripts/test.mjs --times unit                              prints the processes again, sorted by processor time
  *     node scripts/test.mjs --bail unit                               stops at the first failure
@@ -12,7 +13,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { ROOT, buildTests } from './build-tests.mjs'
-import { SUITES, processesOf } from './suites.mjs'
+import { PARTS, SUITES, processesOf } from './suites.mjs'
 import { failuresOf, runAll, skippedOf } from './test-processes.mjs'
 
 const BUILT = join(ROOT, 'dist/test')
@@ -25,7 +26,9 @@ const bail = args.includes('--bail')
 const chosen = args.filter(arg => !arg.startsWith('--'))
 const unknown = args.filter(arg => arg.startsWith('--') && !/^--(?:times|bail|(?:repeat=[1-9]\d*|busy=\d+))$/.test(arg))
 if (chosen.length === 0 || unknown.length > 0) {
-  console.error(`usage: node scripts/test.mjs [--times] [--bail] [--repeat=N] [--busy=N] ${Object.keys(SUITES).join('|')}|PATH...`)
+  console.error(
+    `usage: node scripts/test.mjs [--times] [--bail] [--repeat=N] [--busy=N] ${[...Object.keys(SUITES), ...Object.keys(PARTS)].join('|')}\n       node scripts/test.mjs [--times] [--bail] [--repeat=N] [--busy=N] PATH...`
+  )
   process.exit(2)
 }
 const numberOf = (name, otherwise) => Number(args.find(arg => arg.startsWith(`--${name}=`))?.split('=')[1] ?? otherwise)
@@ -40,9 +43,9 @@ const files = readdirSync(BUILT, { recursive: true })
   .map(file => file.slice(0, -'.test.js'.length))
   .sort()
 // In `npm test -- wire/json`, the suite's name comes before the paths. When both are present, only the paths count.
-const paths = Object.hasOwn(SUITES, chosen[0]) ? chosen.slice(1) : chosen
+const paths = Object.hasOwn({ ...SUITES, ...PARTS }, chosen[0]) ? chosen.slice(1) : chosen
 const suite = paths.length === 0 ? chosen[0] : null
-const { timeout, jobs } = SUITES[suite ?? 'interop']
+const { timeout, jobs } = SUITES[suite ?? 'interop'] ?? SUITES.integration
 const processes = suite === null ? selected(paths) : processesOf(suite, files)
 if (processes.size === 0) {
   console.error(`no test file has ${paths.join(' or ')} in its path`)

@@ -6,6 +6,7 @@ import { get } from 'node:http'
 import type { Output } from './output.js'
 import { JSON_FORMAT } from './output.js'
 import { failureAsJson, reportFailure, usageProblem } from './reports/failure.js'
+import { parseUrl } from '../wire/url.js'
 
 const DEFAULT_ADMIN = '127.0.0.1:9901'
 const TIMEOUT_MS = 2_000
@@ -21,7 +22,7 @@ export interface HealthArguments { readonly admin: string | undefined, readonly 
 export async function runHealth ({ admin: named, json }: HealthArguments, io: Output): Promise<number> {
   const admin = named === undefined || named === '' ? DEFAULT_ADMIN : named
   const url = `http://${admin.replace(/^(?:0\.0\.0\.0|\[::\])?:/, '127.0.0.1:')}/livez`
-  if (!ADDRESS.test(admin) || !URL.canParse(url)) {
+  if (!ADDRESS.test(admin) || parseUrl(url) === null) {
     reportFailure('health', [usageProblem(`"${admin}" is not HOST:PORT, such as ${DEFAULT_ADMIN}`)], json, io)
     return 2
   }

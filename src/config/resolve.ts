@@ -37,6 +37,7 @@ import type { BudgetConfig, RateConfig } from './model/rates-model.js'
 import { rateOf } from './model/rates-model.js'
 import { duration, size } from './model/units.js'
 import { items, mapping } from './yaml/values.js'
+import { parseUrl } from '../wire/url.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
@@ -61,6 +62,9 @@ interface ConfigFile {
   readonly state: Texts<StateStoreConfig, 'ttl' | 'timeout'>
   readonly telemetry: TelemetryConfig
 }
+
+/** The URLs of the file are valid. */
+const urlOf = (text: string): URL => parseUrl(text) as URL
 
 interface IdentityFile extends Omit<IdentityConfig, 'sources'> {
   readonly sources: Readonly<Record<string, Omit<SourceConfig, 'jwt' | 'envoyJwt'> & { readonly jwt?: JwtFile, readonly envoyJwt?: EnvoyJwtFile }>>
@@ -95,7 +99,7 @@ type VerifyFile = Omit<CardVerifyConfig, 'keys'> & { readonly keys: Texts<CardVe
  */
 export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, bundles: Config['bundles']): Config {
   const file = value as ConfigFile
-  const reserved = reservedPaths(file.agents.map(({ upstream, card }) => ({ url: new URL(upstream.url), allowed: card.interfaces })))
+  const reserved = reservedPaths(file.agents.map(({ upstream, card }) => ({ url: urlOf(upstream.url), allowed: card.interfaces })))
   const shared = sharedHosts(file.agents)
   const config: Omit<Config, 'hash'> = {
     server: {
@@ -104,7 +108,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       metrics: file.server.metrics === null ? null : hostPort(file.server.metrics),
       adminHosts: file.server.adminHosts,
       adminAccess: adminAccess(file.server.adminAccess),
-      publicUrl: file.server.publicUrl === null ? null : new URL(file.server.publicUrl).href.replace(/\/+$/, ''),
+      publicUrl: file.server.publicUrl === null ? null : urlOf(file.server.publicUrl).href.replace(/\/+$/, ''),
       hosts: file.server.hosts,
       trustedProxies: file.server.trustedProxies,
       drainTimeout: duration(file.server.drainTimeout),
@@ -212,7 +216,7 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
     cors: { origins: agent.cors.origins.map(origin => origin.toLowerCase()), maxAge: duration(agent.cors.maxAge) },
     upstream: {
       ...upstream,
-      url: new URL(upstream.url).href,
+      url: urlOf(upstream.url).href,
       timeouts: {
         connect: duration(upstream.timeouts.connect),
         headers: duration(upstream.timeouts.headers),

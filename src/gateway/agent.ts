@@ -32,6 +32,7 @@ import { ConcurrencyLimit } from './concurrency-limit.js'
 import type { AgentCredentials } from './credentials/agent-credentials.js'
 import type { PastRejection } from './describe/describe-agent.js'
 import { describeAgent } from './describe/describe-agent.js'
+import { parseUrl } from '../wire/url.js'
 
 export interface AgentOptions {
   readonly config: AgentConfig
@@ -255,7 +256,7 @@ export class Agent {
   /** Path of the card at the agent. A card from elsewhere has the policy that the agent's own card would have. */
   private get cardPath (): string {
     const { origin } = this.source.status
-    const from = origin !== null && URL.canParse(origin) ? new URL(origin) : null
+    const from = origin === null ? null : parseUrl(origin)
     return from?.origin === this.upstream.origin ? from.pathname + from.search : `${this.upstreamBase}/.well-known/agent-card.json`
   }
 

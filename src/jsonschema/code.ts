@@ -12,7 +12,7 @@ import { checkSchema, compileWith, validatorOf } from './schema.js'
 import type { Keywords } from './meta-schema.js'
 import { KEYWORDS } from './meta-schema.js'
 import { evaluate } from './evaluation.js'
-import { MAX_PATTERNS_SIZE, Patterns } from './regexp.js'
+import { isRegex, MAX_PATTERNS_SIZE, Patterns } from './regexp.js'
 import type { SchemaProblem } from './lint.js'
 import { countValues, SCHEMA_LIMITS } from './lint.js'
 
@@ -196,11 +196,11 @@ function runtime (name: string): unknown {
 type AjvFormats = Readonly<Record<'fullFormats', Readonly<Record<string, unknown>>>>
 let known: AjvFormats | null = null
 
-/** Formats with the same replacement as in ajv.ts: the original `url` is quadratic. */
+/** Formats with the same replacements as in ajv.ts: the original `url` is quadratic, and `regex` depends on the version of Node. */
 function formats (): AjvFormats {
   if (known === null) {
     const { fullFormats } = require('ajv-formats/dist/formats.js') as AjvFormats
-    known = { fullFormats: { ...fullFormats, url: fullFormats.uri } }
+    known = { fullFormats: { ...fullFormats, url: fullFormats.uri, regex: isRegex } }
   }
   return known
 }

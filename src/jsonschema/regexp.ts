@@ -127,6 +127,8 @@ const RE2_ONLY = /\\(?:[QEAzaCpPk1-9]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2})|c(?!
 
 /** @throws Error in plain words when the pattern cannot be used */
 export function compilePattern (pattern: string): CompiledPattern {
+  const newer = newerConstruct(pattern)
+  if (newer !== null) throw new Error(`the pattern ${quoted(pattern, 100)} is not supported: it has ${newer}, which ECMA-262 allows only since 2025`)
   if (!isEcma(pattern)) throw new Error(`the pattern ${quoted(pattern, 100)} is not a valid ECMA-262 regular expression`)
   const construct = unsupported(pattern)
   if (construct !== null) throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${construct} is not supported`)
@@ -167,18 +169,41 @@ function unsupported (pattern: string): string | null {
   return null
 }
 
-function isEcma (pattern: string): boolean {
-  try {
-    // eslint-disable-next-line no-new
-    new RegExp(pattern, 'u')
-    return true
-  } catch {
-    // Without the flag, unnecessary escapes such as `\-` and `\@` are valid. They are common in published schemas.
-    if (RE2_ONLY.test(pattern)) return false
+/** Matches an escape, a class, modifiers, or the beginning of a named group. */
+const SINCE_2025 = /\\[^]|\[(?:\\[^]|[^\]\\])*\]|\(\?[a-z-]+:|\(\?<([^=!][^>]*)>/gu
+
+/**
+ * Finds syntax that V8 12.5 added. Node 20 and 22 reject it, so that the answer must not be the engine's.
+ * @returns what the syntax is: modifiers, or two groups with one name; null when there is none
+ */
+function newerConstruct (pattern: string): string | null {
+  const names = new Set<string>()
+  for (const [text, name] of pattern.matchAll(SINCE_2025)) {
+    if (text.startsWith('(?') && name === undefined) return `modifiers ${visible(text, 20)}`
+    if (name === undefined) continue
+    if (names.has(name)) return `two groups ${visible(text, 40)}`
+    names.add(name)
   }
+  return null
+}
+
+/**
+ * Tells whether a text is a regular expression of ECMA-262 2024: with every version of Node the same. It is also the format `regex` of
+ * JSON Schema.
+ */
+export function isRegex (text: string): boolean {
+  return newerConstruct(text) === null && isValid(text, 'u')
+}
+
+function isEcma (pattern: string): boolean {
+  // Without the flag, unnecessary escapes such as `\-` and `\@` are valid. They are common in published schemas.
+  return isValid(pattern, 'u') || (!RE2_ONLY.test(pattern) && isValid(pattern, ''))
+}
+
+function isValid (pattern: string, flags: 'u' | ''): boolean {
   try {
     // eslint-disable-next-line no-new
-    new RegExp(pattern)
+    new RegExp(pattern, flags)
     return true
   } catch {
     return false

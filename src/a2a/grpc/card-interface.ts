@@ -1,5 +1,6 @@
 /** gRPC interfaces of a card. Their address is `host:port`: gRPC clients take no URL, though A2A 1.0.1 §5.8 shows one. */
 import type { Version } from '../versions.js'
+import { parseUrl } from '../../wire/url.js'
 
 /** One gRPC interface of a card, of a version that the gateway supports. */
 export interface GrpcInterface {
@@ -49,5 +50,5 @@ function noPort (problem: string, odd: boolean): GrpcAddressReading {
 function portOf (text: string): number | null {
   const match = /^(\[[^[\]]+\]|[^:/?#@[\]\\]+):(\d{1,5})$/.exec(text)
   const port = Number(match?.[2])
-  return match !== null && port > 0 && port <= 65535 && URL.canParse(`http://${match[1] ?? ''}`) ? port : null
+  return match !== null && port > 0 && port <= 65535 && parseUrl(`http://${match[1] ?? ''}`) !== null ? port : null
 }

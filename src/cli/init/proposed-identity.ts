@@ -1,5 +1,6 @@
 /** Proposes sources of `identity` for the security schemes of a card. Nothing in a card is trusted: a person checks each value. */
 import type { CardSecurity, SecurityScheme } from '../../a2a/card/security.js'
+import { parseUrl } from '../../wire/url.js'
 
 export interface ProposedSource {
   readonly name: string
@@ -62,13 +63,14 @@ const WELL_KNOWN = /\/\.well-known\/(?:openid-configuration|oauth-authorization-
 function issuerOf (scheme: SecurityScheme): string | null {
   const named = scheme.kind === 'openIdConnect' ? scheme.url : scheme.kind === 'oauth2' ? scheme.metadataUrl : null
   if (named !== null) return usable(named.replace(WELL_KNOWN, ''))
-  const endpoint = scheme.kind === 'oauth2' ? scheme.tokenUrl : null
-  return endpoint !== null && URL.canParse(endpoint) ? usable(`${new URL(endpoint).origin}/`) : null
+  const endpoint = scheme.kind === 'oauth2' && scheme.tokenUrl !== null ? parseUrl(scheme.tokenUrl) : null
+  return endpoint === null ? null : usable(`${endpoint.origin}/`)
 }
 
 function usable (text: string): string | null {
-  if (!URL.canParse(text)) return null
-  const { protocol, href, search, hash, username } = new URL(text)
+  const url = parseUrl(text)
+  if (url === null) return null
+  const { protocol, href, search, hash, username } = url
   return protocol === 'https:' && search === '' && hash === '' && username === '' ? (href.endsWith('/') && !text.endsWith('/') ? href.slice(0, -1) : href) : null
 }
 

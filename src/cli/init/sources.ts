@@ -10,6 +10,7 @@ import type { LoadedCards } from '../../a2a/card/loaded-cards.js'
 import { readTlsFiles } from '../../upstream/tls.js'
 import type { Source } from './plan.js'
 import type { RecordedCall, RecordedCard } from './traffic.js'
+import { parseUrl } from '../../wire/url.js'
 
 /** `init` cannot go on: the message is for the reader. */
 export class InitError extends Error {
@@ -76,7 +77,7 @@ function addressIn (card: AgentCard, from: string): string {
 function placeOf (text: string): { readonly upstream: string, readonly card: string | null } {
   const usual = CARD_PATHS.find(path => text.endsWith(path))
   if (usual !== undefined) return { upstream: text.slice(0, -usual.length), card: null }
-  if (!URL.canParse(text) || !new URL(text).pathname.endsWith('.json')) return { upstream: text, card: null }
+  if (parseUrl(text)?.pathname.endsWith('.json') !== true) return { upstream: text, card: null }
   return { upstream: text.replace(/[?#].*$/s, ''), card: text.replace(/#.*$/s, '') }
 }
 

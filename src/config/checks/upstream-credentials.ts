@@ -11,6 +11,7 @@ import type { Environment } from '../yaml/substitute.js'
 import { plainHeaderName } from '../../wire/header-names.js'
 import { readableByAll } from './named-files.js'
 import { signingKeyProblems, signingKeyWarnings } from './card/signing-keys.js'
+import { parseUrl } from '../../wire/url.js'
 
 interface Surroundings {
   readonly baseDir: string
@@ -208,8 +209,9 @@ function neverSent (send: readonly Mapping[], path: Path): PathProblem[] {
 
 function unencrypted (credentials: Mapping, path: Path, url: unknown): PathProblem[] {
   const at: Path = [...path, 'send']
-  if (items(credentials.send).length === 0 || typeof url !== 'string' || !URL.canParse(url)) return []
-  const { protocol, hostname } = new URL(url)
+  const target = typeof url === 'string' ? parseUrl(url) : null
+  if (items(credentials.send).length === 0 || target === null) return []
+  const { protocol, hostname } = target
   return protocol !== 'http:' || hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
     ? []
     : [fault(at, `${dotted(at)} sends credentials over http to ${hostname}`, 'use https', 'key')]

@@ -3,6 +3,7 @@ import { GRPC_SERVICES } from '../../a2a/grpc/methods.js'
 import type { GrpcUpstreamConfig } from '../model/grpc-model.js'
 import type { Fault } from '../schema/formats.js'
 import { hostPortText, parseHostPort } from './host-port.js'
+import { parseUrl } from '../../wire/url.js'
 
 const A2A_SERVICES = Object.values(GRPC_SERVICES).map(name => name.toLowerCase())
 
@@ -28,7 +29,7 @@ export function grpcAddressFault (text: string): Fault | null {
  */
 export function parseGrpcUpstream (text: string): GrpcUpstreamConfig | null {
   const match = /^(grpcs?):\/\/([^/?#@\\\s]+):(\d{1,5})$/i.exec(text)
-  const url = match === null || !URL.canParse(`http://${match[2] ?? ''}`) ? null : new URL(`http://${match[2] ?? ''}`)
+  const url = match === null ? null : parseUrl(`http://${match[2] ?? ''}`)
   const port = Number(match?.[3])
   if (match === null || url === null || url.port !== '' || !(port > 0 && port <= 65535)) return null
   return { host: url.hostname.replace(/^\[|\]$/g, ''), port, tls: match[1]?.toLowerCase() === 'grpcs' }

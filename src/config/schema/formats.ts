@@ -4,6 +4,7 @@ import { compileUrlPattern } from '../../wire/url-pattern.js'
 import { grpcAddressFault, grpcServiceFault, grpcUpstreamFault } from '../listeners/grpc-formats.js'
 import { isHost, parseHostPort } from '../listeners/host-port.js'
 import { readRate } from '../model/rates-model.js'
+import { parseUrl } from '../../wire/url.js'
 
 /** The problem of a string: the rest of a sentence that begins with the key's name. */
 export interface Fault { readonly message: string, readonly hint?: string }
@@ -47,7 +48,7 @@ export const FORMATS = {
           hint: text.includes(':') ? 'without scheme or port; IPv6 in brackets' : 'such as "agents.example.com"'
         },
   origin: (text: string) =>
-    text === '*' || (/^https?:\/\/[^/?#]+$/i.test(text) && URL.canParse(text) && new URL(text).origin === text.toLowerCase())
+    text === '*' || (/^https?:\/\/[^/?#]+$/i.test(text) && parseUrl(text)?.origin === text.toLowerCase())
       ? null
       : { message: 'must be an origin or "*"', hint: 'such as "https://app.example.com", without a path and without the default port' },
   proxy: proxyFault,
@@ -108,7 +109,7 @@ export const FORMATS = {
       ? null
       : { message: 'must be an absolute URI', hint: 'such as "https://example.com/schemas/order.json"' },
   'schema-base': (text: string) =>
-    /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x22\x24-\x7e]+\/$/.test(text) && URL.canParse(text)
+    /^[A-Za-z][A-Za-z0-9+.-]*:[\x21\x22\x24-\x7e]+\/$/.test(text) && parseUrl(text) !== null
       ? null
       : { message: 'must be an absolute URI that ends with "/"', hint: 'file names are appended to it' },
   substate: (text: string) => (text !== '' && text.length <= 128 ? null : { message: 'must have from 1 to 128 characters' }),
@@ -156,10 +157,10 @@ export function trustsEveryone (entry: string): boolean {
 
 function urlFault (text: string, base: boolean): Fault | null {
   const what = { message: 'must be an absolute http or https URL', hint: 'such as "http://127.0.0.1:9999"' }
-  if (!/^https?:\/\/[^/]/i.test(text) || hasBlankOrControl(text) || text.includes('\\') || !URL.canParse(text)) {
+  const url = parseUrl(text)
+  if (!/^https?:\/\/[^/]/i.test(text) || hasBlankOrControl(text) || text.includes('\\') || url === null) {
     return /^[\w.-]+(:\d+)?(\/|$)/.test(text) ? { ...what, hint: `did you mean "http://${text}"?` } : what
   }
-  const url = new URL(text)
   if (url.username !== '' || url.password !== '' || authority(text).includes('@')) {
     return { message: 'must not carry credentials', hint: 'they would appear in logs' }
   }
@@ -269,8 +270,8 @@ const DATABASE = /^\/(?:\d{1,5})?$/
 function storeFault (text: string): Fault | null {
   if (text === 'memory') return null
   const hint = 'such as "redis://redis.internal:6379", or rediss:// for TLS'
-  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return { message: 'must be "memory", or a redis:// or rediss:// URL', hint }
-  const url = new URL(text)
+  const url = parseUrl(text)
+  if (!/^rediss?:\/\//.test(text) || url === null) return { message: 'must be "memory", or a redis:// or rediss:// URL', hint }
   if (url.hostname === '' || url.search !== '' || url.hash !== '' || !DATABASE.test(url.pathname === '' ? '/' : url.pathname)) {
     return { message: 'must be a URL of host, port and database', hint }
   }

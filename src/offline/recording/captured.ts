@@ -225,10 +225,15 @@ function base64 (value: unknown, place: string): Buffer {
   return Buffer.from(text, 'base64')
 }
 
+/** Levels of a body. Some versions of Node write out any number of levels, others end with an error after some thousands. */
+const MAX_LEVELS = 1_000
+
 function serialised (value: unknown, place: string): string {
-  try {
-    return JSON.stringify(value)
-  } catch {
-    throw new RecordingError(place, 0, 'the body is nested too deeply to be written out', 'give it as a string')
-  }
+  if (isDeeper(value, MAX_LEVELS)) throw new RecordingError(place, 0, 'the body is nested too deeply to be written out', 'give it as a string')
+  return JSON.stringify(value)
+}
+
+function isDeeper (value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some(one => isDeeper(one, levels - 1))
 }

@@ -6,6 +6,7 @@
  */
 import { isLocalName, isReservedAddress } from '../../wire/reserved-address.js'
 import { addressOf, DEFAULT_PORTS, withoutFinalDot } from '../../wire/url-pattern.js'
+import { parseUrl } from '../../wire/url.js'
 
 const WRITTEN = /^(https?):\/\/([^/?#]*)([^#]*)(#.*)?$/is
 
@@ -17,10 +18,10 @@ export type ReadUrl = { readonly url: URL } | { readonly problem: string }
 /** @returns the problem as a predicate of the URL's path, without any of the client's data */
 export function readPushUrl (text: string): ReadUrl {
   const parts = WRITTEN.exec(text)
-  if (parts === null || text.length > LENGTH || !URL.canParse(text)) {
+  const url = parts === null || text.length > LENGTH ? null : parseUrl(text)
+  if (parts === null || url === null) {
     return { problem: `must be an absolute http or https URL of at most ${LENGTH} characters` }
   }
-  const url = new URL(text)
   const [, scheme = '', authority = '', rest = '', fragment] = parts
   if (url.username !== '' || url.password !== '' || authority.includes('@')) return { problem: 'must not contain a user name or a password' }
   if (fragment !== undefined) return { problem: 'must not contain a fragment' }

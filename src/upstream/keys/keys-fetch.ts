@@ -4,6 +4,7 @@ import { parseStrict } from '../../wire/json/json.js'
 import { isObject } from '../../wire/json/object.js'
 import { boundedRequest, errorCode, headerValue, serviceConnections } from '../bounded-request.js'
 import { cacheLifetime } from '../cards/card-cache.js'
+import { parseUrl } from '../../wire/url.js'
 
 /** `lifetime` is the time for which the response may be used, in ms; null when it does not say. */
 export type Fetched =
@@ -28,8 +29,9 @@ export function issuerPool (ca: Buffer | null = null): Dispatcher {
 
 /** True for URLs that the gateway fetches keys from: https, or http on this machine. */
 export function isSafeUrl (text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, hostname, username, password } = new URL(text)
+  const url = parseUrl(text)
+  if (url === null) return false
+  const { protocol, hostname, username, password } = url
   if (username !== '' || password !== '') return false
   const here = hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
   return protocol === 'https:' || (protocol === 'http:' && here)

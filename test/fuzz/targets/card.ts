@@ -14,8 +14,9 @@ import { readCard } from '../../../src/a2a/card/card.js'
 import { lintCards } from '../../../src/policy/card/lint.js'
 import { SECRET_HIDDEN } from '../../../src/policy/request/inject.js'
 import { readDocument } from '../../../src/upstream/cards/card-fetch.js'
+import { outcomeOf } from '../../runtimes/exact.js'
 import { readSlowly } from '../oracles/slow-json.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 
 const LIMITS = { card: 1 << 20, jsonDepth: 32, jsonMembers: 2000 }
 const BASE = 'http://gateway.test/own'
@@ -41,7 +42,7 @@ extensions:
   return agent
 }
 
-export const card: Target = {
+export const card: Target & Reader = {
   name: 'card',
   maxBytes: 2048,
   seeds: [
@@ -51,6 +52,7 @@ export const card: Target = {
     `{"supported_interfaces":[${INTERFACE.replaceAll('protocolBinding', 'protocol_binding')}],"protocol_version":1.0,"extensions":[{"uri":"urn:b"}]}`,
     `{"url":"http://agent.test/a","supportedInterfaces":[],"additional_interfaces":[${INTERFACE}]}`,
     '{"url":"http://agent.test/%2e%2e/a?x#y"}',
+    '{"url":"http://agent.test/a^b|c","schemas":{"s":{"type":"string","pattern":"(?i:a)","format":"regex"}}}',
     '[]',
     'null',
     '',
@@ -81,6 +83,9 @@ export const card: Target = {
     '"$id":"http://x/y"',
     '"$schema":"http://json-schema.org/draft-07/schema#"',
     '"pattern":"(a|a)*$"',
+    '"pattern":"(?i:a)"',
+    '"format":"regex"',
+    '^',
     '"$dynamicRef":"#a"',
     '"allOf":[{}]',
     '"signatures":[]',
@@ -107,11 +112,16 @@ export const card: Target = {
     '"protocolVersion":1.0',
     INTERFACE
   ],
+  read (bytes) {
+    const read = documentOf(bytes)
+    if (typeof read === 'string') return read
+    return [read.card, outcomeOf(() => {
+      const { warnings, served } = buildState(read)
+      return [warnings, served['1.0'].at(BASE), served['0.3'].at(BASE)]
+    })]
+  },
   check (bytes) {
-    const read = readDocument(
-      { kind: 'fetched', from: 'http://agent.test/card', status: 200, bytes, contentType: 'text/plain', validators: null, lifetime: null },
-      LIMITS
-    )
+    const read = documentOf(bytes)
     if (typeof read === 'string') {
       ok(PLAIN.test(read), 'a plain sentence')
       return
@@ -137,12 +147,19 @@ export const card: Target = {
   }
 }
 
+const documentOf = (bytes: Buffer): CardDocument | string => readDocument(
+  { kind: 'fetched', from: 'http://agent.test/card', status: 200, bytes, contentType: 'text/plain', validators: null, lifetime: null },
+  LIMITS
+)
+
+const buildState = (document: CardDocument): AgentState => buildAgentState(
+  { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
+  { agent: configured(), maxExtensions: 32, previous: null, secretOf: SECRET_HIDDEN }
+)
+
 function stateOf (document: CardDocument): AgentState | null {
   try {
-    return buildAgentState(
-      { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
-      { agent: configured(), maxExtensions: 32, previous: null, secretOf: SECRET_HIDDEN }
-    )
+    return buildState(document)
   } catch (error) {
     ok(
       error instanceof CardRejected || error instanceof OnlyGrpc ||

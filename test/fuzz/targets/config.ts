@@ -5,7 +5,7 @@ import { CHECKS } from '../../../src/gateway/configuration.js'
 import type { Diagnostic, LoadResult } from '../../../src/config/load.js'
 import { formatDiagnostic, parseConfig } from '../../../src/config/load.js'
 import { configSchema } from '../../../src/config/schema/schema.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 
 const WORDS = [
   ...new Set(
@@ -14,7 +14,7 @@ const WORDS = [
 ]
 const AGENT = 'version: 1\nagents:\n  - name: a\n    upstream: {url: "http://h"}\n'
 
-export const config: Target = {
+export const config: Target & Reader = {
   name: 'config',
   maxBytes: 2048,
   seeds: [
@@ -77,6 +77,7 @@ export const config: Target = {
     '\0',
     '\r'
   ],
+  read: bytes => load(new TextDecoder('utf-8').decode(bytes)),
   check (bytes) {
     const text = new TextDecoder('utf-8').decode(bytes)
     const result = load(text)

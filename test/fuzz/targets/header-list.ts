@@ -7,7 +7,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { forwardedHeaders } from '../../../src/wire/forwarded.js'
 import { formatList, readList } from '../../../src/wire/header-list.js'
 import { copyRequestHeaders, copyResponseHeaders, duplicatedHeader, HOP_BY_HOP } from '../../../src/wire/headers.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 
 const NAMES = ['a2a-extensions', 'x-a2a-extensions']
 const NOTHING: ReadonlySet<string> = new Set()
@@ -17,7 +17,7 @@ const KEPT =
   /^(?:authorization|content-encoding|content-length|content-type|cookie|host|forwarded|x-real-ip|traceparent|tracestate|www-authenticate|a2a-.*|x-a2a-.*|x-forwarded-.*)$/s
 const ABOUT_ORIGIN = /^(?:x-forwarded-.*|forwarded|x-real-ip)$/s
 
-export const headerList: Target = {
+export const headerList: Target & Reader = {
   name: 'header-list',
   maxBytes: 1024,
   seeds: [
@@ -62,15 +62,28 @@ export const headerList: Target = {
     '\u017f',
     '\u212a'
   ],
+  read (bytes) {
+    const raw = rawOf(bytes)
+    const [request, response, forwarded]: [string[], string[], string[]] = [[], [], []]
+    copyRequestHeaders(raw, NOTHING, request)
+    copyResponseHeaders(raw, NOTHING, response)
+    forwardedHeaders(raw, { peer: '192.0.2.1', trusted: true, scheme: 'http', host: 'h' }, forwarded)
+    return { list: readList(raw, NAMES), duplicate: duplicatedHeader(raw), request, response, forwarded }
+  },
   check (bytes) {
-    const raw: string[] = []
-    for (const line of bytes.toString('latin1').split('\n')) {
-      const colon = line.indexOf(':', 1)
-      if (colon > 0) raw.push(line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, ''))
-    }
+    const raw = rawOf(bytes)
     lists(raw)
     copies(raw)
   }
+}
+
+function rawOf (bytes: Buffer): string[] {
+  const raw: string[] = []
+  for (const line of bytes.toString('latin1').split('\n')) {
+    const colon = line.indexOf(':', 1)
+    if (colon > 0) raw.push(line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, ''))
+  }
+  return raw
 }
 
 const pairs = (raw: readonly string[]): [string, string][] =>

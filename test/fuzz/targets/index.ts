@@ -1,9 +1,9 @@
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 
 /**
  * The targets by name. Each target is in a module of its own, which is imported on demand, because coverage must start before the import.
  */
-export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
+export const TARGETS: Readonly<Record<string, () => Promise<Target & Reader>>> = {
   json: async () => (await import('./json.js')).json,
   scan: async () => (await import('./scan.js')).scan,
   records: async () => (await import('./records.js')).records,

@@ -3,8 +3,9 @@ import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { editJson } from '../../../src/wire/json/edit.js'
 import type { JsonEdit, JsonPath } from '../../../src/wire/json/edit.js'
 import { memberSpan } from '../../../src/wire/json/span.js'
+import { outcomeOf } from '../../runtimes/exact.js'
 import { Random } from '../engine/random.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 import { applySlowly, sameBytes } from '../oracles/slow-edit.js'
 import { readSlowly } from '../oracles/slow-json.js'
 import type { Node } from '../oracles/slow-json.js'
@@ -12,7 +13,7 @@ import type { Node } from '../oracles/slow-json.js'
 const VALUES = ['1', '"x"', '{}', '{"n": [0]}', 'null', '[]'].map(text => Buffer.from(text))
 const STEPS: readonly (string | number)[] = ['a', 'b', '__proto__', 'é', '', 0, 1, 7, -1, 'new']
 
-export const jsonEdit: Target = {
+export const jsonEdit: Target & Reader = {
   name: 'json-edit',
   maxBytes: 600,
   seeds: [
@@ -48,6 +49,10 @@ export const jsonEdit: Target = {
     '"__proto__":',
     '"é":'
   ],
+  read: bytes => STEPS.flatMap(first => STEPS.map(second => [
+    outcomeOf(() => memberSpan(bytes, [first, second])),
+    outcomeOf(() => editJson(bytes, [{ path: [first, second], value: VALUES[3] as Buffer }, { path: [second], value: null }]))
+  ])),
   check (bytes) {
     const slow = readSlowly(bytes)
     const { root } = slow

@@ -8,14 +8,15 @@ import { parseStrict } from '../../../src/wire/json/json.js'
 import type { ExactReading } from '../../../src/wire/json/exact-reader.js'
 import { isBackslashName, readExactly } from '../../../src/wire/json/exact-reader.js'
 import { hasEscapedName, parseJson } from '../../../src/wire/json/parse-json.js'
-import type { Target } from '../engine/target.js'
+import { outcomeOf } from '../../runtimes/exact.js'
+import type { Reader, Target } from '../engine/target.js'
 import { readSlowly, valueOf } from '../oracles/slow-json.js'
 import type { Member, Node, SlowJson } from '../oracles/slow-json.js'
 
 const LIMITS: readonly JsonLimits[] = [{ depth: 64, members: 10_000 }, { depth: 3, members: 6 }]
 const NO_JSON: readonly JsonProblem['kind'][] = ['empty', 'encoding', 'bom', 'depth', 'members', 'syntax']
 
-export const json: Target = {
+export const json: Target & Reader = {
   name: 'json',
   maxBytes: 2048,
   seeds: [
@@ -72,6 +73,10 @@ export const json: Target = {
     '\\/',
     '\\b',
     '\n'
+  ],
+  read: bytes => [
+    outcomeOf(() => parseJson(bytes)),
+    ...LIMITS.flatMap(limits => [parseStrict(bytes, limits), parseStrict(bytes, limits, 0)])
   ],
   check (bytes) {
     const slow = readSlowly(bytes)

@@ -1,7 +1,8 @@
 /** Media types: exactly the texts of the grammar in RFC 9110 §8.3.1, with each parameter once. */
 import { deepStrictEqual as same, equal, ok, throws } from 'node:assert'
-import { compileMediaTypePattern, isJsonContentType, isUtf8Of, parseMediaType } from '../../../src/wire/media-type.js'
-import type { Target } from '../engine/target.js'
+import { compileMediaTypePattern, isJsonContentType, isUtf8Of, looseMediaType, parseMediaType } from '../../../src/wire/media-type.js'
+import { outcomeOf } from '../../runtimes/exact.js'
+import type { Reader, Target } from '../engine/target.js'
 
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+"
 // quoted-string of §5.6.4: qdtext and quoted-pair, including obs-text.
@@ -9,7 +10,7 @@ const QUOTED = '"(?:[\\t !\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t \\x21-\\x7
 const PARAMETER = new RegExp(`[ \\t]*;[ \\t]*(?:(${TOKEN})=(${TOKEN}|${QUOTED}))?`, 'gy')
 const WHOLE = new RegExp(`^(${TOKEN}/${TOKEN})((?:[ \\t]*;[ \\t]*(?:${TOKEN}=(?:${TOKEN}|${QUOTED}))?)*)$`)
 
-export const mediaType: Target = {
+export const mediaType: Target & Reader = {
   name: 'media-type',
   maxBytes: 256,
   seeds: [
@@ -51,6 +52,15 @@ export const mediaType: Target = {
     '\0',
     '\n'
   ],
+  read: bytes => {
+    const text = bytes.toString('latin1')
+    return {
+      exact: parseMediaType(text),
+      loose: looseMediaType(text),
+      is: [isJsonContentType(text, false), isJsonContentType(text, true), isUtf8Of(text, ['text/event-stream'])],
+      pattern: outcomeOf(() => compileMediaTypePattern(text))
+    }
+  },
   check (bytes) {
     const text = bytes.toString('latin1')
     const expected = grammar(text)

@@ -9,8 +9,9 @@ import { normalise } from '../../../src/a2a/message/normalise.js'
 import type { Operation } from '../../../src/a2a/operations.js'
 import { taskIdOf, tenantOf } from '../../../src/a2a/task-id.js'
 import type { Binding, Version } from '../../../src/a2a/versions.js'
+import { outcomeOf } from '../../runtimes/exact.js'
 import { Random } from '../engine/random.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 import { respell } from '../oracles/respell.js'
 import { readSlowly } from '../oracles/slow-json.js'
 import { spokenContent, spokenProblems } from '../oracles/spoken.js'
@@ -36,7 +37,7 @@ export const WORDS = [
   '"__proto__":{}', '"constructor":1', '\\u0061', '1e400'
 ]
 
-export const message: Target = {
+export const message: Target & Reader = {
   name: 'message',
   maxBytes: 1200,
   seeds: [
@@ -53,6 +54,10 @@ export const message: Target = {
     ''
   ],
   dictionary: WORDS,
+  read: bytes => KINDS.map(kind => {
+    const call = readCall({ ...kind, bytes, contentType: 'application/json', limits: LIMITS })
+    return { problem: call.problem, id: call.id(), call: outcomeOf(() => spoken(call)) }
+  }),
   check (bytes) {
     const slow = readSlowly(bytes)
     const good =

@@ -16,7 +16,7 @@ import type { Violation } from '../../../src/policy/violation.js'
 import { MAX_VIOLATIONS } from '../../../src/policy/violation.js'
 import { editJson } from '../../../src/wire/json/edit.js'
 import { Random } from '../engine/random.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 import { respell } from '../oracles/respell.js'
 import type { Node } from '../oracles/slow-json.js'
 import { readSlowly, valueOf } from '../oracles/slow-json.js'
@@ -101,7 +101,7 @@ ${OWN}`
 
 const PART = '{"data":{"secret":1,"n.a":5,"strip.b":2},"mediaType":"application/strip","metadata":{"strip.x":1}}'
 
-export const policy: Target = {
+export const policy: Target & Reader = {
   name: 'policy',
   maxBytes: 1600,
   seeds: [
@@ -135,23 +135,40 @@ export const policy: Target = {
     '"token":"x"',
     '"result":'
   ],
+  read (bytes) {
+    const exchange = exchangeOf(bytes)
+    if (exchange === null) return null
+    const { asks, body, answer } = exchange
+    return all().flatMap(agent => KINDS.map(kind => {
+      const { kind: is, rejection, evaluation, forwarded, plan } = ask(agent, kind, asks, cut(bytes, body))
+      const evaluator = answer === undefined ? null : plan?.evaluation?.evaluator ?? null
+      return { is, rejection, decision: evaluation?.decision, forwarded, response: evaluator?.evaluate(cut(bytes, answer as Node), false) }
+    }))
+  },
   check (bytes) {
-    const slow = readSlowly(bytes)
-    if (!slow.utf8 || slow.mark || slow.root?.kind !== 'object' || slow.depth > 30) return
-    const member = (name: string): Node | undefined =>
-      slow.root?.kind === 'object' ? slow.root.members.find(one => one.name === name)?.value : undefined
-    const listed = member('asks')
-    const asks =
-      listed?.kind === 'array'
-        ? listed.items.flatMap(item => (item.kind === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(item.text) ? [item.text] : []))
-        : []
-    const body = member('body') ?? slow.root
-    const answer = member('answer')
+    const exchange = exchangeOf(bytes)
+    if (exchange === null) return
+    const { asks, body, answer } = exchange
     for (const agent of all()) {
       for (const kind of KINDS) request(agent, kind, asks, body, answer, bytes)
     }
   }
 }
+
+/** The requested extensions, the request, and the response that an input describes. Null when the input is not an object in JSON. */
+function exchangeOf (bytes: Buffer): { readonly asks: readonly string[], readonly body: Node, readonly answer: Node | undefined } | null {
+  const { root, utf8, mark, depth } = readSlowly(bytes)
+  if (!utf8 || mark || root?.kind !== 'object' || depth > 30) return null
+  const member = (name: string): Node | undefined => root.members.find(one => one.name === name)?.value
+  const listed = member('asks')
+  const asks =
+    listed?.kind === 'array'
+      ? listed.items.flatMap(item => (item.kind === 'string' && /^[\x21-\x2b\x2d-\x7e]+$/.test(item.text) ? [item.text] : []))
+      : []
+  return { asks, body: member('body') ?? root, answer: member('answer') }
+}
+
+const cut = (bytes: Buffer, { start, end }: Node): Buffer => Buffer.from(bytes.subarray(start, end))
 
 type Kind = typeof KINDS[number]
 
@@ -161,7 +178,7 @@ function ask (agent: Agent, kind: Kind, asks: readonly string[], body: Buffer): 
 }
 
 function request (agent: Agent, kind: Kind, asks: readonly string[], node: Node, answer: Node | undefined, bytes: Buffer): void {
-  const body = Buffer.from(bytes.subarray(node.start, node.end))
+  const body = cut(bytes, node)
   const judged = ask(agent, kind, asks, body)
   ok(judged.kind === 'operation' || judged.kind === 'refused')
   const slow = readSlowly(body)
@@ -180,7 +197,7 @@ function request (agent: Agent, kind: Kind, asks: readonly string[], node: Node,
   if (edits.length === 0) equal(sent, body, 'the same bytes where nothing is edited')
   else edited(agent, value, sent)
   if (answer !== undefined) {
-    reviewed(judged, Buffer.from(bytes.subarray(answer.start, answer.end)), agent.limits, () => ask(agent, kind, asks, body))
+    reviewed(judged, cut(bytes, answer), agent.limits, () => ask(agent, kind, asks, body))
   }
 }
 

@@ -19,7 +19,7 @@ import { writeProtobuf } from '../../../src/wire/protobuf/write.js'
 import { registryOf } from '../../helpers/proto.js'
 import { pruned } from '../../helpers/protobuf-messages.js'
 import { Random } from '../engine/random.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 
 const LIMITS = { depth: 32, members: 500 }
 const PLAIN = /^[^\p{Cc}\u2028\u2029]+ \(byte \d+\)$/u
@@ -59,7 +59,7 @@ const STATUS = { state: 'TASK_STATE_WORKING', timestamp: '2026-11-23T22:00:00.5Z
 /** Reasons to reject a message that protobuf-es writes. */
 const STRICTER = /A2A does not name|null with a number|deeper than|beyond the limit|is not a time|without a value/
 
-export const protobuf: Target = {
+export const protobuf: Target & Reader = {
   name: 'protobuf',
   maxBytes: 600,
   seeds: [
@@ -95,6 +95,10 @@ export const protobuf: Target = {
     '\xc3\xa9',
     '__proto__'
   ],
+  read: bytes => SUBJECTS.map(({ table }) => {
+    const found = readProtobuf(bytes, table, LIMITS)
+    return [found, readProtobuf(bytes, table, LIMITS, true), found.ok ? writeProtobuf(found.value, table) : null]
+  }),
   check (bytes) {
     for (const { table, schema } of SUBJECTS) {
       const oracle = read(schema, bytes)

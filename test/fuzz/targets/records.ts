@@ -6,13 +6,13 @@ import { deepStrictEqual as same, ok } from 'node:assert'
 import { isAscii } from 'node:buffer'
 import { parseStrict } from '../../../src/wire/json/json.js'
 import { readRecords } from '../../../src/wire/json/records.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 import { parseSlowly } from '../oracles/slow-json.js'
 
 const LIMITS = [{ depth: 20, members: 10_000 }, { depth: 3, members: 9 }] as const
 const LONG = 40
 
-export const records: Target = {
+export const records: Target & Reader = {
   name: 'records',
   maxBytes: 1024,
   seeds: [
@@ -29,11 +29,14 @@ export const records: Target = {
     '[[],[[]]],[]'
   ],
   dictionary: ['{"a":', '},{', '},{"a":1', '":"', '"\\u0041"', '\\\\', '\\"', ' ', '\n', '-', '.5', 'e1', '00', 'true', 'null', '[', ']', '__proto__'],
-  check (bytes) {
-    if (!isAscii(bytes)) return
-    const text = bytes.toString('latin1')
-    for (const one of [text, `[${text}]`, `[${text},${text}]`, `{"m":[[${text}],{"k":[${text}]}]}`]) check(Buffer.from(one))
-  }
+  read: bytes => textsOf(bytes).map(text => readRecords(text, LIMITS[0], LONG)),
+  check: bytes => { textsOf(bytes).forEach(check) }
+}
+
+function textsOf (bytes: Buffer): Buffer[] {
+  if (!isAscii(bytes)) return []
+  const text = bytes.toString('latin1')
+  return [text, `[${text}]`, `[${text},${text}]`, `{"m":[[${text}],{"k":[${text}]}]}`].map(one => Buffer.from(one))
 }
 
 function check (bytes: Buffer): void {

@@ -6,8 +6,9 @@ import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import type { Operation } from '../../../src/a2a/operations.js'
 import { viewResponse } from '../../../src/a2a/message/read-result.js'
 import type { ResponseOptions } from '../../../src/a2a/message/read-result.js'
+import { parseStrict } from '../../../src/wire/json/json.js'
 import { Random } from '../engine/random.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 import { respell } from '../oracles/respell.js'
 import { parseSlowly, readSlowly, valueOf } from '../oracles/slow-json.js'
 import { spokenProblems, spokenResult } from '../oracles/spoken.js'
@@ -26,7 +27,7 @@ const OPTIONS: readonly ResponseOptions[] = OPERATIONS.flatMap(operation =>
   )
 )
 
-export const response: Target = {
+export const response: Target & Reader = {
   name: 'response',
   maxBytes: 1200,
   seeds: [
@@ -65,6 +66,10 @@ export const response: Target = {
     '"update":',
     '"code":1'
   ],
+  read: bytes => {
+    const result = parseStrict(bytes, { depth: 32, members: 2000 })
+    return result.ok ? OPTIONS.map(options => spoken(result.value, options)) : result.problem
+  },
   check (bytes) {
     const slow = readSlowly(bytes)
     if (slow.root === null || !slow.utf8 || slow.mark || slow.duplicates.length > 0 || slow.depth > 32) return

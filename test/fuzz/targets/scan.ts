@@ -8,7 +8,7 @@ import type { JsonLimits } from '../../../src/wire/json/json.js'
 import { parseStrict } from '../../../src/wire/json/json.js'
 import { LONG } from '../../../src/wire/json/lazy-string.js'
 import { scanStructure } from '../../../src/wire/json/structural-scan.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 import { json } from './json.js'
 
 const ROOMY: JsonLimits = { depth: 64, members: 10_000 }
@@ -16,7 +16,7 @@ const LIMITS: readonly JsonLimits[] = [ROOMY, { depth: 3, members: 6 }]
 /** White space before the text. The first bytes of the text end a block, or follow one. */
 const SHIFTS = [0, 57, 62, 63].map(size => Buffer.alloc(size, ' '))
 
-export const scan: Target = {
+export const scan: Target & Reader = {
   name: 'scan',
   maxBytes: 1024,
   seeds: [
@@ -36,6 +36,7 @@ export const scan: Target = {
     '"a":{"a":1}',
     '\\u12'
   ],
+  read: bytes => SHIFTS.map(shift => parseStrict(Buffer.concat([shift, bytes]), ROOMY, LONG, 0)),
   check (bytes) {
     const valid = isUtf8(bytes) && parseStrict(bytes, ROOMY, LONG, Infinity).ok
     for (const shift of SHIFTS) {

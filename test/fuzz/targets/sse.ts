@@ -11,14 +11,14 @@ import type { SseLimits, SsePiece } from '../../../src/wire/sse/split.js'
 import { commentBytes, eventBytes, withData } from '../../../src/wire/sse/write.js'
 import { blocksOf } from '../../wire/fixtures/sse-text.js'
 import { Random } from '../engine/random.js'
-import type { Target } from '../engine/target.js'
+import type { Reader, Target } from '../engine/target.js'
 
 const ROOM: SseLimits = { bytes: 1 << 20, lines: 1 << 20 }
 const TIGHT: SseLimits = { bytes: 24, lines: 3 }
 
 interface Event { readonly event: string | undefined, readonly id: string | undefined, readonly data: string }
 
-export const sse: Target = {
+export const sse: Target & Reader = {
   name: 'sse',
   maxBytes: 1024,
   seeds: [
@@ -62,6 +62,10 @@ export const sse: Target = {
     '{"a":1}',
     'data: a\n\n'
   ],
+  read: bytes => {
+    const [events, limited] = [ROOM, TIGHT].map(limits => feed([bytes], limits))
+    return { events, limited, written: [eventBytes(bytes.toString(), bytes.toString()), commentBytes(bytes.toString())] }
+  },
   check (bytes) {
     const text = bytes.toString('latin1')
     const whole = feed([bytes], ROOM)

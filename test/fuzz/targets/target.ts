@@ -4,12 +4,13 @@
  */
 import { equal, ok } from 'node:assert'
 import { posix } from 'node:path'
-import { checkTarget, joinPath, splitTarget } from '../../../src/wire/target.js'
-import type { Target } from '../engine/target.js'
+import { canonicalPath, checkCardPath, checkTarget, joinPath, loosePath, splitTarget } from '../../../src/wire/target.js'
+import { outcomeOf } from '../../runtimes/exact.js'
+import type { Reader, Target } from '../engine/target.js'
 
 const BASE = '/base/of/it'
 
-export const target: Target = {
+export const target: Target & Reader = {
   name: 'target',
   maxBytes: 512,
   seeds: [
@@ -70,6 +71,15 @@ export const target: Target = {
     '%u002e',
     '%c0%ae'
   ],
+  read: bytes => [bytes.toString('latin1'), bytes.toString()].map(text => {
+    const { path, query } = splitTarget(text)
+    return {
+      fault: checkTarget(text),
+      card: checkCardPath(text),
+      parts: [path, query, loosePath(path), joinPath(BASE, text)],
+      canonical: outcomeOf(() => canonicalPath(path))
+    }
+  }),
   check (bytes) {
     const text = bytes.toString('latin1')
     const reason = checkTarget(text)

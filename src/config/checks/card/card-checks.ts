@@ -3,6 +3,7 @@ import { dotted, shown } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { fault, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
+import { parseUrl } from '../../../wire/url.js'
 
 const EXAMPLE = 'such as "{env: CARD_TOKEN, prefix: \'Bearer \'}"'
 
@@ -59,8 +60,9 @@ export function plainCredentials (agent: Mapping, path: Path): PathProblem[] {
     [mapping(extended).headers, [...path, 'card', 'extended', 'headers'], upstream]
   ]
   return places.flatMap(([values, at, address]) => {
-    if (Object.keys(mapping(values)).length === 0 || typeof address !== 'string' || !URL.canParse(address)) return []
-    const { protocol, hostname } = new URL(address)
+    const target = typeof address === 'string' ? parseUrl(address) : null
+    if (Object.keys(mapping(values)).length === 0 || target === null) return []
+    const { protocol, hostname } = target
     return protocol !== 'http:' || hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
       ? []
       : [fault(at, `${dotted(at)} sends credentials over http to ${hostname}`, 'use https', 'key')]

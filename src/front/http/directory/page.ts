@@ -5,6 +5,7 @@ import { sampleOf } from '../../../jsonschema/sample.js'
 import { callText } from './call-text.js'
 import type { DirectoryEntry } from './entry.js'
 import { STYLE } from './style.js'
+import { parseUrl } from '../../../wire/url.js'
 
 /** Only the style of the page itself applies. A link is the only way out of the page. */
 export const PAGE_POLICY =
@@ -160,7 +161,7 @@ function paragraph (text: string): string {
 
 /** A link for http(s), which is no more than an address; the text alone for anything else. */
 function linkOr (url: string, text = url): string {
-  return /^https?:\/\/[^\s"<>]+$/i.test(url) && URL.canParse(url)
+  return /^https?:\/\/[^\s"<>]+$/i.test(url) && parseUrl(url) !== null
     ? `<a href="${escaped(url)}" rel="noreferrer">${escaped(text)}</a>`
     : `<span class="wrap">${escaped(text)}</span>`
 }
