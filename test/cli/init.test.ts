@@ -172,7 +172,7 @@ t.test('cards that leave something out, as those of agno and fasta2a do: init pr
   t.match(agno.out, `The JSONRPC interface "${url}" has the address of one method.`)
   t.match(fasta2a.out, 'The card offers A2A 1.0 only.')
   for (const { out } of [agno, fasta2a]) t.match(out, 'docs/troubleshooting.md#the-card-of-the-agent-is-wrong')
-  t.notMatch(fine.out, 'card.json')
+  t.notMatch(fine.out, 'corrected copy')
   for (const { out } of [agno, fasta2a, fine]) accepted(out)
   t.same(new Set(asked), new Set(['/.well-known/agent-card.json']))
 })
