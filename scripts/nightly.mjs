@@ -38,7 +38,7 @@ const STEPS = [
   // Within one minute, the number of descriptors varies as much as a leak would add.
   ['soak', 'node', ['dist/bench/soak.js', `--minutes=${Math.max(3, Math.ceil(spare * 0.4))}`, `--seed=${seed % 1_000}`]],
   ['calls and streams through Envoy', 'node', ['dist/bench/soak-envoy.js', '--calls=50000', '--streams=1000']],
-  ['agent frameworks behind the gateway', 'node', ['scripts/test.mjs', 'interop/frameworks']],
+  ['agent frameworks behind the gateway', 'node', ['dist/test/interop/frameworks.test.js']],
   ['documentation site', 'node', ['scripts/site/build.mjs', '--check']],
   ['benchmarks, quick', 'node', ['dist/bench/main.js', '--quick', '--out=dist/bench-nightly']]
 ]

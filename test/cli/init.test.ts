@@ -158,6 +158,25 @@ t.test('a card at another address, and an agent below a path', async t => {
   t.match((await init(`${url}/team/a/`)).out, '# The card declares no extension.')
 })
 
+t.test('cards that leave something out, as those of agno and fasta2a do: init proposes card.file, and asks the agent nothing', async t => {
+  const asked: string[] = []
+  const serveCard = (more: object): Promise<string> => serve(t, (req, res) => {
+    asked.push(req.url ?? '')
+    res.setHeader('content-type', 'application/json')
+    res.end(JSON.stringify({ name: 'a', description: 'a', version: '1', capabilities: {}, defaultInputModes: [], defaultOutputModes: [], skills: [], ...more }))
+  })
+  const url = 'http://127.0.0.1/v1/message:stream'
+  const agno = await init(await serveCard({ protocolVersion: '0.3.0', preferredTransport: 'JSONRPC', url }))
+  const fasta2a = await init(await serveCard({ supportedInterfaces: [{ url: 'http://127.0.0.1/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }))
+  const fine = await init(await serveCard({ protocolVersion: '0.3.0', url: 'http://127.0.0.1/' }))
+  t.match(agno.out, `The JSONRPC interface "${url}" has the address of one method.`)
+  t.match(fasta2a.out, 'The card offers A2A 1.0 only.')
+  for (const { out } of [agno, fasta2a]) t.match(out, 'docs/troubleshooting.md#the-card-of-the-agent-is-wrong')
+  t.notMatch(fine.out, 'corrected copy')
+  for (const { out } of [agno, fasta2a, fine]) accepted(out)
+  t.same(new Set(asked), new Set(['/.well-known/agent-card.json']))
+})
+
 t.test('no card: the messages', async t => {
   const url = await serve(t, (_req, res) => { res.end('<html>') })
   t.match(await init(url), {

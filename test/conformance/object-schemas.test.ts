@@ -124,7 +124,7 @@ t.test('3: on an existing task every flagged part is rejected because a task is 
   const on = await fights(t)
   for (const parts of [[part(GOOD)], [part({ a: 1 })], [part(GOOD, 'application/json;schema=nope')], [{ kind: 'text', text: 'x' }, part(GOOD)]]) {
     const { error } = (await on.send03({ message: { ...message(...parts), taskId: 't1' } })).json()
-    t.match(error, { message: /task/, data: { details: [{ reason: 'STRUCTURED_INPUT_TASK_RUNNING' }] } }, JSON.stringify(parts))
+    t.match(error, { message: /task/, data: { details: [{ reason: 'INVALID_PARAMS' }, { reason: 'STRUCTURED_INPUT_TASK_RUNNING' }] } }, JSON.stringify(parts))
   }
   t.equal(on.agent.received.length, 0)
   t.match((await on.send03({ message: { ...message({ kind: 'text', text: 'x' }), taskId: 't1' } })).json(), { result: { id: 't1' } })

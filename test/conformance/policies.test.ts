@@ -137,13 +137,13 @@ t.test('required dependencies of an activated extension are demanded, and may be
   ]
   const card = declares({ uri: A }, { uri: B }, { uri: C })
   const strict = await bench(t, { card, agent: ['extensions: [a, b, c]'], root: policies('reject') })
-  t.match((await strict.send(undefined, ['A2A-Extensions', A])).json(), { error: { code: -32602, data: [{ reason: 'EXTENSION_DEPENDENCY_MISSING' }] } })
-  t.match((await strict.send(undefined, ['A2A-Extensions', `${A}, ${B}`])).json(), { error: { data: [{ reason: 'EXTENSION_DEPENDENCY_MISSING' }] } })
+  t.match((await strict.send(undefined, ['A2A-Extensions', A])).json(), { error: { code: -32602, data: [{ reason: 'INVALID_PARAMS' }, { reason: 'EXTENSION_DEPENDENCY_MISSING' }] } })
+  t.match((await strict.send(undefined, ['A2A-Extensions', `${A}, ${B}`])).json(), { error: { data: [{ reason: 'INVALID_PARAMS' }, { reason: 'EXTENSION_DEPENDENCY_MISSING' }] } })
   t.equal(strict.agent.received.length, 0)
   t.equal((await strict.send(undefined, ['A2A-Extensions', `${A}, ${B}, ${C}`])).json().error, undefined)
   t.match(
     (await strict.send({ message: { ...MESSAGE, metadata: { [B]: 'text' } } }, ['A2A-Extensions', `${A}, ${B}, ${C}`])).json(),
-    { error: { code: -32602, data: [{ reason: 'EXTENSION_DATA_INVALID' }] } },
+    { error: { code: -32602, data: [{ reason: 'INVALID_PARAMS' }, { reason: 'EXTENSION_DATA_INVALID' }] } },
     'the rules of the dependency apply'
   )
   const adding = await bench(t, { card, agent: ['extensions: [a, b, c]'], root: policies('add') })

@@ -1,6 +1,6 @@
 /**
- * The corpus of hostile protobuf through a gateway: the agent gets the bytes of the client, with an explicit null for a Value without a kind,
- * and reads them as the gateway did.
+ * The corpus of hostile protobuf through a gateway: the agent gets the bytes of the client, with an explicit null for a Value without a
+ * kind, and reads them as the gateway did.
  */
 import t from 'tap'
 import { LegacyA2AService } from '@a2a-js/sdk/compat/v0_3/server/grpc'

@@ -101,7 +101,9 @@ t.test('unlistedExtensions: forward, strip, reject', async t => {
   t.same(arrived(strip.agent), [[], []], 'nothing is left')
   const reject = await setup(t, { agent: ', unlistedExtensions: reject' })
   const got = await rpc(`${reject.gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, headers)
-  t.match(got.json(), { error: { code: -32004, message: new RegExp(A), data: [{ reason: 'EXTENSION_NOT_ALLOWED' }] } })
+  t.match(got.json(), { error: { code: -32004, message: new RegExp(A), data: [{ reason: 'UNSUPPORTED_OPERATION' }, { reason: 'EXTENSION_NOT_ALLOWED' }] } })
+  const older = await rpc(`${reject.gateway.url}/rpc`, 'SendMessage', { message: MESSAGE }, ['X-A2A-Extensions', C])
+  t.match(older.text, '"field":"header X-A2A-Extensions"', 'the header that the client sent')
   const rest = await call(`${reject.gateway.url}/rest/message:send`, {
     headers: [...JSON_TYPE, ...V1, ...headers],
     body: JSON.stringify({ message: MESSAGE })

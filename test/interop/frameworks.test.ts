@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { freePort } from '../helpers/http.js'
-import { inTests } from '../helpers/paths.js'
+import { inTests, MAIN } from '../helpers/paths.js'
 import type { ForeignStory, Operation } from './toolchains.js'
 import { programs, runClient, SETUP_TIMEOUT, venv } from './toolchains.js'
 
@@ -56,7 +56,6 @@ const FRAMEWORKS: readonly Framework[] = [
   }
 ]
 
-const CLI = inTests('../src/main.js')
 /** Some frameworks load for a quarter of a minute. */
 const START_TIMEOUT = 120_000
 
@@ -115,7 +114,7 @@ for (const { name, requirements, path = '', works, warning } of FRAMEWORKS) {
     const [listen, admin] = [await freePort(), await freePort()]
     const gateway = `http://127.0.0.1:${listen}`
     const addresses = ['--listen', `127.0.0.1:${listen}`, '--admin', `127.0.0.1:${admin}`]
-    await started(t, process.execPath, [CLI, 'serve', '--upstream', url, ...addresses], `http://127.0.0.1:${admin}/readyz`)
+    await started(t, process.execPath, [MAIN, 'serve', '--upstream', url, ...addresses], `http://127.0.0.1:${admin}/readyz`)
 
     const direct = await runClient('py-1', { url, transport: 'JSONRPC' })
     const through = await runClient('py-1', { url: gateway, transport: 'JSONRPC' })

@@ -154,7 +154,7 @@ t.test('requires: rejected, or added', async t => {
   const refusal = send(of('reject'), hello, { requested: [U] }).rejection
   if (refusal === null) throw new Error('not refused')
   for (const [binding, expected] of [
-    ['JSONRPC', { error: { code: -32602, data: [{ reason: 'EXTENSION_DEPENDENCY_MISSING', domain: 'a2a-extension-gateway' }] } }],
+    ['JSONRPC', { error: { code: -32602, data: [{ reason: 'INVALID_PARAMS' }, { reason: 'EXTENSION_DEPENDENCY_MISSING', domain: 'a2a-extension-gateway' }] } }],
     ['HTTP+JSON', { error: { code: 400, status: 'INVALID_ARGUMENT' } }]
   ] as const) {
     t.match(

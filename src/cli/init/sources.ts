@@ -55,7 +55,7 @@ export async function sourceOf ({ url, card }: NamedAgent): Promise<Source> {
   const located = file === null ? { url: cardUrl, file: null } : { url: null, file: resolve(file) }
   const asked = { ...rest, upstream, card: { ...defaults, ...located } }
   const loaded = await loadCardsOnce(asked, limits, readTlsFiles(upstream.tls), {})
-  if (!loaded.ok) throw new InitError(`no card there: ${loaded.problem}`)
+  if (!loaded.ok) throw new InitError(`no card there: ${loaded.problem}. If the card of the agent is wrong or absent, write one, and give it with --card FILE`)
   const found = richer(loaded.cards)
   return {
     card: found,

@@ -81,6 +81,23 @@ const GRPC = [
   'grpc: {listen: ":8082", publicAddress: "agents.example.com:443"}'
 ]
 
+const CORRECTED = 'set "card: {file: card.json}" with a corrected copy; see docs/troubleshooting.md#the-card-of-the-agent-is-wrong.'
+
+/**
+ * What the cards of some agents leave out: other methods than that of an address, and 0.3. The agent is not asked, so the card may be
+ * right.
+ */
+function cardAdvice ({ interfaces, grpc }: AgentCard): string[] {
+  const ofMethod = interfaces.find(({ binding, url }) => binding === 'JSONRPC' && /\/message:(?:send|stream)\/?$/.test(url.pathname))
+  const only10 = [...interfaces, ...grpc].every(({ version }) => version === '1.0')
+  return [
+    ...ofMethod === undefined
+      ? []
+      : [`The JSONRPC interface ${quote(ofMethod.text)} has the address of one method. If the agent serves others elsewhere, ${CORRECTED}`],
+    ...only10 ? [`The card offers A2A 1.0 only. If clients use 0.3, and the agent serves 0.3 too, ${CORRECTED}`] : []
+  ]
+}
+
 function agentLines (agent: PlannedAgent, index: number, directory: string): string[] {
   const { name, path, upstream, cardUrl, cardFile = null, recorded = false, card, known, proposed } = agent
   return [
@@ -93,6 +110,7 @@ function agentLines (agent: PlannedAgent, index: number, directory: string): str
       ? []
       : [comment("The card on disk. To fetch the agent's own card instead, remove these two lines.", 4), '    card:',
           `      file: ${scalar(relative(directory, cardFile))}`]),
+    ...(cardFile !== null || recorded ? [] : cardAdvice(card).map(text => comment(text, 4))),
     ...(index > 0 ? [] : [comment('enforce rejects violations, observe only records them, off evaluates no rules.', 4)]),
     '    mode: enforce',
     ...(index > 0 ? [] : [comment('The same for responses; enforce only acts for policies that enforce too. See docs/responses.md.', 4)]),

@@ -32,7 +32,10 @@ export class GrpcEnforcement extends Enforcement {
     this.table = table
   }
 
-  /** Makes the edits of a decision, and the nulls that clients read differently. @returns the frame of the message; null when an edit does not fit, and the response is rejected */
+  /**
+   * Makes the edits of a decision, and writes the nulls that clients read differently.
+   * @returns the frame of the message; null when an edit does not fit, and the response is rejected
+   */
   edited ({ frame, bytes }: GrpcMessage, { edits, nulls }: ResponseDecision): Buffer | null {
     if (edits.length === 0 && nulls === undefined) return frame
     try {
