@@ -12,6 +12,9 @@ const SHORTEST_ON_LINE = 4
 /** Shortest beginning of a value, before `…`, that is replaced. */
 const SHORTEST_BEGINNING = 4
 
+/** Shortest part of a value that counts as the value, where a message quotes a corrected or shortened form of it. */
+const SHORTEST_PART = 4
+
 interface Replacement {
   readonly line: number
   /** The value, in the form that messages have. */
@@ -27,7 +30,9 @@ export function maskVariables ({ substituted, position }: Pick<YamlFile, 'substi
     // The longest first: a value can be a part of another one.
     .toSorted((a, b) => b.value.length - a.value.length)
   return diagnostic => {
-    const masked = (text: string): string => replacements.reduce((now, one) => replaced(now, one, diagnostic.line), text)
+    const here = substituted.filter(({ offset }) => position(offset).line === diagnostic.line)
+    const masked = (text: string): string =>
+      here.reduce(withoutParts, replacements.reduce((now, one) => replaced(now, one, diagnostic.line), text))
     const { message, hint } = diagnostic
     return { ...diagnostic, message: masked(message), ...(hint === undefined ? {} : { hint: masked(hint) }) }
   }
@@ -36,6 +41,14 @@ export function maskVariables ({ substituted, position }: Pick<YamlFile, 'substi
 function replacementsOf ({ source, text, variables }: Substituted, line: number): Replacement[] {
   const pairs = [[text, source] as const, ...variables.map(({ name, value }) => [value, `\${${name}}`] as const)]
   return pairs.flatMap(([value, by]) => [...new Set(formsOf(value))].filter(form => form !== '').map(form => ({ line, value: form, by })))
+}
+
+/** Replaces quoted texts that were made from a value: corrected, cut at a slash, in another case. */
+function withoutParts (text: string, { variables }: Substituted): string {
+  return variables.reduce((now, { name, value }) => {
+    const parts = value.toLowerCase().split(/[^a-z0-9]+/).filter(part => part.length >= SHORTEST_PART)
+    return now.replace(/"[^"]*"/g, quoted => parts.some(part => quoted.toLowerCase().includes(part)) ? `"\${${name}}"` : quoted)
+  }, text)
 }
 
 /** The forms that messages have: as it is, inside of JSON text, and inside of a URL. */
