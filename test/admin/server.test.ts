@@ -164,3 +164,12 @@ t.test('connections that send no request, or a part of one, end; their number is
   const few = build({}, [], { headersTimeout: 10_000, requestTimeout: 5_000, idleTimeout: 5_000, connections: 20 })
   t.same([few.server.maxConnections, few.server.requestTimeout, few.server.headersTimeout], [20, 5_000, 5_000])
 })
+
+t.test('pages of other sites read no data', async t => {
+  const app = build()
+  for (const [site, status] of [['cross-site', 403], ['same-site', 403], ['same-origin', 200], ['none', 200], [undefined, 200]] as const) {
+    const headers = { host: '127.0.0.1', ...(site === undefined ? {} : { 'sec-fetch-site': site }) }
+    t.equal((await app.inject({ url: '/agents', headers })).statusCode, status, `/agents ${site ?? 'without a site'}`)
+    for (const url of ['/livez', '/readyz', '/metrics']) t.equal((await app.inject({ url, headers })).statusCode, 200, `${url} has nothing to protect`)
+  }
+})
