@@ -325,10 +325,11 @@ t.test('a required extension under another spelling: the rejection names the exa
   const policy = policyOf(declaring(V, { uri: U, required: true }), {})
   for (const side of SIDES) {
     for (const uri of SPELLINGS) {
-      const { rejection } = send(policy, hello, { ...side, requested: [uri] })
+      const { rejection, violations } = send(policy, hello, { ...side, requested: [uri] })
       t.equal(rejection?.reason, 'EXTENSION_SUPPORT_REQUIRED', uri)
-      t.match(rejection?.message, `another spelling, and URIs of extensions are compared exactly: send "${U}"`, uri)
+      t.match(rejection?.message, `-Extensions: ${U}" with the request`, uri)
+      t.match(violations.map(({ message }) => message).join(), `another spelling, and URIs of extensions are compared exactly: send "${U}"`, uri)
     }
-    for (const uri of OTHER_URIS) t.notMatch(send(policy, hello, { ...side, requested: [uri] }).rejection?.message, /another spelling/, uri)
+    for (const uri of OTHER_URIS) t.notMatch(send(policy, hello, { ...side, requested: [uri] }).violations.map(one => one.message).join(), /another spelling/, uri)
   }
 })

@@ -73,10 +73,11 @@ function strayName (operation: Operation, { path, query }: Address): FieldProble
     const named = NAMES.find(name => isSameField(last, name)) ?? HOLDERS.find(name => isSameField(last, name))
     if (named === undefined || value === '') continue
     segments ??= path.split('/').map(decoded)
-    const isRepeated = steps.length === 1 && (segments.includes(value) || `/${segments.join('/')}`.endsWith(`/${value}`) || segments.includes(nameId(value) ?? ''))
-    if (!isRepeated || named === 'url') {
-      return { path: `query ${named}`, message: `names a task, a context or a URL apart from the ${carriesMessage(operation) ? 'body' : 'path'}, which some agents read instead; leave it out of the query` }
-    }
+    const isRepeated = segments.includes(nameId(value) ?? value) || segments.join('/').endsWith(`/${value}`)
+    if (isRepeated && steps.length === 1 && named !== 'url') continue
+    const place = carriesMessage(operation) ? 'body' : 'path'
+    const message = `names a task, a context or a URL apart from the ${place}, which some agents read instead; leave it out of the query`
+    return { path: `query ${named}`, message }
   }
   return null
 }
