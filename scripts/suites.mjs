@@ -37,7 +37,7 @@ const INTEGRATION_GROUPS = {
   proxy:
     /^gateway\/(?:responses-(?:json|policies|stream)|card-policies|cards-served|directory|edits|extended-card|extension-routes|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
   services:
-    /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|plugin\/|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|open-metrics|otlp-logs|otlp-metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/,
+    /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|plugin\/|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|open-metrics|standard-output|otlp-logs|otlp-metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/,
   states:
     /^gateway\/(?:card-credentials|card-views|cors|dependencies|extended-union|minor-versions|only-grpc|operation-names|public-address|push-|responses-odd|signed-cards|task-own|unexamined-data|unique)/,
   stories: /^e2e\/responses-(?:faults|tasks)/,

@@ -15,7 +15,7 @@ const asJson = words.includes('--json') || namedFormat === 'json'
 /** A format for machines has no colours. */
 const forMachines = asJson || (namedFormat !== undefined && namedFormat !== 'text' && namedFormat !== 'pretty')
 const asksHelp = words.includes('--help') || words.includes('-h')
-const { out, err } = standardStreams(process, forMachines ? null : asksHelp ? 'help' : argv[0] ?? 'help')
+const { out, err } = standardStreams(process, forMachines ? null : asksHelp ? 'help' : argv[0] ?? 'help', argv[0] === 'serve')
 
 const VERSION = ['--version', '-v', 'version']
 const HELP = ['--help', '-h']

@@ -17,12 +17,13 @@ import { callerSources } from '../identity/schemes.js'
 import type { CallerCondition } from '../policy/access/caller.js'
 import { compileCaller } from '../policy/access/caller.js'
 import { Brake } from '../state/limits/brake.js'
+import { clientIp, TrustedProxies } from '../wire/forwarded.js'
 import { COOKIE, sessionCookie, Sessions } from './sessions.js'
 
 /** The part of a running gateway that admin access needs. */
 export interface Authenticating {
   /** The configuration in force. A reload replaces it. */
-  readonly config: Pick<Config, 'identity'> & { readonly server: Pick<Config['server'], 'adminAccess'> }
+  readonly config: Pick<Config, 'identity'> & { readonly server: Pick<Config['server'], 'adminAccess' | 'trustedProxies'> }
   /** `identity` is null before the start is complete. */
   readonly snapshot: { readonly identity: { readonly authenticator: Pick<Authenticator, 'authenticate' | 'carriersOf'> } | null }
 }
@@ -49,6 +50,7 @@ interface Rules {
   readonly allowed: readonly CallerCondition[]
   /** Longest session, ms. */
   readonly session: number
+  readonly trusted: TrustedProxies
 }
 
 /** Name of the protection space in challenges. */
@@ -138,8 +140,10 @@ export class AdminAccess {
   private async verify (credential: Credential, request: IncomingMessage, rules: Rules): Promise<Verified> {
     const { identity } = this.gateway.snapshot
     if (identity === null) return { rejected: rejection(503, 'the gateway is starting') }
-    const failing = { address: request.socket.remoteAddress, agent: REALM }
-    const presented = { ...credential, connection: connectionOf(request.socket) }
+    // Behind a trusted proxy, the clients have addresses of their own.
+    const address = clientIp(request.headers, request.socket.remoteAddress, rules.trusted)
+    const failing = { address, agent: REALM }
+    const presented = { ...credential, connection: connectionOf(request.socket), address }
     const braked = (): boolean => this.brake.holds(failing, performance.now())
     const found = await identity.authenticator.authenticate(presented, rules.requirement, Date.now(), braked)
     if (found.kind === 'caller') return allows(rules, found.principal)
@@ -160,14 +164,15 @@ export class AdminAccess {
   }
 }
 
-function rulesOf ({ identity, server: { adminAccess } }: Authenticating['config']): Rules | null {
+function rulesOf ({ identity, server: { adminAccess, trustedProxies } }: Authenticating['config']): Rules | null {
   if (adminAccess === null) return null
   const { sources, audience, allow, session } = adminAccess
   return {
     requirement: requirementOf(sources.map(name => [name]), identity === null ? [] : callerSources(identity), audience),
     // The schema of the configuration has no `match` here.
     allowed: allow.map(condition => compileCaller(condition, () => () => false)),
-    session
+    session,
+    trusted: new TrustedProxies(trustedProxies)
   }
 }
 

@@ -14,10 +14,10 @@ export class AdminListeners {
   private readonly metrics: FastifyInstance | null
   private readonly server: Config['server']
 
-  constructor ({ server }: Pick<Config, 'server'>, options: AdminOptions) {
+  constructor ({ server, limits }: Pick<Config, 'server' | 'limits'>, options: AdminOptions) {
     this.server = server
-    this.admin = buildAdmin({ ...options, names: adminNames(server) })
-    this.metrics = server.metrics === null ? null : buildAdmin({ ...options, console: null, probesOnly: true })
+    this.admin = buildAdmin({ ...options, names: adminNames(server) }, limits)
+    this.metrics = server.metrics === null ? null : buildAdmin({ ...options, console: null, probesOnly: true }, limits)
   }
 
   async listen (): Promise<{ readonly adminUrl: string, readonly metricsUrl: string | null }> {

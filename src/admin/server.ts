@@ -1,8 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { Limits } from '../config/model/model.js'
+import { readProblem } from '../console/guard.js'
 import type { ConsoleHandler } from '../console/handler.js'
 import type { ConsoleSource } from '../console/source.js'
 import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
+import { duplicatedHeader } from '../wire/headers.js'
 import { acceptsOpenMetrics, OPEN_METRICS } from '../telemetry/metrics/open-metrics.js'
 import type { AdminAccess } from './access.js'
 import { hostProblem } from './host-guard.js'
@@ -20,6 +24,9 @@ export interface AdminState {
   /** The content of `/agents`, or a promise of it; must be serialisable and hold no secrets. */
   agents (): unknown
 }
+
+/** Limits of a listener of its own: those of the main listener, below the bounds of this file. */
+export type AdminLimits = Pick<Limits, 'headersTimeout' | 'requestTimeout' | 'idleTimeout' | 'connections'>
 
 export interface AdminOptions {
   readonly state: AdminState
@@ -45,6 +52,10 @@ const NO_NAMES: ReadonlySet<string> = new Set()
 /** Data of the console, below the prefix of the admin routes. */
 const API = '/console/api/'
 const SESSION = '/console/api/session'
+/** Longest time to receive a request, ms. */
+const REQUEST_TIMEOUT = 10_000
+/** Connections at once: probes, scrapes and browsers. */
+const CONNECTIONS = 256
 /** Time between two checks of the access to an open stream, ms. */
 const RECHECK = 5_000
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -53,13 +64,13 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  * Builds the second listener: probes, metrics, the state of every agent, and the console. The main listener never serves these. The
  * listener changes no state. Only the console sends calls to agents, when that is enabled.
  */
-export function buildAdmin (options: AdminOptions): FastifyInstance {
+export function buildAdmin (options: AdminOptions, limits: AdminLimits): FastifyInstance {
   const app = fastify({
     loggerInstance: options.log,
     // No request log: probes and scrapes arrive every few seconds.
     logController: new LogController({ disableRequestLogging: true }),
     schemaController: NO_SCHEMAS,
-    requestTimeout: 10_000,
+    serverFactory: listener => serverOf(listener as RequestListener, limits),
     exposeHeadRoutes: false,
     frameworkErrors: (_error, _request, reply) => { badRequest(reply as unknown as FastifyReply) }
   })
@@ -73,13 +84,31 @@ export function buildAdmin (options: AdminOptions): FastifyInstance {
   return app
 }
 
+function serverOf (listener: RequestListener, { headersTimeout, requestTimeout, idleTimeout, connections }: AdminLimits): Server {
+  const longest = Math.min(REQUEST_TIMEOUT, requestTimeout)
+  const server = createServer({
+    requestTimeout: longest,
+    headersTimeout: Math.min(headersTimeout, longest),
+    keepAliveTimeout: idleTimeout,
+    // With Node's default, a request that does not end is noticed up to 30 s later.
+    connectionsCheckingInterval: 1_000
+  }, listener)
+  server.maxConnections = Math.min(CONNECTIONS, connections === 0 ? Infinity : connections)
+  return server
+}
+
 /** A Fastify plugin with the routes of the admin listener. `ownApp` adds a redirect from `/` to the console. */
 export async function adminRoutes (app: FastifyInstance, options: AdminOptions & { readonly ownApp?: boolean }): Promise<void> {
   const { state, metrics, log, console: source = null, names = NO_NAMES, access, probesOnly = false, ownApp = false } = options
   // No endpoint reads a body. The console reads its own bodies.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => { done(null) })
-  app.addHook('onRequest', async (_request, reply) => { reply.header('cache-control', 'no-store') })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('cache-control', 'no-store')
+    // Two readers could take different lines: a proxy one Host, this listener the other.
+    const twice = duplicatedHeader(request.raw.rawHeaders)
+    if (twice !== null) return reply.code(400).send({ error: `the request has the header ${twice} twice` })
+  })
   app.setErrorHandler((err: FastifyError, request, reply) => {
     const { statusCode = 500 } = err
     if (statusCode < 500) return reply.code(statusCode).send({ error: err.message })
@@ -127,7 +156,7 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
 
   if (probesOnly) return
   get('/agents', async (request, reply) => {
-    const rejected = hostProblem(request.headers.host, names)
+    const rejected = hostProblem(request.headers.host, names) ?? readProblem(request.headers)
     if (rejected !== null) return reply.code(rejected.status).send({ error: rejected.error })
     const denied = await access?.check(request.raw) ?? null
     if (denied !== null) return reply.code(denied.status).headers(denied.headers).send({ error: denied.error })

@@ -199,9 +199,9 @@ interface PrimaryTelemetry {
 async function startTelemetry (config: Config, env: NodeJS.ProcessEnv): Promise<PrimaryTelemetry> {
   const { logs, metrics: { exemplars } } = config.telemetry
   const lines = new ExportedLines()
-  const log = createLogger(logs, undefined, lines.add)
-  const frameworkLog = log.child({}, { level: quietened(logs.level) })
   const metrics = new Metrics({ serves: false })
+  const log = createLogger(logs, undefined, lines.add, () => { metrics.vitals.logLineLost() })
+  const frameworkLog = log.child({}, { level: quietened(logs.level) })
   metrics.exemplars = exemplars
   metrics.configInfo(config.hash)
   await lines.connect({ env, log, version: packageVersion(), onLost: records => { metrics.vitals.logRecordsLost(records) } })

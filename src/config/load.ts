@@ -13,6 +13,7 @@ import type { Config, PolicyConfig } from './model/model.js'
 import { rememberOrigins } from './origins.js'
 import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
+import { maskVariables } from './mask.js'
 import { readBounded } from './yaml/read-bounded.js'
 import { namedFiles, resolveConfig } from './resolve.js'
 import { SchemaFiles, withSchemas } from './schema-files.js'
@@ -78,14 +79,15 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
   const { file, env, baseDir, overrides = {}, checks = [], secrets = true } = options
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
   const yaml = readYaml(text, env)
+  const masked = maskVariables(yaml)
   const problems = yaml.problems.map(({ offset, ...problem }) => at(file, yaml, offset, problem))
-  if (!yaml.readable) return { ok: false, problems: sortDiagnostics(problems), files: [] }
+  if (!yaml.readable) return { ok: false, problems: sortDiagnostics(problems).map(masked), files: [] }
   if (yaml.root === null || yaml.root.value === null) {
     return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
   }
   const result = build(yaml.root.value, { file, baseDir, env: secrets ? env : null, overrides, checks, yaml, problems })
   if (result.ok && text.length <= REMEMBERED) rememberOrigins(result.config, { file, lineOf: path => lineOf(yaml, path) })
-  return result
+  return result.ok ? { ...result, warnings: result.warnings.map(masked) } : { ...result, problems: result.problems.map(masked) }
 }
 
 /** Returns the configuration without a file: one agent, named `agent`, at `/`. */

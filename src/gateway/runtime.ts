@@ -10,6 +10,7 @@ import { consolePart } from '../console/process-part.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
 import { createAudit } from '../telemetry/audit.js'
 import { createLogger, lineFormat } from '../telemetry/logging.js'
+import { linesOf, standardOutput } from '../telemetry/standard-output.js'
 import { Metrics } from '../telemetry/metrics/metrics.js'
 import { ExportedLines, exportMetrics } from '../telemetry/otlp/exports.js'
 import { createTracing } from '../telemetry/traces/tracing.js'
@@ -67,9 +68,11 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   if (problems.length > 0) throw new Error(problems.join('\n'))
   const env = options.env ?? process.env
   const lines = new ExportedLines()
-  const processLog = createLogger(config.telemetry.logs, options.logs, lines.add)
-  const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
   const metrics = new Metrics({ process: options.processMetrics ?? true })
+  const processLog = createLogger(config.telemetry.logs, options.logs, lines.add, () => {
+    metrics.vitals.logLineLost()
+  })
+  const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
   const exported = { env, log, version: packageVersion() }
   await lines.connect({
     ...exported,
@@ -80,7 +83,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const tracing = await createTracing({
     enabled: config.telemetry.traces.enabled,
     ...exported,
-    stream: options.traces,
+    lines: options.traces === undefined ? standardOutput() : linesOf(options.traces),
     onLost: spans => {
       metrics.vitals.spansLost(spans)
     }
@@ -91,7 +94,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     enabled: config.telemetry.audit.enabled,
     forwarded: config.telemetry.audit.forwarded,
     observedLines: config.telemetry.audit.observedLines,
-    stream: options.audit ?? process.stdout,
+    lines: options.audit === undefined ? standardOutput() : linesOf(options.audit),
     format: options.audit === undefined ? lineFormat(config.telemetry.logs, false) : null,
     onLine: lines.add,
     onLost: () => {

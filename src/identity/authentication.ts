@@ -39,7 +39,7 @@ export type Verdict =
   | { readonly problem: CredentialProblem, readonly foreign: boolean }
   /** The keys that would tell cannot be had. `retryAfter` is in seconds. */
   | { readonly unavailable: true, readonly retryAfter: number }
-  /** The client may not cause a verification now. */
+  /** Too many tokens of addresses whose failures are beyond a limit wait for a verification. */
   | { readonly braked: true }
 
 export type Authentication =
@@ -68,8 +68,10 @@ export interface Source {
 export interface Circumstances {
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** True when the client may not cause an expensive verification. */
+  /** True when the failures of the client's address are beyond a limit: an expensive verification waits for its turn. */
   readonly braked: () => boolean
+  /** Network of the client's address, for the turns. Read only when `braked` is true. */
+  readonly network?: () => string
   /** Thumbprint of the caller's certificate, as `x5t#S256`; null without one. */
   readonly thumbprint: string | null
   /** Audiences of the agent, of which a token must name one besides one of its source; null: those of the source are enough. */

@@ -8,6 +8,7 @@ import { credentialOf } from './credentials.js'
 import type { Principal } from './principal.js'
 import type { Requirement } from './requirement.js'
 import { combined, required } from './requirement.js'
+import { networkOf } from '../wire/ip.js'
 
 /** Sources with the same carrier. */
 interface Slot { readonly carrier: Carrier, readonly sources: readonly Source[] }
@@ -51,7 +52,7 @@ export class Authenticator {
    * A client certificate is no credential that a client chooses for a request. It may therefore come with a token or a key, whose caller
    * counts; that caller gets the SPIFFE ID of the certificate.
    * @param requirement what the agent requires
-   * @param braked true when the client may not cause an expensive verification
+   * @param braked true when the failures of the client's address are beyond a limit
    */
   authenticate (
     presented: Presented,
@@ -70,12 +71,13 @@ export class Authenticator {
   ): Authentication | Promise<Authentication> {
     const found = this.certificates.find(presented)
     const { last } = presented.connection
+    const network = (): string => networkOf(presented.address)
     const { audiences } = requirement
-    if (found === null) return this.credentials(presented, requirement, { now, braked, thumbprint: null, audiences, last })
+    if (found === null) return this.credentials(presented, requirement, { now, braked, network, thumbprint: null, audiences, last })
     if ('several' in found) return { kind: 'several', carriers: found.several }
     const { certificate, carrier } = found
     if (certificate === null) return { kind: 'failed', problem: 'malformed', source: onlyOne(found), carrier }
-    const result = this.credentials(presented, requirement, { now, braked, thumbprint: certificate.thumbprint, audiences, last })
+    const result = this.credentials(presented, requirement, { now, braked, network, thumbprint: certificate.thumbprint, audiences, last })
     if (found.sources.length === 0) return result
     return result instanceof Promise ? result.then(settled => this.joinedTo(settled, found, now)) : this.joinedTo(result, found, now)
   }

@@ -15,6 +15,8 @@ export interface Presented {
   /** Query with its leading `?`, or ''. */
   readonly query: string
   readonly connection: Connection
+  /** Address of the client, behind trusted proxies; undefined once the connection is closed. */
+  readonly address?: string | undefined
   /** `Metadata` in the message of a proxy. Without it, sources find nothing there. */
   readonly metadata?: Buffer | null
 }

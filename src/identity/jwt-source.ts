@@ -12,6 +12,7 @@ import type { VerificationKey } from './jwk-set.js'
 import type { Unverified } from './jwt.js'
 import { LONGEST, principalOf, readToken } from './jwt.js'
 import type { Principal } from './principal.js'
+import { verificationQueue } from './verification-queue.js'
 
 /** The keys of an issuer. */
 export interface Keys {
@@ -79,7 +80,7 @@ export class JwtSource implements Source {
    * A token that is bound to a certificate is valid on connections with this certificate only, and a token for other agents at those only,
    * also when its signature is known.
    */
-  verify (token: string, { now, braked, thumbprint: certificate, audiences, last }: Circumstances): Verdict | Promise<Verdict> {
+  verify (token: string, { now, braked, network, thumbprint: certificate, audiences, last }: Circumstances): Verdict | Promise<Verdict> {
     if (token.length > LONGEST) return { problem: 'malformed', foreign: false }
     const digest = last.digestOf(token)
     const hit = this.verified.get(digest)
@@ -96,8 +97,8 @@ export class JwtSource implements Source {
     if (read.boundTo !== null && read.boundTo !== certificate) return UNBOUND
     const pending = this.pending.get(digest)
     if (pending !== undefined) return pending
-    if (braked()) return { braked: true }
-    const verdict = this.prove(token, digest, read, now).finally(() => { this.pending.delete(digest) })
+    const proved = braked() ? this.proveInTurn(token, digest, read, network?.() ?? '') : this.prove(token, digest, read, now)
+    const verdict = proved.finally(() => { this.pending.delete(digest) })
     this.pending.set(digest, verdict)
     return verdict
   }
@@ -110,6 +111,14 @@ export class JwtSource implements Source {
       this.thumbprints = new Set(current?.map(key => key.thumbprint))
     }
     return this.thumbprints.has(thumbprint)
+  }
+
+  /** Verifies a token of an address whose failures are beyond a limit. A token with a key that the issuer does not have needs no turn. */
+  private async proveInTurn (token: string, digest: string, read: Unverified, network: string): Promise<Verdict> {
+    const candidates = this.candidates(read)
+    if (candidates?.length === 0) return { braked: true }
+    const admitted = await verificationQueue.enter(network, this.issuer, read.claims['sub'] as string)
+    return admitted ? await this.prove(token, digest, read, Date.now()) : { braked: true }
   }
 
   private async prove (token: string, digest: string, read: Unverified, now: number): Promise<Verdict> {
@@ -139,6 +148,7 @@ export class JwtSource implements Source {
       const principal = principalOf(this.name, read.claims, this.config)
       if (principal === null) return { problem: 'malformed', foreign: false }
       const until = Math.min(read.exp * 1_000 + this.config.leeway, now + REMEMBERED)
+      verificationQueue.note(this.issuer, read.claims['sub'] as string)
       this.remember(digest, { principal, until, thumbprint: key.thumbprint, boundTo: read.boundTo })
       return { principal }
     }

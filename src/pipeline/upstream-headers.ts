@@ -4,8 +4,13 @@ import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER } from '../
 import type { UpstreamConfig } from '../config/model/model.js'
 import type { TrustedProxies } from '../wire/forwarded.js'
 import { forwardedHeaders } from '../wire/forwarded.js'
-import { formatList } from '../wire/header-list.js'
+import { formatList, splitList } from '../wire/header-list.js'
+import { plainHeaderName } from '../wire/header-names.js'
 import { copyRequestHeaders } from '../wire/headers.js'
+import type { Principal } from '../identity/principal.js'
+import type { CompiledGuard } from '../policy/access/guard.js'
+import { covers, resembles } from '../policy/access/guard.js'
+import { isPreflight } from './guard.js'
 import type { RequestHead } from './request-head.js'
 
 /**
@@ -62,16 +67,20 @@ export interface UpstreamHeadersOptions {
   readonly trace: Trace | null
   /** Null leaves extension and version headers as the client sent them. */
   readonly negotiated: Negotiated | null
+  /** Guards of the extensions that the caller may not use, for a call that no rule reads. Default: none. */
+  readonly forbidden?: readonly CompiledGuard[]
 }
 
 /** Returns the headers for the agent, as a flat list of names and values. */
-export function upstreamHeaders (head: RequestHead, { peer, config, trusted, trace, negotiated }: UpstreamHeadersOptions): string[] {
-  const out: string[] = []
+export function upstreamHeaders (head: RequestHead, { peer, config, trusted, trace, negotiated, forbidden = [] }: UpstreamHeadersOptions): string[] {
+  let out: string[] = []
   const traced = trace !== null
   const drop = negotiated === null
     ? (traced ? PLAIN_TRACED : PLAIN)
     : negotiated.read ? (traced ? READ_TRACED : READ) : (traced ? NEGOTIATED_TRACED : NEGOTIATED)
   copyRequestHeaders(head.rawHeaders, drop, out)
+  if (negotiated === null && isPreflight(head)) out = withoutUnneeded(out)
+  else if (forbidden.length > 0) out = withoutForbidden(out, forbidden)
   if (negotiated?.verbatim === true) pushAsSent(head.rawHeaders, out)
   else if (negotiated !== null) pushNegotiated(negotiated, config, head.headers[VERSION_HEADER], out)
   forwardedHeaders(
@@ -85,6 +94,48 @@ export function upstreamHeaders (head: RequestHead, { peer, config, trusted, tra
     if (trace.tracestate !== null) out.push('tracestate', trace.tracestate)
   }
   return out
+}
+
+/** A preflight needs no caller, so nothing else of it may reach the agent. */
+function withoutUnneeded (headers: readonly string[]): string[] {
+  return keep(headers, name => name === 'origin' || name.startsWith('access-control-'))
+}
+
+/** The guards of enforced policies that do not allow the caller. A condition that cannot be evaluated does not allow the caller. */
+export function forbiddenFor (guards: readonly CompiledGuard[], caller: Principal | null): readonly CompiledGuard[] {
+  return guards.filter(({ mode, allows }) => {
+    if (mode !== 'enforce') return false
+    try {
+      return !allows(caller)
+    } catch {
+      return true
+    }
+  })
+}
+
+/** Removes the names of forbidden extensions, in every spelling, and the headers that they own. */
+function withoutForbidden (headers: readonly string[], guards: readonly CompiledGuard[]): string[] {
+  const owned = new Set(guards.flatMap(guard => [...guard.headers].map(plainHeaderName)))
+  const allowed = keep(headers, name => !owned.has(plainHeaderName(name)))
+  const out: string[] = []
+  for (let i = 0; i < allowed.length; i += 2) {
+    const [name = '', value = ''] = [allowed[i], allowed[i + 1]]
+    const isList = plainHeaderName(name) === EXTENSIONS_HEADER || plainHeaderName(name) === LEGACY_EXTENSIONS_HEADER
+    if (!isList) {
+      out.push(name, value)
+      continue
+    }
+    const uris: string[] = []
+    splitList(value, uris)
+    const kept = uris.filter(uri => !guards.some(guard => covers(guard, uri) || resembles(guard, uri)))
+    if (kept.length === uris.length) out.push(name, value)
+    else if (kept.length > 0) out.push(name, kept.join(', '))
+  }
+  return out
+}
+
+function keep (headers: readonly string[], isKept: (name: string) => boolean): string[] {
+  return headers.filter((_, i) => isKept(headers[i - i % 2]?.toLowerCase() ?? ''))
 }
 
 /** Scheme of a client's connection. */

@@ -1,7 +1,7 @@
-import type { Writable } from 'node:stream'
 import type { AuditLine } from './audit-fields.js'
 import type { LineFormat } from './logging.js'
 import { Repeats } from './repeats.js'
+import type { LineSink } from './standard-output.js'
 import { TaskStates } from './task-states.js'
 
 /** One violation of a rule. `message` and `path` describe the problem and its place, never the value that was found. */
@@ -83,10 +83,10 @@ export interface AuditOptions {
   /** Lines a second for each rule in observe mode; the rest is counted. Default: no limit. */
   readonly observedLines?: number
   /** Destination of the lines: stdout in production. */
-  readonly stream: Writable
+  readonly lines: LineSink
   /** Converts each line, for people at a terminal. Null: JSON. */
   readonly format?: LineFormat | null
-  /** Called with each line, also with those that the reader is too slow for. */
+  /** Called with each line, also with those that the destination does not accept. */
   readonly onLine?: (line: string) => void
   /** Called when a line was dropped. */
   readonly onLost?: () => void
@@ -95,8 +95,6 @@ export interface AuditOptions {
 const VIOLATIONS = 20
 const EXTENSIONS = 64
 const TEXT_LENGTH = 512
-/** Bytes that may wait for a slow reader before lines are dropped and counted. */
-const BACKLOG = 4 * 1024 * 1024
 
 /**
  * Creates the audit trail: one JSON line for each request or response that was rejected, would have been rejected, or had something
@@ -110,22 +108,20 @@ class AuditTrail implements Audit {
   readonly forwarded: boolean
   readonly states = new TaskStates()
   private readonly repeats: Repeats
-  private readonly stream: Writable
+  private readonly lines: LineSink
   private readonly format: LineFormat | null
   private readonly onLine: (line: string) => void
   private readonly onLost: () => void
   private dropped: number
 
-  constructor ({ stream, format = null, forwarded = false, observedLines = Infinity, onLine = () => {}, onLost = () => {} }: AuditOptions) {
+  constructor ({ lines, format = null, forwarded = false, observedLines = Infinity, onLine = () => {}, onLost = () => {} }: AuditOptions) {
     this.forwarded = forwarded
     this.repeats = new Repeats(observedLines, entry => { this.write(entry) })
-    this.stream = stream
+    this.lines = lines
     this.format = format
     this.onLine = onLine
     this.onLost = onLost
     this.dropped = 0
-    // A reader that disconnects (EPIPE) must not stop the gateway. Without a listener, the error would end the process.
-    if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore)
   }
 
   record (entry: AuditEntry): void {
@@ -141,20 +137,15 @@ class AuditTrail implements Audit {
       const time = new Date().toISOString()
       const line = formatLine(entry, time)
       this.onLine(line)
-      if (!this.stream.writable) return this.onLost()
-      if (this.stream.writableLength > BACKLOG) return this.drop()
-      if (this.dropped > 0) {
-        this.put(`{"audit":true,"time":"${time}","dropped":${this.dropped}}\n`)
-        this.dropped = 0
-      }
-      this.put(line)
+      if (this.dropped > 0 && this.put(`{"audit":true,"time":"${time}","dropped":${this.dropped}}\n`)) this.dropped = 0
+      if (!this.put(line)) this.drop()
     } catch {
       this.drop()
     }
   }
 
-  private put (line: string): void {
-    this.stream.write(this.format === null ? line : this.format(line))
+  private put (line: string): boolean {
+    return this.lines.put(this.format === null ? line : this.format(line))
   }
 
   private drop (): void {
@@ -162,8 +153,6 @@ class AuditTrail implements Audit {
     this.onLost()
   }
 }
-
-function ignore (): void {}
 
 function formatLine (entry: AuditEntry, time: string): string {
   const shown = entry.violations.slice(0, VIOLATIONS)

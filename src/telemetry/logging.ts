@@ -4,6 +4,7 @@ import type { TelemetryConfig } from '../config/model/model.js'
 import { hasColours } from '../wire/terminal.js'
 import { prettyLine } from './pretty-line.js'
 import { redactLine } from './redact.js'
+import { standardOutput } from './standard-output.js'
 
 const ERROR_LEVEL = 50
 const CAUSES = 5
@@ -27,8 +28,14 @@ export function lineFormat ({ format }: TelemetryConfig['logs'], own: boolean): 
  * Creates the process log: one JSON object per line, with ISO time and the level's name, or one readable line (`lineFormat`), with secrets
  * redacted. The default destination is stdout. Fastify accepts the logger as `loggerInstance`.
  * @param onLine called with each finished line of JSON, without secrets
+ * @param onLost called for each line that stdout did not accept
  */
-export function createLogger (config: TelemetryConfig['logs'], destination?: DestinationStream, onLine?: (line: string) => void): Logger {
+export function createLogger (
+  config: TelemetryConfig['logs'],
+  destination?: DestinationStream,
+  onLine?: (line: string) => void,
+  onLost?: () => void
+): Logger {
   const format = lineFormat(config, destination !== undefined)
   const options: LoggerOptions = {
     level: config.level,
@@ -44,7 +51,12 @@ export function createLogger (config: TelemetryConfig['logs'], destination?: Des
       }
     }
   }
-  return destination === undefined ? pino(options) : pino(options, destination)
+  return pino(options, destination ?? stdoutStream(onLost))
+}
+
+function stdoutStream (onLost?: () => void): DestinationStream {
+  const lines = standardOutput()
+  return { write: line => { if (!lines.put(line)) onLost?.() } }
 }
 
 function finished (line: string, onLine: ((line: string) => void) | undefined, format: LineFormat | null): string {

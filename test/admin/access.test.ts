@@ -217,3 +217,19 @@ t.test('two audiences, one issuer: a token for an agent does not open the admin 
   await reload('{sources: [corp]}')
   t.same([await statuses(agents), await statuses(admin)], [[200, 200], [200, 200]], 'without the key, every audience of the source counts')
 })
+
+t.test('the brake counts by the address of the client behind a trusted proxy', async t => {
+  const agent = await fakeAgent(t)
+  const gateway = await gatewayFor(t, {
+    baseDir: keyFiles(t),
+    yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, trustedProxies: [127.0.0.1/32], adminAccess: {sources: [partners]}}
+identity: {sources: {${PARTNERS}}}
+agents: [{name: agent, upstream: {url: "${agent.url}"}}]`
+  })
+  const statusOf = async (from: string): Promise<number> =>
+    (await call(`${gateway.adminUrl}/agents`, { headers: ['x-api-key', 'guess', 'x-forwarded-for', from] })).status
+  const statuses: number[] = []
+  for (let i = 0; i < 60; i++) statuses.push(await statusOf('192.0.2.66'))
+  t.equal(statuses.at(-1), 429, 'the guesses of one address are braked')
+  t.equal(await statusOf('192.0.2.7'), 401, 'another client behind the same proxy is not')
+})

@@ -1,17 +1,20 @@
 import t from 'tap'
 import { connect } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { buildAdmin } from '../../src/admin/server.js'
-import type { AdminState } from '../../src/admin/server.js'
+import type { AdminLimits, AdminState } from '../../src/admin/server.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { until } from '../helpers/http.js'
 
-function build (state: Partial<AdminState> = {}, log: string[] = []): ReturnType<typeof buildAdmin> {
+const LIMITS: AdminLimits = { headersTimeout: 10_000, requestTimeout: 30_000, idleTimeout: 5_000, connections: 0 }
+
+function build (state: Partial<AdminState> = {}, log: string[] = [], limits = LIMITS): ReturnType<typeof buildAdmin> {
   return buildAdmin({
     state: { live: () => true, ready: () => ({ ready: true, reasons: [] }), agents: () => [], ...state },
     metrics: new Metrics({ process: false }),
     log: createLogger({ level: 'info', format: 'json' }, { write (line) { log.push(line) } })
-  })
+  }, limits)
 }
 
 t.test('/livez', async t => {
@@ -120,4 +123,53 @@ t.test('probes write no log lines', async t => {
   await app.inject('/nowhere')
   await app.inject('/metrics')
   t.same(log, [])
+})
+
+t.test('two lines of a header that two readers could read differently', async t => {
+  const app = build()
+  t.teardown(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const statusOf = async (path: string, lines: string): Promise<string> => await new Promise((resolve, reject) => {
+    let text = ''
+    connect(port, '127.0.0.1', function (this: Socket) { this.write(`GET ${path} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`) })
+      .on('data', chunk => { text += String(chunk) })
+      .on('close', () => { resolve(text.slice(9, 12)) })
+      .on('error', reject)
+  })
+  for (const path of ['/livez', '/readyz', '/metrics', '/agents']) {
+    t.equal(await statusOf(path, 'Host: 127.0.0.1\r\n'), '200', path)
+    t.equal(await statusOf(path, 'Host: 127.0.0.1\r\nHost: evil.test\r\n'), '400', path)
+    t.equal(await statusOf(path, 'Host: 127.0.0.1\r\nAuthorization: a\r\nAuthorization: b\r\n'), '400', path)
+  }
+})
+
+t.test('connections that send no request, or a part of one, end; their number is bounded', async t => {
+  const app = build({}, [], { headersTimeout: 300, requestTimeout: 30_000, idleTimeout: 5_000, connections: 0 })
+  t.teardown(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  t.ok(app.server.headersTimeout === 300 && app.server.requestTimeout === 10_000 && app.server.keepAliveTimeout === 5_000)
+  const starts = ['', 'GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n', 'G']
+  const ended = starts.map(start => new Promise(resolve => {
+    connect(port, '127.0.0.1', function (this: Socket) { this.write(start) }).on('close', resolve).on('error', () => {}).resume()
+  }))
+  // With the interval of Node's default, 30 s, the test would run into its timeout.
+  await Promise.all(ended)
+  const sockets = Array.from({ length: 300 }, () => connect(port, '127.0.0.1').on('error', () => {}).resume())
+  let open = sockets.length
+  for (const socket of sockets) socket.on('close', () => { open-- })
+  await until(() => open <= 256, 'connections beyond 256 to be closed')
+  for (const socket of sockets) socket.destroy()
+  const few = build({}, [], { headersTimeout: 10_000, requestTimeout: 5_000, idleTimeout: 5_000, connections: 20 })
+  t.same([few.server.maxConnections, few.server.requestTimeout, few.server.headersTimeout], [20, 5_000, 5_000])
+})
+
+t.test('pages of other sites read no data', async t => {
+  const app = build()
+  for (const [site, status] of [['cross-site', 403], ['same-site', 403], ['same-origin', 200], ['none', 200], [undefined, 200]] as const) {
+    const headers = { host: '127.0.0.1', ...(site === undefined ? {} : { 'sec-fetch-site': site }) }
+    t.equal((await app.inject({ url: '/agents', headers })).statusCode, status, `/agents ${site ?? 'without a site'}`)
+    for (const url of ['/livez', '/readyz', '/metrics']) t.equal((await app.inject({ url, headers })).statusCode, 200, `${url} has nothing to protect`)
+  }
 })

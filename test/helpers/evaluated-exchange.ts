@@ -25,6 +25,7 @@ import { forward } from '../../src/upstream/forward.js'
 import { createAudit } from '../../src/telemetry/audit.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { linesOf } from '../../src/telemetry/standard-output.js'
 import { createTracing } from '../../src/telemetry/traces/tracing.js'
 import { sampleIn } from './samples.js'
 import { NO_POLICY } from './response-driver.js'
@@ -124,7 +125,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
     decisions: null,
     requests: null,
     tracing: await createTracing({ enabled: false, version: '0', env: {}, log }),
-    audit: createAudit({ enabled: true, stream: audit })
+    audit: createAudit({ enabled: true, lines: linesOf(audit) })
   } as unknown as Services
   const dispatcher = new Pool(options.agent)
   const server = createServer((request: IncomingMessage, response) => {

@@ -290,3 +290,46 @@ t.test('a condition that cannot be decided allows nobody', async t => {
   t.equal(outcome(send(one({ callers: { anonymous: true } }), hello, { requested: [U] })), null)
   t.equal(outcome(send(one({ callers: { anonymous: true } }), hello, { requested: [U], caller: ADA })), DENIED)
 })
+
+/** Spellings of `https://x.test/ext/pay/v1` that a lenient agent may read as the same URI. */
+const SPELLINGS = [
+  `${U}/`, `${U}#`, `${U}?`, `${U}?#`, 'HTTPS://x.test/ext/pay/v1', 'https://X.TEST/ext/pay/v1', 'https://x.test.:443/ext/pay/v1', 'https://x.test:/ext/pay/v1',
+  'https://x.test/ext/%70ay/v1', 'https://x.test/ext/./pay/v1', 'https://x.test/ext/a/../pay/v1', 'https://x.test//ext//pay/v1', 'https://x.test/ext/%2e/pay/v1',
+  'http://x.test/ext/pay/v1', 'http://x.test:80/ext/pay/v1', `"${U}"`, `<${U}>`, `'${U}'`, `${U};q=1`, `${U}; q=1`, `${V} ${U}`, `${V};${U}`, ` ${U} `, `HTTP://X.test:80/ext//%50AY/../pay/v1/#`
+]
+const OTHER_URIS = ['https://x.test/ext/pay/v2', 'https://x.test/ext/PAY/v1', 'https://y.test/ext/pay/v1', 'https://x.test:8443/ext/pay/v1', `${U}/more`, `${U}?a`, 'urn:pay', 'pay', '', '%']
+
+t.test('other spellings of a forbidden URI are reported, and rejected where the policy says so', async t => {
+  for (const side of SIDES) {
+    for (const equivalent of [undefined, 'report', 'reject'] as const) {
+      for (const onForbidden of ['reject', 'strip'] as const) {
+        const policy = one({ onForbidden, ...(equivalent === undefined ? {} : { equivalent }) })
+        for (const uri of SPELLINGS) {
+          for (const [where, decision] of Object.entries({
+            header: send(policy, hello, { ...side, caller: BOB, requested: [uri] }),
+            listed: send(policy, { message: { parts: [{ text: 'x' }], extensions: [V, uri] } }, { ...side, caller: BOB })
+          })) {
+            const what = `${sideOf(side)} ${String(equivalent)} ${onForbidden} ${where} ${uri}`
+            t.same(decision.violations.map(({ rule, mode }) => [rule, mode]), [['equivalent', equivalent === 'reject' ? 'enforce' : 'observe']], what)
+            t.equal(outcome(decision), equivalent === 'reject' ? 'pay/equivalent EXTENSION_NOT_ALLOWED' : null, what)
+          }
+          t.same(send(policy, hello, { ...side, caller: ADA, requested: [uri] }).violations, [], 'a caller who may use it')
+        }
+        for (const uri of OTHER_URIS) t.same(send(policy, hello, { ...side, caller: BOB, requested: [uri] }).violations, [], uri)
+      }
+    }
+  }
+})
+
+t.test('a required extension under another spelling: the rejection names the exact URI', async t => {
+  const policy = policyOf(declaring(V, { uri: U, required: true }), {})
+  for (const side of SIDES) {
+    for (const uri of SPELLINGS) {
+      const { rejection, violations } = send(policy, hello, { ...side, requested: [uri] })
+      t.equal(rejection?.reason, 'EXTENSION_SUPPORT_REQUIRED', uri)
+      t.match(rejection?.message, `-Extensions: ${U}" with the request`, uri)
+      t.match(violations.map(({ message }) => message).join(), `another spelling, and URIs of extensions are compared exactly: send "${U}"`, uri)
+    }
+    for (const uri of OTHER_URIS) t.notMatch(send(policy, hello, { ...side, requested: [uri] }).violations.map(one => one.message).join(), /another spelling/, uri)
+  }
+})

@@ -69,7 +69,7 @@ t.test('Prometheus scrapes the admin listener', async t => {
     state: { live: () => true, ready: () => ({ ready: true, reasons: [] }), agents: () => [] },
     metrics,
     log: createLogger({ level: 'silent', format: 'json' })
-  })
+  }, { headersTimeout: 10_000, requestTimeout: 30_000, idleTimeout: 5_000, connections: 0 })
   await admin.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => admin.close())
 

@@ -77,6 +77,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   memory_limit_bytes: ['gauge', []],
   trace_spans_lost_total: ['counter', []],
   audit_lines_lost_total: ['counter', []],
+  log_lines_lost_total: ['counter', []],
   log_records_lost_total: ['counter', []],
   rate_limited_total: ['counter', ['agent', 'limit']],
   rate_store_total: ['counter', ['outcome']],
@@ -136,6 +137,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.vitals.heldBytes(() => 5, () => 50)
   metrics.vitals.spansLost(2)
   metrics.vitals.auditLineLost()
+  metrics.vitals.logLineLost()
   metrics.vitals.logRecordsLost(3)
 }
 
@@ -228,6 +230,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_heap_limit_bytes', {}), getHeapStatistics().heap_size_limit)
     t.equal(get('a2a_gateway_trace_spans_lost_total', {}), 2 * times)
     t.equal(get('a2a_gateway_audit_lines_lost_total', {}), times)
+    t.equal(get('a2a_gateway_log_lines_lost_total', {}), times)
     t.equal(get('a2a_gateway_log_records_lost_total', {}), 3 * times)
     t.equal(get('a2a_gateway_build_info', { version: packageVersion() }), 1)
     t.equal(get('a2a_gateway_request_duration_seconds_count', { outcome: 'forwarded' }), 2 * times)

@@ -103,7 +103,7 @@ t.test('a scraper gets the format that it asks for, if the gateway keeps exempla
       state: { live: () => true, ready: () => ({ ready: true, reasons: [] }), agents: () => [] },
       metrics,
       log: createLogger({ level: 'silent', format: 'json' })
-    })
+    }, { headersTimeout: 10_000, requestTimeout: 30_000, idleTimeout: 5_000, connections: 0 })
     t.teardown(() => admin.close())
     const typeFor = async (headers: Record<string, string>): Promise<unknown> => (await admin.inject({ url: '/metrics', headers })).headers['content-type']
     t.match(await typeFor({ accept: PROMETHEUS }), exemplars ? 'application/openmetrics-text; version=1.0.0' : 'text/plain; version=0.0.4')

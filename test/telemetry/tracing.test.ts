@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
+import { linesOf } from '../../src/telemetry/standard-output.js'
 import { createTracing } from '../../src/telemetry/traces/tracing.js'
 import type { RequestSpan, Tracing } from '../../src/telemetry/traces/tracing.js'
 import type { TracedRequest } from '../../src/telemetry/traces/span.js'
@@ -338,7 +339,7 @@ t.test('the environment switches tracing on, unless the configuration decides', 
   ]
   for (const [enabled, env, on, levels] of rows) {
     const { log, lines } = memoryLog()
-    const tracing = await createTracing({ enabled, version: '1', env, log, stream: new PassThrough() })
+    const tracing = await createTracing({ enabled, version: '1', env, log, lines: linesOf(new PassThrough()) })
     t.equal(tracing.startRequest(HEAD, 0).recording, on, JSON.stringify([enabled, env]))
     t.same(lines.map(({ level }) => level), levels, JSON.stringify([enabled, env]))
   }
@@ -499,7 +500,7 @@ t.test('OTEL_TRACES_EXPORTER: spans as lines, none, or an unknown name', async t
   const stream = new PassThrough()
   const { log, lines } = memoryLog()
   const env = { OTEL_TRACES_EXPORTER: 'console', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
-  const tracing = await createTracing({ enabled: true, version: '1', env, log, stream })
+  const tracing = await createTracing({ enabled: true, version: '1', env, log, lines: linesOf(stream) })
   const span = tracing.startRequest({ headers: { traceparent: `00-${TRACE}-${SPAN}-01` } }, performance.now())
   span.name('SendMessage')
   span.upstreamStarted({ 'url.path': '/rpc' })
@@ -529,7 +530,7 @@ t.test('OTEL_TRACES_EXPORTER: spans as lines, none, or an unknown name', async t
     attributes: { 'http.response.status_code': 502, 'a2a_gateway.outcome': 'upstream_error' }
   })
 
-  const none = await createTracing({ enabled: true, version: '1', env: { OTEL_TRACES_EXPORTER: 'none' }, log, stream })
+  const none = await createTracing({ enabled: true, version: '1', env: { OTEL_TRACES_EXPORTER: 'none' }, log, lines: linesOf(stream) })
   none.startRequest(HEAD, 0).end('forwarded', 200)
   t.equal(none.startRequest(HEAD, 0).outgoing(), null)
   t.same(lines.map(({ message }) => message), ['Tracing is off: OTEL_TRACES_EXPORTER=none.'])
@@ -547,7 +548,7 @@ t.test('spans as lines without a reader are counted', async t => {
     version: '1',
     env: { OTEL_TRACES_EXPORTER: 'console' },
     log: memoryLog().log,
-    stream,
+    lines: linesOf(stream),
     onLost: spans => {
       lost += spans
     }

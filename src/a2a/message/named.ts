@@ -4,7 +4,7 @@
  */
 import type { Call } from './call.js'
 import type { FieldProblem } from '../fields.js'
-import { addProblem, Fields, mustBeCamelCase } from '../fields.js'
+import { addProblem, Fields, isSameField, mustBeCamelCase } from '../fields.js'
 import { isObject } from '../../wire/json/object.js'
 import { membersOf } from '../members.js'
 import type { Operation } from '../operations.js'
@@ -43,6 +43,8 @@ export function unclearName (call: Call, binding: Binding, address: Address | nu
   if (address !== null && call.version === '1.0' && address.query !== '' && strayTenant(address)) {
     return { path: 'query tenant', message: 'is read by some agents only; send the tenant in the path' }
   }
+  const stray = address === null || address.query === '' ? null : strayName(call.operation, address)
+  if (stray !== null) return stray
   return call.view !== null || call.request === null || carriesMessage(call.operation) ? null : ofBody(call, binding, address)
 }
 
@@ -51,6 +53,41 @@ function strayTenant ({ tenant, query }: Address): boolean {
   if (!/tenant|%/.test(query)) return false
   const ofPath = tenant === null ? null : decodeURIComponent(tenant)
   return new URLSearchParams(query).getAll('tenant').some(one => one !== '' && one !== ofPath)
+}
+
+/** Fields that name a task, a context, a configuration or a URL. */
+const NAMES = ['id', 'taskId', 'contextId', 'name', 'parent', 'referenceTaskIds', 'configId', 'pushNotificationConfigId', 'url'] as const
+/** Fields that hold a configuration for push notifications. */
+const HOLDERS = ['pushNotificationConfig', 'taskPushNotificationConfig', 'pushNotification'] as const
+
+/**
+ * Finds a query parameter that names a task, a context or a URL, apart from the path and the body. Agents that transcode a query (AIP-127)
+ * may read the parameter instead. A parameter that repeats a name of the path is harmless, and `contextId` belongs to a list of tasks.
+ */
+function strayName (operation: Operation, { path, query }: Address): FieldProblem | null {
+  let segments: readonly string[] | null = null
+  for (const [key, value] of new URLSearchParams(query)) {
+    const steps = key.split(/[.[\]]+/).filter(one => one !== '')
+    const last = steps.at(-1) ?? ''
+    if (operation === 'ListTasks' && steps.length === 1 && isSameField(last, 'contextId')) continue
+    const named = NAMES.find(name => isSameField(last, name)) ?? HOLDERS.find(name => isSameField(last, name))
+    if (named === undefined || value === '') continue
+    segments ??= path.split('/').map(decoded)
+    const isRepeated = segments.includes(nameId(value) ?? value) || segments.join('/').endsWith(`/${value}`)
+    if (isRepeated && steps.length === 1 && named !== 'url') continue
+    const place = carriesMessage(operation) ? 'body' : 'path'
+    const message = `names a task, a context or a URL apart from the ${place}, which some agents read instead; leave it out of the query`
+    return { path: `query ${named}`, message }
+  }
+  return null
+}
+
+function decoded (segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
 }
 
 function ofBody ({ operation, version, request }: Call, binding: Binding, address: Address | null): FieldProblem | null {

@@ -1,4 +1,4 @@
-/** Writes to the standard streams. A reader that closes its pipe, such as `head`, is no error. */
+/** Writes to the standard streams. A reader that closes its pipe, such as `head`, is no error, and no output ends `serve`. */
 import type { Output } from '../output.js'
 import { hasColours } from '../../wire/terminal.js'
 import { colourErrors, colourOutput } from './colour.js'
@@ -10,13 +10,13 @@ const lines = (text: string): string => text.endsWith('\n') ? text : `${text}\n`
 
 /**
  * Output to stdout and stderr, in colours on a terminal. After the reader has closed its pipe, texts are dropped and the command keeps its
- * exit code.
+ * exit code. `serve` continues with every stream that cannot be written: calls do not depend on its messages.
  * @param command name of the command, for the colours of its output. Null: no colours on stdout, for the formats for machines
  */
-export function standardStreams ({ stdout, stderr, env }: NodeJS.Process, command: string | null): Output {
+export function standardStreams ({ stdout, stderr, env }: NodeJS.Process, command: string | null, serves: boolean): Output {
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (isClosed(error)) return
+      if (serves || isClosed(error)) return
       if (stream === stdout) stderr.write(`a2a-gateway: the output cannot be written: ${error.message}\n`)
       process.exit(UNWRITTEN)
     })

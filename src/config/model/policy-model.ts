@@ -56,6 +56,7 @@ export interface PolicyConfig {
     readonly callers?: CallerConfig
     /** Treatment of what names the extension, for a caller who may not use it. Default reject. */
     readonly onForbidden?: 'reject' | 'strip'
+    readonly equivalent?: 'report' | 'reject'
     /** For an injected extension: true when the client may see the echo. Default false. */
     readonly expose?: boolean
   }

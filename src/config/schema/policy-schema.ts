@@ -150,6 +150,10 @@ export const policySchema: Schema = mapping(
         'What to do if such a caller names the extension in the header or in `message.extensions`: `reject` the request, or remove the name (`strip`) and go on as if it was not there. Default: `reject`.',
         ['reject', 'strip']
       ),
+      equivalent: choice(
+        'What to do if a caller who may not use the extension names its URI in another spelling, which only lenient agents read as the same: other case of scheme or host, a default port, a trailing slash, percent-encoding, quotes, parameters. `report` records a violation and forwards the request, `reject` rejects it. Default: `report`.',
+        ['report', 'reject']
+      ),
       expose: flag("Whether the client gets the agent's echo of an injected extension. Default: false.")
     }),
     methods: {

@@ -4,7 +4,7 @@ import { isExact } from '../../wire/json/number.js'
 import type { Path, TextProblem } from '../diagnostics.js'
 import { guardYaml } from './guard.js'
 import { retype, substitute } from './substitute.js'
-import type { Environment } from './substitute.js'
+import type { Environment, UsedVariable } from './substitute.js'
 
 /** Greatest depth of a value, aliases expanded. */
 const MAX_DEPTH = 200
@@ -13,6 +13,16 @@ const MAX_VALUES = 100_000
 const MAX_SYNTAX_ERRORS = 20
 /** Keywords of JSON Schema that compare with the nearest double, so `maximum: 9223372036854775807` stays usable. */
 const NUMERIC_LIMITS = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'])
+
+/** A scalar with references to variables. */
+export interface Substituted {
+  readonly offset: number
+  /** The scalar as it is in the file: `http://${HOST}/`. */
+  readonly source: string
+  /** The scalar after the substitution. */
+  readonly text: string
+  readonly variables: readonly UsedVariable[]
+}
 
 /** A value of the file and its position. */
 export interface Located {
@@ -27,6 +37,8 @@ export interface YamlFile {
   /** Null when the text holds no value. */
   readonly root: Located | null
   readonly problems: readonly TextProblem[]
+  /** The scalars whose values came from variables. */
+  readonly substituted: readonly Substituted[]
   /** True when the text could be read. If false, `root` is null and only syntax problems are reported. */
   readonly readable: boolean
   position (offset: number): { line: number, col: number }
@@ -40,7 +52,7 @@ export interface YamlFile {
 export function readYaml (text: string, env: Environment | null): YamlFile {
   const lines = countLines(text)
   const position = (offset: number) => lines.linePos(offset)
-  const unreadable = (problems: readonly TextProblem[]) => ({ root: null, problems, readable: false, position })
+  const unreadable = (problems: readonly TextProblem[]) => ({ root: null, problems, substituted: [], readable: false, position })
   const rejected = guardYaml(text)
   if (rejected !== null) return unreadable([rejected])
   const document = parseDocument(text, {
@@ -57,7 +69,7 @@ export function readYaml (text: string, env: Environment | null): YamlFile {
   }
   const reader = new Reader(env)
   const root = document.contents === null ? null : reader.read(document.contents, 0, null)
-  return { root, problems: reader.problems, readable: true, position }
+  return { root, problems: reader.problems, substituted: reader.substituted, readable: true, position }
 }
 
 /** Returns the offset of a path, or of the nearest existing parent. */
@@ -81,6 +93,7 @@ function countLines (text: string): LineCounter {
 
 class Reader {
   readonly problems: TextProblem[] = []
+  readonly substituted: Substituted[] = []
   readonly #env: Environment | null
   readonly #anchors = new Map<string, ParsedNode>()
   readonly #open = new Set<ParsedNode>()
@@ -134,11 +147,13 @@ class Reader {
     const plain = node.type === 'PLAIN'
     const text = plain ? node.source : node.value
     if (typeof text !== 'string' || this.#env === null || !text.includes('$')) return this.#noted(node.value, text)
-    const result = substitute(text, this.#env)
+    const variables: UsedVariable[] = []
+    const result = substitute(text, this.#env, variables)
     if ('message' in result) {
       this.#report(node.range[0], result.message, result.hint)
       return UNKNOWN
     }
+    if (variables.length > 0) this.substituted.push({ offset: node.range[0], source: text, text: result.text, variables })
     return plain && result.text !== text ? this.#noted(retype(result.text), result.text) : result.text
   }
 

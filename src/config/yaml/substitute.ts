@@ -5,6 +5,9 @@
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** A variable of the environment, and the value that replaced a reference to the variable. */
+export interface UsedVariable { readonly name: string, readonly value: string }
+
 /** The text with every reference replaced, or the problem of one reference. */
 export type Substitution = { readonly text: string } | { readonly message: string, readonly hint: string }
 
@@ -13,7 +16,8 @@ const NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
 const LITERAL = 'write $$ for a literal $'
 
-export function substitute (text: string, env: Environment): Substitution {
+/** @param used receives the variables whose values are in the result */
+export function substitute (text: string, env: Environment, used: UsedVariable[] = []): Substitution {
   let failure: Substitution | null = null
   const result = text.replaceAll(REFERENCE, (whole: string, inner: string | undefined, close: string | undefined) => {
     if (inner === undefined) return '$'
@@ -24,7 +28,10 @@ export function substitute (text: string, env: Environment): Substitution {
     }
     const name = match[1] ?? ''
     const value = Object.hasOwn(env, name) ? env[name] : undefined
-    if (value !== undefined && (value !== '' || match[2] === undefined)) return value
+    if (value !== undefined && (value !== '' || match[2] === undefined)) {
+      used.push({ name, value })
+      return value
+    }
     if (match[2] !== undefined) return match[2]
     failure ??= { message: `environment variable ${name} is not set`, hint: `set it, or write \${${name}:-default}` }
     return ''

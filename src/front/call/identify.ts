@@ -50,7 +50,13 @@ export function identify (exchange: Exchange, identified: Identified, then: () =
     return requirement.anonymous || need === 'nothing if missing' ? then() : rejectUndecided(exchange, identified, identityRejections.unmeetable, 'gateway_error')
   }
   const braked = (): boolean => brake.holds(failingOf(exchange, identified), performance.now())
-  const presented = { headers: request.headers, query: target.query, connection: connectionOf(request.socket), metadata: exchange.metadata }
+  const presented = {
+    headers: request.headers,
+    query: target.query,
+    connection: connectionOf(request.socket),
+    get address () { return failingOf(exchange, identified).address },
+    metadata: exchange.metadata
+  }
   const startedAt = performance.now()
   const found = identity.authenticator.authenticate(presented, requirement, Date.now(), braked)
   const settle = (found: Authentication, verified: boolean): void => {

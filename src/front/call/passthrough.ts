@@ -1,6 +1,8 @@
 /** Decides about a call that no rule reads, whichever front it arrived by: paths of `passthrough`, and services of `grpc.passthrough`. */
 import type { Agent } from '../../gateway/agent.js'
 import { passes } from '../../gateway/identity/access-telemetry.js'
+import type { CompiledGuard } from '../../policy/access/guard.js'
+import { forbiddenFor } from '../../pipeline/upstream-headers.js'
 import { accessOf, admitUnread } from '../../pipeline/access/access.js'
 import { isPreflight } from '../../pipeline/guard.js'
 import * as rejections from '../../pipeline/rejections.js'
@@ -18,6 +20,15 @@ export interface PassthroughFront {
   canSend (exchange: Exchange, agent: Agent): boolean
   /** Sends an admitted call. */
   send (exchange: Exchange, agent: Agent, target: RouteTarget, options: HandlerOptions): void
+}
+
+/** Guards of the extensions that the caller of a call that no rule reads may not use. */
+export function unreadForbidden ({ state, principal }: Exchange, agent: Agent): readonly CompiledGuard[] {
+  const policy = (state ?? agent.state)?.policy
+  if (policy === undefined) return []
+  // The version of such a call is not known.
+  const guards = [...policy['0.3'].guards, ...policy['1.0'].guards]
+  return guards.length === 0 ? guards : forbiddenFor(guards, principal)
 }
 
 /** Describes an exchange as a call that no rule reads. */

@@ -12,6 +12,7 @@ import { whole } from '../../wire/chunked-buffer.js'
 import type { Front } from '../call/dispatch.js'
 import type { Exchange } from '../call/exchange.js'
 import { headersForAgent } from '../call/identify.js'
+import { unreadForbidden } from '../call/passthrough.js'
 import { GrpcAgentResponse } from './agent-response.js'
 import type { GrpcRequest } from './client-stream.js'
 import { serverOf } from './servers.js'
@@ -61,7 +62,8 @@ export const GRPC: Front = {
           config: agent.config.upstream,
           trusted,
           trace: exchange.span.outgoing(),
-          negotiated: null
+          negotiated: null,
+          forbidden: unreadForbidden(exchange, agent)
         })),
         body: stream,
         timeouts: agent.config.upstream.timeouts

@@ -6,6 +6,7 @@ import { forward } from '../../upstream/forward.js'
 import { AgentResponse } from './agent-response.js'
 import { headersForAgent, queryForAgent } from '../call/identify.js'
 import type { Front } from '../call/dispatch.js'
+import { unreadForbidden } from '../call/passthrough.js'
 
 /** The front of HTTP. */
 export const HTTP: Front = {
@@ -49,7 +50,8 @@ export const HTTP: Front = {
           config: agent.config.upstream,
           trusted,
           trace: span.outgoing(),
-          negotiated: null
+          negotiated: null,
+          forbidden: unreadForbidden(exchange, agent)
         })),
         body: body === null || body.length === 0 ? null : body
       },

@@ -24,7 +24,7 @@ import { HTTP } from './dispatch.js'
 import { Exchange } from '../call/exchange.js'
 import { headersForAgent, queryForAgent } from '../call/identify.js'
 import type { PassthroughFront } from '../call/passthrough.js'
-import { describePassthrough, passThrough } from '../call/passthrough.js'
+import { describePassthrough, passThrough, unreadForbidden } from '../call/passthrough.js'
 import type { RouteTarget } from '../call/route-target.js'
 import type { Agent } from '../../gateway/agent.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
@@ -153,7 +153,8 @@ function sendOn (exchange: Exchange, agent: Agent, { path, query }: RouteTarget,
     config: agent.config.upstream,
     trusted,
     trace: exchange.span.outgoing(),
-    negotiated: null
+    negotiated: null,
+    forbidden: unreadForbidden(exchange, agent)
   }))
   const body = bodyOf(request, limits.body, () => {
     exchange.forwarding?.abort()

@@ -17,6 +17,7 @@ import type { Front } from '../call/dispatch.js'
 import { AgentResponse } from '../http/agent-response.js'
 import type { Exchange } from '../call/exchange.js'
 import { headersForAgent, queryForAgent } from '../call/identify.js'
+import { unreadForbidden } from '../call/passthrough.js'
 import { GrpcAgentResponse } from '../grpc/agent-response.js'
 import { changesBetween, XFCC } from './changes.js'
 import type { MeshRequest } from './request.js'
@@ -121,7 +122,8 @@ function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
         config: agent.config.upstream,
         trusted,
         trace: exchange.span.outgoing(),
-        negotiated: null
+        negotiated: null,
+        forbidden: unreadForbidden(exchange, agent)
       })
       return callOf(exchange).accept({
         exchange,

@@ -108,7 +108,7 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     metrics,
     log,
     tracing: await createTracing({ enabled: false, version: '', env: {}, log, onLost: () => {} }),
-    audit: createAudit({ enabled: false, stream: process.stdout }),
+    audit: createAudit({ enabled: false, lines: { put: () => true } }),
     inFlight: new InFlight(),
     tasks: new Tasks({ ...config.state, store: 'memory' }, metrics, log),
     // Rehearsed calls count nowhere.

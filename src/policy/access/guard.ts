@@ -9,6 +9,7 @@ import type { Principal } from '../../identity/principal.js'
 import { step } from '../../jsonschema/evaluation.js'
 import type { Glob } from '../../wire/glob.js'
 import { compileGlob } from '../../wire/glob.js'
+import { comparableUris, isOtherSpelling } from '../../wire/uri-spelling.js'
 import type { CompiledActivation, CompiledPolicy } from '../compile/compiled.js'
 import { callerCondition } from '../compile/condition.js'
 import { claimedUris, identitiesOf, modeOf, spellingsOf } from '../compile/identity.js'
@@ -36,6 +37,12 @@ export interface CompiledGuard {
   readonly strips: boolean
   /** Every URI of the extension: all spellings, and the aliases that no other policy claims. */
   readonly uris: ReadonlySet<string>
+  /** Comparable forms of `uris`. */
+  readonly forms: ReadonlySet<string>
+  /** True when another spelling of a URI is rejected; otherwise it is reported. */
+  readonly rejectsSpellings: boolean
+  /** Names of the headers that the extension owns, in lower case. */
+  readonly headers: ReadonlySet<string>
   /** Further URIs; null for none. */
   readonly pattern: Glob | null
   /** JSON-RPC methods and HTTP routes (`routeKey`) of the extension. */
@@ -49,6 +56,13 @@ export interface CompiledGuard {
 /** True when the URI names the extension. */
 export function covers ({ uris, pattern }: Pick<CompiledGuard, 'uris' | 'pattern'>, uri: string): boolean {
   return uris.has(uri) || (pattern !== null && pattern.test(uri))
+}
+
+/** True when the URI is another spelling of one that names the extension. */
+export function resembles (guard: Pick<CompiledGuard, 'uris' | 'pattern' | 'forms'>, uri: string): boolean {
+  if (covers(guard, uri)) return false
+  const { forms, pattern } = guard
+  return isOtherSpelling(uri, forms) || (pattern !== null && comparableUris(uri).some(form => pattern.test(form)))
 }
 
 /** The extensions that the caller of one request may not use, under policies that enforce. */
@@ -134,7 +148,7 @@ function compileGuard (
   claimed: ReadonlySet<string>,
   { agent, card, declared, policies, known, contextOf }: GuardOptions
 ): CompiledGuard {
-  const { callers = { anonymous: false }, onForbidden } = policy.activation ?? {}
+  const { callers = { anonymous: false }, onForbidden, equivalent } = policy.activation ?? {}
   const identities = identitiesOf(policy, declared, claimed)
   const aliases = (policy.aliases ?? []).map(({ uri }) => uri).filter(uri => !claimed.has(uri))
   const uris = new Set([
@@ -154,6 +168,8 @@ function compileGuard (
   // Several policies may be for one extension: the data of each belongs to it.
   const shared = policies.filter(one => one.name !== name && covers({ uris, pattern }, one.uri)).map(({ activation }) => activation)
   const found = identities.map(({ uri }) => uri)
+  const sharing = policies.filter(one => one.name !== name && covers({ uris, pattern }, one.uri)).map(one => known[one.name])
+  const headers = [policy, ...sharing].flatMap(one => one?.owns?.headers ?? [])
   return {
     name,
     label: found[0] ?? policy.uri ?? policy.uriPattern ?? name,
@@ -164,6 +180,9 @@ function compileGuard (
     allows: caller => allowed(caller) === true,
     strips: onForbidden === 'strip',
     uris,
+    forms: new Set([...uris].flatMap(comparableUris)),
+    rejectsSpellings: equivalent === 'reject',
+    headers: new Set(headers.map(header => header.toLowerCase())),
     pattern,
     methods: new Set(Object.keys(policy.methods ?? {})),
     routes: new Set((policy.routes ?? []).map(({ verb, path, base }) => routeKey(verb, path, base))),

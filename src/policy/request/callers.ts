@@ -1,6 +1,6 @@
 /** Rejects or removes what uses an extension that the caller may not use (`activation.callers`). */
 import type { CompiledGuard, GuardedData, Restrictions } from '../access/guard.js'
-import { covers } from '../access/guard.js'
+import { covers, resembles } from '../access/guard.js'
 import { step } from '../../jsonschema/evaluation.js'
 import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'
@@ -11,6 +11,8 @@ import { conflict, removeOwned } from './edits.js'
 
 /** Name of the rule under which uses of forbidden extensions are recorded. */
 export const CALLERS = 'callers'
+/** Name of the rule under which other spellings of forbidden extensions are recorded. */
+const EQUIVALENT = 'equivalent'
 
 /** Tells the client what it can do. */
 const REMEDY = 'leave it out, or call with credentials of a caller who may'
@@ -56,6 +58,7 @@ class GuardCheck {
 
   header ({ requested, headerName }: DecisionRequest): void {
     step(requested.length / 10)
+    if (requested.some(uri => resembles(this.guard, uri))) this.resembling(`header ${headerName}`)
     if (!requested.some(uri => covers(this.guard, uri))) return
     this.use(`header ${headerName}`, `names the extension ${this.guard.label}`, this.guard.strips, null)
   }
@@ -68,6 +71,8 @@ class GuardCheck {
     const path = message.fields.pathOf('extensions')
     const steps = [...message.steps, message.fields.key('extensions') ?? 'extensions']
     const found = list.flatMap((uri, i) => typeof uri === 'string' && covers(this.guard, uri) ? [i] : [])
+    const other = list.findIndex(uri => typeof uri === 'string' && resembles(this.guard, uri))
+    if (other >= 0) this.resembling(`${path}[${other}]`)
     const [first] = found
     if (first === undefined) return
     this.use(`${path}[${first}]`, `names the extension ${this.guard.label}`, this.guard.strips, edits => {
@@ -89,6 +94,21 @@ class GuardCheck {
     const { methods, routes, label } = this.guard
     if (call.method !== null && methods.has(call.method)) this.use('method', `belongs to the extension ${label}`, false, null)
     if (extensionRoute !== null && routes.has(extensionRoute)) this.use('path', `belongs to the extension ${label}`, false, null)
+  }
+
+  /** Records a name that only lenient agents read as the extension's URI. */
+  private resembling (path: string): void {
+    const { name, uri, mode, label, rejectsSpellings } = this.guard
+    addViolation(this.violations, violation({
+      mode: rejectsSpellings ? mode : 'observe',
+      reason: 'EXTENSION_NOT_ALLOWED',
+      extension: name,
+      uri,
+      rule: EQUIVALENT,
+      path,
+      message: `names the extension ${label} in another spelling, which this caller may not use; ${REMEDY}`,
+      isAccess: true
+    }))
   }
 
   private get by (): { policy: { name: string; uri: string | null }; rule: string } {

@@ -3,6 +3,7 @@ import { inMessageScope } from '../../a2a/operations.js'
 import type { Forbidden } from '../access/guard.js'
 import type { AgentPolicy, RequiredExtension } from '../compile/compiled.js'
 import type { Violation } from '../violation.js'
+import { comparableUris, isOtherSpelling } from '../../wire/uri-spelling.js'
 import { violation } from '../violation.js'
 import { denied } from './callers.js'
 import type { DecisionRequest } from './decision.js'
@@ -39,12 +40,22 @@ export function missingRequired (
         uri: extension.uri,
         rule: 'required',
         path: `header ${request.headerName}`,
-        message: `must name the required extension ${extension.uri}`,
+        message: `must name the required extension ${extension.uri}${spellingHint(extension.uri, sent, request)}`,
         missing: extension.uri
       })
     )
   }
   return missing
+}
+
+/** Names the exact URI to a client that sends another spelling of it. */
+function spellingHint (uri: string, sent: readonly string[], { call }: DecisionRequest): string {
+  const listed = call.view?.message?.listed ?? []
+  if (sent.length === 0 && listed.length === 0) return ''
+  const forms = new Set(comparableUris(uri))
+  return [...sent, ...listed].some(one => one !== uri && isOtherSpelling(one, forms))
+    ? `; the request names it in another spelling, and URIs of extensions are compared exactly: send "${uri}"`
+    : ''
 }
 
 function needed (uri: string): string {

@@ -324,8 +324,13 @@ export const METRICS = {
   },
   audit_lines_lost_total: {
     type: 'counter',
-    help: 'Audit lines dropped because their reader was too slow.',
-    more: 'Or because it has ended',
+    help: 'Audit lines lost because stdout could not be written: its reader is too slow or gone, or the disk is full.',
+    labels: {},
+    present: 'from the start'
+  },
+  log_lines_lost_total: {
+    type: 'counter',
+    help: 'Log lines lost because stdout could not be written: its reader is too slow or gone, or the disk is full.',
     labels: {},
     present: 'from the start'
   },

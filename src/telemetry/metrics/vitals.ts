@@ -29,6 +29,7 @@ export class Vitals {
   private held: { readonly bytes: () => number, readonly limit: () => number } | null = null
   private spans = 0
   private auditLines = 0
+  private logLines = 0
   private logRecords = 0
 
   /** @param serves false for a process that handles no calls: the processes that apply the limits report them */
@@ -52,6 +53,7 @@ export class Vitals {
       this.single('memory_limit_bytes', memoryLimit),
       this.single('trace_spans_lost_total', () => this.spans),
       this.single('audit_lines_lost_total', () => this.auditLines),
+      this.single('log_lines_lost_total', () => this.logLines),
       this.single('log_records_lost_total', () => this.logRecords),
       this.callbackMetric('build_info', () => [[{ version: packageVersion(), node: process.version }, 1]])
     ]
@@ -80,6 +82,11 @@ export class Vitals {
   /** Counts an audit line that was lost. */
   auditLineLost (): void {
     this.auditLines++
+  }
+
+  /** Counts a log line that was lost. */
+  logLineLost (): void {
+    this.logLines++
   }
 
   /** Counts lines that did not reach the log collector. */

@@ -1,6 +1,6 @@
-import type { Writable } from 'node:stream'
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
+import type { LineSink } from '../standard-output.js'
 
 /** One span as a line, under the names of its members. */
 interface SpanLine {
@@ -19,23 +19,19 @@ interface SpanLine {
   readonly attributes: ReadableSpan['attributes']
 }
 
-/** Bytes that may wait for a slow reader before spans are dropped. */
-const BACKLOG = 4 * 1024 * 1024
-
 /** `OTEL_TRACES_EXPORTER=console`: writes one JSON line per span when the span ends, to inspect spans without a collector. */
 export class LineExporter implements SpanExporter {
-  private readonly stream: Writable
+  private readonly lines: LineSink
   private readonly onLost: (spans: number) => void
 
-  constructor (stream: Writable, onLost: (spans: number) => void = () => {}) {
-    this.stream = stream
+  constructor (lines: LineSink, onLost: (spans: number) => void = () => {}) {
+    this.lines = lines
     this.onLost = onLost
   }
 
   export (spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
     for (const span of spans) {
-      if (this.stream.writable && this.stream.writableLength <= BACKLOG) this.stream.write(`${JSON.stringify(lineOf(span))}\n`)
-      else this.onLost(1)
+      if (!this.lines.put(`${JSON.stringify(lineOf(span))}\n`)) this.onLost(1)
     }
     done({ code: 0 })
   }

@@ -13,6 +13,7 @@ import { GatewayTracer } from './gateway-tracer.js'
 import { RecordedSpan, startFetch } from './recorded-span.js'
 import { ReportingExporter } from './reporting-exporter.js'
 import { SpanQueue } from './span-queue.js'
+import { standardOutput } from '../standard-output.js'
 import type { ExporterProtocol, Tracing, TracingOptions } from './span.js'
 
 /** Milliseconds that a stop waits for the collector. */
@@ -43,12 +44,12 @@ export async function createRecorder (options: TracingOptions, protocol: Exporte
 
 async function sinkFor (
   protocol: ExporterProtocol,
-  { log, env, stream = process.stdout, onLost }: TracingOptions,
+  { log, env, lines = standardOutput(), onLost }: TracingOptions,
   origin: Pick<SpanOrigin, 'resource' | 'scope'>
 ): Promise<Sink> {
   if (protocol === 'console') {
     const { LineExporter } = await import('./line-exporter.js')
-    return new SimpleSpanProcessor(new LineExporter(stream, onLost))
+    return new SimpleSpanProcessor(new LineExporter(lines, onLost))
   }
   const encoder =
     protocol === 'http/json'

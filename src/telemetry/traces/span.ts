@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Writable } from 'node:stream'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Log } from '../log.js'
 import type { Outcome } from '../metrics/metrics.js'
 import type { OtlpProtocol } from '../otlp/environment.js'
+import type { LineSink } from '../standard-output.js'
 import type { SpanAttribute } from './span-attributes.js'
 
 /** A span attribute. Strings are cut at 256 characters and arrays at 64 elements. */
@@ -87,7 +87,7 @@ export interface TracingOptions {
   readonly env: NodeJS.ProcessEnv
   readonly log: Log
   /** Destination of span lines when the environment selects them; default stdout. */
-  readonly stream?: Writable | undefined
+  readonly lines?: LineSink
   /** Called with a number of spans that were lost. */
   readonly onLost?: (spans: number) => void
 }
