@@ -56,7 +56,7 @@ export class Check implements MeshCall, ResponseSink {
   read (): void {
     const { stream } = this
     stream.on('data', (chunk: Buffer) => { this.safely(() => { this.onData(chunk) }) })
-    stream.on('end', () => { if (this.response === null) this.fail(GRPC_CODES.INVALID_ARGUMENT) })
+    stream.on('end', () => { this.safely(() => { if (this.response === null) this.fail(GRPC_CODES.INVALID_ARGUMENT) }) })
     stream.on('error', ignore)
     stream.on('close', () => { this.response?.close(this.answered) })
   }
@@ -133,8 +133,13 @@ export class Check implements MeshCall, ResponseSink {
     this.fail(GRPC_CODES.INTERNAL)
   }
 
+  /** False after a reset of the proxy: with the code NO_ERROR, Node emits `end` on a stream that is closed and not yet destroyed. */
+  private get canRespond (): boolean {
+    return !this.answered && !this.stream.closed && !this.stream.destroyed
+  }
+
   private answer (message: Buffer): void {
-    if (this.answered || this.stream.destroyed) return
+    if (!this.canRespond) return
     this.answered = true
     this.stream.respond(HEAD, MORE)
     endWithTrailers(this.stream)
@@ -143,7 +148,7 @@ export class Check implements MeshCall, ResponseSink {
 
   /** Ends the call without an answer. @param code of gRPC, not OK */
   private fail (code: number): void {
-    if (this.answered || this.stream.destroyed) return
+    if (!this.canRespond) return
     this.answered = true
     this.stream.respond({ ...HEAD, 'grpc-status': String(code) }, LAST)
     this.stream.close()
