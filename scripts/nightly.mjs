@@ -16,8 +16,10 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   console.error('usage: npm run test:nightly [-- --minutes=60] [--seed=N]')
   process.exit(2)
 }
-// The first three suites take about 15 minutes on two cores, and the benchmarks 8. Fuzzing and soak share the rest.
-const spare = Math.max(2, minutes - 25)
+// The first three suites take about 15 minutes on two cores, the benchmarks 8, and the floods 14 at 30 s per kind. Fuzzing and soak share
+// the rest.
+const flood = Math.max(3, Math.min(30, Math.floor(minutes / 2)))
+const spare = Math.max(2, minutes - 25 - Math.ceil(flood * 28 / 60))
 const targets = readdirSync(join(ROOT, 'test/fuzz/targets')).filter(name => name !== 'index.ts').length
 const env = { ...process.env, A2A_TEST_SEED: String(seed), A2A_TEST_RUNS: '10' }
 const STEPS = [
@@ -31,6 +33,7 @@ const STEPS = [
   ],
   // Within one minute, the number of descriptors varies as much as a leak would add.
   ['soak', 'node', ['dist/bench/soak.js', `--minutes=${Math.max(3, Math.ceil(spare * 0.4))}`, `--seed=${seed % 1_000}`]],
+  ['hostile floods on every listener', 'node', ['dist/test/hostile/flood.js', `--seconds=${flood}`, `--seed=${seed}`]],
   ['calls and streams through Envoy', 'node', ['dist/bench/soak-envoy.js', '--calls=50000', '--streams=1000']],
   ['documentation site', 'node', ['scripts/site/build.mjs', '--check']],
   ['benchmarks, quick', 'node', ['dist/bench/main.js', '--quick', '--out=dist/bench-nightly']]

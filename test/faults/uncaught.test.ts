@@ -1,4 +1,5 @@
 /** An error that no guard catches: the process drains, whatever else fails meanwhile, and ends with exit code 1. */
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { call, MESSAGE, rpcBody, until } from '../helpers/http.js'
@@ -27,7 +28,8 @@ for (const workers of [1, 2]) {
       headers: ['content-type', 'application/json', 'a2a-version', '1.0'], body: rpcBody('SendMessage', { message: MESSAGE })
     })
     await until(() => reached === 1, 'the call to reach the agent')
-    const pids = workers === 1 ? [gateway.pid] : gateway.said(/worker/).flatMap(({ pid }) => pid === undefined ? [] : [pid])
+    const children = (): number[] => readFileSync(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'utf8').trim().split(' ').map(Number)
+    const pids = workers === 1 ? [gateway.pid] : children()
     t.ok(pids.length >= workers, `the processes: ${pids.join(' ')}`)
     for (const pid of pids) process.kill(pid, 'SIGWINCH')
     await until(() => gateway.output().includes('nobody expected this'), 'the log to have the error')
