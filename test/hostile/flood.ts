@@ -1,7 +1,7 @@
 /**
  * `node dist/test/hostile/flood.js [--seconds=30] [--seed=1]`: floods each listener with each kind of hostile traffic, and prints a line
- * for each kind: honest calls and the slowest of them, bytes in the memory budget at most, and the resident memory of the process. Exit code 1
- * if the process ends, an honest call fails, the budget does not hold, or an unexpected error is counted.
+ * for each kind: honest calls and the slowest of them, bytes in the memory budget at most, and the resident memory of the process. Exit
+ * code 1 if the process ends, an honest call fails, the budget does not hold, or an unexpected error is counted.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
