@@ -33,6 +33,7 @@ async function incomplete (address: string, path: string): Promise<void> {
   h2.close()
 }
 
+t.setTimeout(0)
 t.test('floods', { timeout: 0 }, async t => {
   const { gateway, listeners, honest } = await attackedGateway(t, ', memory: 16MiB, body: 4MiB')
   const life = { isOver: false }
