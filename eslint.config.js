@@ -12,11 +12,22 @@ const READINGS = [
   { selector: 'Identifier[name=/^(?:jwtVerify|jwtDecrypt|decodeJwt|decodeProtectedHeader|create(?:Remote|Local)JWKSet)$/]', message: 'jose reads JSON with the engine: use readToken() of identity/jwt.ts, and compactVerify() for the signature only.' }
 ]
 // The house rules of docs/architecture.md: arrows point one way and the core is pure.
-const only = (files, patterns) => ({
+/** Nothing that one stream does ends the process: src/guard.ts. */
+const LISTENERS = [{
+  selector: 'CallExpression[callee.property.name=/^(?:on|once|addListener|prependListener|prependOnceListener)$/]',
+  message: 'An error in this listener would end the process: listen() of src/guard.ts adds one that ends its call or its connection.'
+}]
+const TIMERS = ['CallExpression[callee.name=/^(?:setTimeout|setInterval|setImmediate|queueMicrotask)$/]', "CallExpression[callee.property.name='nextTick']"]
+  .map(call => ({
+    selector: `${call}:not([arguments.0.callee.name=/^guarded/])`,
+    message: 'An error in this callback would end the process: wrap it with guarded() of src/guard.ts.'
+  }))
+const GUARDED = { front: [...LISTENERS, ...TIMERS], admin: [...LISTENERS, ...TIMERS], upstream: [...LISTENERS, ...TIMERS], console: LISTENERS }
+const only = (files, patterns, guarded = []) => ({
   files,
   rules: {
     'no-restricted-imports': ['error', { patterns }],
-    'no-restricted-syntax': ['error', ...READINGS, ...patterns.flatMap(({ group, message }) => required(group).map(selector => ({ selector, message })))]
+    'no-restricted-syntax': ['error', ...READINGS, ...guarded, ...patterns.flatMap(({ group, message }) => required(group).map(selector => ({ selector, message })))]
   }
 })
 // Packages that are slow to import are required (src/upstream/pool.ts): the same rules for them. Paths of ours are always imported.
@@ -31,7 +42,7 @@ const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'i
 const arrows = (folder, may, packages, message) => {
   const others = FOLDERS.filter(one => one !== folder && !may.includes(one))
   const model = may.includes('config/model') ? [{ group: ['**/config/*', '!**/config/model'], message: `${folder}/ knows the types of the configuration, not how a file is loaded.` }] : []
-  return only([`src/${folder}/**`], [{ group: [...packages, ...others.filter(one => one !== 'config' || model.length === 0).map(one => `**/${one}/**`)], message }, ...model])
+  return only([`src/${folder}/**`], [{ group: [...packages, ...others.filter(one => one !== 'config' || model.length === 0).map(one => `**/${one}/**`)], message }, ...model], GUARDED[folder])
 }
 const EDGES_OF_OTHERS = ['undici', 'prom-client', '@opentelemetry/*', '@redis/*']
 const ONLY = 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry, only state/ imports the client of Redis.'
@@ -58,7 +69,7 @@ export default [
   only(['src/front/call/**'], [
     { group: [...EDGES_OF_OTHERS, 'node:cluster', ...['offline', 'sandbox', 'cluster', 'plugin', 'cli'].map(one => `**/${one}/**`)], message: 'A front does not know whether its gateway is one process of several.' },
     { group: ['**/http/*', '**/grpc/*', '**/mesh/*', '!**/a2a/**', '!**/wire/**', '!**/upstream/**', '!**/pipeline/**'], message: 'front/call/ is the same for every front: it imports none of them.' }
-  ]),
+  ], GUARDED.front),
   arrows('gateway', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
   arrows('admin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
   arrows('plugin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), ['@fastify/*', 'node:cluster', ...EDGES_OF_OTHERS], 'plugin/ puts a gateway into the Fastify application of another team; the application has one process.'),

@@ -16,9 +16,10 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   console.error('usage: npm run test:nightly [-- --minutes=60] [--seed=N]')
   process.exit(2)
 }
-// On two cores, the first three suites take about 15 minutes, other versions of Node 15, and the benchmarks 8. Fuzzing and soak share the
-// rest.
-const spare = Math.max(2, minutes - 40)
+// On two cores, the first three suites take about 15 minutes, other versions of Node 15, the benchmarks 8, and the floods 14 at 30 s per
+// kind. Fuzzing and soak share the rest.
+const flood = Math.max(3, Math.min(30, Math.floor(minutes / 2)))
+const spare = Math.max(2, minutes - 40 - Math.ceil(flood * 28 / 60))
 const targets = readdirSync(join(ROOT, 'test/fuzz/targets')).filter(name => name !== 'index.ts').length
 const env = { ...process.env, A2A_TEST_SEED: String(seed), A2A_TEST_RUNS: '10' }
 const STEPS = [
@@ -37,6 +38,7 @@ const STEPS = [
   ],
   // Within one minute, the number of descriptors varies as much as a leak would add.
   ['soak', 'node', ['dist/bench/soak.js', `--minutes=${Math.max(3, Math.ceil(spare * 0.4))}`, `--seed=${seed % 1_000}`]],
+  ['hostile floods on every listener', 'node', ['dist/test/hostile/flood.js', `--seconds=${flood}`, `--seed=${seed}`]],
   ['calls and streams through Envoy', 'node', ['dist/bench/soak-envoy.js', '--calls=50000', '--streams=1000']],
   ['agent frameworks behind the gateway', 'node', ['dist/test/interop/frameworks.test.js']],
   ['documentation site', 'node', ['scripts/site/build.mjs', '--check']],

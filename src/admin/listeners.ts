@@ -1,6 +1,7 @@
 /** The admin listener and, with `server.metrics`, a second listener for metrics and probes only. */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { guarded, ownerOf } from '../guard.js'
 import type { Config, HostPort } from '../config/model/model.js'
 import { adminNames } from './host-guard.js'
 import type { AdminOptions } from './server.js'
@@ -28,10 +29,10 @@ export class AdminListeners {
 
   /** Lets requests in flight end for a moment. A connection whose request ends now would stay open for 72 s, Fastify's keep-alive. */
   async close (): Promise<void> {
-    const timer = setTimeout(() => {
+    const timer = setTimeout(guarded(ownerOf('admin'), () => {
       this.admin.server.closeAllConnections()
       this.metrics?.server.closeAllConnections()
-    }, LAST)
+    }), LAST)
     await Promise.all([this.admin.close(), this.metrics?.close()])
     clearTimeout(timer)
   }

@@ -5,6 +5,7 @@ import type { Limits } from '../config/model/model.js'
 import { readProblem } from '../console/guard.js'
 import type { ConsoleHandler } from '../console/handler.js'
 import type { ConsoleSource } from '../console/source.js'
+import { guarded, listenOnce, ownerOf } from '../guard.js'
 import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
 import { duplicatedHeader } from '../wire/headers.js'
 import { acceptsOpenMetrics, OPEN_METRICS } from '../telemetry/metrics/open-metrics.js'
@@ -193,7 +194,8 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
  * survives 503: keys of an issuer that are not available say nothing about the caller.
  */
 function recheck (access: AdminAccess, request: IncomingMessage, response: ServerResponse, log: FastifyBaseLogger): void {
-  const timer = setInterval(() => {
+  const owner = ownerOf('admin', () => { response.destroy() })
+  const timer = setInterval(guarded(owner, () => {
     access.check(request).then(
       denied => { if (denied !== null && denied.status !== 503) response.destroy() },
       (error: unknown) => {
@@ -201,8 +203,8 @@ function recheck (access: AdminAccess, request: IncomingMessage, response: Serve
         response.destroy()
       }
     )
-  }, RECHECK).unref()
-  response.once('close', () => { clearInterval(timer) })
+  }), RECHECK).unref()
+  listenOnce(owner, response, 'close', () => { clearInterval(timer) })
 }
 
 function endpointsOf ({ probesOnly = false }: AdminOptions): readonly string[] {

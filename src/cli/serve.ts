@@ -20,6 +20,9 @@ export interface ServeArguments {
   readonly env: NodeJS.ProcessEnv
 }
 
+/** Errors that no guard of a call or a connection has caught (src/guard.ts). */
+const UNKNOWN = ['uncaughtException', 'unhandledRejection'] as const
+
 /**
  * Runs the command.
  * @returns exit code: 0 after a drained stop, 1 when the gateway could not start, 2 when the arguments or the environment do not name what
@@ -56,16 +59,26 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   }
   return await new Promise<number>(resolve => {
     // Handle signals from the start. A normal stop takes no longer than the drain time; after the delay the process exits in any case.
+    let failed = false
     const grace = closeWithGrace(
-      { delay: config.server.drainTimeout + 10_000, skip: file === null ? [] : ['SIGHUP'], logger: { error: logError } },
-      async ({ err }) => {
-        if (err !== undefined) logError(err)
+      { delay: config.server.drainTimeout + 10_000, skip: [...UNKNOWN, ...file === null ? [] : ['SIGHUP' as const]], logger: { error: logError } },
+      async () => {
         followed?.close()
         const gateway = await starting
         await gateway.close()
-        resolve(err === undefined ? 0 : 1)
+        // close-with-grace exits with 0.
+        if (failed) process.exit(1)
+        resolve(0)
       }
     )
+    // Calls in flight get the drain time to end, whatever else fails meanwhile: close-with-grace would exit at a second error.
+    const fail = (error: unknown): void => {
+      logError(error)
+      if (failed) return
+      failed = true
+      grace.close()
+    }
+    for (const event of UNKNOWN) process.on(event, fail)
     starting.catch(error => {
       grace.uninstall()
       followed?.close()

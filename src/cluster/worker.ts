@@ -14,6 +14,9 @@ import type { AgentDescription, Responses, Handout, ToPrimary, ToWorker } from '
 import { RemoteLimits } from './limits.js'
 import { RemoteTasks } from './tasks.js'
 
+/** Errors that no guard of a call or a connection has caught (src/guard.ts). */
+const UNKNOWN = ['uncaughtException', 'unhandledRejection'] as const
+
 /** Milliseconds that a stop may take beyond the drain time. */
 const SLACK = 3_000
 
@@ -217,9 +220,17 @@ const NOT_OURS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
 export function runWorker (id: number, env: NodeJS.ProcessEnv): void {
   for (const signal of NOT_OURS) process.on(signal, () => {})
   const worker = new WorkerProcess(id, env)
-  closeWithGrace({ delay: false, skip: [...NOT_OURS, 'beforeExit'], logger: false }, async ({ err }) => {
-    await worker.fault(err ?? new Error('the worker had nothing left to do'))
+  const { close } = closeWithGrace({ delay: false, skip: [...NOT_OURS, ...UNKNOWN, 'beforeExit'], logger: false }, async () => {
+    await worker.fault(error ?? new Error('the worker had nothing left to do'))
   })
+  let error: unknown = null
+  // Calls in flight get the drain time to end, whatever else fails meanwhile: close-with-grace would exit at a second error.
+  const fail = (first: unknown): void => {
+    if (error !== null) return
+    error = first ?? new Error('a promise was rejected without a reason')
+    close()
+  }
+  for (const event of UNKNOWN) process.on(event, fail)
   worker.run()
 }
 

@@ -2,6 +2,7 @@
  * Handles everything under `/console/`: the page's files, its data, the live tail, and calls tried from the page. Loaded on first request.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ignoreErrors, listenOnce, ownerOf } from '../guard.js'
 import type { Log } from '../telemetry/log.js'
 import { parseJson } from '../wire/json/parse-json.js'
 import { diffOf } from './card-diff.js'
@@ -158,7 +159,7 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
 
   return {
     handle: (request, response, url, rejected) => {
-      response.on('error', () => {})
+      ignoreErrors(response)
       result(request, response, url, rejected).catch((error: unknown) => {
         if (error instanceof TaskRejected) error = new Failure({ status: error.status, error: error.message })
         if (!(error instanceof Failure)) log.error({ err: error }, 'a request for the console failed')
@@ -190,7 +191,7 @@ function lineOf (value: object): string {
 /** Writes what arrives to the page. */
 function watcherOf (response: ServerResponse): TryWatcher {
   const abort = new AbortController()
-  response.on('close', () => { abort.abort() })
+  listenOnce(ownerOf('admin', () => { response.destroy() }), response, 'close', () => { abort.abort() })
   return {
     signal: abort.signal,
     head: head => {
@@ -229,7 +230,7 @@ function jsonText (response: ServerResponse, text: string, head = false): void {
 /** A signal that aborts when the client has disconnected. */
 function abortedWith (response: ServerResponse): AbortSignal {
   const controller = new AbortController()
-  response.once('close', () => { controller.abort() })
+  listenOnce(ownerOf('admin', () => { response.destroy() }), response, 'close', () => { controller.abort() })
   return controller.signal
 }
 

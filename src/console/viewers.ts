@@ -1,6 +1,7 @@
 /** The live tail of decisions as server-sent events: one poll for new entries per viewer and tick, and none without viewers. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listenOnce, ownerOf } from '../guard.js'
 import type { DecisionFilter } from './filter.js'
 import type { ConsoleSource, Cursor } from './source.js'
 
@@ -41,7 +42,7 @@ export class Viewers {
   async serve (response: ServerResponse, filter: DecisionFilter | null): Promise<void> {
     if (this.closed) return response.destroy() as unknown as void
     this.all.add(response)
-    response.once('close', () => { this.all.delete(response) })
+    listenOnce(ownerOf('admin', () => { response.destroy() }), response, 'close', () => { this.all.delete(response) })
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
     response.write('retry: 2000\n\n')
     let cursor: Cursor = new Map()

@@ -26,6 +26,11 @@ export class MemoryBudget {
     return true
   }
 
+  /** Counts bytes that nobody can refuse. A `give` of the same number follows. */
+  add (bytes: number): void {
+    this.held += bytes
+  }
+
   give (bytes: number): void {
     this.held -= bytes
   }

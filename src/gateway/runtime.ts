@@ -7,6 +7,7 @@ import type { Config } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { ConsolePart } from '../console/process-part.js'
 import { consolePart } from '../console/process-part.js'
+import { reportErrors } from '../guard.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
 import { createAudit } from '../telemetry/audit.js'
 import { createLogger, lineFormat } from '../telemetry/logging.js'
@@ -20,6 +21,7 @@ import type { Services } from '../front/call/services.js'
 import { SlowReaders } from '../front/http/listener/slow-readers.js'
 import type { AgentRegistryOptions } from './agent-registry.js'
 import { AgentRegistry } from './agent-registry.js'
+import { FailureLog } from './identity/failure-log.js'
 import { InFlight } from './in-flight.js'
 import { MemoryBudget } from './memory-budget.js'
 import { Overload } from './overload.js'
@@ -61,6 +63,9 @@ export interface RuntimeOptions extends StartOptions, Pick<AgentRegistryOptions,
   /** Number of the worker, for the log. */
   readonly worker?: number
 }
+
+/** Milliseconds for which errors of one place in the code have one log line. */
+const ERRORS_LOGGED = 60_000
 
 /** @throws Error with a readable message when a policy's schema does not compile, or tracing variables cannot be used */
 export async function buildRuntime (config: Config, options: RuntimeOptions): Promise<Runtime> {
@@ -108,6 +113,14 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const slowReaders = new SlowReaders({ live: inFlight, metrics, log })
   const heldBytes = new MemoryBudget(config.limits.memory)
   metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
+  const errors = new FailureLog(1, ERRORS_LOGGED)
+  const reported = reportErrors((place, error, facts) => {
+    metrics.unexpectedError(place)
+    const about = facts.request_id === undefined ? 'an error within the gateway ended a connection' : 'a request could not be handled'
+    errors.record(`${place} ${originOf(error)}`, omitted => {
+      log.error({ err: error, place, ...facts, ...(omitted > 0 ? { lines_omitted: omitted } : {}) }, about)
+    })
+  })
   const recorded = consolePart(config.server.console, metrics)
   const services: Services = {
     metrics,
@@ -140,6 +153,8 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const pushed = options.worker === undefined ? await exportMetrics({ ...exported, read: () => metrics.snapshot() }) : null
   const close = async (): Promise<void> => {
     slowReaders.close()
+    reported()
+    errors.flush()
     overload.close()
     recorded?.close()
     await registry.close()
@@ -152,6 +167,12 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   }
   const logsSent = (): Promise<void> => lines.shutdown()
   return { registry, services, console: recorded, frameworkLog: frameworkLog as unknown as FastifyBaseLogger, logsSent, apply, close }
+}
+
+/** The place in the code that an error came from: one fault has one log line in a while, whatever its message says. */
+function originOf (error: unknown): string {
+  if (!(error instanceof Error)) return typeof error
+  return error.stack?.split('\n').find(line => /^ +at /.test(line)) ?? error.name
 }
 
 /** Log level for Fastify. Fastify's own lines below a warning only repeat lines of the gateway. */

@@ -8,6 +8,7 @@
  */
 import { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
+import { guarded, ignoreErrors } from '../guard.js'
 
 /** Bytes per chunk. The system has taken a smaller body completely before a response can arrive. */
 export const PIECE = 65_536
@@ -15,6 +16,7 @@ export const PIECE = 65_536
 const TURN = 4 * PIECE
 
 class BodyStream extends EventEmitter {
+  readonly place = 'upstream'
   destroyed = false
   private pieces: readonly Buffer[]
   private at = 0
@@ -24,7 +26,7 @@ class BodyStream extends EventEmitter {
     super()
     this.pieces = pieces
     // The failed call reports the error. Its body then needs no further handling.
-    this.on('error', () => {})
+    ignoreErrors(this)
   }
 
   pause (): this {
@@ -36,7 +38,7 @@ class BodyStream extends EventEmitter {
     if (!this.paused || this.destroyed) return this
     this.paused = false
     // undici listens to its socket only after this call.
-    process.nextTick(() => { this.flow() })
+    process.nextTick(guarded(this, () => { this.flow() }))
     return this
   }
 
@@ -55,14 +57,18 @@ class BodyStream extends EventEmitter {
     }
   }
 
+  endAfter (error: unknown): void {
+    this.destroy(error as Error)
+  }
+
   destroy (error?: Error): this {
     if (this.destroyed) return this
     this.destroyed = true
     this.forget()
-    process.nextTick(() => {
+    process.nextTick(guarded(this, () => {
       if (error !== undefined && error !== null) this.emit('error', error)
       this.emit('close')
-    })
+    }))
     return this
   }
 

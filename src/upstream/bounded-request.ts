@@ -3,6 +3,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { ignoreErrors } from '../guard.js'
 import { agentClass } from './undici.js'
 import { VIA } from './via.js'
 
@@ -105,6 +106,6 @@ async function readBody (body: AsyncIterable<Buffer>, limit: number): Promise<Bu
 
 /** Reads and discards an unwanted body, or closes the connection when the body is long. An unread body would block its connection. */
 function discard (body: Dispatcher.ResponseData['body'], signal: AbortSignal): void {
-  body.on('error', () => {}) // errors of the socket are irrelevant here
+  ignoreErrors(body) // errors of the socket are irrelevant here
   body.dump({ limit: DISCARDED, signal }).catch(() => {})
 }

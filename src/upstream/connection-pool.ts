@@ -9,6 +9,7 @@
  */
 import type * as Undici from 'undici'
 import type { Client, Dispatcher } from 'undici'
+import { listen, ownerOf } from '../guard.js'
 import * as undici from './undici.js'
 
 export interface PoolOptions extends Omit<Client.Options, 'connect'> {
@@ -79,18 +80,19 @@ export class ConnectionPool extends undici.Dispatcher {
   private create (): PooledClient {
     const client = new PooledClient(this.origin, this.clientOptions)
     this.clients.add(client)
-    client.on('connect', () => { client.isConnected = true })
-    client.on('disconnect', () => {
+    const owner = ownerOf('upstream', () => { client.destroy().catch(() => {}) })
+    listen(owner, client, 'connect', () => { client.isConnected = true })
+    listen(owner, client, 'disconnect', () => {
       client.isConnected = false
       // A client with a call stays: undici connects again for a call that it has not sent, and emits `drain` afterwards.
       if (client.isIdle) this.remove(client)
     })
-    client.on('connectionError', () => {
+    listen(owner, client, 'connectionError', () => {
       // undici itself tries again when a connection ends as it begins.
       if (client.stats.pending === 0) this.remove(client)
       this.admit()
     })
-    client.on('drain', () => {
+    listen(owner, client, 'drain', () => {
       this.release(client)
       this.admit()
     })

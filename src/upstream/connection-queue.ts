@@ -2,8 +2,9 @@
  * Queue of one agent's calls that wait for a connection. The pool has its own queue, but its entries never time out: an abandoned call
  * stays there with its body until a connection is free. A call is therefore passed to the pool only while the pool has room.
  */
+import { BACKGROUND, guarded, listen } from '../guard.js'
 
-/** A call that has not begun. */
+/** A call that has not begun. Its methods never throw. */
 export interface Waiter {
   /** @returns false when the pool has no room for another call */
   begin (): boolean
@@ -27,7 +28,7 @@ export class ConnectionQueue {
   /** @param timeout ms */
   constructor (pool: Room, timeout: number) {
     this.timeout = timeout
-    pool.on('drain', () => {
+    listen(BACKGROUND, pool, 'drain', () => {
       this.full = false
       this.admit()
     })
@@ -39,10 +40,10 @@ export class ConnectionQueue {
       this.full = !waiter.begin()
       return
     }
-    this.waiting.set(waiter, setTimeout(() => {
+    this.waiting.set(waiter, setTimeout(guarded(BACKGROUND, () => {
       this.waiting.delete(waiter)
       waiter.expired()
-    }, this.timeout))
+    }), this.timeout))
   }
 
   /** Lets calls wait from now on: the pool has lost its room, and will emit `drain` when it has room again. */

@@ -1,5 +1,6 @@
 /** The cross-origin policy (CORS) of an agent, for responses that the gateway writes itself. */
 import type { Dispatcher } from 'undici'
+import { ignoreErrors } from '../guard.js'
 import { VIA } from './via.js'
 
 /** Time for which the policy of an origin is used, ms. */
@@ -77,7 +78,7 @@ export class CorsSource {
         bodyTimeout: TIMEOUT,
         signal: AbortSignal.timeout(TIMEOUT)
       })
-      body.on('error', () => {})
+      ignoreErrors(body)
       body.destroy()
       return COPIED.flatMap(name => {
         const value = headers[name]

@@ -4,6 +4,8 @@
  */
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import type { Guarded, Place } from '../guard.js'
+import { endOwner, guarded, run } from '../guard.js'
 import type { ChunkedBuffer } from '../wire/chunked-buffer.js'
 import { GivenUp } from './failure.js'
 import type { ConnectionQueue, Waiter } from './connection-queue.js'
@@ -35,6 +37,8 @@ export interface Receiver {
   end (): void
   /** Called at most once, and not after `end`. */
   failed (error: Error): void
+  /** What an error of the methods above ends. */
+  readonly owner: Guarded
 }
 
 export interface Forwarding {
@@ -48,7 +52,7 @@ const MAX_INTERIM = 64
 /** Bytes of an event stream that are delivered at once. */
 const ENOUGH = 16_384
 
-class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
+class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter, Guarded {
   private readonly receiver: Receiver
   private readonly queue: ConnectionQueue | undefined
   /** Null once the call has begun, because a long stream must not keep its request's body. */
@@ -71,7 +75,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   start (): void {
     const { queue } = this
     const total = this.request?.total ?? 0
-    if (total > 0) this.total = setTimeout(() => { this.giveUp(new GivenUp('total_timeout')) }, total)
+    if (total > 0) this.total = setTimeout(guarded(this, () => { this.giveUp(new GivenUp('total_timeout')) }), total)
     if (queue === undefined) this.begin()
     else queue.pass(this)
   }
@@ -95,7 +99,20 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
   }
 
   expired (): void {
-    this.giveUp(new GivenUp('queue_timeout'))
+    run(this, () => { this.giveUp(new GivenUp('queue_timeout')) })
+  }
+
+  get place (): Place {
+    return this.receiver.owner.place
+  }
+
+  get facts (): Guarded['facts'] {
+    return this.receiver.owner.facts
+  }
+
+  endAfter (error: unknown): void {
+    this.abort()
+    this.receiver.owner.endAfter(error)
   }
 
   onRequestStart (controller: Dispatcher.DispatchController): void {
@@ -111,15 +128,20 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
       if (++this.interim > MAX_INTERIM) controller.abort(new Error('too many interim responses'))
       return
     }
-    this.receiver.head(status, controller.rawHeaders as Buffer[])
+    run(this, () => { this.receiver.head(status, controller.rawHeaders as Buffer[]) })
   }
 
   onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.done) return
     if (this.receiver.streams !== true) {
-      if (!this.receiver.data(chunk)) controller.pause()
+      try {
+        if (!this.receiver.data(chunk)) controller.pause()
+      } catch (error) {
+        endOwner(this, error)
+      }
       return
     }
+    // eslint-disable-next-line no-restricted-syntax -- `deliver` guards itself
     if (this.arrived.length === 0) process.nextTick(deliverArrived, this)
     this.arrived.push(chunk)
     this.arrivedBytes += chunk.length
@@ -136,8 +158,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
     try {
       if (!this.receiver.data(arrived.length === 1 ? arrived[0] as Buffer : Buffer.concat(arrived))) this.controller?.pause()
     } catch (error) {
-      // As undici does with an error of `onResponseData`.
-      this.controller?.abort(error as Error)
+      endOwner(this, error)
     }
   }
 
@@ -145,14 +166,14 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter {
     this.deliver()
     if (this.done) return
     this.finish()
-    this.receiver.end()
+    run(this, () => { this.receiver.end() })
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, error: Error): void {
     this.deliver()
     if (this.done) return
     this.finish()
-    this.receiver.failed(error)
+    run(this, () => { this.receiver.failed(error) })
   }
 
   abort (): void {

@@ -1,5 +1,6 @@
 /** HTTP connections within the process: no socket, no port, nothing that another process could see. */
 import { Duplex } from 'node:stream'
+import { guarded, ownerOf } from '../guard.js'
 import { ConnectionPool } from './connection-pool.js'
 
 /** One end of a connection, with the members of a socket that Node's server and undici call. */
@@ -57,10 +58,10 @@ export function connectionsTo (accept: (end: Duplex) => void): ConnectionPool {
     connect: (_options, callback) => {
       const [client, server] = ends()
       // undici expects a connection later than its call.
-      setImmediate(() => {
+      setImmediate(guarded(ownerOf('upstream', () => { client.destroy() }), () => {
         accept(server)
         callback(null, client as never)
-      })
+      }))
     }
   })
 }

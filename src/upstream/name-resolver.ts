@@ -5,6 +5,7 @@
  * pool that Node also uses for files and cryptography, so few run at once.
  */
 import dns from 'node:dns'
+import { BACKGROUND, guarded } from '../guard.js'
 
 /** Milliseconds that a request waits. The look-up itself may take longer, and its result then serves later requests. */
 const TIMEOUT = 2_000
@@ -34,7 +35,7 @@ export class NameResolver {
     const pending = this.pending.get(name) ?? this.begin(name)
     if (pending === null) return null
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<null>(resolve => { timer = setTimeout(() => { resolve(null) }, TIMEOUT) })
+    const late = new Promise<null>(resolve => { timer = setTimeout(guarded(BACKGROUND, () => { resolve(null) }), TIMEOUT) })
     return await Promise.race([pending, late]).finally(() => { clearTimeout(timer) })
   }
 

@@ -196,7 +196,9 @@ t.test('a silent connection with calls gets a PING now and then; one that does n
       stream.on('close', () => { of.release() })
     },
     requeue () {},
-    unconnected () {}
+    unconnected () {},
+    place: 'upstream',
+    endAfter (error) { throw error }
   })
   await until(() => pings >= 2, 'PING frames')
   t.notOk(session.closed)

@@ -293,7 +293,7 @@ t.test('responses of the proxy itself, and an observer, get what Envoy expects',
 t.test('a body whose stream ends is read no longer', async t => {
   for (const parts of [[], ['{"jsonrpc"']]) {
     const request = new MeshRequest({ method: 'POST', path: '/rpc', host: 'x.test', headers: [], length: 100, socket: {} as Socket })
-    const result = new Promise(resolve => { readBody(request, { size: 1_000, timeout: 3_600_000, hold: () => true }, resolve) })
+    const result = new Promise(resolve => { readBody(request, { size: 1_000, timeout: 3_600_000, holder: { place: 'ext_proc', hold: () => true, endAfter: () => {} } }, resolve) })
     for (const part of parts) request.push(Buffer.from(part))
     request.cut()
     t.same(await result, { ok: false, why: 'aborted' })

@@ -57,6 +57,7 @@ export function recordOne (m: Metrics): void {
   m.refusal(a, 'gateway/json')
   m.grpcResponse(a, 'SendMessage', 'OK')
   m.clientError('other')
+  m.unexpectedError('http')
   m.authentication(a, 's', 'ok')
   m.authenticated('s', 'hit', 0.1)
   m.keyRefresh('s', 'changed')

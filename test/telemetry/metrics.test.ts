@@ -65,6 +65,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   refusals_total: ['counter', ['agent', 'rule']],
   grpc_responses_total: ['counter', ['agent', 'operation', 'status']],
   client_errors_total: ['counter', ['kind']],
+  unexpected_errors_total: ['counter', ['place']],
   requests_active: ['gauge', ['agent']],
   requests_limit: ['gauge', ['agent']],
   streams_limit: ['gauge', ['agent']],

@@ -72,6 +72,7 @@ function begin (dispatcher: Dispatcher, more: Partial<ForwardRequest> = {}): Cal
         return true
       },
       end: () => { resolve(text) },
+      owner: { place: 'upstream', endAfter: error => { throw error } },
       failed: error => { resolve(`${text}${failureKind(error)} ${String((error as NodeJS.ErrnoException).code)}`) }
     })
   })

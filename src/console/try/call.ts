@@ -2,8 +2,11 @@
 import { request } from 'node:http'
 import { request as tlsRequest } from 'node:https'
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Guarded } from '../../guard.js'
+import { guarded, listen } from '../../guard.js'
 import type { DecisionEntry } from '../entry.js'
 import type { ConsoleAgent, ConsoleSource, MainAddress } from '../source.js'
 import { authorityOf, routesOf } from './form.js'
@@ -204,9 +207,10 @@ function send (
       // The gateway calls its own listener, whose certificate names public hosts and not this address.
       rejectUnauthorized: false
     })
-    const timer = setTimeout(() => {
+    const owner: Guarded = { place: 'admin', endAfter: error => { outgoing.destroy(error instanceof Error ? error : undefined) } }
+    const timer = setTimeout(guarded(owner, () => {
       outgoing.destroy(new Error(`the response was not complete after ${time / 1_000} s`))
-    }, time)
+    }), time)
     const stop = (): void => { outgoing.destroy(new Error('the viewer stopped the call')) }
     watcher?.signal.addEventListener('abort', stop)
     const done = (problem: string | null): void => {
@@ -214,15 +218,15 @@ function send (
       watcher?.signal.removeEventListener('abort', stop)
       resolve({ answer: response, problem, port })
     }
-    outgoing.on('socket', socket => {
-      socket.on('connect', () => {
+    listen(owner, outgoing, 'socket', (socket: Socket) => {
+      listen(owner, socket, 'connect', () => {
         port = socket.localPort ?? 0
       })
     })
-    outgoing.on('error', error => {
+    listen(owner, outgoing, 'error', (error: Error) => {
       done(error.message)
     })
-    outgoing.on('response', (incoming: IncomingMessage) => {
+    listen(owner, outgoing, 'response', (incoming: IncomingMessage) => {
       const chunks: Buffer[] = []
       const decoder = new StringDecoder()
       let size = 0
@@ -238,16 +242,16 @@ function send (
         }
         done(problem)
       }
-      incoming.on('data', (chunk: Buffer) => {
+      listen(owner, incoming, 'data', (chunk: Buffer) => {
         size += chunk.length
         chunks.push(chunk)
         watcher?.data(decoder.write(chunk), elapsed())
         if (size > RESPONSE) outgoing.destroy(new Error(`the response is longer than ${RESPONSE} bytes; the rest was not read`))
       })
-      incoming.on('end', () => {
+      listen(owner, incoming, 'end', () => {
         take(null)
       })
-      incoming.on('error', error => {
+      listen(owner, incoming, 'error', (error: Error) => {
         take(error.message)
       })
     })

@@ -6,6 +6,8 @@ import { encodingOf } from '../../pipeline/content-encoding.js'
 import * as rejections from '../../pipeline/rejections.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { collected, whole } from '../../wire/chunked-buffer.js'
+import type { Guarded } from '../../guard.js'
+import { guarded, listen, listenOnce } from '../../guard.js'
 import { gunzip } from '../../wire/gzip.js'
 import type { ClientRequest } from './client-streams.js'
 import type { HandlerOptions } from './dispatch.js'
@@ -21,8 +23,13 @@ export interface BodyLimits {
   readonly size: number
   /** Milliseconds for the whole body. */
   readonly timeout: number
+  readonly holder: Holder
+}
+
+/** The call that a body belongs to. */
+export interface Holder extends Guarded {
   /** Reserves memory before a chunk of the body is kept. @returns false when no memory is left */
-  readonly hold: (bytes: number) => boolean
+  hold (bytes: number): boolean
 }
 
 /**
@@ -52,35 +59,27 @@ class BodyReader {
   }
 
   start (): void {
-    this.timer = setTimeout(() => { this.finish({ ok: false, why: 'timeout' }) }, this.limits.timeout)
-    this.request.on('data', this.onData)
-    this.request.once('end', this.onEnd)
-    this.request.once('close', this.onClose)
-    this.request.once('error', this.onClose)
+    const { holder, timeout } = this.limits
+    this.timer = setTimeout(guarded(holder, () => { this.finish({ ok: false, why: 'timeout' }) }), timeout)
+    listen(holder, this.request, 'data', (chunk: Buffer) => { this.onData(chunk) })
+    listenOnce(holder, this.request, 'end', () => { this.finish({ ok: true, bytes: collected(this.chunks, this.size) }) })
+    const aborted = (): void => { this.finish({ ok: false, why: 'aborted' }) }
+    listenOnce(holder, this.request, 'close', aborted)
+    listenOnce(holder, this.request, 'error', aborted)
   }
 
-  private readonly onData = (chunk: Buffer): void => {
+  private onData (chunk: Buffer): void {
+    if (this.finished) return
     this.size += chunk.length
     if (this.size > this.limits.size) this.finish({ ok: false, why: 'too_large' })
-    else if (!this.limits.hold(chunk.length)) this.finish({ ok: false, why: 'no_memory' })
+    else if (!this.limits.holder.hold(chunk.length)) this.finish({ ok: false, why: 'no_memory' })
     else this.chunks.push(chunk)
-  }
-
-  private readonly onEnd = (): void => {
-    this.finish({ ok: true, bytes: collected(this.chunks, this.size) })
-  }
-
-  private readonly onClose = (): void => {
-    this.finish({ ok: false, why: 'aborted' })
   }
 
   private finish (result: BodyResult): void {
     if (this.finished) return
     this.finished = true
     if (this.timer !== null) clearTimeout(this.timer)
-    this.request.off('data', this.onData)
-    this.request.off('end', this.onEnd)
-    this.request.off('close', this.onClose)
     // An error after the decision is ignored: the connection closes anyway.
     if (!result.ok) this.request.pause()
     // A reader that stays referenced must not keep the body in memory.
@@ -125,7 +124,7 @@ export function decoded (
 /** Reads the body of a request. Rejects the request when a limit is exceeded. */
 export function read (exchange: Exchange, options: HandlerOptions, then: (bytes: Bytes) => void): void {
   const { limits } = options
-  readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
+  readBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, holder: exchange }, result => {
     if (!result.ok) {
       if (result.why === 'too_large') exchange.reject(rejections.tooLarge(limits.body), 'rejected')
       else if (result.why === 'no_memory') exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
@@ -146,14 +145,14 @@ const READ_OFF_MS = 5_000
  * Reads and discards the rest of a request that was rejected. Closing at once would reset the connection, and the client might never see
  * the response (RFC 9112 §9.6). Reading without bounds would let the client send for ever.
  */
-export function readOff (request: ClientRequest, done: () => void): void {
+export function readOff (owner: Guarded, request: ClientRequest, done: () => void): void {
   let left = READ_OFF_BYTES
-  const timer = setTimeout(() => { request.socket.destroy() }, READ_OFF_MS).unref()
-  request.on('data', (chunk: Buffer) => {
+  const timer = setTimeout(guarded(owner, () => { request.socket.destroy() }), READ_OFF_MS).unref()
+  listen(owner, request, 'data', (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0) request.socket.destroy()
   })
-  request.once('end', done)
-  request.once('close', () => { clearTimeout(timer) })
+  listenOnce(owner, request, 'end', done)
+  listenOnce(owner, request, 'close', () => { clearTimeout(timer) })
   request.resume()
 }

@@ -24,8 +24,6 @@ export interface ClientRequest {
   readonly main?: () => HttpListener
   on (event: 'data', listener: (chunk: Buffer) => void): unknown
   once (event: 'end' | 'close' | 'error', listener: () => void): unknown
-  off (event: 'data', listener: (chunk: Buffer) => void): unknown
-  off (event: 'end' | 'close' | 'error', listener: () => void): unknown
   pause (): unknown
   resume (): unknown
 }

@@ -10,6 +10,7 @@ import { GATEWAY } from '../../policy/violation.js'
 import type { Rejection } from '../../a2a/errors.js'
 import type { FailureKind } from '../../upstream/failure.js'
 import { failureKind } from '../../upstream/failure.js'
+import type { Guarded } from '../../guard.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
 import { agentFailed, pageReplaced } from './response/agent-failure.js'
 import type { Exchange } from './exchange.js'
@@ -170,5 +171,10 @@ export abstract class ExchangeDriver implements ResponseDriver {
 
   abort (error: unknown): void {
     this.exchange.failed(error)
+  }
+
+  /** What an error ends that a listener of the agent's response throws. */
+  get owner (): Guarded {
+    return this.exchange
   }
 }

@@ -14,7 +14,7 @@ import type { OwnerOutcome } from '../../policy/access/ownership.js'
 import type { Found } from '../../console/decisions.js'
 import { withFound } from '../../console/decisions.js'
 import type { ReceivedRequest } from '../../console/playground/request-log.js'
-import type { Outcome } from '../../telemetry/metrics/metrics.js'
+import type { FrontName, Outcome } from '../../telemetry/metrics/metrics.js'
 import type { RequestSpan } from '../../telemetry/traces/tracing.js'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import type { Agent } from '../../gateway/agent.js'
@@ -37,6 +37,8 @@ import type { Carrier } from '../../identity/authentication.js'
 import type { Principal } from '../../identity/principal.js'
 import type { Identity } from '../../gateway/identity/identity.js'
 import { schedule } from '../../gateway/event-loop-batch.js'
+import type { Guarded } from '../../guard.js'
+import { endOwner, listen } from '../../guard.js'
 import type { Forwarding } from '../../upstream/forward.js'
 
 /** Kind of the exchange: the operation, or a name for requests that reach no operation of a card. */
@@ -45,7 +47,7 @@ export type Label = Operation | 'AgentCard' | 'Directory' | 'Passthrough' | 'Pre
 /** Random prefix of request ids. It keeps ids of several workers and of successive processes distinct in shared logs. */
 const PROCESS = randomBytes(4).toString('hex')
 
-export class Exchange {
+export class Exchange implements Guarded {
   readonly request: ClientRequest
   readonly response: ClientResponse
   readonly services: Services
@@ -114,6 +116,8 @@ export class Exchange {
   private slow = false
   /** Bytes of bodies that this exchange holds in the memory budget. */
   private holds = 0
+  /** Those of them that a reader of the body reserves no more, because the front has. */
+  private prepaid = 0
   private outcome: Outcome | null = null
   /** True when the agent responded with an error. */
   private erred = false
@@ -132,7 +136,7 @@ export class Exchange {
     this.startedAt = performance.now()
     this.span = services.tracing.startRequest(request, this.startedAt)
     this.number = services.inFlight.add(this)
-    response.on('close', () => { this.leave() })
+    listen(this, response, 'close', () => { this.leave() })
   }
 
   /** Name of the operation for telemetry. A closed set: operations, and the methods and routes that policies declare. */
@@ -209,9 +213,23 @@ export class Exchange {
 
   /** @returns false when the memory budget of the process is used up, or when the exchange is over */
   hold (bytes: number): boolean {
-    if (this.ended || !this.services.heldBytes.take(bytes, this.holds)) return false
-    this.holds += bytes
+    if (this.ended) return false
+    const prepaid = Math.min(this.prepaid, bytes)
+    if (!this.services.heldBytes.take(bytes - prepaid, this.holds)) return false
+    this.prepaid -= prepaid
+    this.holds += bytes - prepaid
     return true
+  }
+
+  /** Takes over bytes of the body that the front has reserved before the exchange. */
+  takeOver (bytes: number): void {
+    this.holds += bytes
+    this.prepay(bytes)
+  }
+
+  /** Lets a later `hold` have bytes that are held already. */
+  prepay (bytes: number): void {
+    this.prepaid += bytes
   }
 
   /**
@@ -262,9 +280,25 @@ export class Exchange {
 
   /** Handles a fault of the gateway. */
   failed (error: unknown): void {
-    this.services.log.error({ err: error, request_id: this.id }, 'a request could not be handled')
-    this.forwarding?.abort()
-    this.reject(internal, 'gateway_error')
+    endOwner(this, error)
+  }
+
+  get place (): FrontName {
+    return this.front.name
+  }
+
+  get facts (): Readonly<Record<string, unknown>> {
+    return { request_id: this.id }
+  }
+
+  endAfter (): void {
+    try {
+      this.forwarding?.abort()
+      this.reject(internal, 'gateway_error')
+    } catch (error) {
+      this.response.destroy()
+      throw error
+    }
   }
 
   private tellAgent ({ rule, reason, customReason, message }: Rejection): void {
@@ -322,7 +356,7 @@ export class Exchange {
     if (response.write(chunk)) return true
     if (!this.slow) {
       this.slow = true
-      response.on('drain', () => { this.forwarding?.resume() })
+      listen(this, response, 'drain', () => { this.forwarding?.resume() })
     }
     return false
   }

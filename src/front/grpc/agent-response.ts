@@ -38,23 +38,16 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
   }
 
   head (rawHeaders: readonly string[], last: boolean): void {
-    this.safely(() => {
-      this.responded(Number(rawHeaders[1]))
-      this.machine.onHead(rawHeaders, last)
-    })
+    this.responded(Number(rawHeaders[1]))
+    this.machine.onHead(rawHeaders, last)
   }
 
   data (chunk: Buffer): boolean {
-    try {
-      return this.machine.onChunk(chunk)
-    } catch (error) {
-      this.exchange.failed(error)
-      return true
-    }
+    return this.machine.onChunk(chunk)
   }
 
   end (trailers: readonly string[]): void {
-    this.safely(() => { this.machine.onTrailers(trailers) })
+    this.machine.onTrailers(trailers)
   }
 
   failed (error: Error): void {
@@ -138,15 +131,6 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     exchange.services.metrics.upstreamError(exchange.agentName, 'reset')
     exchange.settle('upstream_error')
     exchange.response.reset?.(code)
-  }
-
-  /** Events of a stream have no caller that could catch an error. */
-  private safely (handle: () => void): void {
-    try {
-      handle()
-    } catch (error) {
-      this.exchange.failed(error)
-    }
   }
 }
 

@@ -2,6 +2,8 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { Guarded } from '../../guard.js'
+import { callAll, guarded, ignoreErrors, listen } from '../../guard.js'
 import { addHeaders } from '../../wire/header-object.js'
 import type { ClientRequest, ClientResponse, HttpListener } from '../call/client-streams.js'
 
@@ -42,15 +44,13 @@ export class GrpcRequest implements ClientRequest {
   }
 
   on (event: string, listener: (...args: never[]) => void): void {
+    // eslint-disable-next-line no-restricted-syntax -- the caller guards the listener
     this.stream.on(event, listener as () => void)
   }
 
   once (event: string, listener: () => void): void {
+    // eslint-disable-next-line no-restricted-syntax -- the caller guards the listener
     this.stream.once(event, listener)
-  }
-
-  off (event: string, listener: (...args: never[]) => void): void {
-    this.stream.off(event, listener as () => void)
   }
 
   pause (): void {
@@ -71,7 +71,8 @@ const NO_STATUS: readonly string[] = ['grpc-status', '14', 'grpc-message', 'The 
  */
 const PIECE = 16_384
 
-export class GrpcResponse implements ClientResponse {
+export class GrpcResponse implements ClientResponse, Guarded {
+  readonly place = 'grpc'
   statusCode = 200
   headersSent = false
   /** True when the gateway has reset the call, as its agent did or for an error of the gateway. */
@@ -94,15 +95,19 @@ export class GrpcResponse implements ClientResponse {
 
   constructor (stream: ServerHttp2Stream) {
     this.stream = stream
-    stream.on('error', ignore)
-    stream.on('close', () => {
+    ignoreErrors(stream)
+    listen(this, stream, 'close', () => {
       this.queue = []
       this.at = 0
-      for (const closer of this.closers) closer()
+      callAll(this, this.closers)
       // V8 keeps the object of a stream until the next full collection, with all that its listeners refer to (20 kB of a call of 400 B).
       stream.removeAllListeners()
-      stream.on('error', ignore)
+      ignoreErrors(stream)
     })
+  }
+
+  endAfter (): void {
+    this.destroy()
   }
 
   /** True also when the response is complete: work that still waits for a store must not forward the call. */
@@ -138,14 +143,14 @@ export class GrpcResponse implements ClientResponse {
   private onDrain (listener: () => void): void {
     if (this.drainers === null) {
       this.drainers = []
-      this.stream.on('drain', () => { this.drained() })
+      listen(this, this.stream, 'drain', () => { this.drained() })
     }
     this.drainers.push(listener)
   }
 
   private drained (): void {
     if (this.drainers === null || this.writableNeedDrain) return
-    for (const drainer of this.drainers) drainer()
+    callAll(this, this.drainers)
   }
 
   /** A response has no reason phrase in HTTP/2. */
@@ -159,7 +164,7 @@ export class GrpcResponse implements ClientResponse {
   flushHeaders (): void {
     if (this.begun || this.destroyed) return
     this.begun = true
-    this.stream.on('wantTrailers', () => { this.finish() })
+    listen(this, this.stream, 'wantTrailers', () => { this.finish() })
     this.respond(this.head, MORE)
   }
 
@@ -180,12 +185,12 @@ export class GrpcResponse implements ClientResponse {
     if (stream.destroyed) return
     const piece = queue[this.at++]
     if (this.at < queue.length) {
-      stream.write(piece, () => { this.pump() })
+      stream.write(piece, guarded(this, () => { this.pump() }))
       return
     }
     this.queue = []
     this.at = 0
-    stream.write(piece, () => { this.drained() })
+    stream.write(piece, guarded(this, () => { this.drained() }))
     if (this.over) stream.end()
   }
 
@@ -251,6 +256,3 @@ export class GrpcResponse implements ClientResponse {
 const LAST = { endStream: true } as const
 const MORE = { waitForTrailers: true } as const
 const PLAIN = {} as const
-
-/** The event `close` follows. */
-function ignore (): void {}

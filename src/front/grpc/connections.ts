@@ -2,12 +2,16 @@
 import { constants } from 'node:http2'
 import type { Http2Session, ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { Guarded, Place } from '../../guard.js'
+import { guarded, ignoreErrors, listen, ownerOf } from '../../guard.js'
 import type { Log } from '../../telemetry/log.js'
 import type { Metrics } from '../../telemetry/metrics/metrics.js'
 
 interface Options {
   readonly metrics: Metrics
   readonly log: Log
+  /** Counts errors of the gateway itself. */
+  readonly part: Place
   /** Milliseconds that a connection may have no call. */
   readonly idleTimeout: () => number
   /** True for addresses that many clients share: proxies. */
@@ -71,13 +75,19 @@ export class Connections {
     this.sessions.set(session, connection)
     this.perAddress.set(address, count)
     session.setLocalWindowSize(CONNECTION_WINDOW)
-    session.on('close', () => { this.remove(session, connection) })
+    const owner = this.owner(session)
+    listen(owner, session, 'close', () => { this.remove(session, connection) })
     // A client may break its connection at any time; the calls on it end as client_aborted.
-    session.on('error', () => {})
-    session.on('ping', () => { this.ping(session, connection) })
+    ignoreErrors(session)
+    listen(owner, session, 'ping', () => { this.ping(session, connection) })
     if (count > PER_ADDRESS && !this.options.isShared(address)) return this.end(session, connection, 'too many connections from one address')
     if (this.closing) session.close()
-    else this.awaitCall(session, connection)
+    else this.awaitCall(owner, session, connection)
+  }
+
+  private owner (session: ServerHttp2Session): Guarded {
+    // Events come from within nghttp2.
+    return { place: this.options.part, endAfter: () => { setImmediate(guarded(ownerOf(this.options.part), () => { session.destroy() })) } }
   }
 
   /** Counts a call. @returns null when the session has just ended */
@@ -108,15 +118,15 @@ export class Connections {
     for (const session of this.sessions.keys()) session.destroy()
   }
 
-  private awaitCall (session: ServerHttp2Session, connection: Connection): void {
-    const idle = (): void => {
+  private awaitCall (owner: Guarded, session: ServerHttp2Session, connection: Connection): void {
+    const idle = guarded(owner, () => {
       if (connection.calls === 0) return session.close()
       // After an error of the whole connection Node stops reading, and keeps connection and calls for ever (measured with 20.20.2).
       if (connection.probed) return this.end(session, connection, 'no response to PING')
       connection.probed = true
-      session.ping(() => { connection.probed = false })
+      session.ping(guarded(owner, () => { connection.probed = false }))
       session.setTimeout(this.options.idleTimeout(), idle)
-    }
+    })
     session.setTimeout(this.options.idleTimeout(), idle)
   }
 
@@ -141,12 +151,12 @@ export class Connections {
     log.info({ reason, client: connection.address }, 'a gRPC connection was closed')
     // Events of calls and PING frames come from within nghttp2, which would go on with the memory of a session that has ended (measured
     // with 20.20.2: the process aborts).
-    setImmediate(() => {
+    setImmediate(guarded(this.owner(session), () => {
       if (session.destroyed) return
       session.goaway(NGHTTP2_ENHANCE_YOUR_CALM)
       // The calls of the connection end with it.
       session.destroy()
-    })
+    }))
   }
 }
 

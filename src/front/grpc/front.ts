@@ -1,4 +1,5 @@
 /** Takes gRPC calls from a listener: checks the head, finds the agent, and starts an exchange. */
+import { guarded, listen } from '../../guard.js'
 import { grpcMethodOf } from '../../a2a/grpc/methods.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { mediaTypeOf } from '../../pipeline/caller.js'
@@ -47,7 +48,7 @@ export class GrpcFront {
     const now = this.options.snapshot()
     const request = new GrpcRequest(call, this.options.main)
     const response = new GrpcResponse(call.stream)
-    response.on('close', () => { onClose(response.wasReset) })
+    listen(response, response, 'close', () => { onClose(response.wasReset) })
     const exchange = new Exchange(request, response, this.options.services, GRPC)
     try {
       this.begin(exchange, request, now, listener)
@@ -92,8 +93,8 @@ export class GrpcFront {
       expire()
       return false
     }
-    const timer = setTimeout(expire, milliseconds)
-    exchange.response.on('close', () => { clearTimeout(timer) })
+    const timer = setTimeout(guarded(exchange, expire), milliseconds)
+    listen(exchange, exchange.response, 'close', () => { clearTimeout(timer) })
     return true
   }
 }

@@ -79,7 +79,7 @@ function routeOf (state: AgentState, method: GrpcMethod): OperationRoute | null 
 /** Reads the one message of the request. */
 function receive (exchange: Exchange, arriving: Arriving, options: HandlerOptions): void {
   const { limits } = options
-  readMessage(exchange, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
+  readMessage(exchange, { size: limits.body, timeout: limits.requestTimeout, holder: exchange }, result => {
     if (!result.ok) return unread(exchange, result.why, options)
     schedule('decide', exchange, () => {
       // The client may have disconnected.

@@ -1,9 +1,11 @@
 /** A listener of HTTP/2 in clear text with prior knowledge (h2c), or over TLS: for gRPC clients, and for proxies of a mesh. */
-import { createSecureServer, createServer } from 'node:http2'
-import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Stream, ServerOptions } from 'node:http2'
+import { constants, createSecureServer, createServer } from 'node:http2'
+import type { Http2SecureServer, Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream, ServerOptions } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { hostPortText } from '../../config/listeners/host-port.js'
 import type { Config, HostPort, ListenerTlsConfig } from '../../config/model/model.js'
+import type { Place } from '../../guard.js'
+import { endOwner, listen, ownerOf } from '../../guard.js'
 import type { ClientError } from '../../telemetry/metrics/metrics.js'
 import { handshakeFailed } from '../http/listener/client-errors.js'
 import { ListenerCertificate, requireCertificates, tlsOptions } from '../http/listener/listener-tls.js'
@@ -12,7 +14,7 @@ import { Connections } from './connections.js'
 import type { GrpcFrontOptions, IncomingCall } from './front.js'
 
 /** Bytes that a client may send on one call before the gateway has read them. */
-const STREAM_WINDOW = 262_144
+export const STREAM_WINDOW = 262_144
 /** Megabytes of one connection within Node: a proxy in front has the calls of many clients on one. */
 const SESSION_MEMORY = 64
 /** Header lines: official clients send a line for each extension. Their bytes are bounded by `limits.headers`. */
@@ -55,6 +57,7 @@ export class Http2Listener {
   constructor (front: CallHandler, { name, tls, place, maxConcurrentStreams, proxies, services, snapshot }: ListenerOptions) {
     const { limits } = snapshot()
     const { metrics, log } = services
+    const part: Place = proxies ? 'mesh' : 'grpc'
     const options = { ...optionsOf(maxConcurrentStreams, limits.headers), ...(proxies ? RESETS : {}) }
     const server = tls === null
       ? createServer(options)
@@ -63,6 +66,7 @@ export class Http2Listener {
     const connections = new Connections({
       metrics,
       log,
+      part,
       idleTimeout: () => snapshot().limits.idleTimeout,
       isShared: address => proxies || snapshot().trusted.trusts(address)
     })
@@ -75,28 +79,36 @@ export class Http2Listener {
       metrics.clientError(kind)
       log.info({ kind, code: error.code, client: socket?.remoteAddress }, 'a gRPC connection without a call')
     }
+    const owner = ownerOf(part)
     // Node gives no access to the socket of a session after its end; the events follow each other at once.
     let accepted: Socket | null = null
+    // eslint-disable-next-line no-restricted-syntax -- the listener cannot throw
     server.prependListener(tls === null ? 'connection' : 'secureConnection', (socket: Socket) => { accepted = socket })
-    server.on('session', session => { if (accepted !== null) connections.add(session, accepted) })
+    // After an error of this listener, the session is unknown, and gets no calls.
+    listen(owner, server, 'session', (session: ServerHttp2Session) => { if (accepted !== null) connections.add(session, accepted) })
     if (tls !== null) {
       const rejected = (reason: string, client: string | undefined): void => { handshakeFailed(services, reason, client) }
       requireCertificates(server as Http2SecureServer, tls.clientCertificate, rejected)
     }
-    server.on('tlsClientError', (error: Error, socket: Socket) => { failed('tls_handshake', error, socket) })
-    server.on('unknownProtocol', (socket: Socket) => {
-      failed('malformed', new Error('no HTTP/2'), socket)
+    listen(owner, server, 'tlsClientError', (error: Error, socket: Socket) => { failed('tls_handshake', error, socket) })
+    listen(owner, server, 'unknownProtocol', (socket: Socket) => {
       socket.destroy()
+      failed('malformed', new Error('no HTTP/2'), socket)
     })
-    server.on('sessionError', (error: Error) => { failed('malformed', error) })
-    server.on('drop', () => { metrics.clientError('dropped') })
+    listen(owner, server, 'sessionError', (error: Error) => { failed('malformed', error) })
+    listen(owner, server, 'drop', () => { metrics.clientError('dropped') })
+    // eslint-disable-next-line no-restricted-syntax -- the listener guards itself: only it knows the stream
     server.on('stream', (...[stream, headers, , raw]: StreamArguments) => {
-      const { session } = stream
-      const connection = connections.begin(session)
-      if (connection === null) return stream.destroy()
-      const { socket } = connection
-      const onClose = (own?: boolean): void => { connection.finished(own === true ? 0 : stream.rstCode ?? 0) }
-      front.handle({ stream, headers, raw, socket, listener: name, onClose })
+      try {
+        const { session } = stream
+        const connection = connections.begin(session)
+        if (connection === null) return stream.destroy()
+        const { socket } = connection
+        const onClose = (own?: boolean): void => { connection.finished(own === true ? 0 : stream.rstCode ?? 0) }
+        front.handle({ stream, headers, raw, socket, listener: name, onClose })
+      } catch (error) {
+        endOwner(ownerOf(part, () => { stream.close(constants.NGHTTP2_INTERNAL_ERROR) }), error)
+      }
     })
     this.set(limits)
   }
@@ -111,6 +123,7 @@ export class Http2Listener {
   async listen ({ host, port }: HostPort): Promise<void> {
     const { server } = this
     await new Promise<void>((resolve, reject) => {
+      // eslint-disable-next-line no-restricted-syntax -- before any connection
       server.once('error', reject)
       server.listen({ host, port }, () => {
         server.off('error', reject)

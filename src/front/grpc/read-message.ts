@@ -1,7 +1,10 @@
 /** Reads the request of a call that has one message: bounded in bytes, time and memory. */
 import type { GrpcMessage } from '../../wire/grpc/deframer.js'
 import { GrpcDeframer } from '../../wire/grpc/deframer.js'
+import { guarded, listen, listenOnce } from '../../guard.js'
 import type { BodyLimits } from '../call/body.js'
+import type { Timed } from './late-timers.js'
+import { startTimerLater } from './late-timers.js'
 import type { ClientRequest, ClientResponse } from '../call/client-streams.js'
 
 /** `aborted`: the client is gone. `none` and `several`: the request has not exactly one message. */
@@ -16,16 +19,7 @@ export function readMessage ({ request, response }: Client, limits: BodyLimits, 
 
 interface Client { readonly request: ClientRequest, readonly response: ClientResponse }
 
-/** Readers of this turn of the event loop. Nearly all messages are complete at its end, and need no timer. */
-let waiting: MessageReader[] = []
-
-function startTimers (): void {
-  const readers = waiting
-  waiting = []
-  for (const reader of readers) reader.startTimer()
-}
-
-class MessageReader {
+class MessageReader implements Timed {
   private readonly request: ClientRequest
   private readonly limits: BodyLimits
   private readonly done: (result: ReadResult) => void
@@ -42,19 +36,21 @@ class MessageReader {
   }
 
   start (response: ClientResponse): void {
-    this.request.on('data', chunk => { this.onData(chunk) })
-    this.request.once('end', () => { this.onEnd() })
-    response.on('close', () => { this.fail('aborted') })
-    if (waiting.push(this) === 1) setImmediate(startTimers)
+    const { holder } = this.limits
+    listen(holder, this.request, 'data', (chunk: Buffer) => { this.onData(chunk) })
+    listenOnce(holder, this.request, 'end', () => { this.onEnd() })
+    listen(holder, response, 'close', () => { this.fail('aborted') })
+    startTimerLater(this)
   }
 
   startTimer (): void {
-    if (!this.finished) this.timer = setTimeout(() => { this.fail('timeout') }, this.limits.timeout)
+    const { holder, timeout } = this.limits
+    if (!this.finished) this.timer = setTimeout(guarded(holder, () => { this.fail('timeout') }), timeout)
   }
 
   private onData (chunk: Buffer): void {
     if (this.finished) return
-    if (!this.limits.hold(chunk.length)) return this.fail('no_memory')
+    if (!this.limits.holder.hold(chunk.length)) return this.fail('no_memory')
     const messages = this.deframer.feed(chunk)
     if (messages.length + (this.message === null ? 0 : 1) > 1) return this.fail('several')
     if (messages.length === 1) this.message = messages[0] as GrpcMessage

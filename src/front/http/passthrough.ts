@@ -10,6 +10,7 @@ import type { TransformCallback } from 'node:stream'
 import { Transform } from 'node:stream'
 import type httpProxy from '@fastify/http-proxy'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { guarded, ignoreErrors } from '../../guard.js'
 import { fastify, LogController, NO_SCHEMAS } from '../../framework.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
@@ -156,10 +157,10 @@ function sendOn (exchange: Exchange, agent: Agent, { path, query }: RouteTarget,
     negotiated: null,
     forbidden: unreadForbidden(exchange, agent)
   }))
-  const body = bodyOf(request, limits.body, () => {
+  const body = bodyOf(request, limits.body, guarded(exchange, () => {
     exchange.forwarding?.abort()
     exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-  })
+  }))
   if (body !== null && length !== undefined) headers.push('content-length', length)
   const upstreamPath = joinPath(agent.upstreamBase, path)
   startUpstreamSpan(exchange, agent, upstreamPath, null)
@@ -198,7 +199,7 @@ class Limited extends Transform {
     this.left = limit
     this.exceeded = exceeded
     // The code that destroys the stream has already informed the exchange.
-    this.on('error', () => {})
+    ignoreErrors(this)
   }
 
   override _transform (chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {

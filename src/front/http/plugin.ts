@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ownerOf, run } from '../../guard.js'
 import type { Rejection } from '../../a2a/errors.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import type { Directory } from './directory/directory.js'
@@ -63,15 +64,16 @@ export class HttpFront {
   handleDirectory (request: IncomingMessage, response: ServerResponse): void {
     const { services, snapshot } = this.options
     const exchange = new Exchange(request, response, services, HTTP)
-    try {
-      this.directory?.respond(exchange, snapshot())
-    } catch (error) {
-      exchange.failed(error)
-    }
+    run(exchange, () => { this.directory?.respond(exchange, snapshot()) })
   }
 
   /** @param rejection a finding of the app; the gateway rejects the request in the caller's binding */
   handle (request: IncomingMessage, response: ServerResponse, rejection: Rejection | null = null): void {
+    // Nobody else responds: Fastify takes the reply for sent.
+    run(ownerOf('http', () => { response.destroy() }), () => { this.begin(request, response, rejection) })
+  }
+
+  private begin (request: IncomingMessage, response: ServerResponse, rejection: Rejection | null): void {
     const { services, snapshot } = this.options
     const now = snapshot()
     const routeTarget = routeTargetOf(request, now)
@@ -81,9 +83,9 @@ export class HttpFront {
     }
     const exchange = new Exchange(request, response, services, HTTP)
     const isRejected = routeTarget.rejection !== null || rejection !== null
-    if (!isRejected && jwks && now.keys !== null) return serveKeys(exchange, now.keys)
-    if (!isRejected && serveMetadata(exchange, now)) return
     try {
+      if (!isRejected && jwks && now.keys !== null) return serveKeys(exchange, now.keys)
+      if (!isRejected && serveMetadata(exchange, now)) return
       handle(exchange, rejection === null ? routeTarget : { ...routeTarget, rejection: routeTarget.rejection ?? rejection }, now)
     } catch (error) {
       exchange.failed(error)

@@ -2,28 +2,33 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
-import { meshUnfit, tooLarge } from '../../pipeline/rejections.js'
+import { meshUnfit, noMemory, tooLarge, tooSlow } from '../../pipeline/rejections.js'
 import { valueOf } from '../../pipeline/response-head.js'
 import { grpcMethodOf } from '../../a2a/grpc/methods.js'
 import type { Rejection } from '../../a2a/errors.js'
+import { ignoreErrors, listen } from '../../guard.js'
+import type { ClientError } from '../../telemetry/metrics/metrics.js'
 import type { Forwarding } from '../../upstream/forward.js'
 import type { CheckedRequest } from '../../wire/envoy/check.js'
 import { readCheck, readCheckStart, writeAllowed, writeDenied } from '../../wire/envoy/check.js'
 import { GRPC_CODES } from '../../wire/grpc/codes.js'
-import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
+import { EnvoyFault } from '../../wire/envoy/fields.js'
+import { grpcFrame } from '../../wire/grpc/deframer.js'
 import { isGrpc } from '../grpc/head-guard.js'
+import type { Exchange } from '../call/exchange.js'
+import type { MessageOwner } from './arriving-messages.js'
+import { ArrivingMessages } from './arriving-messages.js'
 import { joined, ownLines } from './changes.js'
 import type { Accepted, MeshCall } from './dispatch.js'
 import { EXT_AUTHZ, reliesOnResponse, unsent } from './dispatch.js'
-import type { MeshFront } from './front.js'
+import type { AskedCall, MeshFront } from './front.js'
 import { grpcRejection } from './grpc-rejection.js'
 import { MeshRequest, proxySocket } from './request.js'
 import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
 import { AGENT } from './target.js'
+import { endWithTrailers } from './trailers.js'
 
-/** Bytes that Envoy adds to the body in its description of a request. */
-const AROUND = 262_144
 /** Envoy tells so when it cuts a body (`allow_partial_message`). */
 const PARTIAL = 'x-envoy-auth-partial-body'
 
@@ -33,13 +38,14 @@ const AS_TEXT = 'it sends the bytes of gRPC as text; set pack_as_bytes, or use e
 const NOT_EDITED = 'a policy edits the request, or its message has nulls that agents read differently, and ext_authz cannot change a body; use ext_proc'
 const NOT_SEEN = 'a policy needs its response, which ext_authz does not show; use ext_proc'
 
-export class Check implements MeshCall, ResponseSink {
+export class Check implements MeshCall, ResponseSink, MessageOwner {
+  readonly place = 'ext_authz'
   private readonly front: MeshFront
   private readonly stream: ServerHttp2Stream
   private readonly socket: Socket
   /** Name of the agent in the metadata of the call. */
   private readonly agent: string | undefined
-  private readonly deframer: GrpcDeframer
+  private readonly messages: ArrivingMessages
   private response: MeshResponse | null = null
   private isGrpc = false
   private answered = false
@@ -49,58 +55,82 @@ export class Check implements MeshCall, ResponseSink {
     this.stream = stream
     this.socket = socket
     this.agent = agent
-    this.deframer = new GrpcDeframer(front.options.snapshot().limits.body + AROUND)
+    const { limits } = front.options.snapshot()
+    this.messages = new ArrivingMessages(this, limits, front.options.services.heldBytes, limits.body)
   }
 
   /** Takes the message, and decides. */
   read (): void {
     const { stream } = this
-    stream.on('data', (chunk: Buffer) => { this.safely(() => { this.onData(chunk) }) })
-    stream.on('end', () => { if (this.response === null) this.fail(GRPC_CODES.INVALID_ARGUMENT) })
-    stream.on('error', ignore)
-    stream.on('close', () => { this.response?.close(this.answered) })
+    listen(this, stream, 'data', (chunk: Buffer) => { this.onData(chunk) })
+    listen(this, stream, 'end', () => { if (this.response === null) this.fail(GRPC_CODES.INVALID_ARGUMENT, 'malformed') })
+    ignoreErrors(stream)
+    listen(this, stream, 'close', () => {
+      this.messages.end()
+      this.response?.close(this.answered)
+    })
   }
 
   private onData (chunk: Buffer): void {
-    const [message] = this.deframer.feed(chunk)
-    if (this.deframer.fault === 'too_large') return this.tooLarge()
-    if (this.deframer.fault !== null || message?.compressed === true) return this.fail(GRPC_CODES.INVALID_ARGUMENT)
-    if (message !== undefined && this.response === null) this.decide(readCheck(message.bytes))
+    const { messages } = this
+    if (this.response !== null || this.answered) return
+    const [message] = messages.feed(chunk, true)
+    const { limits } = this.front.options.snapshot()
+    if (messages.isRefused) return this.noMemory()
+    if (messages.fault === 'too_large') return this.unread(tooLarge(limits.body), GRPC_CODES.RESOURCE_EXHAUSTED, 'other')
+    if (messages.fault !== null || message?.compressed === true) return this.fail(GRPC_CODES.INVALID_ARGUMENT, 'malformed')
+    if (message === undefined) return
+    let checked: CheckedRequest
+    try {
+      checked = readCheck(message.bytes)
+    } catch (error) {
+      if (!(error instanceof EnvoyFault)) throw error
+      return this.fail(GRPC_CODES.INVALID_ARGUMENT, 'malformed')
+    }
+    this.decide(checked)
   }
 
   private decide (checked: CheckedRequest): void {
     const { method, path, host, scheme, headers, body, context, agent, metadata } = checked
     const request = new MeshRequest({ method, path, host, headers, length: body.length, socket: proxySocket(this.socket, scheme === 'https') })
     const unfit = problemOf(checked, valueOf(headers, 'content-length'), request)
-    this.ask(request, context.get(AGENT) ?? this.agent ?? agent, metadata, unfit)
+    const exchange = this.ask(request, context.get(AGENT) ?? this.agent ?? agent, { metadata, unfit, unread: false })
+    exchange.takeOver(this.messages.handOver())
+    this.messages.end()
     request.push(body)
     request.finish()
   }
 
-  /** The message is longer than any body: its first bytes have the address, and so the binding of the rejection. */
-  private tooLarge (): void {
-    if (this.response !== null) return
-    const { method, path, host, scheme } = readCheckStart(this.deframer.rest.subarray(PREFIX))
+  /** No room is left for the message. */
+  private noMemory (): void {
+    this.unread(noMemory(this.front.options.services.overload.retryAfter), GRPC_CODES.RESOURCE_EXHAUSTED, 'memory')
+  }
+
+  late (): void {
+    if (this.response !== null || this.answered) return
+    this.unread(tooSlow(this.front.options.snapshot().limits.requestTimeout), GRPC_CODES.DEADLINE_EXCEEDED, 'timeout')
+  }
+
+  /**
+   * Rejects a request without its whole message: the first bytes have the address, and so the binding of the rejection.
+   * @param code of gRPC, where these bytes have no address
+   */
+  private unread (rejection: Rejection, code: number, kind: ClientError): void {
+    const start = startOf(this.messages.giveUp())
+    if (start === null || start.path === '') return this.fail(code, kind)
+    const { method, path, host, scheme } = start
     // Headers come behind the body.
     const headers = grpcMethodOf(path) === null ? [] : ['content-type', 'application/grpc']
     const request = new MeshRequest({ method, path, host, headers, length: 0, socket: proxySocket(this.socket, scheme === 'https') })
-    this.ask(request, this.agent, null, tooLarge(this.front.options.snapshot().limits.body))
+    this.ask(request, this.agent, { metadata: null, unfit: rejection, unread: kind !== 'other' })
     request.finish()
   }
 
-  private ask (request: MeshRequest, named: string | undefined, metadata: Buffer | null, unfit: Rejection | null): void {
+  private ask (request: MeshRequest, named: string | undefined, more: Pick<AskedCall, 'metadata' | 'unfit' | 'unread'>): Exchange {
     this.isGrpc = isGrpc(request.headers['content-type'])
     const response = new MeshResponse(this, this.isGrpc)
     this.response = response
-    this.front.decide({
-      call: this,
-      front: EXT_AUTHZ,
-      request,
-      response,
-      agent: named,
-      metadata,
-      unfit
-    })
+    return this.front.decide({ call: this, front: EXT_AUTHZ, request, response, agent: named, ...more })
   }
 
   accept ({ exchange, changes, body, plan }: Accepted): Forwarding {
@@ -133,29 +163,45 @@ export class Check implements MeshCall, ResponseSink {
     this.fail(GRPC_CODES.INTERNAL)
   }
 
+  /** False after a reset of the proxy: with the code NO_ERROR, Node emits `end` on a stream that is closed and not yet destroyed. */
+  private get canRespond (): boolean {
+    return !this.answered && !this.stream.closed && !this.stream.destroyed
+  }
+
   private answer (message: Buffer): void {
-    if (this.answered || this.stream.destroyed) return
+    if (!this.canRespond) return
     this.answered = true
     this.stream.respond(HEAD, MORE)
-    endWithTrailers(this.stream)
+    endWithTrailers(this, this.stream, this.front.options.snapshot().limits.requestTimeout)
     this.stream.end(grpcFrame(message))
   }
 
-  /** Ends the call without an answer. @param code of gRPC, not OK */
-  private fail (code: number): void {
-    if (this.answered || this.stream.destroyed) return
+  /** Ends the call without an answer. @param code of gRPC, not OK. @param kind of the client's error, if it is one */
+  private fail (code: number, kind: ClientError | null = null): void {
+    this.messages.end()
+    if (!this.canRespond) return
+    if (kind !== null) this.front.options.services.metrics.clientError(kind)
     this.answered = true
     this.stream.respond({ ...HEAD, 'grpc-status': String(code) }, LAST)
     this.stream.close()
   }
 
-  private safely (step: () => void): void {
+  endAfter (): void {
     try {
-      step()
-    } catch (error) {
-      this.front.options.services.log.error({ err: error }, 'a question of ext_authz could not be handled')
       this.fail(GRPC_CODES.INTERNAL)
+    } finally {
+      if (!this.answered) this.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     }
+  }
+}
+
+/** @returns null for bytes that are no message */
+function startOf (bytes: Buffer): ReturnType<typeof readCheckStart> | null {
+  try {
+    return readCheckStart(bytes)
+  } catch (error) {
+    if (!(error instanceof EnvoyFault)) throw error
+    return null
   }
 }
 
@@ -178,21 +224,6 @@ function problemOf ({ method, body, isText, size }: CheckedRequest, declared: st
 
 /** Requests that have no body unless they declare one. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE'])
-/** Flag and length of the message. */
-const PREFIX = 5
-
-/** Sends the status of success behind the last message. */
-export function endWithTrailers (stream: ServerHttp2Stream): void {
-  stream.on('wantTrailers', () => {
-    try {
-      if (!stream.destroyed) stream.sendTrailers({ 'grpc-status': '0' })
-    } catch {
-      // The proxy has reset the stream meanwhile.
-      stream.close(constants.NGHTTP2_INTERNAL_ERROR)
-    }
-  })
-}
-
 /** The call is over for the gateway. */
 const OVER: Forwarding = { abort: ignore, resume: ignore }
 const HEAD = { ':status': 200, 'content-type': 'application/grpc' } as const

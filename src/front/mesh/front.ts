@@ -42,6 +42,8 @@ export interface AskedCall {
   readonly metadata: Buffer | null
   /** Why the gateway cannot decide about the call. */
   readonly unfit: Rejection | null
+  /** True where the gateway has not read the whole question: `unfit` then holds for every target. */
+  readonly unread: boolean
 }
 
 export class MeshFront {
@@ -69,7 +71,7 @@ export class MeshFront {
   }
 
   /** Decides about a call, now or later. */
-  decide ({ call, front, request, response, agent, metadata, unfit }: AskedCall): Exchange {
+  decide ({ call, front, request, response, agent, metadata, unfit, unread }: AskedCall): Exchange {
     const now = this.options.snapshot()
     const exchange = new Exchange(request, response, this.options.services, front)
     decides(exchange, call)
@@ -77,8 +79,8 @@ export class MeshFront {
     request.cameThrough(now.trusted)
     exchange.span.set('a2a_gateway.front', front.name)
     try {
-      if (isGrpc(request.headers['content-type'])) beginGrpc(exchange, request, now, agent, unfit)
-      else begin(exchange, request, now, agent, unfit)
+      if (isGrpc(request.headers['content-type'])) beginGrpc(exchange, request, now, agent, { unfit, unread })
+      else begin(exchange, request, now, agent, { unfit, unread })
     } catch (error) {
       exchange.failed(error)
     }
@@ -86,10 +88,12 @@ export class MeshFront {
   }
 }
 
-function begin (exchange: Exchange, request: MeshRequest, now: Snapshot, name: string | undefined, unfit: Rejection | null): void {
+type Unfit = Pick<AskedCall, 'unfit' | 'unread'>
+
+function begin (exchange: Exchange, request: MeshRequest, now: Snapshot, name: string | undefined, { unfit, unread }: Unfit): void {
   const target = targetOf(request, now, namedAgent(now, name))
   // No rule reads the body of such a request.
-  const hidden = target.kind === 'passthrough' && exchange.front === EXT_AUTHZ ? null : unfit
+  const hidden = !unread && target.kind === 'passthrough' && exchange.front === EXT_AUTHZ ? null : unfit
   const rejection = target.rejection ?? hidden
   if (rejection !== null) return handle(exchange, { ...target, rejection }, now)
   if (now.keys !== null && asksForKeys(request, now)) return serveKeys(exchange, now.keys)
@@ -106,7 +110,7 @@ const PATHS: PassthroughFront = {
   }
 }
 
-function beginGrpc (exchange: Exchange, request: MeshRequest, now: Snapshot, name: string | undefined, unfit: Rejection | null): void {
+function beginGrpc (exchange: Exchange, request: MeshRequest, now: Snapshot, name: string | undefined, { unfit, unread }: Unfit): void {
   const { headers, url } = request
   exchange.binding = 'GRPC'
   exchange.mediaType = mediaTypeOf(headers['content-type'])
@@ -114,11 +118,11 @@ function beginGrpc (exchange: Exchange, request: MeshRequest, now: Snapshot, nam
   if (method !== null) exchange.version = method.version
   const agent = grpcAgentOf(now, headers.host, namedAgent(now, name))
   exchange.agent = agent
-  const unread = method === null && agent !== null && isGrpcPassthrough(agent.config, url)
-  const found = headProblem(request, now.hosts, now.trusted) ?? (unread && exchange.front === EXT_AUTHZ ? null : unfit)
+  const isUnseen = !unread && method === null && agent !== null && isGrpcPassthrough(agent.config, url)
+  const found = headProblem(request, now.hosts, now.trusted) ?? (isUnseen && exchange.front === EXT_AUTHZ ? null : unfit)
   if (found !== null) return exchange.reject(found, 'rejected')
   if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
   if (method !== null) return handleGrpc(exchange, agent, method, now)
-  if (unread) return passService(exchange, agent, now)
+  if (isUnseen) return passService(exchange, agent, now)
   rejectUnknown(exchange, agent, now)
 }

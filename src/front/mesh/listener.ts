@@ -1,5 +1,7 @@
 /** The listener for proxies of a mesh (`server.mesh`): ext_authz and ext_proc of Envoy. */
+import { constants } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import { guarded, ignoreErrors, listen, ownerOf } from '../../guard.js'
 import { hostPortText } from '../../config/listeners/host-port.js'
 import type { Config, HostPort } from '../../config/model/model.js'
 import { CHECK } from '../../wire/envoy/check.js'
@@ -64,7 +66,8 @@ export class MeshListener {
 
   handle (call: IncomingCall): void {
     const { stream, headers, socket, onClose } = call
-    stream.on('close', onClose)
+    const owner = ownerOf('mesh', () => { stream.close(constants.NGHTTP2_INTERNAL_ERROR) })
+    listen(owner, stream, 'close', () => { onClose() })
     if (stream.destroyed) return
     const named = headers[AGENT]
     const agent = typeof named === 'string' ? named : undefined
@@ -78,14 +81,14 @@ export class MeshListener {
       case PROCESS: {
         const processor = new Processor(this.front, call, agent)
         this.processors.add(processor)
-        stream.on('close', () => {
+        listen(owner, stream, 'close', () => {
           this.processors.delete(processor)
           if (this.processors.size === 0) this.emptied?.()
         })
         return
       }
       default:
-        stream.on('error', () => {})
+        ignoreErrors(stream)
         stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(GRPC_CODES.UNIMPLEMENTED) }, { endStream: true })
         stream.close()
     }
@@ -106,7 +109,7 @@ export class MeshListener {
   async settled (): Promise<void> {
     if (this.processors.size === 0) return
     await new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, LAST)
+      const timer = setTimeout(guarded(ownerOf('mesh'), resolve), LAST)
       this.emptied = () => {
         clearTimeout(timer)
         resolve()

@@ -6,34 +6,41 @@
  */
 import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
+import { ignoreErrors, listen } from '../../guard.js'
+import { EnvoyFault } from '../../wire/envoy/fields.js'
+import { GRPC_CODES } from '../../wire/grpc/codes.js'
 import type { ProcessingMessage, Reply } from '../../wire/envoy/processing.js'
 import { readProcessing, UNCHANGED, writeReply } from '../../wire/envoy/processing.js'
-import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
-import { endWithTrailers } from './check.js'
+import { grpcFrame } from '../../wire/grpc/deframer.js'
+import type { MessageOwner } from './arriving-messages.js'
+import { ArrivingMessages } from './arriving-messages.js'
+import type { MeshFrontOptions } from './front.js'
+import { endWithTrailers } from './trailers.js'
 
-/** Bytes that Envoy adds to a body in its messages. */
-const AROUND = 262_144
 /** Bytes of a body in one reply of FULL_DUPLEX_STREAMED: Envoy rejects replies of more than its buffers hold. */
 const PIECE = 65_536
 
-export abstract class ProcessingStream {
+export abstract class ProcessingStream implements MessageOwner {
+  readonly place = 'ext_proc'
   protected readonly stream: ServerHttp2Stream
-  private readonly deframer: GrpcDeframer
+  private readonly messages: ArrivingMessages
   /** The part that waits for a reply. */
   protected pending: Pick<ProcessingMessage, 'of' | 'part'> | null = null
   protected over = false
+  /** Status of gRPC in the trailers. */
+  private status: number = GRPC_CODES.OK
 
-  /** @param longest largest body in one message */
-  constructor (stream: ServerHttp2Stream, longest: number) {
+  constructor (stream: ServerHttp2Stream, { services, snapshot }: MeshFrontOptions) {
     this.stream = stream
-    this.deframer = new GrpcDeframer(longest + AROUND)
+    const { limits } = snapshot()
+    this.messages = new ArrivingMessages(this, limits, services.heldBytes, Math.max(limits.body, limits.response))
     stream.respond(HEAD, MORE)
-    endWithTrailers(stream)
-    stream.on('data', (chunk: Buffer) => { this.safely(() => { this.onData(chunk) }) })
-    stream.on('error', ignore)
-    stream.on('drain', () => { stream.resume() })
-    stream.on('end', () => { this.halfClosed() })
-    stream.on('close', () => { this.left() })
+    endWithTrailers(this, stream, limits.requestTimeout, () => this.status)
+    listen(this, stream, 'data', (chunk: Buffer) => { this.onData(chunk, services) })
+    ignoreErrors(stream)
+    listen(this, stream, 'drain', () => { stream.resume() })
+    listen(this, stream, 'end', () => { this.halfClosed() })
+    listen(this, stream, 'close', () => { this.left() })
   }
 
   protected abstract take (message: ProcessingMessage): void
@@ -43,19 +50,35 @@ export abstract class ProcessingStream {
   protected abstract unread (): void
   /** The stream is over. @param finished whether the proxy has everything that the gateway sends */
   protected abstract closed (finished: boolean): void
-  /** Events of a stream have no caller that could catch an error. */
-  protected abstract safely (step: () => void): void
+  /** The budget has no room for a message of the request. */
+  protected abstract noMemory (): void
+  /** False once the request is accepted: messages about the response count in the budget, and are never refused. */
+  protected abstract get refuses (): boolean
+  /** The messages that a chunk completes are taken. */
+  protected abstract taken (): void
+  abstract late (): void
+  abstract endAfter (error: unknown): void
 
-  private onData (chunk: Buffer): void {
-    for (const { compressed, bytes } of this.deframer.feed(chunk)) {
+  private onData (chunk: Buffer, { metrics, heldBytes }: MeshFrontOptions['services']): void {
+    if (this.over) return
+    const { messages } = this
+    const complete = messages.feed(chunk, this.refuses)
+    heldBytes.give(messages.handOver())
+    if (messages.isRefused) return this.noMemory()
+    for (const { compressed, bytes } of complete) {
       if (this.over) return
-      const message = compressed ? null : readProcessing(bytes)
-      if (message === null) return this.fail()
+      const message = compressed ? null : messageOf(bytes)
+      if (message === null) {
+        metrics.clientError('malformed')
+        return this.fail()
+      }
       this.take(message)
     }
-    if (this.deframer.fault === null || this.over) return
-    if (this.deframer.fault === 'too_large') this.tooLong()
-    else this.fail()
+    if (this.over) return
+    if (messages.fault === null) return this.taken()
+    if (messages.fault === 'too_large') return this.tooLong()
+    metrics.clientError('malformed')
+    this.fail()
   }
 
   /** Sends a body of FULL_DUPLEX_STREAMED. @param last whether the body ends with it */
@@ -109,28 +132,50 @@ export abstract class ProcessingStream {
   finish (): void {
     if (this.over) return
     this.over = true
+    this.messages.end()
     this.stream.end()
     this.stream.resume()
     this.closed(true)
+  }
+
+  /** Ends the stream with an error. @param status of gRPC, not OK */
+  protected failWith (status: number): void {
+    if (this.over) return
+    this.over = true
+    this.status = status
+    this.messages.end()
+    this.stream.end()
+    this.stream.resume()
+    this.closed(false)
   }
 
   /** Resets the stream: Envoy responds with an error. */
   protected fail (): void {
     if (this.over) return
     this.over = true
+    this.messages.end()
     this.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     this.closed(false)
   }
 
   /** Envoy has ended the stream. */
   private left (): void {
+    this.messages.end()
     if (!this.over) this.unread()
     this.over = true
     this.closed(false)
   }
 }
 
+/** @returns null for bytes that are no message */
+function messageOf (bytes: Buffer): ProcessingMessage | null {
+  try {
+    return readProcessing(bytes)
+  } catch (error) {
+    if (!(error instanceof EnvoyFault)) throw error
+    return null
+  }
+}
+
 const HEAD = { ':status': 200, 'content-type': 'application/grpc' } as const
 const MORE = { waitForTrailers: true } as const
-
-function ignore (): void {}

@@ -1,6 +1,7 @@
 /** One call through ext_proc: Envoy sends the parts of the request and of the response, and waits for a reply to each part. */
 import type { Socket } from 'node:net'
-import { meshUnfit, tooLarge, trailersAlone } from '../../pipeline/rejections.js'
+import { run } from '../../guard.js'
+import { meshUnfit, noMemory, tooLarge, tooSlow, trailersAlone } from '../../pipeline/rejections.js'
 import type { Forwarding } from '../../upstream/forward.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import type { BodyMode, Immediate, ModeOverride, ProcessingMessage, Protocol } from '../../wire/envoy/processing.js'
@@ -13,6 +14,8 @@ import type { Accepted, MeshCall } from './dispatch.js'
 import { EXT_PROC, reliesOnResponse, unsent } from './dispatch.js'
 import type { MeshFront } from './front.js'
 import type { IncomingCall } from '../grpc/front.js'
+import { STREAM_WINDOW } from '../grpc/listener.js'
+import { GRPC_CODES } from '../../wire/grpc/codes.js'
 import { grpcRejection } from './grpc-rejection.js'
 import { ProcessingStream } from './processing-stream.js'
 import { MeshRequest, proxySocket } from './request.js'
@@ -58,6 +61,8 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
   private shown: ShownResponse | null = null
   /** Full duplex: the request goes on as it arrives. */
   private relaying = false
+  /** Full duplex: the body stays at the proxy until the caller is known. */
+  private pausedForCaller = false
   /** Full duplex: replies do not correspond to messages. */
   private duplexRequest = false
   duplexResponse = false
@@ -68,8 +73,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
 
   /** @param agent its name in the metadata of the call */
   constructor (front: MeshFront, { stream, headers, socket }: IncomingCall, agent: string | undefined) {
-    const { limits } = front.options.snapshot()
-    super(stream, Math.max(limits.body, limits.response))
+    super(stream, front.options)
     this.front = front
     this.socket = socket
     this.agent = agent
@@ -80,6 +84,36 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     const { exchange, front } = this
     if (exchange === null || this.accepted !== null) return this.fail()
     exchange.reject(tooLarge(front.options.snapshot().limits.body), 'rejected')
+  }
+
+  protected noMemory (): void {
+    const { exchange, front: { options: { services } } } = this
+    if (exchange !== null) return exchange.reject(noMemory(services.overload.retryAfter), 'rejected')
+    services.metrics.clientError('memory')
+    this.failWith(GRPC_CODES.RESOURCE_EXHAUSTED)
+  }
+
+  protected get refuses (): boolean {
+    return this.accepted === null
+  }
+
+  late (): void {
+    const { exchange, accepted, front: { options: { services, snapshot } } } = this
+    if (this.over) return
+    if (exchange !== null && accepted === null) return exchange.reject(tooSlow(snapshot().limits.requestTimeout), 'rejected')
+    services.metrics.clientError('timeout')
+    if (exchange !== null) return this.fail()
+    this.failWith(GRPC_CODES.DEADLINE_EXCEEDED)
+  }
+
+  /** A body that arrives while the caller is looked up waits in Node, up to the window of the stream. */
+  protected taken (): void {
+    const { exchange, request } = this
+    if (!this.pausedForCaller || exchange === null || request === null) return
+    this.pausedForCaller = false
+    if (request.ended || request.wanted || this.accepted !== null) return
+    if (exchange.hold(STREAM_WINDOW)) exchange.prepay(STREAM_WINDOW)
+    else this.noMemory()
   }
 
   protected take (message: ProcessingMessage): void {
@@ -96,7 +130,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     if (this.request !== null) return this.fail()
     // Envoy takes nothing from the gateway.
     if (observed) {
-      this.front.unseen.once('ext_proc has observability_mode: Envoy ignores the gateway, and no policy has an effect')
+      this.front.unseen.warnOnce('ext_proc has observability_mode: Envoy ignores the gateway, and no policy has an effect')
       return this.finish()
     }
     this.protocol = protocol ?? this.protocol
@@ -124,14 +158,17 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
       response: this.response,
       agent: this.agent ?? agent,
       metadata,
+      unread: false,
       unfit: protocol === null ? OLD : protocol.response === BUFFERED_PARTIAL ? PARTIAL : last || sendsBody ? null : NO_BODY
     })
     if (last) return request.finish()
     if (this.pending === null || this.over) return
     if (request.wanted) return this.wantBody()
     // Who sends it is not known yet: until then, the body stays at the proxy.
-    request.whenWanted = () => { this.safely(() => { this.wantBody() }) }
-    if (this.duplexRequest) this.stream.pause()
+    request.whenWanted = () => { run(this, () => { this.wantBody() }) }
+    if (!this.duplexRequest) return
+    this.stream.pause()
+    this.pausedForCaller = true
   }
 
   /** Envoy sends the body after the reply to the head, and forwards nothing before the reply to the body. */
@@ -312,18 +349,17 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     this.shown?.resume()
   }
 
-  protected safely (step: () => void): void {
-    try {
-      step()
-    } catch (error) {
-      if (this.exchange === null) {
-        this.front.options.services.log.error({ err: error }, 'a call through ext_proc could not be handled')
-        this.fail()
-      } else this.exchange.failed(error)
-    }
+  get facts (): Exchange['facts'] {
+    return this.exchange?.facts ?? NO_FACTS
+  }
+
+  endAfter (): void {
+    if (this.exchange === null) this.fail()
+    else this.exchange.endAfter()
   }
 }
 
+const NO_FACTS = {}
 /** Headers that Envoy adds to its own calls. */
 const OF_ENVOY = ['x-envoy-internal', 'x-envoy-expected-rq-timeout-ms'] as const
 const EMPTY = Buffer.alloc(0)

@@ -1,5 +1,9 @@
 /** The response of the gateway to a call that a proxy asks about. The shared steps write it as they do a response of `node:http`. */
+import { callAll, ownerOf } from '../../guard.js'
 import type { ClientResponse } from '../call/client-streams.js'
+
+/** Listeners guard themselves. */
+const CLOSED = ownerOf('mesh')
 
 /** Receiver of a response. */
 export interface ResponseSink {
@@ -91,6 +95,6 @@ export class MeshResponse implements ClientResponse {
     if (this.closed) return
     this.closed = true
     this.writableFinished = finished
-    for (const closer of this.closers) closer()
+    callAll(CLOSED, this.closers)
   }
 }

@@ -18,7 +18,7 @@ export class Unseen {
   }
 
   /** Logs a warning that is not about one agent. */
-  once (message: string): void {
+  warnOnce (message: string): void {
     if (this.isNew(message)) this.log.warn({}, message)
   }
 

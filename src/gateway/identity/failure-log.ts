@@ -1,8 +1,7 @@
-/** Bounds the log and audit lines of failed authentications: a flood of forged credentials must not fill a disk. */
+/** Bounds log and audit lines that a stranger can cause, such as those of failed authentications: a flood must not fill a disk. */
 
 /** Lines of one source in a second. */
 const LINES = 10
-/** Milliseconds for which failures are counted together. */
 const WINDOW = 1_000
 
 type Write = (omitted: number) => void
@@ -11,17 +10,25 @@ interface Seen { lines: number, omitted: number, last: Write | null }
 
 export class FailureLog {
   private readonly sources = new Map<string, Seen>()
+  private readonly lines: number
+  private readonly window: number
   private timer: NodeJS.Timeout | null = null
 
+  /** @param lines of one source in a window. @param window milliseconds for which failures are counted together */
+  constructor (lines = LINES, window = WINDOW) {
+    this.lines = lines
+    this.window = window
+  }
+
   /**
-   * Writes the lines of a failure, now or not at all. At the end of the second, the last failure stands for those without lines.
+   * Writes the lines of a failure, now or not at all. At the end of the window, the last failure stands for those without lines.
    * @param write gets the number of failures that the line stands for besides its own
    */
   record (source: string, write: Write): void {
     let seen = this.sources.get(source)
     if (seen === undefined) this.sources.set(source, seen = { lines: 0, omitted: 0, last: null })
-    this.timer ??= setTimeout(() => { this.flush() }, WINDOW).unref()
-    if (seen.lines < LINES) {
+    this.timer ??= setTimeout(() => { this.flush() }, this.window).unref()
+    if (seen.lines < this.lines) {
       seen.lines++
       return write(0)
     }

@@ -4,6 +4,7 @@
  */
 import { SIGNATURE_OUTCOMES } from '../../a2a/card/loaded-cards.js'
 import { GRPC_CODE_NAMES } from '../../wire/grpc/code-names.js'
+import { PLACES } from '../../guard.js'
 import * as values from './label-values.js'
 
 /** Values of a label: a closed set, or words that state what bounds them. */
@@ -103,8 +104,15 @@ export const METRICS = {
   client_errors_total: {
     type: 'counter',
     help: 'Client connections without a valid request, and connections that the gateway closed, by reason.',
-    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`, or over gRPC less than 16 KiB; `tls_handshake`: a connection to `server.tls` without TLS, or without a valid client certificate. Clients that disconnect are not counted',
+    more: '`dropped`: more than `limits.connections`; `write_timeout`: the client read nothing for `limits.writeTimeout`, or over gRPC less than 16 KiB; `tls_handshake`: a connection to `server.tls` without TLS, or without a valid client certificate; `memory`: a message of a proxy for which `limits.memory` had no room, and whose first bytes have no address. Clients that disconnect are not counted',
     labels: { kind: values.CLIENT_ERRORS }
+  },
+  unexpected_errors_total: {
+    type: 'counter',
+    help: 'Errors within the gateway that nothing expected, by the part that they ended a call or a connection of.',
+    more: 'Always a fault of the gateway: report it, with `err.stack` of the log line. Other calls go on. `upstream`: a connection to an agent; `mesh`: a connection of a proxy, or a call of the health service',
+    labels: { place: PLACES },
+    present: 'from the start'
   },
   authentications_total: {
     type: 'counter',

@@ -1,5 +1,7 @@
 /** The Prometheus metrics of the gateway. Nothing is registered globally; every `Metrics` has its own registry. */
 import type { SignatureOutcome } from '../../a2a/card/loaded-cards.js'
+import type { Place } from '../../guard.js'
+import { PLACES } from '../../guard.js'
 import type { GrpcCodeName } from '../../wire/grpc/codes.js'
 import { clipLabel } from './labelled-values.js'
 import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
@@ -101,6 +103,7 @@ export class Metrics {
   private readonly rateStores: LabelledValues<NumberCell>
   private readonly spent: LabelledValues<NumberCell>
   private readonly clientErrors: LabelledValues<NumberCell>
+  private readonly unexpectedErrors: LabelledValues<NumberCell>
   private readonly info: (labels: Labels) => void
   private remembered: () => number | null = () => null
 
@@ -133,6 +136,7 @@ export class Metrics {
     this.rateStores = registry.counter('rate_store_total')
     this.spent = registry.counter('budget_spent_total')
     this.clientErrors = registry.counter('client_errors_total')
+    this.unexpectedErrors = registry.counter('unexpected_errors_total')
     registry.agentGauge('requests_active', this.active)
     this.streams = registry.gauge('streams_active')
     this.events = registry.counter('stream_events_total')
@@ -154,7 +158,8 @@ export class Metrics {
     this.unread = registry.counter('answers_unread_total')
     this.vitals = new Vitals(PREFIX, options.serves ?? true)
     for (const vital of this.vitals.metrics) registry.register(vital)
-    // Present from the start, so that the first failed reload is an increase.
+    // Present from the start, so that the first failed reload, and the first unexpected error, is an increase.
+    for (const place of PLACES) this.unexpectedErrors.at(place)
     this.reloads.at('ok')
     this.reloads.at('invalid')
     if (options.process !== false) registry.collectProcessMetrics()
@@ -214,6 +219,10 @@ export class Metrics {
 
   clientError (kind: ClientError): void {
     this.clientErrors.at(kind).value++
+  }
+
+  unexpectedError (place: Place): void {
+    this.unexpectedErrors.at(place).value++
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Loads the cards of one agent once, for commands that inspect an agent without forwarding to it. */
+import { BACKGROUND, guarded } from '../../guard.js'
 import { PathScope } from '../../a2a/card/path-scope.js'
 import type { AgentConfig, SecretHeaders } from '../../config/model/model.js'
 import type { Headers } from '../../config/secrets.js'
@@ -39,9 +40,7 @@ export async function loadCardsOnce (
   })
   const pools = new AgentPools(agent.upstream, tls)
   const abort = new AbortController()
-  const timer = setTimeout(() => {
-    abort.abort()
-  }, timeout)
+  const timer = setTimeout(guarded(BACKGROUND, () => { abort.abort() }), timeout)
   try {
     const options = {
       config: agent.card,

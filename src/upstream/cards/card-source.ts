@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { BACKGROUND, guarded } from '../../guard.js'
 import { OnlyGrpc } from '../../a2a/grpc/card-map.js'
 import type { CardDocument, ExtendedCard, LoadedCards } from '../../a2a/card/loaded-cards.js'
 import { MAX_TIMER, nextRefresh, nextRetry } from './card-cache.js'
@@ -140,7 +141,7 @@ export class CardSource implements CardKeeper {
   async #refresh (): Promise<void> {
     this.#clearRefresh()
     const abort = this.#abort = new AbortController()
-    const deadline = setTimeout(() => abort.abort(), this.#timeout).unref()
+    const deadline = setTimeout(guarded(BACKGROUND, () => { abort.abort() }), this.#timeout).unref()
     const load = await loadCards({ ...this.#options, timeout: this.#timeout, inUse: !this.#expired }, this.#kept, abort.signal)
     clearTimeout(deadline)
     if (this.#closed) return
@@ -168,7 +169,7 @@ export class CardSource implements CardKeeper {
   #schedule (delay: number): void {
     this.#clearRefresh()
     this.#nextAt = this.#now() + delay
-    this.#refreshTimer = setTimeout(() => { this.refreshNow() }, delay).unref()
+    this.#refreshTimer = setTimeout(guarded(BACKGROUND, () => { this.refreshNow() }), delay).unref()
   }
 
   /** Verifies the signatures at every load: the keys may have changed even if the cards have not. */
@@ -261,11 +262,11 @@ export class CardSource implements CardKeeper {
   #armExpiry (left: number): void {
     this.#clearExpiry()
     const step = Math.min(left, MAX_TIMER)
-    this.#expiryTimer = setTimeout(() => {
+    this.#expiryTimer = setTimeout(guarded(BACKGROUND, () => {
       if (left > step) this.#armExpiry(left - step)
       else if (this.#failures > 0) this.#expire()
       else this.#overdue = true
-    }, step).unref()
+    }), step).unref()
   }
 
   #expire (): void {

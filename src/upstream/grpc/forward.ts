@@ -5,6 +5,8 @@
 import { constants } from 'node:http2'
 import type { ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2'
 import type { Readable } from 'node:stream'
+import type { Guarded, Place, SharedListener } from '../../guard.js'
+import { guarded, listenShared, run, shared } from '../../guard.js'
 import { GivenUp } from '../failure.js'
 import type { Forwarding } from '../forward.js'
 import type { Waiter } from '../connection-queue.js'
@@ -38,6 +40,8 @@ export interface GrpcReceiver {
   end (trailers: readonly string[]): void
   /** Called at most once, and not after `end`. */
   failed (error: Error): void
+  /** What an error of the methods above ends. The agent is not called again for it. */
+  readonly owner: Guarded
 }
 
 /** The agent reset the stream. */
@@ -67,14 +71,15 @@ const NO_TRAILERS: readonly string[] = []
 /** Codes of Node for a connection that takes no new calls. */
 const ENDED: ReadonlySet<string> = new Set(['ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION'])
 const CALL = Symbol('call')
+const ERROR = Symbol('error')
 
 /**
  * The listeners below are shared by all calls: no closures per call. A stream that is over forgets its call, because V8 keeps the object
  * of an HTTP/2 stream until the next full collection, with all that it refers to.
  */
-type Stream = ClientHttp2Stream & { [CALL]: GrpcCall | null }
+type Stream = ClientHttp2Stream & { [CALL]: GrpcCall | null, [ERROR]?: Error }
 
-class GrpcCall implements Forwarding, Waiter, StreamUser {
+class GrpcCall implements Forwarding, Waiter, StreamUser, Guarded {
   private readonly receiver: GrpcReceiver
   private readonly pool: GrpcPool
   private readonly timeouts: GrpcForwardRequest['timeouts']
@@ -101,7 +106,7 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   }
 
   start (total: number): void {
-    if (total > 0) this.total = setTimeout(() => { this.giveUp('total_timeout') }, total)
+    if (total > 0) this.total = setTimeout(guarded(this, () => { this.giveUp('total_timeout') }), total)
     this.pool.queue.pass(this)
   }
 
@@ -110,7 +115,7 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   }
 
   expired (): void {
-    this.giveUp('queue_timeout')
+    run(this, () => { this.giveUp('queue_timeout') })
   }
 
   open (session: GrpcSession): void {
@@ -122,12 +127,12 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
       const stream = session.request(headersOf(request), false) as Stream
       this.stream = stream
       stream[CALL] = this
-      stream.on('response', onResponse)
-      stream.on('data', onData)
-      stream.on('trailers', onTrailers)
-      stream.on('end', onEnd)
-      stream.on('error', onError)
-      stream.on('close', onClose)
+      listenShared(stream, 'response', onResponse)
+      listenShared(stream, 'data', onData)
+      listenShared(stream, 'trailers', onTrailers)
+      listenShared(stream, 'end', onEnd)
+      listenShared(stream, 'error', onError)
+      listenShared(stream, 'close', onClose)
       if (streamed) (request.body as Readable).pipe(stream)
       else stream.end(request.body)
       const { headers, idle } = this.timeouts
@@ -225,8 +230,21 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
     if (this.stream?.writableFinished === false) this.reset(this.stream)
   }
 
+  get place (): Place {
+    return this.receiver.owner.place
+  }
+
+  get facts (): Guarded['facts'] {
+    return this.receiver.owner.facts
+  }
+
+  endAfter (error: unknown): void {
+    this.abort()
+    this.receiver.owner.endAfter(error)
+  }
+
   private wait (milliseconds: number): void {
-    this.timer = setTimeout(() => { this.look() }, milliseconds)
+    this.timer = setTimeout(guarded(this, () => { this.look() }), milliseconds)
   }
 
   private look (): void {
@@ -293,35 +311,31 @@ class GrpcCall implements Forwarding, Waiter, StreamUser {
   }
 }
 
+const callOf = (stream: Stream): GrpcCall | null => stream[CALL]
+
+type Lines = readonly string[]
+
 /** Node passes the lines as received after the arguments that it documents. */
-function onResponse (this: Stream, _headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
-  this[CALL]?.onResponse(raw, (flags & END_STREAM) !== 0)
-}
+const onResponse: SharedListener<Stream> = shared(callOf, (stream, _headers: IncomingHttpHeaders, flags: number, raw: Lines) => {
+  stream[CALL]?.onResponse(raw, (flags & END_STREAM) !== 0)
+})
 
-function onData (this: Stream, chunk: Buffer): void {
-  this[CALL]?.onData(chunk)
-}
+const onData: SharedListener<Stream> = shared(callOf, (stream, chunk: Buffer) => { stream[CALL]?.onData(chunk) })
 
-function onTrailers (this: Stream, _headers: IncomingHttpHeaders, _flags: number, raw: readonly string[]): void {
-  this[CALL]?.onTrailers(raw)
-}
+const onTrailers: SharedListener<Stream> = shared(callOf, (stream, _headers: IncomingHttpHeaders, _flags: number, raw: Lines) => {
+  stream[CALL]?.onTrailers(raw)
+})
 
-function onEnd (this: Stream): void {
-  this[CALL]?.onEnd()
-}
-
-const ERROR = Symbol('error')
+const onEnd: SharedListener<Stream> = shared(callOf, stream => { stream[CALL]?.onEnd() })
 
 /** The event `close` follows. */
-function onError (this: Stream & { [ERROR]?: Error }, error: Error): void {
-  this[ERROR] = error
-}
+const onError: SharedListener<Stream> = shared(callOf, (stream, error: Error) => { stream[ERROR] = error })
 
-function onClose (this: Stream & { [ERROR]?: Error }): void {
-  const call = this[CALL]
-  this[CALL] = null
-  call?.onClose(this.rstCode ?? 0, this[ERROR] ?? null)
-}
+const onClose: SharedListener<Stream> = shared(callOf, stream => {
+  const call = stream[CALL]
+  stream[CALL] = null
+  call?.onClose(stream.rstCode ?? 0, stream[ERROR] ?? null)
+})
 
 function headersOf ({ pool, path, headers }: GrpcForwardRequest): OutgoingHttpHeaders {
   const out = addHeaders({ ':method': 'POST', ':scheme': pool.scheme, ':authority': pool.authority, ':path': path, te: 'trailers' }, headers)

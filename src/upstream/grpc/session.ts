@@ -1,7 +1,9 @@
 /** One HTTP/2 connection to a gRPC server of an agent. */
 import { connect, constants } from 'node:http2'
+import type { Guarded } from '../../guard.js'
+import { guarded, listen, run } from '../../guard.js'
 import type {
-  ClientHttp2Session, ClientHttp2Stream, ClientSessionOptions, OutgoingHttpHeaders, SecureClientSessionOptions
+  ClientHttp2Session, ClientHttp2Stream, ClientSessionOptions, OutgoingHttpHeaders, SecureClientSessionOptions, Settings
 } from 'node:http2'
 
 /** Where and how to connect. */
@@ -15,7 +17,7 @@ export interface GrpcTarget {
 }
 
 /** A call that needs a stream. Each gets one call of these methods, unless it withdraws. */
-export interface StreamUser {
+export interface StreamUser extends Guarded {
   open (session: GrpcSession): void
   /** The server takes fewer calls at once than those that waited for its settings. */
   requeue (): void
@@ -53,7 +55,8 @@ const CANCELS_PER_SECOND = 16
 /** Calls at once before the server has said how many it accepts. */
 const BEFORE_SETTINGS = 100
 
-export class GrpcSession {
+export class GrpcSession implements Guarded {
+  readonly place = 'upstream'
   /** Calls that have a stream or wait for the connection. */
   active = 0
   private readonly session: ClientHttp2Session
@@ -83,18 +86,18 @@ export class GrpcSession {
     }
     const session = connect(origin, { ...tls, ...options })
     this.session = session
-    this.connecting = setTimeout(() => { this.end(timedOut()) }, connectTimeout)
-    session.on('connect', () => { session.setLocalWindowSize(CONNECTION_WINDOW) })
-    session.on('remoteSettings', settings => { this.settled(settings.maxConcurrentStreams ?? Infinity) })
-    session.on('goaway', () => { this.retire() })
-    session.on('error', error => { this.error ??= error })
-    session.on('close', () => { this.left() })
-    const idle = (): void => {
+    this.connecting = setTimeout(guarded(this, () => { this.end(timedOut()) }), connectTimeout)
+    listen(this, session, 'connect', () => { session.setLocalWindowSize(CONNECTION_WINDOW) })
+    listen(this, session, 'remoteSettings', (settings: Settings) => { this.settled(settings.maxConcurrentStreams ?? Infinity) })
+    listen(this, session, 'goaway', () => { this.retire() })
+    listen(this, session, 'error', (error: Error) => { this.error ??= error })
+    listen(this, session, 'close', () => { this.left() })
+    const idle = guarded(this, () => {
       if (this.active === 0) return this.retire()
       // The host may have vanished, and Node 20 reports nothing when a header of the server is too long for nghttp2.
       if (performance.now() - this.probedAt >= times.keepalive) this.probe()
       session.setTimeout(times.idle, idle)
-    }
+    })
     session.setTimeout(times.idle, idle)
   }
 
@@ -160,7 +163,7 @@ export class GrpcSession {
 
   private closeUnused (): void {
     // The event of a call or of a frame may come from within nghttp2, which must not lose its session meanwhile.
-    if (this.active === 0) setImmediate(() => { this.session.close() })
+    if (this.active === 0) setImmediate(guarded(this, () => { this.session.close() }))
   }
 
   /** Finds out whether the server is still there: a call had no response in time, or the connection is silent. */
@@ -168,11 +171,11 @@ export class GrpcSession {
     if (this.probing || this.session.destroyed || this.waiting !== null) return
     this.probing = true
     this.probedAt = performance.now()
-    const timer = setTimeout(() => { this.end(new Error('the agent does not respond to a PING')) }, this.times.probe).unref()
-    const responded = (): void => {
+    const timer = setTimeout(guarded(this, () => { this.end(new Error('the agent does not respond to a PING')) }), this.times.probe).unref()
+    const responded = guarded(this, () => {
       this.probing = false
       clearTimeout(timer)
-    }
+    })
     if (!this.session.ping(responded)) responded()
   }
 
@@ -183,15 +186,19 @@ export class GrpcSession {
     this.session.destroy(error, constants.NGHTTP2_NO_ERROR)
   }
 
+  endAfter (error: unknown): void {
+    this.end(error instanceof Error ? error : undefined)
+  }
+
   private settled (limit: number): void {
     this.limit = limit
     const waiting = this.waiting ?? []
     this.connected()
     const others = waiting.splice(Math.max(limit, 1))
     this.active -= others.length
-    for (const user of waiting) user.open(this)
+    for (const user of waiting) run(user, () => { user.open(this) })
     this.onChange(this)
-    for (const user of others) user.requeue()
+    for (const user of others) run(user, () => { user.requeue() })
   }
 
   private connected (): void {
@@ -205,7 +212,7 @@ export class GrpcSession {
     this.connected()
     this.retire()
     const error = this.error ?? Object.assign(new Error('the agent closed the connection'), { code: 'ECONNRESET' })
-    for (const user of waiting ?? []) user.unconnected(error)
+    for (const user of waiting ?? []) run(user, () => { user.unconnected(error) })
     this.onChange(this)
   }
 }

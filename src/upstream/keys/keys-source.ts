@@ -3,6 +3,7 @@
  * stay in use while the issuer cannot be reached, for `maxStale`.
  */
 import type { Dispatcher } from 'undici'
+import { BACKGROUND, guarded } from '../../guard.js'
 import type { FetchTrace } from './keys-fetch.js'
 import { discover, fetchDocument } from './keys-fetch.js'
 
@@ -83,7 +84,7 @@ export class KeysSource {
     if (this.waiting >= WAITING) return
     this.waiting++
     let timer: NodeJS.Timeout | undefined
-    const patience = new Promise<void>(resolve => { timer = setTimeout(resolve, PATIENCE) })
+    const patience = new Promise<void>(resolve => { timer = setTimeout(guarded(BACKGROUND, resolve), PATIENCE) })
     await Promise.race([this.refresh(), patience])
     clearTimeout(timer)
     this.waiting--
@@ -142,6 +143,6 @@ export class KeysSource {
 
   private schedule (milliseconds: number): void {
     if (this.timer !== null) clearTimeout(this.timer)
-    this.timer = setTimeout(() => { this.refresh().catch(() => {}) }, milliseconds).unref()
+    this.timer = setTimeout(guarded(BACKGROUND, () => { this.refresh().catch(() => {}) }), milliseconds).unref()
   }
 }

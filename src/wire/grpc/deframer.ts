@@ -77,6 +77,19 @@ export class GrpcDeframer {
     return messages ?? NONE
   }
 
+  /** Bytes of the incomplete message, with its prefix. */
+  get waiting (): number {
+    return this.held
+  }
+
+  /** Gives the incomplete message up: what follows is ignored. @returns its bytes so far, with the prefix */
+  giveUp (): Buffer {
+    if (this.fault === null) this.fail('incomplete')
+    const { rest } = this
+    this.rest = EMPTY
+    return rest
+  }
+
   /** @returns the fault of the whole body; null when all its messages are complete */
   end (): GrpcFault | null {
     if (this.held > 0 && this.fault === null) this.fail('incomplete')

@@ -22,7 +22,7 @@ export function respondRejection (exchange: Exchange, rejection: Rejection, http
     // `Connection: close`.
     exchange.begin(status, headers, phrase)
     response.write(body)
-    readOff(request, () => { response.end() })
+    readOff(exchange, request, () => { response.end() })
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { guarded, ignoreErrors, listen, listenOnce, ownerOf, run } from '../../../guard.js'
 import { decisionHeader } from '../../../a2a/errors.js'
 import type { Log } from '../../../telemetry/log.js'
 import type { ClientError, Metrics } from '../../../telemetry/metrics/metrics.js'
@@ -71,7 +72,7 @@ type Busy = Socket & { readonly _httpMessage?: ServerResponse | null }
 /** Creates the handler for Fastify's `clientErrorHandler`. */
 export function clientErrorHandler ({ metrics, log }: Options): (error: Error & { code?: string }, socket: Socket) => void {
   const seen = new WeakSet<Socket>()
-  return (error, socket) => {
+  const handle = (error: Error & { code?: string }, socket: Socket): void => {
     const code = error.code ?? ''
     // Further data while the connection lingers raises the same error again.
     if (seen.has(socket)) return
@@ -94,11 +95,13 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
       socket.destroy()
       return
     }
-    socket.on('error', () => {})
+    ignoreErrors(socket)
     socket.end(response(found))
-    const timer = setTimeout(() => { socket.destroy() }, LINGER).unref()
-    socket.once('close', () => { clearTimeout(timer) })
+    const owner = ownerOf('http', () => { socket.destroy() })
+    const timer = setTimeout(guarded(owner, () => { socket.destroy() }), LINGER).unref()
+    listenOnce(owner, socket, 'close', () => { clearTimeout(timer) })
   }
+  return (error, socket) => { run(ownerOf('http', () => { socket.destroy() }), () => { handle(error, socket) }) }
 }
 
 /** Counts and logs a TLS connection that ends before any request. @param client address of the client */
@@ -109,7 +112,7 @@ export function handshakeFailed ({ metrics, log }: Options, reason: string, clie
 
 /** Counts connections that Node closes before any request, because the number of connections has reached `limits.connections`. */
 export function countDropped (server: Server, metrics: Metrics): void {
-  server.on('drop', () => { metrics.clientError('dropped') })
+  listen(ownerOf('http'), server, 'drop', () => { metrics.clientError('dropped') })
 }
 
 function response ({ status, rule, message }: Found): string {

@@ -1,8 +1,10 @@
 /** TLS of the main listener (`server.tls`): its options at start, and its files when they change. */
 import type { Server as NetServer } from 'node:net'
 import type { ServerOptions } from 'node:https'
+import type { TLSSocket } from 'node:tls'
 import { Server as TlsServer } from 'node:tls'
 import { X509Certificate } from 'node:crypto'
+import { ownerOf, run } from '../../../guard.js'
 import type { ListenerTlsConfig } from '../../../config/model/model.js'
 import type { Log } from '../../../telemetry/log.js'
 import type { TlsFiles } from '../../../upstream/tls.js'
@@ -54,12 +56,16 @@ export function requireCertificates (
   onRejected: (reason: string, client: string | undefined) => void
 ): void {
   if (mode === 'none') return
-  server.on('secureConnection', socket => {
+  const check = (socket: TLSSocket): void => {
     const none = socket.getPeerX509Certificate() === undefined
     // Node authorizes a client without a certificate that resumes a session of TLS 1.3.
     if (none ? mode === 'request' : socket.authorized) return
     onRejected(none ? 'no client certificate' : `invalid client certificate: ${String(socket.authorizationError)}`, socket.remoteAddress)
     socket.destroy()
+  }
+  // eslint-disable-next-line no-restricted-syntax -- the listener guards itself: only it knows the socket
+  server.on('secureConnection', socket => {
+    run(ownerOf('http', () => { socket.destroy() }), () => { check(socket) })
   })
 }
 

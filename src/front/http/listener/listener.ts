@@ -1,5 +1,6 @@
 /** Limits of the main listener: headers, times and connections. All of them can change while the gateway listens. */
 import type { Server, ServerOptions } from 'node:http'
+import { guarded, ownerOf } from '../../../guard.js'
 import type { Limits } from '../../../config/model/model.js'
 
 /** Margin above the timer of the body reader, ms. Node's timeout covers bodies that the body reader does not read: passthrough uploads. */
@@ -22,6 +23,8 @@ function headersTimeoutOf ({ headersTimeout, requestTimeout }: Limits): number {
 
 /** Node reads the size for each connection. Node's types omit the property. */
 type Listener = Server & { maxHeaderSize?: number }
+
+const LATER = ownerOf('http')
 
 /** Applies new limits to the listener when the configuration changes. */
 export class ListenerLimits {
@@ -46,7 +49,7 @@ export class ListenerLimits {
     server.maxConnections = limits.connections === 0 ? Infinity : limits.connections
     if (this.lowering !== null) clearTimeout(this.lowering)
     const lower = headersTimeoutOf(limits) < server.headersTimeout || limits.requestTimeout + NET < server.requestTimeout
-    if (lower) this.lowering = setTimeout(() => { this.setTimes(limits) }, server.requestTimeout).unref()
+    if (lower) this.lowering = setTimeout(guarded(LATER, () => { this.setTimes(limits) }), server.requestTimeout).unref()
     else this.setTimes(limits)
   }
 

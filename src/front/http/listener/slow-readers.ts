@@ -3,6 +3,7 @@
  * used instead of a timer per write: most responses never wait, and the others wait in many places in the code.
  */
 import type { Socket } from 'node:net'
+import { guarded, ownerOf, run } from '../../../guard.js'
 import type { Log } from '../../../telemetry/log.js'
 import type { Metrics } from '../../../telemetry/metrics/metrics.js'
 import type { Exchange } from '../../call/exchange.js'
@@ -22,6 +23,9 @@ const CANCEL = 8
 /** Maximum time between two checks, ms. */
 const LONGEST = 5_000
 
+/** A check that fails ends nothing. */
+const CHECK = ownerOf('http')
+
 export class SlowReaders {
   private readonly options: Options
   private timer: NodeJS.Timeout | null = null
@@ -35,7 +39,8 @@ export class SlowReaders {
   /** @param timeout ms; 0: no client is disconnected */
   use (timeout: number): void {
     this.close()
-    if (timeout > 0) this.timer = setInterval(() => { this.look(timeout) }, Math.min(LONGEST, Math.ceil(timeout / 4))).unref()
+    if (timeout === 0) return
+    this.timer = setInterval(guarded(CHECK, () => { this.look(timeout) }), Math.min(LONGEST, Math.ceil(timeout / 4))).unref()
   }
 
   close (): void {
@@ -58,7 +63,7 @@ export class SlowReaders {
       return now - progress.since >= timeout
     })
     this.progress = next
-    for (const exchange of stuck) this.disconnect(exchange)
+    for (const exchange of stuck) run(exchange, () => { this.disconnect(exchange) })
   }
 
   private disconnect (exchange: Exchange): void {

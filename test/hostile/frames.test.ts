@@ -1,0 +1,51 @@
+/**
+ * Sequences of frames and bytes that no client sends, on every listener and service. The process lives, other calls have their responses,
+ * and no error surprises the gateway.
+ */
+import type { Test } from 'tap'
+import t from 'tap'
+import type { Sequence } from '../helpers/h2-sequences.js'
+import { everyPair, http1Sequence, sequence } from '../helpers/h2-sequences.js'
+import { random, runs } from '../helpers/seed.js'
+import type { Attacked } from './attacked-gateway.js'
+import { attackedGateway, play } from './attacked-gateway.js'
+
+/** Connections at once. */
+const AT_ONCE = 8
+/** Random sequences for each service. */
+const SEQUENCES = 60
+
+async function playAll (t: Test, attacked: Attacked, address: string, all: readonly Sequence[], isHttp2: boolean): Promise<void> {
+  const { gateway, honest } = attacked
+  const life = { isOver: false }
+  gateway.exited.then(() => { life.isOver = true }, () => {})
+  for (let at = 0; at < all.length && !life.isOver; at += AT_ONCE) {
+    const some = all.slice(at, at + AT_ONCE)
+    await Promise.all(some.map(async one => { await play(address, one, isHttp2).catch(() => {}) }))
+    if (life.isOver) t.fail(`the process ended: ${some.map(({ name }) => name).join('; ')}\n${gateway.output().slice(-2_000)}`)
+  }
+  if (life.isOver) return
+  await t.resolves(honest(), 'calls of others have their responses')
+  const surprises = await gateway.metric('a2a_gateway_unexpected_errors_total')
+  t.equal(surprises, 0, `no unexpected error in ${all.length} sequences: ${gateway.output().split('\n').filter(line => line.includes('"place"')).join('\n').slice(0, 2_000)}`)
+}
+
+t.test('frames of HTTP/2', async t => {
+  const attacked = await attackedGateway(t)
+  for (const { address, services } of [attacked.listeners.grpc, attacked.listeners.mesh]) {
+    for (const service of services) {
+      const numbers = random(`frames ${service.name}`)
+      const all = [...everyPair(service, numbers), ...Array.from({ length: runs(SEQUENCES) }, () => sequence(service, numbers))]
+      await t.test(service.name, async t => { await playAll(t, attacked, address, all, true) })
+    }
+  }
+})
+
+t.test('bytes of HTTP/1.1', async t => {
+  const attacked = await attackedGateway(t)
+  for (const [name, { address }] of Object.entries(attacked.listeners)) {
+    const numbers = random(`bytes ${name}`)
+    const all = Array.from({ length: runs(SEQUENCES) }, () => http1Sequence(numbers))
+    await t.test(name, async t => { await playAll(t, attacked, address, all, false) })
+  }
+})
