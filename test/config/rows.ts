@@ -1166,6 +1166,11 @@ const USABLE: readonly Row[] = [
     ruleWith('schema: {properties: {a/b: {pattern: "(?=x)"}}}'),
     'g.yaml:12:46: extensions.p.request[0].schema cannot be used: /properties/a~1b/pattern: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported'
   ],
+  ...[['modifiers', '(?i:x)', 'the modifiers (?i:'], ['group names', '(?<n>x)|(?<n>y)', 'two groups with one name']].map(([name = '', pattern = '', what = '']): Row => [
+    name,
+    ruleWith(`schema: {pattern: "${pattern}"}`),
+    `g.yaml:12:27: extensions.p.request[0].schema cannot be used: /pattern: the pattern "${pattern}" is not supported: it has ${what}, which ECMA-262 allows only since 2025`
+  ]),
   [
     'look-behind in a name',
     ruleWith('schema: {patternProperties: {"(?<!x)": true}}'),
