@@ -24,7 +24,7 @@ import type { Binding, Version } from '../versions.js'
 
 export interface CallProblem {
   readonly reason: Reason
-  /** Name of the gateway's own rule: `json`, `protobuf`, `envelope`, `method`, `content-type`, `version`. */
+  /** Name of the gateway's own rule: `json`, `protobuf`, `envelope`, `method`, `content-type`, `version`, `backslash-name`. */
   readonly rule: string
   /** Path from the root of the request, or `header <name>`. */
   readonly path: string

@@ -9,7 +9,6 @@ import { decodeString } from './string-literal.js'
 
 /** RFC 8259 §6 */
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const UNICODE = /[0-9a-fA-F]{4}/y
 const ESCAPES: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
 type Container = unknown[] | Record<string, unknown>
@@ -83,6 +82,11 @@ class ExactReader {
     }
   }
 
+  #rejectAt (at: number): never {
+    this.#at = at
+    this.#reject()
+  }
+
   #reject (): never {
     throw new SyntaxError(`the JSON is not valid at character ${this.#at}`)
   }
@@ -114,10 +118,10 @@ class ExactReader {
 
   #readNumber (): number {
     NUMBER.lastIndex = this.#at
-    const token = NUMBER.exec(this.#text)?.[0]
-    if (token === undefined) this.#reject()
-    this.#at += token.length
-    return Number(token)
+    if (!NUMBER.test(this.#text)) this.#reject()
+    const start = this.#at
+    this.#at = NUMBER.lastIndex
+    return Number(this.#text.slice(start, this.#at))
   }
 
   /** Leaves `#at` after the closing quote. @returns true when the string has an escape, which is not validated */
@@ -176,17 +180,17 @@ class ExactReader {
       name += text.slice(plain, i)
       const letter = text[i + 1] as string
       if (letter === 'u') {
-        UNICODE.lastIndex = i + 2
-        const digits = UNICODE.exec(text)?.[0]
-        if (digits !== undefined) name += String.fromCharCode(parseInt(digits, 16))
-        this.#at = i
-        if (digits === undefined) this.#reject()
+        let unit = 0
+        for (let k = i + 2; k < i + 6; k++) {
+          const code = text.charCodeAt(k)
+          if (!isHex(code)) this.#rejectAt(i)
+          unit = unit * 16 + (code <= 0x39 ? code - 0x30 : (code | 0x20) - 0x57)
+        }
+        name += String.fromCharCode(unit)
         i += 5
       } else {
-        const character = Object.hasOwn(ESCAPES, letter) ? ESCAPES[letter] : undefined
-        this.#at = i
-        if (character === undefined) this.#reject()
-        name += character
+        if (!Object.hasOwn(ESCAPES, letter)) this.#rejectAt(i)
+        name += ESCAPES[letter]
         i++
       }
       plain = i + 1
