@@ -93,7 +93,7 @@ export function create (
   addFormats.default(ajv as unknown as Parameters<typeof addFormats.default>[0])
   // JSON Schema does not define `url`. The expression of ajv-formats is quadratic (measured: 19 s for 50,000 characters, `uri` takes 5 ms).
   ajv.addFormat('url', ajv.formats.uri ?? true)
-  ajv.addFormat('regex', { type: 'string', validate: isRegex })
+  ajv.addFormat('regex', isRegex)
   replaceKeywords(ajv as unknown as Ajv)
   return ajv as unknown as Ajv
 }

@@ -169,8 +169,8 @@ function unsupported (pattern: string): string | null {
   return null
 }
 
-/** Matches an escape, a class, modifiers, or the beginning of a named group. */
-const SINCE_2025 = /\\[^]|\[(?:\\[^]|[^\]\\])*\]|\(\?[a-z-]+:|\(\?<([^=!][^>]*)>/gu
+/** Modifiers, or the beginning of a named group. The bounds keep the search linear: no group of use has a longer name. */
+const GROUP = /\(\?(?:[a-z-]{1,12}:|<([^=!>][^>]{0,99})>)/y
 
 /**
  * Finds syntax that V8 12.5 added. Node 20 and 22 reject it, so that the answer must not be the engine's.
@@ -178,11 +178,19 @@ const SINCE_2025 = /\\[^]|\[(?:\\[^]|[^\]\\])*\]|\(\?[a-z-]+:|\(\?<([^=!][^>]*)>
  */
 function newerConstruct (pattern: string): string | null {
   const names = new Set<string>()
-  for (const [text, name] of pattern.matchAll(SINCE_2025)) {
-    if (text.startsWith('(?') && name === undefined) return `modifiers ${visible(text, 20)}`
-    if (name === undefined) continue
-    if (names.has(name)) return `two groups ${visible(text, 40)}`
-    names.add(name)
+  let isClass = false
+  for (let i = 0; i < pattern.length; i++) {
+    const char = pattern[i]
+    if (char === '\\') i++
+    else if (char === '[' || char === ']') isClass = char === '['
+    else if (char === '(' && !isClass && pattern[i + 1] === '?') {
+      GROUP.lastIndex = i
+      const [text, name] = GROUP.exec(pattern) ?? []
+      if (text === undefined) continue
+      if (name === undefined) return `the modifiers ${text}`
+      if (names.has(name)) return 'two groups with one name'
+      names.add(name)
+    }
   }
   return null
 }

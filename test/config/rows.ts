@@ -920,13 +920,13 @@ const CHECKED: readonly Row[] = [
   ],
   [
     'headers of the card',
-    agentWith('card:\n  headers:\n    Host: {env: H}\n    a: {}\n    b: {env: B, file: rows.ts}\n    x: {env: X}\n    y: {file: rows.ts}\n    X: {env: Y, prefix: "p "}\n    z: {file: missing}\n  public: minimal\n  signature: verbatim'),
+    agentWith('card:\n  headers:\n    Host: {env: H}\n    a: {}\n    b: {env: B, file: rows.ts}\n    x: {env: X}\n    y: {file: mesh-rows.ts}\n    X: {env: Y, prefix: "p "}\n    z: {file: missing}\n  public: minimal\n  signature: verbatim'),
     'g.yaml:7:9: agents[0].card.headers.Host: the gateway itself sets this header (remove it)',
     'g.yaml:7:21: agents[0].card.headers.Host.env: environment variable H is not set',
     'g.yaml:8:12: agents[0].card.headers.a needs file or env (such as "{env: CARD_TOKEN, prefix: \'Bearer \'}")',
     'g.yaml:9:9: agents[0].card.headers.b has both file and env (keep one)',
     'g.yaml:10:18: agents[0].card.headers.x.env: environment variable X is not set',
-    'g.yaml:11:19: agents[0].card.headers.y.file: the file "rows.ts" contains a character that a header cannot contain (paths are relative to the configuration file)',
+    'g.yaml:11:19: agents[0].card.headers.y.file: the file "mesh-rows.ts" contains a character that a header cannot contain (paths are relative to the configuration file)',
     'g.yaml:12:9: agents[0].card.headers names "X" twice (names of headers have no case)',
     'g.yaml:12:18: agents[0].card.headers.X.env: environment variable Y is not set',
     'g.yaml:13:19: agents[0].card.headers.z.file: cannot read "missing": no such file (paths are relative to the configuration file)',
@@ -1166,6 +1166,11 @@ const USABLE: readonly Row[] = [
     ruleWith('schema: {properties: {a/b: {pattern: "(?=x)"}}}'),
     'g.yaml:12:46: extensions.p.request[0].schema cannot be used: /properties/a~1b/pattern: the pattern "(?=x)" cannot run in linear time: look-ahead (?= is not supported'
   ],
+  ...[['modifiers', '(?i:x)', 'the modifiers (?i:'], ['group names', '(?<n>x)|(?<n>y)', 'two groups with one name']].map(([name = '', pattern = '', what = '']): Row => [
+    name,
+    ruleWith(`schema: {pattern: "${pattern}"}`),
+    `g.yaml:12:27: extensions.p.request[0].schema cannot be used: /pattern: the pattern "${pattern}" is not supported: it has ${what}, which ECMA-262 allows only since 2025`
+  ]),
   [
     'look-behind in a name',
     ruleWith('schema: {patternProperties: {"(?<!x)": true}}'),

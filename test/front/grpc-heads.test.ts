@@ -30,7 +30,6 @@ t.test('heads that are rejected, each before the agent sees anything', async t =
     ['a method that 0.3 does not have', { path: '/a2a.v1.A2AService/ListTasks', headers: { 'a2a-version': '0.3' } }, { status: 12 }],
     ['another host', { headers: { ':authority': 'other.test' } }, { status: 12 }],
     ['Host beside :authority', { headers: { host: 'other.test' } }, { status: 3, message: /:authority/ }],
-    ['user information', { headers: { ':authority': 'x@agent.test' } }, { status: 3, message: /Host/ }],
     ['two versions', { headers: { 'a2a-version': ['1.0', '0.3'] } }, { status: 3, message: /more than once/ }],
     ['the version of the other service', { headers: { 'a2a-version': '0.3' } }, { status: 9, message: /different versions/ }],
     ['an unknown version', { headers: { 'a2a-version': '7.0' } }, { status: 9 }],
@@ -43,6 +42,8 @@ t.test('heads that are rejected, each before the agent sees anything', async t =
     t.match(got, expected, name)
     if (got.status !== null) t.equal(got.trailersOnly, true, name)
   }
+  const { status } = await gateway.client.call({ body: HELLO, headers: { ':authority': 'x@agent.test' } })
+  t.ok(status === 3 || status === null, 'user information: the gateway rejects it, or nghttp2 of Node 24 resets the stream before')
   t.equal(agent.calls.length, 0)
   t.match(await gateway.client.call({ body: HELLO, headers: host }), { status: 0 }, 'the connection still works')
   for (const authority of ['agent.test:443', 'AGENT.test', 'agent.test.']) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { compilePattern } from '../../src/jsonschema/regexp.js'
+import { compilePattern, isRegex } from '../../src/jsonschema/regexp.js'
 import { check } from '../helpers/seed.js'
 
 const ATOMS = [
@@ -162,6 +162,16 @@ t.test('classes and dots mean the same as in ECMA-262', async t => {
   for (const [pattern, text, expected] of cases) {
     t.equal(compilePattern(pattern).test(text), expected, `${pattern} ${encodeURIComponent(text)}`)
   }
+})
+
+t.test('syntax of 2025 is rejected with every version of Node, and a search for it is linear', async t => {
+  for (const pattern of ['(?i:a)', 'a(?-i:b)', '(?ims-:a)', '[(](?s:.)', '(?<n>a)|(?<n>b)']) {
+    t.throws(() => compilePattern(pattern), /which ECMA-262 allows only since 2025$/, pattern)
+    t.equal(isRegex(pattern), false, pattern)
+  }
+  for (const pattern of ['(?:a)', '[(?i:]', '\\(\\?i:', '(?<n>a)(?<m>b)', '[(?<n>)](?<n>a)', '(?<n>a)']) t.equal(isRegex(pattern), true, pattern)
+  // A search that is quadratic takes minutes for these.
+  for (const piece of ['[', '(?<', '(?i', '(?<n', '(']) t.equal(isRegex(piece.repeat(100_000)), false, piece)
 })
 
 t.test('constructs that RE2 does not support are rejected with a message', async t => {
