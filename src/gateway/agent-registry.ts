@@ -22,7 +22,7 @@ import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import { AgentCredentials } from './credentials/agent-credentials.js'
 import { Identity } from './identity/identity.js'
-import type { InFlight } from './in-flight.js'
+import type { InFlight } from '../call/in-flight.js'
 
 /** The state that a request begins with and keeps. A configuration change replaces it as a whole. */
 export interface Snapshot {

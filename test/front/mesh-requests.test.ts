@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
-import { readBody } from '../../src/front/call/body.js'
+import { readBody } from '../../src/call/body.js'
 import { MeshRequest } from '../../src/front/mesh/request.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { gatewayFor } from '../helpers/gateway.js'

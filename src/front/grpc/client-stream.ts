@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOption
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import { addHeaders } from '../../wire/header-object.js'
-import type { ClientRequest, ClientResponse, HttpListener } from '../call/client-streams.js'
+import type { ClientRequest, ClientResponse, HttpListener } from '../../call/client-streams.js'
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_INTERNAL_ERROR } = constants
 

@@ -1,11 +1,11 @@
 /** Forwards calls that no rule sees: services of `grpc.passthrough`, and calls of an agent without a card. */
 import type { Agent } from '../../gateway/agent.js'
 import * as rejections from '../../pipeline/rejections.js'
-import type { HandlerOptions } from '../call/dispatch.js'
-import { passOn } from '../call/dispatch.js'
-import type { Exchange } from '../call/exchange.js'
-import type { PassthroughFront } from '../call/passthrough.js'
-import { passThrough } from '../call/passthrough.js'
+import type { HandlerOptions } from '../../call/dispatch.js'
+import { passOn } from '../../call/dispatch.js'
+import type { Exchange } from '../../call/exchange.js'
+import type { PassthroughFront } from '../../call/passthrough.js'
+import { passThrough } from '../../call/passthrough.js'
 import { GRPC, serverForUnread } from './dispatch.js'
 
 const FRONT: PassthroughFront = {

@@ -5,11 +5,11 @@ import type { AgentError } from '../../a2a/message/error-scan.js'
 import { ErrorScan } from '../../a2a/message/error-scan.js'
 import type { Receiver } from '../../upstream/forward.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
-import { agentFailed } from '../call/response/agent-failure.js'
-import type { Exchange } from '../call/exchange.js'
-import { settleToken } from '../call/credentials/outbound.js'
-import { StreamOut } from '../call/response/stream-out.js'
-import { STORES_NOTHING, KNOWS_NOBODY, ExchangeDriver } from '../call/exchange-driver.js'
+import { agentFailed } from '../../call/response/agent-failure.js'
+import type { Exchange } from '../../call/exchange.js'
+import { settleToken } from '../../call/credentials/outbound.js'
+import { StreamOut } from '../../call/response/stream-out.js'
+import { STORES_NOTHING, KNOWS_NOBODY, ExchangeDriver } from '../../call/exchange-driver.js'
 
 export class AgentResponse extends ExchangeDriver implements Receiver {
   private readonly machine: ResponseMachine

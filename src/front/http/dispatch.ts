@@ -1,11 +1,11 @@
 /** Sends requests that arrived over HTTP to their agents. */
-import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
+import { startUpstreamSpan } from '../../call/telemetry/request-telemetry.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import { forward } from '../../upstream/forward.js'
 import { AgentResponse } from './agent-response.js'
-import { headersForAgent, queryForAgent } from '../call/identify.js'
-import type { Front } from '../call/dispatch.js'
+import { headersForAgent, queryForAgent } from '../../call/identify.js'
+import type { Front } from '../../call/dispatch.js'
 
 /** The front of HTTP. */
 export const HTTP: Front = {

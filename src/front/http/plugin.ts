@@ -7,15 +7,15 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Rejection } from '../../a2a/errors.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import type { Directory } from './directory/directory.js'
-import type { Services } from '../call/services.js'
+import type { Services } from '../../call/services.js'
 import { HTTP } from './dispatch.js'
-import { Exchange } from '../call/exchange.js'
+import { Exchange } from '../../call/exchange.js'
 import { handle } from './handler.js'
-import { keepAppHeaders } from '../call/app-headers.js'
+import { keepAppHeaders } from '../../call/app-headers.js'
 import { Passthrough } from './passthrough.js'
-import { asksForMetadata, serveMetadata } from '../call/well-known/resource-metadata.js'
-import { routeTargetOf } from '../call/route-target.js'
-import { asksForKeys, serveKeys } from '../call/well-known/jwks.js'
+import { asksForMetadata, serveMetadata } from '../../call/well-known/resource-metadata.js'
+import { routeTargetOf } from '../../call/route-target.js'
+import { asksForKeys, serveKeys } from '../../call/well-known/jwks.js'
 
 export interface FrontOptions {
   readonly services: Services

@@ -1,5 +1,5 @@
 /** The response of the gateway to a call that a proxy asks about. The shared steps write it as they do a response of `node:http`. */
-import type { ClientResponse } from '../call/client-streams.js'
+import type { ClientResponse } from '../../call/client-streams.js'
 
 /** Receiver of a response. */
 export interface ResponseSink {

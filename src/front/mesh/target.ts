@@ -6,8 +6,8 @@ import type { Agent } from '../../gateway/agent.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { hasPassedHere } from '../../upstream/via.js'
 import { checkTarget, isAtOrBelow, splitTarget } from '../../wire/target.js'
-import { isServed } from '../call/client-address.js'
-import type { RouteTarget } from '../call/route-target.js'
+import { isServed } from '../../call/client-address.js'
+import type { RouteTarget } from '../../call/route-target.js'
 import type { MeshRequest } from './request.js'
 
 /** Name of the agent in the metadata of ext_proc and in `context_extensions` of ext_authz. */
