@@ -26,7 +26,7 @@ export function endedCall (
     operation: exchange.operation,
     binding: exchange.binding,
     version: exchange.version,
-    front: exchange.front.name,
+    front: exchange.transport.front,
     outcome,
     status: exchange.response.statusCode,
     grpcStatus: exchange.grpcStatus,

@@ -21,14 +21,21 @@ import type { Agent } from '../gateway/agent.js'
 import { withAppHeaders } from './app-headers.js'
 import type { ClientRequest, ClientResponse } from './client-streams.js'
 import { endedCall, keptRequest } from './console-entries.js'
-import type { Cors } from './cors.js'
-import { withCors } from './cors.js'
-import type { Front } from './dispatch.js'
-import type { RequestLimits } from './limits/limits.js'
+import type { Cors } from './steps/cors.js'
+import { withCors } from './steps/cors.js'
+import type { RouteTarget } from './route-target.js'
+import type { Step } from './run.js'
+import { END } from './run.js'
+import type { RequestLimits } from './steps/limits.js'
+import type { Kind } from './steps.js'
+import type { Transport, Unread, Work } from './work.js'
 import { endWithRejection, respondRejection } from './response/rejection-out.js'
 import type { StreamOut } from './response/stream-out.js'
 import type { Services } from './services.js'
-import type { PushReservation } from './tasks/push.js'
+import type { PushReservation } from './steps/push.js'
+import type { Claim } from '../policy/request/claims.js'
+import type { Asked } from '../pipeline/request.js'
+import type { Snapshot } from '../gateway/agent-registry.js'
 import type { ConcurrencyLimit } from '../gateway/concurrency-limit.js'
 import { isStreaming } from '../gateway/concurrency-limit.js'
 import { callEntry, logCall, recordGrpcStatus } from './telemetry/request-telemetry.js'
@@ -45,16 +52,37 @@ export type Label = Operation | 'AgentCard' | 'Directory' | 'Passthrough' | 'Pre
 /** Random prefix of request ids. It keeps ids of several workers and of successive processes distinct in shared logs. */
 const PROCESS = randomBytes(4).toString('hex')
 
+/** A call, as its front has received it. */
+export interface Received {
+  readonly request: ClientRequest
+  readonly response: ClientResponse
+  readonly services: Services
+  readonly snapshot: Snapshot
+  readonly transport: Transport
+  readonly target: RouteTarget
+}
+
+const NO_STEPS: readonly Step[] = []
+const NO_CLAIMS: readonly Claim[] = []
+
 export class Exchange {
   readonly request: ClientRequest
   readonly response: ClientResponse
   readonly services: Services
-  /** The front that received the call and dispatches it to the agent. */
-  readonly front: Front
+  /** The configuration that was in force when the request came. */
+  readonly snapshot: Snapshot
+  /** Carries the request to its agent. */
+  readonly transport: Transport
+  /** What the target of the request names. */
+  readonly target: RouteTarget
+  /** The steps of the call, and the index of the next one. Only `run.ts` and `steps.ts` use them. */
+  steps: readonly Step[] = NO_STEPS
+  position = 0
+  kind: Kind = 'operation'
   readonly startedAt: number
   readonly span: RequestSpan
   private readonly number: number
-  agent: Agent | null = null
+  agent: Agent | null
   state: AgentState | null = null
   label: Label = 'Other'
   /** The identity in force when the request came; null without `identity`. */
@@ -77,6 +105,12 @@ export class Exchange {
   /** Status of the response to a gRPC client; null before there is one, and over HTTP. */
   grpcStatus: GrpcCodeName | null = null
   version: Version = '1.0'
+  /** The version that the request asks for. */
+  asked: Asked | null = null
+  /** What the steps have read and decided, until the request is at the agent. */
+  work: Work | null = null
+  /** A request that no rule sees, until it is at the agent. */
+  unread: Unread | null = null
   /** True when the request names its version. */
   statedVersion = false
   /** Raw JSON token of the JSON-RPC id. */
@@ -103,6 +137,8 @@ export class Exchange {
   owner: OwnerOutcome | null = null
   /** Push notification configurations that the request counts; null for none. */
   push: PushReservation | null = null
+  /** Values that the request was the first to use, and may use if it reaches the agent. */
+  claimed: readonly Claim[] = NO_CLAIMS
   /** Called before the end is recorded, whatever the outcome. Handles data that is known only then, and releases resources. */
   atEnd: (() => void) | null = null
   /** Set when the gateway begins to send a stream. gRPC has no text that could follow an event. */
@@ -124,11 +160,14 @@ export class Exchange {
   private found: readonly Found[] | null = null
   private ended = false
 
-  constructor (request: ClientRequest, response: ClientResponse, services: Services, front: Front) {
+  constructor ({ request, response, services, snapshot, transport, target }: Received) {
     this.request = request
     this.response = response
     this.services = services
-    this.front = front
+    this.snapshot = snapshot
+    this.transport = transport
+    this.target = target
+    this.agent = target.agent
     this.startedAt = performance.now()
     this.span = services.tracing.startRequest(request, this.startedAt)
     this.number = services.inFlight.add(this)
@@ -218,17 +257,33 @@ export class Exchange {
    * Responds with a rejection in the caller's binding and version. When the response has begun, a gRPC call ends with the status of the
    * rejection, and any other response is broken off.
    * @param more further headers, names and values
+   * @returns the result of the step that rejects the call
    */
-  reject (rejection: Rejection, outcome: Outcome, httpStatus?: number, more: readonly string[] = []): void {
+  reject (rejection: Rejection, outcome: Outcome, httpStatus?: number, more: readonly string[] = []): typeof END {
     this.settle(outcome)
     this.rejection ??= rejection
     const { response } = this
     if (!response.destroyed) this.services.metrics.refusal(this.agentName, rejection.rule)
-    if (response.headersSent || response.destroyed) return this.cut(rejection)
+    if (response.headersSent || response.destroyed) {
+      this.cut(rejection)
+      return END
+    }
     respondRejection(this, rejection, httpStatus, more)
     this.span.set('a2a_gateway.decision', 'reject')
     this.span.set('a2a_gateway.rule', rejection.rule)
     if (outcome === 'rejected') this.tellAgent(rejection)
+    return END
+  }
+
+  /** Frees what the steps hold for the request: its bodies, and what counted for a request that does not reach its agent. */
+  release (): void {
+    this.work = null
+    this.unread = null
+    if (this.forwarding !== null) return
+    this.push?.unsent()
+    if (this.claimed.length === 0) return
+    this.services.tasks.release(this.agentName, this.claimed)
+    this.claimed = NO_CLAIMS
   }
 
   /**
@@ -265,6 +320,7 @@ export class Exchange {
     this.services.log.error({ err: error, request_id: this.id }, 'a request could not be handled')
     this.forwarding?.abort()
     this.reject(internal, 'gateway_error')
+    this.release()
   }
 
   private tellAgent ({ rule, reason, customReason, message }: Rejection): void {
@@ -297,9 +353,10 @@ export class Exchange {
   }
 
   /** @param headers flat list of names and values */
-  respond (status: number, headers: string[], body: Buffer | null, phrase = ''): void {
+  respond (status: number, headers: string[], body: Buffer | null, phrase = ''): typeof END {
     this.begin(status, headers, phrase)
     this.response.end(body !== null && this.request.method !== 'HEAD' ? body : undefined)
+    return END
   }
 
   begin (status: number, headers: string[], phrase = ''): void {
@@ -351,7 +408,7 @@ export class Exchange {
     const outcome = this.outcome ?? 'forwarded'
     if (this.stream !== null) services.metrics.streamClosed(this.agentName)
     services.metrics.request(
-      { agent: this.agentName, operation: this.operation, binding: this.binding, version: this.version, outcome, front: this.front.name },
+      { agent: this.agentName, operation: this.operation, binding: this.binding, version: this.version, outcome, front: this.transport.front },
       seconds,
       this.span
     )

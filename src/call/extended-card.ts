@@ -8,7 +8,7 @@ import { grpcFrame } from '../wire/grpc/deframer.js'
 import type { JsonObject } from '../wire/json/object.js'
 import * as rejections from '../pipeline/rejections.js'
 import { viewFor } from '../pipeline/card/served-cards.js'
-import type { Arrived } from './dispatch.js'
+import type { Work } from './work.js'
 import type { Exchange } from './exchange.js'
 import { publicCardOf } from './serve-card.js'
 
@@ -20,7 +20,7 @@ export interface ShownCard { readonly select: ExtendedCardPlan['select'] }
  * @param publicBase the gateway's public URL with the agent's path, without trailing slash
  * @returns null when the exchange has its response
  */
-export function shownCard (exchange: Exchange, { agent, state, route }: Arrived, publicBase: string): ShownCard | null {
+export function shownCard (exchange: Exchange, { agent, state, route }: Work, publicBase: string): ShownCard | null {
   const { card } = agent.config
   const view = viewFor(state.views, exchange.principal)
   const served = view?.served ?? publicCardOf(card, state)
@@ -37,7 +37,10 @@ export function shownCard (exchange: Exchange, { agent, state, route }: Arrived,
 }
 
 function respond (exchange: Exchange, card: Buffer): void {
-  if (exchange.binding === 'GRPC') return respondMessage(exchange, card)
+  if (exchange.binding === 'GRPC') {
+    respondMessage(exchange, card)
+    return
+  }
   const body = exchange.binding === 'JSONRPC'
     ? Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":${exchange.idToken()},"result":`), card, Buffer.from('}')])
     : card

@@ -4,13 +4,13 @@ import type { ReceivedRequest } from '../console/playground/request-log.js'
 import type { Identity } from '../gateway/identity/identity.js'
 import { whole } from '../wire/chunked-buffer.js'
 import { plainHeaderName } from '../wire/header-names.js'
-import type { Arrived } from './dispatch.js'
+import type { Work } from './work.js'
 import type { Exchange } from './exchange.js'
 
 const NONE: ReadonlySet<string> = new Set()
 
 /** Copies a request whose body has arrived. */
-export function receivedOf ({ request, identity, binding }: Exchange, { sent, bytes }: Pick<Arrived, 'sent' | 'bytes'>): ReceivedRequest {
+export function receivedOf ({ request, identity, binding }: Exchange, { sent, bytes }: Pick<Work, 'sent' | 'bytes'>): ReceivedRequest {
   const { method = 'POST', url = '/', rawHeaders, headers: { host } } = request
   // A frame of gRPC has a prefix, and may be compressed.
   const body = binding === 'GRPC' ? bytes : sent

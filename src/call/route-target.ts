@@ -1,6 +1,7 @@
 /** Finds the agent and the kind of handling of a request. Computed once, before routing and before any body is read. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import type { GrpcMethod } from '../a2a/grpc/methods.js'
 import type { Rejection } from '../a2a/errors.js'
 import { hostName } from '../pipeline/agents.js'
 import { framingFault, guard, isPassthrough, isUpgrade } from '../pipeline/guard.js'
@@ -20,6 +21,8 @@ export interface RouteTarget {
   readonly query: string
   /** Finding of the guard; the request is rejected. */
   readonly rejection: Rejection | null
+  /** The method of a gRPC call; null for one that A2A does not have. */
+  readonly method?: GrpcMethod | null
   /** True when Node reads nothing more on the connection: the response closes it. */
   readonly last: boolean
 }

@@ -12,13 +12,16 @@ import { matchesEtag } from '../wire/etag.js'
 import type { TrustedProxies } from '../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
 import type { Exchange } from './exchange.js'
+import type { Result } from './run.js'
+import { after, END } from './run.js'
 
 /** Serves the card that the caller may see (`card.public`). */
-export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, version: Version, trusted: TrustedProxies): void {
+export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, version: Version): Result | Promise<Result> {
+  const { snapshot: { trusted } } = exchange
   exchange.label = 'AgentCard'
   exchange.span.name('AgentCard')
   const { card } = agent.config
-  if (state.views.length > 0) return serveView(exchange, agent, state, version, trusted)
+  if (state.views.length > 0) return serveView(exchange, agent, state, version)
   if (publicCard(card) === 'full') return send(exchange, agent, state, { card: state.served[version], trusted, vary: [], shared: true })
   const vary = [...new Set([...credentialHeaders(card), ...(exchange.identity?.headers ?? [])])]
   // The gateway has authenticated the caller; the agent gets no credentials that the gateway has verified.
@@ -29,26 +32,25 @@ export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, 
       ? reject(exchange, agent, 401)
       : send(exchange, agent, state, { card: state.minimal[version], trusted, vary, shared: true })
   }
-  if (!exchange.enter(agent)) return
+  if (!exchange.enter(agent)) return END
   const abort = new AbortController()
   exchange.atEnd = () => { abort.abort() }
-  agent.cardAccess(version, credentials, abort.signal).then(access => {
-    if (exchange.response.destroyed) return
+  return after(exchange, agent.cardAccess(version, credentials, abort.signal), (exchange, access) => {
     if (access.kind === 'granted') return send(exchange, agent, state, { card: state.served[version], trusted, vary, shared: false })
     if (access.kind === 'unavailable') return exchange.reject(rejections.noCardAccess, 'upstream_error')
-    reject(exchange, agent, access.status)
-  }).catch((error: unknown) => { exchange.failed(error) })
+    return reject(exchange, agent, access.status)
+  })
 }
 
 /** Serves the part of the card that `card.views` shows to the caller. */
-function serveView (exchange: Exchange, agent: Agent, state: AgentState, version: Version, trusted: TrustedProxies): void {
-  const { principal } = exchange
+function serveView (exchange: Exchange, agent: Agent, state: AgentState, version: Version): Result {
+  const { principal, snapshot: { trusted } } = exchange
   const vary = [...new Set(['authorization', ...(exchange.identity?.headers ?? [])])]
   const view = viewFor(state.views, principal)
   if (view !== null) return send(exchange, agent, state, { card: view.served[version], trusted, vary, shared: false })
   const card = publicCardOf(agent.config.card, state)
   if (card !== null) return send(exchange, agent, state, { card: card[version], trusted, vary, shared: principal === null })
-  exchange.reject(rejections.noView, 'rejected', 403)
+  return exchange.reject(rejections.noView, 'rejected', 403)
 }
 
 /** The card for callers that no view matches; null when they see none. */
@@ -57,9 +59,9 @@ export function publicCardOf (config: CardConfig, { served, minimal }: AgentStat
   return shown === 'full' ? served : shown === 'minimal' ? minimal : null
 }
 
-function reject (exchange: Exchange, { config }: Agent, status: 401 | 403): void {
+function reject (exchange: Exchange, { config }: Agent, status: 401 | 403): Result {
   const [name = ''] = credentialHeaders(config.card)
-  exchange.reject(rejections.cardCredentials(name, status), 'rejected', status, status === 401 ? ['www-authenticate', challengeOf(config.card)] : [])
+  return exchange.reject(rejections.cardCredentials(name, status), 'rejected', status, status === 401 ? ['www-authenticate', challengeOf(config.card)] : [])
 }
 
 /** The challenge of a 401 (RFC 9110 §11.6.1), from the scheme that `card.headers` names. */
@@ -80,7 +82,7 @@ interface Sent {
   readonly shared: boolean
 }
 
-function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, trusted, vary, shared }: Sent): void {
+function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, trusted, vary, shared }: Sent): Result {
   const origin = agent.publicBase === null ? publicOriginOf(exchange.request, trusted) : null
   const publicBase = agent.publicBase ?? (origin === null ? null : origin.url + agent.config.path)
   if (publicBase === null) return exchange.reject(rejections.badHost, 'rejected')
@@ -97,5 +99,5 @@ function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, 
   if (exchange.cors?.replaces === false) headers.push(...exchange.cors.headers)
   if (matchesEtag(exchange.request.headers['if-none-match'], etag)) return exchange.respond(304, headers, null)
   headers.push('content-type', 'application/json', 'content-length', String(bytes.length))
-  exchange.respond(200, headers, bytes)
+  return exchange.respond(200, headers, bytes)
 }

@@ -18,6 +18,7 @@ import { AgentResponse } from '../../src/front/http/agent-response.js'
 import { HTTP } from '../../src/front/http/dispatch.js'
 import { Exchange } from '../../src/call/exchange.js'
 import type { Services } from '../../src/call/services.js'
+import type { Snapshot } from '../../src/gateway/agent-registry.js'
 import { InFlight } from '../../src/call/in-flight.js'
 import { MemoryBudget } from '../../src/gateway/memory-budget.js'
 import { Overload } from '../../src/gateway/overload.js'
@@ -129,7 +130,8 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   const dispatcher = new Pool(options.agent)
   const server = createServer((request: IncomingMessage, response) => {
     request.resume()
-    const exchange = new Exchange(request, response, services, HTTP)
+    const target = { kind: 'a2a', agent: null, path: '', query: '', rejection: null, last: false } as const
+    const exchange = new Exchange({ request, response, services, snapshot: {} as Snapshot, transport: HTTP, target })
     exchange.label = 'SendStreamingMessage'
     exchange.binding = options.binding ?? 'JSONRPC'
     exchange.version = options.version ?? '1.0'

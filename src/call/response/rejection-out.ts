@@ -5,7 +5,7 @@ import { recordGrpcStatus } from '../telemetry/request-telemetry.js'
 import { awaitsEventStream } from '../../pipeline/caller.js'
 import { rejectionEvent, rejectionResponse } from '../../pipeline/rejection-response.js'
 import { valueOf } from '../../pipeline/response-head.js'
-import { readOff } from '../body.js'
+import { readOff } from '../steps/body.js'
 import type { Exchange } from '../exchange.js'
 
 /** @param more further headers, names and values */

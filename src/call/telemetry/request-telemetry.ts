@@ -200,8 +200,8 @@ function plainEntry (
 }
 
 /** The front of a call that did not arrive on a listener for clients. */
-function frontOf ({ front: { name } }: Exchange): Pick<AuditEntry, 'front'> {
-  return name === 'http' || name === 'grpc' ? NOTHING : { front: name }
+function frontOf ({ transport: { front } }: Exchange): Pick<AuditEntry, 'front'> {
+  return front === 'http' || front === 'grpc' ? NOTHING : { front }
 }
 
 /** The proxy of a mesh may not show the response. */

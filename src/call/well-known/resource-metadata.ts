@@ -47,8 +47,8 @@ export function asksForMetadata (request: ClientRequest, snapshot: Snapshot): bo
 }
 
 /** Responds to a request for the metadata of an agent. @returns false for any other request */
-export function serveMetadata (exchange: Exchange, snapshot: Snapshot): boolean {
-  const { request } = exchange
+export function serveMetadata (exchange: Exchange): boolean {
+  const { request, snapshot } = exchange
   if (snapshot.identity === null || !asksForMetadata(request, snapshot)) return false
   const agent = agentOf(request, snapshot)
   const origin = publicOriginOf(request, snapshot.trusted)
@@ -70,4 +70,11 @@ export function serveMetadata (exchange: Exchange, snapshot: Snapshot): boolean 
     'vary', origin?.proxied === true ? 'X-Forwarded-Host, X-Forwarded-Proto' : 'Accept-Encoding'
   ], body)
   return true
+}
+
+/** URL of the metadata of the agent (RFC 9728 §3.1): the path of the agent follows the well-known one. */
+export function metadataUrl ({ request, identity, agent, snapshot: { trusted } }: Exchange): string | null {
+  if (identity === null || agent === null || identity.issuersFor(agent.requirementIn(agent.state)).length === 0) return null
+  const base = agent.publicBase ?? publicOriginOf(request, trusted)?.url
+  return base === undefined ? null : new URL(base).origin + METADATA + pathOf(agent)
 }

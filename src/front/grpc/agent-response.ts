@@ -11,7 +11,7 @@ import { GrpcCounter } from '../../wire/grpc/count.js'
 import { agentFailed } from '../../call/response/agent-failure.js'
 import type { Remember } from '../../call/exchange-driver.js'
 import { ExchangeDriver } from '../../call/exchange-driver.js'
-import { settleToken } from '../../call/credentials/outbound.js'
+import { settleToken } from '../../call/steps/credentials.js'
 import type { Exchange } from '../../call/exchange.js'
 import { pushResponseOf } from './push-response.js'
 

@@ -7,7 +7,7 @@ import type { Receiver } from '../../upstream/forward.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
 import { agentFailed } from '../../call/response/agent-failure.js'
 import type { Exchange } from '../../call/exchange.js'
-import { settleToken } from '../../call/credentials/outbound.js'
+import { settleToken } from '../../call/steps/credentials.js'
 import { StreamOut } from '../../call/response/stream-out.js'
 import { STORES_NOTHING, KNOWS_NOBODY, ExchangeDriver } from '../../call/exchange-driver.js'
 

@@ -10,7 +10,9 @@ import type { Directory } from './directory/directory.js'
 import type { Services } from '../../call/services.js'
 import { HTTP } from './dispatch.js'
 import { Exchange } from '../../call/exchange.js'
-import { handle } from './handler.js'
+import { start } from '../../call/run.js'
+import { STEPS } from '../../call/steps.js'
+import type { RouteTarget } from '../../call/route-target.js'
 import { keepAppHeaders } from '../../call/app-headers.js'
 import { Passthrough } from './passthrough.js'
 import { asksForMetadata, serveMetadata } from '../../call/well-known/resource-metadata.js'
@@ -61,10 +63,9 @@ export class HttpFront {
 
   /** Handles a request for which `servesDirectory` is true. */
   handleDirectory (request: IncomingMessage, response: ServerResponse): void {
-    const { services, snapshot } = this.options
-    const exchange = new Exchange(request, response, services, HTTP)
+    const exchange = this.begin(request, response, routeTargetOf(request, this.options.snapshot()))
     try {
-      this.directory?.respond(exchange, snapshot())
+      this.directory?.respond(exchange, exchange.snapshot)
     } catch (error) {
       exchange.failed(error)
     }
@@ -72,22 +73,24 @@ export class HttpFront {
 
   /** @param rejection a finding of the app; the gateway rejects the request in the caller's binding */
   handle (request: IncomingMessage, response: ServerResponse, rejection: Rejection | null = null): void {
-    const { services, snapshot } = this.options
-    const now = snapshot()
-    const routeTarget = routeTargetOf(request, now)
+    const now = this.options.snapshot()
+    const target = routeTargetOf(request, now)
     const jwks = now.keys !== null && asksForKeys(request, now)
-    if (routeTarget.kind === 'passthrough' && rejection === null && !jwks && !asksForMetadata(request, now)) {
+    if (target.kind === 'passthrough' && rejection === null && !jwks && !asksForMetadata(request, now)) {
       return this.passthrough.handle(request, response)
     }
-    const exchange = new Exchange(request, response, services, HTTP)
-    const isRejected = routeTarget.rejection !== null || rejection !== null
-    if (!isRejected && jwks && now.keys !== null) return serveKeys(exchange, now.keys)
-    if (!isRejected && serveMetadata(exchange, now)) return
+    const exchange = this.begin(request, response, rejection === null ? target : { ...target, rejection: target.rejection ?? rejection })
     try {
-      handle(exchange, rejection === null ? routeTarget : { ...routeTarget, rejection: routeTarget.rejection ?? rejection }, now)
+      if (exchange.target.rejection === null && now.keys !== null && jwks) serveKeys(exchange, now.keys)
+      else if (exchange.target.rejection !== null || !serveMetadata(exchange)) start(exchange, STEPS.http)
     } catch (error) {
       exchange.failed(error)
     }
+  }
+
+  private begin (request: IncomingMessage, response: ServerResponse, target: RouteTarget): Exchange {
+    const { services, snapshot } = this.options
+    return new Exchange({ request, response, services, snapshot: snapshot(), transport: HTTP, target })
   }
 }
 

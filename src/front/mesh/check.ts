@@ -13,8 +13,10 @@ import { GRPC_CODES } from '../../wire/grpc/codes.js'
 import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
 import { isGrpc } from '../grpc/head-guard.js'
 import { joined, ownLines } from './changes.js'
-import type { Accepted, MeshCall } from './dispatch.js'
-import { EXT_AUTHZ, reliesOnResponse, unsent } from './dispatch.js'
+import type { Accepted } from './dispatch.js'
+import { acceptedOf, acceptedUnread, reliesOnResponse, unsent } from './dispatch.js'
+import type { Exchange } from '../../call/exchange.js'
+import type { Outgoing, Transport, Unread } from '../../call/work.js'
 import type { MeshFront } from './front.js'
 import { grpcRejection } from './grpc-rejection.js'
 import { MeshRequest, proxySocket } from './request.js'
@@ -33,23 +35,26 @@ const AS_TEXT = 'it sends the bytes of gRPC as text; set pack_as_bytes, or use e
 const NOT_EDITED = 'a policy edits the request, which ext_authz cannot do; use ext_proc'
 const NOT_SEEN = 'a policy needs its response, which ext_authz does not show; use ext_proc'
 
-export class Check implements MeshCall, ResponseSink {
-  private readonly front: MeshFront
+export class Check implements Transport, ResponseSink {
+  /** The label of telemetry. The proxy asks once, about the request. */
+  readonly front = 'ext_authz'
+  private readonly mesh: MeshFront
   private readonly stream: ServerHttp2Stream
   private readonly socket: Socket
   /** Name of the agent in the metadata of the call. */
   private readonly agent: string | undefined
   private readonly deframer: GrpcDeframer
+  private request: MeshRequest | null = null
   private response: MeshResponse | null = null
   private isGrpc = false
   private answered = false
 
-  constructor (front: MeshFront, stream: ServerHttp2Stream, socket: Socket, agent: string | undefined) {
-    this.front = front
+  constructor (mesh: MeshFront, stream: ServerHttp2Stream, socket: Socket, agent: string | undefined) {
+    this.mesh = mesh
     this.stream = stream
     this.socket = socket
     this.agent = agent
-    this.deframer = new GrpcDeframer(front.options.snapshot().limits.body + AROUND)
+    this.deframer = new GrpcDeframer(mesh.options.snapshot().limits.body + AROUND)
   }
 
   /** Takes the message, and decides. */
@@ -84,7 +89,7 @@ export class Check implements MeshCall, ResponseSink {
     // Headers come behind the body.
     const headers = grpcMethodOf(path) === null ? [] : ['content-type', 'application/grpc']
     const request = new MeshRequest({ method, path, host, headers, length: 0, socket: proxySocket(this.socket, scheme === 'https') })
-    this.ask(request, this.agent, null, tooLarge(this.front.options.snapshot().limits.body))
+    this.ask(request, this.agent, null, tooLarge(this.mesh.options.snapshot().limits.body))
     request.finish()
   }
 
@@ -92,9 +97,9 @@ export class Check implements MeshCall, ResponseSink {
     this.isGrpc = isGrpc(request.headers['content-type'])
     const response = new MeshResponse(this, this.isGrpc)
     this.response = response
-    this.front.decide({
-      call: this,
-      front: EXT_AUTHZ,
+    this.request = request
+    this.mesh.decide({
+      transport: this,
       request,
       response,
       agent: named,
@@ -103,7 +108,19 @@ export class Check implements MeshCall, ResponseSink {
     })
   }
 
-  accept ({ exchange, changes, body, plan }: Accepted): Forwarding {
+  unfit (): null {
+    return null
+  }
+
+  send (exchange: Exchange, outgoing: Outgoing): Forwarding {
+    return this.accept(acceptedOf(exchange, this.request as MeshRequest, outgoing))
+  }
+
+  pass (exchange: Exchange, unread: Unread): Forwarding {
+    return this.accept(acceptedUnread(exchange, this.request as MeshRequest, unread))
+  }
+
+  private accept ({ exchange, changes, body, plan }: Accepted): Forwarding {
     const unfit = body !== null
       ? NOT_EDITED
       // Without the response, tasks would have no owner, and lists and cards would show what the caller may not see.
@@ -113,7 +130,7 @@ export class Check implements MeshCall, ResponseSink {
       exchange.reject(meshUnfit(unfit), 'gateway_error')
       return OVER
     }
-    if (plan.evaluation?.evaluator.enforces === true) this.front.unseen.note(exchange, 'ext_authz shows no responses')
+    if (plan.evaluation?.evaluator.enforces === true) this.mesh.unseen.note(exchange, 'ext_authz shows no responses')
     exchange.settleForwarded()
     this.answer(writeAllowed(joined(changes)))
     return OVER
@@ -153,7 +170,7 @@ export class Check implements MeshCall, ResponseSink {
     try {
       step()
     } catch (error) {
-      this.front.options.services.log.error({ err: error }, 'a question of ext_authz could not be handled')
+      this.mesh.options.services.log.error({ err: error }, 'a question of ext_authz could not be handled')
       this.fail(GRPC_CODES.INTERNAL)
     }
   }

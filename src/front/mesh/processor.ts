@@ -9,8 +9,9 @@ import { valueOf } from '../../pipeline/response-head.js'
 import type { Exchange } from '../../call/exchange.js'
 import { isGrpc } from '../grpc/head-guard.js'
 import { ownLines } from './changes.js'
-import type { Accepted, MeshCall } from './dispatch.js'
-import { EXT_PROC, reliesOnResponse, unsent } from './dispatch.js'
+import type { Accepted } from './dispatch.js'
+import { acceptedOf, acceptedUnread, reliesOnResponse, unsent } from './dispatch.js'
+import type { Outgoing, Transport, Unread } from '../../call/work.js'
 import type { MeshFront } from './front.js'
 import type { IncomingCall } from '../grpc/front.js'
 import { grpcRejection } from './grpc-rejection.js'
@@ -32,8 +33,10 @@ const HIDDEN = 'Envoy shows no responses; set response_header_mode: SEND, respon
 const HEADLESS = 'Envoy shows bodies of responses without their heads; set response_header_mode: SEND'
 const BODILESS = 'Envoy shows heads of responses without their bodies; set response_body_mode: BUFFERED'
 
-export class Processor extends ProcessingStream implements MeshCall, ResponseSink, Forwarding {
-  readonly front: MeshFront
+export class Processor extends ProcessingStream implements Transport, ResponseSink, Forwarding {
+  /** The label of telemetry. The proxy shows request and response. */
+  readonly front = 'ext_proc'
+  readonly mesh: MeshFront
   private readonly socket: Socket
   private readonly agent: string | undefined
   /**
@@ -67,19 +70,19 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
   private following = false
 
   /** @param agent its name in the metadata of the call */
-  constructor (front: MeshFront, { stream, headers, socket }: IncomingCall, agent: string | undefined) {
-    const { limits } = front.options.snapshot()
+  constructor (mesh: MeshFront, { stream, headers, socket }: IncomingCall, agent: string | undefined) {
+    const { limits } = mesh.options.snapshot()
     super(stream, Math.max(limits.body, limits.response))
-    this.front = front
+    this.mesh = mesh
     this.socket = socket
     this.agent = agent
     this.isEnvoy = OF_ENVOY.some(name => headers[name] !== undefined)
   }
 
   protected tooLong (): void {
-    const { exchange, front } = this
+    const { exchange, mesh } = this
     if (exchange === null || this.accepted !== null) return this.fail()
-    exchange.reject(tooLarge(front.options.snapshot().limits.body), 'rejected')
+    exchange.reject(tooLarge(mesh.options.snapshot().limits.body), 'rejected')
   }
 
   protected take (message: ProcessingMessage): void {
@@ -96,7 +99,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     if (this.request !== null) return this.fail()
     // Envoy takes nothing from the gateway.
     if (observed) {
-      this.front.unseen.once('ext_proc has observability_mode: Envoy ignores the gateway, and no policy has an effect')
+      this.mesh.unseen.once('ext_proc has observability_mode: Envoy ignores the gateway, and no policy has an effect')
       return this.finish()
     }
     this.protocol = protocol ?? this.protocol
@@ -117,9 +120,8 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     this.response = new MeshResponse(this, this.isGrpc)
     this.pending = REQUEST_HEADERS
     const sendsBody = this.protocol.request === BUFFERED || this.protocol.request === FULL_DUPLEX_STREAMED
-    this.exchange = this.front.decide({
-      call: this,
-      front: EXT_PROC,
+    this.exchange = this.mesh.decide({
+      transport: this,
       request,
       response: this.response,
       agent: this.agent ?? agent,
@@ -151,7 +153,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     if (!this.duplexRequest) {
       this.pending = REQUEST_BODY
       // A call that no rule sees was accepted by its head.
-      if (accepted !== null) return this.send(accepted)
+      if (accepted !== null) return this.forward(accepted)
     }
     request.push(bytes)
     if (last || !this.duplexRequest) request.finish()
@@ -166,12 +168,27 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
       return this.relaying ? this.relay([]) : undefined
     }
     // Envoy shows no body that has no bytes. The reply to trailers could not change headers.
-    if (!this.sent) return this.exchange?.reject(trailersAlone, 'rejected')
+    if (!this.sent) {
+      this.exchange?.reject(trailersAlone, 'rejected')
+      return
+    }
     this.pending = message
     this.reply(UNCHANGED)
   }
 
-  accept (accepted: Accepted): Forwarding {
+  unfit (): null {
+    return null
+  }
+
+  send (exchange: Exchange, outgoing: Outgoing): Forwarding {
+    return this.accept(acceptedOf(exchange, this.request as MeshRequest, outgoing))
+  }
+
+  pass (exchange: Exchange, unread: Unread): Forwarding {
+    return this.accept(acceptedUnread(exchange, this.request as MeshRequest, unread))
+  }
+
+  private accept (accepted: Accepted): Forwarding {
     const { exchange, plan } = accepted
     if (this.responseMode === NONE && reliesOnResponse(exchange, plan)) {
       unsent(exchange)
@@ -179,12 +196,12 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
       return this
     }
     this.accepted = accepted
-    if (this.pending !== null) this.send(accepted)
+    if (this.pending !== null) this.forward(accepted)
     return this
   }
 
   /** Lets the proxy forward the request. */
-  private send (accepted: Accepted): void {
+  private forward (accepted: Accepted): void {
     this.sent = true
     const { receiver, exchange } = accepted
     if (receiver !== null) this.shown = new ShownResponse(this, accepted, receiver, this.response as MeshResponse)
@@ -221,10 +238,10 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     const { shown, accepted } = this
     if (shown !== null && accepted !== null) {
       if (shown.begun || message.part === 'headers') {
-        this.front.shows(accepted.exchange, message.part !== 'headers' || message.last)
+        this.mesh.shows(accepted.exchange, message.part !== 'headers' || message.last)
         return shown.take(message)
       }
-      this.front.unseen.note(accepted.exchange, HEADLESS)
+      this.mesh.unseen.note(accepted.exchange, HEADLESS)
       accepted.exchange.settle('gateway_error')
       return this.broken()
     }
@@ -295,12 +312,12 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
 
   /** A response that the gateway waits for has ended, or the client is gone. */
   protected unread (): void {
-    const { accepted, shown, front } = this
+    const { accepted, shown, mesh } = this
     if (accepted === null || !this.sent || shown === null || this.response?.complete === true) return
     const { exchange } = accepted
-    const why = front.hides(exchange, shown.begun)
+    const why = mesh.hides(exchange, shown.begun)
     if (why === null) return
-    front.unseen.note(exchange, why === 'head' ? HIDDEN : BODILESS)
+    mesh.unseen.note(exchange, why === 'head' ? HIDDEN : BODILESS)
     if (why === 'head') exchange.settleForwarded()
   }
 
@@ -317,7 +334,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
       step()
     } catch (error) {
       if (this.exchange === null) {
-        this.front.options.services.log.error({ err: error }, 'a call through ext_proc could not be handled')
+        this.mesh.options.services.log.error({ err: error }, 'a call through ext_proc could not be handled')
         this.fail()
       } else this.exchange.failed(error)
     }

@@ -11,8 +11,8 @@ export class Unseen {
   }
 
   /** @param why a sentence about the set-up of the proxy */
-  note ({ agentName, front }: Exchange, why: string): void {
-    if (this.isNew(`${agentName} ${front.name} ${why}`)) {
+  note ({ agentName, transport: { front } }: Exchange, why: string): void {
+    if (this.isNew(`${agentName} ${front} ${why}`)) {
       this.log.warn({ agent: agentName }, `agent ${agentName}: policies about responses have no effect: ${why}`)
     }
   }

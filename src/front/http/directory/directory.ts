@@ -60,7 +60,10 @@ export class Directory {
     exchange.label = 'Directory'
     exchange.span.name('Directory')
     const origin = publicOriginOf(request, snapshot.trusted)
-    if (origin === null) return exchange.reject(badHost, 'rejected')
+    if (origin === null) {
+      exchange.reject(badHost, 'rejected')
+      return
+    }
     const json = wantsJson(request)
     const { bytes, etag } = this.listing(snapshot, hostName(request.headers.host))[json ? 'json' : 'html'].at(origin.url)
     const refresh = Math.min(...snapshot.agents.all.map(({ config }) => config.card.refresh))
@@ -73,7 +76,10 @@ export class Directory {
       'referrer-policy', 'no-referrer',
       'x-content-type-options', 'nosniff'
     ]
-    if (matchesEtag(request.headers['if-none-match'], etag)) return exchange.respond(304, headers, null)
+    if (matchesEtag(request.headers['if-none-match'], etag)) {
+      exchange.respond(304, headers, null)
+      return
+    }
     headers.push('content-type', json ? 'application/json' : 'text/html; charset=utf-8', 'content-length', String(bytes.length))
     exchange.respond(200, headers, bytes)
   }

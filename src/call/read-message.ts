@@ -1,8 +1,8 @@
 /** Reads the request of a call that has one message: bounded in bytes, time and memory. */
-import type { GrpcMessage } from '../../wire/grpc/deframer.js'
-import { GrpcDeframer } from '../../wire/grpc/deframer.js'
-import type { BodyLimits } from '../../call/body.js'
-import type { ClientRequest, ClientResponse } from '../../call/client-streams.js'
+import type { GrpcMessage } from '../wire/grpc/deframer.js'
+import { GrpcDeframer } from '../wire/grpc/deframer.js'
+import type { BodyLimits } from './steps/body.js'
+import type { ClientRequest, ClientResponse } from './client-streams.js'
 
 /** `aborted`: the client is gone. `none` and `several`: the request has not exactly one message. */
 export type Unread = 'too_large' | 'timeout' | 'no_memory' | 'aborted' | 'flag' | 'incomplete' | 'none' | 'several'

@@ -1,7 +1,5 @@
 /** Resolves the names in push notification URLs (`push.resolve`), and counts the configurations of a task (`push.perTask`). */
 import { randomBytes } from 'node:crypto'
-import type { RequestEvaluation } from '../../pipeline/request.js'
-import type { CompiledPush } from '../../policy/push/check.js'
 import type { PushCount, PushResponse } from '../../policy/push/count.js'
 import { entryOf, pushCountOf, readPushResponse, settlePush, tooManyConfigs, uncounted } from '../../policy/push/count.js'
 import type { NamedHost } from '../../policy/push/resolve.js'
@@ -9,35 +7,29 @@ import { pushUrlDecisions } from '../../policy/push/outcomes.js'
 import { checkAddresses, hostsToResolve } from '../../policy/push/resolve.js'
 import type { PushChange, PushCounted } from '../../state/store.js'
 import { NameResolver } from '../../upstream/name-resolver.js'
-import type { Read } from '../dispatch.js'
+import type { Result } from '../run.js'
+import { after, always } from '../run.js'
+import type { Work } from '../work.js'
 import type { Exchange } from '../exchange.js'
 
 /** One for the process: look-ups occupy threads of the process. */
 const resolver = new NameResolver()
 
-/** Calls `then` with the evaluation and what the check adds to it, unless the client disconnects. */
-export function checkPushConfigs (
-  exchange: Exchange,
-  read: Read,
-  evaluation: RequestEvaluation,
-  then: (evaluation: RequestEvaluation) => void
-): void {
-  const { policy: { push }, decision } = evaluation
-  if (push === null) return then(evaluation)
-  const settle = (evaluation: RequestEvaluation): void => {
-    for (const one of pushUrlDecisions(read.call, evaluation.decision)) exchange.services.metrics.pushUrl(exchange.agentName, one)
-    then(evaluation)
-  }
-  if (decision.rejection !== null) return settle(evaluation)
-  const hosts = hostsToResolve(push, read.call)
-  if (hosts.length === 0) return countConfigs(exchange, read, evaluation, push, settle)
-  addressesOf(hosts).then(addresses => {
-    // The client may have disconnected.
-    if (exchange.response.destroyed) return
-    const settled = { ...evaluation, decision: settlePush(decision, checkAddresses(push, hosts, addresses)) }
-    if (settled.decision.rejection === null) countConfigs(exchange, read, settled, push, settle)
-    else settle(settled)
-  }).catch((error: unknown) => { exchange.failed(error) })
+/** Resolves the hosts of the push notification URLs in the call, and checks their addresses. */
+export function checkPushUrls (exchange: Exchange): Result | Promise<Result> {
+  const { parsed, evaluation: { policy: { push }, decision } } = exchange.work as Work
+  if (push === null || decision.rejection !== null) return
+  const hosts = hostsToResolve(push, parsed)
+  return hosts.length === 0
+    ? undefined
+    : after(exchange, addressesOf(hosts), (exchange, addresses) => {
+      addViolations(exchange.work as Work, checkAddresses(push, hosts, addresses))
+    })
+}
+
+/** Adds violations to the decision. @param unavailable true when a store that the check needs is unavailable */
+function addViolations (work: Work, violations: Parameters<typeof settlePush>[1], unavailable?: boolean): undefined {
+  work.evaluation = { ...work.evaluation, decision: settlePush(work.evaluation.decision, violations, unavailable) }
 }
 
 async function addressesOf (hosts: readonly NamedHost[]): Promise<ReadonlyMap<string, readonly string[] | null>> {
@@ -45,37 +37,37 @@ async function addressesOf (hosts: readonly NamedHost[]): Promise<ReadonlyMap<st
   return new Map(await Promise.all(names.map(async name => [name, await resolver.resolve(name)] as const)))
 }
 
-function countConfigs (
-  exchange: Exchange,
-  { arrived: { agent, route }, call }: Read,
-  evaluation: RequestEvaluation,
-  push: CompiledPush,
-  then: (evaluation: RequestEvaluation) => void
-): void {
-  if (push.perTask === null) return then(evaluation)
+/** Counts the configurations that the call sets or deletes (`push.perTask`). */
+export function countPushConfigs (exchange: Exchange): Result | Promise<Result> {
+  const work = exchange.work as Work
+  const { policy: { push }, decision } = work.evaluation
+  if (push === null) return
   const token = newToken()
-  const count = pushCountOf(push, call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null, token)
-  if (count === null) return then(evaluation)
-  if ('reason' in count) return then({ ...evaluation, decision: settlePush(evaluation.decision, [count]) })
-  const { tasks } = exchange.services
+  const count = push.perTask === null || decision.rejection !== null
+    ? null
+    : pushCountOf(push, work.parsed, work.route.binding === 'HTTP+JSON' ? work.route.upstreamPath : null, token)
+  if (count === null) return recordUrls(exchange, work)
+  if ('reason' in count) {
+    addViolations(work, [count])
+    return recordUrls(exchange, work)
+  }
+  const { agentName, services: { tasks } } = exchange
   const change = (kind: PushChange['kind'], entries: readonly string[], token: string): PushCounted | Promise<PushCounted> =>
-    tasks.pushConfigs({ agent: agent.name, taskId: count.taskId, kind, entries, token, max: push.perTask ?? 0 })
-  const counted = change(count.kind === 'delete' ? 'mark' : 'reserve', count.entries, token)
-  const proceed = (counted: PushCounted): void => {
-    if (typeof counted === 'string') {
+    tasks.pushConfigs({ agent: agentName, taskId: count.taskId, kind, entries, token, max: push.perTask ?? 0 })
+  return always(exchange, change(count.kind === 'delete' ? 'mark' : 'reserve', count.entries, token), (exchange, counted) => {
+    if (typeof counted !== 'string') exchange.push = new PushReservation(count, counted, token, change)
+    else {
       // A delete sets nothing.
       const violation = count.kind === 'delete' ? null : counted === 'full' ? tooManyConfigs(push) : uncounted(push)
-      const added = violation === null ? [] : [violation]
-      return then({ ...evaluation, decision: settlePush(evaluation.decision, added, counted === 'unavailable') })
+      addViolations(exchange.work as Work, violation === null ? [] : [violation], counted === 'unavailable')
     }
-    const reservation = new PushReservation(count, counted, token, change)
-    // The client may have disconnected.
-    if (exchange.response.destroyed) return reservation.unsent()
-    exchange.push = reservation
-    then(evaluation)
-  }
-  if (!(counted instanceof Promise)) return proceed(counted)
-  counted.then(proceed).catch((error: unknown) => { exchange.failed(error) })
+    // Not `work` of the step: the reservation would keep the body in memory until the end of the call.
+    return recordUrls(exchange, exchange.work as Work)
+  })
+}
+
+function recordUrls ({ agentName, services: { metrics } }: Exchange, { parsed, evaluation: { decision } }: Work): undefined {
+  for (const outcome of pushUrlDecisions(parsed, decision)) metrics.pushUrl(agentName, outcome)
 }
 
 function newToken (): string {
