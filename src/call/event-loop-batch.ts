@@ -4,22 +4,21 @@
  * kinds of work would evict them (measured at 400 B with 64 connections: 154 us of CPU per call one at a time, 112 together). A single call
  * waits only for the end of the turn.
  */
-import type { Exchange } from './exchange.js'
 
 /** Kinds of work, in the order in which they run: responses first, then decisions about requests, then work that no client waits for. */
 export type Kind = 'respond' | 'decide' | 'evaluate' | 'record'
 
-interface Job { readonly exchange: Exchange, readonly run: () => void }
+interface Job<T = unknown> { readonly owner: T, readonly run: () => void, readonly fail: (owner: T, error: unknown) => void }
 
 const waiting: Record<Kind, Job[]> = { respond: [], decide: [], evaluate: [], record: [] }
 let armed = false
 
 /**
- * Runs a job before any further data is read. Jobs of one kind run in the order in which they were scheduled. A job that throws ends its
- * own exchange as a fault of the gateway, and no other exchange.
+ * Runs a job before any further data is read. Jobs of one kind run in the order in which they were scheduled.
+ * @param fail handles an error of the job. The other jobs go on
  */
-export function schedule (kind: Kind, exchange: Exchange, run: () => void): void {
-  waiting[kind].push({ exchange, run })
+export function schedule<T> (kind: Kind, owner: T, run: () => void, fail: (owner: T, error: unknown) => void): void {
+  waiting[kind].push({ owner, run, fail } as Job)
   if (armed) return
   armed = true
   // Responses that the first `doAll` evaluates are sent in the second. Exchanges that either call ends have emitted `close` by the third
@@ -46,11 +45,11 @@ function doKind (kind: Kind): void {
   const jobs = waiting[kind]
   if (jobs.length === 0) return
   waiting[kind] = []
-  for (const { exchange, run } of jobs) {
+  for (const { owner, run, fail } of jobs) {
     try {
       run()
     } catch (error) {
-      exchange.failed(error)
+      fail(owner, error)
     }
   }
 }

@@ -14,6 +14,9 @@ import { schedule } from './event-loop-batch.js'
 import { agentFailed, pageReplaced } from './response/agent-failure.js'
 import type { Exchange } from './exchange.js'
 import { countActivations, ResponseTelemetry } from './telemetry/response-telemetry.js'
+import { hold } from './capacity.js'
+import { noteOwner } from './outcome.js'
+import { fail, rejectResponse } from './reply.js'
 
 /** Stores fields of a task. @returns a promise, which never rejects, when that takes time */
 export type Remember = (taskId: string, fields: TaskRecord) => Promise<unknown> | null
@@ -72,7 +75,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
   /** Calls `then` when the count is up to date. @param counted null when there is nothing to wait for */
   protected whenCounted (counted: Promise<unknown> | null, then: () => void): void {
     if (counted === null) then()
-    else counted.then(then, (error: unknown) => { this.exchange.failed(error) })
+    else counted.then(then, (error: unknown) => { fail(this.exchange, error) })
   }
 
   /** The head of the agent's response is here. @param status of HTTP */
@@ -94,7 +97,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
   }
 
   reject (rejection: Rejection): void {
-    this.exchange.rejectResponse(rejection, rejection.reason === 'INTERNAL_ERROR' ? 'gateway_error' : 'rejected')
+    rejectResponse(this.exchange, rejection, rejection.reason === 'INTERNAL_ERROR' ? 'gateway_error' : 'rejected')
   }
 
   unusable (why: Unusable, status: number, headers: readonly string[]): void {
@@ -107,11 +110,11 @@ export abstract class ExchangeDriver implements ResponseDriver {
   }
 
   hold (bytes: number): boolean {
-    return this.exchange.hold(bytes)
+    return hold(this.exchange, bytes)
   }
 
   schedule (kind: 'evaluate' | 'respond', run: () => void): void {
-    schedule(kind, this.exchange, run)
+    schedule(kind, this.exchange, run, fail)
   }
 
   get gone (): boolean {
@@ -154,7 +157,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
 
   evaluated (decision: ResponseDecision): void {
     if (decision.violations.some(found => found.extension === GATEWAY && found.rule === OWNER_RULE)) {
-      this.exchange.sawOwner(decision.rejection?.reason === 'STATE_UNAVAILABLE' ? 'unavailable' : 'mismatch')
+      noteOwner(this.exchange, decision.rejection?.reason === 'STATE_UNAVAILABLE' ? 'unavailable' : 'mismatch')
     }
     this.telemetry?.decision(decision)
     if (decision.violations.some(found => found.extension === GATEWAY && UNREAD.has(found.rule))) this.unreadable('malformed')
@@ -169,6 +172,6 @@ export abstract class ExchangeDriver implements ResponseDriver {
   }
 
   abort (error: unknown): void {
-    this.exchange.failed(error)
+    fail(this.exchange, error)
   }
 }

@@ -11,6 +11,7 @@ import { viewFor } from '../pipeline/card/served-cards.js'
 import type { Work } from './work.js'
 import type { Exchange } from './exchange.js'
 import { publicCardOf } from './serve-card.js'
+import { begin, reject, respond, write } from './reply.js'
 
 /** Selection of the agent's extended card; null for the whole card. */
 export interface ShownCard { readonly select: ExtendedCardPlan['select'] }
@@ -25,18 +26,18 @@ export function shownCard (exchange: Exchange, { agent, state, route }: Work, pu
   const view = viewFor(state.views, exchange.principal)
   const served = view?.served ?? publicCardOf(card, state)
   if (served === null) {
-    exchange.reject(rejections.noView, 'rejected', 403)
+    reject(exchange, rejections.noView, 'rejected', 403)
     return null
   }
   if (state.servesExtended) {
-    respond(exchange, served[route.version].at(publicBase).bytes)
+    serveOwn(exchange, served[route.version].at(publicBase).bytes)
     return null
   }
   if (view !== null) return view
   return { select: served === state.minimal ? raw => minimalCard(raw, card.publicSkills) : null }
 }
 
-function respond (exchange: Exchange, card: Buffer): void {
+function serveOwn (exchange: Exchange, card: Buffer): void {
   if (exchange.binding === 'GRPC') {
     respondMessage(exchange, card)
     return
@@ -46,14 +47,14 @@ function respond (exchange: Exchange, card: Buffer): void {
     : card
   const headers = ['content-type', 'application/json', 'content-length', String(body.length), 'cache-control', 'private, no-store']
   if (exchange.cors?.replaces === false) headers.push(...exchange.cors.headers)
-  exchange.respond(200, headers, body)
+  respond(exchange, 200, headers, body)
 }
 
 function respondMessage (exchange: Exchange, card: Buffer): void {
   const method = grpcMethodFor('GetExtendedAgentCard', exchange.version)
   if (method === null) throw new Error('a version without the method that was called')
   const message = cardMessage(JSON.parse(card.toString()) as JsonObject, method.response)
-  exchange.begin(200, ['content-type', 'application/grpc'])
-  exchange.write(grpcFrame(message))
+  begin(exchange, 200, ['content-type', 'application/grpc'])
+  write(exchange, grpcFrame(message))
   exchange.response.endWith?.(['grpc-status', String(GRPC_CODES.OK)])
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent } from '../gateway/agent.js'
 import type { Exchange } from './exchange.js'
+import { stop } from './reply.js'
 
 /** Milliseconds to wait for late exchanges: a request that was routed just before a change may begin its exchange a little later. */
 const LATE = 100
@@ -94,7 +95,7 @@ export class InFlight {
   endAll (): void {
     for (const exchange of this.all()) {
       exchange.forwarding?.abort()
-      exchange.stop()
+      stop(exchange)
     }
   }
 }

@@ -1,14 +1,9 @@
 /** Runs the steps of a call in the order of their list (`steps.ts`). */
+import { release } from './capacity.js'
 import type { Exchange } from './exchange.js'
-
-/** The call needs no further step: the client has its response, or is gone. */
-export const END = Symbol('end')
-/** The step is not over: it calls `proceed` when it is. Costs less than a promise, for steps that wait for bytes. */
-export const WAIT = Symbol('wait')
-
-export type Result = typeof END | typeof WAIT | void
-/** One step. Returns nothing when the next step may run. */
-export type Step = (exchange: Exchange) => Result | Promise<Result>
+import { fail } from './reply.js'
+import type { Result, Step } from './step.js'
+import { END, WAIT } from './step.js'
 
 /** Starts a call with a list of steps. */
 export function start (exchange: Exchange, steps: readonly Step[]): void {
@@ -27,23 +22,23 @@ function run (exchange: Exchange): void {
       if (result === undefined) continue
       if (result === WAIT) return
       if (result === END) break
-      result.then(result => { resume(exchange, result) }, (error: unknown) => { exchange.failed(error) })
+      result.then(result => { resume(exchange, result) }, (error: unknown) => { fail(exchange, error) })
       return
     }
-    exchange.release()
+    release(exchange)
   } catch (error) {
-    exchange.failed(error)
+    fail(exchange, error)
   }
 }
 
 function resume (exchange: Exchange, result: Result): void {
   if (result === undefined) proceed(exchange)
-  else if (result === END) exchange.release()
+  else if (result === END) release(exchange)
 }
 
 /** Goes on after a step that has waited, unless the client has disconnected meanwhile. */
 export function proceed (exchange: Exchange): void {
-  if (exchange.response.destroyed) exchange.release()
+  if (exchange.response.destroyed) release(exchange)
   else run(exchange)
 }
 

@@ -12,8 +12,11 @@ import { matchesEtag } from '../wire/etag.js'
 import type { TrustedProxies } from '../wire/forwarded.js'
 import { publicOriginOf } from './client-address.js'
 import type { Exchange } from './exchange.js'
-import type { Result } from './run.js'
-import { after, END } from './run.js'
+import type { Result } from './step.js'
+import { after } from './run.js'
+import { END } from './step.js'
+import { enter } from './capacity.js'
+import { reject, respond } from './reply.js'
 
 /** Serves the card that the caller may see (`card.public`). */
 export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, version: Version): Result | Promise<Result> {
@@ -29,16 +32,16 @@ export function serveCard (exchange: Exchange, agent: Agent, state: AgentState, 
   const credentials = credentialsIn(exchange.request.headers, card)
   if (credentials === null) {
     return state.minimal === null
-      ? reject(exchange, agent, 401)
+      ? rejectCredentials(exchange, agent, 401)
       : send(exchange, agent, state, { card: state.minimal[version], trusted, vary, shared: true })
   }
-  if (!exchange.enter(agent)) return END
+  if (!enter(exchange, agent)) return END
   const abort = new AbortController()
   exchange.atEnd = () => { abort.abort() }
   return after(exchange, agent.cardAccess(version, credentials, abort.signal), (exchange, access) => {
     if (access.kind === 'granted') return send(exchange, agent, state, { card: state.served[version], trusted, vary, shared: false })
-    if (access.kind === 'unavailable') return exchange.reject(rejections.noCardAccess, 'upstream_error')
-    return reject(exchange, agent, access.status)
+    if (access.kind === 'unavailable') return reject(exchange, rejections.noCardAccess, 'upstream_error')
+    return rejectCredentials(exchange, agent, access.status)
   })
 }
 
@@ -50,7 +53,7 @@ function serveView (exchange: Exchange, agent: Agent, state: AgentState, version
   if (view !== null) return send(exchange, agent, state, { card: view.served[version], trusted, vary, shared: false })
   const card = publicCardOf(agent.config.card, state)
   if (card !== null) return send(exchange, agent, state, { card: card[version], trusted, vary, shared: principal === null })
-  return exchange.reject(rejections.noView, 'rejected', 403)
+  return reject(exchange, rejections.noView, 'rejected', 403)
 }
 
 /** The card for callers that no view matches; null when they see none. */
@@ -59,9 +62,9 @@ export function publicCardOf (config: CardConfig, { served, minimal }: AgentStat
   return shown === 'full' ? served : shown === 'minimal' ? minimal : null
 }
 
-function reject (exchange: Exchange, { config }: Agent, status: 401 | 403): Result {
+function rejectCredentials (exchange: Exchange, { config }: Agent, status: 401 | 403): Result {
   const [name = ''] = credentialHeaders(config.card)
-  return exchange.reject(rejections.cardCredentials(name, status), 'rejected', status, status === 401 ? ['www-authenticate', challengeOf(config.card)] : [])
+  return reject(exchange, rejections.cardCredentials(name, status), 'rejected', status, status === 401 ? ['www-authenticate', challengeOf(config.card)] : [])
 }
 
 /** The challenge of a 401 (RFC 9110 §11.6.1), from the scheme that `card.headers` names. */
@@ -85,7 +88,7 @@ interface Sent {
 function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, trusted, vary, shared }: Sent): Result {
   const origin = agent.publicBase === null ? publicOriginOf(exchange.request, trusted) : null
   const publicBase = agent.publicBase ?? (origin === null ? null : origin.url + agent.config.path)
-  if (publicBase === null) return exchange.reject(rejections.badHost, 'rejected')
+  if (publicBase === null) return reject(exchange, rejections.badHost, 'rejected')
   const { bytes, etag } = card.at(publicBase)
   const age = Math.max(1, Math.round(agent.config.card.refresh / 1_000))
   const headers = [
@@ -97,7 +100,7 @@ function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, 
     'vary', ['A2A-Version', 'Origin', ...vary, ...(origin?.proxied === true ? ['X-Forwarded-Host', 'X-Forwarded-Proto'] : [])].join(', ')
   ]
   if (exchange.cors?.replaces === false) headers.push(...exchange.cors.headers)
-  if (matchesEtag(exchange.request.headers['if-none-match'], etag)) return exchange.respond(304, headers, null)
+  if (matchesEtag(exchange.request.headers['if-none-match'], etag)) return respond(exchange, 304, headers, null)
   headers.push('content-type', 'application/json', 'content-length', String(bytes.length))
-  return exchange.respond(200, headers, bytes)
+  return respond(exchange, 200, headers, bytes)
 }

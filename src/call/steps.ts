@@ -3,7 +3,7 @@
  * rejects or serves it (`run.ts`).
  */
 import type { Exchange } from './exchange.js'
-import type { Step } from './run.js'
+import type { Step } from './step.js'
 import { authenticate } from './steps/authenticate.js'
 import { decodeBody, readBody } from './steps/body.js'
 import { claimUnique } from './steps/claims.js'

@@ -2,12 +2,13 @@
 import type { FailureKind } from '../../upstream/failure.js'
 import { failureRejection } from '../../upstream/failure.js'
 import type { Exchange } from '../exchange.js'
+import { reject } from '../reply.js'
 
 /** Ends the exchange with a response of the gateway, or breaks the connection when the agent's response has begun. */
 export function agentFailed (exchange: Exchange, kind: FailureKind): void {
   exchange.forwarding?.abort()
   exchange.services.metrics.upstreamError(exchange.agentName, kind)
-  exchange.reject(failureRejection(kind, exchange.services.overload.retryAfter), 'upstream_error')
+  reject(exchange, failureRejection(kind, exchange.services.overload.retryAfter), 'upstream_error')
 }
 
 /** Headers of a replaced error page that clients act upon. */
@@ -20,7 +21,7 @@ const KEPT: readonly string[] = ['www-authenticate', 'retry-after']
 export function pageReplaced (exchange: Exchange, status: number, headers: readonly string[]): void {
   exchange.forwarding?.abort()
   exchange.services.metrics.upstreamError(exchange.agentName, 'protocol')
-  exchange.reject({
+  reject(exchange, {
     reason: 'UPSTREAM_FAILED',
     message: exchange.binding === 'GRPC'
       ? `The agent responded with HTTP ${status} and no gRPC status.`

@@ -8,6 +8,7 @@ import { schedule } from '../event-loop-batch.js'
 import { streamHeaders } from '../../pipeline/response-head.js'
 import { SseCounter } from '../../wire/sse/count.js'
 import type { Exchange } from '../exchange.js'
+import { begin, fail, write } from '../reply.js'
 
 /** Bytes that do not wait for the end of the turn. The agent must be paused in time when the client reads slowly. */
 const ENOUGH = 16_384
@@ -27,7 +28,7 @@ export class StreamOut {
     this.exchange = exchange
     exchange.stream = this
     exchange.services.metrics.streamOpened(exchange.agentName)
-    exchange.begin(status, streamHeaders(headers))
+    begin(exchange, status, streamHeaders(headers))
     this.schedule()
   }
 
@@ -61,7 +62,7 @@ export class StreamOut {
     if (waiting.length > 0) {
       this.waiting = []
       this.length = 0
-      exchange.write(waiting.length === 1 ? waiting[0] as Buffer : Buffer.concat(waiting))
+      write(exchange, waiting.length === 1 ? waiting[0] as Buffer : Buffer.concat(waiting))
     } else if (!this.headSent) response.flushHeaders()
     this.headSent = true
   }
@@ -71,6 +72,6 @@ export class StreamOut {
     schedule('respond', this.exchange, () => {
       this.scheduled = false
       this.flush()
-    })
+    }, fail)
   }
 }

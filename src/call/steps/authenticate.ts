@@ -22,11 +22,12 @@ import type { Braked, Failing } from '../../state/limits/brake.js'
 import { clientIp } from '../../wire/forwarded.js'
 import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import type { Exchange } from '../exchange.js'
-import type { Result } from '../run.js'
+import type { Result } from '../step.js'
 import { after } from '../run.js'
 import { connectionOf } from '../client-connection.js'
 import { metadataUrl } from '../well-known/resource-metadata.js'
 import type { RouteTarget } from '../route-target.js'
+import { reject } from '../reply.js'
 
 /** Requires a caller where the request needs one. Without `identity`, nobody authenticates. */
 export function authenticate (exchange: Exchange): Result | Promise<Result> {
@@ -47,7 +48,7 @@ function requireCaller (exchange: Exchange, identity: Identity): Result | Promis
   exchange.identity = identity
   const need = needOf(exchange, agent)
   if (need === 'nothing') return
-  if (need === 'caller' && overload.shedding) return exchange.reject(overloaded(overload.retryAfter), 'rejected')
+  if (need === 'caller' && overload.shedding) return reject(exchange, overloaded(overload.retryAfter), 'rejected')
   const requirement = agent.requirementIn(exchange.state ?? agent.state)
   if (requirement === null) return rejectUndecided(exchange, noCard(agent.name, agent.wantCard()), 'upstream_error')
   // Credentials that nobody asks for are not read.
@@ -90,14 +91,14 @@ function settle (exchange: Exchange, identity: Identity, found: Authentication, 
   }
   if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
   metrics.authentication(exchange.agentName, sourceOf(found), outcomeOf(found))
-  return reject(exchange, identity, found, requirement)
+  return rejectCaller(exchange, identity, found, requirement)
 }
 
 /** Rejects a request to an agent that accepts nobody now. */
 function rejectUndecided (exchange: Exchange, rejection: Rejection, outcome: Outcome): Result {
   const { target } = exchange
   if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
-  return exchange.reject(rejection, outcome)
+  return reject(exchange, rejection, outcome)
 }
 
 /** A client does not choose its certificate for this request: one that no source accepts is for another purpose. */
@@ -156,16 +157,16 @@ function failingOf ({ request, agentName, snapshot: { trusted } }: Exchange): Fa
   return { address: clientIp(request.headers, request.socket.remoteAddress, trusted), agent: agentName }
 }
 
-function reject (exchange: Exchange, identity: Identity, found: NoCaller, requirement: Requirement): Result {
+function rejectCaller (exchange: Exchange, identity: Identity, found: NoCaller, requirement: Requirement): Result {
   const { request } = exchange
   exchange.rejectedSource = sourceOf(found)
   const unauthenticated = (rejection: Rejection, carriers: Carriers): Result => {
     const error = found.kind === 'failed' && found.carrier.scheme === 'bearer' ? rejection.message : null
     const challenges = challengesOf([...new Set(carriers.flat())], exchange.agentName, { metadata: metadataUrl(exchange), error })
-    return exchange.reject(rejection, 'rejected', undefined, challenges.flatMap(challenge => ['www-authenticate', challenge]))
+    return reject(exchange, rejection, 'rejected', undefined, challenges.flatMap(challenge => ['www-authenticate', challenge]))
   }
-  if (found.kind === 'several') return exchange.reject(identityRejections.several(found.carriers), 'rejected')
-  if (found.kind === 'unavailable') return exchange.reject(identityRejections.unavailable(found.retryAfter), 'rejected')
+  if (found.kind === 'several') return reject(exchange, identityRejections.several(found.carriers), 'rejected')
+  if (found.kind === 'unavailable') return reject(exchange, identityRejections.unavailable(found.retryAfter), 'rejected')
   const failing = failingOf(exchange)
   const { services: { limits: { brake } } } = exchange
   const record = (problem: Problem, rejection: Rejection, limit: string | null): void => {
@@ -181,7 +182,7 @@ function reject (exchange: Exchange, identity: Identity, found: NoCaller, requir
   if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers), carriers)
   const { carrier } = found
   if (carrier.in === 'header' && isRepeated(request.rawHeaders, carrier.name)) {
-    return exchange.reject(duplicateHeader(carrier.name), 'rejected')
+    return reject(exchange, duplicateHeader(carrier.name), 'rejected')
   }
   // Credentials that are right for another agent are no guess.
   const braked = found.problem === 'source' ? null : brake.failed(failing, performance.now())
@@ -197,5 +198,5 @@ const BRAKED: Braked = { limit: FAILURES.id, wait: 1 }
 function tooMany (exchange: Exchange, { limit, wait }: Braked): Result {
   exchange.services.metrics.rateLimited(exchange.agentName, limit)
   exchange.span.set('a2a_gateway.limit', limit)
-  return exchange.reject(identityRejections.tooManyFailures(limit, wait), 'rejected')
+  return reject(exchange, identityRejections.tooManyFailures(limit, wait), 'rejected')
 }

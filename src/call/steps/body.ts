@@ -8,11 +8,14 @@ import { collected, whole } from '../../wire/chunked-buffer.js'
 import { gunzip } from '../../wire/gzip.js'
 import type { ClientRequest } from '../client-streams.js'
 import { readMessage } from '../read-message.js'
-import type { Result } from '../run.js'
-import { END, proceed, WAIT } from '../run.js'
+import type { Result } from '../step.js'
+import { proceed } from '../run.js'
+import { END, WAIT } from '../step.js'
 import type { GrpcMessage } from '../../wire/grpc/deframer.js'
 import type { Work } from '../work.js'
 import type { Exchange } from '../exchange.js'
+import { hold, release } from '../capacity.js'
+import { fail, reject } from '../reply.js'
 
 type BodyProblem = 'too_large' | 'timeout' | 'aborted' | 'no_memory'
 export type BodyResult = { readonly ok: true; readonly bytes: Bytes } | { readonly ok: false; readonly why: BodyProblem }
@@ -115,7 +118,7 @@ function keepBody (exchange: Exchange, sent: Bytes): Result {
 function withoutBody (exchange: Exchange): Result {
   if ((exchange.request.headers['content-length'] ?? '0') === '0') return
   return read(exchange, (exchange, bytes) => {
-    if (whole(bytes).toString('latin1').trim() !== 'null') return exchange.reject(rejections.unexpectedBody('GET'), 'rejected')
+    if (whole(bytes).toString('latin1').trim() !== 'null') return reject(exchange, rejections.unexpectedBody('GET'), 'rejected')
   })
 }
 
@@ -125,12 +128,12 @@ function withoutBody (exchange: Exchange): Result {
  */
 export function read (exchange: Exchange, keep: (exchange: Exchange, bytes: Bytes) => Result): Result {
   const { limits } = exchange.snapshot
-  collectBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
+  collectBody(exchange.request, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => hold(exchange, bytes) }, result => {
     if (!result.ok) return rejectBody(exchange, result.why)
     schedule('decide', exchange, () => {
-      if (exchange.response.destroyed || keep(exchange, result.bytes) === END) exchange.release()
+      if (exchange.response.destroyed || keep(exchange, result.bytes) === END) release(exchange)
       else proceed(exchange)
-    })
+    }, fail)
   })
   return WAIT
 }
@@ -138,24 +141,24 @@ export function read (exchange: Exchange, keep: (exchange: Exchange, bytes: Byte
 /** Rejects a request whose body is beyond a limit. The client of an aborted request is gone. */
 function rejectBody (exchange: Exchange, why: BodyProblem): void {
   const { limits } = exchange.snapshot
-  if (why === 'too_large') exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-  else if (why === 'no_memory') exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
-  else if (why === 'timeout') exchange.reject(rejections.tooSlow(limits.requestTimeout), 'rejected')
-  exchange.release()
+  if (why === 'too_large') reject(exchange, rejections.tooLarge(limits.body), 'rejected')
+  else if (why === 'no_memory') reject(exchange, rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
+  else if (why === 'timeout') reject(exchange, rejections.tooSlow(limits.requestTimeout), 'rejected')
+  release(exchange)
 }
 
 /** Reads the one message of a gRPC call. */
 function readGrpcBody (exchange: Exchange): Result {
   const { limits } = exchange.snapshot
-  readMessage(exchange, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => exchange.hold(bytes) }, result => {
+  readMessage(exchange, { size: limits.body, timeout: limits.requestTimeout, hold: bytes => hold(exchange, bytes) }, result => {
     if (!result.ok) {
-      if (result.why in FRAMING) exchange.reject(rejections.badGrpcBody(FRAMING[result.why as keyof typeof FRAMING]), 'rejected')
+      if (result.why in FRAMING) reject(exchange, rejections.badGrpcBody(FRAMING[result.why as keyof typeof FRAMING]), 'rejected')
       return rejectBody(exchange, result.why as BodyProblem)
     }
     schedule('decide', exchange, () => {
       if (exchange.work !== null) keepMessage(exchange, exchange.work, result.message)
       proceed(exchange)
-    })
+    }, fail)
   })
   return WAIT
 }
@@ -187,39 +190,20 @@ export function decodeBody (exchange: Exchange): Result {
   const work = exchange.work as Work
   const { encoding } = work
   if (encoding === null || encoding.kind === 'plain') return
-  if (encoding.kind === 'rejected') return exchange.reject(encoding.rejection, 'rejected')
+  if (encoding.kind === 'rejected') return reject(exchange, encoding.rejection, 'rejected')
   if (encoding.kind === 'problem') {
     work.encodingProblem = encoding.problem
     return
   }
-  if (!exchange.hold(encoding.member.size)) {
-    return exchange.reject(rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
+  if (!hold(exchange, encoding.member.size)) {
+    return reject(exchange, rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
   }
   gunzip(encoding.member, content => {
     schedule('decide', exchange, () => {
       if (content === null) work.encodingProblem = rejections.notGzip
       else work.bytes = content
       proceed(exchange)
-    })
+    }, fail)
   })
   return WAIT
-}
-
-const READ_OFF_BYTES = 16 * 1024 * 1024
-const READ_OFF_MS = 5_000
-
-/**
- * Reads and discards the rest of a request that was rejected. Closing at once would reset the connection, and the client might never see
- * the response (RFC 9112 §9.6). Reading without bounds would let the client send for ever.
- */
-export function readOff (request: ClientRequest, done: () => void): void {
-  let left = READ_OFF_BYTES
-  const timer = setTimeout(() => { request.socket.destroy() }, READ_OFF_MS).unref()
-  request.on('data', (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0) request.socket.destroy()
-  })
-  request.once('end', done)
-  request.once('close', () => { clearTimeout(timer) })
-  request.resume()
 }

@@ -2,7 +2,7 @@
 import type { Claimed } from '../../policy/request/claims.js'
 import { settleClaims } from '../../policy/request/claims.js'
 import type { Exchange } from '../exchange.js'
-import type { Result } from '../run.js'
+import type { Result } from '../step.js'
 import { always } from '../run.js'
 import type { Work } from '../work.js'
 

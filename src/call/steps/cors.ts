@@ -2,17 +2,11 @@
 import type { Agent } from '../../gateway/agent.js'
 import type { CorsConfig } from '../../config/model/model.js'
 import type { ClientRequest } from '../client-streams.js'
+import type { Cors } from '../cors-headers.js'
 import type { Exchange } from '../exchange.js'
-import type { Result } from '../run.js'
+import type { Result } from '../step.js'
 import { after } from '../run.js'
-
-/** The cross-origin headers of a response. */
-export interface Cors {
-  /** Flat list of names and values. */
-  readonly headers: readonly string[]
-  /** True when the headers replace those of the agent. */
-  readonly replaces: boolean
-}
+import { respond } from '../reply.js'
 
 /** Headers of responses that pages may read, besides those that every page may read. */
 const EXPOSED = 'A2A-Extensions, X-A2A-Extensions, A2A-Version, Gateway-Decision, Retry-After, WWW-Authenticate, RateLimit-Policy, RateLimit'
@@ -37,7 +31,7 @@ export function servePreflight (exchange: Exchange): Result {
   if (preflight === null) return
   exchange.label = 'Preflight'
   exchange.cors = preflight
-  return exchange.respond(204, [], null)
+  return respond(exchange, 204, [], null)
 }
 
 const NO_CORS: Cors = { headers: [], replaces: true }
@@ -83,17 +77,6 @@ function preflightCors ({ method, headers }: ClientRequest, cors: Cors | null, {
     'vary', 'Access-Control-Request-Headers'
   ]
   return { headers: [...cors.headers, ...added], replaces: true }
-}
-
-/** Replaces the cross-origin headers of an agent's response. Without an `Origin`, they are removed. */
-export function withCors (headers: string[], { headers: own }: Cors): string[] {
-  const out: string[] = []
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as string
-    if (!name.toLowerCase().startsWith('access-control-')) out.push(name, headers[i + 1] as string)
-  }
-  out.push(...own, 'vary', 'Origin')
-  return out
 }
 
 /** For requests without the header `Origin` to an agent with a policy of its own in the configuration. */

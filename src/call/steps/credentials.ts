@@ -14,9 +14,10 @@ import type { Exchange } from '../exchange.js'
 import { metadataUrl } from '../well-known/resource-metadata.js'
 import { payloadOf } from '../../a2a/payload.js'
 import { bodyOf } from '../../pipeline/request.js'
-import type { Result } from '../run.js'
+import type { Result } from '../step.js'
 import { after } from '../run.js'
 import type { Work } from '../work.js'
+import { reject } from '../reply.js'
 
 /** Gets the credentials for the agent. Rejects the request when the gateway cannot have them. */
 export function getCredentials (exchange: Exchange): Result | Promise<Result> {
@@ -36,7 +37,7 @@ export function getCredentials (exchange: Exchange): Result | Promise<Result> {
 }
 
 function keep (exchange: Exchange, prepared: Prepared): Result {
-  if ('failed' in prepared) return reject(exchange, prepared.failed)
+  if ('failed' in prepared) return rejectMissing(exchange, prepared.failed)
   exchange.outbound = prepared
 }
 
@@ -45,8 +46,8 @@ export function editedBody ({ route, sent, bytes, parsed: { operation }, evaluat
   return bodyOf(evaluation, sent, bytes, payloadOf(route.binding, route.version, operation, 'request'))
 }
 
-function reject (exchange: Exchange, failed: 'rejected' | 'unavailable'): Result {
-  if (failed === 'unavailable') return exchange.reject(rejections.noUpstreamCredentials, 'gateway_error')
+function rejectMissing (exchange: Exchange, failed: 'rejected' | 'unavailable'): Result {
+  if (failed === 'unavailable') return reject(exchange, rejections.noUpstreamCredentials, 'gateway_error')
   const { identity, request, snapshot: { trusted } } = exchange
   const rejection = rejections.exchangeRejected
   recordRejectedExchange(exchange, rejection, clientIp(request.headers, request.socket.remoteAddress, trusted) ?? null)
@@ -54,7 +55,7 @@ function reject (exchange: Exchange, failed: 'rejected' | 'unavailable'): Result
     metadata: metadataUrl(exchange),
     error: rejection.message
   })
-  return exchange.reject(rejection, 'rejected', undefined, challenges.flatMap(challenge => ['www-authenticate', challenge]))
+  return reject(exchange, rejection, 'rejected', undefined, challenges.flatMap(challenge => ['www-authenticate', challenge]))
 }
 
 /** Takes note of the agent's response to a request with a token. @param status of the response */

@@ -9,12 +9,14 @@ import type { TaskRecord } from '../../policy/task/memory.js'
 import type { TaskKey } from '../../state/store.js'
 import type { Exchange } from '../exchange.js'
 import { receivedOf } from '../received.js'
-import type { Result } from '../run.js'
-import { after, END } from '../run.js'
+import type { Result } from '../step.js'
+import { after } from '../run.js'
+import { END } from '../step.js'
 import { passes, recordAccess } from '../telemetry/access-telemetry.js'
 import { recordDecision } from '../telemetry/request-telemetry.js'
 import type { Work } from '../work.js'
 import { ownersOf } from './owners.js'
+import { reject } from '../reply.js'
 
 /**
  * Rejects the call when the process is overloaded. Runs before the body is read, so that a rejection costs little. A JSON-RPC caller gets
@@ -22,7 +24,7 @@ import { ownersOf } from './owners.js'
  */
 export function shedLoad (exchange: Exchange): Result {
   const { overload } = exchange.services
-  if (overload.shedding) return exchange.reject(rejections.overloaded(overload.retryAfter), 'rejected')
+  if (overload.shedding) return reject(exchange, rejections.overloaded(overload.retryAfter), 'rejected')
 }
 
 /** Applies the access lists, as far as the head decides. */
@@ -107,5 +109,5 @@ export function evaluate (exchange: Exchange): Result {
 export function recordOutcome (exchange: Exchange): Result {
   const { parsed, evaluation: { requested, decision } } = exchange.work as Work
   recordDecision(exchange, parsed, requested, decision)
-  if (decision.rejection !== null) return exchange.reject(decision.rejection, 'rejected')
+  if (decision.rejection !== null) return reject(exchange, decision.rejection, 'rejected')
 }

@@ -12,12 +12,13 @@ import type { LimitedHead } from '../../policy/limits/keys.js'
 import type { Measure } from '../../policy/response/evaluator.js'
 import { clientIp } from '../../wire/forwarded.js'
 import { networkOf } from '../../wire/ip.js'
-import type { Result } from '../run.js'
+import type { Result } from '../step.js'
 import { after } from '../run.js'
 import type { Work } from '../work.js'
 import type { Exchange } from '../exchange.js'
 import type { Left } from '../limit-headers.js'
 import { tightest } from '../limit-headers.js'
+import { reject } from '../reply.js'
 
 /** Limits of one exchange. */
 export interface RequestLimits {
@@ -63,17 +64,17 @@ function charge (exchange: Exchange, charges: readonly Charge[], budgets: readon
 function settle (exchange: Exchange, budgets: readonly Charge[], admission: Admission): Result {
   if (admission.kind === 'unavailable') {
     const { retryAfter } = exchange.services.overload
-    return reject(exchange, admission.limit.id, limitUnavailable(admission.limit.id, retryAfter))
+    return rejectLimited(exchange, admission.limit.id, limitUnavailable(admission.limit.id, retryAfter))
   }
   exchange.limits = { left: tightest(admission.counts, exchange.limits?.left ?? null), budgets }
   if (admission.kind === 'admitted') return
   const { limit: { id, rule }, wait } = admission
-  return reject(exchange, id, isBudget(rule) ? budgetExhausted(id, wait) : rateLimited(id, wait))
+  return rejectLimited(exchange, id, isBudget(rule) ? budgetExhausted(id, wait) : rateLimited(id, wait))
 }
 
-function reject (exchange: Exchange, id: string, rejection: ReturnType<typeof rateLimited>): Result {
+function rejectLimited (exchange: Exchange, id: string, rejection: ReturnType<typeof rateLimited>): Result {
   recordLimited(exchange, id, rejection)
-  return exchange.reject(rejection, 'rejected')
+  return reject(exchange, rejection, 'rejected')
 }
 
 /** Charges what a response reports to the budgets of its request. */

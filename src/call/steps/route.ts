@@ -5,10 +5,11 @@ import { askedVersion, versionProblem } from '../../pipeline/request.js'
 import { additionName } from '../../policy/request/methods.js'
 import type { Exchange } from '../exchange.js'
 import { queryForAgent } from '../outgoing-credentials.js'
-import type { Result } from '../run.js'
+import type { Result } from '../step.js'
 import { serveCard } from '../serve-card.js'
 import { Work } from '../work.js'
 import { startWithoutCard } from './unread.js'
+import { reject } from '../reply.js'
 
 const EMPTY = Buffer.alloc(0)
 
@@ -26,7 +27,7 @@ export function readVersion (exchange: Exchange): Result {
 export function rejectTarget (exchange: Exchange): Result {
   const { agent, request, target: { rejection, path, last }, version } = exchange
   if (rejection === null) {
-    if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
+    if (agent === null) return reject(exchange, rejections.unknownAgent, 'rejected')
     exchange.state = agent.state
     return
   }
@@ -36,7 +37,7 @@ export function rejectTarget (exchange: Exchange): Result {
     exchange.binding = route.binding
     exchange.version = route.version
   }
-  return exchange.reject(rejection, 'rejected', undefined, last ? ['connection', 'close'] : [])
+  return reject(exchange, rejection, 'rejected', undefined, last ? ['connection', 'close'] : [])
 }
 
 /** Finds the route of a request that has a caller, if it needs one. Serves the card. */
@@ -46,7 +47,7 @@ export function matchRoute (exchange: Exchange): Result | Promise<Result> {
   if (state === null) return startWithoutCard(exchange, agent)
 
   const route = state.router.match(request.method ?? 'GET', path, version)
-  if (route === null) return exchange.reject(rejections.unknownRoute, 'rejected')
+  if (route === null) return reject(exchange, rejections.unknownRoute, 'rejected')
   if (route.kind === 'card') return serveCard(exchange, agent, state, version)
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
@@ -56,8 +57,8 @@ export function matchRoute (exchange: Exchange): Result | Promise<Result> {
   }
   exchange.binding = route.binding
   exchange.version = route.version
-  if (route.kind === 'ambiguous') return exchange.reject(rejections.ambiguousPath, 'rejected')
-  if (route.kind === 'verb') return exchange.reject(rejections.wrongVerb(route.allow), 'rejected')
+  if (route.kind === 'ambiguous') return reject(exchange, rejections.ambiguousPath, 'rejected')
+  if (route.kind === 'verb') return reject(exchange, rejections.wrongVerb(route.allow), 'rejected')
   return keepRoute(exchange, new Work(agent, state, route, versionProblem(route, asked, state), query))
 }
 

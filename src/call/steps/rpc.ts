@@ -6,21 +6,22 @@ import * as rejections from '../../pipeline/rejections.js'
 import type { OperationRoute } from '../../pipeline/request.js'
 import { askedOfService, versionProblem } from '../../pipeline/request.js'
 import type { Exchange } from '../exchange.js'
-import type { Result } from '../run.js'
+import type { Result } from '../step.js'
 import { Work } from '../work.js'
 import { keepRoute } from './route.js'
+import { reject } from '../reply.js'
 
 /** Finds the method of a call that has a caller, if it needs one. As over HTTP, a stranger does not learn which methods exist. */
 export function matchMethod (exchange: Exchange): Result {
   const { agent, request, state, target: { method = null } } = exchange
   if (agent === null) throw new Error('a gRPC call without an agent')
-  if (method === null) return exchange.reject(rejections.unknownRpc, 'rejected')
+  if (method === null) return reject(exchange, rejections.unknownRpc, 'rejected')
   if (state === null) {
     exchange.kind = 'withoutCard'
     return
   }
   const route = routeOf(state, method)
-  if (route === null) return exchange.reject(rejections.noGrpcInterface, 'rejected')
+  if (route === null) return reject(exchange, rejections.noGrpcInterface, 'rejected')
   exchange.binding = route.binding
   const asked = askedOfService(request, method.version)
   exchange.asked = asked

@@ -10,10 +10,12 @@ import { publicOriginOf } from '../client-address.js'
 import type { Exchange } from '../exchange.js'
 import type { ShownCard } from '../extended-card.js'
 import { shownCard } from '../extended-card.js'
-import type { Result } from '../run.js'
-import { END } from '../run.js'
+import type { Result } from '../step.js'
+import { END } from '../step.js'
 import type { Work } from '../work.js'
 import { editedBody } from './credentials.js'
+import { enter } from '../capacity.js'
+import { reject } from '../reply.js'
 
 const WHOLE: ShownCard = { select: null }
 
@@ -22,9 +24,9 @@ export function send (exchange: Exchange): Result {
   const work = exchange.work as Work
   const { agent, state, route, parsed, task, owners, evaluation, problem } = work
   const publicBase = rewritesResponse(state, parsed) ? publicBaseOf(exchange, work) : null
-  if (publicBase === undefined) return exchange.reject(rejections.badHost, 'rejected')
+  if (publicBase === undefined) return reject(exchange, rejections.badHost, 'rejected')
   const shown = publicBase === null || state.views.length === 0 ? WHOLE : shownCard(exchange, work, publicBase)
-  if (shown === null || !exchange.enter(agent)) return END
+  if (shown === null || !enter(exchange, agent)) return END
   const { policy } = evaluation
   const { limits } = exchange.snapshot
   const body = work.edited ?? editedBody(work)

@@ -14,11 +14,13 @@ import type { Outcome } from '../../telemetry/metrics/metrics.js'
 import { joinPath } from '../../wire/target.js'
 import type { Exchange } from '../exchange.js'
 import { queryForAgent } from '../outgoing-credentials.js'
-import type { Result } from '../run.js'
-import { END } from '../run.js'
+import type { Result } from '../step.js'
+import { END } from '../step.js'
 import { passes } from '../telemetry/access-telemetry.js'
 import type { Unread } from '../work.js'
 import { read } from './body.js'
+import { enter } from '../capacity.js'
+import { reject } from '../reply.js'
 
 const EMPTY = Buffer.alloc(0)
 
@@ -60,7 +62,7 @@ export function checkUnreadAccess (exchange: Exchange): Result {
 /** Rejects a request that the front cannot carry to the agent. */
 export function rejectUnfit (exchange: Exchange): Result {
   const unfit = exchange.transport.unfit(exchange)
-  if (unfit !== null) return exchange.reject(unfit.rejection, unfit.outcome)
+  if (unfit !== null) return reject(exchange, unfit.rejection, unfit.outcome)
 }
 
 /**
@@ -74,7 +76,7 @@ export function rejectWithoutCard (exchange: Exchange): Result {
   if (exchange.binding === 'GRPC') {
     const retryAfter = agent.wantCard()
     if (config.card.onUnavailable === 'reject' || config.grpc?.upstream == null) {
-      return exchange.reject(rejections.noCard(agent.name, retryAfter), 'upstream_error')
+      return reject(exchange, rejections.noCard(agent.name, retryAfter), 'upstream_error')
     }
   } else if (config.card.onUnavailable === 'reject') return rejectMissingCard(exchange, agent)
   else agent.wantCard()
@@ -93,7 +95,7 @@ function rejectMissingCard (exchange: Exchange, agent: Agent): Result {
  * id.
  */
 function rejectInBinding (exchange: Exchange, rejection: Rejection, outcome: Outcome): Result {
-  if (exchange.request.method !== 'POST') return exchange.reject(rejection, outcome)
+  if (exchange.request.method !== 'POST') return reject(exchange, rejection, outcome)
   return read(exchange, (exchange, bytes) => {
     const { limits } = exchange.snapshot
     const call = readCall({
@@ -109,7 +111,7 @@ function rejectInBinding (exchange: Exchange, rejection: Rejection, outcome: Out
       exchange.idToken = call.id
       exchange.label = call.operation
     }
-    return exchange.reject(rejection, outcome)
+    return reject(exchange, rejection, outcome)
   })
 }
 
@@ -122,7 +124,7 @@ export function readUnread (exchange: Exchange): Result {
   }
   if (kind === 'passthrough' || exchange.binding === 'GRPC') return keep(request.url ?? '', null)
   const upstreamPath = joinPath(agent.upstreamBase, path)
-  if (scopeOf(agent.config).isForeign(upstreamPath)) return exchange.reject(rejections.unknownRoute, 'rejected')
+  if (scopeOf(agent.config).isForeign(upstreamPath)) return reject(exchange, rejections.unknownRoute, 'rejected')
   const target = upstreamPath + queryForAgent(exchange, agent, query)
   return request.method === 'GET' ? keep(target, EMPTY) : read(exchange, (_, body) => keep(target, body))
 }
@@ -131,6 +133,6 @@ export function readUnread (exchange: Exchange): Result {
 export function pass (exchange: Exchange): Result {
   const unread = exchange.unread as Unread
   // Rejected, because the agent has no capacity.
-  if (!exchange.enter(unread.agent)) return END
+  if (!enter(exchange, unread.agent)) return END
   exchange.forwarding = exchange.transport.pass(exchange, unread)
 }

@@ -2,6 +2,8 @@
 import type { Exchange } from '../exchange.js'
 import type { AccessOutcome } from '../../pipeline/access/access.js'
 import { auditEntry, countViolations } from './request-telemetry.js'
+import { noteViolations } from '../outcome.js'
+import { reject } from '../reply.js'
 
 /** Reports a decision. Its violations are reported with those of the rules. */
 export function recordAccess (exchange: Exchange, { rule, decision, mode }: AccessOutcome): void {
@@ -21,10 +23,10 @@ export function passes (exchange: Exchange, outcome: AccessOutcome | null): bool
   const { rejection, violations } = outcome
   if (violations.length > 0) {
     countViolations(exchange, 'request', violations)
-    exchange.saw('request', violations, [])
+    noteViolations(exchange, 'request', violations, [])
     exchange.services.audit.record(auditEntry(exchange, 'request', rejection === null ? 'observed' : 'rejected', [], violations))
   }
   if (rejection === null) return true
-  exchange.reject(rejection, 'rejected')
+  reject(exchange, rejection, 'rejected')
   return false
 }

@@ -14,10 +14,11 @@ import type { SpanAttribute } from '../../telemetry/traces/span-attributes.js'
 import { grpcCodeName } from '../../wire/grpc/code-names.js'
 import type { Exchange } from '../exchange.js'
 import type { Agent } from '../../gateway/agent.js'
+import { noteOwner, noteViolations } from '../outcome.js'
 
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
   exchange.requested = requested
-  if (decision.owner !== null) exchange.sawOwner(decision.owner)
+  if (decision.owner !== null) noteOwner(exchange, decision.owner)
   if (exchange.span.recording) describe(exchange, call, requested, decision)
   for (const { extension } of decision.unexamined) exchange.services.metrics.unexaminedData(exchange.agentName, extension)
   // A decision without violations, for example one that only injects, is the normal case. The span records it; an audit line per call would
@@ -25,7 +26,7 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   if (decision.violations.length === 0) return
   countViolations(exchange, 'request', decision.violations)
   const edited = decision.rejection === null ? decision.edited : []
-  exchange.saw('request', decision.violations, edited)
+  noteViolations(exchange, 'request', decision.violations, edited)
   exchange.services.audit.record(
     auditEntry(
       exchange,

@@ -7,6 +7,7 @@ import type { AuditEntry } from '../../telemetry/audit.js'
 import type { Exchange } from '../exchange.js'
 import { spend } from '../steps/limits.js'
 import { auditEntry, countViolations, taskEntry } from './request-telemetry.js'
+import { noteTask, noteViolations } from '../outcome.js'
 
 /** Maximum audit lines of one response. Each event of a stream may cause a line. */
 const LINES = 20
@@ -39,7 +40,7 @@ export class ResponseTelemetry {
     if (decision.results.length > 0) this.results(decision)
     if (violations.length === 0) return
     countViolations(exchange, 'response', violations)
-    exchange.saw('response', violations, edited)
+    noteViolations(exchange, 'response', violations, edited)
     const entry = auditEntry(
       exchange,
       'response',
@@ -60,7 +61,7 @@ export class ResponseTelemetry {
     const { exchange, exchange: { services: { audit } } } = this
     // No task of a list is the call's own.
     const [first] = results
-    if (first !== undefined && results.length === 1) exchange.sawTask(first)
+    if (first !== undefined && results.length === 1) noteTask(exchange, first)
     if (!audit.forwarded || rejection !== null) return
     for (const result of results) {
       if (result.taskId === null || result.state === null) continue

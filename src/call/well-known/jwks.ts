@@ -4,6 +4,7 @@ import type { PublicJwk } from '../../identity/signing-key.js'
 import { splitTarget } from '../../wire/target.js'
 import type { ClientRequest } from '../client-streams.js'
 import type { Exchange } from '../exchange.js'
+import { respond } from '../reply.js'
 
 const KEY_SET = '/.well-known/jwks.json'
 
@@ -25,7 +26,7 @@ function pathOf (publicBase: string, agentPath: string): string {
 /** Responds with the key set. The keys may change at any time: clients that meet an unknown `kid` get the set again. */
 export function serveKeys (exchange: Exchange, keys: readonly PublicJwk[]): void {
   const body = Buffer.from(JSON.stringify({ keys }))
-  exchange.respond(200, [
+  respond(exchange, 200, [
     'content-type', 'application/jwk-set+json',
     'content-length', String(body.length),
     'cache-control', 'public, max-age=300',

@@ -10,6 +10,7 @@ import { splitTarget } from '../../wire/target.js'
 import { publicOriginOf } from '../client-address.js'
 import type { Exchange } from '../exchange.js'
 import type { ClientRequest } from '../client-streams.js'
+import { respond } from '../reply.js'
 
 export const METADATA = '/.well-known/oauth-protected-resource'
 
@@ -61,7 +62,7 @@ export function serveMetadata (exchange: Exchange): boolean {
     ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
     bearer_methods_supported: ['header']
   }))
-  exchange.respond(200, [
+  respond(exchange, 200, [
     'content-type', 'application/json',
     'content-length', String(body.length),
     'cache-control', 'public, max-age=300',

@@ -14,6 +14,8 @@ import { ExchangeDriver } from '../../call/exchange-driver.js'
 import { settleToken } from '../../call/steps/credentials.js'
 import type { Exchange } from '../../call/exchange.js'
 import { pushResponseOf } from './push-response.js'
+import { noteAgentError, settle, settleForwarded } from '../../call/outcome.js'
+import { begin, fail, write } from '../../call/reply.js'
 
 /** HTTP statuses that mean to the sources of credentials what these codes mean. */
 const REJECTED_CREDENTIALS: ReadonlyMap<number, number> = new Map([[GRPC_CODES.UNAUTHENTICATED, 401], [GRPC_CODES.PERMISSION_DENIED, 403]])
@@ -48,7 +50,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     try {
       return this.machine.onChunk(chunk)
     } catch (error) {
-      this.exchange.failed(error)
+      fail(this.exchange, error)
       return true
     }
   }
@@ -67,7 +69,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
 
   begin (status: number, headers: string[], stream: boolean): void {
     const { exchange } = this
-    exchange.begin(status, headers)
+    begin(exchange, status, headers)
     if (!stream) return
     this.counter = new GrpcCounter()
     exchange.stream = AT_NO_BOUNDARY
@@ -104,7 +106,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     this.whenCounted(counted, () => {
       if (exchange.response.destroyed) return
       this.ended(code)
-      exchange.begin(OK, headers)
+      begin(exchange, OK, headers)
       exchange.response.end()
     })
   }
@@ -113,8 +115,8 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     const { exchange } = this
     if (exchange.outbound !== null) settleToken(exchange, REJECTED_CREDENTIALS.get(code) ?? OK)
     recordGrpcStatus(exchange, code, 'agent')
-    if (code !== GRPC_CODES.OK) exchange.agentErred()
-    exchange.settleForwarded()
+    if (code !== GRPC_CODES.OK) noteAgentError(exchange)
+    settleForwarded(exchange)
   }
 
   /** Counts push notification configurations. @param body the messages with their prefixes */
@@ -129,14 +131,14 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
       const messages = counter.count(bytes)
       if (messages > 0) exchange.services.metrics.streamEvents(exchange.agentName, messages)
     }
-    return exchange.write(bytes)
+    return write(exchange, bytes)
   }
 
   /** The client gets the code that the agent sent. */
   private agentReset (code: number): void {
     const { exchange } = this
     exchange.services.metrics.upstreamError(exchange.agentName, 'reset')
-    exchange.settle('upstream_error')
+    settle(exchange, 'upstream_error')
     exchange.response.reset?.(code)
   }
 
@@ -145,7 +147,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     try {
       handle()
     } catch (error) {
-      this.exchange.failed(error)
+      fail(this.exchange, error)
     }
   }
 }

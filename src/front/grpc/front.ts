@@ -3,7 +3,8 @@ import type { Snapshot } from '../../gateway/agent-registry.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { readGrpcTimeout } from '../../wire/grpc/timeout.js'
 import type { HttpListener } from '../../call/client-streams.js'
-import { Exchange } from '../../call/exchange.js'
+import type { Exchange } from '../../call/exchange.js'
+import { startExchange } from '../../call/record.js'
 import type { Services } from '../../call/services.js'
 import type { ListenerName } from './agents.js'
 import { agentAt } from './agents.js'
@@ -12,6 +13,7 @@ import { GrpcRequest, GrpcResponse } from './client-stream.js'
 import { GrpcTransport } from './dispatch.js'
 import { isGrpc } from './head-guard.js'
 import { describeGrpc, grpcTargetOf, startGrpc } from './target.js'
+import { fail, reject } from '../../call/reply.js'
 
 export interface GrpcFrontOptions {
   readonly services: Services
@@ -48,19 +50,19 @@ export class GrpcFront {
     const { method, headers } = request
     const isCall = method === METHOD && isGrpc(headers['content-type'])
     const target = grpcTargetOf(request, now, isCall ? agentAt(now, listener, headers.host) : null)
-    const exchange = new Exchange({ request, response, services, snapshot: now, transport: new GrpcTransport(request), target })
+    const exchange = startExchange({ request, response, services, snapshot: now, transport: new GrpcTransport(request), target })
     try {
       this.begin(exchange)
     } catch (error) {
-      exchange.failed(error)
+      fail(exchange, error)
     }
   }
 
   private begin (exchange: Exchange): void {
     const { request: { method, headers } } = exchange
     // A client of another protocol gets an error of HTTP (gRPC doc/PROTOCOL-HTTP2.md).
-    if (method !== METHOD) exchange.reject(rejections.wrongVerb(METHOD), 'rejected')
-    else if (!isGrpc(headers['content-type'])) exchange.reject(rejections.notGrpc, 'rejected', UNSUPPORTED_MEDIA_TYPE)
+    if (method !== METHOD) reject(exchange, rejections.wrongVerb(METHOD), 'rejected')
+    else if (!isGrpc(headers['content-type'])) reject(exchange, rejections.notGrpc, 'rejected', UNSUPPORTED_MEDIA_TYPE)
     else if (describeGrpc(exchange)) {
       const timeout = headers['grpc-timeout']
       if (timeout === undefined || this.limitTime(exchange, String(timeout))) startGrpc(exchange)
@@ -71,12 +73,12 @@ export class GrpcFront {
   private limitTime (exchange: Exchange, timeout: string): boolean {
     const milliseconds = readGrpcTimeout(timeout)
     if (milliseconds === null) {
-      exchange.reject(rejections.badGrpcTimeout, 'rejected')
+      reject(exchange, rejections.badGrpcTimeout, 'rejected')
       return false
     }
     const expire = (): void => {
       exchange.forwarding?.abort()
-      exchange.reject(rejections.deadlineExceeded, 'client_aborted')
+      reject(exchange, rejections.deadlineExceeded, 'client_aborted')
     }
     if (milliseconds < 1) {
       expire()

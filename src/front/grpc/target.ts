@@ -12,6 +12,7 @@ import { mediaTypeOf } from '../../pipeline/caller.js'
 import { isGrpcPassthrough } from '../../pipeline/grpc/call-route.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { headProblem } from './head-guard.js'
+import { reject } from '../../call/reply.js'
 
 /**
  * @param unfit what the front has against the call; null for nothing
@@ -44,7 +45,7 @@ export function describeGrpc (exchange: Exchange): boolean {
   exchange.mediaType = mediaTypeOf(request.headers['content-type'])
   if (method !== null) exchange.version = method.version
   const reason = rejection ?? (agent === null ? rejections.unknownAgent : null)
-  if (reason !== null) exchange.reject(reason, 'rejected')
+  if (reason !== null) reject(exchange, reason, 'rejected')
   return reason === null
 }
 

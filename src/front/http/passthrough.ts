@@ -19,7 +19,8 @@ import { joinPath } from '../../wire/target.js'
 import { PLAIN } from '../../pipeline/response/driver.js'
 import { AgentResponse } from './agent-response.js'
 import type { Services } from '../../call/services.js'
-import { Exchange } from '../../call/exchange.js'
+import type { Exchange } from '../../call/exchange.js'
+import { startExchange } from '../../call/record.js'
 import { headersForAgent, queryForAgent } from '../../call/outgoing-credentials.js'
 import { start } from '../../call/run.js'
 import { STEPS } from '../../call/steps.js'
@@ -28,6 +29,7 @@ import type { Transport, Unread } from '../../call/work.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
 import { routeTargetOf } from '../../call/route-target.js'
 import { startUpstreamSpan } from '../../call/telemetry/request-telemetry.js'
+import { fail, reject } from '../../call/reply.js'
 
 export interface PassthroughOptions {
   readonly snapshot: () => Snapshot
@@ -70,7 +72,7 @@ export class Passthrough {
       (error: unknown) => {
         // The next request tries again.
         this.mounting = null
-        this.begin(request, response).failed(error)
+        fail(this.begin(request, response), error)
       }
     )
   }
@@ -119,7 +121,7 @@ export class Passthrough {
     const snapshot = this.options.snapshot()
     const target = routeTargetOf(request, snapshot)
     const { services } = this.options
-    return new Exchange({ request, response, services, snapshot, transport: new PassthroughTransport(request), target })
+    return startExchange({ request, response, services, snapshot, transport: new PassthroughTransport(request), target })
   }
 
   private failed (error: Error & { readonly statusCode?: number | undefined }, request: FastifyRequest, reply: FastifyReply): void {
@@ -127,8 +129,7 @@ export class Passthrough {
     const exchange = this.begin(request.raw, reply.raw)
     describePassthrough(exchange)
     this.options.services.log.info({ err: error, agent: exchange.agentName }, 'a passthrough request was rejected')
-    exchange.reject(
-      { reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be forwarded.', rule: 'gateway/passthrough' },
+    reject(exchange, { reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be forwarded.', rule: 'gateway/passthrough' },
       'rejected',
       error.statusCode ?? 400
     )
@@ -166,7 +167,7 @@ class PassthroughTransport implements Transport {
     }))
     const body = bodyOf(request, limits.body, () => {
       exchange.forwarding?.abort()
-      exchange.reject(rejections.tooLarge(limits.body), 'rejected')
+      reject(exchange, rejections.tooLarge(limits.body), 'rejected')
     })
     if (body !== null && length !== undefined) headers.push('content-length', length)
     const upstreamPath = joinPath(agent.upstreamBase, path)

@@ -9,7 +9,8 @@ import type { Snapshot } from '../../gateway/agent-registry.js'
 import type { Directory } from './directory/directory.js'
 import type { Services } from '../../call/services.js'
 import { HTTP } from './dispatch.js'
-import { Exchange } from '../../call/exchange.js'
+import type { Exchange } from '../../call/exchange.js'
+import { startExchange } from '../../call/record.js'
 import { start } from '../../call/run.js'
 import { STEPS } from '../../call/steps.js'
 import type { RouteTarget } from '../../call/route-target.js'
@@ -18,6 +19,7 @@ import { Passthrough } from './passthrough.js'
 import { asksForMetadata, serveMetadata } from '../../call/well-known/resource-metadata.js'
 import { routeTargetOf } from '../../call/route-target.js'
 import { asksForKeys, serveKeys } from '../../call/well-known/jwks.js'
+import { fail } from '../../call/reply.js'
 
 export interface FrontOptions {
   readonly services: Services
@@ -67,7 +69,7 @@ export class HttpFront {
     try {
       this.directory?.respond(exchange, exchange.snapshot)
     } catch (error) {
-      exchange.failed(error)
+      fail(exchange, error)
     }
   }
 
@@ -84,13 +86,13 @@ export class HttpFront {
       if (exchange.target.rejection === null && now.keys !== null && jwks) serveKeys(exchange, now.keys)
       else if (exchange.target.rejection !== null || !serveMetadata(exchange)) start(exchange, STEPS.http)
     } catch (error) {
-      exchange.failed(error)
+      fail(exchange, error)
     }
   }
 
   private begin (request: IncomingMessage, response: ServerResponse, target: RouteTarget): Exchange {
     const { services, snapshot } = this.options
-    return new Exchange({ request, response, services, snapshot: snapshot(), transport: HTTP, target })
+    return startExchange({ request, response, services, snapshot: snapshot(), transport: HTTP, target })
   }
 }
 

@@ -23,6 +23,8 @@ import { MeshRequest, proxySocket } from './request.js'
 import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
 import { AGENT } from './target.js'
+import { settleForwarded } from '../../call/outcome.js'
+import { reject } from '../../call/reply.js'
 
 /** Bytes that Envoy adds to the body in its description of a request. */
 const AROUND = 262_144
@@ -127,11 +129,11 @@ export class Check implements Transport, ResponseSink {
       : reliesOnResponse(exchange, plan) ? NOT_SEEN : null
     if (unfit !== null) {
       unsent(exchange)
-      exchange.reject(meshUnfit(unfit), 'gateway_error')
+      reject(exchange, meshUnfit(unfit), 'gateway_error')
       return OVER
     }
     if (plan.evaluation?.evaluator.enforces === true) this.mesh.unseen.note(exchange, 'ext_authz shows no responses')
-    exchange.settleForwarded()
+    settleForwarded(exchange)
     this.answer(writeAllowed(joined(changes)))
     return OVER
   }

@@ -1,7 +1,8 @@
 /** Takes calls of proxies to the shared steps: finds the agent, and decides as for a call on a listener of the gateway. */
 import type { Rejection } from '../../a2a/errors.js'
 import type { Snapshot } from '../../gateway/agent-registry.js'
-import { Exchange } from '../../call/exchange.js'
+import type { Exchange } from '../../call/exchange.js'
+import { startExchange } from '../../call/record.js'
 import { serveMetadata } from '../../call/well-known/resource-metadata.js'
 import type { Services } from '../../call/services.js'
 import { asksForKeys, serveKeys } from '../../call/well-known/jwks.js'
@@ -15,6 +16,7 @@ import type { MeshRequest } from './request.js'
 import type { MeshResponse } from './response.js'
 import { grpcAgentOf, namedAgent, targetOf } from './target.js'
 import { Unseen } from './unseen.js'
+import { fail } from '../../call/reply.js'
 
 export interface MeshFrontOptions {
   readonly services: Services
@@ -72,14 +74,14 @@ export class MeshFront {
     const target = ofGrpc
       ? grpcTargetOf(request, snapshot, grpcAgentOf(snapshot, request.headers.host, named), unfit, showsBody)
       : withUnfit(targetOf(request, snapshot, named), unfit, showsBody)
-    const exchange = new Exchange({ request, response, services, snapshot, transport, target })
+    const exchange = startExchange({ request, response, services, snapshot, transport, target })
     exchange.metadata = metadata
     exchange.span.set('a2a_gateway.front', transport.front)
     try {
       if (!ofGrpc) begin(exchange)
       else if (describeGrpc(exchange)) startGrpc(exchange)
     } catch (error) {
-      exchange.failed(error)
+      fail(exchange, error)
     }
     return exchange
   }

@@ -20,6 +20,8 @@ import { MeshRequest, proxySocket } from './request.js'
 import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
 import { ShownResponse } from './shown-response.js'
+import { settle, settleForwarded } from '../../call/outcome.js'
+import { fail, reject } from '../../call/reply.js'
 
 const { BUFFERED, BUFFERED_PARTIAL, FULL_DUPLEX_STREAMED, NONE, STREAMED } = BODY_MODES
 
@@ -82,7 +84,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
   protected tooLong (): void {
     const { exchange, mesh } = this
     if (exchange === null || this.accepted !== null) return this.fail()
-    exchange.reject(tooLarge(mesh.options.snapshot().limits.body), 'rejected')
+    reject(exchange, tooLarge(mesh.options.snapshot().limits.body), 'rejected')
   }
 
   protected take (message: ProcessingMessage): void {
@@ -169,7 +171,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
     }
     // Envoy shows no body that has no bytes. The reply to trailers could not change headers.
     if (!this.sent) {
-      this.exchange?.reject(trailersAlone, 'rejected')
+      if (this.exchange !== null) reject(this.exchange, trailersAlone, 'rejected')
       return
     }
     this.pending = message
@@ -192,7 +194,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
     const { exchange, plan } = accepted
     if (this.responseMode === NONE && reliesOnResponse(exchange, plan)) {
       unsent(exchange)
-      exchange.reject(UNANNOUNCED, 'gateway_error')
+      reject(exchange, UNANNOUNCED, 'gateway_error')
       return this
     }
     this.accepted = accepted
@@ -242,7 +244,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
         return shown.take(message)
       }
       this.mesh.unseen.note(accepted.exchange, HEADLESS)
-      accepted.exchange.settle('gateway_error')
+      settle(accepted.exchange, 'gateway_error')
       return this.broken()
     }
     // A response of the proxy itself, before the request went to the agent, such as 413. Envoy ends the stream.
@@ -287,7 +289,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
 
   /** The proxy needs the gateway no more. The call is forwarded. */
   settle (exchange: Exchange): void {
-    exchange.settleForwarded()
+    settleForwarded(exchange)
     if (this.isEnvoy) return this.finish()
     this.following = true
     this.response?.close(true)
@@ -318,7 +320,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
     const why = mesh.hides(exchange, shown.begun)
     if (why === null) return
     mesh.unseen.note(exchange, why === 'head' ? HIDDEN : BODILESS)
-    if (why === 'head') exchange.settleForwarded()
+    if (why === 'head') settleForwarded(exchange)
   }
 
   abort (): void {
@@ -336,7 +338,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
       if (this.exchange === null) {
         this.mesh.options.services.log.error({ err: error }, 'a call through ext_proc could not be handled')
         this.fail()
-      } else this.exchange.failed(error)
+      } else fail(this.exchange, error)
     }
   }
 }

@@ -22,6 +22,7 @@ import { publicCardOf } from '../../../call/serve-card.js'
 import { entryOf } from './entry.js'
 import type { Section } from './page.js'
 import { PAGE_POLICY, pageOf, sectionOf } from './page.js'
+import { reject, respond } from '../../../call/reply.js'
 
 interface Listing {
   readonly sections: readonly Section[]
@@ -61,7 +62,7 @@ export class Directory {
     exchange.span.name('Directory')
     const origin = publicOriginOf(request, snapshot.trusted)
     if (origin === null) {
-      exchange.reject(badHost, 'rejected')
+      reject(exchange, badHost, 'rejected')
       return
     }
     const json = wantsJson(request)
@@ -77,11 +78,11 @@ export class Directory {
       'x-content-type-options', 'nosniff'
     ]
     if (matchesEtag(request.headers['if-none-match'], etag)) {
-      exchange.respond(304, headers, null)
+      respond(exchange, 304, headers, null)
       return
     }
     headers.push('content-type', json ? 'application/json' : 'text/html; charset=utf-8', 'content-length', String(bytes.length))
-    exchange.respond(200, headers, bytes)
+    respond(exchange, 200, headers, bytes)
   }
 
   private listing ({ agents }: Snapshot, host: string): Listing {
