@@ -8,7 +8,7 @@ import type { Binding, Version } from '../a2a/versions.js'
 import type { Found } from '../console/decisions.js'
 import type { ReceivedRequest } from '../console/playground/request-log.js'
 import type { Agent } from '../gateway/agent.js'
-import type { Snapshot } from '../gateway/agent-registry.js'
+import type { Snapshot } from '../gateway/snapshot.js'
 import type { ConcurrencyLimit } from '../gateway/concurrency-limit.js'
 import type { Outbound } from '../gateway/credentials/agent-credentials.js'
 import type { Identity } from '../gateway/identity/identity.js'
@@ -25,13 +25,12 @@ import type { Forwarding } from '../upstream/forward.js'
 import type { GrpcCodeName } from '../wire/grpc/codes.js'
 import type { ClientRequest, ClientResponse } from './client-streams.js'
 import type { Cors } from './cors-headers.js'
-import type { StreamOut } from './response/stream-out.js'
 import type { RouteTarget } from './route-target.js'
 import type { Services } from './services.js'
-import type { Step } from './step.js'
-import type { RequestLimits } from './steps/limits.js'
-import type { PushReservation } from './steps/push.js'
-import type { Kind } from './steps.js'
+import type { LiveCall } from './in-flight.js'
+import type { Kind, Step } from './step.js'
+import type { RequestLimits } from './limit-headers.js'
+import type { PushReservation } from './push-reservation.js'
 import type { Transport, Unread, Work } from './work.js'
 
 /** Kind of the exchange: the operation, or a name for requests that reach no operation of a card. */
@@ -53,7 +52,7 @@ export interface Received {
 const NO_STEPS: readonly Step[] = []
 export const NO_CLAIMS: readonly Claim[] = []
 
-export class Exchange {
+export class Exchange implements LiveCall {
   readonly request: ClientRequest
   readonly response: ClientResponse
   readonly services: Services
@@ -119,8 +118,8 @@ export class Exchange {
   /** Result of `rates` and `budgets`; null without any. */
   limits: RequestLimits | null = null
   /** Neighbours in the list of exchanges in flight. Only `InFlight` uses them. */
-  previousLive: Exchange | null = null
-  nextLive: Exchange | null = null
+  previousLive: LiveCall | null = null
+  nextLive: LiveCall | null = null
   /** Result of the check of owners; null when no task or context was checked. */
   owner: OwnerOutcome | null = null
   /** Push notification configurations that the request counts; null for none. */
@@ -130,7 +129,7 @@ export class Exchange {
   /** Called before the end is recorded, whatever the outcome. Handles data that is known only then, and releases resources. */
   atEnd: (() => void) | null = null
   /** Set when the gateway begins to send a stream. gRPC has no text that could follow an event. */
-  stream: Pick<StreamOut, 'atBoundary' | 'finish'> | null = null
+  stream: { readonly atBoundary: boolean, finish (): void } | null = null
   /** The limit that counts the call while it is in flight. */
   load: ConcurrencyLimit | null = null
   streaming = false

@@ -1,28 +1,42 @@
 /** The exchanges in flight. Used for a graceful stop, and for agents that a new configuration has replaced. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent } from '../gateway/agent.js'
-import type { Exchange } from './exchange.js'
-import { stop } from './reply.js'
 
 /** Milliseconds to wait for late exchanges: a request that was routed just before a change may begin its exchange a little later. */
 const LATE = 100
 
-export class InFlight {
+/** A call in a list of those in flight. */
+export interface LiveCall {
+  readonly agent: Agent | null
+  /** Neighbours in the list. Only `InFlight` uses them. */
+  previousLive: LiveCall | null
+  nextLive: LiveCall | null
+}
+
+/** Ends calls because the gateway stops. */
+interface Ends<T> { stop (call: T): void }
+
+export class InFlight<T extends LiveCall = LiveCall> {
   draining = false
   /**
    * First element of a list that links the exchanges themselves. A Set would work, but each time V8 rebuilds the table of a Set, the old
    * table keeps references to the new table and to its own old entries. Once such a table is in old space, the exchanges of hundreds of
    * finished requests survive every young collection (measured: 8 kB per request, and 16 us of collection instead of 2).
    */
-  private first: Exchange | null = null
+  private first: LiveCall | null = null
   private count = 0
   private last = 0
   private emptied: (() => void) | null = null
+  private readonly ends: Ends<T>
   /** For each agent that is waited for: its exchanges that are not over, and the callback for the end of the last one. */
-  private readonly awaited = new Map<Agent, { readonly exchanges: Set<Exchange>, readonly over: () => void }>()
+  private readonly awaited = new Map<Agent, { readonly exchanges: Set<LiveCall>, readonly over: () => void }>()
+
+  constructor (ends: Ends<T> = { stop: () => {} }) {
+    this.ends = ends
+  }
 
   /** @returns the number of the exchange, from 1 */
-  add (exchange: Exchange): number {
+  add (exchange: T): number {
     const { first } = this
     exchange.nextLive = first
     if (first !== null) first.previousLive = exchange
@@ -32,7 +46,7 @@ export class InFlight {
   }
 
   /** Removes an exchange. Called once per exchange. */
-  delete (exchange: Exchange): void {
+  delete (exchange: T): void {
     const { previousLive, nextLive } = exchange
     if (previousLive === null) this.first = nextLive
     else previousLive.nextLive = nextLive
@@ -51,7 +65,7 @@ export class InFlight {
     await new Promise<void>(resolve => { this.awaited.set(agent, { exchanges, over: resolve }) })
   }
 
-  private leave (exchange: Exchange, agent: Agent): void {
+  private leave (exchange: LiveCall, agent: Agent): void {
     const awaited = this.awaited.get(agent)
     if (awaited === undefined) return
     awaited.exchanges.delete(exchange)
@@ -64,9 +78,9 @@ export class InFlight {
     return this.count
   }
 
-  all (): Exchange[] {
-    const all: Exchange[] = []
-    for (let exchange = this.first; exchange !== null; exchange = exchange.nextLive) all.push(exchange)
+  all (): T[] {
+    const all: T[] = []
+    for (let exchange = this.first; exchange !== null; exchange = exchange.nextLive) all.push(exchange as T)
     return all
   }
 
@@ -93,9 +107,6 @@ export class InFlight {
 
   /** Ends what can be ended with a reason, and breaks off all other exchanges. */
   endAll (): void {
-    for (const exchange of this.all()) {
-      exchange.forwarding?.abort()
-      stop(exchange)
-    }
+    for (const exchange of this.all()) this.ends.stop(exchange)
   }
 }

@@ -1,5 +1,6 @@
 /** Headers that show a caller how much is left: IETF draft-ietf-httpapi-ratelimit-headers-11. */
 import type { Count } from '../gateway/limits/limits.js'
+import type { Charge } from '../policy/limits/charge.js'
 import { isBudget } from '../policy/limits/charge.js'
 
 /** Remainder of one limit. */
@@ -8,6 +9,14 @@ export interface Left {
   readonly requests: number
   /** Flat list of names and values. */
   readonly headers: readonly string[]
+}
+
+/** Limits of one exchange. */
+export interface RequestLimits {
+  /** Null when the caller sees no limit. */
+  readonly left: Left | null
+  /** Budgets that the response is charged to. */
+  readonly budgets: readonly Charge[]
 }
 
 /**

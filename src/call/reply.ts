@@ -73,6 +73,7 @@ export function fail (exchange: Exchange, error: unknown): void {
  * event; a gRPC call ends with a status. Any other response is broken off, so that the client notices the cut.
  */
 export function stop (exchange: Exchange): void {
+  exchange.forwarding?.abort()
   settle(exchange, 'gateway_error')
   const { response, stream } = exchange
   if (response.endWith !== undefined) {

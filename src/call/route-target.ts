@@ -9,7 +9,7 @@ import { afterFramingFault, badTarget, hostNotServed, loop } from '../pipeline/r
 import { hasPassedHere } from '../upstream/via.js'
 import { checkTarget, splitTarget } from '../wire/target.js'
 import type { Agent } from '../gateway/agent.js'
-import type { Snapshot } from '../gateway/agent-registry.js'
+import type { Snapshot } from '../gateway/snapshot.js'
 import { isServed } from './client-address.js'
 
 export interface RouteTarget {

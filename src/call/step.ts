@@ -9,3 +9,6 @@ export const WAIT = Symbol('wait')
 export type Result = typeof END | typeof WAIT | void
 /** One step. Returns nothing when the next step may run. */
 export type Step = (exchange: Exchange) => Result | Promise<Result>
+
+/** What a request is for, as its route shows: it decides the steps behind the route. */
+export type Kind = 'operation' | 'preflight' | 'withoutCard' | 'passthrough'

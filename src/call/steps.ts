@@ -3,7 +3,7 @@
  * rejects or serves it (`run.ts`).
  */
 import type { Exchange } from './exchange.js'
-import type { Step } from './step.js'
+import type { Kind, Step } from './step.js'
 import { authenticate } from './steps/authenticate.js'
 import { decodeBody, readBody } from './steps/body.js'
 import { claimUnique } from './steps/claims.js'
@@ -16,9 +16,6 @@ import { matchRoute, readVersion, rejectTarget } from './steps/route.js'
 import { matchMethod } from './steps/rpc.js'
 import { send } from './steps/send.js'
 import { checkUnreadAccess, describePassthrough, pass, readUnread, rejectUnfit, rejectWithoutCard } from './steps/unread.js'
-
-/** What a request is for, as its route shows: it decides the steps behind the route. */
-export type Kind = 'operation' | 'preflight' | 'withoutCard' | 'passthrough'
 
 /** Goes on with the steps of the kind. */
 function continueByKind (exchange: Exchange): undefined {

@@ -15,7 +15,6 @@ import type { FrontName, Outcome } from '../telemetry/metrics/metrics.js'
 import type { Forwarding } from '../upstream/forward.js'
 import type { Bytes } from '../wire/chunked-buffer.js'
 import type { Exchange } from './exchange.js'
-import type { Remember } from './exchange-driver.js'
 
 const EMPTY = Buffer.alloc(0)
 /** A field of which the step that sets it has not run. The order of the steps is fixed (`steps.ts`), so no step reads such a field. */
@@ -79,7 +78,7 @@ export interface Outgoing {
   /** As sent, or with the edits of the policies. */
   readonly body: Bytes
   readonly plan: ResponsePlan
-  readonly remember: Remember
+  readonly remember: ResponseDriver['remember']
   readonly owners: ResponseDriver['owners']
 }
 

@@ -20,6 +20,8 @@ import { SlowReaders } from '../front/http/listener/slow-readers.js'
 import type { AgentRegistryOptions } from './agent-registry.js'
 import { AgentRegistry } from './agent-registry.js'
 import { InFlight } from '../call/in-flight.js'
+import type { Exchange } from '../call/exchange.js'
+import { stop } from '../call/reply.js'
 import { MemoryBudget } from './memory-budget.js'
 import { Overload } from './overload.js'
 import { Limits } from './limits/limits.js'
@@ -86,7 +88,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     }
   })
   metrics.exemplars = config.telemetry.metrics.exemplars
-  const inFlight = new InFlight()
+  const inFlight = new InFlight<Exchange>({ stop })
   const audit = createAudit({
     enabled: config.telemetry.audit.enabled,
     forwarded: config.telemetry.audit.forwarded,

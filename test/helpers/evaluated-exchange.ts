@@ -16,9 +16,11 @@ import type { Violation } from '../../src/policy/violation.js'
 import { rejectionOf, violation } from '../../src/policy/violation.js'
 import { AgentResponse } from '../../src/front/http/agent-response.js'
 import { HTTP } from '../../src/front/http/dispatch.js'
-import { Exchange } from '../../src/call/exchange.js'
+import { startExchange } from '../../src/call/record.js'
 import type { Services } from '../../src/call/services.js'
-import type { Snapshot } from '../../src/gateway/agent-registry.js'
+import type { Snapshot } from '../../src/gateway/snapshot.js'
+import type { Exchange } from '../../src/call/exchange.js'
+import { stop } from '../../src/call/reply.js'
 import { InFlight } from '../../src/call/in-flight.js'
 import { MemoryBudget } from '../../src/gateway/memory-budget.js'
 import { Overload } from '../../src/gateway/overload.js'
@@ -114,7 +116,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   const audit = new PassThrough()
   let lines = ''
   audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
-  const live = new InFlight()
+  const live = new InFlight<Exchange>({ stop })
   const overload = new Overload({ eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }, log)
   const services = {
     metrics,
@@ -131,7 +133,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   const server = createServer((request: IncomingMessage, response) => {
     request.resume()
     const target = { kind: 'a2a', agent: null, path: '', query: '', rejection: null, last: false } as const
-    const exchange = new Exchange({ request, response, services, snapshot: {} as Snapshot, transport: HTTP, target })
+    const exchange = startExchange({ request, response, services, snapshot: {} as Snapshot, transport: HTTP, target })
     exchange.label = 'SendStreamingMessage'
     exchange.binding = options.binding ?? 'JSONRPC'
     exchange.version = options.version ?? '1.0'

@@ -16,17 +16,8 @@ import type { Result } from '../step.js'
 import { after } from '../run.js'
 import type { Work } from '../work.js'
 import type { Exchange } from '../exchange.js'
-import type { Left } from '../limit-headers.js'
 import { tightest } from '../limit-headers.js'
 import { reject } from '../reply.js'
-
-/** Limits of one exchange. */
-export interface RequestLimits {
-  /** Null when the caller sees no limit. */
-  readonly left: Left | null
-  /** Budgets that the response is charged to. */
-  readonly budgets: readonly Charge[]
-}
 
 /** Applies the limits that need only the head. */
 export function limitByHead (exchange: Exchange): Result | Promise<Result> {

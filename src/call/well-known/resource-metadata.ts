@@ -5,7 +5,7 @@
 import type { AccessConfig } from '../../config/model/access-model.js'
 import { hostName } from '../../pipeline/agents.js'
 import type { Agent } from '../../gateway/agent.js'
-import type { Snapshot } from '../../gateway/agent-registry.js'
+import type { Snapshot } from '../../gateway/snapshot.js'
 import { splitTarget } from '../../wire/target.js'
 import { publicOriginOf } from '../client-address.js'
 import type { Exchange } from '../exchange.js'

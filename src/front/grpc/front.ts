@@ -1,5 +1,5 @@
 /** Takes gRPC calls from a listener: checks the head, finds the agent, and starts an exchange. */
-import type { Snapshot } from '../../gateway/agent-registry.js'
+import type { Snapshot } from '../../gateway/snapshot.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { readGrpcTimeout } from '../../wire/grpc/timeout.js'
 import type { HttpListener } from '../../call/client-streams.js'

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Rejection } from '../../a2a/errors.js'
-import type { Snapshot } from '../../gateway/agent-registry.js'
+import type { Snapshot } from '../../gateway/snapshot.js'
 import type { Directory } from './directory/directory.js'
 import type { Services } from '../../call/services.js'
 import { HTTP } from './dispatch.js'

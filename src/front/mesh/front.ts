@@ -1,6 +1,6 @@
 /** Takes calls of proxies to the shared steps: finds the agent, and decides as for a call on a listener of the gateway. */
 import type { Rejection } from '../../a2a/errors.js'
-import type { Snapshot } from '../../gateway/agent-registry.js'
+import type { Snapshot } from '../../gateway/snapshot.js'
 import type { Exchange } from '../../call/exchange.js'
 import { startExchange } from '../../call/record.js'
 import { serveMetadata } from '../../call/well-known/resource-metadata.js'

@@ -9,7 +9,7 @@ import type { Exchange } from '../../../call/exchange.js'
 import type { InFlight } from '../../../call/in-flight.js'
 
 interface Options {
-  readonly live: InFlight
+  readonly live: InFlight<Exchange>
   readonly metrics: Metrics
   readonly log: Log
 }
