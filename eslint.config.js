@@ -37,7 +37,7 @@ const required = group => {
   return names.length === 0 ? [] : [`CallExpression[callee.name='require']${argument}`, `CallExpression[callee.callee.name='createRequire']${argument}`]
 }
 const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
-const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'identity', 'offline', 'state', 'upstream', 'telemetry', 'console', 'sandbox', 'front', 'gateway', 'admin', 'cluster', 'plugin', 'cli']
+const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'identity', 'offline', 'state', 'upstream', 'telemetry', 'console', 'sandbox', 'call', 'front', 'gateway', 'admin', 'cluster', 'plugin', 'cli']
 /** Files of a folder, and of folders in it, import these folders and no others. `config/model`: the types of the configuration. */
 const arrows = (folder, may, packages, message) => {
   const others = FOLDERS.filter(one => one !== folder && !may.includes(one))
@@ -66,10 +66,10 @@ export default [
   arrows('sandbox', ALL_BUT('front', 'admin', 'cluster', 'plugin', 'cli'), ['fastify', '@fastify/*', 'node:http', 'node:net', ...EDGES_OF_OTHERS], 'sandbox/ is a thread of its own: it evaluates requests, and reaches no agent.'),
   arrows('front', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A front does not know whether its gateway is one process of several.'),
   // The rules of `front` again, because the last configuration of a file wins.
-  only(['src/front/call/**'], [
-    { group: [...EDGES_OF_OTHERS, 'node:cluster', ...['offline', 'sandbox', 'cluster', 'plugin', 'cli'].map(one => `**/${one}/**`)], message: 'A front does not know whether its gateway is one process of several.' },
-    { group: ['**/http/*', '**/grpc/*', '**/mesh/*', '!**/a2a/**', '!**/wire/**', '!**/upstream/**', '!**/pipeline/**'], message: 'front/call/ is the same for every front: it imports none of them.' }
-  ], GUARDED.front),
+  only(['src/call/**'], [
+    { group: [...EDGES_OF_OTHERS, 'node:cluster', ...['offline', 'sandbox', 'front', 'cluster', 'plugin', 'cli'].map(one => `**/${one}/**`)], message: 'A front does not know whether its gateway is one process of several.' },
+    { group: ['**/http/*', '**/grpc/*', '**/mesh/*', '!**/a2a/**', '!**/wire/**', '!**/upstream/**', '!**/pipeline/**'], message: 'call/ is the same for every front: it imports none of them.' }
+  ], GUARDED.call),
   arrows('gateway', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
   arrows('admin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
   arrows('plugin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), ['@fastify/*', 'node:cluster', ...EDGES_OF_OTHERS], 'plugin/ puts a gateway into the Fastify application of another team; the application has one process.'),

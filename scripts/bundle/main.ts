@@ -31,6 +31,6 @@ for (const [entry, { file, offers }] of Object.entries(ENTRIES)) {
   const run = `bundled('bundle/${name}').${entry}()`
   writeFileSync(
     join(dist, 'src', file),
-    `import { bundled } from '../bundled.js'\n${offers === null ? run : `export const { ${offers} } = ${run}`}\n`
+    `import { bundled } from '../../src/bundled.js'\n${offers === null ? run : `export const { ${offers} } = ${run}`}\n`
   )
 }

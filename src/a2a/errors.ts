@@ -261,8 +261,8 @@ export interface ErrorReason { readonly reason: string, readonly domain: string 
 
 /**
  * Returns the reasons of a rejection, one for each `ErrorInfo`: the reason of A2A, if an error of A2A fits, and the gateway's own, more
- * precise reason. The order is that in which the SDKs of JavaScript, Python and Go find the reason of A2A (measured): Python reads the first
- * `ErrorInfo` over HTTP+JSON, Go the last one over gRPC. In JSON-RPC, a reason of A2A never stands beside the code of another error.
+ * precise reason. The order is that in which the SDKs of JavaScript, Python and Go find the reason of A2A (measured): Python reads the
+ * first `ErrorInfo` over HTTP+JSON, Go the last one over gRPC. In JSON-RPC, a reason of A2A never stands beside the code of another error.
  */
 export function errorReasonsOf ({ reason, customReason }: Rejection, binding: Binding): readonly ErrorReason[] {
   const { rpc, protocol } = REASONS[reason]

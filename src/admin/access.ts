@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../config/model/model.js'
-import { connectionOf } from '../front/call/client-connection.js'
+import { connectionOf } from '../call/client-connection.js'
 import type { Authentication, Carrier } from '../identity/authentication.js'
 import { shownCarrier } from '../identity/authentication.js'
 import type { Authenticator } from '../identity/authenticator.js'

@@ -4,7 +4,6 @@ import { Agents, servedHosts } from '../pipeline/agents.js'
 import type { AgentConfig, Config } from '../config/model/model.js'
 import { readSecrets } from '../config/secrets.js'
 import { inlineSchemaProblems } from '../policy/compile/inline-schemas.js'
-import type { AgentLimits } from '../policy/limits/charge.js'
 import { compileLimits } from '../policy/limits/compile.js'
 import { callerSources } from '../identity/schemes.js'
 import type { Log } from '../telemetry/log.js'
@@ -22,22 +21,8 @@ import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import { AgentCredentials } from './credentials/agent-credentials.js'
 import { Identity } from './identity/identity.js'
-import type { InFlight } from './in-flight.js'
-
-/** The state that a request begins with and keeps. A configuration change replaces it as a whole. */
-export interface Snapshot {
-  readonly limits: Config['limits']
-  readonly trusted: TrustedProxies
-  /** Host names that the gateway serves, in lower case and without port. Null: all. */
-  readonly hosts: ReadonlySet<string> | null
-  readonly agents: Agents<Agent>
-  /** Null: nobody needs to authenticate. */
-  readonly identity: Identity | null
-  /** `rates` and `budgets` by name of the agent; null without any. */
-  readonly rates: ReadonlyMap<string, AgentLimits> | null
-  /** The public keys of the gateway, in the order of the agents. Null: the gateway signs nothing, and has no key set. */
-  readonly keys: readonly PublicJwk[] | null
-}
+import type { InFlight } from '../call/in-flight.js'
+import type { Snapshot } from './snapshot.js'
 
 export interface AgentRegistryOptions {
   readonly metrics: Metrics

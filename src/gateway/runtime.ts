@@ -17,12 +17,14 @@ import { ExportedLines, exportMetrics } from '../telemetry/otlp/exports.js'
 import { createTracing } from '../telemetry/traces/tracing.js'
 import type { StoreOptions } from '../state/create-store.js'
 import type { LimitStore } from '../state/limits/limit-store.js'
-import type { Services } from '../front/call/services.js'
+import type { Services } from '../call/services.js'
 import { SlowReaders } from '../front/http/listener/slow-readers.js'
 import type { AgentRegistryOptions } from './agent-registry.js'
 import { AgentRegistry } from './agent-registry.js'
 import { FailureLog } from './identity/failure-log.js'
-import { InFlight } from './in-flight.js'
+import { InFlight } from '../call/in-flight.js'
+import type { Exchange } from '../call/exchange.js'
+import { stop } from '../call/reply.js'
 import { MemoryBudget } from './memory-budget.js'
 import { Overload } from './overload.js'
 import { Limits } from './limits/limits.js'
@@ -94,7 +96,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     }
   })
   metrics.exemplars = config.telemetry.metrics.exemplars
-  const inFlight = new InFlight()
+  const inFlight = new InFlight<Exchange>({ stop })
   const audit = createAudit({
     enabled: config.telemetry.audit.enabled,
     forwarded: config.telemetry.audit.forwarded,

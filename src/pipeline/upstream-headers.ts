@@ -72,7 +72,10 @@ export interface UpstreamHeadersOptions {
 }
 
 /** Returns the headers for the agent, as a flat list of names and values. */
-export function upstreamHeaders (head: RequestHead, { peer, config, trusted, trace, negotiated, forbidden = [] }: UpstreamHeadersOptions): string[] {
+export function upstreamHeaders (
+  head: RequestHead,
+  { peer, config, trusted, trace, negotiated, forbidden = [] }: UpstreamHeadersOptions
+): string[] {
   let out: string[] = []
   const traced = trace !== null
   const drop = negotiated === null

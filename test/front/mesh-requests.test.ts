@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
-import { readBody } from '../../src/front/call/body.js'
+import { collectBody } from '../../src/call/steps/body.js'
 import { MeshRequest } from '../../src/front/mesh/request.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { gatewayFor } from '../helpers/gateway.js'
@@ -293,7 +293,8 @@ t.test('responses of the proxy itself, and an observer, get what Envoy expects',
 t.test('a body whose stream ends is read no longer', async t => {
   for (const parts of [[], ['{"jsonrpc"']]) {
     const request = new MeshRequest({ method: 'POST', path: '/rpc', host: 'x.test', headers: [], length: 100, socket: {} as Socket })
-    const result = new Promise(resolve => { readBody(request, { size: 1_000, timeout: 3_600_000, holder: { place: 'ext_proc', hold: () => true, endAfter: () => {} } }, resolve) })
+    const owner = { place: 'ext_proc', endAfter: () => {} } as const
+    const result = new Promise(resolve => { collectBody(request, { size: 1_000, timeout: 3_600_000, owner, hold: () => true }, resolve) })
     for (const part of parts) request.push(Buffer.from(part))
     request.cut()
     t.same(await result, { ok: false, why: 'aborted' })

@@ -297,9 +297,9 @@ t.test('a fault in any step ends in an error, never in a clean end', async t => 
   const { MeshRequest } = await import('../../src/front/mesh/request.js')
   const { ShownResponse } = await import('../../src/front/mesh/shown-response.js')
   const { ResponseMachine } = await import('../../src/pipeline/response.js')
-  const { Exchange } = await import('../../src/front/call/exchange.js')
+  const { ConcurrencyLimit } = await import('../../src/gateway/concurrency-limit.js')
   const steps: readonly (readonly [object, string])[] = [
-    [MeshRequest.prototype, 'push'], [MeshRequest.prototype, 'finish'], [Exchange.prototype, 'enter'], [ShownResponse.prototype, 'take'],
+    [MeshRequest.prototype, 'push'], [MeshRequest.prototype, 'finish'], [ConcurrencyLimit.prototype, 'enter'], [ShownResponse.prototype, 'take'],
     [ResponseMachine.prototype, 'onHead'], [ResponseMachine.prototype, 'onChunk'], [ResponseMachine.prototype, 'onEnd']
   ]
   for (const [prototype, name] of steps) {

@@ -6,24 +6,25 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import t from 'tap'
-import type { Exchange } from '../../src/front/call/exchange.js'
-import type { Kind } from '../../src/gateway/event-loop-batch.js'
-import { schedule } from '../../src/gateway/event-loop-batch.js'
+import type { Kind } from '../../src/call/event-loop-batch.js'
+import { schedule as batch } from '../../src/call/event-loop-batch.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { MESSAGE, readAnswer, rpcBody } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 
 const turn = (): Promise<void> => new Promise(resolve => { setImmediate(resolve) })
 
-function exchanges (): { one: (name: string) => Exchange, failed: string[] } {
+/** Schedules work of named owners, and collects the errors of their work. */
+function owners (): { schedule: (kind: Kind, name: string, run: () => void) => void, failed: string[] } {
   const failed: string[] = []
-  return { failed, one: name => ({ failed: (error: Error) => { failed.push(`${name}: ${error.message}`) } }) as unknown as Exchange }
+  const fail = (name: string, error: unknown): void => { failed.push(`${name}: ${(error as Error).message}`) }
+  return { failed, schedule: (kind, name, run) => { batch(kind, name, run, fail) } }
 }
 
 t.test('kind by kind, each in its order of arrival, and nothing before the end of the turn', async t => {
   const done: string[] = []
-  const { one } = exchanges()
-  const job = (kind: Kind, name: string): void => { schedule(kind, one(name), () => { done.push(`${kind} ${name}`) }) }
+  const { schedule } = owners()
+  const job = (kind: Kind, name: string): void => { schedule(kind, name, () => { done.push(`${kind} ${name}`) }) }
   for (const name of ['a', 'b']) for (const kind of ['record', 'evaluate', 'decide', 'respond'] as const) job(kind, name)
   await Promise.resolve()
   await new Promise<void>(resolve => { process.nextTick(resolve) })
@@ -34,11 +35,11 @@ t.test('kind by kind, each in its order of arrival, and nothing before the end o
 
 t.test('the effects of the end of a response are recorded in the same turn', async t => {
   const done: string[] = []
-  const { one } = exchanges()
-  schedule('respond', one('a'), () => {
+  const { schedule } = owners()
+  schedule('respond', 'a', () => {
     done.push('answered')
     // As Node tells of a response that is closed.
-    process.nextTick(() => { schedule('record', one('a'), () => { done.push('recorded') }) })
+    process.nextTick(() => { schedule('record', 'a', () => { done.push('recorded') }) })
   })
   await turn()
   t.same(done, ['answered', 'recorded'])
@@ -46,15 +47,15 @@ t.test('the effects of the end of a response are recorded in the same turn', asy
 
 t.test('work that creates work: of a later kind at once, of the same kind in the same turn or the next, none lost', async t => {
   const done: string[] = []
-  const { one } = exchanges()
-  schedule('decide', one('a'), () => {
+  const { schedule } = owners()
+  schedule('decide', 'a', () => {
     done.push('decided')
-    schedule('decide', one('a'), () => { done.push('again') })
-    schedule('evaluate', one('a'), () => { done.push('reviewed') })
+    schedule('decide', 'a', () => { done.push('again') })
+    schedule('evaluate', 'a', () => { done.push('reviewed') })
   })
-  schedule('record', one('a'), () => {
+  schedule('record', 'a', () => {
     done.push('recorded')
-    schedule('respond', one('b'), () => { done.push('next turn') })
+    schedule('respond', 'b', () => { done.push('next turn') })
   })
   await turn()
   t.same(done, ['decided', 'reviewed', 'again', 'recorded'])
@@ -64,11 +65,11 @@ t.test('work that creates work: of a later kind at once, of the same kind in the
 
 t.test('failed work ends its own exchange, and no other exchange waits for it', async t => {
   const done: string[] = []
-  const { one, failed } = exchanges()
-  schedule('decide', one('a'), () => { throw new Error('no') })
-  schedule('decide', one('b'), () => { done.push('b') })
-  schedule('record', one('c'), () => { throw new Error('neither') })
-  schedule('record', one('d'), () => { done.push('d') })
+  const { schedule, failed } = owners()
+  schedule('decide', 'a', () => { throw new Error('no') })
+  schedule('decide', 'b', () => { done.push('b') })
+  schedule('record', 'c', () => { throw new Error('neither') })
+  schedule('record', 'd', () => { done.push('d') })
   await turn()
   t.same(done, ['b', 'd'])
   t.same(failed, ['a: no', 'c: neither'])

@@ -16,9 +16,12 @@ import type { Violation } from '../../src/policy/violation.js'
 import { rejectionOf, violation } from '../../src/policy/violation.js'
 import { AgentResponse } from '../../src/front/http/agent-response.js'
 import { HTTP } from '../../src/front/http/dispatch.js'
-import { Exchange } from '../../src/front/call/exchange.js'
-import type { Services } from '../../src/front/call/services.js'
-import { InFlight } from '../../src/gateway/in-flight.js'
+import { startExchange } from '../../src/call/record.js'
+import type { Services } from '../../src/call/services.js'
+import type { Snapshot } from '../../src/gateway/snapshot.js'
+import type { Exchange } from '../../src/call/exchange.js'
+import { stop } from '../../src/call/reply.js'
+import { InFlight } from '../../src/call/in-flight.js'
 import { MemoryBudget } from '../../src/gateway/memory-budget.js'
 import { Overload } from '../../src/gateway/overload.js'
 import { forward } from '../../src/upstream/forward.js'
@@ -114,7 +117,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   const audit = new PassThrough()
   let lines = ''
   audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
-  const live = new InFlight()
+  const live = new InFlight<Exchange>({ stop })
   const overload = new Overload({ eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }, log)
   const services = {
     metrics,
@@ -130,7 +133,8 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   const dispatcher = new Pool(options.agent)
   const server = createServer((request: IncomingMessage, response) => {
     request.resume()
-    const exchange = new Exchange(request, response, services, HTTP)
+    const target = { kind: 'a2a', agent: null, path: '', query: '', rejection: null, last: false } as const
+    const exchange = startExchange({ request, response, services, snapshot: {} as Snapshot, transport: HTTP, target })
     exchange.label = 'SendStreamingMessage'
     exchange.binding = options.binding ?? 'JSONRPC'
     exchange.version = options.version ?? '1.0'

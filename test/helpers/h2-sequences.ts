@@ -103,7 +103,8 @@ const FRAMES: Readonly<Record<string, (service: Service, random: Random) => Buff
     frame(FRAME.headers, END_HEADERS | (random.below(2) * END_STREAM), 3 + 2 * random.below(3), headOf(service)),
   continuation: (_service, random) => frame(FRAME.continuation, random.below(2) * END_HEADERS, 1, headerBlock([['x-more', 'a']])),
   priority: (_service, random) => frame(FRAME.priority, 0, 1, Buffer.concat([uint32(random.below(3)), Buffer.from([random.below(256)])])),
-  settings: (_service, random) => settings([[pick(random, [1, ...Object.values(SETTING), 99]), pick(random, [0, 1, 65_535, 0x7fffffff, 0xffffffff])]]),
+  settings: (_service, random) =>
+    settings([[pick(random, [1, ...Object.values(SETTING), 99]), pick(random, [0, 1, 65_535, 0x7fffffff, 0xffffffff])]]),
   'settings with ACK': () => frame(FRAME.settings, ACK, 0),
   push: () => frame(FRAME.push, END_HEADERS, 1, uint32(2)),
   ping: (_service, random) => frame(FRAME.ping, random.below(2), 0, random.bytes(8)),

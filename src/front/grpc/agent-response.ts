@@ -3,17 +3,19 @@ import type { GrpcMethod } from '../../a2a/grpc/methods.js'
 import { GrpcResponseMachine } from '../../pipeline/grpc-response.js'
 import type { GrpcResponseDriver } from '../../pipeline/response/grpc-driver.js'
 import type { ResponseDriver, ResponsePlan } from '../../pipeline/response/driver.js'
-import { recordGrpcStatus } from '../../gateway/request-telemetry.js'
+import { recordGrpcStatus } from '../../call/telemetry/request-telemetry.js'
 import type { GrpcReceiver } from '../../upstream/grpc/forward.js'
 import { StreamReset } from '../../upstream/grpc/forward.js'
 import { GRPC_CODES } from '../../wire/grpc/codes.js'
 import { GrpcCounter } from '../../wire/grpc/count.js'
-import { agentFailed } from '../call/response/agent-failure.js'
-import type { Remember } from '../call/exchange-driver.js'
-import { ExchangeDriver } from '../call/exchange-driver.js'
-import { settleToken } from '../call/credentials/outbound.js'
-import type { Exchange } from '../call/exchange.js'
+import { agentFailed } from '../../call/response/agent-failure.js'
+import type { Remember } from '../../call/exchange-driver.js'
+import { ExchangeDriver } from '../../call/exchange-driver.js'
+import { settleToken } from '../../call/steps/credentials.js'
+import type { Exchange } from '../../call/exchange.js'
 import { pushResponseOf } from './push-response.js'
+import { noteAgentError, settle, settleForwarded } from '../../call/outcome.js'
+import { begin, write } from '../../call/reply.js'
 
 /** HTTP statuses that mean to the sources of credentials what these codes mean. */
 const REJECTED_CREDENTIALS: ReadonlyMap<number, number> = new Map([[GRPC_CODES.UNAUTHENTICATED, 401], [GRPC_CODES.PERMISSION_DENIED, 403]])
@@ -60,7 +62,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
 
   begin (status: number, headers: string[], stream: boolean): void {
     const { exchange } = this
-    exchange.begin(status, headers)
+    begin(exchange, status, headers)
     if (!stream) return
     this.counter = new GrpcCounter()
     exchange.stream = AT_NO_BOUNDARY
@@ -97,7 +99,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     this.whenCounted(counted, () => {
       if (exchange.response.destroyed) return
       this.ended(code)
-      exchange.begin(OK, headers)
+      begin(exchange, OK, headers)
       exchange.response.end()
     })
   }
@@ -106,8 +108,8 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     const { exchange } = this
     if (exchange.outbound !== null) settleToken(exchange, REJECTED_CREDENTIALS.get(code) ?? OK)
     recordGrpcStatus(exchange, code, 'agent')
-    if (code !== GRPC_CODES.OK) exchange.agentErred()
-    exchange.settleForwarded()
+    if (code !== GRPC_CODES.OK) noteAgentError(exchange)
+    settleForwarded(exchange)
   }
 
   /** Counts push notification configurations. @param body the messages with their prefixes */
@@ -122,14 +124,14 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
       const messages = counter.count(bytes)
       if (messages > 0) exchange.services.metrics.streamEvents(exchange.agentName, messages)
     }
-    return exchange.write(bytes)
+    return write(exchange, bytes)
   }
 
   /** The client gets the code that the agent sent. */
   private agentReset (code: number): void {
     const { exchange } = this
     exchange.services.metrics.upstreamError(exchange.agentName, 'reset')
-    exchange.settle('upstream_error')
+    settle(exchange, 'upstream_error')
     exchange.response.reset?.(code)
   }
 }

@@ -1,7 +1,7 @@
 /** Forwards a gRPC call to its agent. */
 import { grpcMethodFor } from '../../a2a/grpc/methods.js'
 import type { Agent } from '../../gateway/agent.js'
-import { startGrpcSpan } from '../../gateway/request-telemetry.js'
+import { startGrpcSpan } from '../../call/telemetry/request-telemetry.js'
 import { grpcUpstreamHeaders } from '../../pipeline/grpc/upstream-headers.js'
 import { PLAIN } from '../../pipeline/response/driver.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
@@ -9,23 +9,32 @@ import { forwardGrpc } from '../../upstream/grpc/forward.js'
 import type { GrpcAddress } from '../../upstream/grpc/pool.js'
 import { grpcFrame } from '../../wire/grpc/deframer.js'
 import { whole } from '../../wire/chunked-buffer.js'
-import type { Front } from '../call/dispatch.js'
-import type { Exchange } from '../call/exchange.js'
-import { headersForAgent } from '../call/identify.js'
-import { unreadForbidden } from '../call/passthrough.js'
+import * as rejections from '../../pipeline/rejections.js'
+import type { Outgoing, Transport, Unread } from '../../call/work.js'
+import type { Forwarding } from '../../upstream/forward.js'
+import type { Exchange } from '../../call/exchange.js'
+import { headersForAgent } from '../../call/outgoing-credentials.js'
+import { unreadForbidden } from '../../call/steps/unread.js'
 import { GrpcAgentResponse } from './agent-response.js'
 import type { GrpcRequest } from './client-stream.js'
 import { serverOf } from './servers.js'
 
-/** The front of gRPC. */
-export const GRPC: Front = {
-  name: 'grpc',
-  send (exchange, { read: { arrived, call }, head, negotiated, body, plan, remember, owners }, { trusted }) {
-    const { agent, route, state, sent } = arrived
+/** Carries one call over gRPC. */
+export class GrpcTransport implements Transport {
+  readonly front = 'grpc'
+  readonly #stream: GrpcRequest['stream']
+
+  constructor ({ stream }: GrpcRequest) {
+    this.#stream = stream
+  }
+
+  send (exchange: Exchange, { work, head, negotiated, body, plan, remember, owners }: Outgoing): Forwarding {
+    const { agent, route, state, sent, parsed } = work
+    const { snapshot: { trusted } } = exchange
     const method = grpcMethodFor(route.operation ?? 'Other', route.version)
     const address = serverOf(state, route)
     if (method === null || address === null) throw new Error('a gRPC call without a method or a server')
-    startGrpcSpan(exchange, address, method.path, call)
+    startGrpcSpan(exchange, address, method.path, parsed)
     const headers = grpcUpstreamHeaders(head, {
       peer: exchange.request.socket.remoteAddress,
       config: agent.config.upstream,
@@ -45,11 +54,18 @@ export const GRPC: Front = {
       },
       new GrpcAgentResponse(exchange, plan, method, remember, owners)
     )
-  },
+  }
+
+  /** Only the configuration or a card has the address of a gRPC server. */
+  unfit (exchange: Exchange): ReturnType<Transport['unfit']> {
+    const { agent } = exchange
+    if (agent === null || serverForUnread(exchange, agent) !== null) return null
+    return { rejection: rejections.noCard(agent.name, agent.wantCard()), outcome: 'upstream_error' }
+  }
+
   /** Streams go both ways. */
-  pass (exchange, { agent, target }, { trusted }) {
-    // The front makes its exchanges with this class.
-    const { stream } = exchange.request as GrpcRequest
+  pass (exchange: Exchange, { agent, target }: Unread): Forwarding {
+    const { snapshot: { trusted } } = exchange
     const address = serverForUnread(exchange, agent)
     if (address === null) throw new Error('a gRPC call without a server')
     startGrpcSpan(exchange, address, target, null)
@@ -65,7 +81,7 @@ export const GRPC: Front = {
           negotiated: null,
           forbidden: unreadForbidden(exchange, agent)
         })),
-        body: stream,
+        body: this.#stream,
         timeouts: agent.config.upstream.timeouts
       },
       new GrpcAgentResponse(exchange, PLAIN, null)
@@ -74,7 +90,7 @@ export const GRPC: Front = {
 }
 
 /** @returns the server that gets calls which no rule sees; null when nothing names one */
-export function serverForUnread ({ state }: Exchange, { config }: Agent): GrpcAddress | null {
+function serverForUnread ({ state }: Exchange, { config }: Agent): GrpcAddress | null {
   return config.grpc?.upstream ?? (state === null ? null : serverOf(state, V1))
 }
 

@@ -1,22 +1,20 @@
 /** Takes gRPC calls from a listener: checks the head, finds the agent, and starts an exchange. */
 import { guarded, listen } from '../../guard.js'
-import { grpcMethodOf } from '../../a2a/grpc/methods.js'
-import type { Snapshot } from '../../gateway/agent-registry.js'
-import { mediaTypeOf } from '../../pipeline/caller.js'
-import { isGrpcPassthrough } from '../../pipeline/grpc/call-route.js'
+import type { Snapshot } from '../../gateway/snapshot.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { readGrpcTimeout } from '../../wire/grpc/timeout.js'
-import type { HttpListener } from '../call/client-streams.js'
-import { Exchange } from '../call/exchange.js'
-import type { Services } from '../call/services.js'
+import type { HttpListener } from '../../call/client-streams.js'
+import type { Exchange } from '../../call/exchange.js'
+import { startExchange } from '../../call/record.js'
+import type { Services } from '../../call/services.js'
 import type { ListenerName } from './agents.js'
 import { agentAt } from './agents.js'
 import type { ReceivedHead } from './client-stream.js'
 import { GrpcRequest, GrpcResponse } from './client-stream.js'
-import { GRPC } from './dispatch.js'
-import { handle, rejectUnknown } from './handler.js'
-import { headProblem, isGrpc } from './head-guard.js'
-import { passService } from './passthrough.js'
+import { GrpcTransport } from './dispatch.js'
+import { isGrpc } from './head-guard.js'
+import { describeGrpc, grpcTargetOf, startGrpc } from './target.js'
+import { fail, reject } from '../../call/reply.js'
 
 export interface GrpcFrontOptions {
   readonly services: Services
@@ -49,45 +47,39 @@ export class GrpcFront {
     const request = new GrpcRequest(call, this.options.main)
     const response = new GrpcResponse(call.stream)
     listen(response, response, 'close', () => { onClose(response.wasReset) })
-    const exchange = new Exchange(request, response, this.options.services, GRPC)
+    const { services } = this.options
+    const { method, headers } = request
+    const isCall = method === METHOD && isGrpc(headers['content-type'])
+    const target = grpcTargetOf(request, now, isCall ? agentAt(now, listener, headers.host) : null)
+    const exchange = startExchange({ request, response, services, snapshot: now, transport: new GrpcTransport(request), target })
     try {
-      this.begin(exchange, request, now, listener)
+      this.begin(exchange)
     } catch (error) {
-      exchange.failed(error)
+      fail(exchange, error)
     }
   }
 
-  private begin (exchange: Exchange, request: GrpcRequest, now: Snapshot, listener: ListenerName): void {
-    const { headers, url } = request
+  private begin (exchange: Exchange): void {
+    const { request: { method, headers } } = exchange
     // A client of another protocol gets an error of HTTP (gRPC doc/PROTOCOL-HTTP2.md).
-    if (request.method !== METHOD) return exchange.reject(rejections.wrongVerb(METHOD), 'rejected')
-    if (!isGrpc(headers['content-type'])) return exchange.reject(rejections.notGrpc, 'rejected', UNSUPPORTED_MEDIA_TYPE)
-    exchange.binding = 'GRPC'
-    exchange.mediaType = mediaTypeOf(headers['content-type'])
-    const method = grpcMethodOf(url)
-    if (method !== null) exchange.version = method.version
-    const found = headProblem(request, now.hosts, now.trusted)
-    const agent = agentAt(now, listener, headers.host)
-    exchange.agent = agent
-    if (found !== null) return exchange.reject(found, 'rejected')
-    if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
-    const timeout = headers['grpc-timeout']
-    if (timeout !== undefined && !this.limitTime(exchange, String(timeout))) return
-    if (method !== null) return handle(exchange, agent, method, now)
-    if (isGrpcPassthrough(agent.config, url)) return passService(exchange, agent, now)
-    rejectUnknown(exchange, agent, now)
+    if (method !== METHOD) reject(exchange, rejections.wrongVerb(METHOD), 'rejected')
+    else if (!isGrpc(headers['content-type'])) reject(exchange, rejections.notGrpc, 'rejected', UNSUPPORTED_MEDIA_TYPE)
+    else if (describeGrpc(exchange)) {
+      const timeout = headers['grpc-timeout']
+      if (timeout === undefined || this.limitTime(exchange, String(timeout))) startGrpc(exchange)
+    }
   }
 
   /** Ends the call at its deadline: the agent would work for nobody. @returns false when the call is over */
   private limitTime (exchange: Exchange, timeout: string): boolean {
     const milliseconds = readGrpcTimeout(timeout)
     if (milliseconds === null) {
-      exchange.reject(rejections.badGrpcTimeout, 'rejected')
+      reject(exchange, rejections.badGrpcTimeout, 'rejected')
       return false
     }
     const expire = (): void => {
       exchange.forwarding?.abort()
-      exchange.reject(rejections.deadlineExceeded, 'client_aborted')
+      reject(exchange, rejections.deadlineExceeded, 'client_aborted')
     }
     if (milliseconds < 1) {
       expire()

@@ -5,11 +5,13 @@ import type { AgentError } from '../../a2a/message/error-scan.js'
 import { ErrorScan } from '../../a2a/message/error-scan.js'
 import type { Receiver } from '../../upstream/forward.js'
 import { isStreaming } from '../../gateway/concurrency-limit.js'
-import { agentFailed } from '../call/response/agent-failure.js'
-import type { Exchange } from '../call/exchange.js'
-import { settleToken } from '../call/credentials/outbound.js'
-import { StreamOut } from '../call/response/stream-out.js'
-import { STORES_NOTHING, KNOWS_NOBODY, ExchangeDriver } from '../call/exchange-driver.js'
+import { agentFailed } from '../../call/response/agent-failure.js'
+import type { Exchange } from '../../call/exchange.js'
+import { settleToken } from '../../call/steps/credentials.js'
+import { StreamOut } from '../../call/response/stream-out.js'
+import { STORES_NOTHING, KNOWS_NOBODY, ExchangeDriver } from '../../call/exchange-driver.js'
+import { noteAgentError, settleForwarded } from '../../call/outcome.js'
+import { begin, write } from '../../call/reply.js'
 
 export class AgentResponse extends ExchangeDriver implements Receiver {
   private readonly machine: ResponseMachine
@@ -29,7 +31,7 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
     const { exchange } = this
     this.responded(status)
     this.status = status
-    if (status >= 400) exchange.agentErred()
+    if (status >= 400) noteAgentError(exchange)
     if (exchange.outbound !== null) settleToken(exchange, status)
     this.machine.onHead(status, rawHeaders)
   }
@@ -56,7 +58,7 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
   private scanned (error: AgentError | null): void {
     if (error === null) return
     const { exchange } = this
-    exchange.agentErred()
+    noteAgentError(exchange)
     if (exchange.binding === 'JSONRPC') exchange.span.rpcError(error.code, 'agent')
   }
 
@@ -67,7 +69,7 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
 
   begin (status: number, headers: string[], stream: boolean): void {
     if (stream) this.stream = new StreamOut(this.exchange, status, headers)
-    else this.exchange.begin(status, headers)
+    else begin(this.exchange, status, headers)
   }
 
   write (bytes: Buffer): boolean {
@@ -76,7 +78,7 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
   }
 
   protected send (bytes: Buffer): boolean {
-    return this.stream === null ? this.exchange.write(bytes) : this.stream.write(bytes)
+    return this.stream === null ? write(this.exchange, bytes) : this.stream.write(bytes)
   }
 
   finish (rest: readonly Buffer[]): void {
@@ -88,7 +90,7 @@ export class AgentResponse extends ExchangeDriver implements Receiver {
       this.held = null
       return this.whenCounted(exchange.push.read(exchange.binding === 'JSONRPC', this.status, body), () => { this.finish(bytes) })
     }
-    exchange.settleForwarded()
+    settleForwarded(exchange)
     this.stream?.finish()
     const last = rest.length - 1
     for (let i = 0; i < last; i++) response.write(rest[i] as Buffer)

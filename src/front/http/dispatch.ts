@@ -1,27 +1,27 @@
 /** Sends requests that arrived over HTTP to their agents. */
-import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
+import { startUpstreamSpan } from '../../call/telemetry/request-telemetry.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
 import { forward } from '../../upstream/forward.js'
 import { AgentResponse } from './agent-response.js'
-import { headersForAgent, queryForAgent } from '../call/identify.js'
-import type { Front } from '../call/dispatch.js'
-import { unreadForbidden } from '../call/passthrough.js'
+import { headersForAgent, queryForAgent } from '../../call/outgoing-credentials.js'
+import type { Transport } from '../../call/work.js'
+import { unreadForbidden } from '../../call/steps/unread.js'
 
-/** The front of HTTP. */
-export const HTTP: Front = {
-  name: 'http',
-  send (exchange, { read: { arrived, call }, head, negotiated, body, plan, remember, owners }, { trusted }) {
-    const { agent, route } = arrived
-    const { request } = exchange
-    startUpstreamSpan(exchange, agent, route.upstreamPath, call)
+/** Carries requests over HTTP. It is the same for all calls: their exchanges have all that it needs. */
+export const HTTP: Transport = {
+  front: 'http',
+  unfit: () => null,
+  send (exchange, { work: { agent, route, parsed, query }, head, negotiated, body, plan, remember, owners }) {
+    const { request, snapshot: { trusted } } = exchange
+    startUpstreamSpan(exchange, agent, route.upstreamPath, parsed)
     return forward(
       {
         dispatcher: agent.pools.main,
         queue: agent.pools.queue,
         total: agent.config.upstream.timeouts.total,
         method: request.method ?? 'GET',
-        path: route.upstreamPath + queryForAgent(exchange, agent, arrived.query),
+        path: route.upstreamPath + queryForAgent(exchange, agent, query),
         headers: headersForAgent(exchange, agent, upstreamHeaders(head, {
           peer: request.socket.remoteAddress,
           config: agent.config.upstream,
@@ -34,8 +34,8 @@ export const HTTP: Front = {
       new AgentResponse(exchange, plan, remember, owners)
     )
   },
-  pass (exchange, { agent, target, body }, { trusted }) {
-    const { request, span } = exchange
+  pass (exchange, { agent, target, body }) {
+    const { request, span, snapshot: { trusted } } = exchange
     span.name(exchange.label)
     startUpstreamSpan(exchange, agent, target, null)
     return forward(

@@ -14,23 +14,23 @@ import { guarded, ignoreErrors } from '../../guard.js'
 import { fastify, LogController, NO_SCHEMAS } from '../../framework.js'
 import * as rejections from '../../pipeline/rejections.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
+import type { Forwarding } from '../../upstream/forward.js'
 import { forward } from '../../upstream/forward.js'
 import { joinPath } from '../../wire/target.js'
 import { PLAIN } from '../../pipeline/response/driver.js'
 import { AgentResponse } from './agent-response.js'
-import { withOutbound } from '../call/credentials/outbound.js'
-import type { HandlerOptions } from '../call/dispatch.js'
-import type { Services } from '../call/services.js'
-import { HTTP } from './dispatch.js'
-import { Exchange } from '../call/exchange.js'
-import { headersForAgent, queryForAgent } from '../call/identify.js'
-import type { PassthroughFront } from '../call/passthrough.js'
-import { describePassthrough, passThrough, unreadForbidden } from '../call/passthrough.js'
-import type { RouteTarget } from '../call/route-target.js'
-import type { Agent } from '../../gateway/agent.js'
-import type { Snapshot } from '../../gateway/agent-registry.js'
-import { routeTargetOf } from '../call/route-target.js'
-import { startUpstreamSpan } from '../../gateway/request-telemetry.js'
+import type { Services } from '../../call/services.js'
+import type { Exchange } from '../../call/exchange.js'
+import { startExchange } from '../../call/record.js'
+import { headersForAgent, queryForAgent } from '../../call/outgoing-credentials.js'
+import { start } from '../../call/run.js'
+import { STEPS } from '../../call/steps.js'
+import { describePassthrough, unreadForbidden } from '../../call/steps/unread.js'
+import type { Transport, Unread } from '../../call/work.js'
+import type { Snapshot } from '../../gateway/snapshot.js'
+import { routeTargetOf } from '../../call/route-target.js'
+import { startUpstreamSpan } from '../../call/telemetry/request-telemetry.js'
+import { fail, reject } from '../../call/reply.js'
 
 export interface PassthroughOptions {
   readonly snapshot: () => Snapshot
@@ -73,7 +73,7 @@ export class Passthrough {
       (error: unknown) => {
         // The next request tries again.
         this.mounting = null
-        new Exchange(request, response, this.options.services, HTTP).failed(error)
+        fail(this.begin(request, response), error)
       }
     )
   }
@@ -112,68 +112,78 @@ export class Passthrough {
   }
 
   private pass (request: FastifyRequest, reply: FastifyReply): void {
-    const now = this.options.snapshot()
-    passThrough(this.begin(request, reply), routeTargetOf(request.raw, now), now, FRONT)
+    reply.hijack()
+    const exchange = this.begin(request.raw, reply.raw)
+    exchange.kind = 'passthrough'
+    start(exchange, STEPS.passthrough)
   }
 
-  private begin (request: FastifyRequest, reply: FastifyReply): Exchange {
-    reply.hijack()
-    return new Exchange(request.raw, reply.raw, this.options.services, HTTP)
+  private begin (request: IncomingMessage, response: ServerResponse): Exchange {
+    const snapshot = this.options.snapshot()
+    const target = routeTargetOf(request, snapshot)
+    const { services } = this.options
+    return startExchange({ request, response, services, snapshot, transport: new PassthroughTransport(request), target })
   }
 
   private failed (error: Error & { readonly statusCode?: number | undefined }, request: FastifyRequest, reply: FastifyReply): void {
-    const exchange = this.begin(request, reply)
-    describePassthrough(exchange, routeTargetOf(request.raw, this.options.snapshot()).agent)
+    reply.hijack()
+    const exchange = this.begin(request.raw, reply.raw)
+    describePassthrough(exchange)
     this.options.services.log.info({ err: error, agent: exchange.agentName }, 'a passthrough request was rejected')
-    exchange.reject(
-      { reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be forwarded.', rule: 'gateway/passthrough' },
+    reject(exchange, { reason: 'BAD_REQUEST_HEADER', message: 'The request cannot be forwarded.', rule: 'gateway/passthrough' },
       'rejected',
       error.statusCode ?? 400
     )
   }
 }
 
-const FRONT: PassthroughFront = {
-  canSend: () => true,
-  /** The gateway itself carries the body: no further than `limits.body`. */
-  send (exchange, agent, target, options) {
-    const { limits, trusted } = options
-    const length = Number(exchange.request.headers['content-length'] ?? 0)
-    if (length > limits.body) return exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-    withOutbound(exchange, { agent, trusted, body: () => null }, () => sendOn(exchange, agent, target, options))
-  }
-}
+/** Carries the body as it arrives: no further than `limits.body`. */
+class PassthroughTransport implements Transport {
+  readonly front = 'http'
+  readonly #request: IncomingMessage
 
-/** @returns false when the request is rejected, because the agent has no capacity */
-function sendOn (exchange: Exchange, agent: Agent, { path, query }: RouteTarget, { limits, trusted }: HandlerOptions): boolean {
-  const request = exchange.request as IncomingMessage
-  const length = request.headers['content-length']
-  if (!exchange.enter(agent)) return false
-  const headers = headersForAgent(exchange, agent, upstreamHeaders(request, {
-    peer: request.socket.remoteAddress,
-    config: agent.config.upstream,
-    trusted,
-    trace: exchange.span.outgoing(),
-    negotiated: null,
-    forbidden: unreadForbidden(exchange, agent)
-  }))
-  const body = bodyOf(request, limits.body, guarded(exchange, () => {
-    exchange.forwarding?.abort()
-    exchange.reject(rejections.tooLarge(limits.body), 'rejected')
-  }))
-  if (body !== null && length !== undefined) headers.push('content-length', length)
-  const upstreamPath = joinPath(agent.upstreamBase, path)
-  startUpstreamSpan(exchange, agent, upstreamPath, null)
-  exchange.forwarding = forward({
-    dispatcher: agent.pools.main,
-    queue: agent.pools.queue,
-    total: agent.config.upstream.timeouts.total,
-    method: request.method ?? 'GET',
-    path: upstreamPath + queryForAgent(exchange, agent, query),
-    headers,
-    body
-  }, new AgentResponse(exchange, PLAIN))
-  return true
+  constructor (request: IncomingMessage) {
+    this.#request = request
+  }
+
+  send (): never {
+    throw new Error('no rule reads a request of passthrough')
+  }
+
+  unfit ({ request, snapshot: { limits } }: Exchange): ReturnType<Transport['unfit']> {
+    const tooLong = Number(request.headers['content-length'] ?? 0) > limits.body
+    return tooLong ? { rejection: rejections.tooLarge(limits.body), outcome: 'rejected' } : null
+  }
+
+  pass (exchange: Exchange, { agent }: Unread): Forwarding {
+    const request = this.#request
+    const { target: { path, query }, snapshot: { limits, trusted } } = exchange
+    const length = request.headers['content-length']
+    const headers = headersForAgent(exchange, agent, upstreamHeaders(request, {
+      peer: request.socket.remoteAddress,
+      config: agent.config.upstream,
+      trusted,
+      trace: exchange.span.outgoing(),
+      negotiated: null,
+      forbidden: unreadForbidden(exchange, agent)
+    }))
+    const body = bodyOf(request, limits.body, guarded(exchange, () => {
+      exchange.forwarding?.abort()
+      reject(exchange, rejections.tooLarge(limits.body), 'rejected')
+    }))
+    if (body !== null && length !== undefined) headers.push('content-length', length)
+    const upstreamPath = joinPath(agent.upstreamBase, path)
+    startUpstreamSpan(exchange, agent, upstreamPath, null)
+    return forward({
+      dispatcher: agent.pools.main,
+      queue: agent.pools.queue,
+      total: agent.config.upstream.timeouts.total,
+      method: request.method ?? 'GET',
+      path: upstreamPath + queryForAgent(exchange, agent, query),
+      headers,
+      body
+    }, new AgentResponse(exchange, PLAIN))
+  }
 }
 
 /**

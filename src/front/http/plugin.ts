@@ -4,19 +4,23 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ownerOf, run } from '../../guard.js'
+import { endOwner, ownerOf, run } from '../../guard.js'
 import type { Rejection } from '../../a2a/errors.js'
-import type { Snapshot } from '../../gateway/agent-registry.js'
+import type { Snapshot } from '../../gateway/snapshot.js'
 import type { Directory } from './directory/directory.js'
-import type { Services } from '../call/services.js'
+import type { Services } from '../../call/services.js'
 import { HTTP } from './dispatch.js'
-import { Exchange } from '../call/exchange.js'
-import { handle } from './handler.js'
-import { keepAppHeaders } from '../call/app-headers.js'
+import type { Exchange } from '../../call/exchange.js'
+import { startExchange } from '../../call/record.js'
+import { start } from '../../call/run.js'
+import { STEPS } from '../../call/steps.js'
+import type { RouteTarget } from '../../call/route-target.js'
+import { keepAppHeaders } from '../../call/app-headers.js'
 import { Passthrough } from './passthrough.js'
-import { asksForMetadata, serveMetadata } from '../call/well-known/resource-metadata.js'
-import { routeTargetOf } from '../call/route-target.js'
-import { asksForKeys, serveKeys } from '../call/well-known/jwks.js'
+import { asksForMetadata, serveMetadata } from '../../call/well-known/resource-metadata.js'
+import { routeTargetOf } from '../../call/route-target.js'
+import { asksForKeys, serveKeys } from '../../call/well-known/jwks.js'
+import { fail } from '../../call/reply.js'
 
 export interface FrontOptions {
   readonly services: Services
@@ -62,34 +66,40 @@ export class HttpFront {
 
   /** Handles a request for which `servesDirectory` is true. */
   handleDirectory (request: IncomingMessage, response: ServerResponse): void {
-    const { services, snapshot } = this.options
-    const exchange = new Exchange(request, response, services, HTTP)
-    run(exchange, () => { this.directory?.respond(exchange, snapshot()) })
+    const now = this.options.snapshot()
+    const exchange = this.begin(request, response, routeTargetOf(request, now), now)
+    run(exchange, () => { this.directory?.respond(exchange, exchange.snapshot) })
   }
 
   /** @param rejection a finding of the app; the gateway rejects the request in the caller's binding */
   handle (request: IncomingMessage, response: ServerResponse, rejection: Rejection | null = null): void {
     // Nobody else responds: Fastify takes the reply for sent.
-    run(ownerOf('http', () => { response.destroy() }), () => { this.begin(request, response, rejection) })
+    try {
+      this.receive(request, response, rejection)
+    } catch (error) {
+      endOwner(ownerOf('http', () => { response.destroy() }), error)
+    }
   }
 
-  private begin (request: IncomingMessage, response: ServerResponse, rejection: Rejection | null): void {
-    const { services, snapshot } = this.options
-    const now = snapshot()
-    const routeTarget = routeTargetOf(request, now)
+  private receive (request: IncomingMessage, response: ServerResponse, rejection: Rejection | null): void {
+    const now = this.options.snapshot()
+    const target = routeTargetOf(request, now)
     const jwks = now.keys !== null && asksForKeys(request, now)
-    if (routeTarget.kind === 'passthrough' && rejection === null && !jwks && !asksForMetadata(request, now)) {
+    if (target.kind === 'passthrough' && rejection === null && !jwks && !asksForMetadata(request, now)) {
       return this.passthrough.handle(request, response)
     }
-    const exchange = new Exchange(request, response, services, HTTP)
-    const isRejected = routeTarget.rejection !== null || rejection !== null
+    const wholeTarget = rejection === null ? target : { ...target, rejection: target.rejection ?? rejection }
+    const exchange = this.begin(request, response, wholeTarget, now)
     try {
-      if (!isRejected && jwks && now.keys !== null) return serveKeys(exchange, now.keys)
-      if (!isRejected && serveMetadata(exchange, now)) return
-      handle(exchange, rejection === null ? routeTarget : { ...routeTarget, rejection: routeTarget.rejection ?? rejection }, now)
+      if (exchange.target.rejection === null && now.keys !== null && jwks) serveKeys(exchange, now.keys)
+      else if (exchange.target.rejection !== null || !serveMetadata(exchange)) start(exchange, STEPS.http)
     } catch (error) {
-      exchange.failed(error)
+      fail(exchange, error)
     }
+  }
+
+  private begin (request: IncomingMessage, response: ServerResponse, target: RouteTarget, snapshot: Snapshot): Exchange {
+    return startExchange({ request, response, services: this.options.services, snapshot, transport: HTTP, target })
   }
 }
 

@@ -5,8 +5,8 @@ import type { Guarded } from '../../guard.js'
 import { guarded } from '../../guard.js'
 import type { GrpcFault, GrpcMessage } from '../../wire/grpc/deframer.js'
 import { GrpcDeframer } from '../../wire/grpc/deframer.js'
-import type { Timed } from '../grpc/late-timers.js'
-import { startTimerLater } from '../grpc/late-timers.js'
+import type { Timed } from '../../call/late-timers.js'
+import { startTimerLater } from '../../call/late-timers.js'
 
 /** Bytes that Envoy adds to a body in its messages. */
 const AROUND = 262_144

@@ -15,12 +15,13 @@ import { GRPC_CODES } from '../../wire/grpc/codes.js'
 import { EnvoyFault } from '../../wire/envoy/fields.js'
 import { grpcFrame } from '../../wire/grpc/deframer.js'
 import { isGrpc } from '../grpc/head-guard.js'
-import type { Exchange } from '../call/exchange.js'
+import type { Exchange } from '../../call/exchange.js'
 import type { MessageOwner } from './arriving-messages.js'
 import { ArrivingMessages } from './arriving-messages.js'
 import { joined, ownLines } from './changes.js'
-import type { Accepted, MeshCall } from './dispatch.js'
-import { EXT_AUTHZ, reliesOnResponse, unsent } from './dispatch.js'
+import type { Accepted } from './dispatch.js'
+import { acceptedOf, acceptedUnread, reliesOnResponse, unsent } from './dispatch.js'
+import type { Outgoing, Transport, Unread } from '../../call/work.js'
 import type { AskedCall, MeshFront } from './front.js'
 import { grpcRejection } from './grpc-rejection.js'
 import { MeshRequest, proxySocket } from './request.js'
@@ -28,6 +29,9 @@ import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
 import { AGENT } from './target.js'
 import { endWithTrailers } from './trailers.js'
+import { settleForwarded } from '../../call/outcome.js'
+import { takeOver } from '../../call/capacity.js'
+import { reject } from '../../call/reply.js'
 
 /** Envoy tells so when it cuts a body (`allow_partial_message`). */
 const PARTIAL = 'x-envoy-auth-partial-body'
@@ -38,25 +42,28 @@ const AS_TEXT = 'it sends the bytes of gRPC as text; set pack_as_bytes, or use e
 const NOT_EDITED = 'a policy edits the request, or its message has nulls that agents read differently, and ext_authz cannot change a body; use ext_proc'
 const NOT_SEEN = 'a policy needs its response, which ext_authz does not show; use ext_proc'
 
-export class Check implements MeshCall, ResponseSink, MessageOwner {
+export class Check implements Transport, ResponseSink, MessageOwner {
   readonly place = 'ext_authz'
-  private readonly front: MeshFront
+  /** The label of telemetry. The proxy asks once, about the request. */
+  readonly front = 'ext_authz'
+  private readonly mesh: MeshFront
   private readonly stream: ServerHttp2Stream
   private readonly socket: Socket
   /** Name of the agent in the metadata of the call. */
   private readonly agent: string | undefined
   private readonly messages: ArrivingMessages
+  private request: MeshRequest | null = null
   private response: MeshResponse | null = null
   private isGrpc = false
   private answered = false
 
-  constructor (front: MeshFront, stream: ServerHttp2Stream, socket: Socket, agent: string | undefined) {
-    this.front = front
+  constructor (mesh: MeshFront, stream: ServerHttp2Stream, socket: Socket, agent: string | undefined) {
+    this.mesh = mesh
     this.stream = stream
     this.socket = socket
     this.agent = agent
-    const { limits } = front.options.snapshot()
-    this.messages = new ArrivingMessages(this, limits, front.options.services.heldBytes, limits.body)
+    const { limits } = mesh.options.snapshot()
+    this.messages = new ArrivingMessages(this, limits, mesh.options.services.heldBytes, limits.body)
   }
 
   /** Takes the message, and decides. */
@@ -75,7 +82,7 @@ export class Check implements MeshCall, ResponseSink, MessageOwner {
     const { messages } = this
     if (this.response !== null || this.answered) return
     const [message] = messages.feed(chunk, true)
-    const { limits } = this.front.options.snapshot()
+    const { limits } = this.mesh.options.snapshot()
     if (messages.isRefused) return this.noMemory()
     if (messages.fault === 'too_large') return this.unread(tooLarge(limits.body), GRPC_CODES.RESOURCE_EXHAUSTED, 'other')
     if (messages.fault !== null || message?.compressed === true) return this.fail(GRPC_CODES.INVALID_ARGUMENT, 'malformed')
@@ -95,7 +102,7 @@ export class Check implements MeshCall, ResponseSink, MessageOwner {
     const request = new MeshRequest({ method, path, host, headers, length: body.length, socket: proxySocket(this.socket, scheme === 'https') })
     const unfit = problemOf(checked, valueOf(headers, 'content-length'), request)
     const exchange = this.ask(request, context.get(AGENT) ?? this.agent ?? agent, { metadata, unfit, unread: false })
-    exchange.takeOver(this.messages.handOver())
+    takeOver(exchange, this.messages.handOver())
     this.messages.end()
     request.push(body)
     request.finish()
@@ -103,12 +110,12 @@ export class Check implements MeshCall, ResponseSink, MessageOwner {
 
   /** No room is left for the message. */
   private noMemory (): void {
-    this.unread(noMemory(this.front.options.services.overload.retryAfter), GRPC_CODES.RESOURCE_EXHAUSTED, 'memory')
+    this.unread(noMemory(this.mesh.options.services.overload.retryAfter), GRPC_CODES.RESOURCE_EXHAUSTED, 'memory')
   }
 
   late (): void {
     if (this.response !== null || this.answered) return
-    this.unread(tooSlow(this.front.options.snapshot().limits.requestTimeout), GRPC_CODES.DEADLINE_EXCEEDED, 'timeout')
+    this.unread(tooSlow(this.mesh.options.snapshot().limits.requestTimeout), GRPC_CODES.DEADLINE_EXCEEDED, 'timeout')
   }
 
   /**
@@ -130,21 +137,34 @@ export class Check implements MeshCall, ResponseSink, MessageOwner {
     this.isGrpc = isGrpc(request.headers['content-type'])
     const response = new MeshResponse(this, this.isGrpc)
     this.response = response
-    return this.front.decide({ call: this, front: EXT_AUTHZ, request, response, agent: named, ...more })
+    this.request = request
+    return this.mesh.decide({ transport: this, request, response, agent: named, ...more })
   }
 
-  accept ({ exchange, changes, body, plan }: Accepted): Forwarding {
+  unfit (): null {
+    return null
+  }
+
+  send (exchange: Exchange, outgoing: Outgoing): Forwarding {
+    return this.accept(acceptedOf(exchange, this.request as MeshRequest, outgoing))
+  }
+
+  pass (exchange: Exchange, unread: Unread): Forwarding {
+    return this.accept(acceptedUnread(exchange, this.request as MeshRequest, unread))
+  }
+
+  private accept ({ exchange, changes, body, plan }: Accepted): Forwarding {
     const unfit = body !== null
       ? NOT_EDITED
       // Without the response, tasks would have no owner, and lists and cards would show what the caller may not see.
       : reliesOnResponse(exchange, plan) ? NOT_SEEN : null
     if (unfit !== null) {
       unsent(exchange)
-      exchange.reject(meshUnfit(unfit), 'gateway_error')
+      reject(exchange, meshUnfit(unfit), 'gateway_error')
       return OVER
     }
-    if (plan.evaluation?.evaluator.enforces === true) this.front.unseen.note(exchange, 'ext_authz shows no responses')
-    exchange.settleForwarded()
+    if (plan.evaluation?.evaluator.enforces === true) this.mesh.unseen.note(exchange, 'ext_authz shows no responses')
+    settleForwarded(exchange)
     this.answer(writeAllowed(joined(changes)))
     return OVER
   }
@@ -172,7 +192,7 @@ export class Check implements MeshCall, ResponseSink, MessageOwner {
     if (!this.canRespond) return
     this.answered = true
     this.stream.respond(HEAD, MORE)
-    endWithTrailers(this, this.stream, this.front.options.snapshot().limits.requestTimeout)
+    endWithTrailers(this, this.stream, this.mesh.options.snapshot().limits.requestTimeout)
     this.stream.end(grpcFrame(message))
   }
 
@@ -180,7 +200,7 @@ export class Check implements MeshCall, ResponseSink, MessageOwner {
   private fail (code: number, kind: ClientError | null = null): void {
     this.messages.end()
     if (!this.canRespond) return
-    if (kind !== null) this.front.options.services.metrics.clientError(kind)
+    if (kind !== null) this.mesh.options.services.metrics.clientError(kind)
     this.answered = true
     this.stream.respond({ ...HEAD, 'grpc-status': String(code) }, LAST)
     this.stream.close()

@@ -1,4 +1,4 @@
-/** The fronts of a mesh: a request that the rules accepted goes back to the proxy, with what changes about it. */
+/** For a mesh, a request that the rules accepted goes back to the proxy, with what changes about it. */
 import type { Agent } from '../../gateway/agent.js'
 import type { Operation } from '../../a2a/operations.js'
 import { grpcMethodFor } from '../../a2a/grpc/methods.js'
@@ -6,18 +6,16 @@ import { grpcUpstreamHeaders } from '../../pipeline/grpc/upstream-headers.js'
 import type { ResponsePlan } from '../../pipeline/response/driver.js'
 import { RELAYED } from '../../pipeline/response/driver.js'
 import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
-import type { Forwarding } from '../../upstream/forward.js'
 import type { Bytes } from '../../wire/chunked-buffer.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import type { HeaderChanges } from '../../wire/envoy/headers.js'
 import { grpcFrame } from '../../wire/grpc/deframer.js'
-import type { TrustedProxies } from '../../wire/forwarded.js'
 import { splitTarget } from '../../wire/target.js'
-import type { Front } from '../call/dispatch.js'
+import type { Outgoing, Unread } from '../../call/work.js'
 import { AgentResponse } from '../http/agent-response.js'
-import type { Exchange } from '../call/exchange.js'
-import { headersForAgent, queryForAgent } from '../call/identify.js'
-import { unreadForbidden } from '../call/passthrough.js'
+import type { Exchange } from '../../call/exchange.js'
+import { headersForAgent, queryForAgent } from '../../call/outgoing-credentials.js'
+import { unreadForbidden } from '../../call/steps/unread.js'
 import { GrpcAgentResponse } from '../grpc/agent-response.js'
 import { changesBetween, XFCC } from './changes.js'
 import type { MeshRequest } from './request.js'
@@ -38,46 +36,26 @@ export interface Accepted {
   readonly receiver: AgentReceiver | null
 }
 
-/** A call of a proxy that waits for a decision. */
-export interface MeshCall {
-  accept (accepted: Accepted): Forwarding
-}
-
-const calls = new WeakMap<Exchange, MeshCall>()
-
-/** Notes the call that an exchange decides about. */
-export function decides (exchange: Exchange, call: MeshCall): void {
-  calls.set(exchange, call)
-}
-
-function callOf (exchange: Exchange): MeshCall {
-  const call = calls.get(exchange)
-  if (call === undefined) throw new Error('an exchange of a mesh without a call')
-  return call
-}
-
 interface Going {
   readonly agent: Agent
   /** For the agent, with the credentials of the client. */
   readonly headers: string[]
   /** As sent. */
   readonly query: string
-  readonly trusted: TrustedProxies
 }
 
 /** What changes in the head. */
-function changesOf (exchange: Exchange, { agent, headers, query, trusted }: Going): HeaderChanges {
-  const request = exchange.request as MeshRequest
+function changesOf (exchange: Exchange, request: MeshRequest, { agent, headers, query }: Going): HeaderChanges {
   const { set, remove } = changesBetween(request.rawHeaders, headersForAgent(exchange, agent, headers))
   const kept = queryForAgent(exchange, agent, query)
   return {
     set: kept === query ? set : [':path', splitTarget(request.url).path + kept, ...set],
-    remove: hidesCertificate(exchange, agent, trusted) ? [...remove, XFCC] : remove
+    remove: hidesCertificate(exchange, agent) ? [...remove, XFCC] : remove
   }
 }
 
 /** A certificate that a source reads is a credential. Without such a source, the header is a matter of Envoy. */
-function hidesCertificate ({ identity, request }: Exchange, { config }: Agent, trusted: TrustedProxies): boolean {
+function hidesCertificate ({ identity, request, snapshot: { trusted } }: Exchange, { config }: Agent): boolean {
   if (identity === null || request.headers[XFCC] === undefined) return false
   const { certificates } = identity.authenticator
   if (!certificates.proxyHeaders.has(XFCC)) return false
@@ -85,62 +63,55 @@ function hidesCertificate ({ identity, request }: Exchange, { config }: Agent, t
   return config.upstream.credentials.client !== 'forward' || !trusted.trusts(peer) || !certificates.writtenBy(peer).has(XFCC)
 }
 
-function frontOf (name: 'ext_authz' | 'ext_proc'): Front {
+/** A request that the rules accepted, for the proxy. @param request of the exchange */
+export function acceptedOf (
+  exchange: Exchange,
+  request: MeshRequest,
+  { work: { agent, route, sent, query }, head, negotiated, body, plan, remember, owners }: Outgoing
+): Accepted {
+  const isGrpc = exchange.binding === 'GRPC'
+  const options = {
+    peer: request.hop,
+    config: agent.config.upstream,
+    trusted: exchange.snapshot.trusted,
+    trace: exchange.span.outgoing(),
+    negotiated
+  }
+  const headers = isGrpc ? grpcUpstreamHeaders(head, options) : upstreamHeaders(head, options)
+  const bytes = body === sent ? null : whole(body)
   return {
-    name,
-    send (exchange, { read: { arrived }, head, negotiated, body, plan, remember, owners }, { trusted }) {
-      const { agent, route, sent, query } = arrived
-      const request = exchange.request as MeshRequest
-      const isGrpc = exchange.binding === 'GRPC'
-      const options = {
-        peer: request.hop,
-        config: agent.config.upstream,
-        trusted,
-        trace: exchange.span.outgoing(),
-        negotiated
-      }
-      const headers = isGrpc ? grpcUpstreamHeaders(head, options) : upstreamHeaders(head, options)
-      const bytes = body === sent ? null : whole(body)
-      return callOf(exchange).accept({
-        exchange,
-        changes: changesOf(exchange, { agent, headers, query, trusted }),
-        body: bytes !== null && isGrpc ? grpcFrame(bytes) : bytes,
-        sent,
-        plan,
-        receiver: !needsResponse(exchange, plan)
-          ? null
-          : isGrpc
-            ? new GrpcAgentResponse(exchange, plan, grpcMethodFor(route.operation as Operation, route.version), remember, owners)
-            : new AgentResponse(exchange, plan, remember, owners)
-      })
-    },
-    /** The body stays as it is, and so does the path: the proxy has the address of the agent. */
-    pass (exchange, { agent, body }, { trusted }) {
-      const request = exchange.request as MeshRequest
-      const headers = upstreamHeaders(request, {
-        peer: request.hop,
-        config: agent.config.upstream,
-        trusted,
-        trace: exchange.span.outgoing(),
-        negotiated: null,
-        forbidden: unreadForbidden(exchange, agent)
-      })
-      return callOf(exchange).accept({
-        exchange,
-        changes: changesOf(exchange, { agent, headers, query: splitTarget(request.url).query, trusted }),
-        body: null,
-        sent: body,
-        plan: RELAYED,
-        receiver: null
-      })
-    }
+    exchange,
+    changes: changesOf(exchange, request, { agent, headers, query }),
+    body: bytes !== null && isGrpc ? grpcFrame(bytes) : bytes,
+    sent,
+    plan,
+    receiver: !needsResponse(exchange, plan)
+      ? null
+      : isGrpc
+        ? new GrpcAgentResponse(exchange, plan, grpcMethodFor(route.operation as Operation, route.version), remember, owners)
+        : new AgentResponse(exchange, plan, remember, owners)
   }
 }
 
-/** The proxy asks once, about the request. */
-export const EXT_AUTHZ: Front = frontOf('ext_authz')
-/** The proxy shows request and response. */
-export const EXT_PROC: Front = frontOf('ext_proc')
+/** A request that no rule sees, for the proxy. The body stays as it is, and so does the path: the proxy has the address of the agent. */
+export function acceptedUnread (exchange: Exchange, request: MeshRequest, { agent, body }: Unread): Accepted {
+  const headers = upstreamHeaders(request, {
+    peer: request.hop,
+    config: agent.config.upstream,
+    trusted: exchange.snapshot.trusted,
+    trace: exchange.span.outgoing(),
+    negotiated: null,
+    forbidden: unreadForbidden(exchange, agent)
+  })
+  return {
+    exchange,
+    changes: changesOf(exchange, request, { agent, headers, query: splitTarget(request.url).query }),
+    body: null,
+    sent: body,
+    plan: RELAYED,
+    receiver: null
+  }
+}
 
 /** True when the gateway changes or reads the response. Without extensions, an agent has nothing to confirm. */
 function needsResponse ({ push, cors, limits }: Exchange, { echo, card, evaluation }: ResponsePlan): boolean {

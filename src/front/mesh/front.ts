@@ -1,28 +1,22 @@
 /** Takes calls of proxies to the shared steps: finds the agent, and decides as for a call on a listener of the gateway. */
-import { grpcMethodOf } from '../../a2a/grpc/methods.js'
 import type { Rejection } from '../../a2a/errors.js'
-import { mediaTypeOf } from '../../pipeline/caller.js'
-import { isGrpcPassthrough } from '../../pipeline/grpc/call-route.js'
-import * as rejections from '../../pipeline/rejections.js'
-import type { Snapshot } from '../../gateway/agent-registry.js'
-import type { Front } from '../call/dispatch.js'
-import { passOn } from '../call/dispatch.js'
-import { Exchange } from '../call/exchange.js'
-import { handle } from '../http/handler.js'
-import type { PassthroughFront } from '../call/passthrough.js'
-import { passThrough } from '../call/passthrough.js'
-import { serveMetadata } from '../call/well-known/resource-metadata.js'
-import type { Services } from '../call/services.js'
-import { asksForKeys, serveKeys } from '../call/well-known/jwks.js'
-import { handle as handleGrpc, rejectUnknown } from '../grpc/handler.js'
-import { headProblem, isGrpc } from '../grpc/head-guard.js'
-import { passService } from '../grpc/passthrough.js'
-import type { MeshCall } from './dispatch.js'
-import { decides, EXT_AUTHZ } from './dispatch.js'
+import type { Snapshot } from '../../gateway/snapshot.js'
+import type { Exchange } from '../../call/exchange.js'
+import { startExchange } from '../../call/record.js'
+import { serveMetadata } from '../../call/well-known/resource-metadata.js'
+import type { Services } from '../../call/services.js'
+import { asksForKeys, serveKeys } from '../../call/well-known/jwks.js'
+import type { RouteTarget } from '../../call/route-target.js'
+import { start } from '../../call/run.js'
+import { STEPS } from '../../call/steps.js'
+import type { Transport } from '../../call/work.js'
+import { isGrpc } from '../grpc/head-guard.js'
+import { describeGrpc, grpcTargetOf, startGrpc } from '../grpc/target.js'
 import type { MeshRequest } from './request.js'
 import type { MeshResponse } from './response.js'
 import { grpcAgentOf, namedAgent, targetOf } from './target.js'
 import { Unseen } from './unseen.js'
+import { fail } from '../../call/reply.js'
 
 export interface MeshFrontOptions {
   readonly services: Services
@@ -32,8 +26,8 @@ export interface MeshFrontOptions {
 
 /** A call that a proxy asks about. */
 export interface AskedCall {
-  readonly call: MeshCall
-  readonly front: Front
+  /** Carries the decision to the proxy. */
+  readonly transport: Transport
   readonly request: MeshRequest
   readonly response: MeshResponse
   /** Name of the agent, as the proxy sends it. */
@@ -71,58 +65,43 @@ export class MeshFront {
   }
 
   /** Decides about a call, now or later. */
-  decide ({ call, front, request, response, agent, metadata, unfit, unread }: AskedCall): Exchange {
-    const now = this.options.snapshot()
-    const exchange = new Exchange(request, response, this.options.services, front)
-    decides(exchange, call)
+  decide ({ transport, request, response, agent, metadata, unfit, unread }: AskedCall): Exchange {
+    const { services } = this.options
+    const snapshot = this.options.snapshot()
+    const named = namedAgent(snapshot, agent)
+    const ofGrpc = isGrpc(request.headers['content-type'])
+    // The proxy shows no body of a request that no rule reads: ext_authz sees it once, and ext_proc shows it while it goes on.
+    const showsBody = unread || transport.front !== 'ext_authz'
+    request.cameThrough(snapshot.trusted)
+    const target = ofGrpc
+      ? grpcTargetOf(request, snapshot, grpcAgentOf(snapshot, request.headers.host, named), unfit, showsBody)
+      : withUnfit(targetOf(request, snapshot, named), unfit, showsBody)
+    const exchange = startExchange({ request, response, services, snapshot, transport, target })
     exchange.metadata = metadata
-    request.cameThrough(now.trusted)
-    exchange.span.set('a2a_gateway.front', front.name)
+    exchange.span.set('a2a_gateway.front', transport.front)
     try {
-      if (isGrpc(request.headers['content-type'])) beginGrpc(exchange, request, now, agent, { unfit, unread })
-      else begin(exchange, request, now, agent, { unfit, unread })
+      if (!ofGrpc) begin(exchange)
+      else if (describeGrpc(exchange)) startGrpc(exchange)
     } catch (error) {
-      exchange.failed(error)
+      fail(exchange, error)
     }
     return exchange
   }
 }
 
-type Unfit = Pick<AskedCall, 'unfit' | 'unread'>
-
-function begin (exchange: Exchange, request: MeshRequest, now: Snapshot, name: string | undefined, { unfit, unread }: Unfit): void {
-  const target = targetOf(request, now, namedAgent(now, name))
-  // No rule reads the body of such a request.
-  const hidden = !unread && target.kind === 'passthrough' && exchange.front === EXT_AUTHZ ? null : unfit
-  const rejection = target.rejection ?? hidden
-  if (rejection !== null) return handle(exchange, { ...target, rejection }, now)
-  if (now.keys !== null && asksForKeys(request, now)) return serveKeys(exchange, now.keys)
-  if (serveMetadata(exchange, now)) return
-  if (target.kind === 'passthrough') passThrough(exchange, target, now, PATHS)
-  else handle(exchange, target, now)
+function withUnfit (target: RouteTarget, unfit: Rejection | null, showsBody: boolean): RouteTarget {
+  return target.rejection !== null || unfit === null || (target.kind === 'passthrough' && !showsBody) ? target : { ...target, rejection: unfit }
 }
 
-/** Requests below a prefix of `passthrough`. The proxy carries their bodies, within its own limits and not within `limits.body`. */
-const PATHS: PassthroughFront = {
-  canSend: () => true,
-  send (exchange, agent, _target, options) {
-    passOn(exchange, { agent, target: exchange.request.url ?? '', body: null }, options)
+function begin (exchange: Exchange): void {
+  const { request, snapshot, target: { kind, rejection } } = exchange
+  if (rejection === null) {
+    if (snapshot.keys !== null && asksForKeys(request, snapshot)) return serveKeys(exchange, snapshot.keys)
+    if (serveMetadata(exchange)) return
+    if (kind === 'passthrough') {
+      exchange.kind = 'passthrough'
+      return start(exchange, STEPS.passthrough)
+    }
   }
-}
-
-function beginGrpc (exchange: Exchange, request: MeshRequest, now: Snapshot, name: string | undefined, { unfit, unread }: Unfit): void {
-  const { headers, url } = request
-  exchange.binding = 'GRPC'
-  exchange.mediaType = mediaTypeOf(headers['content-type'])
-  const method = grpcMethodOf(url)
-  if (method !== null) exchange.version = method.version
-  const agent = grpcAgentOf(now, headers.host, namedAgent(now, name))
-  exchange.agent = agent
-  const isUnseen = !unread && method === null && agent !== null && isGrpcPassthrough(agent.config, url)
-  const found = headProblem(request, now.hosts, now.trusted) ?? (isUnseen && exchange.front === EXT_AUTHZ ? null : unfit)
-  if (found !== null) return exchange.reject(found, 'rejected')
-  if (agent === null) return exchange.reject(rejections.unknownAgent, 'rejected')
-  if (method !== null) return handleGrpc(exchange, agent, method, now)
-  if (isUnseen) return passService(exchange, agent, now)
-  rejectUnknown(exchange, agent, now)
+  start(exchange, STEPS.http)
 }

@@ -7,11 +7,12 @@ import { whole } from '../../wire/chunked-buffer.js'
 import type { BodyMode, Immediate, ModeOverride, ProcessingMessage, Protocol } from '../../wire/envoy/processing.js'
 import { BODY_MODES, UNCHANGED, writeImmediate, writeReply } from '../../wire/envoy/processing.js'
 import { valueOf } from '../../pipeline/response-head.js'
-import type { Exchange } from '../call/exchange.js'
+import type { Exchange } from '../../call/exchange.js'
 import { isGrpc } from '../grpc/head-guard.js'
 import { ownLines } from './changes.js'
-import type { Accepted, MeshCall } from './dispatch.js'
-import { EXT_PROC, reliesOnResponse, unsent } from './dispatch.js'
+import type { Accepted } from './dispatch.js'
+import { acceptedOf, acceptedUnread, reliesOnResponse, unsent } from './dispatch.js'
+import type { Outgoing, Transport, Unread } from '../../call/work.js'
 import type { MeshFront } from './front.js'
 import type { IncomingCall } from '../grpc/front.js'
 import { STREAM_WINDOW } from '../grpc/listener.js'
@@ -22,6 +23,9 @@ import { MeshRequest, proxySocket } from './request.js'
 import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
 import { ShownResponse } from './shown-response.js'
+import { settle, settleForwarded } from '../../call/outcome.js'
+import { reject } from '../../call/reply.js'
+import { hold, prepay } from '../../call/capacity.js'
 
 const { BUFFERED, BUFFERED_PARTIAL, FULL_DUPLEX_STREAMED, NONE, STREAMED } = BODY_MODES
 
@@ -35,8 +39,10 @@ const HIDDEN = 'Envoy shows no responses; set response_header_mode: SEND, respon
 const HEADLESS = 'Envoy shows bodies of responses without their heads; set response_header_mode: SEND'
 const BODILESS = 'Envoy shows heads of responses without their bodies; set response_body_mode: BUFFERED'
 
-export class Processor extends ProcessingStream implements MeshCall, ResponseSink, Forwarding {
-  readonly front: MeshFront
+export class Processor extends ProcessingStream implements Transport, ResponseSink, Forwarding {
+  /** The label of telemetry. The proxy shows request and response. */
+  readonly front = 'ext_proc'
+  readonly mesh: MeshFront
   private readonly socket: Socket
   private readonly agent: string | undefined
   /**
@@ -72,23 +78,26 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
   private following = false
 
   /** @param agent its name in the metadata of the call */
-  constructor (front: MeshFront, { stream, headers, socket }: IncomingCall, agent: string | undefined) {
-    super(stream, front.options)
-    this.front = front
+  constructor (mesh: MeshFront, { stream, headers, socket }: IncomingCall, agent: string | undefined) {
+    super(stream, mesh.options)
+    this.mesh = mesh
     this.socket = socket
     this.agent = agent
     this.isEnvoy = OF_ENVOY.some(name => headers[name] !== undefined)
   }
 
   protected tooLong (): void {
-    const { exchange, front } = this
+    const { exchange, mesh } = this
     if (exchange === null || this.accepted !== null) return this.fail()
-    exchange.reject(tooLarge(front.options.snapshot().limits.body), 'rejected')
+    reject(exchange, tooLarge(mesh.options.snapshot().limits.body), 'rejected')
   }
 
   protected noMemory (): void {
-    const { exchange, front: { options: { services } } } = this
-    if (exchange !== null) return exchange.reject(noMemory(services.overload.retryAfter), 'rejected')
+    const { exchange, mesh: { options: { services } } } = this
+    if (exchange !== null) {
+      reject(exchange, noMemory(services.overload.retryAfter), 'rejected')
+      return
+    }
     services.metrics.clientError('memory')
     this.failWith(GRPC_CODES.RESOURCE_EXHAUSTED)
   }
@@ -98,9 +107,12 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
   }
 
   late (): void {
-    const { exchange, accepted, front: { options: { services, snapshot } } } = this
+    const { exchange, accepted, mesh: { options: { services, snapshot } } } = this
     if (this.over) return
-    if (exchange !== null && accepted === null) return exchange.reject(tooSlow(snapshot().limits.requestTimeout), 'rejected')
+    if (exchange !== null && accepted === null) {
+      reject(exchange, tooSlow(snapshot().limits.requestTimeout), 'rejected')
+      return
+    }
     services.metrics.clientError('timeout')
     if (exchange !== null) return this.fail()
     this.failWith(GRPC_CODES.DEADLINE_EXCEEDED)
@@ -112,7 +124,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     if (!this.pausedForCaller || exchange === null || request === null) return
     this.pausedForCaller = false
     if (request.ended || request.wanted || this.accepted !== null) return
-    if (exchange.hold(STREAM_WINDOW)) exchange.prepay(STREAM_WINDOW)
+    if (hold(exchange, STREAM_WINDOW)) prepay(exchange, STREAM_WINDOW)
     else this.noMemory()
   }
 
@@ -130,7 +142,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     if (this.request !== null) return this.fail()
     // Envoy takes nothing from the gateway.
     if (observed) {
-      this.front.unseen.warnOnce('ext_proc has observability_mode: Envoy ignores the gateway, and no policy has an effect')
+      this.mesh.unseen.warnOnce('ext_proc has observability_mode: Envoy ignores the gateway, and no policy has an effect')
       return this.finish()
     }
     this.protocol = protocol ?? this.protocol
@@ -151,9 +163,8 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     this.response = new MeshResponse(this, this.isGrpc)
     this.pending = REQUEST_HEADERS
     const sendsBody = this.protocol.request === BUFFERED || this.protocol.request === FULL_DUPLEX_STREAMED
-    this.exchange = this.front.decide({
-      call: this,
-      front: EXT_PROC,
+    this.exchange = this.mesh.decide({
+      transport: this,
       request,
       response: this.response,
       agent: this.agent ?? agent,
@@ -188,7 +199,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     if (!this.duplexRequest) {
       this.pending = REQUEST_BODY
       // A call that no rule sees was accepted by its head.
-      if (accepted !== null) return this.send(accepted)
+      if (accepted !== null) return this.forward(accepted)
     }
     request.push(bytes)
     if (last || !this.duplexRequest) request.finish()
@@ -203,25 +214,40 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
       return this.relaying ? this.relay([]) : undefined
     }
     // Envoy shows no body that has no bytes. The reply to trailers could not change headers.
-    if (!this.sent) return this.exchange?.reject(trailersAlone, 'rejected')
+    if (!this.sent) {
+      if (this.exchange !== null) reject(this.exchange, trailersAlone, 'rejected')
+      return
+    }
     this.pending = message
     this.reply(UNCHANGED)
   }
 
-  accept (accepted: Accepted): Forwarding {
+  unfit (): null {
+    return null
+  }
+
+  send (exchange: Exchange, outgoing: Outgoing): Forwarding {
+    return this.accept(acceptedOf(exchange, this.request as MeshRequest, outgoing))
+  }
+
+  pass (exchange: Exchange, unread: Unread): Forwarding {
+    return this.accept(acceptedUnread(exchange, this.request as MeshRequest, unread))
+  }
+
+  private accept (accepted: Accepted): Forwarding {
     const { exchange, plan } = accepted
     if (this.responseMode === NONE && reliesOnResponse(exchange, plan)) {
       unsent(exchange)
-      exchange.reject(UNANNOUNCED, 'gateway_error')
+      reject(exchange, UNANNOUNCED, 'gateway_error')
       return this
     }
     this.accepted = accepted
-    if (this.pending !== null) this.send(accepted)
+    if (this.pending !== null) this.forward(accepted)
     return this
   }
 
   /** Lets the proxy forward the request. */
-  private send (accepted: Accepted): void {
+  private forward (accepted: Accepted): void {
     this.sent = true
     const { receiver, exchange } = accepted
     if (receiver !== null) this.shown = new ShownResponse(this, accepted, receiver, this.response as MeshResponse)
@@ -258,11 +284,11 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
     const { shown, accepted } = this
     if (shown !== null && accepted !== null) {
       if (shown.begun || message.part === 'headers') {
-        this.front.shows(accepted.exchange, message.part !== 'headers' || message.last)
+        this.mesh.shows(accepted.exchange, message.part !== 'headers' || message.last)
         return shown.take(message)
       }
-      this.front.unseen.note(accepted.exchange, HEADLESS)
-      accepted.exchange.settle('gateway_error')
+      this.mesh.unseen.note(accepted.exchange, HEADLESS)
+      settle(accepted.exchange, 'gateway_error')
       return this.broken()
     }
     // A response of the proxy itself, before the request went to the agent, such as 413. Envoy ends the stream.
@@ -307,7 +333,7 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
 
   /** The proxy needs the gateway no more. The call is forwarded. */
   settle (exchange: Exchange): void {
-    exchange.settleForwarded()
+    settleForwarded(exchange)
     if (this.isEnvoy) return this.finish()
     this.following = true
     this.response?.close(true)
@@ -332,13 +358,13 @@ export class Processor extends ProcessingStream implements MeshCall, ResponseSin
 
   /** A response that the gateway waits for has ended, or the client is gone. */
   protected unread (): void {
-    const { accepted, shown, front } = this
+    const { accepted, shown, mesh } = this
     if (accepted === null || !this.sent || shown === null || this.response?.complete === true) return
     const { exchange } = accepted
-    const why = front.hides(exchange, shown.begun)
+    const why = mesh.hides(exchange, shown.begun)
     if (why === null) return
-    front.unseen.note(exchange, why === 'head' ? HIDDEN : BODILESS)
-    if (why === 'head') exchange.settleForwarded()
+    mesh.unseen.note(exchange, why === 'head' ? HIDDEN : BODILESS)
+    if (why === 'head') settleForwarded(exchange)
   }
 
   abort (): void {

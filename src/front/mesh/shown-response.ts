@@ -9,6 +9,7 @@ import { changesBetween } from './changes.js'
 import type { Accepted, AgentReceiver } from './dispatch.js'
 import type { MeshResponse } from './response.js'
 import type { Processor } from './processor.js'
+import { settleForwarded } from '../../call/outcome.js'
 
 const { BUFFERED, STREAMED } = BODY_MODES
 const EMPTY = Buffer.alloc(0)
@@ -168,7 +169,7 @@ export class ShownResponse {
       : changes
     processor.reply({ changes: resized, body: changed ? bytes : null, override: null })
     if (!this.early) return processor.settle(exchange)
-    exchange.settleForwarded()
+    settleForwarded(exchange)
     response.close(true)
   }
 

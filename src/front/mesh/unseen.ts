@@ -1,6 +1,6 @@
 /** Warns of calls whose responses the proxy does not show, although policies are about them. One line for each agent and reason. */
 import type { Log } from '../../telemetry/log.js'
-import type { Exchange } from '../call/exchange.js'
+import type { Exchange } from '../../call/exchange.js'
 
 export class Unseen {
   private readonly log: Log
@@ -11,8 +11,8 @@ export class Unseen {
   }
 
   /** @param why a sentence about the set-up of the proxy */
-  note ({ agentName, front }: Exchange, why: string): void {
-    if (this.isNew(`${agentName} ${front.name} ${why}`)) {
+  note ({ agentName, transport: { front } }: Exchange, why: string): void {
+    if (this.isNew(`${agentName} ${front} ${why}`)) {
       this.log.warn({ agent: agentName }, `agent ${agentName}: policies about responses have no effect: ${why}`)
     }
   }

@@ -7,7 +7,7 @@ import { PlacedText } from '../../../wire/placed-text.js'
 import type { ServedCard } from '../../../a2a/card/served-card.js'
 import { VERSIONS } from '../../../a2a/versions.js'
 import type { Agent } from '../../../gateway/agent.js'
-import type { Snapshot } from '../../../gateway/agent-registry.js'
+import type { Snapshot } from '../../../gateway/snapshot.js'
 import type { AgentState } from '../../../pipeline/agent-snapshot.js'
 import { hostName } from '../../../pipeline/agents.js'
 import { viewFor } from '../../../pipeline/card/served-cards.js'
@@ -15,14 +15,15 @@ import { badHost } from '../../../pipeline/rejections.js'
 import { matchesEtag } from '../../../wire/etag.js'
 import type { JsonObject } from '../../../wire/json/object.js'
 import { splitTarget } from '../../../wire/target.js'
-import type { ClientRequest } from '../../call/client-streams.js'
-import { publicOriginOf } from '../../call/client-address.js'
-import type { Exchange } from '../../call/exchange.js'
-import type { RouteTarget } from '../../call/route-target.js'
-import { publicCardOf } from '../../call/serve-card.js'
+import type { ClientRequest } from '../../../call/client-streams.js'
+import { publicOriginOf } from '../../../call/client-address.js'
+import type { Exchange } from '../../../call/exchange.js'
+import type { RouteTarget } from '../../../call/route-target.js'
+import { publicCardOf } from '../../../call/serve-card.js'
 import { entryOf } from './entry.js'
 import type { Section } from './page.js'
 import { PAGE_POLICY, pageOf, sectionOf } from './page.js'
+import { reject, respond } from '../../../call/reply.js'
 
 interface Listing {
   readonly sections: readonly Section[]
@@ -61,7 +62,10 @@ export class Directory {
     exchange.label = 'Directory'
     exchange.span.name('Directory')
     const origin = publicOriginOf(request, snapshot.trusted)
-    if (origin === null) return exchange.reject(badHost, 'rejected')
+    if (origin === null) {
+      reject(exchange, badHost, 'rejected')
+      return
+    }
     const json = wantsJson(request)
     const { bytes, etag } = this.listing(snapshot, hostName(request.headers.host))[json ? 'json' : 'html'].at(origin.url)
     const refresh = Math.min(...snapshot.agents.all.map(({ config }) => config.card.refresh))
@@ -74,9 +78,12 @@ export class Directory {
       'referrer-policy', 'no-referrer',
       'x-content-type-options', 'nosniff'
     ]
-    if (matchesEtag(request.headers['if-none-match'], etag)) return exchange.respond(304, headers, null)
+    if (matchesEtag(request.headers['if-none-match'], etag)) {
+      respond(exchange, 304, headers, null)
+      return
+    }
     headers.push('content-type', json ? 'application/json' : 'text/html; charset=utf-8', 'content-length', String(bytes.length))
-    exchange.respond(200, headers, bytes)
+    respond(exchange, 200, headers, bytes)
   }
 
   private listing ({ agents }: Snapshot, host: string): Listing {

@@ -6,11 +6,11 @@ import type { Socket } from 'node:net'
 import { guarded, ownerOf, run } from '../../../guard.js'
 import type { Log } from '../../../telemetry/log.js'
 import type { Metrics } from '../../../telemetry/metrics/metrics.js'
-import type { Exchange } from '../../call/exchange.js'
-import type { InFlight } from '../../../gateway/in-flight.js'
+import type { Exchange } from '../../../call/exchange.js'
+import type { InFlight } from '../../../call/in-flight.js'
 
 interface Options {
-  readonly live: InFlight
+  readonly live: InFlight<Exchange>
   readonly metrics: Metrics
   readonly log: Log
 }

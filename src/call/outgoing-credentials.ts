@@ -1,0 +1,42 @@
+/** The credentials in a request for an agent: without those that the gateway has verified, with those that the gateway adds. */
+import type { Agent } from '../gateway/agent.js'
+import type { Identity } from '../gateway/identity/identity.js'
+import type { Carrier } from '../identity/authentication.js'
+import { queryWithoutCredentials, withoutCredentials, withoutProxyHeaders } from '../identity/credentials.js'
+import { connectionOf } from './client-connection.js'
+import type { Exchange } from './exchange.js'
+
+/**
+ * Removes the credentials that the gateway has verified from the headers for the agent, and writes the credentials of the gateway
+ * (`upstream.credentials`). A request without a caller, a preflight, loses all that a source would read.
+ * Headers of proxies that no trusted proxy has written are never for the agent.
+ */
+export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
+  const kept = withoutVerified(exchange, agent, headers)
+  return agent.credentials === null ? kept : agent.credentials.write(kept, exchange.outbound)
+}
+
+function withoutVerified (exchange: Exchange, agent: Agent, headers: string[]): string[] {
+  const { identity, request } = exchange
+  if (identity === null) return headers
+  const { certificates } = identity.authenticator
+  const { proxyHeaders } = certificates
+  const forwards = agent.config.upstream.credentials.client === 'forward'
+  const written = forwards && proxyHeaders.size > 0 ? certificates.writtenBy(connectionOf(request.socket).peer) : NONE
+  const own = proxyHeaders.size === 0 ? headers : withoutProxyHeaders(headers, proxyHeaders, written)
+  return forwards ? own : withoutCredentials(own, carriersIn(exchange, identity))
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** As {@link headersForAgent}, for the query. */
+export function queryForAgent (exchange: Exchange, agent: Agent, query: string): string {
+  const { identity } = exchange
+  if (identity === null || agent.config.upstream.credentials.client === 'forward') return query
+  return queryWithoutCredentials(query, carriersIn(exchange, identity))
+}
+
+/** The carriers of which the request may have credentials. */
+function carriersIn ({ carrier, principal }: Exchange, { authenticator }: Identity): readonly Carrier[] {
+  return carrier === null || (principal !== null && principal.sources.length > 1) ? authenticator.carriers : [carrier]
+}

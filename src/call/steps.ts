@@ -1,0 +1,44 @@
+/**
+ * The steps of a call, in their order: the file to read first. A step returns nothing when the next step may run, and ends the call when it
+ * rejects or serves it (`run.ts`).
+ */
+import type { Exchange } from './exchange.js'
+import type { Kind, Step } from './step.js'
+import { authenticate } from './steps/authenticate.js'
+import { decodeBody, readBody } from './steps/body.js'
+import { claimUnique } from './steps/claims.js'
+import { readCors, servePreflight } from './steps/cors.js'
+import { getCredentials } from './steps/credentials.js'
+import { checkAccess, evaluate, loadOwners, loadTask, parseCall, recordOutcome, shedLoad } from './steps/evaluate.js'
+import { limitByBody, limitByHead } from './steps/limits.js'
+import { checkPushUrls, countPushConfigs } from './steps/push.js'
+import { matchRoute, readVersion, rejectTarget } from './steps/route.js'
+import { matchMethod } from './steps/rpc.js'
+import { send } from './steps/send.js'
+import { checkUnreadAccess, describePassthrough, pass, readUnread, rejectUnfit, rejectWithoutCard } from './steps/unread.js'
+
+/** Goes on with the steps of the kind. */
+function continueByKind (exchange: Exchange): undefined {
+  exchange.steps = STEPS[exchange.kind]
+  exchange.position = 0
+}
+
+export const STEPS = {
+  /** A request over HTTP, from its head to its route. */
+  http: [readCors, readVersion, rejectTarget, servePreflight, authenticate, matchRoute, continueByKind],
+  /** A call over gRPC, from its head to its method. */
+  grpc: [authenticate, matchMethod, continueByKind],
+  /** A request for an operation of A2A, or of an extension. */
+  operation: [
+    shedLoad, checkAccess, limitByHead,
+    readBody, decodeBody, parseCall, loadTask, loadOwners,
+    evaluate, checkPushUrls, countPushConfigs, limitByBody, claimUnique, recordOutcome,
+    getCredentials, send
+  ],
+  /** A preflight that the agent itself responds to. */
+  preflight: [shedLoad, checkUnreadAccess, getCredentials, pass],
+  /** A request to an agent whose card the gateway does not have. */
+  withoutCard: [shedLoad, checkUnreadAccess, limitByHead, rejectWithoutCard, readUnread, getCredentials, pass],
+  /** A request below a prefix of `passthrough`, or for a service of `grpc.passthrough`. */
+  passthrough: [describePassthrough, shedLoad, authenticate, checkUnreadAccess, rejectUnfit, limitByHead, readUnread, getCredentials, pass]
+} as const satisfies Readonly<Record<Kind | 'http' | 'grpc', readonly Step[]>>

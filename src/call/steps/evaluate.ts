@@ -1,0 +1,113 @@
+/** From an admitted request to the decision of the rules. */
+import { namesOf, taskIdOf, tenantOf } from '../../a2a/task-id.js'
+import { admissionOf, admit } from '../../pipeline/access/access.js'
+import * as rejections from '../../pipeline/rejections.js'
+import { callOf, ruleOn } from '../../pipeline/request.js'
+import type { OwnerFindings } from '../../policy/access/ownership.js'
+import { additionName } from '../../policy/request/methods.js'
+import type { TaskRecord } from '../../policy/task/memory.js'
+import type { TaskKey } from '../../state/store.js'
+import type { Exchange } from '../exchange.js'
+import { receivedOf } from '../received.js'
+import type { Result } from '../step.js'
+import { after } from '../run.js'
+import { END } from '../step.js'
+import { passes, recordAccess } from '../telemetry/access-telemetry.js'
+import { recordDecision } from '../telemetry/request-telemetry.js'
+import type { Work } from '../work.js'
+import { ownersOf } from './owners.js'
+import { reject } from '../reply.js'
+
+/**
+ * Rejects the call when the process is overloaded. Runs before the body is read, so that a rejection costs little. A JSON-RPC caller gets
+ * the id `null`.
+ */
+export function shedLoad (exchange: Exchange): Result {
+  const { overload } = exchange.services
+  if (overload.shedding) return reject(exchange, rejections.overloaded(overload.retryAfter), 'rejected')
+}
+
+/** Applies the access lists, as far as the head decides. */
+export function checkAccess (exchange: Exchange): Result {
+  const { agent, state: { access }, route } = exchange.work as Work
+  if (access !== null && !passes(exchange, admit(access, admissionOf(route, exchange.principal)))) return END
+  const minor = exchange.asked?.minor ?? null
+  if (minor !== null) agent.sawMinor(minor)
+}
+
+/** Body size in bytes from which the id is copied at once, so that the parsed body need not stay in memory until the response is over. */
+const LARGE = 16_384
+
+function always<T> (value: T): () => T {
+  return () => value
+}
+
+/** Reads the call in the body: its operation, id, task and message. */
+export function parseCall (exchange: Exchange): Result {
+  const work = exchange.work as Work
+  const startedAt = performance.now()
+  const { state, route } = work
+  if (exchange.services.requests !== null) exchange.received = receivedOf(exchange, work)
+  const parsed = callOf(work, exchange.request, exchange.snapshot.limits)
+  work.parsed = parsed
+  const isLarge = work.bytes.length >= LARGE
+  exchange.idToken = isLarge ? always(parsed.id()) : parsed.id
+  exchange.label = parsed.operation
+  if (parsed.operation === 'Other') exchange.addition = additionName(state.policy[route.version], parsed.method, null)
+  const path = route.binding === 'HTTP+JSON' ? route.upstreamPath : null
+  exchange.named = isLarge ? always(namesOf(parsed, path)) : () => namesOf(parsed, path)
+  work.seconds = (performance.now() - startedAt) / 1_000
+}
+
+/** Loads the state of the task that the request names. The look-up of the owners begins at the same time. */
+export function loadTask (exchange: Exchange): Result | Promise<Result> {
+  const work = exchange.work as Work
+  work.task = work.state.policy[work.route.version].remembers ? taskOf(work) : null
+  work.owners = ownersOf(exchange, work)
+  return work.task === null ? undefined : after(exchange, exchange.services.tasks.read(work.task), keepRecord)
+}
+
+function taskOf ({ agent, route, parsed }: Work): TaskKey | null {
+  const taskId = taskIdOf(parsed, route.binding === 'HTTP+JSON' ? route.upstreamPath : null)
+  return taskId === null ? null : { agent: agent.name, tenant: tenantOf(parsed, route.tenant), taskId }
+}
+
+function keepRecord ({ work }: Exchange, record: TaskRecord | null): undefined {
+  (work as Work).record = record
+}
+
+/** Loads the owners of the tasks and contexts that the request names (`access.tasks`). */
+export function loadOwners (exchange: Exchange): Result | Promise<Result> {
+  const { owners } = exchange.work as Work
+  return owners === undefined ? undefined : after(exchange, owners, keepOwners)
+}
+
+function keepOwners ({ work }: Exchange, owners: OwnerFindings): undefined {
+  (work as Work).owners = owners
+}
+
+/** Applies the rules of the policies. */
+export function evaluate (exchange: Exchange): Result {
+  const work = exchange.work as Work
+  const startedAt = performance.now()
+  const { agent, state, route, parsed, record } = work
+  const evaluation = ruleOn(state, {
+    route,
+    call: parsed,
+    head: exchange.request,
+    record,
+    owners: work.owners as OwnerFindings | undefined,
+    caller: exchange.principal,
+    now: Date.now()
+  })
+  work.evaluation = evaluation
+  exchange.services.metrics.decision(agent.name, work.seconds + (performance.now() - startedAt) / 1_000, exchange.span)
+  if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
+}
+
+/** Records the decision, and rejects the call if the decision rejects it. */
+export function recordOutcome (exchange: Exchange): Result {
+  const { parsed, evaluation: { requested, decision } } = exchange.work as Work
+  recordDecision(exchange, parsed, requested, decision)
+  if (decision.rejection !== null) return reject(exchange, decision.rejection, 'rejected')
+}

@@ -1,0 +1,81 @@
+/**
+ * Counts a request in the limits of its agent, in two steps: what the head decides before the body is read, the rest when the rules accept
+ * the call.
+ */
+import type { Admission } from '../../gateway/limits/limits.js'
+import { recordLimited } from '../telemetry/limits-telemetry.js'
+import { earlyCharges, lateCharges } from '../../pipeline/access/limits.js'
+import { budgetExhausted, limitUnavailable, rateLimited } from '../../pipeline/rejections.js'
+import type { Charge, CompiledLimit } from '../../policy/limits/charge.js'
+import { isBudget } from '../../policy/limits/charge.js'
+import type { LimitedHead } from '../../policy/limits/keys.js'
+import type { Measure } from '../../policy/response/evaluator.js'
+import { clientIp } from '../../wire/forwarded.js'
+import { networkOf } from '../../wire/ip.js'
+import type { Result } from '../step.js'
+import { after } from '../run.js'
+import type { Work } from '../work.js'
+import type { Exchange } from '../exchange.js'
+import { tightest } from '../limit-headers.js'
+import { reject } from '../reply.js'
+
+/** Applies the limits that need only the head. */
+export function limitByHead (exchange: Exchange): Result | Promise<Result> {
+  const early = exchange.snapshot.rates?.get(exchange.agentName)?.early ?? NO_LIMITS
+  return early.length === 0 ? undefined : charge(exchange, earlyCharges(early, headOf(exchange, early)), NONE)
+}
+
+/** Applies all other limits to a call that the rules accept. */
+export function limitByBody (exchange: Exchange): Result | Promise<Result> {
+  const work = exchange.work as Work
+  const { evaluation, parsed, route } = work
+  const late = exchange.snapshot.rates?.get(exchange.agentName)?.late ?? NO_LIMITS
+  if (late.length === 0 || evaluation.decision.rejection !== null) return
+  const { decisive, budgets } = lateCharges(late, headOf(exchange, late), { call: parsed, route, evaluation })
+  return charge(exchange, decisive, budgets)
+}
+
+function headOf ({ request, principal, agentName, snapshot: { trusted } }: Exchange, limits: readonly CompiledLimit[]): LimitedHead {
+  const network = limits.some(({ by }) => by.includes('address'))
+    ? networkOf(clientIp(request.headers, request.socket.remoteAddress, trusted))
+    : ''
+  return { agent: agentName, principal, network }
+}
+
+const NO_LIMITS: readonly CompiledLimit[] = []
+const NONE: readonly Charge[] = []
+const ADMITTED: Admission = { kind: 'admitted', counts: [] }
+
+/** @param budgets that the response is charged to */
+function charge (exchange: Exchange, charges: readonly Charge[], budgets: readonly Charge[]): Result | Promise<Result> {
+  const admission = charges.length === 0 ? ADMITTED : exchange.services.limits.take(charges)
+  return after(exchange, admission, (exchange, admission) => settle(exchange, budgets, admission))
+}
+
+function settle (exchange: Exchange, budgets: readonly Charge[], admission: Admission): Result {
+  if (admission.kind === 'unavailable') {
+    const { retryAfter } = exchange.services.overload
+    return rejectLimited(exchange, admission.limit.id, limitUnavailable(admission.limit.id, retryAfter))
+  }
+  exchange.limits = { left: tightest(admission.counts, exchange.limits?.left ?? null), budgets }
+  if (admission.kind === 'admitted') return
+  const { limit: { id, rule }, wait } = admission
+  return rejectLimited(exchange, id, isBudget(rule) ? budgetExhausted(id, wait) : rateLimited(id, wait))
+}
+
+function rejectLimited (exchange: Exchange, id: string, rejection: ReturnType<typeof rateLimited>): Result {
+  recordLimited(exchange, id, rejection)
+  return reject(exchange, rejection, 'rejected')
+}
+
+/** Charges what a response reports to the budgets of its request. */
+export function spend (exchange: Exchange, measures: readonly Measure[]): void {
+  const budgets = exchange.limits?.budgets ?? []
+  if (budgets.length === 0) return
+  const spent = budgets.flatMap(charge => measures.flatMap(({ extension, metric, type, value }) => {
+    const { spends } = charge.limit
+    // NaN is not above 0.
+    return type === 'counter' && value > 0 && spends?.of === `${extension}/${metric}` ? [{ charge, amount: Math.min(value, spends.max) }] : []
+  }))
+  if (spent.length > 0) exchange.services.limits.spend(spent)
+}

@@ -1,0 +1,149 @@
+/**
+ * Requests that no rule reads: below a prefix of `passthrough`, for a service of `grpc.passthrough`, preflights that the agent responds to,
+ * and requests to an agent whose card the gateway does not have.
+ */
+import { readCall } from '../../a2a/message/call.js'
+import type { Rejection } from '../../a2a/errors.js'
+import type { Agent } from '../../gateway/agent.js'
+import { accessOf, admit, admitUnread } from '../../pipeline/access/access.js'
+import { isPreflight } from '../../pipeline/guard.js'
+import * as rejections from '../../pipeline/rejections.js'
+import { forbiddenFor } from '../../pipeline/upstream-headers.js'
+import type { CompiledGuard } from '../../policy/access/guard.js'
+import { scopeOf } from '../../pipeline/scope.js'
+import { PASSTHROUGH, UNKNOWN, UNREAD } from '../../policy/access/target.js'
+import type { Outcome } from '../../telemetry/metrics/metrics.js'
+import { joinPath } from '../../wire/target.js'
+import type { Exchange } from '../exchange.js'
+import { queryForAgent } from '../outgoing-credentials.js'
+import type { Result } from '../step.js'
+import { END } from '../step.js'
+import { passes } from '../telemetry/access-telemetry.js'
+import type { Unread } from '../work.js'
+import { read } from './body.js'
+import { enter } from '../capacity.js'
+import { reject } from '../reply.js'
+
+const EMPTY = Buffer.alloc(0)
+
+/** Rules of problems in a call whose JSON-RPC envelope is valid. */
+const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', 'version'])
+
+const WELL_KNOWN = '/.well-known/agent'
+
+/** Guards of the extensions that the caller of a request that no rule reads may not use. */
+export function unreadForbidden ({ state, principal }: Exchange, agent: Agent): readonly CompiledGuard[] {
+  const policy = (state ?? agent.state)?.policy
+  if (policy === undefined) return []
+  // The version of such a request is not known.
+  const guards = [...policy['0.3'].guards, ...policy['1.0'].guards]
+  return guards.length === 0 ? guards : forbiddenFor(guards, principal)
+}
+
+/** Names the exchange in telemetry. */
+export function describePassthrough (exchange: Exchange): undefined {
+  exchange.label = 'Passthrough'
+  exchange.span.name('Passthrough')
+}
+
+/** A request to an agent without a card. The card itself costs nothing, so neither access lists nor limits apply to a request for it. */
+export function startWithoutCard (exchange: Exchange, agent: Agent): Result {
+  exchange.kind = 'withoutCard'
+  if (!exchange.target.path.startsWith(WELL_KNOWN)) return
+  exchange.label = 'AgentCard'
+  return rejectMissingCard(exchange, agent)
+}
+
+/** Applies the access lists to a request that no rule reads. */
+export function checkUnreadAccess (exchange: Exchange): Result {
+  const { agent, kind, request, principal, target: { path } } = exchange
+  if (agent === null || isPreflight(request)) return
+  const { config } = agent
+  const access = accessOf(config)
+  if (access === null) return
+  if (kind === 'withoutCard' && config.card.onUnavailable === 'reject') {
+    return passes(exchange, admit(access, { caller: principal, target: UNREAD, tenant: null })) ? undefined : END
+  }
+  // Before the first card, a path below the prefix may be an operation. A card may also have come since the request was routed. A service
+  // of gRPC is never one of A2A.
+  const isKnown = kind === 'passthrough' && (exchange.binding === 'GRPC' || agent.knownRouter?.claims(path) === false)
+  return passes(exchange, admitUnread(access, principal, isKnown ? PASSTHROUGH : UNKNOWN)) ? undefined : END
+}
+
+/** Rejects a request that the front cannot carry to the agent. */
+export function rejectUnfit (exchange: Exchange): Result {
+  const unfit = exchange.transport.unfit(exchange)
+  if (unfit !== null) return reject(exchange, unfit.rejection, unfit.outcome)
+}
+
+/**
+ * Rejects a request to an agent without a card. With `card.onUnavailable: forward`, the agent works without its card, and the gateway
+ * enforces nothing.
+ */
+export function rejectWithoutCard (exchange: Exchange): Result {
+  const { agent } = exchange
+  if (agent === null) return
+  const { config } = agent
+  if (exchange.binding === 'GRPC') {
+    const retryAfter = agent.wantCard()
+    if (config.card.onUnavailable === 'reject' || config.grpc?.upstream == null) {
+      return reject(exchange, rejections.noCard(agent.name, retryAfter), 'upstream_error')
+    }
+  } else if (config.card.onUnavailable === 'reject') return rejectMissingCard(exchange, agent)
+  else agent.wantCard()
+}
+
+/** A missing card is the agent's: the gateway could not load it. An interface that the gateway does not serve is its own. */
+function rejectMissingCard (exchange: Exchange, agent: Agent): Result {
+  const retryAfter = agent.wantCard()
+  return agent.onlyGrpc
+    ? rejectInBinding(exchange, rejections.onlyGrpc(agent.name), 'gateway_error')
+    : rejectInBinding(exchange, rejections.noCard(agent.name, retryAfter), 'upstream_error')
+}
+
+/**
+ * Without a card, the binding of an address is unknown. A JSON-RPC envelope shows its binding, and its sender expects a response with its
+ * id.
+ */
+function rejectInBinding (exchange: Exchange, rejection: Rejection, outcome: Outcome): Result {
+  if (exchange.request.method !== 'POST') return reject(exchange, rejection, outcome)
+  return read(exchange, (exchange, bytes) => {
+    const { limits } = exchange.snapshot
+    const call = readCall({
+      bytes,
+      binding: 'JSONRPC',
+      version: exchange.version,
+      contentType: exchange.request.headers['content-type'],
+      restOperation: null,
+      limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
+    })
+    if (call.problem === null || METHOD_RULES.has(call.problem.rule)) {
+      exchange.binding = 'JSONRPC'
+      exchange.idToken = call.id
+      exchange.label = call.operation
+    }
+    return reject(exchange, rejection, outcome)
+  })
+}
+
+/** Reads the body of a request that the gateway forwards whole. Other bodies go on as they arrive. */
+export function readUnread (exchange: Exchange): Result {
+  const { agent, kind, request, target: { path, query } } = exchange
+  if (agent === null) return
+  const keep = (target: string, body: Unread['body']): undefined => {
+    exchange.unread = { agent, target, body }
+  }
+  if (kind === 'passthrough' || exchange.binding === 'GRPC') return keep(request.url ?? '', null)
+  const upstreamPath = joinPath(agent.upstreamBase, path)
+  if (scopeOf(agent.config).isForeign(upstreamPath)) return reject(exchange, rejections.unknownRoute, 'rejected')
+  const target = upstreamPath + queryForAgent(exchange, agent, query)
+  return request.method === 'GET' ? keep(target, EMPTY) : read(exchange, (_, body) => keep(target, body))
+}
+
+/** Forwards a request without inspection: no negotiation, no rules. */
+export function pass (exchange: Exchange): Result {
+  const unread = exchange.unread as Unread
+  // Rejected, because the agent has no capacity.
+  if (!enter(exchange, unread.agent)) return END
+  exchange.forwarding = exchange.transport.pass(exchange, unread)
+}
