@@ -132,7 +132,7 @@ function health (agent) {
       : h(
         'section',
         { class: 'card', 'aria-labelledby': 'odd' },
-        h('h2', { id: 'odd' }, 'Warnings about the card'),
+        h('h2', { id: 'odd' }, 'Warnings about card and configuration'),
         h(
           'ul',
           { class: 'plainlist' },
