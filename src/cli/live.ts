@@ -52,7 +52,8 @@ export async function lookAtCardFiles (config: Config, env: NodeJS.ProcessEnv): 
     const { name, card } = agent
     const modes = loweringModes(agent, DEFAULT_POLICIES)
     if (modes.length === 0) return { findings: [], notes: [] }
-    const loaded = card.file === null ? null : await loadCardsOnce({ ...agent, card: { ...card, extended: null } }, config.limits, NO_FILES, env)
+    const local = { ...agent, card: { ...card, extended: null } }
+    const loaded = card.file === null ? null : await loadCardsOnce(local, config.limits, NO_FILES, env)
     if (loaded === null || !loaded.ok) {
       const note = `the card of agent "${name}" was not read: check --live shows whether these lower what it declares: ${modes.join(', ')}`
       return { findings: [], notes: [note] }

@@ -122,7 +122,18 @@ const HELP: Readonly<Record<string, Help>> = {
     does: 'prints a script that completes commands, flags and files in a shell',
     more: ['Exit: 0 done, 2 another shell']
   },
-  help: { synopsis: 'help [COMMAND]', does: 'describes one command, with examples', more: ['Exit: 0 done, 2 there is no such command'] }
+  help: {
+    synopsis: 'help [COMMAND|REASON|TOPIC|KEY]',
+    does: 'describes a command, a rejection, or a key of the configuration, or prints a page of the documentation',
+    more: [
+      'COMMAND                  a command, with examples',
+      'REASON                   the reason of a rejection: cause, examples, what client and operator do; a2a-gateway help reasons lists them',
+      'TOPIC                    a page of the documentation; a2a-gateway help topics lists them',
+      'KEY                      a key of the configuration, such as server.grpc.listen or activation.required',
+      '',
+      'Exit: 0 done, 2 there is no such name'
+    ]
+  }
 }
 
 /** What a command does, and each of its flags, in a few words: for completion. */
@@ -148,7 +159,7 @@ export function usage (command: string | null): string {
       '',
       ...Object.entries(HELP).map(([name, { does }]) => `  a2a-gateway ${name.padEnd(width)}  ${does}`),
       '',
-      'a2a-gateway help COMMAND describes one command, with examples. Also: --version',
+      'a2a-gateway help COMMAND describes one command, with examples; help REASON explains a rejection. Also: --version',
       'Exit codes: 0 done, 1 there are problems, 2 the command could not be run as given',
       'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces, metrics and logs'
     ].join('\n')

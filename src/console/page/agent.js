@@ -2,6 +2,7 @@
 import { get, poll } from './api.js'
 import { cardPanel } from './card.js'
 import { badge, code, data, h, notice, replace, tabs } from './dom.js'
+import { reasonLink } from './entry.js'
 import { policyPanel } from './policy.js'
 import { tryPanel } from './try/panel.js'
 import { age, bindingName, counted, signatureWords } from './words.js'
@@ -159,7 +160,7 @@ function health (agent) {
                   null,
                   h('time', { datetime: at, class: 'mono' }, new Date(at).toLocaleString('en-GB')),
                   ' ',
-                  code(reason),
+                  reasonLink(reason),
                   ' ',
                   h('span', { class: 'mono' }, data(rule))
                 ),
