@@ -17,6 +17,13 @@ const CHANGES = {
   replaced: 'replaced',
   removed: 'removed'
 }
+/** What each tab shows. */
+const LEADS = {
+  health: 'Whether the gateway can use the card of the agent, what the card offers, and the last rejections.',
+  card: 'The card that clients get, compared with the card of the agent.',
+  policy: 'The policies of the agent, with the layer that sets each key, and the violations of each rule.',
+  try: 'A call to the agent through the gateway, and what the gateway decides about it.'
+}
 const TITLES = { health: 'Health', card: 'Card', policy: 'Policy', try: 'Try it' }
 
 export function agentPage (element, name, tab, params) {
@@ -31,6 +38,7 @@ export function agentPage (element, name, tab, params) {
       Object.keys(PANELS).map(id => ({ id, title: TITLES[id], href: `#/agents/${encodeURIComponent(name)}/${id}` })),
       current
     ),
+    h('p', { class: 'lead' }, LEADS[current]),
     panel
   )
   return PANELS[current](panel, name, params)

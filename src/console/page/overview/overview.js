@@ -26,6 +26,7 @@ export function overviewPage (element, params) {
   replace(
     element,
     h('h1', null, 'Overview'),
+    h('p', { class: 'lead' }, 'How many calls the gateway forwards and rejects now, and whether each agent is ready.'),
     problem,
     tiles,
     h(
