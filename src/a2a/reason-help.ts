@@ -222,7 +222,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   RATE_LIMITED: {
     cause: 'A limit of `rates` is reached, or too many requests from the address had invalid credentials. `metadata.limit` names the limit.',
     client: 'Wait for the seconds in `Retry-After`, and send fewer requests.',
-    operator: 'Raise the limit in `rates`, or give the caller a limit of its own.',
+    operator: 'Raise the limit in `rates`, or give the caller a separate limit.',
     see: ['rate-limits'],
     example: gateway('rate-limit', 'The limit "per-caller" is reached: wait 2 s before the next request.', { metadata: { limit: 'per-caller' }, retryAfter: 2 })
   },
@@ -280,7 +280,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: RETRY_LATER,
     operator: 'Run `a2a-gateway check --live`, or read `/agents` on the admin listener: both name the problem of the card. To forward calls without a card, write `card.onUnavailable: forward`.',
     see: ['cards', 'security-schemes'],
-    example: gateway('no-card', 'The gateway has no usable AgentCard of the agent "eightball" and cannot enforce it; try again later.', { retryAfter: 5 })
+    example: gateway('no-card', 'The gateway has no valid AgentCard for the agent "eightball", so it cannot check this call; try again later.', { retryAfter: 5 })
   },
   GRPC_NOT_SERVED: {
     cause: 'The agent\'s card names only gRPC interfaces, and the gateway serves none of them.',

@@ -53,7 +53,10 @@ const HELP: Readonly<Record<string, Help>> = {
       '--output FILE            the file to create, which must not exist; writes tests and, for editors, the JSON Schema beside it; default: standard output',
       '--json                   prints what was written, and the proposals, as JSON',
       '',
-      'A comment "guess:" marks each proposal. Exit: 0 done; 1 no card, no request of A2A, or a file cannot be written; 2 wrong arguments, or a file that cannot be read'
+      'A comment "guess:" marks each proposal.',
+      'Exit: 0 done',
+      '      1 no card, no A2A request in the recordings, or a file cannot be written',
+      '      2 wrong arguments, or a file cannot be read'
     ]
   },
   explain: {
@@ -99,13 +102,14 @@ const HELP: Readonly<Record<string, Help>> = {
       '--expires DATE           a date such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z',
       '--json                   prints both as JSON',
       '',
-      'Prints the key, for the caller, and the entry for the key file, which has its digest only. Exit: 0 done, 2 wrong arguments'
+      'Prints two lines: the key, for the caller, and the entry for your key file. The entry contains only a digest of the key.',
+      'Exit: 0 done, 2 wrong arguments'
     ]
   },
   schema: {
     synopsis: 'schema [--tests] [--json]',
     does: 'prints the JSON Schema of the configuration, for editors',
-    more: ['--tests                  the schema of policy test files instead', '--json                   changes nothing: the schema is JSON', '', 'Exit: 0 done, 2 wrong arguments']
+    more: ['--tests                  the schema of policy test files instead', '--json                   accepted for consistency; the output is always JSON', '', 'Exit: 0 done, 2 wrong arguments']
   },
   health: {
     synopsis: 'health [--admin HOST:PORT] [--json]',

@@ -226,7 +226,7 @@ t.test('security schemes', async t => {
     ''
   ].join('\n'), '', { 'keys.yaml': KEYS })
   t.equal(code, 0)
-  const sent = 'the card asks for credentials, but the gateway removes those of callers and sends none of its own (set upstream.credentials.send, or upstream.credentials.client: forward)'
+  const sent = 'the card asks for credentials, but the gateway removes those of callers and sends none itself (set upstream.credentials.send, or upstream.credentials.client: forward)'
   const of = (name: string): string[] =>
     lines.filter(line => line.startsWith(`agent ${name}:`)).map(line => line.replace(/^.*?warning: /, '')).filter(line => line !== sent)
   const propose = `(to verify callers here, adapt: identity: {sources: {google: ${jwt}}})`
@@ -235,7 +235,7 @@ t.test('security schemes', async t => {
     `access.require: card: no source of identity covers "google" (openIdConnect) ${propose}`,
     'access.require: card: the card accepts callers without credentials (write access.require as a list if that is not intended)',
     'access.require: card: the card requires scopes, which this key does not enforce (name the scopes in access.allow)',
-    'the skills "pay" have security requirements of their own, which are not enforced: a request names no skill (give skills with other callers an agent of their own)'
+    'the skills "pay" have separate security requirements, which are not enforced: a request names no skill (give skills with other callers a separate agent)'
   ])
   t.same(of('bare'), [
     'access.require: card: no source of identity covers "none" (which the card does not define) (compare the card with identity.sources, or write access.require)',

@@ -35,7 +35,7 @@ t.test('TLS', async t => {
   const stranger = await serve(t, yaml, { CLIENT: 'secret' })
   t.equal((await rpc(`${stranger.url}/rpc`)).status, 502, 'an authority that the system does not trust')
   await until(() => stranger.said(/^no token for the agent/).length > 0, 'a log line')
-  t.match(stranger.said(/^no token for the agent can be had$/), [{ problem: /cannot be reached: .*(?:SELF_SIGNED|UNABLE_TO)/ }])
+  t.match(stranger.said(/^cannot get an access token for the agent$/), [{ problem: /cannot be reached: .*(?:SELF_SIGNED|UNABLE_TO)/ }])
   const gateway = await serve(t, yaml, { CLIENT: 'secret', NODE_EXTRA_CA_CERTS: file('ca.pem') })
   t.equal((await rpc(`${gateway.url}/rpc`)).status, 200)
   t.equal(agent.received.at(-1)?.headers.authorization, 'Bearer over-tls')

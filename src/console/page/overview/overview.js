@@ -35,7 +35,7 @@ export function overviewPage (element, params) {
       h(
         'div',
         { class: 'head' },
-        h('h2', { id: 'traffic' }, 'The last 15 minutes'),
+        h('h2', { id: 'traffic' }, 'Calls over time'),
         h('p', { class: 'field inline' }, h('label', { for: 'of' }, 'Calls of'), pick)
       ),
       charts
