@@ -165,6 +165,7 @@ const SIGNALS = {
 }
 const REQUIRED = {
   card: 'Clients must request it if the card requires it.',
+  observe: 'If the card requires it, the gateway records requests without it.',
   always: 'Clients must request it.',
   never: 'Clients do not have to request it, even if the card requires it.'
 }

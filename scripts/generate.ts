@@ -13,6 +13,7 @@ import { copyPage } from './console-page.js'
 import { configurationPage } from './configuration-page.js'
 import { dashboard } from './dashboard.js'
 import type { Generator } from './generator.js'
+import { writeManual } from './manual.js'
 import { writeMetaSchemas } from './meta-schemas.js'
 import { OBSERVABILITY_PAGES } from './observability-pages.js'
 import { policyPage } from './policy-page.js'
@@ -74,6 +75,7 @@ async function main (args: readonly string[]): Promise<number> {
     writeMetaSchemas()
     writeCatalogue()
     copyPage()
+    writeManual(new Map(catalogueGenerators().map(({ file, render }) => [file.replace(/^docs\//, ''), render()])))
     await writeStructuralScan()
     return 0
   }

@@ -121,8 +121,7 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
     case 'completion':
       return (await import('./cli/command-line/completion.js')).runCompletion(positionals[0], { out })
     case 'help':
-      if (positionals[0] !== undefined) commandOf(positionals[0])
-      out(usage(positionals[0] ?? null))
+      out(positionals[0] === undefined ? usage(null) : (await import('./cli/help.js')).helpText(positionals[0]))
       return 0
     default:
       return await (await import('./cli/health.js')).runHealth({ admin: text('admin') ?? env.A2A_GATEWAY_ADMIN, json }, { out, err })

@@ -10,6 +10,7 @@ import { fastify, LogController, NO_SCHEMAS } from '../framework.js'
 import { duplicatedHeader } from '../wire/headers.js'
 import { acceptsOpenMetrics, OPEN_METRICS } from '../telemetry/metrics/open-metrics.js'
 import type { AdminAccess } from './access.js'
+import { docsRoutes } from './docs.js'
 import { hostProblem } from './host-guard.js'
 import { serveSession } from './session-route.js'
 
@@ -164,6 +165,13 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
     return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
   })
 
+  docsRoutes({
+    get,
+    prefix: app.prefix,
+    guard: async ({ raw, headers }) => hostProblem(headers.host, names) ?? await access?.check(raw) ?? null,
+    console: source !== null
+  })
+
   if (source === null) return
   const page = lazily(source, app, log)
   const serve = async ({ raw: request, url }: FastifyRequest, response: ServerResponse): Promise<void> => {
@@ -208,7 +216,7 @@ function recheck (access: AdminAccess, request: IncomingMessage, response: Serve
 }
 
 function endpointsOf ({ probesOnly = false }: AdminOptions): readonly string[] {
-  return probesOnly ? PROBES : [...PROBES, '/agents']
+  return probesOnly ? PROBES : [...PROBES, '/agents', '/docs/']
 }
 
 /** Loads the console's code at the first request, to keep the start fast. */

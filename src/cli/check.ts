@@ -2,7 +2,7 @@ import { overridesFromEnvironment } from '../config/load.js'
 import type { Config } from '../config/model/model.js'
 import { readConfiguration } from '../gateway/configuration.js'
 import { LOADING_CARDS, withProgress } from './command-line/progress.js'
-import { lookAtAgents } from './live.js'
+import { lookAtAgents, lookAtCardFiles } from './live.js'
 import type { Output } from './output.js'
 import type { CheckFormat, CheckResult } from './reports/check-report.js'
 import { CHECK_FORMATS, checkReport } from './reports/check-report.js'
@@ -41,6 +41,7 @@ export async function runCheck ({ config, live = false, format = 'text', env }: 
     return UNUSABLE
   }
   const { usage, ...result } = await check(file, live, env)
+  if (format === 'text') for (const note of result.notes ?? []) io.err(`note: ${note}`)
   for (const line of checkReport(format, result).match(/[^\n]*\n/g) ?? []) io.out(line)
   return result.ok ? PASSED : usage ? UNUSABLE : FAILED
 }
@@ -58,11 +59,13 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
     return { file, findings: problems.map(one => findingOf(one)), summary: null, ok: false, usage }
   }
   const warnings = loaded.warnings.map(one => findingOf(one, 'warning'))
-  const { findings, usable } = live
-    ? await withProgress(LOADING_CARDS, lookAtAgents(loaded.config, env))
-    : { findings: [], usable: true }
-  const all = [...warnings, ...findings.map(one => findingOf(one))]
-  return { file, findings: all, summary: summaryOf(loaded.config), ok: usable, usage: false }
+  const summary = summaryOf(loaded.config)
+  if (!live) {
+    const { findings, notes } = await lookAtCardFiles(loaded.config, env)
+    return { file, findings: [...warnings, ...findings.map(one => findingOf(one, 'warning'))], notes, summary, ok: true, usage: false }
+  }
+  const { findings, usable } = await withProgress(LOADING_CARDS, lookAtAgents(loaded.config, env))
+  return { file, findings: [...warnings, ...findings.map(one => findingOf(one))], summary, ok: usable, usage: false }
 }
 
 function isFormat (text: string): text is CheckFormat {

@@ -9,7 +9,7 @@ export function credentialFindings ({ upstream: { credentials } }: AgentConfig, 
   const none = identity !== null && credentials.client === 'strip' && credentials.send.length === 0
   if (!none || !Object.values(cards.byVersion).some(({ value }) => asksForCredentials(value))) return []
   return [{
-    message: 'the card asks for credentials, but the gateway removes those of callers and sends none of its own',
+    message: 'the card asks for credentials, but the gateway removes those of callers and sends none itself',
     hint: 'set upstream.credentials.send, or upstream.credentials.client: forward'
   }]
 }

@@ -12,8 +12,10 @@ import { DEFAULT_POLICIES } from '../config/schema/schema.js'
 import { callerSources } from '../identity/schemes.js'
 import { cardCompiler, readySchemas } from '../gateway/card/compiler.js'
 import { lintCards } from '../policy/card/lint.js'
+import { loweredRequirements, loweringModes } from '../policy/card/lowered.js'
 import { SECRET_HIDDEN } from '../policy/request/inject.js'
 import { loadCardsOnce } from '../upstream/cards/card-once.js'
+import type { TlsFiles } from '../upstream/tls.js'
 import { readTlsFiles } from '../upstream/tls.js'
 import { securityFindings } from './security-findings.js'
 import { credentialFindings } from './live-credentials.js'
@@ -33,6 +35,39 @@ const LONGEST = 1_000
 const MAX_FINDINGS = 50
 
 const UNSIGNED_HINT = 'clients that verify signatures need card.signature: verbatim, and an agent that knows its public address'
+
+/** A card on disk needs no connection, and so no files for TLS. */
+const NO_FILES: TlsFiles = { ca: null, cert: null, key: null, fingerprint: '' }
+
+export interface CardFilesLook {
+  /** What the configuration lowers although the card files declare it. */
+  readonly findings: readonly Diagnostic[]
+  /** What the configuration would lower if a card that was not read declares it. One sentence each. */
+  readonly notes: readonly string[]
+}
+
+/** Compares the configuration with the cards of `card.file`, without a connection. Never rejects. */
+export async function lookAtCardFiles (config: Config, env: NodeJS.ProcessEnv): Promise<CardFilesLook> {
+  const looks = await Promise.all(config.agents.map(async (agent): Promise<CardFilesLook> => {
+    const { name, card } = agent
+    const modes = loweringModes(agent, DEFAULT_POLICIES)
+    if (modes.length === 0) return { findings: [], notes: [] }
+    const local = { ...agent, card: { ...card, extended: null } }
+    const loaded = card.file === null ? null : await loadCardsOnce(local, config.limits, NO_FILES, env)
+    if (loaded === null || !loaded.ok) {
+      const note = `the card of agent "${name}" was not read: check --live shows whether these lower what it declares: ${modes.join(', ')}`
+      return { findings: [], notes: [note] }
+    }
+    const { origin, byVersion } = loaded.cards
+    return {
+      findings: loweredRequirements(agent, [...new Set([byVersion['1.0'].card, byVersion['0.3'].card])]).map(finding =>
+        diagnostic(`agent ${name}: card ${origin}`, 0, 0, finding)
+      ),
+      notes: []
+    }
+  }))
+  return { findings: looks.flatMap(({ findings }) => findings), notes: looks.flatMap(({ notes }) => notes) }
+}
 
 /** Loads the cards of every agent. Never rejects. */
 export async function lookAtAgents (config: Config, env: NodeJS.ProcessEnv): Promise<Look> {
@@ -78,6 +113,7 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
       cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
       inForce: Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])),
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],
+      leftOut: agent.leftOut.map(({ name }) => name),
       known
     })]
     const shown =
@@ -100,11 +136,13 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
  * reports them with hints.
  */
 function oddities (state: AgentState): CardFinding[] {
-  const elsewhere = [...state.policy['0.3'].warnings, ...state.policy['1.0'].warnings, ...state.security.warnings]
+  const lowered = state.lowered.map(({ message, hint }) => `${message} (${hint})`)
+  const elsewhere = [...state.policy['0.3'].warnings, ...state.policy['1.0'].warnings, ...state.security.warnings, ...lowered]
   return [
-    ...state.cardWarnings,
-    ...state.warnings.filter(message => !elsewhere.includes(message))
-  ].map(message => ({ message: visible(message, LONGEST), hint: hintFor(message) }))
+    ...state.lowered,
+    ...[...state.cardWarnings, ...state.warnings.filter(message => !elsewhere.includes(message))]
+      .map(message => ({ message: visible(message, LONGEST), hint: hintFor(message) }))
+  ]
 }
 
 function hintFor (message: string): string {

@@ -37,8 +37,8 @@ export function securityFindings (
     ...(skills.length === 0
       ? []
       : [{
-          message: `the skills ${listed(skills.map(id => quoted(id, SHOWN)))} have security requirements of their own, which are not enforced: a request names no skill`,
-          hint: 'give skills with other callers an agent of their own'
+          message: `the skills ${listed(skills.map(id => quoted(id, SHOWN)))} have separate security requirements, which are not enforced: a request names no skill`,
+          hint: 'give skills with other callers a separate agent'
         }])
   ]
 }

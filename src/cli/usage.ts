@@ -53,7 +53,10 @@ const HELP: Readonly<Record<string, Help>> = {
       '--output FILE            the file to create, which must not exist; writes tests and, for editors, the JSON Schema beside it; default: standard output',
       '--json                   prints what was written, and the proposals, as JSON',
       '',
-      'A comment "guess:" marks each proposal. Exit: 0 done; 1 no card, no request of A2A, or a file cannot be written; 2 wrong arguments, or a file that cannot be read'
+      'A comment "guess:" marks each proposal.',
+      'Exit: 0 done',
+      '      1 no card, no A2A request in the recordings, or a file cannot be written',
+      '      2 wrong arguments, or a file cannot be read'
     ]
   },
   explain: {
@@ -99,13 +102,14 @@ const HELP: Readonly<Record<string, Help>> = {
       '--expires DATE           a date such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z',
       '--json                   prints both as JSON',
       '',
-      'Prints the key, for the caller, and the entry for the key file, which has its digest only. Exit: 0 done, 2 wrong arguments'
+      'Prints two lines: the key, for the caller, and the entry for your key file. The entry contains only a digest of the key.',
+      'Exit: 0 done, 2 wrong arguments'
     ]
   },
   schema: {
     synopsis: 'schema [--tests] [--json]',
     does: 'prints the JSON Schema of the configuration, for editors',
-    more: ['--tests                  the schema of policy test files instead', '--json                   changes nothing: the schema is JSON', '', 'Exit: 0 done, 2 wrong arguments']
+    more: ['--tests                  the schema of policy test files instead', '--json                   accepted for consistency; the output is always JSON', '', 'Exit: 0 done, 2 wrong arguments']
   },
   health: {
     synopsis: 'health [--admin HOST:PORT] [--json]',
@@ -122,7 +126,18 @@ const HELP: Readonly<Record<string, Help>> = {
     does: 'prints a script that completes commands, flags and files in a shell',
     more: ['Exit: 0 done, 2 another shell']
   },
-  help: { synopsis: 'help [COMMAND]', does: 'describes one command, with examples', more: ['Exit: 0 done, 2 there is no such command'] }
+  help: {
+    synopsis: 'help [COMMAND|REASON|TOPIC|KEY]',
+    does: 'describes a command, a rejection, or a key of the configuration, or prints a page of the documentation',
+    more: [
+      'COMMAND                  a command, with examples',
+      'REASON                   the reason of a rejection: cause, examples, what client and operator do; a2a-gateway help reasons lists them',
+      'TOPIC                    a page of the documentation; a2a-gateway help topics lists them',
+      'KEY                      a key of the configuration, such as server.grpc.listen or activation.required',
+      '',
+      'Exit: 0 done, 2 there is no such name'
+    ]
+  }
 }
 
 /** What a command does, and each of its flags, in a few words: for completion. */
@@ -148,7 +163,7 @@ export function usage (command: string | null): string {
       '',
       ...Object.entries(HELP).map(([name, { does }]) => `  a2a-gateway ${name.padEnd(width)}  ${does}`),
       '',
-      'a2a-gateway help COMMAND describes one command, with examples. Also: --version',
+      'a2a-gateway help COMMAND describes one command, with examples; help REASON explains a rejection. Also: --version',
       'Exit codes: 0 done, 1 there are problems, 2 the command could not be run as given',
       'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces, metrics and logs'
     ].join('\n')

@@ -36,6 +36,7 @@ import type { EnvoyJwtConfig, IdentityConfig, JwtConfig, SourceConfig } from './
 import type { BudgetConfig, RateConfig } from './model/rates-model.js'
 import { rateOf } from './model/rates-model.js'
 import { duration, size } from './model/units.js'
+import { DEFAULT_POLICIES } from './schema/schema.js'
 import { items, mapping } from './yaml/values.js'
 import { parseUrl } from '../wire/url.js'
 
@@ -76,7 +77,7 @@ type EnvoyJwtFile = Texts<EnvoyJwtConfig, 'leeway' | 'maxLifetime'>
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'grpc' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'reservedPaths'> {
+interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'grpc' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'leftOut' | 'reservedPaths'> {
   readonly access: Partial<AccessConfig>
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts' | 'credentials'> & {
@@ -245,6 +246,8 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
     extensions: listed.map(({ name }) => name),
     policies: policies.map(policy => resolved(policy, baseDir)),
     dependencies: dependenciesOf(policies, layers, baseDir),
+    leftOut: DEFAULT_POLICIES.filter(name => listed.every(item => item.name !== name))
+      .map(name => layers.named(name)).filter(policy => policy !== null).map(policy => resolved(policy, baseDir)),
     reservedPaths: reserved
   }
 }

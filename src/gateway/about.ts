@@ -1,5 +1,6 @@
 /** Describes the gateway itself, for `/agents` and the log. */
-import type { Config } from '../config/model/model.js'
+import { hostPortText, isEveryInterface } from '../config/listeners/host-port.js'
+import type { Config, HostPort, ListenerTlsConfig } from '../config/model/model.js'
 import { packageVersion } from '../config/paths.js'
 import type { Log } from '../telemetry/log.js'
 import type { EngineReport } from '../wire/json/engine-faults.js'
@@ -70,6 +71,31 @@ export function logListening (log: Log, config: Config, addresses: Addresses, wo
     'listening'
   )
   log.info({}, publicAddressLine(config, url))
+  const open = openToEveryone(config)
+  if (open.length > 0) {
+    log.warn(
+      {},
+      `the gateway accepts calls on every network interface (${open.join(', ')}) and authenticates nobody: configure identity, or listen on one address`
+    )
+  }
+}
+
+/** The settings of listeners that accept calls of everybody on every network interface, without a credential or certificate. */
+function openToEveryone ({ identity, agents, server }: Config): string[] {
+  if (identity !== null) return []
+  const { listen, tls, grpc } = server
+  const listeners: readonly (readonly [setting: string, at: HostPort | null | undefined, tls: ListenerTlsConfig | null])[] = [
+    ['server.listen', listen, tls],
+    ...(grpc === null
+      ? []
+      : [
+          ['server.grpc.listen', grpc.listen, grpc.tls] as const,
+          ...agents.map(agent => [`grpc.listen of agent ${agent.name}`, agent.grpc?.listen, grpc.tls] as const)
+        ])
+  ]
+  return listeners
+    .filter(([, at, ownTls]) => at !== null && at !== undefined && isEveryInterface(at) && ownTls?.clientCertificate !== 'require')
+    .map(([setting, at]) => `${setting}: ${hostPortText(at as HostPort)}`)
 }
 
 /** Describes the URLs of served cards. @param url URL of the main listener; '' without one */

@@ -34,6 +34,7 @@ import type { ServedCards } from './card/served-cards.js'
 import { servedCards } from './card/served-cards.js'
 import type { CardFinding } from '../policy/card/checks.js'
 import { checkCards } from '../policy/card/checks.js'
+import { loweredRequirements } from '../policy/card/lowered.js'
 import { requirementsOf } from '../policy/card/requirements.js'
 import type { AgentPolicy } from '../policy/compile/compiled.js'
 import { compileAgentPolicy } from '../policy/compile/agent-policy.js'
@@ -67,6 +68,8 @@ export interface AgentState extends Omit<ServedCards, 'warnings'> {
   readonly warnings: readonly string[]
   /** Findings of policies about the cards. `warnings` contains their messages. */
   readonly findings: readonly CardFinding[]
+  /** What the configuration lowers although the cards declare it. `warnings` contains the messages with their hints. */
+  readonly lowered: ReturnType<typeof loweredRequirements>
   readonly cache: SchemaCache
 }
 
@@ -182,6 +185,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   const seen = agent.card.extended === null ? previous?.seen ?? new SeenNames() : null
   const policy = policiesOf(cards, options, cache, seen)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
+  const lowered = loweredRequirements(agent, [...new Set([cards['1.0'], cards['0.3']])])
   const router = new Router(mapped, cards['0.3'].legacyExtendedCard, extensionRoutes(mapped, policy), { scope, uncarried })
   return {
     loaded,
@@ -199,7 +203,9 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     security,
     cardWarnings: unique([...cards['1.0'].warnings, ...cards['0.3'].warnings]),
     findings,
+    lowered,
     warnings: unique([
+      ...lowered.map(({ message, hint }) => `${message} (${hint})`),
       ...conflicts,
       ...cardProblems,
       ...router.shadowed.map(

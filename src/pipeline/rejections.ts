@@ -36,7 +36,7 @@ export function badTarget (reason: string): Rejection {
 
 export const ambiguousPath: Rejection = {
   reason: 'BAD_REQUEST_TARGET',
-  message: 'Agents read the path in two ways; write ":" before an action without encoding, choose another id than the name of a route or another tenant than "tasks", or use JSON-RPC.',
+  message: 'The path is ambiguous: an agent could read it as two different operations. Send ":" unencoded, rename the id or tenant, or use JSON-RPC.',
   rule: 'gateway/target'
 }
 
@@ -185,7 +185,7 @@ export function wrongVerb (allow: string): Rejection {
 export function noCard (agent: string, retryAfter: number): Rejection {
   return {
     reason: 'AGENT_NOT_READY',
-    message: `The gateway has no usable AgentCard of the agent "${agent}" and cannot enforce it; try again later.`,
+    message: `The gateway has no valid AgentCard for the agent "${agent}", so it cannot check this call; try again later.`,
     rule: 'gateway/no-card',
     retryAfter
   }

@@ -54,7 +54,7 @@ function written (source: Document.Parsed, agent: AgentConfig, file: string): st
     new Pair(new Scalar('agents'), list),
     ...own.length === 0 ? [] : [new Pair(new Scalar('extensions'), mapOf(own))]
   ])
-  result.commentBefore = ` The part of ${file} that decides about requests to ${agent.name}.\n Nothing that you write here is put in force.`
+  result.commentBefore = ` The part of ${file} that decides about requests to ${agent.name}.\n Nothing that you write here takes effect.`
   const text = textOf(result, source)
   return text === null || own.length > 0 ? text : text + HINT
 }

@@ -14,7 +14,7 @@ import { AUDIENCE } from '../identity/issuer.js'
 import { ACME, GONE, keyFiles, PARTNERS, PEOPLE, USER } from '../identity/kit.js'
 import { privateKey, provider } from '../identity/provider.js'
 
-const PROTECTED = ['/agents', '/console/api/status', '/console/api/overview', '/console/api/decisions', '/console/api/try', '/console/api/unknown']
+const PROTECTED = ['/agents', '/console/api/status', '/console/api/overview', '/console/api/decisions', '/console/api/try', '/console/api/unknown', '/docs/', '/docs/style.css', '/docs/reasons/RATE_LIMITED']
 const OPEN = ['/livez', '/readyz', '/metrics', '/console/', '/console/main.js', '/console/sign-in.html', '/console/sign-in.js', '/console/console.css']
 
 interface Protected {

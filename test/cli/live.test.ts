@@ -14,11 +14,11 @@ import { sentencesOf, unsaid } from '../helpers/sentences.js'
 const OBJECT_SCHEMAS = 'https://raw.githubusercontent.com/facultyai/a2a-extension-object-schemas/refs/heads/main/v1'
 const printed: string[] = []
 
-async function check (t: Test, agents: string, more = '', files: Record<string, string> = {}): Promise<{ code: number, lines: string[] }> {
+async function check (t: Test, agents: string, more = '', files: Record<string, string> = {}, live = true): Promise<{ code: number, lines: string[] }> {
   const directory = t.testdir({ 'g.yaml': `version: 1\nagents:\n${agents}${more}`, ...files })
   const lines: string[] = []
   const code = await runCheck(
-    { config: join(directory, 'g.yaml'), live: true, env: { A: 'x' } },
+    { config: join(directory, 'g.yaml'), live, env: { A: 'x' } },
     {
       out: text => {
         lines.push(text.trimEnd().replaceAll(`${directory}/`, ''))
@@ -226,7 +226,7 @@ t.test('security schemes', async t => {
     ''
   ].join('\n'), '', { 'keys.yaml': KEYS })
   t.equal(code, 0)
-  const sent = 'the card asks for credentials, but the gateway removes those of callers and sends none of its own (set upstream.credentials.send, or upstream.credentials.client: forward)'
+  const sent = 'the card asks for credentials, but the gateway removes those of callers and sends none itself (set upstream.credentials.send, or upstream.credentials.client: forward)'
   const of = (name: string): string[] =>
     lines.filter(line => line.startsWith(`agent ${name}:`)).map(line => line.replace(/^.*?warning: /, '')).filter(line => line !== sent)
   const propose = `(to verify callers here, adapt: identity: {sources: {google: ${jwt}}})`
@@ -235,7 +235,7 @@ t.test('security schemes', async t => {
     `access.require: card: no source of identity covers "google" (openIdConnect) ${propose}`,
     'access.require: card: the card accepts callers without credentials (write access.require as a list if that is not intended)',
     'access.require: card: the card requires scopes, which this key does not enforce (name the scopes in access.allow)',
-    'the skills "pay" have security requirements of their own, which are not enforced: a request names no skill (give skills with other callers an agent of their own)'
+    'the skills "pay" have separate security requirements, which are not enforced: a request names no skill (give skills with other callers a separate agent)'
   ])
   t.same(of('bare'), [
     'access.require: card: no source of identity covers "none" (which the card does not define) (compare the card with identity.sources, or write access.require)',
@@ -261,6 +261,36 @@ t.test('no agent is requested for a file with problems', async t => {
     code: 1,
     lines: ['g.yaml:3:60: agents[0].mode must be one of enforce, observe, off, not "on"']
   })
+})
+
+t.test('a policy and a list that lower what the card declares, with the card at hand and without', async t => {
+  const url = 'https://example.com/ext/a/v1'
+  const card = { ...plainCard('http://127.0.0.1:1'), capabilities: { extensions: [{ uri: url, required: true }, { uri: OBJECT_SCHEMAS }] }, schemas: {} }
+  const { url: upstream } = await serve(t, card)
+  const policy = (more: string): string => `extensions:\n  consent: {uri: "${url}", ${more}}\n`
+  const agent = (more: string): string => `  - {name: a, upstream: {url: "${upstream}"}, ${more}}\n`
+  const found = [/the card requires "https:\/\/example\.com\/ext\/a\/v1"; because of mode: observe of the policy "consent"/, /leaves out "object-schemas"/]
+
+  const live = await check(t, agent('extensions: [consent]'), policy('mode: observe'))
+  t.equal(live.code, 0)
+  for (const one of found) t.equal(live.lines.filter(line => one.test(line)).length, 1, `${String(one)} in ${live.lines.join('\n')}`)
+  t.notMatch(live.lines.join('\n'), /object-schemas" for it is not in force/, 'says it once')
+
+  const files = { 'card.json': JSON.stringify(card) }
+  const offline = await check(t, agent('extensions: [consent], card: {file: card.json}'), policy('mode: observe'), files, false)
+  t.equal(offline.code, 0)
+  for (const one of found) t.equal(offline.lines.filter(line => one.test(line) && line.includes('card.json') && line.includes('warning: ')).length, 1, String(one))
+  const kept = await check(t, agent('extensions: [object-schemas, consent], card: {file: card.json}'), policy('request: []'), files, false)
+  t.same(kept.lines, ['g.yaml: ok: 1 agent, 2 policies'])
+
+  const unread = await check(t, agent('extensions: [consent]'), policy('mode: observe'), {}, false)
+  t.same(unread.lines, [
+    'note: the card of agent "a" was not read: check --live shows whether these lower what it declares: mode: observe of policy consent, extensions without object-schemas',
+    'g.yaml: ok: 1 agent, 1 policy'
+  ])
+  t.same((await check(t, agent('mode: enforce'), '', {}, false)).lines, ['g.yaml: ok: 1 agent, 1 policy'])
+  const intended = await check(t, agent('extensions: [{object-schemas: {mode: off, activation: {required: never}}}, consent]'), policy('mode: observe, activation: {required: observe}'), {}, false)
+  t.same(intended.lines, ['g.yaml: ok: 1 agent, 2 policies'])
 })
 
 t.test('every message has been printed', async t => {

@@ -34,7 +34,7 @@ t.test('TLS', async t => {
   const yaml = `agents: [{name: agent, upstream: {url: "${agent.url}", ${tls}, credentials: {send: [${entry}]}}}]`
   const stranger = await serve(t, yaml, { CLIENT: 'secret' })
   t.equal((await rpc(`${stranger.url}/rpc`)).status, 502, 'an authority that the system does not trust')
-  t.match(await stranger.heard(/^no token for the agent can be had$/, 1), [{ problem: /cannot be reached: .*(?:SELF_SIGNED|UNABLE_TO)/ }])
+  t.match(await stranger.heard(/^cannot get an access token for the agent$/, 1), [{ problem: /cannot be reached: .*(?:SELF_SIGNED|UNABLE_TO)/ }])
   const gateway = await serve(t, yaml, { CLIENT: 'secret', NODE_EXTRA_CA_CERTS: file('ca.pem') })
   t.equal((await rpc(`${gateway.url}/rpc`)).status, 200)
   t.equal(agent.received.at(-1)?.headers.authorization, 'Bearer over-tls')

@@ -149,7 +149,7 @@ export const CARD_ROWS: readonly Row[] = [
   [
     'views that strangers go around',
     withViews(OPEN, 'public: full'),
-    'g.yaml:6:26: agents[0].card.views hides nothing from strangers: public: full shows them the whole card (write public: minimal or none)'
+    'g.yaml:6:26: agents[0].card.views hides nothing from unauthenticated requests: public: full shows them the whole card (write public: minimal or none)'
   ],
   [
     'a view that hides what its callers can activate',

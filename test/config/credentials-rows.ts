@@ -69,7 +69,7 @@ export const CREDENTIALS_ROWS: readonly Row[] = [
   [
     'two kinds',
     entry(`{header: x-a, fromSecret: {env: KEY}, clientCredentials: {${TOKEN}}}`),
-    'g.yaml:6:66: agents[0].upstream.credentials.send[0] has both fromSecret and clientCredentials (give each an entry of its own)'
+    'g.yaml:6:66: agents[0].upstream.credentials.send[0] has both fromSecret and clientCredentials (give each a separate entry)'
   ],
   [
     'no header',

@@ -26,7 +26,7 @@ export const EDIT_ROWS: readonly Row[] = [
   [
     'strip and a lower bound',
     stripping('{header: x}', 'count: {min: 1}'),
-    'g.yaml:9:52: extensions.p.request[0].count.min: verdict strip cannot satisfy a lower bound, because it only removes values (put the lower bound into a rule of its own)'
+    'g.yaml:9:52: extensions.p.request[0].count.min: verdict strip cannot satisfy a lower bound, because it only removes values (put the lower bound into a separate rule)'
   ],
   [
     'strip the message',

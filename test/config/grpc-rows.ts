@@ -26,6 +26,18 @@ export const GRPC_ROWS: readonly Row[] = [
     withGrpc(SHARED, agent('a', ', grpc: {listen: "0.0.0.0:9"}')),
     'g.yaml:4:74: server.grpc.listen and agents[0].grpc.listen are the same address (name another address, or leave it out for the shared listener)'
   ],
+  ['no public address, and a listener on one address', withGrpc('listen: "127.0.0.1:9"')],
+  ['no public address, and an own listener on one address', withGrpc('', agent('a', ', grpc: {listen: "[::1]:9"}'))],
+  [
+    'no public address, every IPv6 interface',
+    withGrpc('listen: "[::]:9"'),
+    'g.yaml:2:10: server.grpc.publicAddress is required: served cards contain it (such as "agents.example.com:443")'
+  ],
+  [
+    'no public address, one address and port 0',
+    withGrpc('listen: "127.0.0.1:0"'),
+    'g.yaml:2:10: server.grpc.publicAddress is required: served cards contain it (such as "agents.example.com:443")'
+  ],
   [
     'no public address',
     withGrpc('listen: ":9"'),

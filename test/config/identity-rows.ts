@@ -97,7 +97,7 @@ export const IDENTITY_ROWS: readonly Row[] = [
   [
     'two carriers',
     withSource('{apiKey: {header: x-key, cookie: key, keys: {file: keys.yaml}}}'),
-    'g.yaml:7:33: identity.sources.s.apiKey has both header and cookie (give each a source of its own)'
+    'g.yaml:7:33: identity.sources.s.apiKey has both header and cookie (give each a separate source)'
   ],
   [
     'a query without consent',

@@ -192,6 +192,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       }
     ],
     dependencies: {},
+    leftOut: [{ name: 'object-schemas', policy: loadCatalogue()['object-schemas'], layers: ['catalogue'], from: result.agents[0]?.leftOut[0]?.from }],
     passthrough: ['/static', '/docs/v1'],
     reservedPaths: []
   })

@@ -42,7 +42,7 @@ export const REQUIRE_ROWS: readonly Row[] = [
   [
     'anonymous with others',
     require('[[corp, anonymous]]'),
-    `g.yaml:3:73: ${AT}[0] requires credentials and none of them (make anonymous an alternative of its own: [[a], [anonymous]])`
+    `g.yaml:3:73: ${AT}[0] requires credentials and none of them (make anonymous a separate alternative: [[a], [anonymous]])`
   ],
   ...([
     ['corp, other', 'corp', 'other', 'header authorization', 80],
@@ -52,7 +52,7 @@ export const REQUIRE_ROWS: readonly Row[] = [
   ] as const).map(([names, one, two, place, col]): Row => [
     `one place: ${names}`,
     require(`[[${names}]]`),
-    `g.yaml:3:${col}: ${AT}[0][1]: no request can have credentials of "${one}" and "${two}": both are in the ${place} (make each an alternative of its own)`
+    `g.yaml:3:${col}: ${AT}[0][1]: no request can have credentials of "${one}" and "${two}": both are in the ${place} (make each a separate alternative)`
   ]),
   ['right, several places', require('[[corp, partners, page, hook, inner], [other], [more], [twice], [people]]')],
   ['without identity', require('[[corp]]', ''), `g.yaml:3:63: ${AT} needs identity (identity.sources says how callers authenticate)`],

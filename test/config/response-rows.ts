@@ -103,7 +103,7 @@ const RULES: readonly Row[] = [
   [
     'strip and a lower bound',
     responding('{part: {}}', 'count: {min: 1}, verdict: strip'),
-    'g.yaml:9:52: extensions.p.response[0].count.min: verdict strip cannot satisfy a lower bound, because it only removes values (put the lower bound into a rule of its own)'
+    'g.yaml:9:52: extensions.p.response[0].count.min: verdict strip cannot satisfy a lower bound, because it only removes values (put the lower bound into a separate rule)'
   ],
   [
     'strip the first',

@@ -599,7 +599,7 @@ const POLICY: readonly Row[] = [
   [
     'required and removed',
     ruleWith('required: true\nverdict: strip'),
-    'g.yaml:12:9: extensions.p.request[0].required: verdict strip cannot satisfy a lower bound, because it only removes values (put the lower bound into a rule of its own)'
+    'g.yaml:12:9: extensions.p.request[0].required: verdict strip cannot satisfy a lower bound, because it only removes values (put the lower bound into a separate rule)'
   ],
   [
     'empty name',
@@ -757,12 +757,12 @@ const POLICY: readonly Row[] = [
   [
     'policy named like a property',
     agentWith('extensions: [constructor]'),
-    'g.yaml:5:18: no policy is named "constructor" (docs/extensions/README.md lists those of the catalogue)'
+    'g.yaml:5:18: no policy is named "constructor" (a2a-gateway help catalogue lists those of the catalogue)'
   ],
   [
     'unknown policy, far',
     `${agentWith('extensions: [p, far-away]')}extensions: {p: {uri: "urn:x"}}\n`,
-    'g.yaml:5:21: no policy is named "far-away" (this file has p; docs/extensions/README.md lists those of the catalogue)'
+    'g.yaml:5:21: no policy is named "far-away" (this file has p; a2a-gateway help catalogue lists those of the catalogue)'
   ],
   [
     'one extension twice',

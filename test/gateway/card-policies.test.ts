@@ -209,3 +209,26 @@ t.test('signatures that the gateway removes are reported', async t => {
   t.match(await cardOf(verbatim), { signatures: [{ signature: 'eA' }] })
   t.match((await about(verbatim)).card, { changes: [], warnings: [] })
 })
+
+t.test('a policy that lowers a requirement of the card is in the log and in /agents, and one that says so is not', async t => {
+  const agent = await startAgent({ kind: 'v1', card: { extensions: [{ uri: EXT, required: true }] } })
+  t.teardown(() => agent.close())
+  const run = async (policy: string): Promise<{ warnings: string[], logged: string[], decision: string }> => {
+    const gateway = await gatewayFor(t, {
+      yaml: oneAgent(agent.url, ['extensions: [object-schemas, consent]'],
+        [`extensions: {consent: {uri: "${EXT}", ${policy}}}`, 'telemetry: {logs: {level: warn}}'])
+    })
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } } })
+    const response = await call(`${gateway.url}/a2a/jsonrpc`, { method: 'POST', headers: ['content-type', 'application/json', 'a2a-version', '1.0'], body })
+    return {
+      warnings: (await about(gateway)).card.warnings.filter(one => one.includes('the card requires')),
+      logged: gateway.logs().map(({ msg }) => String(msg)).filter(one => one.includes('the card requires')),
+      decision: String(response.headers['gateway-decision'] ?? 'none').replace(/;.*/, '')
+    }
+  }
+  const lowered = await run('mode: observe')
+  t.match(lowered, { decision: 'none', warnings: [/mode: observe of the policy "consent".*activation\.required: observe/], logged: [/^agent agent: the card requires/] })
+  t.same(await run('mode: observe, activation: {required: observe}'), { warnings: [], logged: [], decision: 'none' })
+  const warn = 'request: [{id: r, select: {metadata: {key: $uri}}, required: true, verdict: warn}]'
+  t.same(await run(warn), { warnings: [], logged: [], decision: 'reject' })
+})

@@ -165,3 +165,22 @@ t.test('the log says at start what the cards show', async t => {
   t.match(await start('publicUrl: "https://p.example"'), [/^served cards name https:\/\/p\.example$/])
   t.match(await start('hosts: [x.example]'), [/; the gateway rejects requests for hosts outside server\.hosts$/])
 })
+
+t.test('the log warns at start about listeners on every interface, if nobody is authenticated', async t => {
+  const agent = await fakeAgent(t)
+  const start = async (listeners: string, root = ''): Promise<string[]> => {
+    const gateway = await gatewayFor(t, {
+      yaml: `server: {admin: "127.0.0.1:0", drainTimeout: 200ms, ${listeners}}\n${oneAgent(agent.url, [], ['telemetry: {logs: {level: info}}'])}\n${root}`
+    })
+    await until(() => gateway.logs().some(line => /served cards/.test(String(line.msg))))
+    return gateway.logs().filter(line => /authenticates nobody/.test(String(line.msg))).map(({ level, msg }) => `${String(level)} ${String(msg)}`)
+  }
+  const open = (settings: string): RegExp =>
+    new RegExp(`^(warn|40) the gateway accepts calls on every network interface \\(${settings}\\) and authenticates nobody: configure identity, or listen`)
+  t.match(await start('listen: "0.0.0.0:0"'), [open('server\\.listen: 0\\.0\\.0\\.0:0')])
+  t.match(await start('listen: "[::]:0"'), [open('server\\.listen: \\[::\\]:0')])
+  t.match(await start('listen: "127.0.0.1:0", grpc: {listen: "0.0.0.0:0", publicAddress: "a.test:1"}'), [open('server\\.grpc\\.listen: 0\\.0\\.0\\.0:0')])
+  t.same(await start('listen: "127.0.0.1:0"'), [])
+  const sources = 'identity: {sources: {mesh: {certificate: {from: xfcc, proxies: [127.0.0.1], san: dns}}}}'
+  t.same(await start('listen: "0.0.0.0:0"', sources), [])
+})

@@ -158,7 +158,7 @@ t.test('endpoints that fail', async t => {
   const rest = await call(`${gateway.url}/rest/tasks/1`, { headers: [...await caller('bob'), 'a2a-version', '1.0'] })
   t.match([rest.status, rest.json()], [502, { error: { code: 502, status: 'UNAVAILABLE', details: [{ reason: 'UPSTREAM_CREDENTIALS_UNAVAILABLE' }] } }])
   t.equal(agent.received.length, 0, 'nothing reaches the agent without its credentials')
-  const lines = gateway.logs().filter(line => line.msg === 'no token for the agent can be had')
+  const lines = gateway.logs().filter(line => line.msg === 'cannot get an access token for the agent')
   t.match(lines, [{ level: 'warn', agent: 'agent', problem: `${endpoint.url} responded with 500` }])
   t.equal(lines.length, 1, 'one line, and not one for each call')
   t.notMatch(JSON.stringify(gateway.logs()), /canary|actor-token/)

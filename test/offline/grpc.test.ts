@@ -202,7 +202,7 @@ t.test('what gRPC cannot carry, and statuses of another binding, are problems of
   )
   t.match(
     problem(one('{message: {parts: []}}', '{decision: reject, status: 400}', GRPC)),
-    'tests[0].expect.status is an HTTP status, and bindings names GRPC (write grpcStatus for GRPC, and a test of its own for HTTP)'
+    'tests[0].expect.status is an HTTP status, and bindings names GRPC (write grpcStatus for GRPC, and a separate test for HTTP)'
   )
   t.match(
     problem(one('{message: {parts: []}}', '{decision: reject, grpcStatus: INTERNAL}')),

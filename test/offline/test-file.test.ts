@@ -113,7 +113,7 @@ const BROKEN: readonly (readonly [what: string, text: string, printed: string])[
   [
     'a recording in versions',
     one('{http: a.http}', OK),
-    'a.test.yaml:23:5: tests[0].versions has no effect on a recorded request (it has a version and a binding of its own)'
+    'a.test.yaml:23:5: tests[0].versions has no effect on a recorded request (the recording determines version and binding)'
   ],
   [
     'a recording that is not there',

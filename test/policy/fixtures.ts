@@ -67,6 +67,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     extensions: [],
     policies: [],
     dependencies: {},
+    leftOut: [],
     passthrough: [],
     reservedPaths: [],
     ...more

@@ -12,8 +12,8 @@ export function watchTokenRequest (exchange: Exchange, endpoint: URL): ReturnTyp
   return (response, news) => {
     ended?.(response.status, response.kind === 'token' ? null : response.status === null ? 'unreachable' : response.kind)
     if (!news) return
-    if (response.kind !== 'failed') log.info({ agent: agentName }, 'a token for the agent can be had again')
-    else log.warn({ agent: agentName, problem: response.problem, request_id: exchange.id }, 'no token for the agent can be had')
+    if (response.kind !== 'failed') log.info({ agent: agentName }, 'the gateway gets access tokens for the agent again')
+    else log.warn({ agent: agentName, problem: response.problem, request_id: exchange.id }, 'cannot get an access token for the agent')
   }
 }
 

@@ -70,7 +70,7 @@ export function ownWords ([name = '', ...args]: readonly string[]): readonly str
 
 function tooMany ({ positionals: most = 0, words }: Command, given: readonly string[]): string {
   const extra = `unexpected argument "${given[most] ?? ''}"`
-  return `${extra}; it takes one ${words === undefined || words === 'yaml' ? 'FILE' : words === 'commands' ? 'COMMAND' : `of ${words.join(', ')}`}`
+  return `${extra}; it takes one ${words === undefined || words === 'yaml' ? 'FILE' : words === 'commands' ? 'NAME' : `of ${words.join(', ')}`}`
 }
 
 function optionsOf ({ flags = [], lists = [], switches = [] }: Command): Record<string, Option> {

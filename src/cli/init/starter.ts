@@ -43,9 +43,9 @@ export function starterFile (plan: Plan, { file, directory }: Place = { file: nu
       ? `Created by "a2a-gateway init" from the recorded calls to ${quote(card.name)} in ${origin}, which has no card.`
       : `Created by "a2a-gateway init" from the card of ${quote(card.name)} at ${origin}.`)),
     ...(file === null
-      ? [comment('Next: save this text as gateway.yaml, then a2a-gateway check --live gateway.yaml. Every key is in docs/configuration.md.'),
-          comment('For completion in editors: a2a-gateway schema > gateway.schema.json, and see docs/configuration.md.')]
-      : [comment(`Next: a2a-gateway check --live ${file}, then a2a-gateway serve ${file}. Every key is in docs/configuration.md.`)]),
+      ? [comment('Next: save this text as gateway.yaml, then a2a-gateway check --live gateway.yaml. a2a-gateway help configuration lists every key.'),
+          comment('For completion in editors: a2a-gateway schema > gateway.schema.json, and see a2a-gateway help configuration.')]
+      : [comment(`Next: a2a-gateway check --live ${file}, then a2a-gateway serve ${file}. a2a-gateway help configuration lists every key.`)]),
     ...agents.flatMap(({ card }) => card.warnings.map(warning => comment(`The card: ${warning}`))),
     `version: ${CONFIG_VERSION}`,
     '',
@@ -67,7 +67,7 @@ export function starterFile (plan: Plan, { file, directory }: Place = { file: nu
           '',
           comment('Proposed policies for extensions that the catalogue does not know. Each comment "guess:" names the source of a guess:'),
           comment('compare it with the specification of the extension. "verdict: warn" only records violations; remove it to reject them.'),
-          comment('docs/policy-reference.md lists every key.'),
+          comment('a2a-gateway help policy lists every key.'),
           'extensions:'
         ]),
     ...proposals.flatMap(policyLines)
@@ -77,7 +77,7 @@ export function starterFile (plan: Plan, { file, directory }: Place = { file: nu
 }
 
 const GRPC = [
-  'The card offers gRPC. To serve gRPC, name the address that clients use, and remove the "# " of the next line; see docs/grpc.md.',
+  'The card offers gRPC. To serve gRPC, name the address that clients use, and remove the "# " of the next line; see a2a-gateway help grpc.',
   'grpc: {listen: ":8082", publicAddress: "agents.example.com:443"}'
 ]
 
@@ -113,7 +113,7 @@ function agentLines (agent: PlannedAgent, index: number, directory: string): str
     ...(cardFile !== null || recorded ? [] : cardAdvice(card).map(text => comment(text, 4))),
     ...(index > 0 ? [] : [comment('enforce rejects violations, observe only records them, off evaluates no rules.', 4)]),
     '    mode: enforce',
-    ...(index > 0 ? [] : [comment('The same for responses; enforce only acts for policies that enforce too. See docs/responses.md.', 4)]),
+    ...(index > 0 ? [] : [comment('The same for responses; enforce only acts for policies that enforce too. See a2a-gateway help responses.', 4)]),
     '    responses: observe',
     ...modes(card).map(text => comment(text, 4)),
     comment(card.extensions.length === 0
@@ -151,7 +151,7 @@ function proposedIdentity (agents: readonly PlannedAgent[]): string[] {
   const lines = ['identity:', '  sources:', ...sources.map(({ name, yaml }) => `    ${name}: ${yaml}`)]
   return [
     '',
-    comment(`The security schemes of the ${agents.length === 1 ? 'card' : 'cards'}, as sources of callers whom the gateway authenticates; see docs/identity.md.`),
+    comment(`The security schemes of the ${agents.length === 1 ? 'card' : 'cards'}, as sources of callers whom the gateway authenticates; see a2a-gateway help identity.`),
     comment(`Compare issuer and audience with a real token, create the key files, and remove the "# " of the next ${lines.length} lines.`),
     ...lines.map(line => comment(line))
   ]

@@ -14,6 +14,8 @@ export interface CheckResult {
   /** The file, or `defaults`. */
   readonly file: string
   readonly findings: readonly Finding[]
+  /** What `check` cannot decide without the agents' cards. In text format, standard error shows the notes. Default: nothing. */
+  readonly notes?: readonly string[]
   /** Description of a configuration that can be used. Null: the gateway would not start with it. */
   readonly summary: { readonly agents: number, readonly policies: number } | null
   /** False when the exit code is 1. */
@@ -21,9 +23,9 @@ export interface CheckResult {
 }
 
 export function checkReport (format: CheckFormat, result: CheckResult): string {
-  const { file, findings, summary, ok } = result
+  const { file, findings, notes = [], summary, ok } = result
   switch (format) {
-    case 'json': return `${JSON.stringify({ format: JSON_FORMAT, ok, file, ...summary, problems: findings }, null, 2)}\n`
+    case 'json': return `${JSON.stringify({ format: JSON_FORMAT, ok, file, ...summary, problems: findings, ...(notes.length === 0 ? {} : { notes }) }, null, 2)}\n`
     case 'junit': return junit('a2a-gateway check', [{ name: file, cases: casesOf(result) }])
     case 'github': return annotations(findings) + last(result)
     default: {

@@ -37,7 +37,7 @@ function stripProblems (rule: Mapping, at: Path): PathProblem[] {
       fault(
         place,
         `${dotted(place)}: verdict strip cannot satisfy a lower bound, because it only removes values`,
-        'put the lower bound into a rule of its own',
+        'put the lower bound into a separate rule',
         'key'
       )
     )

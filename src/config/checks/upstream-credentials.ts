@@ -54,7 +54,7 @@ function given (value: unknown): boolean {
 function entryProblems (entry: Mapping, path: Path, context: Context): PathProblem[] {
   const [kind, other] = KINDS.filter(one => given(entry[one]))
   if (kind === undefined) return [fault(path, `${dotted(path)} needs fromSecret, clientCredentials or exchange`, 'one of them')]
-  if (other !== undefined) return [fault([...path, other], `${dotted(path)} has both ${kind} and ${other}`, 'give each an entry of its own', 'key')]
+  if (other !== undefined) return [fault([...path, other], `${dotted(path)} has both ${kind} and ${other}`, 'give each a separate entry', 'key')]
   const inner = mapping(entry[kind])
   return [
     ...headerProblems(entry, path, kind),

@@ -7,7 +7,7 @@ import type { Mapping } from '../yaml/values.js'
 import { parseGrpcUpstream } from './grpc-formats.js'
 import { hostPortText, parseHostPort } from './host-port.js'
 import { hasSafeHttp2Server } from './node-advisory.js'
-import { publicGrpcAddress } from './resolve-grpc.js'
+import { publicGrpcAddress, sharedGrpcAddress } from './resolve-grpc.js'
 
 const SERVER = ['server', 'grpc']
 
@@ -57,6 +57,12 @@ export function grpcWarnings (config: Mapping, version = process.versions.node):
   ]
 }
 
+/** The address of the shared listener for clients; null when the file gives none that can be read. */
+function sharedOf ({ publicAddress, listen }: Mapping): string | null {
+  const text = (value: unknown): string | null => (typeof value === 'string' && parseHostPort(value) !== null ? value : null)
+  return sharedGrpcAddress({ publicAddress: text(publicAddress), listen: text(listen) })
+}
+
 function servedAgents (server: Mapping, agents: readonly Mapping[]): Served[] {
   return agents.flatMap((agent, index) => {
     const grpc = mapping(agent.grpc)
@@ -71,7 +77,7 @@ function servedAgents (server: Mapping, agents: readonly Mapping[]): Served[] {
       grpc,
       host,
       listener: hostPortText(address),
-      publicAddress: publicGrpcAddress(text(grpc.publicAddress), host, own, text(server.publicAddress))
+      publicAddress: publicGrpcAddress(text(grpc.publicAddress), host, own, sharedOf(server))
     }]
   })
 }
@@ -148,12 +154,12 @@ function twins (served: readonly Served[]): PathProblem[] {
 function addresses (server: Mapping, agents: readonly Mapping[], served: readonly Served[]): PathProblem[] {
   const rewritten = served.filter(({ index }) => mapping(agents[index]?.card).signature !== 'verbatim')
   const missing = rewritten.filter(({ publicAddress, grpc }) => publicAddress === null && grpc.publicAddress === null)
-  const shared = missing.some(({ grpc }) => grpc.listen === null) && server.publicAddress === null
+  const shared = missing.some(({ grpc }) => grpc.listen === null) && server.publicAddress === null && sharedOf(server) === null
   const names = new Map<string, Served>()
   return [
     ...(shared ? [fault(SERVER, 'server.grpc.publicAddress is required: served cards contain it', 'such as "agents.example.com:443"', 'key')] : []),
     ...missing.flatMap(({ index, grpc }) => {
-      if (grpc.listen === null || (server.publicAddress !== null && portOf(grpc.listen) !== 0)) return []
+      if (grpc.listen === null || ((server.publicAddress !== null || sharedOf(server) !== null) && portOf(grpc.listen) !== 0)) return []
       const path: Path = ['agents', index, 'grpc']
       return [fault(path, `${dotted(path)}.publicAddress is required: served cards contain it`, 'such as "agents.example.com:443"', 'key')]
     }),

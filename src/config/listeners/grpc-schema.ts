@@ -8,7 +8,7 @@ export const grpcListener = section('Where agents are called by gRPC. Changes ne
     'host-port'
   ),
   publicAddress: nullable(
-    'Host and port at which clients reach the listener, such as `agents.example.com:443`; the gateway writes it into the cards it serves. The `host` of an agent replaces the host. Required with `listen`, unless each agent has its own. With `server.mesh`: the address of the proxy.',
+    'Host and port at which clients reach the listener, such as `agents.example.com:443`; the gateway writes it into the cards it serves. The `host` of an agent replaces the host. `null`: the address in `listen`, if that names one host and one port; otherwise the key is required with `listen`, unless each agent has its own. With `server.mesh`: the address of the proxy.',
     'grpc-address'
   ),
   tls: listenerTls(
@@ -25,7 +25,7 @@ export const agentGrpc = section('How the agent is called by gRPC, if its card h
     'host-port'
   ),
   publicAddress: nullable(
-    'Host and port at which gRPC clients reach this agent. `null`: the `host` of the agent, or the host of `server.grpc.publicAddress`, with the port of `listen`; without `listen`, with the port of `server.grpc.publicAddress`.',
+    'Host and port at which gRPC clients reach this agent. `null`: the `host` of the agent, or the host of `server.grpc.publicAddress`, with the port of `listen`; without `listen`, with the port of `server.grpc.publicAddress`. Without these hosts: the address in `listen`, if that names one host.',
     'grpc-address'
   ),
   upstream: nullable(

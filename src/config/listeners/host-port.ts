@@ -22,6 +22,11 @@ export function parseHostPort (text: string): HostPort | null {
   return isHost(host) ? { host, port } : null
 }
 
+/** True for a listener on every interface of the machine, by IPv4 or IPv6. */
+export function isEveryInterface ({ host }: HostPort): boolean {
+  return host === '' || host === '0.0.0.0' || /^[0:]+$/.test(host)
+}
+
 /** Writes `host:port`, with IPv6 addresses in brackets. */
 export function hostPortText ({ host, port }: HostPort): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -2,7 +2,7 @@
 import type { AgentGrpcConfig, GrpcListenerConfig } from '../model/grpc-model.js'
 import type { Config, HostPort, ListenerTlsConfig } from '../model/model.js'
 import { parseGrpcUpstream } from './grpc-formats.js'
-import { hostPortText, parseHostPort } from './host-port.js'
+import { hostPortText, isEveryInterface, parseHostPort } from './host-port.js'
 
 export interface GrpcListenerFile extends Omit<GrpcListenerConfig, 'listen' | 'tls'> {
   readonly listen: string | null
@@ -48,7 +48,7 @@ export function agentGrpc (agent: AgentFile, server: GrpcListenerFile, shared: R
   if (!enabled || (listen === null && server.listen === null && !mesh)) return null
   return {
     listen: addressOf(listen),
-    publicAddress: publicGrpcAddress(agent.grpc.publicAddress, agent.host, addressOf(listen), server.publicAddress),
+    publicAddress: publicGrpcAddress(agent.grpc.publicAddress, agent.host, addressOf(listen), sharedGrpcAddress(server)),
     upstream: upstream === null ? null : parseGrpcUpstream(upstream),
     sharedHost: shared.has(hostOf(agent.upstream.url)),
     passthrough
@@ -60,14 +60,27 @@ export function agentGrpc (agent: AgentFile, server: GrpcListenerFile, shared: R
  * @param own the agent's own address, as the file gives it
  * @param listen the agent's own listener
  * @param shared address of the shared listener, as the file gives it
- * @returns null when these do not determine an address
+ * @returns null when these do not determine an address: with port 0, or with a listener on every interface and no name
  */
 export function publicGrpcAddress (own: string | null, host: string | null, listen: HostPort | null, shared: string | null): string | null {
   if (own !== null) return own.toLowerCase()
   const base = addressOf(shared)
-  const name = (host?.replace(/^\[|\]$/g, '') ?? base?.host)?.toLowerCase()
+  const name = (host?.replace(/^\[|\]$/g, '') ?? base?.host ?? (isConcrete(listen) ? listen.host : undefined))?.toLowerCase()
   const port = listen?.port ?? base?.port ?? 0
   return name === undefined || port === 0 ? null : hostPortText({ host: name, port })
+}
+
+/**
+ * Returns `server.grpc.publicAddress`, or the address of the listener if clients can use that address: one host, one port.
+ * @returns null for neither
+ */
+export function sharedGrpcAddress ({ publicAddress, listen }: Pick<GrpcListenerFile, 'publicAddress' | 'listen'>): string | null {
+  const address = addressOf(listen)
+  return publicAddress ?? (isConcrete(address) ? hostPortText(address) : null)
+}
+
+function isConcrete (address: HostPort | null): address is HostPort {
+  return address !== null && address.port !== 0 && !isEveryInterface(address)
 }
 
 /** Returns a configuration without gRPC and without a mesh, for an application that has no listener for HTTP/2. */

@@ -200,6 +200,8 @@ export interface AgentConfig {
   readonly policies: readonly ResolvedPolicy[]
   /** Policies that the policies in force require but that are not in force themselves, by name. */
   readonly dependencies: Readonly<Record<string, PolicyConfig>>
+  /** Policies that are in force by default, and that `extensions` of the agent does not name. */
+  readonly leftOut: readonly ResolvedPolicy[]
   /** Path prefixes below the agent's path, without trailing slash, forwarded without inspection. */
   readonly passthrough: readonly string[]
   /**

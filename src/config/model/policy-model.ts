@@ -48,8 +48,8 @@ export interface PolicyConfig {
     readonly requires?: readonly string[]
     /** Default reject. */
     readonly onMissing?: 'reject' | 'add'
-    /** card = follow AgentExtension.required. Default card. */
-    readonly required?: 'card' | 'always' | 'never'
+    /** card = follow AgentExtension.required; observe = follow it, and only record violations. Default card. */
+    readonly required?: 'card' | 'observe' | 'always' | 'never'
     /** inject = the gateway requests the extension on the client's behalf. Default none. */
     readonly default?: 'none' | 'inject'
     /** Who may use the extension. Default: everybody. */

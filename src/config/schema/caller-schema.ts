@@ -36,7 +36,7 @@ const CALLER = {
     minProperties: 1,
     maxProperties: 100
   },
-  anonymous: flag('Whether the request has no caller.'),
+  anonymous: flag('`true`: matches requests without a caller.'),
   match: {
     type: ['object', 'boolean'],
     description: 'JSON Schema that the caller matches: `{source, sources, subject, client, spiffe, scopes, groups, tenant, claims}`.'

@@ -72,7 +72,7 @@ const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC
   header: nullable('Header that carries the token, without a scheme. `null`: `Authorization: Bearer`.', 'header-name'),
   algorithms: list('Accepted signature algorithms.', { type: 'string', enum: ALGORITHMS }, ['RS256', 'PS256', 'ES256', 'EdDSA']),
   types: list(
-    'Accepted values of the header `typ`, without `application/`. Only `at+jwt` keeps tokens out that were not issued as access tokens.',
+    'Accepted values of the header `typ`, without `application/`. To reject ID tokens and other JWTs that are not access tokens, list only `at+jwt`.',
     { type: 'string', minLength: 1, maxLength: 100 },
     ['at+jwt', 'JWT']
   ),

@@ -137,11 +137,10 @@ export const policySchema: Schema = mapping(
         'What to do if one of `requires` is not active: reject the request, or request the extension for the client. Default: `reject`.',
         ['reject', 'add']
       ),
-      required: choice("Whether clients must request the extension. `card` follows `required` of the agent's card. With `always` and `never` the served card says so too. Default: `card`.", [
-        'card',
-        'always',
-        'never'
-      ]),
+      required: choice(
+        "Whether clients must request the extension. `card` follows `required` of the agent's card. `observe` follows the card too, but the gateway only records requests without the extension. With `always` and `never` the served card says so too. With `card`, the gateway warns when `mode` lowers what the card requires. Default: `card`.",
+        ['card', 'observe', 'always', 'never']
+      ),
       default: choice('`inject`: the gateway requests the extension for the client. Default: `none`.', ['none', 'inject']),
       callers: caller(
         'Who may use the extension. All given keys must hold. For other callers, and without a caller, no signal activates the extension, the gateway never requests it, its methods and routes are rejected, and data that it owns is treated as `inactive.request` says, but never forwarded. Default: everybody.'

@@ -53,7 +53,7 @@ export const ratesSchema: Schema = {
     },
     burst: {
       type: ['integer', 'null'],
-      description: 'Requests at once, after a time without any. `null`: the requests of `rate`. From 1 to 10000000.',
+      description: 'How many requests may arrive at once after an idle period. `null`: the number in `rate`. From 1 to 10000000.',
       default: null,
       minimum: 1,
       maximum: 10000000
@@ -107,7 +107,7 @@ export const budgetsSchema: Schema = {
     window: { ...optionalDuration('Time from the first amount until the budget is whole again.', '1s', '8760h'), examples: ['24h'] },
     max: {
       type: ['number', 'null'],
-      description: 'Largest amount that one report counts: the numbers are the word of the agent. `null`: no limit.',
+      description: 'Upper bound for one response. Agents report these amounts themselves, so set it if you do not trust them. `null`: no limit.',
       default: null,
       minimum: 0.000001,
       maximum: 1e15

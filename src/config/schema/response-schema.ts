@@ -126,7 +126,7 @@ export const taskStates = mapping(
   {
     from: eitherScalar('Where a message or a result contains the substate, a string.'),
     key: eitherScalar(
-      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a state, numbers and visits of its own. Selects as many values as `from`, in the same order. About 400 keys in one task.'
+      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a separate state, with its numbers and visits. Selects as many values as `from`, in the same order. About 400 keys in one task.'
     ),
     taskStates: bySubstate(
       'By substate, the A2A states that the task may have with it. Substates that are not listed allow every state.',

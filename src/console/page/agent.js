@@ -2,6 +2,7 @@
 import { get, poll } from './api.js'
 import { cardPanel } from './card.js'
 import { badge, code, data, h, notice, replace, tabs } from './dom.js'
+import { reasonLink } from './entry.js'
 import { policyPanel } from './policy.js'
 import { tryPanel } from './try/panel.js'
 import { age, bindingName, counted, signatureWords } from './words.js'
@@ -15,6 +16,13 @@ const CHANGES = {
   optional: 'no longer required',
   replaced: 'replaced',
   removed: 'removed'
+}
+/** What each tab shows. */
+const LEADS = {
+  health: 'Whether the gateway can use the card of the agent, what the card offers, and the last rejections.',
+  card: 'The card that clients get, compared with the card of the agent.',
+  policy: 'The policies of the agent, with the layer that sets each key, and the violations of each rule.',
+  try: 'A call to the agent through the gateway, and what the gateway decides about it.'
 }
 const TITLES = { health: 'Health', card: 'Card', policy: 'Policy', try: 'Try it' }
 
@@ -30,6 +38,7 @@ export function agentPage (element, name, tab, params) {
       Object.keys(PANELS).map(id => ({ id, title: TITLES[id], href: `#/agents/${encodeURIComponent(name)}/${id}` })),
       current
     ),
+    h('p', { class: 'lead' }, LEADS[current]),
     panel
   )
   return PANELS[current](panel, name, params)
@@ -132,7 +141,7 @@ function health (agent) {
       : h(
         'section',
         { class: 'card', 'aria-labelledby': 'odd' },
-        h('h2', { id: 'odd' }, 'Warnings about the card'),
+        h('h2', { id: 'odd' }, 'Warnings about card and configuration'),
         h(
           'ul',
           { class: 'plainlist' },
@@ -159,7 +168,7 @@ function health (agent) {
                   null,
                   h('time', { datetime: at, class: 'mono' }, new Date(at).toLocaleString('en-GB')),
                   ' ',
-                  code(reason),
+                  reasonLink(reason),
                   ' ',
                   h('span', { class: 'mono' }, data(rule))
                 ),

@@ -19,6 +19,11 @@ export function outcomeBadge (outcome) {
   return badge(KINDS[outcome] ?? 'plain', OUTCOMES[outcome] ?? outcome)
 }
 
+/** A reason, with a link to its entry in the documentation of this version. */
+export function reasonLink (reason) {
+  return h('a', { href: `../docs/reasons/${encodeURIComponent(reason)}`, title: 'Cause, and what to do' }, code(reason))
+}
+
 export function summaryLine (entry) {
   return [
     h('time', { datetime: new Date(entry.at).toISOString(), class: 'mono' }, clock(entry.at)),
@@ -39,12 +44,12 @@ export function summaryLine (entry) {
  */
 export function details (entry, heading, actions = null) {
   const facts = [
-    ['Reason', entry.reason === null ? null : code(entry.reason)],
+    ['Reason', entry.reason === null ? null : reasonLink(entry.reason)],
     ['Message to the client', entry.message === null ? null : data(entry.message)],
     ['Binding', `${bindingName(entry.binding)} ${entry.version}`],
-    ['Asked by a proxy', entry.front.startsWith('ext_') ? code(entry.front) : null],
+    ['Called by a proxy', entry.front.startsWith('ext_') ? code(entry.front) : null],
     entry.grpcStatus === null ? ['HTTP status', entry.status === 0 ? 'not shown by the proxy' : String(entry.status)] : ['gRPC status', code(entry.grpcStatus)],
-    ['Took', duration(entry.milliseconds / 1000)],
+    ['Duration', duration(entry.milliseconds / 1000)],
     ['Edited by', entry.edited.length === 0 ? null : entry.edited.map(one => [code(one), ' '])],
     ['Caller', entry.caller === null ? null : [code(entry.caller.source), ' ', code(entry.caller.id)]],
     ['Extensions requested', entry.extensions.length === 0 ? null : entry.extensions.map(one => h('div', null, code(one)))],

@@ -102,7 +102,7 @@ function requestProblems (test: Mapping, request: Mapping, at: Path): PathProble
       const place = [...at.slice(0, 2), key]
       if (test[key] !== undefined) {
         problems.push(
-          fault(place, `${dotted(place)} has no effect on a recorded request`, 'it has a version and a binding of its own', 'key')
+          fault(place, `${dotted(place)} has no effect on a recorded request`, 'the recording determines version and binding', 'key')
         )
       }
     }
@@ -147,13 +147,13 @@ function statusProblems (test: Mapping, at: Path): PathProblem[] {
     if (keys[name] === undefined) return []
     return [
       grpc
-        ? fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write grpcStatus for GRPC, and a test of its own for HTTP', 'key')
+        ? fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write grpcStatus for GRPC, and a separate test for HTTP', 'key')
         : fault(path, `${dotted(path)} is a status of gRPC, and bindings does not name GRPC`, 'add GRPC to bindings', 'key')
     ]
   })
   const path = [...at, 'answer', 'status']
   return grpc && mapping(test.answer).status !== undefined
-    ? [...problems, fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write error, or a test of its own for HTTP', 'key')]
+    ? [...problems, fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write error, or a separate test for HTTP', 'key')]
     : problems
 }
 

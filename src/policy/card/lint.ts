@@ -15,6 +15,8 @@ export interface LintOptions {
   readonly inForce: Readonly<Record<string, PolicyConfig>>
   /** Policies in force by default, without an operator's choice. An undeclared extension of such a policy is not reported. */
   readonly byDefault: readonly string[]
+  /** Policies that the agent's list leaves out of the default: `loweredRequirements` reports those. */
+  readonly leftOut?: readonly string[]
   /** All policies that could be in force: those of the file and of the catalogue. */
   readonly known: Readonly<Record<string, PolicyConfig>>
 }
@@ -87,7 +89,7 @@ function all (declared: ReadonlyMap<string, CardExtension>): string {
         .join(', ')}`
 }
 
-function lintExtension (extension: CardExtension, required: boolean, { inForce, known }: LintOptions): CardFinding[] {
+function lintExtension (extension: CardExtension, required: boolean, { inForce, known, leftOut = [] }: LintOptions): CardFinding[] {
   const { uri, pointer } = extension
   const mine = policyFor(extension, inForce)
   const [name, policy] = mine ?? policyFor(extension, known) ?? []
@@ -100,7 +102,7 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
         }]
   }
   const findings: CardFinding[] = []
-  if (mine === undefined) {
+  if (mine === undefined && !leftOut.includes(name)) {
     findings.push({
       message: `${pointer} declares ${quoted(uri, SHOWN)}; the policy ${quoted(name, SHOWN)} for it is not in force`,
       hint: 'name it in extensions of the agent'

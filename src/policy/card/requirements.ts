@@ -13,7 +13,7 @@ export function requirementsOf (agent: AgentConfig): CardRequirement[] {
   return agent.policies.flatMap(({ name, policy }): CardRequirement[] => {
     const demand = policy.activation?.required ?? 'card'
     const mode = modeOf(agent.mode, policy)
-    if (demand === 'card' || mode === 'off' || (demand === 'always' && mode !== 'enforce')) return []
+    if (demand === 'card' || demand === 'observe' || mode === 'off' || (demand === 'always' && mode !== 'enforce')) return []
     const always = demand === 'always'
     return [{
       required: always,

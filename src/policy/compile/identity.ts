@@ -1,6 +1,6 @@
 /** Determines the extension of a card that a policy applies to, and the URIs that clients may use for it. */
 import type { CardExtension } from '../../a2a/card/card.js'
-import type { Mode, PolicyConfig } from '../../config/model/model.js'
+import type { Mode, PolicyConfig, ResolvedPolicy } from '../../config/model/model.js'
 import { compileGlob } from '../../wire/glob.js'
 
 /** One extension that a policy applies to. */
@@ -71,6 +71,16 @@ export function claimedUris (policies: Iterable<PolicyConfig>): ReadonlySet<stri
 /** Mode of a policy for an agent: the policy's own mode, but `off` for an agent that is off. */
 export function modeOf (agent: Mode, { mode }: PolicyConfig): Mode {
   return agent === 'off' ? 'off' : mode ?? agent
+}
+
+/**
+ * Mode in which the requirement of an extension is checked, for its policy. The catalogue only observes its own rules: the requirement of
+ * the card was enforced before the catalogue listed the policy, and stays enforced.
+ */
+export function requirementMode (agent: Mode, { policy, from }: Pick<ResolvedPolicy, 'policy' | 'from'>): Mode {
+  const demand = policy.activation?.required ?? 'card'
+  const mode = demand === 'card' && from.mode === 'catalogue' ? agent : modeOf(agent, policy)
+  return demand === 'observe' && mode === 'enforce' ? 'observe' : mode
 }
 
 /** The other names of an agent's extensions, for look-ups per request. */

@@ -11,7 +11,7 @@ import type { SelectContext } from '../selectors/kit.js'
 import type { CompileOptions } from './agent-policy.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, RequiredExtension } from './compiled.js'
 import type { Identity } from './identity.js'
-import { ExtensionAliases, identitiesOf, modeOf, spellingsOf } from './identity.js'
+import { ExtensionAliases, identitiesOf, modeOf, requirementMode, spellingsOf } from './identity.js'
 import { compileResponseSide, isSilent, notedRules } from './response-rules.js'
 import { compileRule, supplyOf } from './rule.js'
 import type { CardToSearch, SourceContext, UnusableSchema } from './schema-source.js'
@@ -172,14 +172,13 @@ export class PolicyCollector {
     added.set(key, [...(added.get(key) ?? []), one])
   }
 
-  private addRequirements ({ name: label, policy: { activation }, from, identity: { uri, same, also }, mode: own }: Taken): void {
+  private addRequirements ({ name: label, policy, from, identity: { uri, same, also } }: Taken): void {
+    const { activation } = policy
     const demand = activation?.required ?? 'card'
     const byCard = same.some(spelling => this.declared.get(spelling)?.required === true)
-    // The catalogue only observes its own rules. The card's requirement was enforced before the catalogue listed the policy, and stays
-    // enforced.
-    const mode = demand === 'card' && from.mode === 'catalogue' ? this.options.agent.mode : own
+    const mode = requirementMode(this.options.agent.mode, { policy, from })
     const scope = activation?.scope === undefined ? {} : { scope: activation.scope }
-    if (demand === 'always' || (demand === 'card' && byCard)) this.require({ uri, label, mode, ...scope })
+    if (demand === 'always' || (demand !== 'never' && byCard)) this.require({ uri, label, mode, ...scope })
     if (demand === 'never') return
     for (const one of also) if (one.required) this.require({ uri: one.uri, label, mode, ...scope })
   }

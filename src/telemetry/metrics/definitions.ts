@@ -170,7 +170,7 @@ export const METRICS = {
   upstream_credentials_total: {
     type: 'counter',
     help: 'Credentials for agents that the gateway needed, by kind and outcome.',
-    more: 'Only with `upstream.credentials`. `new`: fetched or signed; calls that wait for one fetch count too. `rejected`: the authorization server does not accept the token of the caller. `unavailable`: no token could be had. `dropped`: the agent responded with 401, so the next call gets a new token',
+    more: 'Only with `upstream.credentials`. `new`: fetched or signed; calls that wait for one fetch count too. `rejected`: the authorization server does not accept the token of the caller. `unavailable`: the gateway got no token. `dropped`: the agent responded with 401, so the next call gets a new token',
     labels: { agent: served, kind: values.CREDENTIAL_KINDS, outcome: values.CREDENTIAL_OUTCOMES }
   },
   requests_active: {

@@ -142,6 +142,6 @@ export const SPAN_NAMES = {
   'the method or route of an extension as a policy declares it, such as `GET /commands/{name}`': 'a request for it',
   TokenRequest: 'a request to a token endpoint ([credentials for the agent](upstream-credentials.md)), below the request that caused it',
   Other: 'a forwarded method that neither A2A nor a policy declares',
-  IssuerKeys: 'a fetch of the keys of an [issuer](identity.md#keys-of-the-issuer) or of its metadata; a CLIENT span of a trace of its own',
+  IssuerKeys: 'a fetch of the keys of an [issuer](identity.md#keys-of-the-issuer) or of its metadata; a CLIENT span of a separate trace',
   request: 'a request rejected before its operation was known'
 } as const

@@ -112,7 +112,7 @@ function carrierProblems (apiKey: Mapping, at: Path): PathProblem[] {
       ? []
       : [fault(at, `${dotted(at)} needs one of header, cookie and query`, 'such as "header: x-api-key"', 'key')]
   }
-  if (second !== undefined) return [fault([...at, second], `${dotted(at)} has both ${first} and ${second}`, 'give each a source of its own', 'key')]
+  if (second !== undefined) return [fault([...at, second], `${dotted(at)} has both ${first} and ${second}`, 'give each a separate source', 'key')]
   const { header, query, allowQuery } = apiKey
   if (typeof query === 'string' && allowQuery === false) {
     return [fault([...at, 'query'], `${dotted([...at, 'query'])} also needs allowQuery`, 'proxies log URLs; prefer a header')]

@@ -40,7 +40,7 @@ function requireAt (require: unknown, path: Path, sources: Mapping | null): Path
 function alternativeProblems (names: readonly unknown[], path: Path, sources: Mapping): PathProblem[] {
   const problems = unknownSources(names, path, Object.keys(sources), [ANONYMOUS])
   if (names.length > 1 && names.includes(ANONYMOUS)) {
-    problems.push(fault(path, `${dotted(path)} requires credentials and none of them`, 'make anonymous an alternative of its own: [[a], [anonymous]]'))
+    problems.push(fault(path, `${dotted(path)} requires credentials and none of them`, 'make anonymous a separate alternative: [[a], [anonymous]]'))
   }
   const carriers = new Map<string, unknown>()
   names.forEach((name, index) => {
@@ -51,7 +51,7 @@ function alternativeProblems (names: readonly unknown[], path: Path, sources: Ma
     if (other === undefined || other === name) return
     const at: Path = [...path, index]
     problems.push(
-      fault(at, `${dotted(at)}: no request can have credentials of ${shown(other)} and ${shown(name)}: both are in the ${carrier}`, 'make each an alternative of its own')
+      fault(at, `${dotted(at)}: no request can have credentials of ${shown(other)} and ${shown(name)}: both are in the ${carrier}`, 'make each a separate alternative')
     )
   })
   return problems

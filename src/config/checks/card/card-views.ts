@@ -59,7 +59,7 @@ export function viewWarnings (agent: Mapping, path: Path, layers: PolicyLayers):
   if (views.length === 0) return []
   const isFull = card.public === 'full' || (card.public === null && Object.keys(mapping(card.headers)).length === 0)
   return [
-    ...(isFull ? [fault(at, `${dotted(at)} hides nothing from strangers: public: full shows them the whole card`, 'write public: minimal or none', 'key')] : []),
+    ...(isFull ? [fault(at, `${dotted(at)} hides nothing from unauthenticated requests: public: full shows them the whole card`, 'write public: minimal or none', 'key')] : []),
     ...views.flatMap((view, index) => activatable(mapping(view), [...at, index], { agent, layers }))
   ]
 }

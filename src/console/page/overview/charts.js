@@ -1,4 +1,4 @@
-/** Line charts over the last quarter of an hour, drawn as SVG. */
+/** Line charts over the last quarter of an hour, or over the time since the start, drawn as SVG. */
 import { h, svg } from '../dom.js'
 import { clock } from '../words.js'
 
@@ -30,6 +30,7 @@ export function scale (greatest) {
  * @param format formats a value
  */
 export function chart (title, lines, times, format) {
+  const minutes = Math.max(1, Math.round((times.at(-1) - times[0]) / 60_000))
   const greatest = Math.max(0, ...lines.flatMap(line => line.values.filter(value => value !== null)))
   const ticks = scale(greatest)
   const top = ticks.at(-1)
@@ -71,7 +72,7 @@ export function chart (title, lines, times, format) {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       role: 'img',
       tabindex: '0',
-      'aria-label': `${title}, the last 15 minutes. ${lines.map(({ name, values }) => `${name}: now ${values.at(-1) === null ? 'nothing' : format(values.at(-1) ?? 0)}, at most ${format(Math.max(0, ...values.filter(value => value !== null)))}`).join('; ')}. Use the arrow keys to read single values.`,
+      'aria-label': `${title}, the last ${minutes === 1 ? 'minute' : `${minutes} minutes`}. ${lines.map(({ name, values }) => `${name}: now ${values.at(-1) === null ? 'nothing' : format(values.at(-1) ?? 0)}, at most ${format(Math.max(0, ...values.filter(value => value !== null)))}`).join('; ')}. Use the arrow keys to read single values.`,
       onpointermove: event => {
         const box = picture.getBoundingClientRect()
         const at = ((event.clientX - box.left) / box.width) * WIDTH
@@ -90,9 +91,8 @@ export function chart (title, lines, times, format) {
       svg('text', { x: LEFT - 6, y: y(tick) + 3.5, 'text-anchor': 'end' }, format(tick))
     ]),
     [
-      [0, '−15 min', 'start'],
-      [1 / 3, '−10', 'middle'],
-      [2 / 3, '−5', 'middle'],
+      [0, `−${minutes} min`, 'start'],
+      ...(minutes % 3 === 0 ? [[1 / 3, `−${minutes * 2 / 3}`, 'middle'], [2 / 3, `−${minutes / 3}`, 'middle']] : []),
       [1, 'now', 'end']
     ].map(([part, text, anchor]) => svg('text', { x: LEFT + part * (WIDTH - LEFT - RIGHT), y: HEIGHT - 6, 'text-anchor': anchor }, text)),
     lines.map(line => [

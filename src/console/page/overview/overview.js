@@ -26,6 +26,7 @@ export function overviewPage (element, params) {
   replace(
     element,
     h('h1', null, 'Overview'),
+    h('p', { class: 'lead' }, 'How many calls the gateway forwards and rejects now, and whether each agent is ready.'),
     problem,
     tiles,
     h(
@@ -34,7 +35,7 @@ export function overviewPage (element, params) {
       h(
         'div',
         { class: 'head' },
-        h('h2', { id: 'traffic' }, 'The last 15 minutes'),
+        h('h2', { id: 'traffic' }, 'Calls over time'),
         h('p', { class: 'field inline' }, h('label', { for: 'of' }, 'Calls of'), pick)
       ),
       charts

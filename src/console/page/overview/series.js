@@ -1,18 +1,23 @@
 /** Converts the gateway's recorded slots to values over time. */
 const SLOTS = 180
+/** Slots of a chart at least: one minute. */
+const FEWEST = 12
 
 /**
  * Returns the slots of an agent.
- * @returns one entry per slot of the last quarter of an hour, without the current slot, which is not complete
+ * @returns one entry per slot of the last quarter of an hour, without the slots before the gateway started, and without the current slot,
+ *   which is not complete
  */
 export function timeline (page, agent) {
   const { slot, slots, since } = page
   const end = Math.floor(Date.now() / slot) * slot
   const byTime = new Map(slots.map(one => [one.at, one.rows[agent] ?? null]))
-  return Array.from({ length: SLOTS }, (_, i) => {
+  const all = Array.from({ length: SLOTS }, (_, i) => {
     const at = end - (SLOTS - 1 - i) * slot
     return { at, known: at > since, row: byTime.get(at) ?? null }
   })
+  const first = all.findIndex(({ known, row }) => known || row !== null)
+  return all.slice(Math.min(first < 0 ? SLOTS : first, SLOTS - FEWEST))
 }
 
 export function perSecond (times, slot, value) {

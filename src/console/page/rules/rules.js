@@ -41,7 +41,7 @@ export function rulesPage (element, params) {
       h('p', { class: 'field inline' }, h('label', { for: 'find' }, 'Find'), find),
       h('p', { class: 'field inline' }, h('label', { for: 'which' }, 'Show'), which)
     ),
-    h('p', { class: 'lead' }, 'Violations of each rule since the start. A call may have several.'),
+    h('p', { class: 'lead' }, 'How often calls broke each rule since the start. One call can break several rules.'),
     problem,
     answer,
     table
@@ -70,7 +70,7 @@ export function rulesPage (element, params) {
 function wouldReject (rows) {
   const found = rows.filter(row => row.wouldReject > 0)
   if (found.length === 0) {
-    return notice('Enforcing every rule would have rejected nothing more since the start: no observed violation would be a rejection.', 'good')
+    return notice('Switching every rule to enforce would have rejected no additional calls since the gateway started.', 'good')
   }
   const sum = found.reduce((total, row) => total + row.wouldReject, 0)
   const agents = new Set(found.map(row => row.agent)).size
