@@ -72,7 +72,7 @@ it. A test checks that every cited test exists; "…" in a title stands for each
 | verdict | statements | meaning |
 |---|---|---|
 | met | ${count('met')} | without configuration |
-| with policy | ${count('with policy')} | with a [policy](policy-guide.md) or a setting that the text names |
+| with policy | ${count('with policy')} | with a [policy](policy-reference.md) or a setting that the text names |
 | partly | ${count('partly')} | the text says which part, and which part is missing |
 | **not met** | ${count('not met')} | the gateway does not do this |
 

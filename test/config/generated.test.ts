@@ -26,6 +26,15 @@ t.test('there is no page of a policy that the catalogue no longer has', t => {
   t.end()
 })
 
+t.test('.gitattributes marks every generated file that is committed, and no other of this repository', t => {
+  const ignored = (file: string): boolean => /^docs\/extensions\/(?!README)/.test(file)
+  const marked = [...readFileSync(join(root, '.gitattributes'), 'utf8').matchAll(/^(\S+) linguist-generated$/gm)].map(([, file = '']) => file)
+  const made = GENERATORS.filter(({ edits, file }) => edits !== true && !ignored(file)).map(({ file }) => file)
+  const elsewhere = ['bench/results.json', 'package-lock.json', 'scripts/site/package-lock.json']
+  t.same(marked.toSorted(), [...made, ...elsewhere].toSorted())
+  t.end()
+})
+
 /** Every property of the schema, with its path. */
 function * properties (schema: Schema, path: string): Generator<[string, Schema, boolean]> {
   for (const [key, child] of Object.entries(schema.properties ?? {})) {
