@@ -1,6 +1,6 @@
 /**
- * docs/start/kubernetes.md: every command, and its output. test/docs/cluster.ts replaces `docker`, `kind` and `kubectl`, because there is no
- * API server here.
+ * docs/start/kubernetes.md: every command, and its output. test/docs/cluster.ts replaces `docker`, `kind` and `kubectl`, because there is
+ * no API server here.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
