@@ -20,7 +20,12 @@ export interface Statement {
 
 export interface ConformanceDocument {
   readonly document: string
+  /** The page of the current specification. */
+  readonly official?: string
+  /** The text that the statements were taken from, where it is another one. */
   readonly url?: string
+  /** False for documents that are not about extensions of A2A. Default: true. */
+  readonly counted?: boolean
   readonly statements: readonly Statement[]
 }
 
@@ -50,11 +55,13 @@ function row (statement: Statement): string {
 
 export function conformancePage (): string {
   const documents = conformanceDocuments()
-  const all = documents.flatMap(({ statements }) => statements)
+  const all = documents.filter(({ counted = true }) => counted).flatMap(({ statements }) => statements)
   const count = (verdict: Verdict): number => all.filter(one => one.verdict === verdict).length
-  const sections = documents.map(({ document, url, statements }) => [
+  const sections = documents.map(({ document, official, url, counted = true, statements }) => [
     `## ${document}`,
-    ...(url === undefined ? [] : [`Source: <${url}>`]),
+    ...(official === undefined ? [] : [`Specification: <${official}>`]),
+    ...(url === undefined ? [] : [`${official === undefined ? 'Source' : 'The statements were taken from this copy'}: <${url}>`]),
+    ...(counted ? [] : ['These statements are not about extensions. They are not in the counts above.']),
     [
       '| id | section | statement | verdict | what the gateway does | tests |',
       '|---|---|---|---|---|---|',
@@ -65,8 +72,8 @@ export function conformancePage (): string {
 
 # Conformance
 
-The documents that describe A2A extensions make ${all.length} statements that concern a gateway. For each statement, this page says what the gateway does, and names the tests that show
-it. A test checks that every cited test exists; "…" in a title stands for each case of a table.
+The specifications and guides that describe A2A extensions make ${all.length} statements that concern a gateway. For each statement, this page says what the gateway
+does, and names the tests that show it. A test checks that every cited test exists; "…" in a title stands for each case of a table.
 [interoperability.md](interoperability.md) has the results of the protocol's test kits and of the suites of official SDKs, with and without the gateway.
 
 | verdict | statements | meaning |

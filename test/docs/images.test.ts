@@ -1,6 +1,6 @@
 /**
- * The names of our images on the pages, in the manifests, in the chart and in Compose agree: a reader who builds an image as a page says has
- * the image that a manifest names.
+ * The names of our images on the pages, in the manifests, in the chart and in Compose agree: a reader who builds an image as a page says
+ * has the image that a manifest names.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
