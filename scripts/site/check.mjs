@@ -1,4 +1,4 @@
-/** Checks the built site: each page is there, each link leads to a page and a heading, and each name is found by the search. */
+/** Checks the built site: each page is there and shows the groups of pages, each link leads to a page and a heading, and the search finds each name. */
 import { createRequire } from 'node:module'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -25,7 +25,7 @@ export async function check (pages) {
   const problems = [...pages].filter(([, place]) => !existsSync(join(OUTPUT, file(place)))).map(([page]) => `${page} is not on the site`)
   if (problems.length > 0) return problems
   const built = new Map([...pages.values()].map(place => [file(place), contentOf(read(file(place)))]))
-  return [...deadLinks(built), ...await notFound(built)]
+  return [...withoutDoors([...built.keys()]), ...deadLinks(built), ...await notFound(built)]
 }
 
 /** Without the frame of the page, which has the same links everywhere. */
@@ -33,6 +33,12 @@ function contentOf (html) {
   const main = /<main[^>]*>([^]*)<\/main>/.exec(html)?.[1]
   if (main === undefined) throw new Error('a page has no <main>')
   return main
+}
+
+/** Every page shows the five groups of pages, so that each is one click away on a narrow screen, too. */
+function withoutDoors (pages) {
+  const doors = page => [.../<nav class="doors"[^]*?<\/nav>/.exec(read(page))?.[0].matchAll(/ href="[^"]*all-pages[^"]*#/g) ?? []].length
+  return pages.filter(page => doors(page) !== 5).map(page => `${page} has ${doors(page)} of the 5 links to all pages`)
 }
 
 function deadLinks (built) {

@@ -1,6 +1,7 @@
 /** Copies the pages of the repository for VitePress. Links to files that are no pages lead to the repository on GitHub. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
+import { drawn } from './diagram.mjs'
 import { HERE, ROOT } from './paths.mjs'
 
 const CATALOGUE = 'docs/extensions/README.md'
@@ -42,8 +43,7 @@ export function writeSource (folder) {
     const file = join(folder, place)
     mkdirSync(dirname(file), { recursive: true })
     const text = withLinks(read(page), link => linkFrom(page, link, pages, address))
-    // VitePress draws no diagrams, and the package that does is as large as all others together.
-    writeFileSync(file, text.replace(/^```mermaid\n[^]*?^```$/gm, `[Diagram](${address}/blob/main/${page}), drawn by GitHub`))
+    writeFileSync(file, text.replace(/^```mermaid\n([^]*?)^```$/gm, (_, source) => drawn(source)))
   }
   // Pages become modules, which import packages of VitePress.
   symlinkSync(join(HERE, 'node_modules'), join(folder, 'node_modules'), 'junction')
@@ -72,6 +72,8 @@ function linkFrom (page, link, pages, address) {
     return `${relative.startsWith('.') ? '' : './'}${relative}${hash}`
   }
   if (pages.has(target)) return to(pages.get(target))
+  const [, policy] = /^config\/extensions\/([\w-]+)\.yaml$/.exec(target) ?? []
+  if (policy !== undefined && page === CATALOGUE) return to(pages.get(`docs/extensions/${policy}.md`))
   if (target.startsWith('docs/images/')) return to(target.slice('docs/'.length))
   const kind = statSync(join(ROOT, target)).isDirectory() ? 'tree' : 'blob'
   return `${address}/${kind}/main/${target.replace(/\/$/, '')}${hash}`
