@@ -1,6 +1,6 @@
 import neostandard from 'neostandard'
 
-// The house rules of docs/architecture.md: arrows point one way and the core is pure.
+// The house rules of docs/contributing/architecture.md: arrows point one way and the core is pure.
 const only = (files, patterns) => ({
   files,
   rules: {

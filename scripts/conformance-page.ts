@@ -1,4 +1,4 @@
-/** docs/conformance.md: the statements of the extension documents, the gateway's behaviour, and the tests that show the behaviour. */
+/** docs/contributing/conformance.md: the statements of the extension documents, the gateway's behaviour, and the tests that show the behaviour. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -48,7 +48,7 @@ export function citations ({ tests = [] }: Statement): readonly { readonly file:
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
 function row (statement: Statement): string {
-  const tests = citations(statement).map(({ file, title }) => `[${cell(title.replace(/\$\{[^}]*\}/g, '…')).replace(/[[\]]/g, '\\$&')}](../${file})`)
+  const tests = citations(statement).map(({ file, title }) => `[${cell(title.replace(/\$\{[^}]*\}/g, '…')).replace(/[[\]]/g, '\\$&')}](../../${file})`)
   const { id, section, statement: words, verdict, text } = statement
   return `| ${[id, section, cell(words), verdict === 'not met' ? '**not met**' : verdict, cell(text), tests.join('<br>')].join(' | ')} |`
 }
@@ -79,7 +79,7 @@ does, and names the tests that show it. A test checks that every cited test exis
 | verdict | statements | meaning |
 |---|---|---|
 | met | ${count('met')} | without configuration |
-| with policy | ${count('with policy')} | with a [policy](policy-reference.md) or a setting that the text names |
+| with policy | ${count('with policy')} | with a [policy](../reference/policy.md) or a setting that the text names |
 | partly | ${count('partly')} | the text says which part, and which part is missing |
 | **not met** | ${count('not met')} | the gateway does not do this |
 

@@ -13,10 +13,10 @@ const WHEN: Readonly<Record<Reason, string>> = {
     'the body is not JSON in UTF-8, a DataPart belongs to no extension (`untaggedData: reject`), or the data names a schema that the card does not declare (with reason `SCHEMA_UNUSABLE`: a schema that the gateway could not compile)',
   EXTENSION_CONFLICT:
     'the data is not allowed in this situation; object-schemas: structured input on an existing task, reason `STRUCTURED_INPUT_TASK_RUNNING`',
-  PUSH_URL_NOT_ALLOWED: 'a push notification configuration does not comply with `push` of the agent ([push notifications](push-notifications.md))',
-  PUSH_CONFIGS_EXHAUSTED: 'the task has as many push notification configurations as `push.perTask` allows; delete one, or replace one by its id ([push notifications](push-notifications.md#configurations-of-a-task))',
-  TASK_NOT_FOUND: 'the task or context does not exist, or belongs to another caller ([task ownership](task-ownership.md))',
-  UNSUPPORTED_OPERATION: 'ListTasks of an agent with `access.tasks.list: reject` ([task ownership](task-ownership.md))',
+  PUSH_URL_NOT_ALLOWED: 'a push notification configuration does not comply with `push` of the agent ([push notifications](../how-to/protect-webhooks.md))',
+  PUSH_CONFIGS_EXHAUSTED: 'the task has as many push notification configurations as `push.perTask` allows; delete one, or replace one by its id ([push notifications](../how-to/protect-webhooks.md#configurations-of-a-task))',
+  TASK_NOT_FOUND: 'the task or context does not exist, or belongs to another caller ([task ownership](../how-to/protect-tasks.md))',
+  UNSUPPORTED_OPERATION: 'ListTasks of an agent with `access.tasks.list: reject` ([task ownership](../how-to/protect-tasks.md))',
   EXTENSION_DEPENDENCY_MISSING: 'an extension is active without others that it requires, directly or through one of them',
   INVALID_AGENT_RESPONSE:
     "with `responses: enforce`, the agent's response breaks a rule or cannot be read; the task itself may have continued",
@@ -29,12 +29,12 @@ const WHEN: Readonly<Record<Reason, string>> = {
   ROUTE_NOT_FOUND: "the path is neither an operation of the agent's card nor a route of a policy",
   HOST_NOT_SERVED: 'the host of the request is not in `server.hosts`',
   CREDENTIALS_REQUIRED: 'the card is for callers with credentials (`card.public`), and the request has none that the agent accepts',
-  UNAUTHENTICATED: 'the request has no credentials, or none that a source of `identity` accepts; `metadata.problem` and `WWW-Authenticate` say more ([identity](identity.md))',
+  UNAUTHENTICATED: 'the request has no credentials, or none that a source of `identity` accepts; `metadata.problem` and `WWW-Authenticate` say more ([identity](../how-to/authenticate-callers.md))',
   PERMISSION_DENIED:
-    'the [access lists](access.md) of the agent deny the request; with `metadata.missingScopes`, the credentials lack these scopes, and `WWW-Authenticate` has `error="insufficient_scope"` (RFC 6750)',
+    'the [access lists](../how-to/authorize-callers.md) of the agent deny the request; with `metadata.missingScopes`, the credentials lack these scopes, and `WWW-Authenticate` has `error="insufficient_scope"` (RFC 6750)',
   IDENTITY_UNAVAILABLE: 'the gateway cannot fetch the signing keys of the token\'s issuer; retry after `Retry-After`',
-  RATE_LIMITED: 'a limit of `rates` is reached, or too many requests from the address had credentials that are not valid; `metadata.limit` names the limit, `Retry-After` says when to retry ([limits of requests](rate-limits.md))',
-  BUDGET_EXHAUSTED: 'a budget of `budgets` is spent; `metadata.limit` names it, `Retry-After` says when it is whole again ([budgets](rate-limits.md#budgets))',
+  RATE_LIMITED: 'a limit of `rates` is reached, or too many requests from the address had credentials that are not valid; `metadata.limit` names the limit, `Retry-After` says when to retry ([limits of requests](../how-to/limit-requests.md))',
+  BUDGET_EXHAUSTED: 'a budget of `budgets` is spent; `metadata.limit` names it, `Retry-After` says when it is whole again ([budgets](../how-to/limit-requests.md#budgets))',
   METHOD_NOT_ALLOWED: 'the path exists with another HTTP method, which `Allow` names',
   REQUEST_TOO_LARGE: 'the body, as sent or decompressed, is larger than `limits.body`, or it decompresses to more than 100 times its size',
   REQUEST_TIMEOUT: 'the body did not arrive within `limits.requestTimeout`',
@@ -42,16 +42,16 @@ const WHEN: Readonly<Record<Reason, string>> = {
   BAD_REQUEST_HEADER: 'a header that matters to the decision is sent twice, a GET has a body, or the client requests a connection upgrade',
   CONTENT_ENCODING_NOT_SUPPORTED: 'the body has another coding than gzip, or several; `Accept-Encoding` names gzip',
   LOOP_DETECTED: 'an upstream URL of the configuration points to the gateway: it has already handled this request',
-  AGENT_NOT_READY: 'the gateway has no usable card of the agent, or no caller can meet the [security requirement](security-schemes.md) of its card',
-  GRPC_NOT_SERVED: 'the agent\'s card names only gRPC interfaces, and the gateway serves none of them; a retry does not help ([gRPC](grpc.md#agents-that-offer-only-grpc))',
-  STATE_UNAVAILABLE: 'the store that knows to whom tasks belong, or how many push notification configurations they have, does not respond; `Retry-After` says when to retry ([task ownership](task-ownership.md), [push notifications](push-notifications.md#configurations-of-a-task))',
+  AGENT_NOT_READY: 'the gateway has no usable card of the agent, or no caller can meet the [security requirement](../how-to/security-schemes.md) of its card',
+  GRPC_NOT_SERVED: 'the agent\'s card names only gRPC interfaces, and the gateway serves none of them; a retry does not help ([gRPC](../how-to/grpc.md#agents-that-offer-only-grpc))',
+  STATE_UNAVAILABLE: 'the store that knows to whom tasks belong, or how many push notification configurations they have, does not respond; `Retry-After` says when to retry ([task ownership](../how-to/protect-tasks.md), [push notifications](../how-to/protect-webhooks.md#configurations-of-a-task))',
   OVERLOADED:
     'the gateway is overloaded, the agent has reached its concurrency limit, or the store of a shared limit with `onStoreDown: reject` does not respond; `Retry-After` says when to retry ([limits](limits.md))',
   UPSTREAM_UNREACHABLE: 'the agent refuses the connection, its name does not resolve, or its certificate is not accepted',
   UPSTREAM_FAILED: 'the agent broke the connection, redirected, sent an error page (which keeps its status), or did not send HTTP',
   UPSTREAM_TIMEOUT: 'the agent did not accept the connection, respond, or finish in time',
   UPSTREAM_CREDENTIALS_UNAVAILABLE:
-    'the gateway cannot get the access token that it sends to the agent ([credentials for the agent](upstream-credentials.md))',
+    'the gateway cannot get the access token that it sends to the agent ([credentials for the agent](../how-to/credentials-for-agents.md))',
   INTERNAL_ERROR: 'a bug in the gateway'
 }
 
@@ -69,7 +69,7 @@ function example (binding: 'JSONRPC' | 'HTTP+JSON'): Rejection {
   }
 }
 
-/** docs/rejections.md, generated from the table that the gateway uses for its rejections. */
+/** docs/reference/errors.md, generated from the table that the gateway uses for its rejections. */
 export function refusalsPage (): string {
   const rows = (Object.keys(REASONS) as Reason[]).map(reason => {
     const { rpc, http, status, infrastructure, protocol } = REASONS[reason]
@@ -87,7 +87,7 @@ export function refusalsPage (): string {
 # Rejections
 
 When the gateway rejects a request, the client gets an error in its own binding and protocol version, and the request does not reach the agent. The exception is
-\`INVALID_AGENT_RESPONSE\`, which replaces a [response](responses.md) that breaks a rule. The message alone is enough to fix the request. The details contain the same
+\`INVALID_AGENT_RESPONSE\`, which replaces a [response](../how-to/check-responses.md) that breaks a rule. The message alone is enough to fix the request. The details contain the same
 information for programs. The error never repeats values of the client's data.
 
 Every response that the gateway created itself has the header

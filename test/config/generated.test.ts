@@ -102,9 +102,9 @@ function resolved (path: string, schema: Schema): unknown {
 t.test('the published schema works in any validator, and on every configuration of the repository', t => {
   const published: unknown = JSON.parse(readFileSync(join(root, 'config/gateway.schema.json'), 'utf8'))
   const validate = new Ajv2020({ strict: false, allErrors: true }).compile(published as object)
-  const page = readFileSync(join(root, 'docs/configuration.md'), 'utf8')
+  const page = readFileSync(join(root, 'docs/reference/configuration.md'), 'utf8')
   const texts = new Map(
-    [...page.matchAll(/```yaml\n(.*?)```/gs)].map((match, index) => [`docs/configuration.md, example ${index + 1}`, match[1] ?? ''])
+    [...page.matchAll(/```yaml\n(.*?)```/gs)].map((match, index) => [`docs/reference/configuration.md, example ${index + 1}`, match[1] ?? ''])
   )
   t.equal(texts.size, 2)
   for (const file of examples()) texts.set(file, readFileSync(join(root, file), 'utf8'))

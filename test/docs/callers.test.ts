@@ -1,4 +1,4 @@
-/** The section about callers in policies of docs/identity.md: its files are valid, and its commands print what the page shows. */
+/** The section about callers in policies of docs/how-to/authenticate-callers.md: its files are valid, and its commands print what the page shows. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -13,7 +13,7 @@ const FILES = blocksOf(read('start/first-policy.md'), 'sh').join('\n').match(/^c
 
 t.test('the commands of the section', { timeout: 120_000 }, async t => {
   t.equal(FILES.length, 3)
-  const [policy = '', keys = '', ...more] = blocksOf(sectionOf(read('identity.md'), SECTION), 'yaml')
+  const [policy = '', keys = '', ...more] = blocksOf(sectionOf(read('how-to/authenticate-callers.md'), SECTION), 'yaml')
   t.same(more, [])
   const before = [
     ...FILES,
@@ -21,5 +21,5 @@ t.test('the commands of the section', { timeout: 120_000 }, async t => {
     `cat > keys.yaml <<'END'\n${keys}END`,
     '[ "$(a2a-gateway check callers.yaml)" = "callers.yaml: ok: 1 agent, 1 policy" ] || exit 1'
   ].join('\n')
-  await runPage(t, { page: 'identity.md', section: SECTION, atLeast: [1, 1], before })
+  await runPage(t, { page: 'how-to/authenticate-callers.md', section: SECTION, atLeast: [1, 1], before })
 })

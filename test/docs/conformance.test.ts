@@ -1,4 +1,4 @@
-/** Every test that docs/conformance.md cites exists, and every statement that is met cites a test. */
+/** Every test that docs/contributing/conformance.md cites exists, and every statement that is met cites a test. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -93,7 +93,7 @@ t.test('the architecture page names every folder of src/', t => {
   const folders = readdirSync(join(root, 'src'), { withFileTypes: true })
     .filter(entry => entry.isDirectory())
     .map(({ name }) => `src/${name}/`)
-  const page = texts.get(join('docs', 'architecture.md')) ?? ''
+  const page = texts.get(join('docs', 'contributing/architecture.md')) ?? ''
   t.same(folders.filter(folder => !page.includes(folder)), [])
   t.same(
     [...page.matchAll(/^(src\/[\w/]+\/)/gm)].map(([, name = '']) => name).filter(name => !existsSync(join(root, name))),

@@ -1,7 +1,7 @@
-/** docs/quick-start.md: every command, and its output. */
+/** docs/start/quick-start.md: every command, and its output. */
 import t from 'tap'
 import { runPage } from './page-commands.js'
 
 t.test('the commands of the page', { timeout: 240_000 }, async t => {
-  await runPage(t, { page: 'quick-start.md', atLeast: [10, 9] })
+  await runPage(t, { page: 'start/quick-start.md', atLeast: [10, 9] })
 })

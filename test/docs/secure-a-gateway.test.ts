@@ -1,4 +1,4 @@
-/** docs/secure-a-gateway.md: every command, and its output. Every address is on this machine. */
+/** docs/start/secure.md: every command, and its output. Every address is on this machine. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/config/paths.js'
 import { runPage, waitingForReload } from './page-commands.js'
 
 t.test('the commands of the page', { timeout: 240_000 }, async t => {
-  await runPage(t, { page: 'secure-a-gateway.md', atLeast: [20, 14], around: waitingForReload })
+  await runPage(t, { page: 'start/secure.md', atLeast: [20, 14], around: waitingForReload })
 })
 
 t.test('a port that is in use', async t => {

@@ -1,4 +1,4 @@
-/** docs/upgrading.md shows the real output. docs/running.md names all settings that only a restart changes. */
+/** docs/how-to/upgrade.md shows the real output. docs/how-to/run.md names all settings that only a restart changes. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,11 +10,11 @@ import { configSchema } from '../../src/config/schema/schema.js'
 import { deprecated } from '../../src/config/schema/schema-kit.js'
 import { changesBetween } from '../../src/gateway/changes.js'
 
-const PAGE = readFileSync(join(packageRoot(), 'docs', 'upgrading.md'), 'utf8').replace(
+const PAGE = readFileSync(join(packageRoot(), 'docs', 'how-to/upgrade.md'), 'utf8').replace(
   /(?<=a2a-gateway )\d+\.\d+\.\d+(?= reads)/,
   packageVersion()
 )
-const RUNNING = readFileSync(join(packageRoot(), 'docs', 'running.md'), 'utf8')
+const RUNNING = readFileSync(join(packageRoot(), 'docs', 'how-to/run.md'), 'utf8')
 const FILE = 'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}}]\n'
 
 t.test('an unsupported version', async t => {

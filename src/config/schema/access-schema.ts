@@ -17,7 +17,7 @@ const condition = (description: string): Schema => ({
     contextId: presence('contextId'),
     match: {
       type: ['object', 'boolean'],
-      description: 'JSON Schema that the request matches, in the shape for all versions and bindings that docs/decisions.md describes.'
+      description: 'JSON Schema that the request matches, in the shape for all versions and bindings that docs/explain/how-a-call-is-evaluated.md describes.'
     }
   }),
   minProperties: 1

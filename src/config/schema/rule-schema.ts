@@ -35,7 +35,7 @@ const CONDITIONS = {
   listed: flag('Whether `message.extensions` names the extension.'),
   active: active('request'),
   caller: CALLED,
-  match: inline('JSON Schema that the request matches, in the shape for all versions and bindings that docs/decisions.md describes.')
+  match: inline('JSON Schema that the request matches, in the shape for all versions and bindings that docs/explain/how-a-call-is-evaluated.md describes.')
 }
 
 const taskState = (description: string): Schema => ({
@@ -68,7 +68,7 @@ export const responseCondition = (description: string): Schema => ({
     taskState: taskState('In the result, the task is in one of these states.'),
     requestMatched: text('Name of a rule in `request` of the same policy that selected a value in the request and accepted it.', 'name'),
     caller: CALLED,
-    match: inline('JSON Schema that the result matches, in the shape that docs/decisions.md describes.')
+    match: inline('JSON Schema that the result matches, in the shape that docs/explain/how-a-call-is-evaluated.md describes.')
   }),
   minProperties: 1
 })
