@@ -70,7 +70,7 @@ keys and duplicate keys are rejected.
 
 ## Keys
 
-The keys of a policy, \`extensions.<name>\`, are described in [policy-reference.md](policy.md).
+The keys of a policy, \`extensions.<name>\`, are described in [Policies](policy.md).
 
 `
 

@@ -74,7 +74,7 @@ export function conformancePage (): string {
 
 The specifications and guides that describe A2A extensions make ${all.length} statements that concern a gateway. For each statement, this page says what the gateway
 does, and names the tests that show it. A test checks that every cited test exists; "…" in a title stands for each case of a table.
-[interoperability.md](interoperability.md) has the results of the protocol's test kits and of the suites of official SDKs, with and without the gateway.
+[Interoperability](interoperability.md) has the results of the protocol's test kits and of the suites of official SDKs, with and without the gateway.
 
 | verdict | statements | meaning |
 |---|---|---|

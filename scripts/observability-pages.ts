@@ -44,8 +44,8 @@ function metricsPage (): string {
   const buckets = all.flatMap(([name, { buckets: bounds }]) => bounds === undefined ? [] : [row(code(PREFIX + name), bounds.join(', '))])
   return `${generatedFrom('src/telemetry/metrics/definitions.ts', 'scripts/process-metrics.ts')}# Metrics
 
-The admin listener serves these metrics at \`/metrics\`, in Prometheus text format 0.0.4. [observability.md](../how-to/monitor.md) describes how to use them, and
-[alerts.md](alerts.md) describes the alerts.
+The admin listener serves these metrics at \`/metrics\`, in Prometheus text format 0.0.4. [Monitor](../how-to/monitor.md) describes how to use them, and
+[Alerts](alerts.md) describes the alerts.
 
 A counter has a sample after its first count, and a gauge after its first value, unless the table says otherwise. Durations are in seconds. Every histogram has \`_bucket\`, \`_sum\` and \`_count\`.
 
@@ -96,7 +96,7 @@ function fields (table: DescribedTable, whenHead = 'present'): string {
 function logsPage (): string {
   return `${generatedFrom('src/telemetry/log-fields.ts', 'src/telemetry/audit-fields.ts')}# Log lines and audit lines
 
-Log lines and audit lines go to stdout, one JSON object per line. Audit lines have \`"audit":true\`. [observability.md](../how-to/monitor.md) describes how to use them.
+Log lines and audit lines go to stdout, one JSON object per line. Audit lines have \`"audit":true\`. [Monitor](../how-to/monitor.md) describes how to use them.
 
 ## Log
 
@@ -131,7 +131,7 @@ function tracesPage (): string {
   )
   return `${generatedFrom('src/telemetry/traces/span-attributes.ts')}# Spans
 
-This page lists the spans of the gateway's traces. [observability.md](../how-to/monitor.md#traces) describes how to enable them.
+This page lists the spans of the gateway's traces. [Monitor](../how-to/monitor.md#traces) describes how to enable them.
 
 ## Names
 
