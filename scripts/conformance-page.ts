@@ -1,4 +1,7 @@
-/** docs/contributing/conformance.md: the statements of the extension documents, the gateway's behaviour, and the tests that show the behaviour. */
+/**
+ * docs/contributing/conformance.md: the statements of the extension documents, the gateway's behaviour, and the tests that show the
+ * behaviour.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'

@@ -8,7 +8,10 @@ import { SPAN_ATTRIBUTES, SPAN_NAMES } from '../src/telemetry/traces/span-attrib
 import type { Generator } from './generator.js'
 import { PROCESS_METRICS } from './process-metrics.js'
 
-/** docs/reference/metrics.md, docs/reference/logs.md and docs/reference/traces.md, generated from the tables that define the types of the code. */
+/**
+ * docs/reference/metrics.md, docs/reference/logs.md and docs/reference/traces.md, generated from the tables that define the types of the
+ * code.
+ */
 export const OBSERVABILITY_PAGES: readonly Generator[] = [
   { file: 'docs/reference/metrics.md', render: metricsPage },
   { file: 'docs/reference/logs.md', render: logsPage },

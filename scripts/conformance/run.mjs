@@ -1,7 +1,7 @@
 /**
  * `npm run test:conformance [-- SUITE...]`: runs the A2A test kits and the end-to-end suites of official SDKs twice, directly against an
- * agent and through the gateway, and prints the tests whose results differ. docs/contributing/interoperability.md describes how to prepare the
- * checkouts.
+ * agent and through the gateway, and prints the tests whose results differ. docs/contributing/interoperability.md describes how to prepare
+ * the checkouts.
  *
  * Exit codes: 0 when expected.yaml explains every difference, 1 when it does not, 2 when a suite cannot run.
  */

@@ -1,4 +1,7 @@
-/** Checks the built site: each page is there and shows the groups of pages, each link leads to a page and a heading, and the search finds each name. */
+/**
+ * Checks the built site: each page is there and shows the groups of pages, each link leads to a page and a heading, and the search finds
+ * each name.
+ */
 import { createRequire } from 'node:module'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'

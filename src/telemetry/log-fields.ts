@@ -1,5 +1,6 @@
 /**
- * Every field that a log line of the gateway may have, in addition to `level`, `time` and `msg`. docs/reference/logs.md is generated from this table.
+ * Every field that a log line of the gateway may have, in addition to `level`, `time` and `msg`. docs/reference/logs.md is generated from
+ * this table.
  */
 import type { DescribedTable } from './described.js'
 

@@ -1,4 +1,7 @@
-/** The section about callers in policies of docs/how-to/authenticate-callers.md: its files are valid, and its commands print what the page shows. */
+/**
+ * The section about callers in policies of docs/how-to/authenticate-callers.md: its files are valid, and its commands print what the page
+ * shows.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

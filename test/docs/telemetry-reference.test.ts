@@ -1,7 +1,7 @@
 /**
- * docs/reference/metrics.md, docs/reference/logs.md and docs/reference/traces.md list the real telemetry. The test sends traffic of every kind through gateways. The
- * tables contain everything that the gateways report. The gateways report everything in the tables, or another test that is named here
- * covers the entry.
+ * docs/reference/metrics.md, docs/reference/logs.md and docs/reference/traces.md list the real telemetry. The test sends traffic of every
+ * kind through gateways. The tables contain everything that the gateways report. The gateways report everything in the tables, or another
+ * test that is named here covers the entry.
  */
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * All quotations in docs/how-to/troubleshooting.md exist: messages in the sources, rules, reasons, metrics, and keys of the configuration. Every
- * reason of a rejection has its row.
+ * All quotations in docs/how-to/troubleshooting.md exist: messages in the sources, rules, reasons, metrics, and keys of the configuration.
+ * Every reason of a rejection has its row.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

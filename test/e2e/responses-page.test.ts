@@ -1,4 +1,7 @@
-/** The policies of docs/how-to/check-responses.md, exactly as on the page, in a running gateway. The gateway behaves as the page describes. */
+/**
+ * The policies of docs/how-to/check-responses.md, exactly as on the page, in a running gateway. The gateway behaves as the page
+ * describes.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,6 +1,6 @@
 /**
- * Every attribute that the gateway's own code sets on a span. docs/reference/traces.md is generated from this table. An attribute that is not in the
- * table does not compile.
+ * Every attribute that the gateway's own code sets on a span. docs/reference/traces.md is generated from this table. An attribute that is
+ * not in the table does not compile.
  */
 import type { Described } from '../described.js'
 
