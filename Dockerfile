@@ -1,5 +1,5 @@
 # Builds with docker, BuildKit, podman and buildah, and takes nothing from a network but the Node image and the packages of package-lock.json.
-# The Node image is pinned by the digest of its index, which has amd64 and arm64 (docs/releasing.md says how to update it). It is an argument,
+# The Node image is pinned by the digest of its index, which has amd64 and arm64 (docs/contributing/releasing.md says how to update it). It is an argument,
 # so that a mirror's can replace it. It must be one of Debian.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 
@@ -29,7 +29,7 @@ LABEL org.opencontainers.image.title="a2a-extension-gateway" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.url="https://github.com/OWNER/a2a-extension-gateway" \
       org.opencontainers.image.source="https://github.com/OWNER/a2a-extension-gateway" \
-      org.opencontainers.image.documentation="https://github.com/OWNER/a2a-extension-gateway/blob/main/docs/deploying.md" \
+      org.opencontainers.image.documentation="https://github.com/OWNER/a2a-extension-gateway/blob/main/docs/how-to/deploy.md" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"

@@ -11,7 +11,7 @@ const READINGS = [
   { selector: "MemberExpression[property.name='JSON']", message: READ_JSON },
   { selector: 'Identifier[name=/^(?:jwtVerify|jwtDecrypt|decodeJwt|decodeProtectedHeader|create(?:Remote|Local)JWKSet)$/]', message: 'jose reads JSON with the engine: use readToken() of identity/jwt.ts, and compactVerify() for the signature only.' }
 ]
-// The house rules of docs/architecture.md: arrows point one way and the core is pure.
+// The house rules of docs/contributing/architecture.md: arrows point one way and the core is pure.
 /** Nothing that one stream does ends the process: src/guard.ts. */
 const LISTENERS = [{
   selector: 'CallExpression[callee.property.name=/^(?:on|once|addListener|prependListener|prependOnceListener)$/]',

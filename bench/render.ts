@@ -19,7 +19,7 @@ export function render (results: Results): string {
   return `${[
     '<!-- Made by bench/render.ts from bench/results.json. Run "npm run bench". -->',
     '# Benchmark results',
-    'Medians of rounds, quartiles in parentheses. Method: [docs/performance.md](../docs/performance.md). Do not compare figures of two runs; compare ratios of one run.',
+    'Medians of rounds, quartiles in parentheses. Method: [docs/contributing/benchmarks.md](../docs/contributing/benchmarks.md). Do not compare figures of two runs; compare ratios of one run.',
     ...conditions(results),
     '## Goals',
     goals(results),

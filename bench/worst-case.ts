@@ -1,8 +1,8 @@
 /**
  * Measures the time of a request's whole budget, spent on the most expensive data known for each keyword: `node dist/bench/worst-case.js
  * [TEXT]`. Each line shows the time of a budget and the steps of one validation. Above 150 ms, the charge for a keyword is too low
- * (docs/limits.md). The script measures wall time, because the event loop waits that long; V8's compiler threads would add to processor
- * time. Run it when nothing else runs.
+ * (docs/reference/limits.md). The script measures wall time, because the event loop waits that long; V8's compiler threads would add to
+ * processor time. Run it when nothing else runs.
  */
 import { evaluate, MAX_STEPS, stepsLeft } from '../src/jsonschema/evaluation.js'
 import { CardCompiler, readySchemas } from '../src/gateway/card/compiler.js'

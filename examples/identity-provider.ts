@@ -1,5 +1,5 @@
 /**
- * A local identity provider for docs/secure-a-gateway.md and for tests, not for production: `node dist/examples/identity-provider.js`.
+ * A local identity provider for docs/start/secure.md and for tests, not for production: `node dist/examples/identity-provider.js`.
  * It issues access tokens to two clients with the grant `client_credentials` (RFC 6749, section 4.4). The signing key is new at each
  * start. The environment variables are PORT (4000), AUDIENCE (claim `aud`) and LIFETIME of a token (seconds).
  */

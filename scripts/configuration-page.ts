@@ -70,7 +70,7 @@ keys and duplicate keys are rejected.
 
 ## Keys
 
-The keys of a policy, \`extensions.<name>\`, are described in [policy-reference.md](policy-reference.md).
+The keys of a policy, \`extensions.<name>\`, are described in [Policies](policy.md).
 
 `
 
@@ -94,7 +94,7 @@ const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] =
   { title: '`telemetry`', schema: at(configSchema, 'telemetry') }
 ]
 
-/** docs/configuration.md: how the file works, and the keys as the schema describes them. */
+/** docs/reference/configuration.md: how the file works, and the keys as the schema describes them. */
 export function configurationPage (): string {
   const listed = new Set(SECTIONS.map(({ schema }) => schema))
   const parts = SECTIONS.map(({ title, schema }) => {

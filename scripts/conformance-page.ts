@@ -1,4 +1,7 @@
-/** docs/conformance.md: the statements of the extension documents, the gateway's behaviour, and the tests that show the behaviour. */
+/**
+ * docs/contributing/conformance.md: the statements of the extension documents, the gateway's behaviour, and the tests that show the
+ * behaviour.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -20,7 +23,12 @@ export interface Statement {
 
 export interface ConformanceDocument {
   readonly document: string
+  /** The page of the current specification. */
+  readonly official?: string
+  /** The text that the statements were taken from, where it is another one. */
   readonly url?: string
+  /** False for documents that are not about extensions of A2A. Default: true. */
+  readonly counted?: boolean
   readonly statements: readonly Statement[]
 }
 
@@ -43,18 +51,20 @@ export function citations ({ tests = [] }: Statement): readonly { readonly file:
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
 function row (statement: Statement): string {
-  const tests = citations(statement).map(({ file, title }) => `[${cell(title.replace(/\$\{[^}]*\}/g, '…')).replace(/[[\]]/g, '\\$&')}](../${file})`)
+  const tests = citations(statement).map(({ file, title }) => `[${cell(title.replace(/\$\{[^}]*\}/g, '…')).replace(/[[\]]/g, '\\$&')}](../../${file})`)
   const { id, section, statement: words, verdict, text } = statement
   return `| ${[id, section, cell(words), verdict === 'not met' ? '**not met**' : verdict, cell(text), tests.join('<br>')].join(' | ')} |`
 }
 
 export function conformancePage (): string {
   const documents = conformanceDocuments()
-  const all = documents.flatMap(({ statements }) => statements)
+  const all = documents.filter(({ counted = true }) => counted).flatMap(({ statements }) => statements)
   const count = (verdict: Verdict): number => all.filter(one => one.verdict === verdict).length
-  const sections = documents.map(({ document, url, statements }) => [
+  const sections = documents.map(({ document, official, url, counted = true, statements }) => [
     `## ${document}`,
-    ...(url === undefined ? [] : [`Source: <${url}>`]),
+    ...(official === undefined ? [] : [`Specification: <${official}>`]),
+    ...(url === undefined ? [] : [`${official === undefined ? 'Source' : 'The statements were taken from this copy'}: <${url}>`]),
+    ...(counted ? [] : ['These statements are not about extensions. They are not in the counts above.']),
     [
       '| id | section | statement | verdict | what the gateway does | tests |',
       '|---|---|---|---|---|---|',
@@ -65,14 +75,14 @@ export function conformancePage (): string {
 
 # Conformance
 
-The documents that describe A2A extensions make ${all.length} statements that concern a gateway. For each statement, this page says what the gateway does, and names the tests that show
-it. A test checks that every cited test exists; "…" in a title stands for each case of a table.
-[interoperability.md](interoperability.md) has the results of the protocol's test kits and of the suites of official SDKs, with and without the gateway.
+The specifications and guides that describe A2A extensions make ${all.length} statements that concern a gateway. For each statement, this page says what the gateway
+does, and names the tests that show it. A test checks that every cited test exists; "…" in a title stands for each case of a table.
+[Interoperability](interoperability.md) has the results of the protocol's test kits and of the suites of official SDKs, with and without the gateway.
 
 | verdict | statements | meaning |
 |---|---|---|
 | met | ${count('met')} | without configuration |
-| with policy | ${count('with policy')} | with a [policy](policy-guide.md) or a setting that the text names |
+| with policy | ${count('with policy')} | with a [policy](../reference/policy.md) or a setting that the text names |
 | partly | ${count('partly')} | the text says which part, and which part is missing |
 | **not met** | ${count('not met')} | the gateway does not do this |
 

@@ -135,7 +135,7 @@ const traffic: Row = {
     }),
     lines({
       title: 'Failures of agents',
-      about: 'Below HTTP, by kind. docs/running.md describes each kind.',
+      about: 'Below HTTP, by kind. docs/how-to/run.md describes each kind.',
       unit: 'reqps',
       queries: [[rate('upstream_errors_total', ONE, 'agent, kind'), '{{agent}} {{kind}}']]
     })
@@ -590,7 +590,7 @@ export function dashboard (): string {
   return dashboardText({
     uid: 'a2a-gateway',
     title: 'A2A extension gateway',
-    about: 'Traffic, decisions and limits of the gateway. Alerts and their runbooks: ' + publicPage('docs/alerts.md'),
+    about: 'Traffic, decisions and limits of the gateway. Alerts and their runbooks: ' + publicPage('docs/reference/alerts.md'),
     variables: [
       { name: 'job', label: 'Job', query: 'label_values(a2a_gateway_build_info, job)' },
       { name: 'instance', label: 'Gateway', query: 'label_values(a2a_gateway_build_info{job=~"$job"}, instance)' },

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { resultsPage } from '../bench/render.js'
@@ -6,7 +6,7 @@ import { packageRoot } from '../src/config/paths.js'
 import { schemaText } from '../src/config/schema/schema.js'
 import { testsSchemaText } from '../src/offline/policy-test/test-schema.js'
 import { writeCatalogue } from './catalogue.js'
-import { catalogueGenerators } from './catalogue-pages.js'
+import { catalogueGenerators, CATALOGUE_PAGES } from './catalogue-pages.js'
 import { chartAlerts, chartSchema, prometheusRule } from './chart-schema.js'
 import { conformancePage } from './conformance-page.js'
 import { copyPage } from './console-page.js'
@@ -27,10 +27,10 @@ export const GENERATORS: readonly Generator[] = [
   ...ADDRESSED_FILES,
   { file: 'config/gateway.schema.json', render: schemaText },
   { file: 'config/policy-test.schema.json', render: testsSchemaText },
-  { file: 'docs/configuration.md', render: configurationPage },
-  { file: 'docs/policy-reference.md', render: policyPage },
-  { file: 'docs/rejections.md', render: refusalsPage },
-  { file: 'docs/conformance.md', render: conformancePage },
+  { file: 'docs/reference/configuration.md', render: configurationPage },
+  { file: 'docs/reference/policy.md', render: policyPage },
+  { file: 'docs/reference/errors.md', render: refusalsPage },
+  { file: 'docs/contributing/conformance.md', render: conformancePage },
   ...OBSERVABILITY_PAGES,
   { file: 'deploy/grafana/dashboards/a2a-gateway.json', render: dashboard },
   { file: 'bench/RESULTS.md', render: resultsPage },
@@ -57,7 +57,15 @@ export function generate (): string[] {
     mkdirSync(dirname(target), { recursive: true })
     writeFileSync(target, render())
   }
+  removeOldPages()
   return files
+}
+
+/** Removes the page of each policy that the catalogue no longer has. The pages are not committed, so Git does not remove them. */
+function removeOldPages (): void {
+  const folder = join(packageRoot(), CATALOGUE_PAGES)
+  const made = GENERATORS.map(({ file }) => file)
+  for (const name of readdirSync(folder)) if (!made.includes(`${CATALOGUE_PAGES}/${name}`)) rmSync(join(folder, name))
 }
 
 function current (file: string): string | null {

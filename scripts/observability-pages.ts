@@ -8,11 +8,14 @@ import { SPAN_ATTRIBUTES, SPAN_NAMES } from '../src/telemetry/traces/span-attrib
 import type { Generator } from './generator.js'
 import { PROCESS_METRICS } from './process-metrics.js'
 
-/** docs/metrics.md, docs/logs.md and docs/traces.md, generated from the tables that define the types of the code. */
+/**
+ * docs/reference/metrics.md, docs/reference/logs.md and docs/reference/traces.md, generated from the tables that define the types of the
+ * code.
+ */
 export const OBSERVABILITY_PAGES: readonly Generator[] = [
-  { file: 'docs/metrics.md', render: metricsPage },
-  { file: 'docs/logs.md', render: logsPage },
-  { file: 'docs/traces.md', render: tracesPage }
+  { file: 'docs/reference/metrics.md', render: metricsPage },
+  { file: 'docs/reference/logs.md', render: logsPage },
+  { file: 'docs/reference/traces.md', render: tracesPage }
 ]
 
 const generatedFrom = (...files: string[]): string =>
@@ -44,8 +47,8 @@ function metricsPage (): string {
   const buckets = all.flatMap(([name, { buckets: bounds }]) => bounds === undefined ? [] : [row(code(PREFIX + name), bounds.join(', '))])
   return `${generatedFrom('src/telemetry/metrics/definitions.ts', 'scripts/process-metrics.ts')}# Metrics
 
-The admin listener serves these metrics at \`/metrics\`, in Prometheus text format 0.0.4. [observability.md](observability.md) describes how to use them, and
-[alerts.md](alerts.md) describes the alerts.
+The admin listener serves these metrics at \`/metrics\`, in Prometheus text format 0.0.4. [Monitor](../how-to/monitor.md) describes how to use them, and
+[Alerts](alerts.md) describes the alerts.
 
 A counter has a sample after its first count, and a gauge after its first value, unless the table says otherwise. Durations are in seconds. Every histogram has \`_bucket\`, \`_sum\` and \`_count\`.
 
@@ -71,7 +74,7 @@ ${buckets.join('\n')}
 
 ## The process
 
-Metrics of Node and the operating system, from prom-client. With workers, see [several processes](observability.md#several-processes).
+Metrics of Node and the operating system, from prom-client. With workers, see [several processes](../how-to/monitor.md#several-processes).
 
 | name | type | labels | meaning |
 |---|---|---|---|
@@ -96,7 +99,7 @@ function fields (table: DescribedTable, whenHead = 'present'): string {
 function logsPage (): string {
   return `${generatedFrom('src/telemetry/log-fields.ts', 'src/telemetry/audit-fields.ts')}# Log lines and audit lines
 
-Log lines and audit lines go to stdout, one JSON object per line. Audit lines have \`"audit":true\`. [observability.md](observability.md) describes how to use them.
+Log lines and audit lines go to stdout, one JSON object per line. Audit lines have \`"audit":true\`. [Monitor](../how-to/monitor.md) describes how to use them.
 
 ## Log
 
@@ -131,7 +134,7 @@ function tracesPage (): string {
   )
   return `${generatedFrom('src/telemetry/traces/span-attributes.ts')}# Spans
 
-This page lists the spans of the gateway's traces. [observability.md](observability.md#traces) describes how to enable them.
+This page lists the spans of the gateway's traces. [Monitor](../how-to/monitor.md#traces) describes how to enable them.
 
 ## Names
 

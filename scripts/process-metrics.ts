@@ -1,6 +1,6 @@
 /**
- * The metrics that prom-client reports about the process, for docs/metrics.md. The set of metrics differs between systems, and the page
- * must not. A test compares this list with the registry on Linux.
+ * The metrics that prom-client reports about the process, for docs/reference/metrics.md. The set of metrics differs between systems, and
+ * the page must not. A test compares this list with the registry on Linux.
  */
 
 export interface ProcessMetric {

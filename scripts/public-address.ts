@@ -25,7 +25,7 @@ function replaced (text: string, pattern: RegExp, by: string): string {
 }
 
 const runbooks = (text: string, address: string): string =>
-  replaced(text, /(?<=runbook_url: )("?)[^"\s]*(?=#a2agateway)/g, `$1${publicPage('docs/alerts.md', address)}`)
+  replaced(text, /(?<=runbook_url: )("?)[^"\s]*(?=#a2agateway)/g, `$1${publicPage('docs/reference/alerts.md', address)}`)
 
 /** For each file that contains the address: a function that returns the text with `address` in place of the current one. */
 export const ADDRESSED: Readonly<Record<string, (text: string, address: string) => string>> = {
@@ -35,18 +35,18 @@ export const ADDRESSED: Readonly<Record<string, (text: string, address: string) 
     replaced(
       replaced(replaced(text, /(?<=image\.url=")[^"]*/, address), /(?<=image\.source=")[^"]*/, address),
       /(?<=image\.documentation=")[^"]*/,
-      publicPage('docs/deploying.md', address)
+      publicPage('docs/how-to/deploy.md', address)
     ),
   'deploy/helm/a2a-extension-gateway/Chart.yaml': (text, address) =>
     replaced(text, /^home: .*\nsources:\n {2}- .*$/m, `home: ${address}\nsources:\n  - ${address}`),
-  'deploy/debian/a2a-gateway.service': (text, address) => replaced(text, /(?<=^Documentation=).*$/m, publicPage('docs/install.md', address)),
-  'deploy/debian/gateway.yaml': (text, address) => replaced(text, /(?<=All keys: ).*$/m, publicPage('docs/configuration.md', address)),
+  'deploy/debian/a2a-gateway.service': (text, address) => replaced(text, /(?<=^Documentation=).*$/m, publicPage('docs/how-to/install.md', address)),
+  'deploy/debian/gateway.yaml': (text, address) => replaced(text, /(?<=All keys: ).*$/m, publicPage('docs/reference/configuration.md', address)),
   'deploy/prometheus/alerts.yaml': runbooks,
   'deploy/prometheus/alerts.test.yaml': runbooks,
   '.github/ISSUE_TEMPLATE/config.yml': (text, address) =>
     replaced(
       replaced(text, /(?<=url: )\S*(?=\/security\/advisories\/new$)/m, address),
-      /(?<=url: )\S*(?=\/blob\/main\/docs\/troubleshooting\.md$)/m,
+      /(?<=url: )\S*(?=\/blob\/main\/docs\/how-to\/troubleshooting\.md$)/m,
       address
     )
 }

@@ -19,7 +19,7 @@ const EXAMPLE: Rejection = {
 const OVER_HTTP_JSON: Rejection = JSON.parse(JSON.stringify(EXAMPLE).replaceAll('params.message', 'message')) as Rejection
 
 /** Place of the generated page. */
-const PAGE = 'docs/rejections.md'
+const PAGE = 'docs/reference/errors.md'
 
 /** The generated page of rejections: from the table that the gateway uses for its rejections, and from the entry of each reason. */
 export function refusalsPage (): string {
@@ -40,7 +40,7 @@ export function refusalsPage (): string {
 # Rejections
 
 When the gateway rejects a request, the client gets an error in its own binding and protocol version, and the request does not reach the agent. The exception is
-\`INVALID_AGENT_RESPONSE\`, which replaces a [response](responses.md) that breaks a rule. The message alone is enough to fix the request. The details contain the same
+\`INVALID_AGENT_RESPONSE\`, which replaces a [response](../how-to/check-responses.md) that breaks a rule. The message alone is enough to fix the request. The details contain the same
 information for programs. The error never repeats values of the client's data.
 
 Every response that the gateway created itself has the header

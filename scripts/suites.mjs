@@ -46,7 +46,7 @@ const INTEGRATION_GROUPS = {
 
 /** Files of those folders that start processes, wait for sockets or files, or measure the coverage of their own process. */
 const NOT_UNIT = [
-  'config/hostile', 'config/watch', 'console/playground', 'console/tail', 'docs/quick-start', 'docs/secure-a-gateway', 'docs/telemetry-reference', 'fuzz/coverage',
+  'config/hostile', 'config/watch', 'console/playground', 'console/tail', 'docs/quick-start', 'docs/callers', 'docs/find-out-why', 'docs/modes', 'docs/first-policy', 'docs/secure-a-gateway', 'docs/telemetry-reference', 'fuzz/coverage',
   'offline/cli', 'offline/explain-cli', 'state/redis-misbehaviour'
 ]
 
@@ -93,7 +93,7 @@ const SLOW_FIRST = [
   'policy', 'config', 'protocol', 'offline', 'wire',
   'system/container', 'system/redis-outage', 'system/console', 'system/dashboard', 'system/helm',
   'clients', 'hostile/scenarios', 'identity', 'cluster-calls', 'pages', 'gateway/hostile-cards', 'differential', 'bypass', 'grpc',
-  'cluster-processes', 'states', 'forwarding', 'proxy', 'bench/run', 'cli', 'e2e/policy-guide', 'services', 'advisories', 'stories',
+  'cluster-processes', 'states', 'forwarding', 'proxy', 'bench/run', 'cli', 'services', 'advisories', 'stories',
   'e2e/responses-slow', 'faults', 'cluster/workers', 'cluster/reload', 'faults/soak', 'bench/parties', 'security/CVE-2026-109924', 'limits',
   'config/hostile', 'cli/bundled', 'gateway/serve-cli', 'faults/table', 'upstream/upstream-failures', 'limits/connections'
 ]

@@ -18,7 +18,7 @@ export const MESH: Case = {
   works: [WORK],
   run: async bench => {
     if (envoyVersion() === null) {
-      bench.say('mesh: Envoy is not installed (docs/performance.md)')
+      bench.say('mesh: Envoy is not installed (docs/contributing/benchmarks.md)')
       return []
     }
     if (!bench.wants('mesh', WORK, true)) return []

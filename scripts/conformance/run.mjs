@@ -1,7 +1,7 @@
 /**
  * `npm run test:conformance [-- SUITE...]`: runs the A2A test kits and the end-to-end suites of official SDKs twice, directly against an
- * agent and through the gateway, and prints the tests whose results differ. docs/interoperability.md describes how to prepare the
- * checkouts.
+ * agent and through the gateway, and prints the tests whose results differ. docs/contributing/interoperability.md describes how to prepare
+ * the checkouts.
  *
  * Exit codes: 0 when expected.yaml explains every difference, 1 when it does not, 2 when a suite cannot run.
  */
@@ -29,7 +29,7 @@ const prepared = (chosen.length > 0 ? chosen : Object.keys(SUITES)).filter(name 
 })
 for (const problem of problems) console.error(problem)
 if (prepared.length === 0 || (chosen.length > 0 && problems.length > 0)) {
-  console.error('docs/interoperability.md describes how to prepare the checkouts')
+  console.error('docs/contributing/interoperability.md describes how to prepare the checkouts')
   process.exit(2)
 }
 

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { check } from './check.mjs'
 import { HERE, OUTPUT, SOURCE } from './paths.mjs'
+import { writeRedirects } from './redirects.mjs'
 import { writeSource } from './source.mjs'
 
 const npm = (args, options = {}) => run('npm', args, { cwd: HERE, shell: process.platform === 'win32', ...options })
@@ -23,6 +24,7 @@ const vitepress = join(HERE, 'node_modules/vitepress/bin/vitepress.js')
 if (!existsSync(vitepress)) npm(['ci', '--no-audit', '--no-fund'])
 const { pages } = writeSource(SOURCE)
 run(process.execPath, [vitepress, 'build', HERE])
+writeRedirects(OUTPUT)
 console.log(`${pages.size} pages in ${OUTPUT}`)
 if (process.argv.includes('--check')) {
   const problems = await check(pages)

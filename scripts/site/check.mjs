@@ -1,4 +1,7 @@
-/** Checks the built site: each page is there, each link leads to a page and a heading, and each name is found by the search. */
+/**
+ * Checks the built site: each page is there and shows the groups of pages, each link leads to a page and a heading, and the search finds
+ * each name.
+ */
 import { createRequire } from 'node:module'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
@@ -7,7 +10,7 @@ import { HERE, OUTPUT } from './paths.mjs'
 import { SEARCH } from './search.mjs'
 
 /** Pages whose rows people look up, with the fewest rows that they may have. */
-const REFERENCES = { 'configuration.html': 300, 'rejections.html': 30, 'metrics.html': 40, 'logs.html': 50, 'traces.html': 30, 'policy-reference.html': 100 }
+const REFERENCES = { 'reference/configuration.html': 300, 'reference/errors.html': 30, 'reference/metrics.html': 40, 'reference/logs.html': 50, 'reference/traces.html': 30, 'reference/policy.html': 100 }
 /** Plain words, such as `agent`, are on every page: only names with another character than these are searched for. */
 const PLAIN = /^[a-z]+$/
 /** A name counts as found when a page with a row of this name is among so many first results. */
@@ -25,7 +28,7 @@ export async function check (pages) {
   const problems = [...pages].filter(([, place]) => !existsSync(join(OUTPUT, file(place)))).map(([page]) => `${page} is not on the site`)
   if (problems.length > 0) return problems
   const built = new Map([...pages.values()].map(place => [file(place), contentOf(read(file(place)))]))
-  return [...deadLinks(built), ...await notFound(built)]
+  return [...withoutDoors([...built.keys()]), ...deadLinks(built), ...await notFound(built)]
 }
 
 /** Without the frame of the page, which has the same links everywhere. */
@@ -33,6 +36,12 @@ function contentOf (html) {
   const main = /<main[^>]*>([^]*)<\/main>/.exec(html)?.[1]
   if (main === undefined) throw new Error('a page has no <main>')
   return main
+}
+
+/** Every page shows the five groups of pages, so that each is one click away on a narrow screen, too. */
+function withoutDoors (pages) {
+  const doors = page => [.../<nav class="doors"[^]*?<\/nav>/.exec(read(page))?.[0].matchAll(/ href="[^"]*all-pages[^"]*#/g) ?? []].length
+  return pages.filter(page => doors(page) !== 5).map(page => `${page} has ${doors(page)} of the 5 links to all pages`)
 }
 
 function deadLinks (built) {

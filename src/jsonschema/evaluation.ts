@@ -5,8 +5,8 @@
 import type { InexactNumbers } from '../wire/json/number.js'
 
 /**
- * Steps of one evaluation. A step is at most one microsecond (bench/worst-case.ts measures each kind of work, docs/limits.md has the
- * table). All values, rules and policies of a request share the steps, because no bound on schema or data alone is enough. A recursive
+ * Steps of one evaluation. A step is at most one microsecond (bench/worst-case.ts measures each kind of work, docs/reference/limits.md has
+ * the table). All values, rules and policies of a request share the steps, because no bound on schema or data alone is enough. A recursive
  * schema with two branches into the same member takes 2^depth steps on data nested that deep. A thousand alternatives on thirty thousand
  * items took 15 s. Four hundred small parts with a separate budget each took 9.7 s.
  */

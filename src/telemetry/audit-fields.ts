@@ -1,4 +1,4 @@
-/** Every member of an audit line. docs/logs.md is generated from this table. A member without an entry does not compile. */
+/** Every member of an audit line. docs/reference/logs.md is generated from this table. A member without an entry does not compile. */
 import type { AuditEntry, AuditViolation } from './audit.js'
 import type { Described } from './described.js'
 
@@ -13,7 +13,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   binding: { type: 'string', meaning: '`JSONRPC`, `HTTP+JSON` or `GRPC`' },
   version: { type: 'string', meaning: 'A2A version' },
   decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`' },
-  reason: { type: 'string or null', meaning: '[reason](rejections.md#reasons) of the violation that decided' },
+  reason: { type: 'string or null', meaning: '[reason](errors.md#reasons) of the violation that decided' },
   extension: { type: 'string or null', meaning: "the policy's name, or the URI if there is no policy" },
   rule: { type: 'string or null', meaning: 'id of the rule' },
   edited: { type: 'list', when: 'something was removed', meaning: '`policy/rule` that removed it, never the removed data' },
@@ -38,24 +38,24 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   client: { type: 'string or null', meaning: 'address of the client connection' },
   caller: {
     type: 'object',
-    when: 'the caller is [authenticated](identity.md)',
-    meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), `client` and `tenant` if they are known, `act` if its token was delegated (RFC 8693): ids of those who act for the caller, in the form of `id`, the current actor first, at most 8; and `sources` if a [client certificate](client-certificates.md) came with the credentials'
+    when: 'the caller is [authenticated](../how-to/authenticate-callers.md)',
+    meaning: '`source`, `id` (a digest, or the subject with `identity.audit: subject`), `client` and `tenant` if they are known, `act` if its token was delegated (RFC 8693): ids of those who act for the caller, in the form of `id`, the current actor first, at most 8; and `sources` if a [client certificate](../how-to/client-certificates.md) came with the credentials'
   },
   credential: { type: 'string', when: 'as `caller`', meaning: 'kind of the source: `apiKey`, `basic`, `jwt`, `envoyJwt`, `certificate`' },
   access_rule: {
     type: 'string',
-    when: 'the agent has [access lists](access.md)',
+    when: 'the agent has [access lists](../how-to/authorize-callers.md)',
     meaning: 'id of the entry that decided; `none` if there is no `allow`, or no entry of it matches'
   },
-  limit: { type: 'string', when: 'a [limit](rate-limits.md) rejected the request', meaning: 'its id' },
+  limit: { type: 'string', when: 'a [limit](../how-to/limit-requests.md) rejected the request', meaning: 'its id' },
   owner: {
     type: 'string',
-    when: '[tasks have owners](task-ownership.md), and the call names a task or context',
+    when: '[tasks have owners](../how-to/protect-tasks.md), and the call names a task or context',
     meaning: '`match`, `mismatch`, `unknown`, `unavailable` or `shared`, as in `task_owner_checks_total`'
   },
   exchange: {
     type: 'string',
-    when: 'the gateway exchanged the token of the caller ([credentials for the agent](upstream-credentials.md))',
+    when: 'the gateway exchanged the token of the caller ([credentials for the agent](../how-to/credentials-for-agents.md))',
     meaning: '`cached`, `new`, or `rejected`: the authorization server did not accept it'
   },
   request_id: { type: 'string or null', meaning: 'as in the log' }
@@ -63,7 +63,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
 
 /** Members of each entry in `violations`. */
 export const VIOLATION_FIELDS: Readonly<Record<keyof AuditViolation, Described>> = {
-  reason: { type: 'string', meaning: '[reason](rejections.md#reasons)' },
+  reason: { type: 'string', meaning: '[reason](errors.md#reasons)' },
   extension: { type: 'string or null', meaning: 'the policy\'s name, or the URI' },
   rule: { type: 'string or null', meaning: 'id of the rule' },
   path: { type: 'string or null', meaning: 'path in the request or response' },

@@ -1,5 +1,6 @@
 /**
- * Every field that a log line of the gateway may have, in addition to `level`, `time` and `msg`. docs/logs.md is generated from this table.
+ * Every field that a log line of the gateway may have, in addition to `level`, `time` and `msg`. docs/reference/logs.md is generated from
+ * this table.
  */
 import type { DescribedTable } from './described.js'
 
@@ -38,8 +39,8 @@ export const LOG_FIELDS = {
   },
   code: { type: 'string', when: 'a connection without a request', meaning: 'error code of Node' },
   client: { type: 'string', when: 'a connection without a request; rejected credentials', meaning: 'address of the client' },
-  caller: { type: 'object', when: '`request`, of an [authenticated](identity.md) caller', meaning: '`source`, `id`, `client`, `tenant`, `act`, as in the audit line' },
-  access_rule: { type: 'string', when: '`request`, of an agent with [access lists](access.md)', meaning: 'id of the entry that decided, or `none`, as in the audit line' },
+  caller: { type: 'object', when: '`request`, of an [authenticated](../how-to/authenticate-callers.md) caller', meaning: '`source`, `id`, `client`, `tenant`, `act`, as in the audit line' },
+  access_rule: { type: 'string', when: '`request`, of an agent with [access lists](../how-to/authorize-callers.md)', meaning: 'id of the entry that decided, or `none`, as in the audit line' },
   source: { type: 'string', when: 'rejected credentials', meaning: 'source of `identity.sources`; `other` if several share the header' },
   omitted: {
     type: 'number',

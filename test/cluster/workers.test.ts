@@ -54,7 +54,7 @@ t.test('calls are distributed, counted together, and survive the death of a work
   t.same(
     [...fields].filter(name => !Object.hasOwn(LOG_FIELDS, name) && !Object.hasOwn(LINE_FIELDS, name) && !Object.hasOwn(AUDIT_FIELDS, name)),
     [],
-    'docs/logs.md has each'
+    'docs/reference/logs.md has each'
   )
 
   const [[, other] = [0, 0]] = gateway.workers()

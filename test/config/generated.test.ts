@@ -26,6 +26,15 @@ t.test('there is no page of a policy that the catalogue no longer has', t => {
   t.end()
 })
 
+t.test('.gitattributes marks every generated file that is committed, and no other of this repository', t => {
+  const ignored = (file: string): boolean => /^docs\/extensions\/(?!README)/.test(file)
+  const marked = [...readFileSync(join(root, '.gitattributes'), 'utf8').matchAll(/^(\S+) linguist-generated$/gm)].map(([, file = '']) => file)
+  const made = GENERATORS.filter(({ edits, file }) => edits !== true && !ignored(file)).map(({ file }) => file)
+  const elsewhere = ['bench/results.json', 'package-lock.json', 'scripts/site/package-lock.json']
+  t.same(marked.toSorted(), [...made, ...elsewhere].toSorted())
+  t.end()
+})
+
 /** Every property of the schema, with its path. */
 function * properties (schema: Schema, path: string): Generator<[string, Schema, boolean]> {
   for (const [key, child] of Object.entries(schema.properties ?? {})) {
@@ -93,9 +102,9 @@ function resolved (path: string, schema: Schema): unknown {
 t.test('the published schema works in any validator, and on every configuration of the repository', t => {
   const published: unknown = JSON.parse(readFileSync(join(root, 'config/gateway.schema.json'), 'utf8'))
   const validate = new Ajv2020({ strict: false, allErrors: true }).compile(published as object)
-  const page = readFileSync(join(root, 'docs/configuration.md'), 'utf8')
+  const page = readFileSync(join(root, 'docs/reference/configuration.md'), 'utf8')
   const texts = new Map(
-    [...page.matchAll(/```yaml\n(.*?)```/gs)].map((match, index) => [`docs/configuration.md, example ${index + 1}`, match[1] ?? ''])
+    [...page.matchAll(/```yaml\n(.*?)```/gs)].map((match, index) => [`docs/reference/configuration.md, example ${index + 1}`, match[1] ?? ''])
   )
   t.equal(texts.size, 2)
   for (const file of examples()) texts.set(file, readFileSync(join(root, file), 'utf8'))

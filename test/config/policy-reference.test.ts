@@ -1,4 +1,4 @@
-/** docs/policy-reference.md shows every key of the vocabulary with an example that the gateway accepts. */
+/** docs/reference/policy.md shows every key of the vocabulary with an example that the gateway accepts. */
 import t from 'tap'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 import { policySchema } from '../../src/config/schema/policy-schema.js'

@@ -1,4 +1,4 @@
-/** A gateway in front of a hand-made agent, and calls in both versions, for the tests that docs/conformance.md cites. */
+/** A gateway in front of a hand-made agent, and calls in both versions, for the tests that docs/contributing/conformance.md cites. */
 import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import type { TestGateway } from '../helpers/gateway.js'

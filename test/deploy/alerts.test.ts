@@ -16,7 +16,7 @@ const { groups } = parse(readFileSync('deploy/prometheus/alerts.yaml', 'utf8')) 
 const rules = groups.flatMap(group => group.rules)
 const alerts = rules.filter(rule => rule.alert !== undefined)
 const { tests } = parse(readFileSync('deploy/prometheus/alerts.test.yaml', 'utf8')) as { tests: RuleTest[] }
-const page = readFileSync('docs/alerts.md', 'utf8')
+const page = readFileSync('docs/reference/alerts.md', 'utf8')
 
 t.test('names of metrics and labels are found in PromQL', async t => {
   const { metrics, grouping } = namesOf(
@@ -60,7 +60,7 @@ t.test('each alert has a severity, a description and a runbook', async t => {
     t.match(alert, /^A2AGateway[A-Z]/)
     t.match(labels?.severity, /^(critical|warning|info)$/, alert)
     t.same(Object.keys(annotations ?? {}), ['summary', 'description', 'runbook_url'], alert)
-    t.equal(annotations?.runbook_url, `${publicPage('docs/alerts.md')}#${alert.toLowerCase()}`)
+    t.equal(annotations?.runbook_url, `${publicPage('docs/reference/alerts.md')}#${alert.toLowerCase()}`)
   }
 })
 

@@ -4,7 +4,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
 
-const page = readFileSync('docs/deploying.md', 'utf8')
+const page = readFileSync('docs/how-to/deploy.md', 'utf8')
 const blocks = (language: string): string[] =>
   [...page.matchAll(/```(\w+)\n([^]*?)```/g)].filter(match => match[1] === language).map(match => match[2] as string)
 

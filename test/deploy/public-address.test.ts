@@ -13,7 +13,7 @@ t.test('package.json names it in npm\'s form', async t => {
   const { repository } = JSON.parse(read('package.json')) as { repository: { type: string, url: string } }
   t.same(repository, { type: 'git', url: `git+${publicAddress()}.git` })
   t.match(publicAddress(), /^https:\/\/github\.com\/[\w-]+\/a2a-extension-gateway$/)
-  t.equal(publicPage('docs/alerts.md', OTHER), `${OTHER}/blob/main/docs/alerts.md`)
+  t.equal(publicPage('docs/reference/alerts.md', OTHER), `${OTHER}/blob/main/docs/reference/alerts.md`)
 })
 
 t.test('each file uses it', async t => {

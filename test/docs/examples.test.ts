@@ -15,7 +15,7 @@ function whole (block: string): string {
   return `${AGENT}${policy === '' ? block : ''}extensions:\n  p:\n    uri: https://acme.example/ext/p/v1\n${policy}`
 }
 
-for (const [page, known] of [['responses.md', /^(?:version|observe):/], ['running.md', /^state:/], ['grpc.md', /^version:/]] as const) {
+for (const [page, known] of [['how-to/check-responses.md', /^(?:version|observe):/], ['how-to/run.md', /^state:/], ['how-to/grpc.md', /^version:/]] as const) {
   t.test(page, async t => {
     const text = readFileSync(join(packageRoot(), 'docs', page), 'utf8')
     const blocks = [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block = '']) => block).filter(block => known.test(block))

@@ -153,8 +153,8 @@ const EXCHANGE: readonly Row[] = [
 ]
 
 /**
- * Not in the list, because no gateway can prevent them: an old signed card that is replayed (docs/signed-cards.md), and a URL for push
- * notifications that redirects, because the agent sends the notifications (docs/push-notifications.md).
+ * Not in the list, because no gateway can prevent them: an old signed card that is replayed (docs/how-to/sign-cards.md), and a URL for push
+ * notifications that redirects, because the agent sends the notifications (docs/how-to/protect-webhooks.md).
  */
 const LISTS = { TOKENS, KEYS, HEADERS, ACCESS, TASKS, LIMITS, PUSH, CARDS, EXCHANGE }
 

@@ -8,7 +8,7 @@ const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...readdirSync(joi
   .filter(name => name.endsWith('.md'))
   .map(name => `docs/${name}`)]
 /** Names that a maintainer publishes in a release, and uses only then; and the names of other gateways, whose projects own them. */
-const OTHER_NAMES = ['docs/releasing.md', 'docs/compare-tasks.md']
+const OTHER_NAMES = ['docs/contributing/releasing.md', 'docs/explain/compared.md']
 
 /** Commands that may fetch something by name, and the name. */
 const FETCHES = [

@@ -1,4 +1,4 @@
-/** docs/limits.md names every limit of the configuration, with its default. */
+/** docs/reference/limits.md names every limit of the configuration, with its default. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,7 +6,7 @@ import { packageRoot } from '../../src/config/paths.js'
 import type { Schema } from '../../src/config/schema/schema-kit.js'
 import { configSchema } from '../../src/config/schema/schema.js'
 
-const PAGE = readFileSync(join(packageRoot(), 'docs', 'limits.md'), 'utf8')
+const PAGE = readFileSync(join(packageRoot(), 'docs', 'reference/limits.md'), 'utf8')
 
 function keysOf (schema: Schema | undefined, prefix: string): [string, string][] {
   return Object.entries(schema?.properties ?? {}).map(([key, { default: initial }]) => [prefix + key, String(initial)])

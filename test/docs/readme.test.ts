@@ -12,17 +12,26 @@ import { packageRoot } from '../../src/config/paths.js'
 import { CHECKS } from '../../src/gateway/configuration.js'
 import { freePorts } from '../helpers/http.js'
 
-const SECTION = /^## Write a policy\n(.*?)^## /ms.exec(readFileSync(join(packageRoot(), 'README.md'), 'utf8'))?.[1] ?? ''
+const README = readFileSync(join(packageRoot(), 'README.md'), 'utf8')
+const SECTION = /^## Write your first policy\n(.*?)^## /ms.exec(README)?.[1] ?? ''
 const EXAMPLE = join(packageRoot(), 'examples', 'first-policy')
 const [POLICY = '', COMMANDS = ''] = ['yaml', 'sh'].map(kind => new RegExp(`^\`\`\`${kind}\n(.*?)^\`\`\`$`, 'ms').exec(SECTION)?.[1] ?? '')
 
-t.test('the table of pages has each row once, and each page of docs/ once', async t => {
-  const [, table = ''] = readFileSync(join(packageRoot(), 'README.md'), 'utf8').split('## Documentation\n')
-  const rows = [...table.matchAll(/^\| \*\*(.*?)\*\*/gm)].map(([, name]) => name)
-  t.ok(rows.length > 4)
-  t.same(rows, [...new Set(rows)])
-  const pages = [...table.matchAll(/\]\(docs\/([\w-]+\.md)\)/g)].map(([, page]) => page)
-  t.same(pages.sort(), readdirSync(join(packageRoot(), 'docs')).filter(name => name.endsWith('.md')))
+t.test('it is a landing page: at most 120 lines, four rows of links, and one link to all pages', async t => {
+  t.ok(README.split('\n').length <= 121, `${README.split('\n').length} lines`)
+  const [, table = ''] = README.split('## Documentation\n')
+  t.equal([...table.matchAll(/^\| \*\*(.*?)\*\*/gm)].length, 4)
+  t.match(table, '](docs/README.md)')
+})
+
+t.test('the index docs/README.md lists each page of docs/ once, and no other', async t => {
+  const index = readFileSync(join(packageRoot(), 'docs', 'README.md'), 'utf8')
+  const doors = [...index.matchAll(/^## (.+)$/gm)].map(([, name]) => name)
+  t.same(doors, ['Start', 'How to', 'Reference', 'Explain', 'Contributing'])
+  const listed = [...index.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm)].map(([, page = '']) => page)
+  const pages = readdirSync(join(packageRoot(), 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.md') && name !== 'README.md' && !/^extensions.(?!README)/.test(name))
+  t.same(listed.toSorted(), [...pages, '../CHANGELOG.md', '../CONTRIBUTING.md', '../SECURITY.md'].toSorted())
 })
 
 t.test('the policy is the file of the example, and loads without a warning', async t => {
@@ -31,7 +40,7 @@ t.test('the policy is the file of the example, and loads without a warning', asy
   t.same((result.ok ? result.warnings : result.problems).map(formatDiagnostic), [])
 })
 
-t.test('the commands run as pasted, and the policy records a call without the owner', { timeout: 120_000 }, async t => {
+t.test('the commands run as pasted, and the policy records a call without the owner and rejects one without the extension', { timeout: 120_000 }, async t => {
   const [agent = 0, port = 0, admin = 0] = await freePorts(3)
   const directory = t.testdir({ bin: {}, examples: { 'first-policy': {} } })
   for (const name of ['dist', 'package.json', 'node_modules']) symlinkSync(join(packageRoot(), name), join(directory, name))
@@ -45,7 +54,11 @@ t.test('the commands run as pasted, and the policy records a call without the ow
     `#!/bin/sh\nexec "${process.execPath}" "${join(packageRoot(), 'dist/src/main.js')}" "$@"\n`,
     { mode: 0o755 }
   )
-  const lines = ported(COMMANDS).replaceAll(/^npm link.*$/gm, ':').trim().split('\n')
+  const lines = ported(COMMANDS)
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
+    .replaceAll(/^npm link.*$/gm, ':')
+    .trim()
+    .split('\n')
   t.match(lines.at(-1), /^a2a-gateway serve /)
   const script = [
     'set -e',
@@ -55,6 +68,8 @@ t.test('the commands run as pasted, and the policy records a call without the ow
     'echo "@@@ call"',
     `sed '1,/^$/d' call.http | curl -sf http://127.0.0.1:${port}/a2a/jsonrpc -H 'Content-Type: application/json' -H 'A2A-Version: 1.0' \\
       -H 'A2A-Extensions: https://example.com/ext/fortune-consent/v1' -d @- | grep -c '"result"'`,
+    `sed '1,/^$/d' call.http | curl -sf http://127.0.0.1:${port}/a2a/jsonrpc -H 'Content-Type: application/json' -H 'A2A-Version: 1.0' \\
+      -d @- | grep -c '"code":-32008'`,
     `curl -sf http://127.0.0.1:${admin}/metrics | grep '^a2a_gateway_violations_total'`
   ].join('\n')
   const env = {
@@ -78,5 +93,5 @@ t.test('the commands run as pasted, and the policy records a call without the ow
   }
   await closed
   t.equal(code, 0, output)
-  t.match(output.slice(output.indexOf('@@@ call')), /violations_total\{[^}]*rule="names-the-owner"[^}]*\} 1/, output)
+  t.match(output.slice(output.indexOf('@@@ call')), /violations_total\{[^}]*rule="names-the-owner"[^}]*\} 2\n.*rule="required"[^}]*mode="enforce"\} 1/, output)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/config/paths.js'
 
-const page = readFileSync(join(packageRoot(), 'docs/security.md'), 'utf8')
+const page = readFileSync(join(packageRoot(), 'docs/explain/security.md'), 'utf8')
 const scenarios = readdirSync(join(packageRoot(), 'test/hostile/scenarios'))
 
 for (const [heading, least] of [['Promises', 10], ['Threats', 6]] as const) {

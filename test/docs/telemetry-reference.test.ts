@@ -1,7 +1,7 @@
 /**
- * docs/metrics.md, docs/logs.md and docs/traces.md list the real telemetry. The test sends traffic of every kind through gateways. The
- * tables contain everything that the gateways report. The gateways report everything in the tables, or another test that is named here
- * covers the entry.
+ * docs/reference/metrics.md, docs/reference/logs.md and docs/reference/traces.md list the real telemetry. The test sends traffic of every
+ * kind through gateways. The tables contain everything that the gateways report. The gateways report everything in the tables, or another
+ * test that is named here covers the entry.
  */
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -453,14 +453,14 @@ t.test('telemetry of gateways under every kind of traffic', async t => {
 
   t.test('metrics', async t => {
     const table = new Map(
-      rowsOf('metrics.md', 'The gateway').map(([name, type, names]) => [named(name)[0] ?? '', { type, labels: named(names) }])
+      rowsOf('reference/metrics.md', 'The gateway').map(([name, type, names]) => [named(name)[0] ?? '', { type, labels: named(names) }])
     )
     t.ok(table.size > 20)
     t.same([...types].filter(([name, type]) => table.get(name)?.type !== type), [], 'each is in the table')
     if (sampled.has('a2a_gateway_memory_limit_bytes')) used.add('a2a_gateway_memory_limit_bytes')
     t.same(untold([...table.keys()], sampled), [], 'each of the table has a sample')
     t.same(labels.filter(({ metric, label }) => table.get(metric)?.labels.includes(label) !== true), [], 'each label too')
-    for (const [label, of, values] of rowsOf('metrics.md', 'Labels').map(
+    for (const [label, of, values] of rowsOf('reference/metrics.md', 'Labels').map(
       ([first, second = '', third]) => [named(first)[0] ?? '', second, third] as const
     )) {
       const metrics = /^\d+ metrics$/.test(of)
@@ -481,18 +481,18 @@ t.test('telemetry of gateways under every kind of traffic', async t => {
   })
 
   t.test('log lines', async t => {
-    const table = firsts('logs.md', 'Log').filter(name => !['reqId', 'req', 'res'].includes(name))
+    const table = firsts('reference/logs.md', 'Log').filter(name => !['reqId', 'req', 'res'].includes(name))
     t.same([...keysOf(logs)].filter(name => !table.includes(name)), [], 'each field is in the table')
     t.same(untold(table, keysOf(logs), 'log'), [], 'each of the table was there')
-    for (const name of always('logs.md', 'Log')) t.ok(logs.every(line => name in line), `${name} is in every line`)
+    for (const name of always('reference/logs.md', 'Log')) t.ok(logs.every(line => name in line), `${name} is in every line`)
   })
 
   t.test('audit lines', async t => {
-    const table = firsts('logs.md', 'Audit')
+    const table = firsts('reference/logs.md', 'Audit')
     const found = audits.flatMap(line => line.violations as Told[])
     t.same([...keysOf(audits), ...keysOf(found)].filter(name => !table.includes(name)), [], 'each member is in the table')
     t.same(untold(table, new Set([...keysOf(audits), ...keysOf(found)]), 'audit'), [], 'each of the table was there')
-    const [line = ''] = page('logs.md').split('\nEach of `violations`')
+    const [line = ''] = page('reference/logs.md').split('\nEach of `violations`')
     for (const name of rowsOfText(line.split('## Audit')[1] ?? '')
       .filter(([, , when]) => when === 'always')
       .flatMap(([first]) => named(first))) {
@@ -504,7 +504,7 @@ t.test('telemetry of gateways under every kind of traffic', async t => {
   })
 
   t.test('spans', async t => {
-    const table = new Map(rowsOf('traces.md', 'Attributes').map(([name, , on, when]) => [named(name)[0] ?? '', { on, when }]))
+    const table = new Map(rowsOf('reference/traces.md', 'Attributes').map(([name, , on, when]) => [named(name)[0] ?? '', { on, when }]))
     const policies = new Set(['answer.cost'])
     const seen = new Set<string>()
     for (const { kind, attributes } of spans as { kind: string, attributes: Told }[]) {
@@ -519,11 +519,11 @@ t.test('telemetry of gateways under every kind of traffic', async t => {
     }
     t.ok(seen.has('answer.cost'))
     t.same(untold([...table.keys()], seen, 'span'), [], 'each of the table was there')
-    const operations = named(rowsOf('metrics.md', 'Labels').find(([label]) => label === '`operation`')?.[2])
+    const operations = named(rowsOf('reference/metrics.md', 'Labels').find(([label]) => label === '`operation`')?.[2])
     const names = new Set(spans.map(({ name }) => String(name)))
     t.ok(names.has('GET /listCommands'), 'a route by its name')
-    t.same([...names].filter(name => ![...operations, ...DECLARED, ...firsts('traces.md', 'Names')].includes(name)), [], 'each name')
-    t.same(untold(firsts('traces.md', 'Names'), names, 'span'), [])
+    t.same([...names].filter(name => ![...operations, ...DECLARED, ...firsts('reference/traces.md', 'Names')].includes(name)), [], 'each name')
+    t.same(untold(firsts('reference/traces.md', 'Names'), names, 'span'), [])
     const failed = (span: Told): boolean => span.status === 'ERROR'
     const statusOf = (span: Told): number => (span.attributes as Record<string, number>)['http.response.status_code'] ?? 0
     for (const span of spans) {
@@ -564,8 +564,8 @@ t.test('a policy cannot name an attribute of the gateway\'s own SERVER spans', a
   }
 })
 
-t.test('the audit lines in docs/observability.md', async t => {
-  const examples = [...page('observability.md').matchAll(/^\{"audit".*\}$/gm)].map(([line]) => JSON.parse(line) as { phase: string, violations: Told[] })
+t.test('the audit lines in docs/how-to/monitor.md', async t => {
+  const examples = [...page('how-to/monitor.md').matchAll(/^\{"audit".*\}$/gm)].map(([line]) => JSON.parse(line) as { phase: string, violations: Told[] })
   t.same(examples.map(({ phase }) => phase), ['response', 'task'])
   for (const example of examples) {
     const present = ([, { when }]: [string, Described]): boolean => when === undefined || when === `phase \`${example.phase}\``
@@ -586,7 +586,7 @@ t.test(
       .filter(({ name }) => !name.startsWith('a2a_gateway_'))
       .map(({ name, type }) => `${name} ${String(type)}`)
     t.same(
-      rowsOf('metrics.md', 'The process').map(([name, type]) => `${named(name)[0] ?? ''} ${type ?? ''}`),
+      rowsOf('reference/metrics.md', 'The process').map(([name, type]) => `${named(name)[0] ?? ''} ${type ?? ''}`),
       there
     )
   }

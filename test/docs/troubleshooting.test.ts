@@ -1,6 +1,6 @@
 /**
- * All quotations in docs/troubleshooting.md exist: messages in the sources, rules, reasons, metrics, and keys of the configuration. Every
- * reason of a rejection has its row.
+ * All quotations in docs/how-to/troubleshooting.md exist: messages in the sources, rules, reasons, metrics, and keys of the configuration.
+ * Every reason of a rejection has its row.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { FAILURE_KINDS } from '../../src/telemetry/metrics/label-values.js'
 import { PROCESS_METRICS } from '../../scripts/process-metrics.js'
 import { sentencesOf } from '../helpers/sentences.js'
 
-const PAGE = readFileSync(join(packageRoot(), 'docs', 'troubleshooting.md'), 'utf8')
+const PAGE = readFileSync(join(packageRoot(), 'docs', 'how-to/troubleshooting.md'), 'utf8')
 const SOURCES = readdirSync(join(packageRoot(), 'src'), { recursive: true, encoding: 'utf8' })
   .filter(name => name.endsWith('.ts'))
   .map(name => `src/${name}`)

@@ -1,4 +1,7 @@
-/** The policies of docs/responses.md, exactly as on the page, in a running gateway. The gateway behaves as the page describes. */
+/**
+ * The policies of docs/how-to/check-responses.md, exactly as on the page, in a running gateway. The gateway behaves as the page
+ * describes.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,7 +13,7 @@ import type { Answer } from '../helpers/http.js'
 import { call, JSON_TYPE, MESSAGE, rpc, V1 } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 
-const PAGE = readFileSync(join(packageRoot(), 'docs', 'responses.md'), 'utf8')
+const PAGE = readFileSync(join(packageRoot(), 'docs', 'how-to/check-responses.md'), 'utf8')
 const RECEIPTS = 'https://acme.example/ext/receipts/v1'
 const PAYMENT = 'https://acme.example/ext/payment/v1'
 

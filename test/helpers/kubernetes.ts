@@ -4,6 +4,7 @@ import { Ajv } from 'ajv'
 import { RE2JS } from 're2js'
 import { parseAllDocuments } from 'yaml'
 import type { Schemas } from '../../scripts/kubernetes-schemas.js'
+import { inTests } from './paths.js'
 
 /** Any member of any member. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what a test expects of a place is what it asserts
@@ -32,7 +33,7 @@ export function only (all: readonly Manifest[], kind: string, name?: string): Ma
   return found[0] as Manifest
 }
 
-const published = JSON.parse(readFileSync('test/fixtures/kubernetes/schemas.json', 'utf8')) as Record<string, Schemas>
+const published = JSON.parse(readFileSync(inTests('fixtures/kubernetes/schemas.json'), 'utf8')) as Record<string, Schemas>
 // The patterns use Go's syntax, such as `(?i)`. Ajv keeps one compiled pattern for each `toString`.
 const regExp = Object.assign(
   (pattern: string) => {

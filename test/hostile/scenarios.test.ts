@@ -1,4 +1,4 @@
-/** Runs every attack of scenarios/ and checks its promises. docs/security.md explains how to add a scenario. */
+/** Runs every attack of scenarios/ and checks its promises. docs/explain/security.md explains how to add a scenario. */
 import t from 'tap'
 import { runScenario } from './run.js'
 import { readScenario, scenarioFiles } from './scenario.js'

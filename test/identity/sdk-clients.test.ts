@@ -1,6 +1,7 @@
 /**
  * Official JavaScript clients with the SDK's own authentication: they find the scheme in the served card, get a token from a real identity
- * provider after the first 401, and retry. The second part is what clients see of 401, 403, 429 and 503 (docs/identity.md).
+ * provider after the first 401, and retry. The second part is what clients see of 401, 403, 429 and 503
+ * (docs/how-to/authenticate-callers.md).
  */
 import t from 'tap'
 import type { Test } from 'tap'

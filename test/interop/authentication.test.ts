@@ -30,7 +30,7 @@ async function scene (t: Test, extra: readonly string[] = []): Promise<Scene> {
 
 const works = (story: ForeignStory): readonly unknown[] => (['message', 'send', 'stream', 'get'] as const).filter(one => story[one]?.value === undefined)
 
-// Go reads the requirements of cards in a form of its own: docs/security-schemes.md.
+// Go reads the requirements of cards in a form of its own: docs/how-to/security-schemes.md.
 for (const [sdk, extra] of [['py-1', []], ['py-1', ['card: {securityForm: list}']], ['go-2', []]] as const) {
   for (const transport of ['JSONRPC', 'HTTP+JSON'] as const) {
     t.test(`${sdk} ${SDK_VERSIONS[sdk]}, ${transport}${extra.join()}`, async t => {

@@ -1,4 +1,4 @@
-/** The example of docs/testing.md passes, and fails when the policy is broken, both with the output on the page. */
+/** The example of docs/how-to/test-policies.md passes, and fails when the policy is broken, both with the output on the page. */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,7 +6,7 @@ import { runTest } from '../../src/cli/test.js'
 import { packageRoot } from '../../src/config/paths.js'
 
 const EXAMPLE = join(packageRoot(), 'examples', 'policy-tests')
-const PAGE = readFileSync(join(packageRoot(), 'docs', 'testing.md'), 'utf8')
+const PAGE = readFileSync(join(packageRoot(), 'docs', 'how-to/test-policies.md'), 'utf8')
 
 function run (directory: string): { code: number, text: string } {
   let text = ''

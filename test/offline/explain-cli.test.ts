@@ -19,8 +19,8 @@ const ENVELOPE =
   '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}'
 const V1 = ['A2A-Version: 1.0']
 
-t.test('the sessions in docs/explain.md match the output', async t => {
-  const file = join(packageRoot(), 'docs', 'explain.md')
+t.test('the sessions in docs/how-to/explain-a-call.md match the output', async t => {
+  const file = join(packageRoot(), 'docs', 'how-to/explain-a-call.md')
   const page = readFileSync(file, 'utf8')
   const sessions = [...page.matchAll(/```console\n\$ a2a-gateway (.*)\n[^]*?```/g)]
   let printed = page
@@ -33,8 +33,8 @@ t.test('the sessions in docs/explain.md match the output', async t => {
   t.equal(page, printed, 'run this test with UPDATE_DOCS=1 after "npm run build"')
 })
 
-t.test('docs/explain.md names every member of --json', async t => {
-  const page = readFileSync(join(packageRoot(), 'docs', 'explain.md'), 'utf8')
+t.test('docs/how-to/explain-a-call.md names every member of --json', async t => {
+  const page = readFileSync(join(packageRoot(), 'docs', 'how-to/explain-a-call.md'), 'utf8')
   const table = page.slice(page.indexOf('## For machines'))
   const example = (name: string): string => join(packageRoot(), 'examples', 'explain', name)
   const { requests } = await explained({ recordings: [example('calls.http')], config: example('gateway.yaml'), card: example('card.json') })

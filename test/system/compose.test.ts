@@ -149,7 +149,7 @@ t.test('gateway and agents, as the file starts them: a call is rejected, one is 
   await t.test('the commands of the page work', async t => {
     const [, block = ''] =
       /^## With the monitoring stack\n[^]*?The gateway rejects the first of these calls and forwards the second:\n\n```sh\n([^]*?)```/m.exec(
-        readFileSync('docs/running.md', 'utf8')
+        readFileSync('docs/how-to/run.md', 'utf8')
       ) ?? []
     const commands = block.replaceAll('\\\n', ' ').trim().split('\n').map(command => command.replace('http://localhost:8080', url))
     const answers = commands.map(command => tool('sh', ['-c', command], 'not found').stdout)

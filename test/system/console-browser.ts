@@ -68,7 +68,7 @@ export async function overhang (page: Page): Promise<number> {
   return await page.evaluate('document.documentElement.scrollWidth - window.innerWidth') as number
 }
 
-/** With CONSOLE_SCREENSHOTS=1 the pictures of docs/console.md are made anew. */
+/** With CONSOLE_SCREENSHOTS=1 the pictures of docs/how-to/console.md are made anew. */
 export async function picture (page: Page, name: string): Promise<void> {
   if (process.env.CONSOLE_SCREENSHOTS !== '1') return
   const directory = join(ROOT, 'docs/images')

@@ -42,7 +42,7 @@ async function serves (t: Test, program: string, args: readonly string[], cwd: s
   t.same(await child.exited, [0, null], child.output() + child.errors())
 }
 
-/** `npx --no a2a-gateway serve --upstream URL` of docs/install.md, without a file: a call goes through. */
+/** `npx --no a2a-gateway serve --upstream URL` of docs/how-to/install.md, without a file: a call goes through. */
 async function servesUpstream (t: Test, cwd: string): Promise<void> {
   const agent = await fakeAgent(t)
   const [listen, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]

@@ -47,7 +47,7 @@ const AUDIT: AuditEntry = {
   request_id: 'r-1'
 }
 
-t.test('each line is a record, with severity, trace and span, under the names of docs/logs.md', async t => {
+t.test('each line is a record, with severity, trace and span, under the names of docs/reference/logs.md', async t => {
   for (const protocol of ['http/protobuf', 'http/json']) {
     const collector = await startCollector(t)
     const { log, lines, lost, output } = await exported({

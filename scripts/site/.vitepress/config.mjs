@@ -5,7 +5,7 @@ import { OUTPUT, SOURCE } from '../paths.mjs'
 import { rowIds, rowsAsHeadings, slugOf } from '../rows.mjs'
 import { SEARCH } from '../search.mjs'
 
-const { address, sidebar } = JSON.parse(readFileSync(join(SOURCE, 'site.json'), 'utf8'))
+const { address, sidebar, doors } = JSON.parse(readFileSync(join(SOURCE, 'site.json'), 'utf8'))
 
 export default defineConfig({
   title: 'a2a-extension-gateway',
@@ -24,6 +24,8 @@ export default defineConfig({
   },
   themeConfig: {
     sidebar,
+    nav: doors,
+    doors,
     outline: [2, 3],
     socialLinks: [{ icon: 'github', link: address }],
     search: {

@@ -2,7 +2,7 @@
  * An event stream to the client: begins the response, counts the events, and tracks event boundaries.
  *
  * The bytes of one turn of the event loop leave together, the head included. Several events often arrive in one read, and Node puts each
- * write into a chunk of HTTP/1.1 of its own, four buffers for the kernel (docs/performance.md, "Events of a stream").
+ * write into a chunk of HTTP/1.1 of its own, four buffers for the kernel (docs/contributing/benchmarks.md, "Events of a stream").
  */
 import { schedule } from '../event-loop-batch.js'
 import { streamHeaders } from '../../pipeline/response-head.js'

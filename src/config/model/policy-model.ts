@@ -6,7 +6,7 @@ import type { InlineSchema, SchemaRef, SchemaSource } from './schema-model.js'
 
 export type Mode = 'enforce' | 'observe' | 'off'
 
-/** The policy of one extension, as `policy-schema.ts` describes it. docs/policy-reference.md is generated from that schema. */
+/** The policy of one extension, as `policy-schema.ts` describes it. docs/reference/policy.md is generated from that schema. */
 export interface PolicyConfig {
   /** Documentation for readers; the gateway does not use it. */
   readonly about?: {

@@ -249,7 +249,7 @@ function hasBlankOrControl (text: string): boolean {
   return /[\s\p{Cc}]/u.test(text)
 }
 
-/** Attribute names of the gateway's own SERVER spans, docs/traces.md. */
+/** Attribute names of the gateway's own SERVER spans, docs/reference/traces.md. */
 const OWN_ATTRIBUTES = /^(?:a2a|a2a_gateway|enduser|error|http|jsonrpc|rpc|server|url)\./
 
 /** True for https, and for http on this machine. */

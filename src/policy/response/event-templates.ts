@@ -1,6 +1,6 @@
 /**
  * Decisions on events that repeat an earlier event of the same stream, except for strings that no rule read. The events of a stream are
- * often such: each has the next piece of a text. An event of 300 B takes 0.5 µs instead of 8 (docs/performance.md).
+ * often such: each has the next piece of a text. An event of 300 B takes 0.5 µs instead of 8 (docs/contributing/benchmarks.md).
  *
  * Nothing that a rule could see is left unseen. A decision depends only on the values that were read: those of the protocol, which the
  * gateway reads itself, and those that selectors, schemas, conditions and metrics read. To learn an event, the gateway evaluates it once

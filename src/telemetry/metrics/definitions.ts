@@ -1,6 +1,6 @@
 /**
- * Every metric of the gateway, with its labels and their values. The metrics are created from this table, and docs/metrics.md is generated
- * from it.
+ * Every metric of the gateway, with its labels and their values. The metrics are created from this table, and docs/reference/metrics.md is
+ * generated from it.
  */
 import { SIGNATURE_OUTCOMES } from '../../a2a/card/loaded-cards.js'
 import { GRPC_CODE_NAMES } from '../../wire/grpc/code-names.js'
@@ -92,7 +92,7 @@ export const METRICS = {
     more: 'Includes errors that the gateway sent because the agent failed',
     labels: {
       agent,
-      rule: "`gateway/…` for the [gateway's own rules](rejections.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`"
+      rule: "`gateway/…` for the [gateway's own rules](errors.md), else `policy/rule`; at most 1024 rules of policies for each agent, then `other`"
     }
   },
   grpc_responses_total: {
@@ -254,7 +254,7 @@ export const METRICS = {
   upstream_errors_total: {
     type: 'counter',
     help: 'Calls to the agent that failed below HTTP, by kind.',
-    more: 'The error that the client gets for each kind: [when the agent fails](running.md#when-the-agent-fails)',
+    more: 'The error that the client gets for each kind: [when the agent fails](../how-to/run.md#when-the-agent-fails)',
     labels: { agent: served, kind: values.FAILURE_KINDS }
   },
   task_lookups_total: {

@@ -1,6 +1,6 @@
 /**
  * A span in the form of OpenTelemetry's API (`Span`) and SDK (`ReadableSpan`). The SDK's own class validates and looks up each attribute,
- * and its tracer copies the first ones twice (docs/performance.md, "Spans"). A test compares both.
+ * and its tracer copies the first ones twice (docs/contributing/benchmarks.md, "Spans"). A test compares both.
  */
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { AttributeValue, Attributes, HrTime, Span, SpanContext, SpanKind, SpanStatus, TimeInput } from '@opentelemetry/api'
@@ -100,7 +100,7 @@ export class GatewaySpan implements Span, ReadableSpan {
     this.origin.onEnd(this)
   }
 
-  // The gateway's spans have no events and no links (docs/traces.md).
+  // The gateway's spans have no events and no links (docs/reference/traces.md).
   addEvent (): this { return this }
   addLink (): this { return this }
   addLinks (): this { return this }

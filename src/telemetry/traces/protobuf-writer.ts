@@ -1,6 +1,6 @@
 /**
  * Writes the messages of OTLP that spans need, as protobuf. The length of a message is computed before it is written, so that no bytes are
- * moved. The SDK's serializer takes almost three times as long, for a batch at once (docs/performance.md, "Spans").
+ * moved. The SDK's serializer takes almost three times as long, for a batch at once (docs/contributing/benchmarks.md, "Spans").
  */
 import type { AttributeValue } from '@opentelemetry/api'
 

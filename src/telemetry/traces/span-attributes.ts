@@ -1,6 +1,6 @@
 /**
- * Every attribute that the gateway's own code sets on a span. docs/traces.md is generated from this table. An attribute that is not in the
- * table does not compile.
+ * Every attribute that the gateway's own code sets on a span. docs/reference/traces.md is generated from this table. An attribute that is
+ * not in the table does not compile.
  */
 import type { Described } from '../described.js'
 
@@ -110,10 +110,10 @@ export const SPAN_ATTRIBUTES = {
   'a2a_gateway.access.rule': {
     on: 'SERVER',
     type: 'string',
-    when: 'the agent has [access lists](access.md)',
+    when: 'the agent has [access lists](../how-to/authorize-callers.md)',
     meaning: 'id of the entry that decided, or `none`'
   },
-  'a2a_gateway.limit': { on: 'SERVER', type: 'string', when: 'a limit rejected the request', meaning: 'id of the [limit](rate-limits.md)' },
+  'a2a_gateway.limit': { on: 'SERVER', type: 'string', when: 'a limit rejected the request', meaning: 'id of the [limit](../how-to/limit-requests.md)' },
   'a2a_gateway.front': { on: 'SERVER', type: 'string', when: 'a proxy of a mesh asked', meaning: '`ext_authz` or `ext_proc`' },
   'a2a_gateway.outcome': { on: 'SERVER', type: 'string', meaning: 'as in `requests_total`' },
   'http.request.method': { on: 'both', type: 'string', meaning: 'method of the request, or of the call to the agent; `_OTHER` if unknown' },
@@ -140,8 +140,8 @@ export const SPAN_NAMES = {
   Passthrough: 'a request below a prefix of `passthrough`, or to an agent without a card with `onUnavailable: forward`',
   Preflight: 'a forwarded CORS preflight',
   'the method or route of an extension as a policy declares it, such as `GET /commands/{name}`': 'a request for it',
-  TokenRequest: 'a request to a token endpoint ([credentials for the agent](upstream-credentials.md)), below the request that caused it',
+  TokenRequest: 'a request to a token endpoint ([credentials for the agent](../how-to/credentials-for-agents.md)), below the request that caused it',
   Other: 'a forwarded method that neither A2A nor a policy declares',
-  IssuerKeys: 'a fetch of the keys of an [issuer](identity.md#keys-of-the-issuer) or of its metadata; a CLIENT span of a separate trace',
+  IssuerKeys: 'a fetch of the keys of an [issuer](../how-to/authenticate-callers.md#keys-of-the-issuer) or of its metadata; a CLIENT span of a separate trace',
   request: 'a request rejected before its operation was known'
 } as const

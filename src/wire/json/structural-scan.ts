@@ -7,7 +7,7 @@
  * each bracket closes one that was open; depth and members are within the limits. `JSON.parse` still validates everything else.
  *
  * Measured on Node 20, CPU time of the strict parse in µs, without and with the scan: 50 kB of Markdown 258 and 24, JSON in a string 301
- * and 23, Chinese 33 and 19, data 470 and 361. Whole calls: docs/performance.md.
+ * and 23, Chinese 33 and 19, data 470 and 361. Whole calls: docs/contributing/benchmarks.md.
  */
 import { structuralScan } from '../built/structural-scan.js'
 import type { LongString } from './lazy-string.js'
