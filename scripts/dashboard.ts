@@ -519,13 +519,20 @@ const saturation: Row = {
     }),
     lines({
       title: 'Telemetry lost',
-      about: 'Spans and log records that the collector did not accept, and audit lines that were not read in time.',
+      about: 'Spans and log records that the collector did not accept, and lines for stdout that nobody read in time or that found no room.',
       unit: 'short',
       queries: [
         [`rate(a2a_gateway_trace_spans_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} spans'],
         [`rate(a2a_gateway_audit_lines_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} audit lines'],
+        [`rate(a2a_gateway_log_lines_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} log lines'],
         [`rate(a2a_gateway_log_records_lost_total{${ALL}}[$__rate_interval])`, '{{instance}} log records']
       ]
+    }),
+    lines({
+      title: 'Unexpected errors',
+      about: 'Errors in the code of the gateway. Each one ended one call or one connection, and has a log line. Report them.',
+      unit: 'short',
+      queries: [[`sum by (place) (rate(a2a_gateway_unexpected_errors_total{${ALL}}[$__rate_interval]))`, '{{place}}']]
     })
   ]
 }

@@ -40,7 +40,8 @@ function columnsOf (nodes, edges) {
 export function drawn (source) {
   const { nodes, edges } = parsed(source)
   const column = columnsOf(nodes, edges)
-  const columns = Array.from({ length: Math.max(...column.values()) + 1 }, (_, index) => [...nodes.keys()].filter(id => column.get(id) === index))
+  const count = Math.max(...column.values()) + 1
+  const columns = Array.from({ length: count }, (_, index) => [...nodes.keys()].filter(id => column.get(id) === index))
   const widthOf = id => nodes.get(id).length * BOX.letter + 2 * BOX.padding
   const rows = Math.max(...columns.map(ids => ids.length))
   const height = rows * (BOX.height + BOX.gapY) + BOX.gapY + 30
@@ -50,7 +51,8 @@ export function drawn (source) {
     const width = Math.max(...ids.map(widthOf))
     const top = (height - ids.length * (BOX.height + BOX.gapY) + BOX.gapY) / 2
     for (const [row, id] of ids.entries()) place.set(id, { x, y: top + row * (BOX.height + BOX.gapY), width })
-    const labels = edges.filter(({ from, to }) => Math.min(column.get(from), column.get(to)) === index).map(({ label }) => label.length * 6.2 + 40)
+    const behind = edges.filter(({ from, to }) => Math.min(column.get(from), column.get(to)) === index)
+    const labels = behind.map(({ label }) => label.length * 6.2 + 40)
     x += width + Math.max(60, ...labels)
   }
   const pairs = new Map()

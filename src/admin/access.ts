@@ -144,7 +144,7 @@ export class AdminAccess {
     const address = clientIp(request.headers, request.socket.remoteAddress, rules.trusted)
     const failing = { address, agent: REALM }
     const presented = { ...credential, connection: connectionOf(request.socket), address }
-    const braked = (): boolean => this.brake.holds(failing, performance.now())
+    const braked = (pending?: number): boolean => this.brake.holds(failing, performance.now(), pending)
     const found = await identity.authenticator.authenticate(presented, rules.requirement, Date.now(), braked)
     if (found.kind === 'caller') return allows(rules, found.principal)
     const carriers = this.carriers(rules)

@@ -55,7 +55,7 @@ export async function lookAtCardFiles (config: Config, env: NodeJS.ProcessEnv): 
     const local = { ...agent, card: { ...card, extended: null } }
     const loaded = card.file === null ? null : await loadCardsOnce(local, config.limits, NO_FILES, env)
     if (loaded === null || !loaded.ok) {
-      const note = `the card of agent "${name}" was not read: check --live shows whether these lower what it declares: ${modes.join(', ')}`
+      const note = `check did not read the card of agent "${name}". Run check --live to see whether these settings lower what the card declares: ${modes.join(', ')}`
       return { findings: [], notes: [note] }
     }
     const { origin, byVersion } = loaded.cards

@@ -120,7 +120,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     metrics.unexpectedError(place)
     const about = facts.request_id === undefined ? 'an error within the gateway ended a connection' : 'a request could not be handled'
     errors.record(`${place} ${originOf(error)}`, omitted => {
-      log.error({ err: error, place, ...facts, ...(omitted > 0 ? { lines_omitted: omitted } : {}) }, about)
+      log.error({ err: error, place, ...facts, ...(omitted > 0 ? { omitted } : {}) }, about)
     })
   })
   const recorded = consolePart(config.server.console, metrics)

@@ -68,9 +68,12 @@ export interface Source {
 export interface Circumstances {
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** True when the failures of the client's address are beyond a limit: an expensive verification waits for its turn. */
-  readonly braked: () => boolean
-  /** Network of the client's address, for the turns. Read only when `braked` is true. */
+  /**
+   * True when the failures of the client's address are beyond a limit: an expensive verification waits for its turn.
+   * @param pending verifications of the address that have begun, and may fail too
+   */
+  readonly braked: (pending?: number) => boolean
+  /** Network of the client's address, for the turns. */
   readonly network?: () => string
   /** Thumbprint of the caller's certificate, as `x5t#S256`; null without one. */
   readonly thumbprint: string | null

@@ -58,7 +58,7 @@ export class Authenticator {
     presented: Presented,
     requirement: Requirement,
     now: number,
-    braked: () => boolean
+    braked: (pending?: number) => boolean
   ): Authentication | Promise<Authentication> {
     const found = this.verified(presented, requirement, { now, braked })
     return found instanceof Promise ? found.then(found => required(found, requirement, this)) : required(found, requirement, this)

@@ -58,6 +58,8 @@ export class JwtSource implements Source {
   private known: readonly VerificationKey[] | null = null
   private thumbprints: ReadonlySet<string> = new Set()
   private readonly jose: Promise<typeof Jose>
+  /** Number of verifications that have begun, by network of the client. */
+  readonly #proving = new Map<string, number>()
 
   constructor (name: string, config: JwtConfig, keys: Keys) {
     this.name = name
@@ -97,7 +99,10 @@ export class JwtSource implements Source {
     if (read.boundTo !== null && read.boundTo !== certificate) return UNBOUND
     const pending = this.pending.get(digest)
     if (pending !== undefined) return pending
-    const proved = braked() ? this.proveInTurn(token, digest, read, network?.() ?? '') : this.prove(token, digest, read, now)
+    const from = network?.() ?? ''
+    const proved = braked(this.#proving.get(from))
+      ? this.proveInTurn(token, digest, read, from)
+      : this.proveNow(token, digest, read, from, now)
     const verdict = proved.finally(() => { this.pending.delete(digest) })
     this.pending.set(digest, verdict)
     return verdict
@@ -111,6 +116,18 @@ export class JwtSource implements Source {
       this.thumbprints = new Set(current?.map(key => key.thumbprint))
     }
     return this.thumbprints.has(thumbprint)
+  }
+
+  /** Verifies a token at once. Until the result is known, it counts as a failure: many forged tokens at once do not all pass the brake. */
+  private async proveNow (token: string, digest: string, read: Unverified, network: string, now: number): Promise<Verdict> {
+    this.#proving.set(network, (this.#proving.get(network) ?? 0) + 1)
+    try {
+      return await this.prove(token, digest, read, now)
+    } finally {
+      const left = (this.#proving.get(network) ?? 1) - 1
+      if (left === 0) this.#proving.delete(network)
+      else this.#proving.set(network, left)
+    }
   }
 
   /** Verifies a token of an address whose failures are beyond a limit. A token with a key that the issuer does not have needs no turn. */

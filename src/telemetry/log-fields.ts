@@ -42,9 +42,10 @@ export const LOG_FIELDS = {
   caller: { type: 'object', when: '`request`, of an [authenticated](../how-to/authenticate-callers.md) caller', meaning: '`source`, `id`, `client`, `tenant`, `act`, as in the audit line' },
   access_rule: { type: 'string', when: '`request`, of an agent with [access lists](../how-to/authorize-callers.md)', meaning: 'id of the entry that decided, or `none`, as in the audit line' },
   source: { type: 'string', when: 'rejected credentials', meaning: 'source of `identity.sources`; `other` if several share the header' },
+  place: { type: 'string', when: 'an unexpected error', meaning: 'part of the gateway, as in `unexpected_errors_total`' },
   omitted: {
     type: 'number',
-    when: 'rejected credentials, and `request` of a rejected authentication, more than 10 in a second',
+    when: 'rejected credentials, and `request` of a rejected authentication, more than 10 in a second; unexpected errors, more than one in a minute at one place of the code',
     meaning: 'number of failures, or of requests, without a line; `authentications_total` and `requests_total` count all'
   },
   url: { type: 'string', when: '`listening`, with a main listener', meaning: 'URL of the main listener' },

@@ -5,7 +5,7 @@ import { buildAdmin } from '../../src/admin/server.js'
 import type { AdminLimits, AdminState } from '../../src/admin/server.js'
 import { createLogger } from '../../src/telemetry/logging.js'
 import { Metrics } from '../../src/telemetry/metrics/metrics.js'
-import { until } from '../helpers/http.js'
+import { untilAtMost } from '../helpers/http.js'
 
 const LIMITS: AdminLimits = { headersTimeout: 10_000, requestTimeout: 30_000, idleTimeout: 5_000, connections: 0 }
 
@@ -159,7 +159,7 @@ t.test('connections that send no request, or a part of one, end; their number is
   const sockets = Array.from({ length: 300 }, () => connect(port, '127.0.0.1').on('error', () => {}).resume())
   let open = sockets.length
   for (const socket of sockets) socket.on('close', () => { open-- })
-  await until(() => open <= 256, 'connections beyond 256 to be closed')
+  await untilAtMost(t, () => open, 256, 'connections beyond 256 are closed')
   for (const socket of sockets) socket.destroy()
   const few = build({}, [], { headersTimeout: 10_000, requestTimeout: 5_000, idleTimeout: 5_000, connections: 20 })
   t.same([few.server.maxConnections, few.server.requestTimeout, few.server.headersTimeout], [20, 5_000, 5_000])

@@ -171,7 +171,7 @@ t.test('cards that leave something out, as those of agno and fasta2a do: init pr
   const fine = await init(await serveCard({ protocolVersion: '0.3.0', url: 'http://127.0.0.1/' }))
   t.match(agno.out, `The JSONRPC interface "${url}" has the address of one method.`)
   t.match(fasta2a.out, 'The card offers A2A 1.0 only.')
-  for (const { out } of [agno, fasta2a]) t.match(out, 'docs/troubleshooting.md#the-card-of-the-agent-is-wrong')
+  for (const { out } of [agno, fasta2a]) t.match(out, '"a2a-gateway help troubleshooting" shows how.')
   t.notMatch(fine.out, 'corrected copy')
   for (const { out } of [agno, fasta2a, fine]) accepted(out)
   t.same(new Set(asked), new Set(['/.well-known/agent-card.json']))

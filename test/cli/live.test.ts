@@ -285,7 +285,7 @@ t.test('a policy and a list that lower what the card declares, with the card at 
 
   const unread = await check(t, agent('extensions: [consent]'), policy('mode: observe'), {}, false)
   t.same(unread.lines, [
-    'note: the card of agent "a" was not read: check --live shows whether these lower what it declares: mode: observe of policy consent, extensions without object-schemas',
+    'note: check did not read the card of agent "a". Run check --live to see whether these settings lower what the card declares: mode: observe of policy consent, extensions without object-schemas',
     'g.yaml: ok: 1 agent, 1 policy'
   ])
   t.same((await check(t, agent('mode: enforce'), '', {}, false)).lines, ['g.yaml: ok: 1 agent, 1 policy'])

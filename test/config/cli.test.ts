@@ -34,7 +34,7 @@ t.test('check', async t => {
   t.same(await check(`version: 1\nagents:\n${AGENT}    extensions: []\n`, {}, false), {
     code: 0,
     out: 'gateway.yaml: ok: 1 agent, 0 policies\n',
-    err: 'note: the card of agent "a" was not read: check --live shows whether these lower what it declares: extensions without object-schemas'
+    err: 'note: check did not read the card of agent "a". Run check --live to see whether these settings lower what the card declares: extensions without object-schemas'
   })
   t.same(
     await check(`version: 1\nagents:\n${AGENT}  - {name: b, path: /b, upstream: {url: "http://h"}}\nserver: {trustedProxies: ["::/0"]}\n`),

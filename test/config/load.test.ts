@@ -163,7 +163,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       publicSkills: []
     },
     concurrency: { requests: 4, streams: 3 },
-    protocol: { unknownMinor: 'carry' },
+    protocol: { unknownMinor: 'carry', backslashNames: 'reject' },
     cors: { origins: [], maxAge: 600_000 },
     mode: 'observe',
     enforceOn: 'all',

@@ -58,7 +58,7 @@ t.test('a missing checkout is reported with the variable and the repository, and
     spawnSync(process.execPath, [RUN, ...args], { env: { ...without, ...env }, encoding: 'utf8' })
   t.match(run({}), {
     status: 2,
-    stderr: /js: set A2A_CONFORMANCE_JS to a prepared checkout of https:\/\/github\.com\/a2aproject\/a2a-js[^]*docs\/interoperability\.md/
+    stderr: /js: set A2A_CONFORMANCE_JS to a prepared checkout of https:\/\/github\.com\/a2aproject\/a2a-js[^]*docs\/contributing\/interoperability\.md/
   })
   t.match(run({ A2A_CONFORMANCE_GO: t.testdir({ 'go.mod': '' }) }, 'go'), { status: 2, stderr: /has no e2e; prepare a checkout of/ })
   t.match(run({}, 'rust'), { status: 2, stderr: /unknown suite rust; use any of tck, tck-0\.3, js, go/ })

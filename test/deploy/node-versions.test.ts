@@ -58,12 +58,12 @@ t.test('workflows check both versions, and executables contain the one that ship
 
 t.test('pages name the same versions', async t => {
   const places: readonly (readonly [file: string, text: string])[] = [
-    ['README.md', `Node ${oldest} or later`],
-    ['docs/install.md', `Node ${oldest} or later`],
-    ['docs/install.md', `Node ${major(shipped)}, the newest long-term release`],
-    ['docs/quick-start.md', `Node ${oldest} or later`],
-    ['docs/deploying.md', `| contents | Node ${major(shipped)} `],
-    ['docs/releasing.md', `node:${major(shipped)}-bookworm-slim`],
+    ['README.md', `${major(shipped)} (${oldest} or later works)`],
+    ['docs/how-to/install.md', `Node ${oldest} is the oldest that works`],
+    ['docs/how-to/install.md', `Node ${major(shipped)}, the newest long-term release`],
+    ['docs/start/quick-start.md', `${major(shipped)} (${oldest} or later works)`],
+    ['docs/how-to/deploy.md', `| contents | Node ${major(shipped)} `],
+    ['docs/contributing/releasing.md', `node:${major(shipped)}-bookworm-slim`],
     ['CONTRIBUTING.md', `Node ${major(oldest)} is the oldest supported version`],
     ['.ci/run', `with Node ${oldest} or later`],
     ['deploy/agents.Dockerfile', `node:${shipped}-`]

@@ -5,7 +5,7 @@ import type { TestGateway } from '../helpers/gateway.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { RawGrpc, grpcMessage } from '../helpers/grpc-raw.js'
 import { END_HEADERS, END_STREAM, FRAME, H2Socket, frame, headerBlock } from '../helpers/h2-frames.js'
-import { until } from '../helpers/http.js'
+import { until, untilSame } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { codec } from './envoy-proto.js'
 import { envoyFor, MODE } from './mesh-kit.js'
@@ -141,5 +141,5 @@ t.test('limits.connections holds for proxies', async t => {
   const gateway = await gatewayWith(t, 'connections: 2')
   const open = await Promise.all([1, 2, 3].map(async () => await H2Socket.to(gateway.mesh ?? '').catch(() => null)))
   t.teardown(() => { for (const one of open) one?.close() })
-  await until(async () => await gateway.metric('a2a_gateway_client_errors_total{kind="dropped"}') === 1, 'the third connection to be dropped')
+  await untilSame(t, () => gateway.metric('a2a_gateway_client_errors_total{kind="dropped"}'), 1, 'the third connection is dropped')
 })

@@ -312,5 +312,6 @@ t.test('a fault in any step ends in an error, never in a clean end', async t => 
     Reflect.set(prototype, name, original)
   }
   t.match(await envoy.process({ path: '/rpc', headers: HEADERS, body: SEND }, answer), { own: false }, 'and the next call works')
+  t.ok(await gateway.metric('a2a_gateway_unexpected_errors_total{place="ext_proc"}') >= steps.length, 'each fault is counted')
   await gateway.close()
 })

@@ -125,7 +125,7 @@ t.test('tenants are one segment in front, and must not contradict the body', asy
   for (const tenant of ['v2', 'tasks', 'extendedAgentCard']) t.equal((await send(`/${tenant}/message:send`, body())).status, 200, tenant)
   const twice = await call(`${gateway.url}/rest/tasks/extendedAgentCard`, { headers: V1 })
   t.equal(twice.status, 400, 'a task, or a tenant')
-  t.match(twice.json(), { error: { message: /in two ways/, details: [{ reason: 'INVALID_PARAMS' }, { reason: 'BAD_REQUEST_TARGET' }] } })
+  t.match(twice.json(), { error: { message: /two different operations/, details: [{ reason: 'INVALID_PARAMS' }, { reason: 'BAD_REQUEST_TARGET' }] } })
 })
 
 t.test('an encoded colon and a final slash reach every agent as the plain path', async t => {

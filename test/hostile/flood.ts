@@ -33,6 +33,7 @@ async function incomplete (address: string, path: string): Promise<void> {
   h2.close()
 }
 
+// eslint-disable-next-line no-restricted-syntax -- a program of its own process, which lasts as long as its argument says
 t.setTimeout(0)
 t.test('floods', { timeout: 0 }, async t => {
   const { gateway, listeners, honest } = await attackedGateway(t, ', memory: 16MiB, body: 4MiB')

@@ -135,7 +135,8 @@ async function flood (url: string, tokens: readonly string[], connections: numbe
 
 for (const { name, connections, share } of [
   { name: 'as many connections as tokens may wait', connections: 100, share: 1 },
-  { name: 'more connections than tokens may wait', connections: 400, share: 0.1 }
+  // New callers share the room with the flood: with thousands of forged tokens in a second, none may pass.
+  { name: 'more connections than tokens may wait', connections: 400, share: 0 }
 ]) {
   t.test(`valid new tokens from the address of a flood of plausible forged tokens: ${name}`, async t => {
     const [key, stranger] = [await keyOf('a'), await keyOf('a')]
@@ -175,6 +176,6 @@ for (const { name, connections, share } of [
     t.equal(renewed15, 15, 'a caller who renews a token is not affected')
     t.ok(new15 >= 15 * share, `${new15} of 15 new callers`)
     t.ok(statuses.every(status => status === 401 || status === 429))
-    t.ok(cost <= 600 + 300 * Math.ceil(seconds), `${cost} verifications in ${seconds.toFixed(1)} s`)
+    t.ok(cost <= 300 + 260 * Math.ceil(seconds), `${cost} verifications in ${seconds.toFixed(1)} s`)
   })
 }

@@ -106,7 +106,7 @@ for (const { name, requirements, path = '', works, warning } of FRAMEWORKS) {
       table.push(`${name}: not installed: ${reason}`)
       return { reason }
     })
-    if (typeof environment !== 'string') return t.pass(name, { skip: `cannot be installed: ${environment.reason}` })
+    if (typeof environment !== 'string') return await t.test(name, { skip: `cannot be installed: ${environment.reason}` }, async () => {})
     const port = await freePort()
     const url = `http://127.0.0.1:${port}${path}`
     const script = inTests('interop', 'python/frameworks.py')

@@ -10,6 +10,7 @@ import { connect } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { parseConfig } from '../../src/config/load.js'
 import { startGateway } from '../../src/gateway/start.js'
+import { until } from '../helpers/http.js'
 import { plainCard } from '../helpers/raw.js'
 import type { Reader } from '../fuzz/engine/target.js'
 
@@ -58,7 +59,7 @@ export async function listener (): Promise<Reader> {
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const out = (): PassThrough => new PassThrough().resume()
   const gateway = await startGateway(loaded.config, { env: {}, audit: out(), logs: out(), traces: out(), processMetrics: false })
-  while (!(await fetch(`${gateway.adminUrl}/readyz`)).ok) await new Promise(resolve => setTimeout(resolve, 20))
+  await until(async () => (await fetch(`${gateway.adminUrl}/readyz`)).ok, 'the gateway to be ready')
   return {
     name: 'listener',
     maxBytes: 900,

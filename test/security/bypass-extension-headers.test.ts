@@ -90,7 +90,8 @@ t.test('requests that lack one are rejected, and the message names the missing o
         one,
         answer,
         'EXTENSION_SUPPORT_REQUIRED',
-        new RegExp(form.version === '1.0' ? ' "A2A-Extensions: ' : ' "X-A2A-Extensions: '),
+        // The name that the client sends wins; without one, that of the version.
+        new RegExp(form.version === '1.0' || headers.some(([sent]) => sent === 'A2A-Extensions') ? ' "A2A-Extensions: ' : ' "X-A2A-Extensions: '),
         `${nameOf(form)}, ${name}`
       )
     }

@@ -104,7 +104,8 @@ t.test('disabled writes nothing', async t => {
 t.test('limited: 20 violations, texts of 512 characters, one line for any content', async t => {
   const stream = new Sink()
   const violation = { reason: 'R', extension: null, rule: null, path: null, message: 'x\n"\u2028'.repeat(400) }
-  createAudit({ enabled: true, lines: linesOf(stream) }).record({ ...ENTRY, extension: null, rule: null, violations: new Array(33).fill(violation) })
+  const many = { ...ENTRY, extension: null, rule: null, violations: new Array(33).fill(violation) }
+  createAudit({ enabled: true, lines: linesOf(stream) }).record(many)
   const [line, ...rest] = stream.lines()
   t.same(rest, [])
   t.equal((line?.violations as unknown[]).length, 20)

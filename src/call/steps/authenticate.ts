@@ -55,7 +55,7 @@ function requireCaller (exchange: Exchange, identity: Identity): Result | Promis
   if (requirement.alternatives.length === 0) {
     return requirement.anonymous || need === 'nothing if missing' ? undefined : rejectUndecided(exchange, identityRejections.unmeetable, 'gateway_error')
   }
-  const braked = (): boolean => brake.holds(failingOf(exchange), performance.now())
+  const braked = (pending?: number): boolean => brake.holds(failingOf(exchange), performance.now(), pending)
   const presented = {
     headers: request.headers,
     query: target.query,

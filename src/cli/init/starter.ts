@@ -81,7 +81,7 @@ const GRPC = [
   'grpc: {listen: ":8082", publicAddress: "agents.example.com:443"}'
 ]
 
-const CORRECTED = 'set "card: {file: card.json}" with a corrected copy; see docs/troubleshooting.md#the-card-of-the-agent-is-wrong.'
+const CORRECTED = 'set "card: {file: card.json}" with a corrected copy. "a2a-gateway help troubleshooting" shows how.'
 
 /**
  * What the cards of some agents leave out: other methods than that of an address, and 0.3. The agent is not asked, so the card may be

@@ -232,7 +232,7 @@ export const rejection = mapping('The error of the rejection.', [], {
     minLength: 1,
     maxLength: 500
   },
-  reason: text('The gateway\'s reason in the error, in an `ErrorInfo` of its own. Default: that of the class. The reason of A2A for the class stays beside it.', 'reason')
+  reason: text('The gateway\'s reason in the error, in a separate `ErrorInfo`. Default: that of the class. The reason of A2A for the class stays beside it.', 'reason')
 })
 
 export const onUnknown = (description: string): Schema => choice(description, ['allow', 'reject'])

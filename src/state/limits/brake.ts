@@ -35,9 +35,11 @@ export class Brake {
   /**
    * True when a failure would be beyond a limit.
    * @param now ms of a clock that never steps back
+   * @param pending authentications of the address that have begun, and may fail too
    */
-  holds (failing: Failing, now: number): boolean {
-    return this.counts.size > 0 && this.keysOf(failing).some(({ key, rule }) => this.counts.waitFor(key, rule as RateRule, now) > 0)
+  holds (failing: Failing, now: number, pending = 0): boolean {
+    if (this.counts.size === 0 && pending === 0) return false
+    return this.keysOf(failing).some(({ key, rule }) => this.counts.waitFor(key, rule as RateRule, now, pending) > 0)
   }
 
   /** Counts a failure. @returns null when it is within the limits */

@@ -74,9 +74,13 @@ export class MemoryLimits implements LimitStore {
     return { rejected, wait: longest, used }
   }
 
-  /** Returns the time until a request would be within the limit, in ms. Does not count it. */
-  waitFor (key: string, rule: RateRule, now = this.now()): number {
-    return this.counts.size === 0 ? 0 : waitOf(usedOf(this.counts.get(key)?.level, unitsAt(now, rule), rule), rule)
+  /**
+   * Returns the time until a request would be within the limit, in ms. Does not count it.
+   * @param pending requests that may count before it
+   */
+  waitFor (key: string, rule: RateRule, now = this.now(), pending = 0): number {
+    if (this.counts.size === 0 && pending === 0) return 0
+    return waitOf(usedOf(this.counts.get(key)?.level, unitsAt(now, rule), rule) + pending, rule)
   }
 
   release (keys: readonly LimitKey[]): void {

@@ -53,7 +53,7 @@ t.test('any value', async t => {
     )
   }))
   const objects = fc.dictionary(fc.string({ maxLength: 4 }), json, { maxKeys: 5, noNullPrototype: true })
-  t.ok(check('wire/protobuf/nulls', fc.property(json, objects, fc.string({ maxLength: 200 }), (data, metadata, text) => {
+  t.ok(check('wire/protobuf/nulls/explicit', fc.property(json, objects, fc.string({ maxLength: 200 }), (data, metadata, text) => {
     const java = requestOf(javaValue, data, metadata, text)
     const explicit = requestOf(value, data, metadata, text)
     const read = readProtobuf(java, SEND, LIMITS)
