@@ -170,7 +170,7 @@ t.test('protocol.backslashNames: names that hide others are rejected by default,
   const forwarding = await target(t, { agent: ['protocol: {backslashNames: forward}'] })
   for (const form of FORMS) {
     const body = (name: string): string => bodyOf(form, messageOf(form, [textPart(form)], `,"metadata":{${JSON.stringify(name)}:1}`))
-    for (const name of ['\\', '\\u00', 'C:\\new', '\\beta']) {
+    for (const name of ['\\', '\\u00', 'https:\\/\\/a', 'a\\']) {
       const refusal = refusalIn(await rejecting.send(sending(form, body(name))))
       t.match([refusal.reason, refusal.message], ['INVALID_PARAMS', /The member ".*" in .*metadata has a name with a backslash/], `${nameOf(form)}: ${name}`)
       t.equal(rejecting.agent.received.length, 0)

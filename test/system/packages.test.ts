@@ -70,7 +70,9 @@ t.test('the npm package, in an empty folder', async t => {
   const { dependencies, bin } = lock.packages[''] as Record<string, unknown>
   const resolved = `file:${name}`
   const own = { 'a2a-extension-gateway': resolved }
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'empty', version: '1.0.0', dependencies: own }))
+  // npm applies the overrides of the root only, and the lock file was made with ours.
+  const { overrides } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { overrides: object }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'empty', version: '1.0.0', dependencies: own, overrides }))
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({
     name: 'empty',
     version: '1.0.0',

@@ -103,6 +103,9 @@ t.test('a message of a text with escaped names quotes nothing', async t => {
   }
 })
 
+/** A `\u`, a `\/`, or a backslash at the end, which may become either of them. */
+const OPTIONAL = /^(?:[^\\]|\\[^u/])*\\(?:u|\/|$)/
+
 /**
  * Literal names, and escaped names that V8 13.6 reads as them (`JSON.parse` on Node 24). Each pair is tried behind members of its own, so
  * that one pair does not change what the engine expects in the next.
@@ -149,7 +152,7 @@ t.test('rows of a table, names in other scripts and duplicates: each of our read
     if (records !== null && !/[^\x20-\x7e]/.test(rows)) t.same(records.value, expected, escaped)
     const strict = parseStrict(Buffer.from(rows), LIMITS)
     t.same(strict.ok && strict.value, expected, escaped)
-    t.equal(strict.ok && strict.backslashName, true, `a name that may hide others is reported: ${literal}`)
+    t.equal(strict.ok && strict.backslashName === true, OPTIONAL.test(literal), `a name that may hide others is reported: ${literal}`)
     const name = (parseSlowly(`["${escaped}"]`) as string[])[0] as string
     const twice = parseStrict(Buffer.from(`{"a":1,"${escaped}":1,${JSON.stringify(name)}:2}`), LIMITS)
     t.equal(twice.ok ? '' : twice.problem.kind, 'duplicate')
@@ -177,7 +180,7 @@ function hiddenBy (literal: string): string | null {
   return null
 }
 
-t.test('a backslash name is exactly a name that begins the escaped text of another name', async t => {
+t.test('a backslash name is exactly a name that begins the escaped text of another name, with an escape that no writer needs', async t => {
   const letters = ['\\', '"', 'u', '0', 'n', 'd', '/', '\u0001']
   let names = ['']
   let found = 0
@@ -188,11 +191,11 @@ t.test('a backslash name is exactly a name that begins the escaped text of anoth
     for (const name of names) {
       const escaped = hiddenBy(name)
       if (isBackslashName(name)) found++
-      if (isBackslashName(name) !== (escaped !== null)) t.fail(`${JSON.stringify(name)}: ${escaped}`)
+      if (isBackslashName(name) !== (escaped !== null && OPTIONAL.test(name))) t.fail(`${JSON.stringify(name)}: ${escaped}`)
       else if (faulty && length <= 3 && escaped !== null && !engineHides(name, escaped)) t.fail(`no engine reads ${escaped} as ${name}`)
     }
   }
   t.ok(found > 100, `${found} names`)
-  for (const name of ['\\d+', '\\server', '^\\w+$', 'C:\\Users\\x', 'a', '', '\\u00g', '\\u12\\', 'a"\\', '\\x']) t.equal(isBackslashName(name), false, name)
-  for (const name of ['\\', 'C:\\new', '\\u', '\\u00e', '\\u00e9', '\\\\server', 'a\\', `${'a'.repeat(1e6)}\\`, '\\n'.repeat(1e6)]) t.equal(isBackslashName(name), true, name.slice(0, 20))
+  for (const name of ['\\d+', '\\server', '^\\w+$', 'C:\\Users\\x', 'C:\\new', '\\beta', '\\\\server', '\\n'.repeat(1e6), 'a', '', '\\u00g', '\\u12\\', 'a"\\', '\\x']) t.equal(isBackslashName(name), false, name)
+  for (const name of ['\\', 'https:\\/\\/a', '\\u', '\\u00e', '\\u00e9', 'a\\', `${'a'.repeat(1e6)}\\`, '\\/'.repeat(1e6)]) t.equal(isBackslashName(name), true, name.slice(0, 20))
 })

@@ -188,7 +188,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
       'carry'
     ),
     backslashNames: choice(
-      'Requests over JSON with a member name such as `\\u00` or `C:\\new`, in which a backslash reads like the beginning of an escape: `reject` them, or `forward` them, for agents that do not run on Node 24. On Node 24, such a name can hide members of later requests from the agent.',
+      'Requests over JSON with a member name such as `\\u00` or `https:\\/\\/a`, in which a backslash reads like the beginning of an escape: `reject` them, or `forward` them, for agents that do not run on Node 24. On Node 24, such a name can hide members of later requests from the agent.',
       ['forward', 'reject'],
       'reject'
     )

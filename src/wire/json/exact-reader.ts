@@ -206,12 +206,16 @@ function setMember (object: Record<string, unknown>, name: string, value: unknow
 }
 
 /**
- * True for a name that V8 13.6 may read in place of another one: the name, taken literally, is the beginning of the escaped text of another
- * name, as `\u00` is of `\u0064ata`, and `https:\/\/a` of `https:\/\/a.b`. `\d+` and `\server` are none: no escape begins like this.
+ * True for a name that V8 13.6 may read in place of a name that clients write with escapes: the name, taken literally, is the beginning of
+ * the escaped text of another name, as `\u00` is of `\u0064ata`, and `https:\/\/a` of `https:\/\/a.b`. `\d+` and `\server` are none: no
+ * escape begins like this. Nor is a name whose only escapes are those of characters that every writer must escape (RFC 8259 §7), such as
+ * `C:\new` and `\beta`: it hides only names that contain control characters, quotes or backslashes, and it is a likely name of a file or a
+ * formula.
  */
 export function isBackslashName (name: string): boolean {
   if (!name.includes('\\')) return false
   const { length } = name
+  let isOptional = false
   for (let i = 0; i < length; i++) {
     const code = name.charCodeAt(i)
     if (code === QUOTE || code < 0x20) return false
@@ -220,14 +224,16 @@ export function isBackslashName (name: string): boolean {
     const letter = name[i] as string
     if (letter !== 'u') {
       if (!Object.hasOwn(ESCAPES, letter)) return false
+      if (letter === '/') isOptional = true
       continue
     }
+    isOptional = true
     for (const end = i + 4; i < end;) {
       if (++i === length) return true
       if (!isHex(name.charCodeAt(i))) return false
     }
   }
-  return true
+  return isOptional
 }
 
 function isHex (code: number): boolean {
