@@ -26,7 +26,7 @@ export const MAX_NESTED = 100
  * a singular field that occurs twice and a second member of a oneof (readers merge, replace or take the last); tag 0, groups and known
  * fields with another wire type (readers stop, or skip them); numbers with superfluous bytes or out of range; text that is not UTF-8;
  * NaN and infinity (ProtoJSON has no form for them); enum numbers without a name. A Value without a kind is null, as the Java SDK means it;
- * other readers drop it, so that whoever forwards the message forwards `withExplicitNulls`.
+ * other readers drop it, so a caller that forwards the message must send `withExplicitNulls`.
  *
  * A value equal to its default is absent, unless the field has presence. The path in a problem names fields as ProtoJSON does.
  * @param limits `depth` and `members` count objects, arrays, members and elements of the ProtoJSON, as `parseStrict` does

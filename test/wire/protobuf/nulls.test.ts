@@ -32,7 +32,10 @@ const requestOf = (write: typeof value, data: unknown, metadata: object, text: s
 const structOf = (write: typeof value, json: object): Buffer =>
   join(...Object.entries(json).map(([key, one]) => field(1, join(field(1, key), field(2, write(one))))))
 
-/** Written by protobuf-java as the SDK does it: a message "m" with data {"a": null, "b": 1} and metadata {"n": null, "l": [null]}. */
+/**
+ * The bytes that the Java SDK writes, built by hand from its mapper (a Value without a kind for null):
+ * a message "m" with data {"a": null, "b": 1} and metadata {"n": null, "l": [null]}.
+ */
 const JAVA = '124d0a016d20012a030a016d2a2d22192a170a050a016112000a0e0a0162120911000000000000f03f3a106170706c69636174696f6e2f6a736f6e32120a050a016e12000a090a016c120432020a00'
 
 t.test('the message of the Java SDK 1.2.0', async t => {
