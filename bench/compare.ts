@@ -9,7 +9,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import type { Bench } from './bench.js'
 import { setUp } from './bench.js'
 import { VERSUS_WORKS, versus } from './cases/versus.js'

@@ -1,7 +1,7 @@
 /** `npm run bench`; see options.ts for its flags. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { notStarted, waitUntilIdle } from './idle.js'
 import { HELP, benchOptions, command } from './options.js'
 import { render } from './render.js'

@@ -1,7 +1,7 @@
 /** Generates `bench/RESULTS.md` from `bench/results.json` alone. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import type { Measurement } from './goals.js'
 import { GOALS, capacityRatio, verdict } from './goals.js'
 import { FORGED } from './names.js'

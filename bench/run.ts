@@ -1,7 +1,7 @@
 /** One run: starts all processes, runs the cases one after another, and stops all processes. */
 import { execFileSync } from 'node:child_process'
 import { cpus, release } from 'node:os'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import type { Bench } from './bench.js'
 import { setUp } from './bench.js'
 import { CASES } from './cases/all.js'

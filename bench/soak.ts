@@ -8,7 +8,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { soak } from './soak/run.js'
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string', default: '1' } } })

@@ -4,8 +4,8 @@
  * (docs/reference/limits.md). The script measures wall time, because the event loop waits that long; V8's compiler threads would add to
  * processor time. Run it when nothing else runs.
  */
-import { evaluate, MAX_STEPS, stepsLeft } from '../src/jsonschema/evaluation.js'
-import { CardCompiler, readySchemas } from '../src/gateway/card/compiler.js'
+import { evaluate, MAX_STEPS, stepsLeft } from '#jsonschema/evaluation.js'
+import { CardCompiler, readySchemas } from '#agents/card/compiler.js'
 import { SCHEMA_CASES } from './worst-cases.js'
 
 const DRAFTS = { 'draft-07': 'http://json-schema.org/draft-07/schema#', '2019-09': 'https://json-schema.org/draft/2019-09/schema' } as const

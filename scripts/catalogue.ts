@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import type { BuiltPolicy } from '../src/config/built/catalogue.js'
-import { catalogueFiles, digestOf, readPolicy } from '../src/config/catalogue.js'
+import type { BuiltPolicy } from '#config/built/catalogue.js'
+import { catalogueFiles, digestOf, readPolicy } from '#config/catalogue.js'
 import { overwrite } from './overwrite.js'
 
 /** Leaves out policies with schemas from files: JSON cannot contain the whole policy, so the gateway reads the YAML of these policies. */

@@ -1,5 +1,5 @@
 /** The schema of the Helm chart's values: the values of the chart itself and, for `config`, the schema of the configuration. */
-import { configSchema } from '../src/config/schema/schema.js'
+import { configSchema } from '#config/schema/schema.js'
 import { addressed } from './public-address.js'
 
 type Schema = Readonly<Record<string, unknown>>

@@ -1,8 +1,8 @@
-import type { Schema } from '../src/config/schema/schema-kit.js'
-import { accessEntrySchema, accessSchema } from '../src/config/schema/access-schema.js'
-import { sentCredentialSchema } from '../src/config/schema/credentials-schema.js'
-import { identitySchema, sourceSchema } from '../src/config/schema/identity-schema.js'
-import { advertisedSchema, configSchema } from '../src/config/schema/schema.js'
+import type { Schema } from '#config/schema/schema-kit.js'
+import { accessEntrySchema, accessSchema } from '#config/schema/access-schema.js'
+import { sentCredentialSchema } from '#config/schema/credentials-schema.js'
+import { identitySchema, sourceSchema } from '#config/schema/identity-schema.js'
+import { advertisedSchema, configSchema } from '#config/schema/schema.js'
 import { TABLE_HEAD, tableRows } from './schema-table.js'
 
 const INTRO = `# Configuration

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 export const VERDICTS = ['met', 'with policy', 'partly', 'not met'] as const
 export type Verdict = typeof VERDICTS[number]

@@ -1,7 +1,7 @@
 /** Copies the files of the console's page to the folder where the compiled server finds them. No compiler handles these files. */
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 const PAGE = 'src/console/page'
 

@@ -3,10 +3,10 @@
  * the repository.
  */
 import standalone from 'ajv/dist/standalone/index.js'
-import { create } from '../src/jsonschema/ajv.js'
-import type { Draft } from '../src/jsonschema/ajv.js'
-import { META } from '../src/jsonschema/meta-schema.js'
-import { Patterns } from '../src/jsonschema/regexp.js'
+import { create } from '#jsonschema/ajv.js'
+import type { Draft } from '#jsonschema/ajv.js'
+import { META } from '#jsonschema/meta-schema.js'
+import { Patterns } from '#jsonschema/regexp.js'
 import { overwrite } from './overwrite.js'
 
 /** @returns the text of a CommonJS module with the shape `MetaSchemas` */

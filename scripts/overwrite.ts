@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 /**
  * Replaces a compiled module with a module that the build has made. The compiler writes its own module again on each run, so a compile

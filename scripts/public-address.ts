@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import type { Generator } from './generator.js'
 
 /** The address without `git+` and `.git`, such as `https://github.com/OWNER/a2a-extension-gateway`. */

@@ -1,9 +1,9 @@
 import { posix } from 'node:path'
-import type { Reason } from '../src/a2a/errors.js'
-import { GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRejection } from '../src/a2a/errors.js'
-import type { Rejection } from '../src/a2a/errors.js'
-import { grpcStatusOf } from '../src/a2a/grpc/status.js'
-import { grpcCodeName, REASON_HELP, reasonExamples } from '../src/a2a/reason-help.js'
+import type { Reason } from '#a2a/errors.js'
+import { GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRejection } from '#a2a/errors.js'
+import type { Rejection } from '#a2a/errors.js'
+import { grpcStatusOf } from '#a2a/grpc/status.js'
+import { grpcCodeName, REASON_HELP, reasonExamples } from '#a2a/reason-help.js'
 import { pageOfTopic, slugOf } from './manual.js'
 
 const EXAMPLE: Rejection = {

@@ -9,7 +9,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
-import { packageRoot, packageVersion } from '../src/config/paths.js'
+import { packageRoot, packageVersion } from '#config/paths.js'
 import { publicAddress } from './public-address.js'
 
 const CHART = 'deploy/helm/a2a-extension-gateway/Chart.yaml'

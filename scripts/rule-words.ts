@@ -9,8 +9,8 @@ import type {
   ResponseRuleConfig,
   RuleConfig,
   SelectorConfig
-} from '../src/config/model/model.js'
-import type { FreshnessConfig, UniqueConfig } from '../src/config/model/policy-model.js'
+} from '#config/model/model.js'
+import type { FreshnessConfig, UniqueConfig } from '#config/model/policy-model.js'
 
 const code = (text: string): string => `\`${text}\``
 const any = (texts: readonly string[]): string => texts.map(code).join(' or ')

@@ -1,7 +1,7 @@
 /** Compiles the structural scan (src/wire/json/structural-scan.as) to WebAssembly. The code is part of a build, not of the repository. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { overwrite } from './overwrite.js'
 
 /** @returns the WebAssembly module */

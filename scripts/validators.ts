@@ -3,12 +3,12 @@
  * repository.
  */
 import standalone from 'ajv/dist/standalone/index.js'
-import { PART, WHOLE, compile } from '../src/config/compile.js'
-import { digestOf } from '../src/config/precompiled.js'
-import type { Schema } from '../src/config/schema/schema-kit.js'
-import { configSchema } from '../src/config/schema/schema.js'
-import { POLICY } from '../src/config/validate.js'
-import { testFileSchema } from '../src/offline/policy-test/test-schema.js'
+import { PART, WHOLE, compile } from '#config/compile.js'
+import { digestOf } from '#config/precompiled.js'
+import type { Schema } from '#config/schema/schema-kit.js'
+import { configSchema } from '#config/schema/schema.js'
+import { POLICY } from '#config/validate.js'
+import { testFileSchema } from '#offline/policy-test/test-schema.js'
 import { overwrite } from './overwrite.js'
 
 /** @returns the text of a CommonJS module with the shape `Precompiled` */

@@ -1,7 +1,7 @@
 /** All parties that the benchmark measures side by side. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { built } from '../processes.js'
 import { ENVOY, ENVOY_LUA } from './envoy.js'
 import { GATEWAY, TRACED } from './gateway.js'

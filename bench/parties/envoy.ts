@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { which } from '../processes.js'
 import { LUA } from './lua.js'
 import type { Party, PartyKind, Place } from './party.js'

@@ -1,7 +1,7 @@
 /** This gateway, as the process that operators run: `main.js serve` with a file. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageVersion } from '../../src/config/paths.js'
+import { packageVersion } from '#config/paths.js'
 import { REQUIRED, extension } from '../agent/card.js'
 import { built, until } from '../processes.js'
 import type { Party, PartyKind, Place } from './party.js'

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 const MAIN = join(packageRoot(), 'dist/src/main.js')
 /** Collects garbage on SIGWINCH, so that a sample shows only memory that is in use. Nothing else uses this signal here. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { build } from 'esbuild'
 import type { Plugin } from 'esbuild'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 /**
  * Packages that stay outside of the bundle: few starts need them, or only development installs them. The project depends on them directly,

@@ -6,7 +6,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
-import { cacheOf, readScript, writeCache } from '../../src/bundled.js'
+import { cacheOf, readScript, writeCache } from '#bundled.js'
 
 const [file] = process.argv.slice(2)
 if (file === undefined) throw new Error('usage: compile.js SCRIPT')

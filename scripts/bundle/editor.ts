@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 /** Packages of the bundle; all have one license. */
 const LICENSE = 'node_modules/@codemirror/view/LICENSE'

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { bundle } from './bundle.js'
 import { bundleEditor } from './editor.js'
 
@@ -31,6 +31,6 @@ for (const [entry, { file, offers }] of Object.entries(ENTRIES)) {
   const run = `bundled('bundle/${name}').${entry}()`
   writeFileSync(
     join(dist, 'src', file),
-    `import { bundled } from '../../src/bundled.js'\n${offers === null ? run : `export const { ${offers} } = ${run}`}\n`
+    `import { bundled } from '#bundled.js'\n${offers === null ? run : `export const { ${offers} } = ${run}`}\n`
   )
 }

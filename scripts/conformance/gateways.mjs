@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig } from '../../dist/src/config/load.js'
-import { startGateway } from '../../dist/src/gateway/start.js'
+import { startGateway } from '../../dist/src/server/start.js'
 
 /**
  * Starts a gateway with no settings but the agent's address, and returns when the gateway has the card.

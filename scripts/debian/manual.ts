@@ -1,7 +1,7 @@
 /** The manual page of the Debian package: what `a2a-gateway help` and `help COMMAND` print. */
-import { COMMANDS } from '../../src/cli/commands.js'
-import { usage } from '../../src/cli/usage.js'
-import { packageVersion } from '../../src/config/paths.js'
+import { COMMANDS } from '#cli/commands.js'
+import { usage } from '#cli/usage.js'
+import { packageVersion } from '#config/paths.js'
 
 /** @param epoch date of the page, in seconds since 1970 */
 export function manualPage (epoch: number): string {

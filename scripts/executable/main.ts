@@ -12,7 +12,7 @@ import { dirname, join, resolve } from 'node:path'
 import { serialize } from 'node:v8'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { build } from 'esbuild'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { mebibytes, putApp } from '../image/app.js'
 import { filesBelow } from '../image/files.js'
 

@@ -3,7 +3,7 @@
  * Codes: A2A 1.0.1 §5.4; JSON-RPC shape §9.5; HTTP+JSON shape §11.6; 0.3: spec 0.3.0 §8, which has no code for a missing extension
  * (decision 5: -32008 there too) and no HTTP table.
  */
-import type { GrpcCodeName } from '../wire/grpc/codes.js'
+import type { GrpcCodeName } from '#wire/grpc/codes.js'
 import type { Binding, Version } from './versions.js'
 import { A2A_MEDIA_TYPE } from './versions.js'
 

@@ -1,5 +1,5 @@
 /** Matches paths to the HTTP routes that extensions add to the operations of A2A. Built when a card is loaded. */
-import { loosePath } from '../wire/target.js'
+import { loosePath } from '#wire/target.js'
 import type { Version } from './versions.js'
 
 /** A route that an agent offers to callers of these versions. */

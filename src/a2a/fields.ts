@@ -6,9 +6,9 @@
  * gateway rejects such objects and never guesses.
  */
 
-import { hasUnread, isUnread } from '../wire/json/lazy-string.js'
-import type { JsonObject } from '../wire/json/object.js'
-import { isObject } from '../wire/json/object.js'
+import { hasUnread, isUnread } from '#wire/json/lazy-string.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import { accepts, ANY, OBJECT, typeProblem, typeProblemAt } from './json-types.js'
 
 /** One field of an object, and its allowed JSON types. */

@@ -1,6 +1,6 @@
 /** Finds numbers in a schema that are compared with data and that no double holds exactly. */
-import { isObject } from '../wire/json/object.js'
-import type { InexactNumbers } from '../wire/json/number.js'
+import { isObject } from '#wire/json/object.js'
+import type { InexactNumbers } from '#wire/json/number.js'
 import { memberPath } from './fields.js'
 
 /**

@@ -4,8 +4,8 @@
  *
  * All readers treat null as absent, except within a list.
  */
-import { hasUnread, isUnread } from '../wire/json/lazy-string.js'
-import { isObject } from '../wire/json/object.js'
+import { hasUnread, isUnread } from '#wire/json/lazy-string.js'
+import { isObject } from '#wire/json/object.js'
 
 /** No check: any JSON value is allowed, or this version and binding have no such field. */
 export const ANY = 0

@@ -2,7 +2,7 @@
  * The entry of each rejection in the documentation: `a2a-gateway help REASON`, the errors page and `/docs` print it. The texts use
  * Markdown's code spans and no links: `see` names pages.
  */
-import { GRPC_CODES } from '../wire/grpc/codes.js'
+import { GRPC_CODES } from '#wire/grpc/codes.js'
 import type { Reason, Rejection } from './errors.js'
 import { writeRejection } from './errors.js'
 import { grpcStatusOf } from './grpc/status.js'

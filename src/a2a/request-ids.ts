@@ -2,7 +2,7 @@
  * All tasks and contexts that a request names, in every place that an agent of either version may read. `taskIdOf` finds the one task that
  * the request is about; a check of access needs all of them.
  */
-import { isObject } from '../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import { Fields, FieldSet, isSameField } from './fields.js'
 import { ANY } from './json-types.js'
 import type { Call } from './message/call.js'

@@ -8,7 +8,7 @@ import { isLenientRest, matchRest, plainRest } from './operations.js'
 import { PathScope } from './card/path-scope.js'
 import type { Binding, Version } from './versions.js'
 import { VERSIONS } from './versions.js'
-import { canonicalPath, isAtOrBelow, loosePath } from '../wire/target.js'
+import { canonicalPath, isAtOrBelow, loosePath } from '#wire/target.js'
 
 export type Route =
   | { readonly kind: 'card' }

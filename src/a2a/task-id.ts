@@ -1,6 +1,6 @@
 /** Finds the task that a request names, and the tenant of the task. */
 import type { Call } from './message/call.js'
-import type { JsonObject } from '../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
 import { Fields, FieldSet } from './fields.js'
 import { ANY } from './json-types.js'
 import type { Operation } from './operations.js'

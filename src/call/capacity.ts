@@ -1,7 +1,7 @@
 /** What a call holds while it is in flight: its place at the agent, memory for bodies, and what counts until the agent has the request. */
-import type { Agent } from '../gateway/agent.js'
-import { isStreaming } from '../gateway/concurrency-limit.js'
-import { tooManyRequests, tooManyStreams } from '../pipeline/rejections.js'
+import type { Agent } from '#agents/agent.js'
+import { isStreaming } from '#agents/concurrency-limit.js'
+import { tooManyRequests, tooManyStreams } from '#pipeline/rejections.js'
 import type { Exchange } from './exchange.js'
 import { NO_CLAIMS } from './exchange.js'
 import { reject } from './reply.js'

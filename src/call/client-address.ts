@@ -1,9 +1,9 @@
 /** The address of the gateway that the client of a request used. */
-import { hostName } from '../pipeline/agents.js'
-import { schemeOf } from '../pipeline/upstream-headers.js'
-import type { ClientAddress, TrustedProxies } from '../wire/forwarded.js'
-import { clientAddress } from '../wire/forwarded.js'
-import { plainAddress } from '../wire/ip.js'
+import { hostName } from '#pipeline/agents.js'
+import { schemeOf } from '#pipeline/upstream-headers.js'
+import type { ClientAddress, TrustedProxies } from '#wire/forwarded.js'
+import { clientAddress } from '#wire/forwarded.js'
+import { plainAddress } from '#wire/ip.js'
 import type { ClientRequest } from './client-streams.js'
 
 /** A host with an optional port that can be part of a URL: stricter than RFC 3986 §3.2.2, which the guard of requests applies. */

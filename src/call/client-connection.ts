@@ -1,10 +1,10 @@
 /** The connection of a client: its address, and the certificate that TLS has verified. Read once, because reading a certificate is slow. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { ClientCertificate } from '../identity/certificate/certificate.js'
-import { certificateOf } from '../identity/certificate/certificate.js'
-import type { Connection } from '../identity/credentials.js'
-import { LastCredential } from '../identity/last-credential.js'
+import type { ClientCertificate } from '#identity/certificate/certificate.js'
+import { certificateOf } from '#identity/certificate/certificate.js'
+import type { Connection } from '#identity/credentials.js'
+import { LastCredential } from '#identity/last-credential.js'
 
 const connections = new WeakMap<Socket, Connection>()
 

@@ -1,9 +1,9 @@
 /** What the console shows of a call that has ended: its outcome, and its request for the playground. */
-import type { Rejection } from '../a2a/errors.js'
-import type { Ended, Found } from '../console/decisions.js'
-import type { KeptRequest, ReceivedRequest } from '../console/playground/request-log.js'
-import { cut } from '../console/text.js'
-import type { Outcome } from '../telemetry/metrics/metrics.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { Ended, Found } from '#console/decisions.js'
+import type { KeptRequest, ReceivedRequest } from '#console/playground/request-log.js'
+import { cut } from '#console/text.js'
+import type { Outcome } from '#telemetry/metrics/metrics.js'
 import type { Exchange } from './exchange.js'
 
 /** Largest number of requested extensions that the console shows of one call. */

@@ -3,7 +3,7 @@
  * and need no timer.
  */
 
-import { guarded, ownerOf } from '../guard.js'
+import { guarded, ownerOf } from '#guard.js'
 
 /** A message that may still arrive. */
 export interface Timed {

@@ -1,7 +1,7 @@
 /** Headers that show a caller how much is left: IETF draft-ietf-httpapi-ratelimit-headers-11. */
-import type { Count } from '../gateway/limits/limits.js'
-import type { Charge } from '../policy/limits/charge.js'
-import { isBudget } from '../policy/limits/charge.js'
+import type { Count } from './limits.js'
+import type { Charge } from '#policy/limits/charge.js'
+import { isBudget } from '#policy/limits/charge.js'
 
 /** Remainder of one limit. */
 export interface Left {

@@ -1,8 +1,8 @@
 /** The credentials in a request for an agent: without those that the gateway has verified, with those that the gateway adds. */
-import type { Agent } from '../gateway/agent.js'
-import type { Identity } from '../gateway/identity/identity.js'
-import type { Carrier } from '../identity/authentication.js'
-import { queryWithoutCredentials, withoutCredentials, withoutProxyHeaders } from '../identity/credentials.js'
+import type { Agent } from '#agents/agent.js'
+import type { Identity } from '#agents/identity/identity.js'
+import type { Carrier } from '#identity/authentication.js'
+import { queryWithoutCredentials, withoutCredentials, withoutProxyHeaders } from '#identity/credentials.js'
 import { connectionOf } from './client-connection.js'
 import type { Exchange } from './exchange.js'
 

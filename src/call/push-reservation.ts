@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { PushCount, PushResponse } from '../policy/push/count.js'
-import { entryOf, readPushResponse } from '../policy/push/count.js'
-import type { PushChange, PushCounted } from '../state/store.js'
+import type { PushCount, PushResponse } from '#policy/push/count.js'
+import { entryOf, readPushResponse } from '#policy/push/count.js'
+import type { PushChange, PushCounted } from '#state/store.js'
 
 /** Configurations that a request in flight has counted. The first call of a method that ends the request counts. */
 export class PushReservation {

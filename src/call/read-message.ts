@@ -1,9 +1,9 @@
 /** Reads the request of a call that has one message: bounded in bytes, time and memory. */
-import type { GrpcMessage } from '../wire/grpc/deframer.js'
-import { GrpcDeframer } from '../wire/grpc/deframer.js'
+import type { GrpcMessage } from '#wire/grpc/deframer.js'
+import { GrpcDeframer } from '#wire/grpc/deframer.js'
 import type { BodyLimits } from './steps/body.js'
 import type { ClientRequest, ClientResponse } from './client-streams.js'
-import { guarded, listen, listenOnce } from '../guard.js'
+import { guarded, listen, listenOnce } from '#guard.js'
 import type { Timed } from './late-timers.js'
 import { startTimerLater } from './late-timers.js'
 

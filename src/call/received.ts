@@ -1,9 +1,9 @@
 /** Copies of requests for the playground of the console, with `console.requests`. */
-import { KEPT_BODY, receivedRequest } from '../console/playground/request-log.js'
-import type { ReceivedRequest } from '../console/playground/request-log.js'
-import type { Identity } from '../gateway/identity/identity.js'
-import { whole } from '../wire/chunked-buffer.js'
-import { plainHeaderName } from '../wire/header-names.js'
+import { KEPT_BODY, receivedRequest } from '#console/playground/request-log.js'
+import type { ReceivedRequest } from '#console/playground/request-log.js'
+import type { Identity } from '#agents/identity/identity.js'
+import { whole } from '#wire/chunked-buffer.js'
+import { plainHeaderName } from '#wire/header-names.js'
 import type { Work } from './work.js'
 import type { Exchange } from './exchange.js'
 

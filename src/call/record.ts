@@ -5,7 +5,7 @@ import { schedule } from './event-loop-batch.js'
 import type { Received } from './exchange.js'
 import { Exchange } from './exchange.js'
 import { settleAborted } from './outcome.js'
-import { listen } from '../guard.js'
+import { listen } from '#guard.js'
 import { endAfterError, fail } from './reply.js'
 import { callEntry, logCall } from './telemetry/request-telemetry.js'
 

@@ -1,13 +1,13 @@
 /** Reads the value of `--caller`. */
-import { didYouMean } from '../config/diagnostics.js'
-import { readText } from '../config/load.js'
-import type { Config } from '../config/model/model.js'
-import { validatorFor } from '../config/validate.js'
-import { readYaml } from '../config/yaml/document.js'
-import type { Principal } from '../identity/principal.js'
-import type { CallerSpec } from '../offline/caller.js'
-import { callerSpec, principalOf, sourcesOf } from '../offline/caller.js'
-import { CannotExplain } from '../offline/explain/cannot-explain.js'
+import { didYouMean } from '#config/diagnostics.js'
+import { readText } from '#config/load.js'
+import type { Config } from '#config/model/model.js'
+import { validatorFor } from '#config/validate.js'
+import { readYaml } from '#config/yaml/document.js'
+import type { Principal } from '#identity/principal.js'
+import type { CallerSpec } from '#offline/caller.js'
+import { callerSpec, principalOf, sourcesOf } from '#offline/caller.js'
+import { CannotExplain } from '#offline/explain/cannot-explain.js'
 
 /**
  * @param given JSON, or the name of a JSON or YAML file

@@ -1,17 +1,17 @@
 /** `explain` of a rejection: the rule that decided, where it stands, and how the client fixes the request. */
 import { join, relative } from 'node:path'
 import { stringify } from 'yaml'
-import { visible } from '../a2a/fields.js'
-import { readText } from '../config/load.js'
-import type { Config, ResolvedPolicy } from '../config/model/model.js'
-import { originsOf } from '../config/origins.js'
-import { packageRoot } from '../config/paths.js'
-import { readYaml } from '../config/yaml/document.js'
-import type { PastedRejection } from '../offline/explain/pasted-rejection.js'
-import { field } from '../offline/text-kit.js'
-import { modeOf } from '../policy/compile/identity.js'
-import { isSchemaRef } from '../policy/compile/schema-source.js'
-import { parseJson } from '../wire/json/parse-json.js'
+import { visible } from '#a2a/fields.js'
+import { readText } from '#config/load.js'
+import type { Config, ResolvedPolicy } from '#config/model/model.js'
+import { originsOf } from '#config/origins.js'
+import { packageRoot } from '#config/paths.js'
+import { readYaml } from '#config/yaml/document.js'
+import type { PastedRejection } from '#offline/explain/pasted-rejection.js'
+import { field } from '#offline/text-kit.js'
+import { modeOf } from '#policy/compile/identity.js'
+import { isSchemaRef } from '#policy/compile/schema-source.js'
+import { parseJson } from '#wire/json/parse-json.js'
 
 /** A rule of the configuration. */
 export interface RuleFound {

@@ -6,7 +6,7 @@ import { get } from 'node:http'
 import type { Output } from './output.js'
 import { JSON_FORMAT } from './output.js'
 import { failureAsJson, reportFailure, usageProblem } from './reports/failure.js'
-import { parseUrl } from '../wire/url.js'
+import { parseUrl } from '#wire/url.js'
 
 const DEFAULT_ADMIN = '127.0.0.1:9901'
 const TIMEOUT_MS = 2_000

@@ -1,6 +1,6 @@
 /** `a2a-gateway key`: makes an API key and its entry in a key file. */
 import { hash, randomBytes } from 'node:crypto'
-import { isKeyName, timeOf } from '../config/key-file.js'
+import { isKeyName, timeOf } from '#config/key-file.js'
 import type { Output } from './output.js'
 import { JSON_FORMAT } from './output.js'
 import { reportFailure, usageProblem } from './reports/failure.js'

@@ -1,8 +1,8 @@
 /** `check --live`: compares what a card asks of callers with the credentials that the agent gets. */
-import type { CardFinding } from '../a2a/card/lint.js'
-import type { LoadedCards } from '../a2a/card/loaded-cards.js'
-import type { AgentConfig, Config } from '../config/model/model.js'
-import { isObject, own } from '../wire/json/object.js'
+import type { CardFinding } from '#a2a/card/lint.js'
+import type { LoadedCards } from '#a2a/card/loaded-cards.js'
+import type { AgentConfig, Config } from '#config/model/model.js'
+import { isObject, own } from '#wire/json/object.js'
 
 /** Warns of an agent that gets no credentials, although its card asks for some. */
 export function credentialFindings ({ upstream: { credentials } }: AgentConfig, { identity }: Config, cards: LoadedCards): CardFinding[] {

@@ -1,5 +1,5 @@
-import { schemaText } from '../config/schema/schema.js'
-import { testsSchemaText } from '../offline/policy-test/test-schema.js'
+import { schemaText } from '#config/schema/schema.js'
+import { testsSchemaText } from '#offline/policy-test/test-schema.js'
 
 /**
  * `a2a-gateway schema`: prints the JSON Schema of the configuration, or with `--tests` of policy test files.

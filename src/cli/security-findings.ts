@@ -1,13 +1,13 @@
 /** `check --live`: compares the security schemes of an agent's cards with the sources of `identity`. */
-import type { CardFinding } from '../a2a/card/lint.js'
-import { quoted } from '../a2a/fields.js'
-import type { CardSecurity } from '../a2a/card/security.js'
-import { readSecurity } from '../a2a/card/security.js'
-import type { AgentConfig } from '../config/model/model.js'
-import { schemeText } from '../identity/requirement.js'
-import type { CallerSource } from '../identity/schemes.js'
-import { covers } from '../identity/schemes.js'
-import type { AgentState } from '../pipeline/agent-snapshot.js'
+import type { CardFinding } from '#a2a/card/lint.js'
+import { quoted } from '#a2a/fields.js'
+import type { CardSecurity } from '#a2a/card/security.js'
+import { readSecurity } from '#a2a/card/security.js'
+import type { AgentConfig } from '#config/model/model.js'
+import { schemeText } from '#identity/requirement.js'
+import type { CallerSource } from '#identity/schemes.js'
+import { covers } from '#identity/schemes.js'
+import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { proposedSources } from './init/proposed-identity.js'
 
 /** Maximum number of names in one sentence, and of characters of one name. */

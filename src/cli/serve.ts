@@ -1,14 +1,14 @@
 /** `serve`: runs the gateway until a signal, then drains. Reloads the configuration when its file changes, and on SIGHUP. */
 import closeWithGrace from 'close-with-grace'
-import type { LoadResult } from '../config/load.js'
-import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '../config/load.js'
-import type { Config } from '../config/model/model.js'
-import { workersOf } from '../cluster/how-many.js'
-import { lowerPriorityOfEngineThreads, setEngineFlags } from '../engine.js'
-import { readConfiguration } from '../gateway/configuration.js'
-import { FollowedConfiguration } from '../gateway/followed-configuration.js'
-import type { Gateway } from '../gateway/start.js'
-import { startGateway } from '../gateway/start.js'
+import type { LoadResult } from '#config/load.js'
+import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '#config/load.js'
+import type { Config } from '#config/model/model.js'
+import { workersOf } from '#server/cluster/how-many.js'
+import { lowerPriorityOfEngineThreads, setEngineFlags } from '#engine.js'
+import { readConfiguration } from '#offline/configuration.js'
+import { FollowedConfiguration } from '#server/followed-configuration.js'
+import type { Gateway } from '#server/start.js'
+import { startGateway } from '#server/start.js'
 import type { Output } from './output.js'
 import { unusableConfiguration } from './reports/configuration-problems.js'
 
@@ -92,7 +92,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
 async function start (config: Config, env: NodeJS.ProcessEnv): Promise<Gateway> {
   const workers = workersOf(config.server.workers)
   if (workers === 1) return await startGateway(config, { env, warmUp: true })
-  const { startCluster } = await import('../cluster/primary.js')
+  const { startCluster } = await import('#server/cluster/primary.js')
   return await startCluster(config, workers, env)
 }
 

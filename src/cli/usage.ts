@@ -1,5 +1,5 @@
 /** The text of `--help`, for all commands or for one. */
-import { packageVersion } from '../config/paths.js'
+import { packageVersion } from '#config/paths.js'
 import { EXAMPLES } from './command-line/examples.js'
 
 interface Help {

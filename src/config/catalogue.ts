@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { parseJson } from '../wire/json/parse-json.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import { builtCatalogue } from './built/catalogue.js'
 import type { BuiltPolicy } from './built/catalogue.js'
 import { policyProblems } from './checks/policy-checks.js'

@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module'
 import type * as Ajv from 'ajv/dist/2020.js'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
-import { parseJson } from '../wire/json/parse-json.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import { KEYWORDS } from './keywords.js'
 import type { Schema } from './schema/schema-kit.js'
 import { shareRepeats } from './schema/share-schema.js'

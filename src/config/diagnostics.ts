@@ -1,5 +1,5 @@
 /** Problems of a configuration, with their positions. */
-import { nearest } from '../wire/nearest.js'
+import { nearest } from '#wire/nearest.js'
 
 /** One problem or warning. Lines and columns count from 1; line 0 means the source has no lines (a flag, a variable, no file). */
 export interface Diagnostic {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isObject } from '../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /** Returns the SHA-256, in hex, of a value as JSON with sorted keys. Objects that differ only in key order have the same digest. */
 export function digest (value: unknown): string {

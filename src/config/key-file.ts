@@ -8,7 +8,7 @@ import { locate, readYaml } from './yaml/document.js'
 import type { YamlFile } from './yaml/document.js'
 import { readBounded } from './yaml/read-bounded.js'
 import { items } from './yaml/values.js'
-import { isObject } from '../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 const MAX_BYTES = 4 * 1024 * 1024
 const MAX_PROBLEMS = 10

@@ -1,6 +1,6 @@
 import type { PathProblem } from './diagnostics.js'
 import type { Environment } from './yaml/substitute.js'
-import { isObject } from '../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /** Settings that flags and environment variables may give. They override the file. */
 export interface Overrides {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseJson } from '../wire/json/parse-json.js'
+import { parseJson } from '#wire/json/parse-json.js'
 
 const NAME = 'a2a-extension-gateway'
 

@@ -38,7 +38,7 @@ import { rateOf } from './model/rates-model.js'
 import { duration, size } from './model/units.js'
 import { DEFAULT_POLICIES } from './schema/schema.js'
 import { items, mapping } from './yaml/values.js'
-import { parseUrl } from '../wire/url.js'
+import { parseUrl } from '#wire/url.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {

@@ -14,7 +14,7 @@ import type {
 } from './model/model.js'
 import { readBounded } from './yaml/read-bounded.js'
 import type { Environment } from './yaml/substitute.js'
-import { parseStrict } from '../wire/json/json.js'
+import { parseStrict } from '#wire/json/json.js'
 import { describe } from './describe.js'
 
 const MAX_SECRET_BYTES = 64 * 1024

@@ -13,7 +13,7 @@ import { precompiled } from './precompiled.js'
 import type { Name } from './precompiled.js'
 import type { Schema } from './schema/schema-kit.js'
 import { configSchema } from './schema/schema.js'
-import { childOf, parsePointer } from '../wire/json/pointer.js'
+import { childOf, parsePointer } from '#wire/json/pointer.js'
 
 type Params = Readonly<Record<string, unknown>>
 

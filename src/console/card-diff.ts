@@ -1,5 +1,5 @@
 /** Compares an agent's own card with the served card, as lines of one JSON text. */
-import { isObject } from '../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import { clip } from './text.js'
 
 export type Mark = 'same' | 'added' | 'removed' | 'changed'

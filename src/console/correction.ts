@@ -2,8 +2,8 @@
  * Lists the corrections to a rejected request: header lines, and the expected values at places in the body. Uses the rejection alone, which
  * explains how to fix the request and never contains its data.
  */
-import type { Rejection } from '../a2a/errors.js'
-import { parseJson } from '../wire/json/parse-json.js'
+import type { Rejection } from '#a2a/errors.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import type { EntryViolation } from './entry.js'
 
 export interface Correction {

@@ -1,5 +1,5 @@
 /** Sums samples of the metrics registry, so that the page shows the same numbers as `/metrics`. */
-import type { MetricsSnapshot } from '../telemetry/metrics/registry.js'
+import type { MetricsSnapshot } from '#telemetry/metrics/registry.js'
 
 type Labels = Readonly<Record<string, string | number | undefined>>
 

@@ -2,9 +2,9 @@
  * Keeps the outcomes of the calls of one process for a later look: always rejections, faults and findings; other calls only while a viewer
  * is connected. Without a viewer, a call costs only a check of two fields. Entries are built when they are requested.
  */
-import type { Rejection } from '../a2a/errors.js'
-import type { Violation } from '../policy/violation.js'
-import type { Outcome } from '../telemetry/metrics/metrics.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { Violation } from '#policy/violation.js'
+import type { Outcome } from '#telemetry/metrics/metrics.js'
 import type { DecisionEntry } from './entry.js'
 import { entryOf } from './entry.js'
 import type { DecisionFilter } from './filter.js'

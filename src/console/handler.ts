@@ -2,9 +2,9 @@
  * Handles everything under `/console/`: the page's files, its data, the live tail, and calls tried from the page. Loaded on first request.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ignoreErrors, listenOnce, ownerOf } from '../guard.js'
-import type { Log } from '../telemetry/log.js'
-import { parseJson } from '../wire/json/parse-json.js'
+import { ignoreErrors, listenOnce, ownerOf } from '#guard.js'
+import type { Log } from '#telemetry/log.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import { diffOf } from './card-diff.js'
 import type { PageFile } from './files.js'
 import { readPage } from './files.js'

@@ -2,9 +2,9 @@
  * Builds the table of agents and extensions: who declares and requires an extension, which policy is in force in which mode, and who used
  * the extension.
  */
-import type { Mode, PolicyConfig, ResolvedPolicy } from '../config/model/model.js'
-import type { AgentPolicy } from '../policy/compile/compiled.js'
-import { modeOf } from '../policy/compile/identity.js'
+import type { Mode, PolicyConfig, ResolvedPolicy } from '#config/model/model.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import { modeOf } from '#policy/compile/identity.js'
 import { keyOf, sumBy } from './counts.js'
 import { clip } from './text.js'
 import type { ConsoleAgent, ConsoleSource } from './source.js'

@@ -1,5 +1,5 @@
 /** The first page: whether the gateway is ready, and a summary of each agent with its counts. */
-import type { CardChange } from '../a2a/card/additions.js'
+import type { CardChange } from '#a2a/card/additions.js'
 import { keyOf, sumBy } from './counts.js'
 import { clip, clipAll } from './text.js'
 import type { ConsoleAgent, ConsoleSource, Description } from './source.js'

@@ -1,6 +1,6 @@
 /** The part of the console in each serving process. It records there, and the process with the admin listener queries it. */
-import type { ConsoleConfig } from '../config/model/model.js'
-import type { Metrics } from '../telemetry/metrics/metrics.js'
+import type { ConsoleConfig } from '#config/model/model.js'
+import type { Metrics } from '#telemetry/metrics/metrics.js'
 import { Decisions } from './decisions.js'
 import { RequestLog } from './playground/request-log.js'
 import { Series } from './series.js'

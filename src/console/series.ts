@@ -1,5 +1,5 @@
 /** Records rates, rejections and the gateway's own latency over the last quarter of an hour: the increase in each slot of a few seconds. */
-import type { Counted, Metrics } from '../telemetry/metrics/metrics.js'
+import type { Counted, Metrics } from '#telemetry/metrics/metrics.js'
 
 /** Length of a slot, ms. Slots begin at multiples of it, so that the slots of several processes can be added up. */
 export const SLOT = 5_000

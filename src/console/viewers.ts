@@ -1,7 +1,7 @@
 /** The live tail of decisions as server-sent events: one poll for new entries per viewer and tick, and none without viewers. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { listenOnce, ownerOf } from '../guard.js'
+import { listenOnce, ownerOf } from '#guard.js'
 import type { DecisionFilter } from './filter.js'
 import type { ConsoleSource, Cursor } from './source.js'
 

@@ -1,5 +1,5 @@
 /** The actors of a delegated token (RFC 8693 §4.1). They are for records only: prior actors must not count in decisions. */
-import { isObject } from '../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import { hasToken } from './principal.js'
 import type { Principal } from './principal.js'
 

@@ -1,5 +1,5 @@
 /** The result of an authentication, and the words for its problems. */
-import type { MetadataPlace } from '../wire/envoy/metadata.js'
+import type { MetadataPlace } from '#wire/envoy/metadata.js'
 import type { LastCredential } from './last-credential.js'
 import type { Principal } from './principal.js'
 

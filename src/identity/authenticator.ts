@@ -8,7 +8,7 @@ import { credentialOf } from './credentials.js'
 import type { Principal } from './principal.js'
 import type { Requirement } from './requirement.js'
 import { combined, required } from './requirement.js'
-import { networkOf } from '../wire/ip.js'
+import { networkOf } from '#wire/ip.js'
 
 /** Sources with the same carrier. */
 interface Slot { readonly carrier: Carrier, readonly sources: readonly Source[] }

@@ -2,12 +2,12 @@
  * Verifies the signatures of agents' cards (A2A 1.0 §8.4), and signs the cards that the gateway serves. Keys come from the configuration
  * alone: `kid` is a hint among them, and `jku`, `x5u`, `x5c` and `jwk` are never followed.
  */
-import { canonicalCards, jsonForm, NoCanonicalForm, parsedSdkForm, sdkForm } from '../a2a/card/signing/canonical.js'
-import type { CardSignature } from '../a2a/card/loaded-cards.js'
-import { parseStrict } from '../wire/json/json.js'
-import type { JsonObject } from '../wire/json/object.js'
-import { isObject } from '../wire/json/object.js'
-import { hasEscapedName } from '../wire/json/parse-json.js'
+import { canonicalCards, jsonForm, NoCanonicalForm, parsedSdkForm, sdkForm } from '#a2a/card/signing/canonical.js'
+import type { CardSignature } from '#a2a/card/loaded-cards.js'
+import { parseStrict } from '#wire/json/json.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
+import { hasEscapedName } from '#wire/json/parse-json.js'
 import type { VerificationKey } from './jwk-set.js'
 import type { SigningKey } from './signing-key.js'
 import { signJws } from './signing-key.js'

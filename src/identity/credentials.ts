@@ -3,10 +3,10 @@ import type { Carrier } from './authentication.js'
 import type { ClientCertificate } from './certificate/certificate.js'
 import type { LastCredential } from './last-credential.js'
 import { isOfScheme } from './last-credential.js'
-import { EnvoyFault } from '../wire/envoy/fields.js'
-import type { MetadataPlace } from '../wire/envoy/metadata.js'
-import { valueIn } from '../wire/envoy/metadata.js'
-import { plainHeaderName } from '../wire/header-names.js'
+import { EnvoyFault } from '#wire/envoy/fields.js'
+import type { MetadataPlace } from '#wire/envoy/metadata.js'
+import { valueIn } from '#wire/envoy/metadata.js'
+import { plainHeaderName } from '#wire/header-names.js'
 
 /** The parts of a request that can carry credentials. */
 export interface Presented {

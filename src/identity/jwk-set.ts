@@ -1,8 +1,8 @@
 /** Reads a JSON Web Key Set (RFC 7517): the keys that can verify tokens. Fetching and importing keys is elsewhere. */
 import { createHash } from 'node:crypto'
-import { parseStrict } from '../wire/json/json.js'
-import type { JsonObject } from '../wire/json/object.js'
-import { isObject } from '../wire/json/object.js'
+import { parseStrict } from '#wire/json/json.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 export interface VerificationKey {
   readonly kid: string | null

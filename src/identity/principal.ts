@@ -1,5 +1,5 @@
 /** Who calls, as a source of `identity.sources` has verified it. The configuration says `caller`. */
-import type { JsonObject } from '../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
 
 /** Kinds of sources, as the configuration names them. */
 export type SourceKind = 'apiKey' | 'basic' | 'jwt' | 'envoyJwt' | 'certificate'

@@ -1,5 +1,5 @@
 /** Rejections of callers. Each message says what to send; none says what the gateway knows of the credentials. */
-import type { Rejection } from '../a2a/errors.js'
+import type { Rejection } from '#a2a/errors.js'
 import type { Carrier, Carriers, Problem } from './authentication.js'
 import { isCertificate, shownCarrier } from './authentication.js'
 

@@ -1,6 +1,6 @@
 /** Requirements of an agent for its callers (`access.require`). */
-import type { CardSecurity, SecurityScheme } from '../a2a/card/security.js'
-import { quoted } from '../a2a/fields.js'
+import type { CardSecurity, SecurityScheme } from '#a2a/card/security.js'
+import { quoted } from '#a2a/fields.js'
 import type { Authentication, Carriers } from './authentication.js'
 import type { Principal } from './principal.js'
 import type { CallerSource } from './schemes.js'

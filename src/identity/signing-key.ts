@@ -1,7 +1,7 @@
 /** The keys that the gateway signs with: cards (`card.sign`) and the identity header (`upstream.credentials.identity`). */
 import type { AsymmetricKeyDetails, KeyObject } from 'node:crypto'
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import type { JsonObject } from '../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
 
 export type SigningAlgorithm = 'ES256' | 'EdDSA' | 'RS256'
 

@@ -3,7 +3,7 @@
  * only a verification tells a caller who renews a token from a flood at the same address. The verifications have a rate, and tokens wait
  * for their turn: the CPU is bounded, and valid tokens come through.
  */
-import { RecentMap } from '../wire/recent-map.js'
+import { RecentMap } from '#wire/recent-map.js'
 
 /** Verifications in a second, in this process: about 8% of a core at 320 µs each. */
 const RATE = 250

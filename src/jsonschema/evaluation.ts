@@ -2,7 +2,7 @@
  * Limits the cost of evaluating one request, one response or one event of a stream, and knows which of its numbers cannot be compared.
  * Evaluation is synchronous: one evaluation runs at a time, so module variables serve all evaluations.
  */
-import type { InexactNumbers } from '../wire/json/number.js'
+import type { InexactNumbers } from '#wire/json/number.js'
 
 /**
  * Steps of one evaluation. A step is at most one microsecond (bench/worst-case.ts measures each kind of work, docs/reference/limits.md has

@@ -1,7 +1,7 @@
 /** Decides whether the keyword `format` of a schema is an assertion or an annotation. */
-import type { JsonSchemaConfig } from '../config/model/model.js'
-import type { JsonObject } from '../wire/json/object.js'
-import { isObject, own } from '../wire/json/object.js'
+import type { JsonSchemaConfig } from '#config/model/model.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
 import { draftOf } from './schema.js'
 
 export type Formats = 'assert' | 'annotate'

@@ -3,10 +3,10 @@
  * rejects what the gateway does not support for untrusted schemas (remote references, async validation, slow patterns) and reports the
  * place.
  */
-import { quoted } from '../a2a/fields.js'
+import { quoted } from '#a2a/fields.js'
 import { patternSize } from './pattern-size.js'
 import { Patterns } from './regexp.js'
-import { escapePointer, resolvePointer } from '../wire/json/pointer.js'
+import { escapePointer, resolvePointer } from '#wire/json/pointer.js'
 
 export interface SchemaProblem {
   /** JSON Pointer from the root of the schema, '' for the root. */

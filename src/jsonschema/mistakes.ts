@@ -2,8 +2,8 @@
  * Finds mistakes in a schema of the operator that JSON Schema accepts: keywords and formats that no validator knows are annotations, so a
  * misspelt keyword validates nothing. Schemas of cards and of bundles come from other authors and may contain any annotation.
  */
-import { nearest } from '../wire/nearest.js'
-import { escapePointer } from '../wire/json/pointer.js'
+import { nearest } from '#wire/nearest.js'
+import { escapePointer } from '#wire/json/pointer.js'
 import type { Draft } from './ajv.js'
 import type { Role } from './lint.js'
 import { roleOf } from './lint.js'

@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module'
 import type * as Re2 from 're2js'
 import type { RE2JS } from 're2js'
-import { quoted, visible } from '../a2a/fields.js'
+import { quoted, visible } from '#a2a/fields.js'
 import { patternSize } from './pattern-size.js'
 
 const require = createRequire(import.meta.url)

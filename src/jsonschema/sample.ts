@@ -2,8 +2,8 @@
  * Makes a value that usually satisfies a schema: it follows types, required members, items and constants, and ignores the rest. For calls
  * that only exercise a validator, not for tests of it.
  */
-import { childOf, resolvePointer } from '../wire/json/pointer.js'
-import { isObject } from '../wire/json/object.js'
+import { childOf, resolvePointer } from '#wire/json/pointer.js'
+import { isObject } from '#wire/json/object.js'
 
 /** A schema may refer to itself, or be wide: its sample stays small. */
 const DEPTH = 6

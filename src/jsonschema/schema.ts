@@ -3,7 +3,7 @@
  * are compiled when a card or policy is loaded, never per request.
  */
 import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
-import { memberPath } from '../a2a/fields.js'
+import { memberPath } from '#a2a/fields.js'
 import { clip, create, mayReadInherited } from './ajv.js'
 import type { Draft } from './ajv.js'
 import type { Formats } from './format-assertion.js'
@@ -12,8 +12,8 @@ import { metaProblem } from './meta-schema.js'
 import { Patterns } from './regexp.js'
 import type { SchemaProblem } from './lint.js'
 import { lintSchema } from './lint.js'
-import { parsePointer } from '../wire/json/pointer.js'
-import { isObject } from '../wire/json/object.js'
+import { parsePointer } from '#wire/json/pointer.js'
+import { isObject } from '#wire/json/object.js'
 
 export interface DataViolation {
   /** Path from the validated value, to append to the path of that value: `.a[0]["odd name"]`, '' for the value itself. */

@@ -1,12 +1,12 @@
 /** The caller of a recorded or composed request, as `explain --caller` and policy tests give it. No key and no clock is needed. */
-import type { CallerConfig } from '../config/model/identity-model.js'
-import type { Config } from '../config/model/model.js'
-import { mapping } from '../config/schema/schema-kit.js'
-import type { Schema } from '../config/schema/schema-kit.js'
-import type { Principal } from '../identity/principal.js'
-import { compileSchema } from '../jsonschema/schema.js'
-import { callerShape, compileCaller } from '../policy/access/caller.js'
-import { resolvePointer } from '../wire/json/pointer.js'
+import type { CallerConfig } from '#config/model/identity-model.js'
+import type { Config } from '#config/model/model.js'
+import { mapping } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-kit.js'
+import type { Principal } from '#identity/principal.js'
+import { compileSchema } from '#jsonschema/schema.js'
+import { callerShape, compileCaller } from '#policy/access/caller.js'
+import { resolvePointer } from '#wire/json/pointer.js'
 
 /** Every key has a default. */
 export interface CallerSpec {

@@ -1,5 +1,5 @@
 /** Finds agents by host and path. A search costs one map look-up per path segment, independent of the number of agents. */
-import type { AgentConfig, Config } from '../config/model/model.js'
+import type { AgentConfig, Config } from '#config/model/model.js'
 
 /** Any object with the configuration of an agent. */
 interface Placed { readonly config: Pick<AgentConfig, 'host' | 'path'> }

@@ -1,6 +1,6 @@
 /** Properties of the caller that determine the form of a rejection. */
-import type { Operation } from '../a2a/operations.js'
-import { parseMediaType } from '../wire/media-type.js'
+import type { Operation } from '#a2a/operations.js'
+import { parseMediaType } from '#wire/media-type.js'
 
 /** Raw JSON-RPC id of a request whose id is not known. */
 export const NO_ID = (): string => 'null'

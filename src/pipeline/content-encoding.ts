@@ -1,8 +1,8 @@
 /** Decides how a compressed request body is read (RFC 9110 §8.4). */
-import type { CallProblem } from '../a2a/message/call.js'
-import type { Rejection } from '../a2a/errors.js'
-import type { GzipMember } from '../wire/gzip.js'
-import { gunzipSync, readGzip } from '../wire/gzip.js'
+import type { CallProblem } from '#a2a/message/call.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { GzipMember } from '#wire/gzip.js'
+import { gunzipSync, readGzip } from '#wire/gzip.js'
 import { contentEncoding, notGzip, tooCompressed, tooLarge } from './rejections.js'
 
 /** Content up to this size may have any ratio, bytes. */

@@ -1,6 +1,6 @@
 /** Drives the response machine from a recording: all that the gateway would do with an agent's whole response, for the offline tools. */
-import type { Rejection } from '../a2a/errors.js'
-import type { ActivationReport, ResponseDecision } from '../policy/response/evaluator.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
 import type { DryRun } from './dry-run.js'
 import type { RejectionResponse } from './rejection-response.js'
 import { PLAIN } from './response/driver.js'

@@ -2,8 +2,8 @@
  * An agent's gRPC response on its way to the client, as one state machine: head, chunks and trailers go in; writes, rejections and task
  * records come out. Rules and rejections are those of {@link ResponseMachine}; the messages are protocol buffers, and errors are trailers.
  */
-import type { GrpcMethod } from '../a2a/grpc/methods.js'
-import { copyResponseHeaders } from '../wire/headers.js'
+import type { GrpcMethod } from '#a2a/grpc/methods.js'
+import { copyResponseHeaders } from '#wire/headers.js'
 import type { ResponsePlan } from './response/driver.js'
 import type { GrpcBody, GrpcResponseDriver } from './response/grpc-driver.js'
 import { GrpcEnforcement } from './response/grpc-enforcement.js'

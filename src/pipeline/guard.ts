@@ -1,11 +1,11 @@
 /**
  * Checks a request before its address is routed: requests that two readers could interpret differently, and addresses that nobody inspects.
  */
-import type { Rejection } from '../a2a/errors.js'
-import type { Router } from '../a2a/route.js'
-import type { AgentConfig } from '../config/model/model.js'
-import { duplicatedHeader } from '../wire/headers.js'
-import { isAtOrBelow, joinPath } from '../wire/target.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { Router } from '#a2a/route.js'
+import type { AgentConfig } from '#config/model/model.js'
+import { duplicatedHeader } from '#wire/headers.js'
+import { isAtOrBelow, joinPath } from '#wire/target.js'
 import type { RequestHead } from './request-head.js'
 import { scopeOf } from './scope.js'
 import { badHost, chunksInHttp10, duplicateHeader, unexpectedBody, upgrade } from './rejections.js'

@@ -1,8 +1,8 @@
 /** Writes a rejection as a whole response, or as the last event of a stream. */
-import type { Caller, Rejection } from '../a2a/errors.js'
-import { decisionHeader, writeRejection } from '../a2a/errors.js'
-import { grpcStatusOf } from '../a2a/grpc/status.js'
-import { eventBytes } from '../wire/sse/write.js'
+import type { Caller, Rejection } from '#a2a/errors.js'
+import { decisionHeader, writeRejection } from '#a2a/errors.js'
+import { grpcStatusOf } from '#a2a/grpc/status.js'
+import { eventBytes } from '#wire/sse/write.js'
 
 export interface RejectionResponse {
   readonly status: number

@@ -1,9 +1,9 @@
 /** The gateway's own rejections: transport, routing, versions. Each message alone explains how to fix the request. */
-import type { CallProblem } from '../a2a/message/call.js'
-import type { Rejection } from '../a2a/errors.js'
-import type { FieldProblem } from '../a2a/fields.js'
-import { GRPC_SERVICES } from '../a2a/grpc/methods.js'
-import type { Version } from '../a2a/versions.js'
+import type { CallProblem } from '#a2a/message/call.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { FieldProblem } from '#a2a/fields.js'
+import { GRPC_SERVICES } from '#a2a/grpc/methods.js'
+import type { Version } from '#a2a/versions.js'
 
 export const unknownAgent: Rejection = {
   reason: 'ROUTE_NOT_FOUND',

@@ -1,7 +1,7 @@
 /** Reasons why a response could not be checked. When responses are enforced, the gateway rejects the response for this reason. */
-import type { CallProblem } from '../a2a/message/call.js'
-import { BODY } from '../policy/selectors/response.js'
-import { isUtf8Of } from '../wire/media-type.js'
+import type { CallProblem } from '#a2a/message/call.js'
+import { BODY } from '#policy/selectors/response.js'
+import { isUtf8Of } from '#wire/media-type.js'
 
 /** Label `reason` of `answers_unread_total`. */
 export type UnreadableReason = 'too_large' | 'encoding' | 'content_type' | 'malformed'

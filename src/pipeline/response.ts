@@ -3,7 +3,7 @@
  * out. Pure: a {@link ResponseDriver} has the sockets, the stores and the telemetry. The HTTP front drives it from an agent's connection,
  * `explain` and policy tests from a recording.
  */
-import { copyResponseHeaders } from '../wire/headers.js'
+import { copyResponseHeaders } from '#wire/headers.js'
 import { pushEcho, shownEcho, takeEcho } from './echo.js'
 import type { Body, ResponseDriver, ResponsePlan } from './response/driver.js'
 import { Enforcement } from './response/enforcement.js'

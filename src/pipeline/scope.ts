@@ -1,7 +1,7 @@
 /** The paths that the configuration gives an agent. */
-import { PathScope } from '../a2a/card/path-scope.js'
-import type { GrpcScope } from '../a2a/grpc/card-map.js'
-import type { AgentConfig } from '../config/model/model.js'
+import { PathScope } from '#a2a/card/path-scope.js'
+import type { GrpcScope } from '#a2a/grpc/card-map.js'
+import type { AgentConfig } from '#config/model/model.js'
 
 const known = new WeakMap<AgentConfig, PathScope>()
 

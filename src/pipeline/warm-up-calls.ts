@@ -2,13 +2,13 @@
  * Calls for the warm-up of a process (gateway/warm-up/), made of what the agent's card and policies declare: their interfaces, required
  * extensions, media types and schemas. Most of the calls are accepted, as in traffic; some are rejected.
  */
-import { methodOfOperation } from '../a2a/operations.js'
-import type { Operation } from '../a2a/operations.js'
-import type { MappedInterface } from '../a2a/card/map.js'
-import type { AgentConfig } from '../config/model/model.js'
-import { sampleOf } from '../jsonschema/sample.js'
-import type { JsonObject } from '../wire/json/object.js'
-import { isObject } from '../wire/json/object.js'
+import { methodOfOperation } from '#a2a/operations.js'
+import type { Operation } from '#a2a/operations.js'
+import type { MappedInterface } from '#a2a/card/map.js'
+import type { AgentConfig } from '#config/model/model.js'
+import { sampleOf } from '#jsonschema/sample.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import type { AgentState } from './agent-snapshot.js'
 
 export interface WarmUpCall {

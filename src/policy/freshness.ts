@@ -1,8 +1,8 @@
 /** `notOlderThan`: rejects values that are too old, expired, or dated in the future. */
-import type { FreshnessConfig } from '../config/model/policy-model.js'
-import { duration } from '../config/model/units.js'
-import { currentTime, isInexact, NOT_EXACT, step } from '../jsonschema/evaluation.js'
-import { parsePointer } from '../wire/json/pointer.js'
+import type { FreshnessConfig } from '#config/model/policy-model.js'
+import { duration } from '#config/model/units.js'
+import { currentTime, isInexact, NOT_EXACT, step } from '#jsonschema/evaluation.js'
+import { parsePointer } from '#wire/json/pointer.js'
 import type { CountProblem } from './rule-check.js'
 import { descend, descendPath } from './selectors/kit.js'
 import type { Selected } from './selectors/kit.js'

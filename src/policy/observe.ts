@@ -1,8 +1,8 @@
 /** Extracts the values that a policy reports about the extension's data in responses: attributes for the span, numbers for the metrics. */
-import type { ObserveConfig } from '../config/model/model.js'
+import type { ObserveConfig } from '#config/model/model.js'
 import type { Measure, ObservedAttribute } from './response/evaluator.js'
 import type { CompiledResponses, CompiledMetric, CompiledPolicy } from './compile/compiled.js'
-import { step } from '../jsonschema/evaluation.js'
+import { step } from '#jsonschema/evaluation.js'
 import type { ResultSubject } from './response/result-subject.js'
 import { compileResponseSelector } from './selectors/response.js'
 import type { SelectContext } from './selectors/kit.js'

@@ -1,6 +1,6 @@
 /** Maps the error classes of policies to the reasons of rejections. */
-import type { Reason } from '../a2a/errors.js'
-import type { ErrorClass, Mode } from '../config/model/model.js'
+import type { Reason } from '#a2a/errors.js'
+import type { ErrorClass, Mode } from '#config/model/model.js'
 
 const REASON_OF_CLASS: Readonly<Record<ErrorClass, Reason>> = {
   invalid: 'EXTENSION_DATA_INVALID',

@@ -1,8 +1,8 @@
 /** Shared by rules for requests and for responses: checks one value, and writes the violation. */
-import { quoted, visible } from '../a2a/fields.js'
-import type { ErrorClass, Mode } from '../config/model/model.js'
+import { quoted, visible } from '#a2a/fields.js'
+import type { ErrorClass, Mode } from '#config/model/model.js'
 import type { CompiledPolicy } from './compile/compiled.js'
-import { step } from '../jsonschema/evaluation.js'
+import { step } from '#jsonschema/evaluation.js'
 import type { Side } from './reasons.js'
 import type { CompiledFreshness } from './freshness.js'
 import { freshnessProblem } from './freshness.js'

@@ -2,7 +2,7 @@
  * Reports the steps of `decide` and of the response evaluator to a caller that shows them: `explain`. The proxy passes no tracer and has no
  * cost.
  */
-import type { ResultView } from '../a2a/message/result.js'
+import type { ResultView } from '#a2a/message/result.js'
 import type { CompiledPolicy, CompiledResponseRule, CompiledRule, PolicyActivity } from './compile/compiled.js'
 import type { Violation } from './violation.js'
 

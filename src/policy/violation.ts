@@ -1,7 +1,7 @@
 /** Violations of a request, and the single rejection that is made from all of them. */
-import type { FieldViolation, Reason, Rejection } from '../a2a/errors.js'
-import type { CallProblem } from '../a2a/message/call.js'
-import type { Mode } from '../config/model/model.js'
+import type { FieldViolation, Reason, Rejection } from '#a2a/errors.js'
+import type { CallProblem } from '#a2a/message/call.js'
+import type { Mode } from '#config/model/model.js'
 
 export interface Violation {
   readonly mode: Mode

@@ -1,11 +1,11 @@
 /** Explains the decision of a policy about a request, as `a2a-gateway explain` does. */
-import type { Explained, SandboxAgent } from '../console/playground/tasks.js'
-import { CannotExplain } from '../offline/explain/cannot-explain.js'
-import { explainRequest } from '../offline/explain/explain.js'
-import { explanationText } from '../offline/explain/explain-text.js'
-import type { ReadBeside } from '../offline/recording/http-file.js'
-import { readRecording, RecordingError } from '../offline/recording/recording.js'
-import type { Principal } from '../identity/principal.js'
+import type { Explained, SandboxAgent } from '#console/playground/tasks.js'
+import { CannotExplain } from '#offline/explain/cannot-explain.js'
+import { explainRequest } from '#offline/explain/explain.js'
+import { explanationText } from '#offline/explain/explain-text.js'
+import type { ReadBeside } from '#offline/recording/http-file.js'
+import { readRecording, RecordingError } from '#offline/recording/recording.js'
+import type { Principal } from '#identity/principal.js'
 import { CannotEvaluate, policyOf, stateOf } from './sandbox-agent.js'
 
 /** Name of the request in problems. */

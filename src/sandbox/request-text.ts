@@ -1,6 +1,6 @@
 /** Writes a request as an `.http` file, or as captured JSON where an `.http` file cannot hold the request. */
-import type { KeptRequest } from '../console/playground/request-log.js'
-import { parseJson } from '../wire/json/parse-json.js'
+import type { KeptRequest } from '#console/playground/request-log.js'
+import { parseJson } from '#wire/json/parse-json.js'
 
 export interface WrittenRequest {
   readonly method: string

@@ -1,11 +1,11 @@
 /** The agent that the playground evaluates requests with: the agent in force, or the agent as a document changes it. */
-import type { SandboxAgent } from '../console/playground/tasks.js'
-import type { AgentConfig } from '../config/model/model.js'
-import { callerSources } from '../identity/schemes.js'
-import type { AgentState } from '../pipeline/agent-snapshot.js'
-import { buildAgentState } from '../pipeline/agent-snapshot.js'
-import { SECRET_HIDDEN } from '../policy/request/inject.js'
-import { unpackCards } from '../upstream/cards/unpack-cards.js'
+import type { SandboxAgent } from '#console/playground/tasks.js'
+import type { AgentConfig } from '#config/model/model.js'
+import { callerSources } from '#identity/schemes.js'
+import type { AgentState } from '#pipeline/agent-snapshot.js'
+import { buildAgentState } from '#pipeline/agent-snapshot.js'
+import { SECRET_HIDDEN } from '#policy/request/inject.js'
+import { unpackCards } from '#agents/card/unpack-cards.js'
 import type { ReadPolicy } from './policy-document.js'
 import { readPolicy } from './policy-document.js'
 

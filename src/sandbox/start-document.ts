@@ -5,10 +5,10 @@
 import { basename } from 'node:path'
 import type { Node } from 'yaml'
 import { Document, isMap, isSeq, Pair, parseDocument, Scalar, stringify, visit, YAMLMap, YAMLSeq } from 'yaml'
-import { AGENT_KEYS } from '../console/playground/document-keys.js'
-import type { SandboxAgent } from '../console/playground/tasks.js'
-import { readText } from '../config/load.js'
-import type { AgentConfig } from '../config/model/model.js'
+import { AGENT_KEYS } from '#console/playground/document-keys.js'
+import type { SandboxAgent } from '#console/playground/tasks.js'
+import { readText } from '#config/load.js'
+import type { AgentConfig } from '#config/model/model.js'
 import { agentIn } from './sandbox-agent.js'
 
 /** Keys that the document always has, because they are what people change. */

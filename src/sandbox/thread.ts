@@ -4,7 +4,7 @@
  */
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
-import type { PlaygroundTask, Results } from '../console/playground/tasks.js'
+import type { PlaygroundTask, Results } from '#console/playground/tasks.js'
 import { explain } from './explain.js'
 import { replay } from './replay.js'
 import { keptText } from './request-text.js'

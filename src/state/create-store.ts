@@ -1,6 +1,6 @@
 /** Creates the store that the configuration names, and counts every lookup and write. */
-import type { StateStoreConfig } from '../config/model/model.js'
-import type { TaskRecord } from '../policy/task/memory.js'
+import type { StateStoreConfig } from '#config/model/model.js'
+import type { TaskRecord } from '#policy/task/memory.js'
 import { MemoryStore } from './memory-store.js'
 import type { StoreLog } from './redis-connection.js'
 import { RedisStore } from './redis-store.js'

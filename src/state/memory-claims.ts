@@ -1,5 +1,5 @@
 /** Claimed values in the memory of this process. The memory is bounded, and empty after a restart. */
-import type { Claimed } from '../policy/request/claims.js'
+import type { Claimed } from '#policy/request/claims.js'
 import type { ClaimKey } from './store.js'
 
 /**

@@ -1,9 +1,9 @@
 /**
  * Task state in the memory of this process. The store is bounded, evicts the least recently used task first, and is empty after a restart.
  */
-import type { StateStoreConfig } from '../config/model/model.js'
-import type { Claimed } from '../policy/request/claims.js'
-import type { TaskRecord } from '../policy/task/memory.js'
+import type { StateStoreConfig } from '#config/model/model.js'
+import type { Claimed } from '#policy/request/claims.js'
+import type { TaskRecord } from '#policy/task/memory.js'
 import { MemoryClaims } from './memory-claims.js'
 import { MemoryOwners } from './memory-owners.js'
 import { MemoryPush } from './memory-push.js'

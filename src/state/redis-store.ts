@@ -3,9 +3,9 @@
  *
  * No call waits for a server that is down. A call waits for a slow server at most until the timeout.
  */
-import type { StateStoreConfig } from '../config/model/model.js'
-import type { Claimed } from '../policy/request/claims.js'
-import type { TaskRecord } from '../policy/task/memory.js'
+import type { StateStoreConfig } from '#config/model/model.js'
+import type { Claimed } from '#policy/request/claims.js'
+import type { TaskRecord } from '#policy/task/memory.js'
 import { LostWrites } from './lost-writes.js'
 import { claimName, fieldLength, MAX_FIELDS, MAX_LENGTH, ownerKey, pushKey, recordKey } from './record-key.js'
 import { CHANGE_PUSH } from './push-script.js'

@@ -1,6 +1,6 @@
 /** Interface of the store of task state. Two backends: `memory-store.ts`, and `redis-store.ts` for several gateways that share a store. */
-import type { Claim, Claimed } from '../policy/request/claims.js'
-import type { TaskRecord } from '../policy/task/memory.js'
+import type { Claim, Claimed } from '#policy/request/claims.js'
+import type { TaskRecord } from '#policy/task/memory.js'
 
 export interface TaskKey {
   /** Name of the agent. */

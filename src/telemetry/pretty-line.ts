@@ -1,10 +1,10 @@
 /** Log lines and audit lines for people at a terminal: time, level and message first, then the fields as `name=value`. */
-import { visible } from '../a2a/fields.js'
-import type { JsonObject } from '../wire/json/object.js'
-import { isObject } from '../wire/json/object.js'
-import { parseJson } from '../wire/json/parse-json.js'
-import type { Colour } from '../wire/terminal.js'
-import { inColour } from '../wire/terminal.js'
+import { visible } from '#a2a/fields.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
+import { parseJson } from '#wire/json/parse-json.js'
+import type { Colour } from '#wire/terminal.js'
+import { inColour } from '#wire/terminal.js'
 
 /** Largest length of one value, in characters. A stack may be longer. */
 const LENGTH = 2_048

@@ -4,7 +4,7 @@
  * pino's `redact` checks fixed paths and costs 35 µs per line for the five names in both spellings (measured). One pass over the line costs
  * less than 1 µs. It finds a name at any depth and in any case, even in raw header lists and in data that libraries log.
  */
-import { hasEscapedName, parseJson } from '../wire/json/parse-json.js'
+import { hasEscapedName, parseJson } from '#wire/json/parse-json.js'
 /** Stands in place of a secret. */
 export const REDACTED = '[redacted]'
 

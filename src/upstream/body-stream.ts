@@ -8,7 +8,7 @@
  */
 import { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
-import { guarded, ignoreErrors } from '../guard.js'
+import { guarded, ignoreErrors } from '#guard.js'
 
 /** Bytes per chunk. The system has taken a smaller body completely before a response can arrive. */
 export const PIECE = 65_536

@@ -3,7 +3,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { ignoreErrors } from '../guard.js'
+import { ignoreErrors } from '#guard.js'
 import { agentClass } from './undici.js'
 import { VIA } from './via.js'
 

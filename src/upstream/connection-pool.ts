@@ -9,7 +9,7 @@
  */
 import type * as Undici from 'undici'
 import type { Client, Dispatcher } from 'undici'
-import { listen, ownerOf } from '../guard.js'
+import { listen, ownerOf } from '#guard.js'
 import * as undici from './undici.js'
 
 export interface PoolOptions extends Omit<Client.Options, 'connect'> {

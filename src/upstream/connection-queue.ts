@@ -2,7 +2,7 @@
  * Queue of one agent's calls that wait for a connection. The pool has its own queue, but its entries never time out: an abandoned call
  * stays there with its body until a connection is free. A call is therefore passed to the pool only while the pool has room.
  */
-import { BACKGROUND, guarded, listen } from '../guard.js'
+import { BACKGROUND, guarded, listen } from '#guard.js'
 
 /** A call that has not begun. Its methods never throw. */
 export interface Waiter {

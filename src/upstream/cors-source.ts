@@ -1,6 +1,6 @@
 /** The cross-origin policy (CORS) of an agent, for responses that the gateway writes itself. */
 import type { Dispatcher } from 'undici'
-import { ignoreErrors } from '../guard.js'
+import { ignoreErrors } from '#guard.js'
 import { VIA } from './via.js'
 
 /** Time for which the policy of an origin is used, ms. */

@@ -1,5 +1,5 @@
 /** Classifies failures between gateway and agent into a closed set: the `kind` label of `upstream_errors_total`. */
-import type { Rejection } from '../a2a/errors.js'
+import type { Rejection } from '#a2a/errors.js'
 
 export type FailureKind =
   | 'refused'

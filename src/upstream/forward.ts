@@ -4,9 +4,9 @@
  */
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import type { Guarded, Place } from '../guard.js'
-import { endOwner, guarded, run } from '../guard.js'
-import type { ChunkedBuffer } from '../wire/chunked-buffer.js'
+import type { Guarded, Place } from '#guard.js'
+import { endOwner, guarded, run } from '#guard.js'
+import type { ChunkedBuffer } from '#wire/chunked-buffer.js'
 import { GivenUp } from './failure.js'
 import type { ConnectionQueue, Waiter } from './connection-queue.js'
 import { cut, PIECE, streamOf } from './body-stream.js'

@@ -1,6 +1,6 @@
 /** HTTP connections within the process: no socket, no port, nothing that another process could see. */
 import { Duplex } from 'node:stream'
-import { guarded, ownerOf } from '../guard.js'
+import { guarded, ownerOf } from '#guard.js'
 import { ConnectionPool } from './connection-pool.js'
 
 /** One end of a connection, with the members of a socket that Node's server and undici call. */

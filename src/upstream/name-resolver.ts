@@ -5,7 +5,7 @@
  * pool that Node also uses for files and cryptography, so few run at once.
  */
 import dns from 'node:dns'
-import { BACKGROUND, guarded } from '../guard.js'
+import { BACKGROUND, guarded } from '#guard.js'
 
 /** Milliseconds that a request waits. The look-up itself may take longer, and its result then serves later requests. */
 const TIMEOUT = 2_000

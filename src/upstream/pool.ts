@@ -1,6 +1,6 @@
 /** Connection pools: separate pools for each agent, never shared, with TLS verified. */
 import type { Dispatcher } from 'undici'
-import type { UpstreamConfig } from '../config/model/model.js'
+import type { UpstreamConfig } from '#config/model/model.js'
 import { ConnectionPool } from './connection-pool.js'
 import { ConnectionQueue } from './connection-queue.js'
 import type { GrpcAddress } from './grpc/pool.js'

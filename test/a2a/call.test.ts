@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Call, CallInput } from '../../src/a2a/message/call.js'
-import { readCall } from '../../src/a2a/message/call.js'
+import type { Call, CallInput } from '#a2a/message/call.js'
+import { readCall } from '#a2a/message/call.js'
 
 const limits = { depth: 64, members: 10_000 }
 const rpc = (body: string | object, more: Partial<CallInput> = {}): Call =>

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { amendCard, replacedByAdditions, withAdditions } from '../../src/a2a/card/additions.js'
-import type { CardRequirement } from '../../src/a2a/card/additions.js'
+import { amendCard, replacedByAdditions, withAdditions } from '#a2a/card/additions.js'
+import type { CardRequirement } from '#a2a/card/additions.js'
 
 const extensions = (list: unknown, ...advertise: { uri: string; required?: boolean; description?: string; params?: object }[]): unknown =>
   (

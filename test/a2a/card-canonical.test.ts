@@ -2,9 +2,9 @@
 import { AgentCard, canonicalizeAgentCard } from '@a2a-js/sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { canonicalCards, canonicalize, coveredBySdkForm, jsonForm, parsedSdkForm, sdkForm, specForm, uncoveredKeys } from '../../src/a2a/card/signing/canonical.js'
-import type { JsonObject } from '../../src/wire/json/object.js'
-import { parseStrict } from '../../src/wire/json/json.js'
+import { canonicalCards, canonicalize, coveredBySdkForm, jsonForm, parsedSdkForm, sdkForm, specForm, uncoveredKeys } from '#a2a/card/signing/canonical.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { parseStrict } from '#wire/json/json.js'
 import { check } from '../helpers/seed.js'
 
 /** Messages of the errors. */

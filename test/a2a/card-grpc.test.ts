@@ -1,11 +1,11 @@
 /** gRPC interfaces of cards: how their addresses are read, which server they have, and what the served card names. */
 import t from 'tap'
-import { readCard } from '../../src/a2a/card/card.js'
-import { readGrpcAddress } from '../../src/a2a/grpc/card-interface.js'
-import type { GrpcScope } from '../../src/a2a/grpc/card-map.js'
-import { mapGrpc } from '../../src/a2a/grpc/card-map.js'
-import { PathScope } from '../../src/a2a/card/path-scope.js'
-import { rewriteCard } from '../../src/a2a/card/rewrite.js'
+import { readCard } from '#a2a/card/card.js'
+import { readGrpcAddress } from '#a2a/grpc/card-interface.js'
+import type { GrpcScope } from '#a2a/grpc/card-map.js'
+import { mapGrpc } from '#a2a/grpc/card-map.js'
+import { PathScope } from '#a2a/card/path-scope.js'
+import { rewriteCard } from '#a2a/card/rewrite.js'
 
 const UP = 'http://agent.test'
 const GATE = 'https://gate.test/agent'

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { mapInterfaces, publicUrlOf } from '../../src/a2a/card/map.js'
-import type { CardInterface } from '../../src/a2a/card/card.js'
-import { PathScope } from '../../src/a2a/card/path-scope.js'
+import { mapInterfaces, publicUrlOf } from '#a2a/card/map.js'
+import type { CardInterface } from '#a2a/card/card.js'
+import { PathScope } from '#a2a/card/path-scope.js'
 
 const at = (text: string, more: Partial<CardInterface> = {}): CardInterface =>
   ({ binding: 'JSONRPC', version: '1.0', tenant: null, url: new URL(text), text, ...more })

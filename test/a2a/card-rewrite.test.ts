@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readCard } from '../../src/a2a/card/card.js'
-import { rewriteCard } from '../../src/a2a/card/rewrite.js'
-import type { RewriteOptions } from '../../src/a2a/card/rewrite.js'
-import { ServedCard } from '../../src/a2a/card/served-card.js'
+import { readCard } from '#a2a/card/card.js'
+import { rewriteCard } from '#a2a/card/rewrite.js'
+import type { RewriteOptions } from '#a2a/card/rewrite.js'
+import { ServedCard } from '#a2a/card/served-card.js'
 import { check } from '../helpers/seed.js'
-import { PathScope } from '../../src/a2a/card/path-scope.js'
+import { PathScope } from '#a2a/card/path-scope.js'
 
 const options: RewriteOptions = {
   publicBase: 'https://gate.test/agents/a',

@@ -1,9 +1,9 @@
 /** Security schemes and requirements of cards, read and written in the shapes of both generations. */
 import t from 'tap'
-import { withSecurity } from '../../src/a2a/card/offered-security.js'
-import type { OfferedSecurity } from '../../src/a2a/card/offered-security.js'
-import { readSecurity } from '../../src/a2a/card/security.js'
-import type { SecurityScheme } from '../../src/a2a/card/security.js'
+import { withSecurity } from '#a2a/card/offered-security.js'
+import type { OfferedSecurity } from '#a2a/card/offered-security.js'
+import { readSecurity } from '#a2a/card/security.js'
+import type { SecurityScheme } from '#a2a/card/security.js'
 
 const V1 = { supportedInterfaces: [{ url: 'https://a.test/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }
 const V03 = { url: 'https://a.test/rpc', protocolVersion: '0.3.0' }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { SeenNames } from '../../src/a2a/card/seen-names.js'
-import { schemasThatDiffer, unionCard } from '../../src/a2a/card/union.js'
+import { SeenNames } from '#a2a/card/seen-names.js'
+import { schemasThatDiffer, unionCard } from '#a2a/card/union.js'
 
 t.test('the union has what either card declares; the public card alone decides about interfaces', async t => {
   const raw = {

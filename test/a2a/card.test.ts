@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readCard } from '../../src/a2a/card/card.js'
-import type { AgentCard } from '../../src/a2a/card/card.js'
+import { readCard } from '#a2a/card/card.js'
+import type { AgentCard } from '#a2a/card/card.js'
 
 const good = (value: unknown): AgentCard => {
   const read = readCard(value)

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { AgentError } from '../../src/a2a/message/error-scan.js'
-import { ErrorScan } from '../../src/a2a/message/error-scan.js'
-import type { Binding } from '../../src/a2a/versions.js'
+import type { AgentError } from '#a2a/message/error-scan.js'
+import { ErrorScan } from '#a2a/message/error-scan.js'
+import type { Binding } from '#a2a/versions.js'
 
 function scan (binding: Binding, chunks: readonly Buffer[]): AgentError | null {
   const scan = new ErrorScan(binding)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { validateHeaderValue } from 'node:http'
-import type { Caller, Reason, Rejection } from '../../src/a2a/errors.js'
-import { decisionHeader, errorReasonsOf, GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRejection } from '../../src/a2a/errors.js'
+import type { Caller, Reason, Rejection } from '#a2a/errors.js'
+import { decisionHeader, errorReasonsOf, GATEWAY_DOMAIN, PROTOCOL_DOMAIN, REASONS, writeRejection } from '#a2a/errors.js'
 import { check } from '../helpers/seed.js'
 
 interface Row {

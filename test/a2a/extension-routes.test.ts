@@ -1,11 +1,11 @@
 /** Extensions can add routes beside the operations of a card, but never replace them. */
 import t from 'tap'
-import type { MappedInterface } from '../../src/a2a/card/map.js'
-import type { ExtensionRoute } from '../../src/a2a/extension-routes.js'
-import { routeKey } from '../../src/a2a/extension-routes.js'
-import { PathScope } from '../../src/a2a/card/path-scope.js'
-import { Router } from '../../src/a2a/route.js'
-import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { MappedInterface } from '#a2a/card/map.js'
+import type { ExtensionRoute } from '#a2a/extension-routes.js'
+import { routeKey } from '#a2a/extension-routes.js'
+import { PathScope } from '#a2a/card/path-scope.js'
+import { Router } from '#a2a/route.js'
+import type { Binding, Version } from '#a2a/versions.js'
 
 const at = (publicPath: string, binding: Binding, version: Version): MappedInterface => ({
   binding,

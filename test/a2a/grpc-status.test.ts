@@ -1,11 +1,11 @@
 /** Rejections over gRPC: codes, details, and the limit of 8 kB. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { Reason, Rejection } from '../../src/a2a/errors.js'
-import { errorReasonsOf, GATEWAY_DOMAIN, REASONS } from '../../src/a2a/errors.js'
-import { grpcStatusOf } from '../../src/a2a/grpc/status.js'
-import { GRPC_CODES } from '../../src/wire/grpc/codes.js'
-import { rejectionEvent, rejectionResponse } from '../../src/pipeline/rejection-response.js'
+import type { Reason, Rejection } from '#a2a/errors.js'
+import { errorReasonsOf, GATEWAY_DOMAIN, REASONS } from '#a2a/errors.js'
+import { grpcStatusOf } from '#a2a/grpc/status.js'
+import { GRPC_CODES } from '#wire/grpc/codes.js'
+import { rejectionEvent, rejectionResponse } from '#pipeline/rejection-response.js'
 import { detailsIn, fieldOf } from '../helpers/rpc-status.js'
 import { check } from '../helpers/seed.js'
 

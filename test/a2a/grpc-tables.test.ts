@@ -1,11 +1,11 @@
 /** The tables of protobuf messages and the gRPC methods, against every `.proto` file of A2A. */
 import t from 'tap'
-import { GRPC_SERVICES, grpcMethodFor, grpcMethodOf } from '../../src/a2a/grpc/methods.js'
-import type { Operation } from '../../src/a2a/operations.js'
-import { methodOfOperation, operationOfMethod } from '../../src/a2a/operations.js'
-import type { Version } from '../../src/a2a/versions.js'
-import { BOOL, BYTES, ENUM, INT32, MESSAGE, STRUCT, TEXT, TIMESTAMP, VALUE } from '../../src/wire/protobuf/table.js'
-import type { FieldRow, MessageTable } from '../../src/wire/protobuf/table.js'
+import { GRPC_SERVICES, grpcMethodFor, grpcMethodOf } from '#a2a/grpc/methods.js'
+import type { Operation } from '#a2a/operations.js'
+import { methodOfOperation, operationOfMethod } from '#a2a/operations.js'
+import type { Version } from '#a2a/versions.js'
+import { BOOL, BYTES, ENUM, INT32, MESSAGE, STRUCT, TEXT, TIMESTAMP, VALUE } from '#wire/protobuf/table.js'
+import type { FieldRow, MessageTable } from '#wire/protobuf/table.js'
 import type { ProtoFile } from '../helpers/proto.js'
 import { PROTO_FILES, readProto } from '../helpers/proto.js'
 

@@ -1,9 +1,9 @@
 import t from 'tap'
 import fc from 'fast-check'
-import type { JsonObject } from '../../src/wire/json/object.js'
-import { MAX_PROBLEMS } from '../../src/a2a/fields.js'
-import type { RequestView } from '../../src/a2a/message/message.js'
-import { viewRequest } from '../../src/a2a/message/message.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { MAX_PROBLEMS } from '#a2a/fields.js'
+import type { RequestView } from '#a2a/message/message.js'
+import { viewRequest } from '#a2a/message/message.js'
 import { check } from '../helpers/seed.js'
 
 // Through JSON, as requests come: `__proto__` is then an ordinary member.

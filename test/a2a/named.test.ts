@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { Test } from 'tap'
-import type { Call } from '../../src/a2a/message/call.js'
-import { readCall } from '../../src/a2a/message/call.js'
-import type { Address } from '../../src/a2a/message/named.js'
-import { unclearName } from '../../src/a2a/message/named.js'
-import type { Operation } from '../../src/a2a/operations.js'
-import { methodOfOperation } from '../../src/a2a/operations.js'
-import type { Version } from '../../src/a2a/versions.js'
+import type { Call } from '#a2a/message/call.js'
+import { readCall } from '#a2a/message/call.js'
+import type { Address } from '#a2a/message/named.js'
+import { unclearName } from '#a2a/message/named.js'
+import type { Operation } from '#a2a/operations.js'
+import { methodOfOperation } from '#a2a/operations.js'
+import type { Version } from '#a2a/versions.js'
 
 const limits = { depth: 32, members: 1000 }
 const read = (version: Version, operation: Operation, body: unknown, rest: boolean): Call => readCall({

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Operation, RestAmbiguity, RestMatch, RestVerbMismatch } from '../../src/a2a/operations.js'
-import { carriesMessage, inMessageScope, matchRest, operationOfMethod, plainRest } from '../../src/a2a/operations.js'
-import type { Version } from '../../src/a2a/versions.js'
+import type { Operation, RestAmbiguity, RestMatch, RestVerbMismatch } from '#a2a/operations.js'
+import { carriesMessage, inMessageScope, matchRest, operationOfMethod, plainRest } from '#a2a/operations.js'
+import type { Version } from '#a2a/versions.js'
 
 const METHODS: readonly (readonly [Operation, string, string])[] = [
   ['SendMessage', 'message/send', 'SendMessage'],

@@ -1,9 +1,9 @@
 /** HTTP+JSON: a query that names another task, context or URL than the path and the body. */
 import t from 'tap'
-import { unclearName } from '../../src/a2a/message/named.js'
-import { readCall } from '../../src/a2a/message/call.js'
-import type { Operation } from '../../src/a2a/operations.js'
-import type { Version } from '../../src/a2a/versions.js'
+import { unclearName } from '#a2a/message/named.js'
+import { readCall } from '#a2a/message/call.js'
+import type { Operation } from '#a2a/operations.js'
+import type { Version } from '#a2a/versions.js'
 
 const MESSAGE = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } }
 const BODIES: Readonly<Partial<Record<Operation, object>>> = {

@@ -1,11 +1,11 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { normaliseResult } from '../../src/a2a/message/normalise-result.js'
-import type { Operation } from '../../src/a2a/operations.js'
-import { viewResponse } from '../../src/a2a/message/read-result.js'
-import type { ResponseOptions } from '../../src/a2a/message/read-result.js'
-import type { ResponseView, ResultView } from '../../src/a2a/message/result.js'
-import type { Binding, Version } from '../../src/a2a/versions.js'
+import { normaliseResult } from '#a2a/message/normalise-result.js'
+import type { Operation } from '#a2a/operations.js'
+import { viewResponse } from '#a2a/message/read-result.js'
+import type { ResponseOptions } from '#a2a/message/read-result.js'
+import type { ResponseView, ResultView } from '#a2a/message/result.js'
+import type { Binding, Version } from '#a2a/versions.js'
 import { check } from '../helpers/seed.js'
 
 type Json = Record<string, unknown>

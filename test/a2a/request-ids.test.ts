@@ -1,11 +1,11 @@
 /** Each operation names its task where `idsOf` looks: a new operation without an entry fails here. */
 import t from 'tap'
-import { readCall } from '../../src/a2a/message/call.js'
-import type { Call } from '../../src/a2a/message/call.js'
-import type { Operation } from '../../src/a2a/operations.js'
-import { matchRest, operationOfMethod } from '../../src/a2a/operations.js'
-import { idsOf, NAMING, needsTask } from '../../src/a2a/request-ids.js'
-import type { Binding, Version } from '../../src/a2a/versions.js'
+import { readCall } from '#a2a/message/call.js'
+import type { Call } from '#a2a/message/call.js'
+import type { Operation } from '#a2a/operations.js'
+import { matchRest, operationOfMethod } from '#a2a/operations.js'
+import { idsOf, NAMING, needsTask } from '#a2a/request-ids.js'
+import type { Binding, Version } from '#a2a/versions.js'
 import { callIn, PLACES } from '../helpers/task-calls.js'
 
 const limits = { depth: 64, members: 10_000 }

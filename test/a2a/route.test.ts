@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { MappedInterface } from '../../src/a2a/card/map.js'
-import { Router } from '../../src/a2a/route.js'
-import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { MappedInterface } from '#a2a/card/map.js'
+import { Router } from '#a2a/route.js'
+import type { Binding, Version } from '#a2a/versions.js'
 
 function at (publicPath: string, binding: Binding, version: Version, upstream = `/up${publicPath}`): MappedInterface {
   return {

@@ -4,12 +4,12 @@
  */
 import t from 'tap'
 import type { Test } from 'tap'
-import type { Operation } from '../../src/a2a/operations.js'
-import { methodOfOperation } from '../../src/a2a/operations.js'
-import { normaliseResult } from '../../src/a2a/message/normalise-result.js'
-import { viewResponse } from '../../src/a2a/message/read-result.js'
-import type { ResponseView, ResultView } from '../../src/a2a/message/result.js'
-import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { Operation } from '#a2a/operations.js'
+import { methodOfOperation } from '#a2a/operations.js'
+import { normaliseResult } from '#a2a/message/normalise-result.js'
+import { viewResponse } from '#a2a/message/read-result.js'
+import type { ResponseView, ResultView } from '#a2a/message/result.js'
+import type { Binding, Version } from '#a2a/versions.js'
 import type { AgentKind, TestAgent } from '../helpers/agents.js'
 import { quietSdk, startAgent } from '../helpers/agents.js'
 

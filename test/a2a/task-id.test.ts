@@ -1,9 +1,9 @@
 import t from 'tap'
-import { readCall } from '../../src/a2a/message/call.js'
-import type { Call } from '../../src/a2a/message/call.js'
-import type { Operation } from '../../src/a2a/operations.js'
-import { namesOf, NO_NAMES, taskIdOf, tenantOf } from '../../src/a2a/task-id.js'
-import type { Version } from '../../src/a2a/versions.js'
+import { readCall } from '#a2a/message/call.js'
+import type { Call } from '#a2a/message/call.js'
+import type { Operation } from '#a2a/operations.js'
+import { namesOf, NO_NAMES, taskIdOf, tenantOf } from '#a2a/task-id.js'
+import type { Version } from '#a2a/versions.js'
 
 const limits = { depth: 32, members: 1000 }
 const rpc = (version: Version, method: string, params: unknown): Call =>

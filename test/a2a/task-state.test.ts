@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isTerminal, TASK_STATES, taskStateOf } from '../../src/a2a/task-state.js'
+import { isTerminal, TASK_STATES, taskStateOf } from '#a2a/task-state.js'
 
 t.test('states of both generations have the names of 0.3', async t => {
   for (const state of TASK_STATES) {

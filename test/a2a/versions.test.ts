@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readVersion, requestedVersion } from '../../src/a2a/versions.js'
+import { readVersion, requestedVersion } from '#a2a/versions.js'
 
 t.test('readVersion: spaces and patch numbers do not count, empty is 0.3, all else is not supported', async t => {
   const rows: readonly (readonly [string, string | null])[] = [

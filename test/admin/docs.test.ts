@@ -1,9 +1,9 @@
 /** `/docs` of the admin listener, with the pages that the build packed, and the access rules of the listener. */
 import t from 'tap'
-import { REASONS } from '../../src/a2a/errors.js'
-import { TOPICS } from '../../src/a2a/reason-help.js'
-import { readManual } from '../../src/admin/manual.js'
-import { packageVersion } from '../../src/config/paths.js'
+import { REASONS } from '#a2a/errors.js'
+import { TOPICS } from '#a2a/reason-help.js'
+import { readManual } from '#server/admin/manual.js'
+import { packageVersion } from '#config/paths.js'
 import { call } from '../helpers/http.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { startAgent } from '../helpers/agents.js'

@@ -5,7 +5,7 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import t from 'tap'
-import { adminNames, hostProblem } from '../../src/admin/host-guard.js'
+import { adminNames, hostProblem } from '#server/admin/host-guard.js'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, freePort, rpc } from '../helpers/http.js'
 import { fakeAgent, rawExchange } from '../helpers/raw.js'

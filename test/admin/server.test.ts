@@ -1,10 +1,10 @@
 import t from 'tap'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { buildAdmin } from '../../src/admin/server.js'
-import type { AdminLimits, AdminState } from '../../src/admin/server.js'
-import { createLogger } from '../../src/telemetry/logging.js'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { buildAdmin } from '#server/admin/server.js'
+import type { AdminLimits, AdminState } from '#server/admin/server.js'
+import { createLogger } from '#telemetry/logging.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
 import { untilAtMost } from '../helpers/http.js'
 
 const LIMITS: AdminLimits = { headersTimeout: 10_000, requestTimeout: 30_000, idleTimeout: 5_000, connections: 0 }

@@ -9,7 +9,7 @@ import { KINDS } from '../../bench/parties/all.js'
 import { foreignLoad, render } from '../../bench/render.js'
 import type { Results, Row, Sample } from '../../bench/results.js'
 import { VERSION } from '../../bench/results.js'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 const RESULTS = join(packageRoot(), 'bench')
 const results = JSON.parse(readFileSync(join(RESULTS, 'results.json'), 'utf8')) as Results

@@ -4,13 +4,13 @@
  */
 import { join } from 'node:path'
 import t from 'tap'
-import type { AgentConfig, PolicyConfig } from '../../src/config/model/model.js'
-import { loadCatalogue } from '../../src/config/load.js'
-import { packageRoot } from '../../src/config/paths.js'
-import { loadTests } from '../../src/offline/policy-test/test-file.js'
-import type { CardFinding } from '../../src/policy/card/checks.js'
-import { checkCards } from '../../src/policy/card/checks.js'
-import { SchemaCache } from '../../src/policy/compile/schema-source.js'
+import type { AgentConfig, PolicyConfig } from '#config/model/model.js'
+import { loadCatalogue } from '#config/load.js'
+import { packageRoot } from '#config/paths.js'
+import { loadTests } from '#offline/policy-test/test-file.js'
+import type { CardFinding } from '#policy/card/checks.js'
+import { checkCards } from '#policy/card/checks.js'
+import { SchemaCache } from '#policy/compile/schema-source.js'
 import { agent, card } from '../policy/fixtures.js'
 
 const CATALOGUE = loadCatalogue()

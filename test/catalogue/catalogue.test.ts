@@ -2,13 +2,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { routeKey } from '../../src/a2a/extension-routes.js'
-import { CHECKS } from '../../src/gateway/configuration.js'
-import { formatDiagnostic, loadCatalogue } from '../../src/config/load.js'
-import { packageRoot } from '../../src/config/paths.js'
-import { compileSchema } from '../../src/jsonschema/schema.js'
-import { runTests } from '../../src/offline/policy-test/run-tests.js'
-import { loadTests } from '../../src/offline/policy-test/test-file.js'
+import { routeKey } from '#a2a/extension-routes.js'
+import { CHECKS } from '#offline/configuration.js'
+import { formatDiagnostic, loadCatalogue } from '#config/load.js'
+import { packageRoot } from '#config/paths.js'
+import { compileSchema } from '#jsonschema/schema.js'
+import { runTests } from '#offline/policy-test/run-tests.js'
+import { loadTests } from '#offline/policy-test/test-file.js'
 
 /** How a violation of each part of `state` reads. */
 const STATE_PARTS = {

@@ -4,14 +4,14 @@
  */
 import { join } from 'node:path'
 import t from 'tap'
-import { loadCatalogue } from '../../src/config/load.js'
-import { packageRoot } from '../../src/config/paths.js'
-import { CHECKS } from '../../src/gateway/configuration.js'
-import type { TestResult } from '../../src/offline/policy-test/run-tests.js'
-import { runTests } from '../../src/offline/policy-test/run-tests.js'
-import type { LoadedTests } from '../../src/offline/policy-test/test-file.js'
-import { loadTests } from '../../src/offline/policy-test/test-file.js'
-import type { PolicyTest } from '../../src/offline/policy-test/test-model.js'
+import { loadCatalogue } from '#config/load.js'
+import { packageRoot } from '#config/paths.js'
+import { CHECKS } from '#offline/configuration.js'
+import type { TestResult } from '#offline/policy-test/run-tests.js'
+import { runTests } from '#offline/policy-test/run-tests.js'
+import type { LoadedTests } from '#offline/policy-test/test-file.js'
+import { loadTests } from '#offline/policy-test/test-file.js'
+import type { PolicyTest } from '#offline/policy-test/test-model.js'
 
 /** Reasons for which gRPC cannot carry a test: data of 0.3 is an object, and the tests of SDKs that mix the forms of both versions. */
 const REASONS = [/\[\d\]\.data\.data must be an object/, /message\.parts is not a field of/, /message\.role must be one of/]

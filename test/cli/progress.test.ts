@@ -1,7 +1,7 @@
 /** Progress of slow work, on a terminal only. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { withProgress } from '../../src/cli/command-line/progress.js'
+import { withProgress } from '#cli/command-line/progress.js'
 
 t.test('slow work on a terminal shows a line, which is erased', async t => {
   const written: string[] = []

@@ -1,7 +1,7 @@
 /** The arguments of `a2a-gateway test`: files, directories, patterns. */
 import { symlinkSync } from 'node:fs'
 import t from 'tap'
-import { testFiles } from '../../src/cli/policy-tests/files.js'
+import { testFiles } from '#cli/policy-tests/files.js'
 import { runFiles, one } from '../offline/kit.js'
 
 const HI = '{message: {parts: [{text: hi}]}}'

@@ -1,7 +1,7 @@
 /** `--help` lists everything that the command line accepts, and nothing else. */
 import t from 'tap'
-import { COMMANDS } from '../../src/cli/commands.js'
-import { usage } from '../../src/cli/usage.js'
+import { COMMANDS } from '#cli/commands.js'
+import { usage } from '#cli/usage.js'
 
 t.test('all commands: one line each', async t => {
   t.same(usage(null).match(/(?<=^ {2}a2a-gateway )\w+/gm), Object.keys(COMMANDS))

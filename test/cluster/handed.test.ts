@@ -1,6 +1,6 @@
 /** Readiness waits for the workers that still prepare a card. Its clock is a number, because real workers are too fast to observe. */
 import t from 'tap'
-import { HandedAgents } from '../../src/cluster/handed.js'
+import { HandedAgents } from '#server/cluster/handed.js'
 import { call, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { cluster } from './kit.js'

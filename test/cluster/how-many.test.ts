@@ -1,10 +1,10 @@
 /** The number of workers, and the metrics that are added up over several processes. */
 import { availableParallelism } from 'node:os'
 import t from 'tap'
-import { processors, workersOf } from '../../src/cluster/how-many.js'
-import { changesBetween } from '../../src/gateway/changes.js'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
-import { lasting, mergeSnapshots } from '../../src/telemetry/metrics/registry.js'
+import { processors, workersOf } from '#server/cluster/how-many.js'
+import { changesBetween } from '#agents/changes.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
+import { lasting, mergeSnapshots } from '#telemetry/metrics/registry.js'
 import { configOf, oneAgent } from '../helpers/gateway.js'
 
 t.test('processors: by affinity, and by the limit of the container', async t => {

@@ -2,7 +2,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { digestOf } from '../../src/identity/api-keys.js'
+import { digestOf } from '#identity/api-keys.js'
 import { oneAgent } from '../helpers/gateway.js'
 import { call, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'

@@ -1,8 +1,8 @@
 /** Several processes serve one listener, and appear as one gateway to clients and to the system that stops them. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { AUDIT_FIELDS } from '../../src/telemetry/audit-fields.js'
-import { LINE_FIELDS, LOG_FIELDS } from '../../src/telemetry/log-fields.js'
+import { AUDIT_FIELDS } from '#telemetry/audit-fields.js'
+import { LINE_FIELDS, LOG_FIELDS } from '#telemetry/log-fields.js'
 import { oneAgent } from '../helpers/gateway.js'
 import { call, freePort, rpc, until } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { builtPolicies } from '../../scripts/catalogue.js'
-import { builtCatalogue } from '../../src/config/built/catalogue.js'
-import { catalogueFiles, loadCatalogue, readPolicy, unchanged } from '../../src/config/catalogue.js'
-import { ownUris } from '../../src/config/checks/policy-checks.js'
-import { compileGlob } from '../../src/wire/glob.js'
-import { inlineSchemaProblems } from '../../src/policy/compile/inline-schemas.js'
+import { builtCatalogue } from '#config/built/catalogue.js'
+import { catalogueFiles, loadCatalogue, readPolicy, unchanged } from '#config/catalogue.js'
+import { ownUris } from '#config/checks/policy-checks.js'
+import { compileGlob } from '#wire/glob.js'
+import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
 
 t.test('a bad policy of the catalogue is an error with every problem', t => {
   const directory = mkdtempSync(join(tmpdir(), 'catalogue-'))

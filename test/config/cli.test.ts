@@ -1,11 +1,11 @@
-import { packageVersion } from '../../src/config/paths.js'
+import { packageVersion } from '#config/paths.js'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { runCheck } from '../../src/cli/check.js'
-import { runSchema } from '../../src/cli/schema.js'
-import { configSchema } from '../../src/config/schema/schema.js'
+import { runCheck } from '#cli/check.js'
+import { runSchema } from '#cli/schema.js'
+import { configSchema } from '#config/schema/schema.js'
 
 const AGENT = '  - name: a\n    upstream: {url: "http://127.0.0.1:1"}\n'
 

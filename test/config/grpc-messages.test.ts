@@ -1,9 +1,9 @@
 /** Prints the messages of {@link GRPC_ROWS}, and the effect of the keys on the model. */
 import t from 'tap'
-import { grpcWarnings } from '../../src/config/listeners/grpc-checks.js'
-import { hasSafeHttp2Server } from '../../src/config/listeners/node-advisory.js'
-import { parseConfig } from '../../src/config/load.js'
-import type { Config } from '../../src/config/model/model.js'
+import { grpcWarnings } from '#config/listeners/grpc-checks.js'
+import { hasSafeHttp2Server } from '#config/listeners/node-advisory.js'
+import { parseConfig } from '#config/load.js'
+import type { Config } from '#config/model/model.js'
 import { GRPC_ROWS, grpcLines } from './grpc-rows.js'
 
 t.test('every message stands where its row says', async t => {

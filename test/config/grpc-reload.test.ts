@@ -1,8 +1,8 @@
 /** gRPC after a reload: listeners stay until a restart, and agents are served where one is open. */
 import t from 'tap'
-import { parseConfig } from '../../src/config/load.js'
-import type { Config } from '../../src/config/model/model.js'
-import { changesBetween, inEffect } from '../../src/gateway/changes.js'
+import { parseConfig } from '#config/load.js'
+import type { Config } from '#config/model/model.js'
+import { changesBetween, inEffect } from '#agents/changes.js'
 
 function config (grpc: string, ...agents: readonly string[]): Config {
   const text = `version: 1\nserver: {grpc: {${grpc}}}\nagents:\n${agents.map((one, i) => `  - {name: ${'abc'[i] ?? ''}, ${one}}\n`).join('')}`

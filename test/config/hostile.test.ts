@@ -1,7 +1,7 @@
 import t from 'tap'
-import { readYaml } from '../../src/config/yaml/document.js'
-import { guardYaml } from '../../src/config/yaml/guard.js'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import { readYaml } from '#config/yaml/document.js'
+import { guardYaml } from '#config/yaml/guard.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
 
 // CVE-2026-33532: deeply nested YAML. yaml 2.9.1 aborts the process on 50,000 unclosed brackets, so a file must be
 // refused before the parser sees it: a bad ConfigMap must not end a gateway that runs.

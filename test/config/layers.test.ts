@@ -1,6 +1,6 @@
 import t from 'tap'
-import { formatDiagnostic, loadCatalogue, parseConfig } from '../../src/config/load.js'
-import type { Config, ResolvedPolicy } from '../../src/config/model/model.js'
+import { formatDiagnostic, loadCatalogue, parseConfig } from '#config/load.js'
+import type { Config, ResolvedPolicy } from '#config/model/model.js'
 
 // Which policy speaks: catalogue, then the file's `extensions`, then the agent's own overlay.
 

@@ -10,9 +10,9 @@ import {
   mergeOverrides,
   overridesFromEnvironment,
   parseConfig
-} from '../../src/config/load.js'
-import type { LoadResult, Overrides } from '../../src/config/load.js'
-import type { Config } from '../../src/config/model/model.js'
+} from '#config/load.js'
+import type { LoadResult, Overrides } from '#config/load.js'
+import type { Config } from '#config/model/model.js'
 
 const ONE = 'version: 1\nagents:\n  - name: a\n    upstream: {url: "http://127.0.0.1:1/base"}\n'
 const TWO = `${ONE}  - {name: b, path: /b, upstream: {url: "http://h"}}\n`

@@ -1,9 +1,9 @@
 /** Prints the messages of {@link MESH_ROWS}, and the effect of the keys on the model. */
 import t from 'tap'
-import { meshWarnings } from '../../src/config/listeners/mesh-checks.js'
-import { parseConfig } from '../../src/config/load.js'
-import { inEffect } from '../../src/gateway/changes.js'
-import type { Config } from '../../src/config/model/model.js'
+import { meshWarnings } from '#config/listeners/mesh-checks.js'
+import { parseConfig } from '#config/load.js'
+import { inEffect } from '#agents/changes.js'
+import type { Config } from '#config/model/model.js'
 import { MESH_ROWS, meshLines } from './mesh-rows.js'
 
 t.test('every message stands where its row says', async t => {

@@ -1,6 +1,6 @@
 /* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
 import t from 'tap'
-import { packageVersion } from '../../src/config/paths.js'
+import { packageVersion } from '#config/paths.js'
 import { AGENT, lines, ROWS } from './rows.js'
 
 for (const [group, rows] of Object.entries(ROWS)) {

@@ -1,7 +1,7 @@
 /** docs/reference/policy.md shows every key of the vocabulary with an example that the gateway accepts. */
 import t from 'tap'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import { policySchema } from '../../src/config/schema/policy-schema.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
+import { policySchema } from '#config/schema/policy-schema.js'
 import { POLICY_EXAMPLES } from '../../scripts/policy-examples.js'
 
 t.same(Object.keys(POLICY_EXAMPLES), Object.keys(policySchema.properties ?? {}), 'an example for each key, in the order of the schema')

@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { CHECKS } from '../../src/gateway/configuration.js'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import type { LoadResult } from '../../src/config/load.js'
-import { configSchema } from '../../src/config/schema/schema.js'
+import { CHECKS } from '#offline/configuration.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
+import type { LoadResult } from '#config/load.js'
+import { configSchema } from '#config/schema/schema.js'
 import { check } from '../helpers/seed.js'
 
 // Whatever the text is, loading returns a result and never throws; a problem always has a place and a sentence.

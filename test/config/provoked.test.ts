@@ -6,9 +6,9 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readConfiguration } from '../../src/gateway/configuration.js'
-import { formatDiagnostic } from '../../src/config/load.js'
-import type { LoadResult, Overrides } from '../../src/config/load.js'
+import { readConfiguration } from '#offline/configuration.js'
+import { formatDiagnostic } from '#config/load.js'
+import type { LoadResult, Overrides } from '#config/load.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 import { ANSWER_ROWS } from './response-rows.js'
 import { identityKeys } from '../identity/signing-keys.js'
@@ -43,7 +43,7 @@ const SOURCES = [
   'src/jsonschema/regexp.ts',
   'src/identity/signing-key.ts',
   'src/upstream/tls.ts',
-  'src/gateway/configuration.ts'
+  'src/offline/configuration.ts'
 ]
 
 /** Sentences of these sources that no file provokes, and why. */

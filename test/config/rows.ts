@@ -1,7 +1,7 @@
 /* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
-import { packageVersion } from '../../src/config/paths.js'
-import { CHECKS } from '../../src/gateway/configuration.js'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import { packageVersion } from '#config/paths.js'
+import { CHECKS } from '#offline/configuration.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
 import { inTests } from '../helpers/paths.js'
 
 // Every sentence that `check` prints of a configuration, as printed: file:line:col: message (hint), with the file that provokes it.

@@ -6,12 +6,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { CHECKS } from '../../src/gateway/configuration.js'
-import { readPolicy } from '../../src/config/catalogue.js'
-import type { LoadResult } from '../../src/config/load.js'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import type { SchemaRef } from '../../src/config/model/model.js'
-import { compileRef } from '../../src/jsonschema/schema-set.js'
+import { CHECKS } from '#offline/configuration.js'
+import { readPolicy } from '#config/catalogue.js'
+import type { LoadResult } from '#config/load.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
+import type { SchemaRef } from '#config/model/model.js'
+import { compileRef } from '#jsonschema/schema-set.js'
 
 const HEAD = 'version: 1\nagents: [{name: a, upstream: {url: "http://h"}, extensions: [p]}]\n'
 const rule = (schema: string): string =>

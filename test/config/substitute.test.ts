@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parse } from 'yaml'
-import { readYaml } from '../../src/config/yaml/document.js'
-import { retype, substitute } from '../../src/config/yaml/substitute.js'
+import { readYaml } from '#config/yaml/document.js'
+import { retype, substitute } from '#config/yaml/substitute.js'
 import { check } from '../helpers/seed.js'
 
 const env = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { duration, readDuration, readSize, size } from '../../src/config/model/units.js'
+import { duration, readDuration, readSize, size } from '#config/model/units.js'
 
 t.test('durations are milliseconds', t => {
   for (const [text, value] of [['0s', 0], ['1500ms', 1500], ['3s', 3000], ['10m', 600_000], ['1h', 3_600_000]] as const) {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { CHECKS } from '../../src/gateway/configuration.js'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import { CHECKS } from '#offline/configuration.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
 import { ROOT } from '../helpers/paths.js'
 
 interface Schema {

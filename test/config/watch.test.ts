@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
-import type { WatchOptions } from '../../src/config/watch.js'
-import { FileWatch } from '../../src/config/watch.js'
+import type { WatchOptions } from '#config/watch.js'
+import { FileWatch } from '#config/watch.js'
 import { until, untilSame } from '../helpers/http.js'
 
 /** Long enough for an event that must not come. */

@@ -1,6 +1,6 @@
 /** What extensions may add to A2A, each by a policy over real sockets. */
 import t from 'tap'
-import { parseConfig } from '../../src/config/load.js'
+import { parseConfig } from '#config/load.js'
 import { call, JSON_TYPE, MESSAGE, V1 } from '../helpers/http.js'
 import { bench, declares, KONAMI } from './kit.js'
 

@@ -1,6 +1,6 @@
 /** The agent's card beside the served card, line by line. */
 import t from 'tap'
-import { diffOf } from '../../src/console/card-diff.js'
+import { diffOf } from '#console/card-diff.js'
 
 function told (own: unknown, served: unknown): string[] {
   return diffOf(own, served).lines.map(

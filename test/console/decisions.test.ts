@@ -3,10 +3,10 @@
  * limit.
  */
 import t from 'tap'
-import { Decisions, withFound } from '../../src/console/decisions.js'
-import { entryOf } from '../../src/console/entry.js'
-import { Ring } from '../../src/console/ring.js'
-import { violation } from '../../src/policy/violation.js'
+import { Decisions, withFound } from '#console/decisions.js'
+import { entryOf } from '#console/entry.js'
+import { Ring } from '#console/ring.js'
+import { violation } from '#policy/violation.js'
 import { ended, REFUSED } from './decisions-kit.js'
 
 t.test('a call over gRPC shows its status', t => {

@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
-import { documentSchema } from '../../src/console/playground/document-keys.js'
+import { packageRoot } from '#config/paths.js'
+import { documentSchema } from '#console/playground/document-keys.js'
 
 interface Context { readonly path: readonly (string | number)[], readonly kind: 'key' | 'value', readonly word: string, readonly present: readonly string[] }
 

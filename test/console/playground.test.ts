@@ -1,8 +1,8 @@
 /** The playground on a real admin listener: policies decide about one request and about the last requests, and nothing changes. */
 import t from 'tap'
-import type { Explanation } from '../../src/offline/explain/explanation.js'
-import { PlaygroundThread } from '../../src/console/playground/playground-thread.js'
-import type { Explained, Replayed, Sample } from '../../src/console/playground/tasks.js'
+import type { Explanation } from '#offline/explain/explanation.js'
+import { PlaygroundThread } from '#console/playground/playground-thread.js'
+import type { Explained, Replayed, Sample } from '#console/playground/tasks.js'
 import { grpcAgent, grpcGateway, requestOf } from '../front/grpc-kit.js'
 import { call, MESSAGE, rpcBody } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'

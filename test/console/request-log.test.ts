@@ -1,7 +1,7 @@
 /** Requests that the gateway keeps for the playground: bounded, and without credentials. */
 import t from 'tap'
-import type { KeptRequest } from '../../src/console/playground/request-log.js'
-import { receivedRequest, RequestLog } from '../../src/console/playground/request-log.js'
+import type { KeptRequest } from '#console/playground/request-log.js'
+import { receivedRequest, RequestLog } from '#console/playground/request-log.js'
 
 function kept (id: number, agent = 'a', bytes = 1): KeptRequest {
   return {

@@ -2,10 +2,10 @@
 import t from 'tap'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/config/paths.js'
-import { policyLinesOf } from '../../src/console/rules/policy-lines.js'
+import { packageRoot } from '#config/paths.js'
+import { policyLinesOf } from '#console/rules/policy-lines.js'
 import { configOf } from '../helpers/gateway.js'
-import { hostProblem } from '../../src/admin/host-guard.js'
+import { hostProblem } from '#server/admin/host-guard.js'
 import { call, rpc } from '../helpers/http.js'
 import { consoleFor, REQUIRED } from './kit.js'
 

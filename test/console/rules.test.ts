@@ -1,6 +1,6 @@
 /** Rules on the console: violations, lines, and what enforce mode would reject; and the contents of policies on the page of extensions. */
 import t from 'tap'
-import type { ExplainedEntry } from '../../src/console/rules/explained.js'
+import type { ExplainedEntry } from '#console/rules/explained.js'
 import { JSON_TYPE, call, MESSAGE, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'

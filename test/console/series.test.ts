@@ -1,7 +1,7 @@
 /** Rate, rejections and the gateway's own time in slots, of one process and of several processes. */
 import t from 'tap'
-import { ALL, mergeSeries, Series, SLOT, SLOTS } from '../../src/console/series.js'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { ALL, mergeSeries, Series, SLOT, SLOTS } from '#console/series.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
 
 t.test('slots contain the added values, and are empty otherwise', t => {
   const metrics = new Metrics({ process: false })

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import t from 'tap'
-import { VIEWERS, Viewers } from '../../src/console/viewers.js'
+import { VIEWERS, Viewers } from '#console/viewers.js'
 import { call, JSON_TYPE, rpc, rpcBody, until, untilSame, V1 } from '../helpers/http.js'
 import { consoleFor, REQUIRED, tail } from './kit.js'
 

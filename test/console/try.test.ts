@@ -3,8 +3,8 @@
  * the calls of any client.
  */
 import t from 'tap'
-import type { TryResult } from '../../src/console/try/call.js'
-import { readTry } from '../../src/console/try/call.js'
+import type { TryResult } from '#console/try/call.js'
+import { readTry } from '#console/try/call.js'
 import { call, MESSAGE, rpcBody, until } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
 import { gatewayFor } from '../helpers/gateway.js'

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import type { CardSignature } from '../../src/a2a/card/loaded-cards.js'
-import { SIGNATURE_OUTCOMES } from '../../src/a2a/card/loaded-cards.js'
-import { packageRoot } from '../../src/config/paths.js'
+import type { CardSignature } from '#a2a/card/loaded-cards.js'
+import { SIGNATURE_OUTCOMES } from '#a2a/card/loaded-cards.js'
+import { packageRoot } from '#config/paths.js'
 
 const { href } = pathToFileURL(join(packageRoot(), 'src/console/page/words.js'))
 

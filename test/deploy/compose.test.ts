@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
 import { FOLDER, instructions, mounted, readCompose } from '../helpers/compose.js'
 
 const { services, networks, volumes } = readCompose()

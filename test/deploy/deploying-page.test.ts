@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { parse } from 'yaml'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
 
 const page = readFileSync('docs/how-to/deploy.md', 'utf8')
 const blocks = (language: string): string[] =>

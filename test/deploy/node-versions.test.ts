@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { hasSafeHttp2Server } from '../../src/config/listeners/node-advisory.js'
+import { hasSafeHttp2Server } from '#config/listeners/node-advisory.js'
 import { ROOT } from '../helpers/paths.js'
 import { nodeOfDockerfile } from '../helpers/node-image.js'
 

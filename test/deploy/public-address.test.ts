@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { ADDRESSED, addressed, publicAddress, publicPage } from '../../scripts/public-address.js'
 
 const root = packageRoot()

@@ -1,9 +1,9 @@
 /** The gateway's reading of a forwarded request: all data that rules, activation and memory use. */
-import type { MessageView, PartView } from '../../src/a2a/message/message.js'
-import { statedTypes } from '../../src/a2a/message/message.js'
-import { taskIdOf, tenantOf } from '../../src/a2a/task-id.js'
-import { normalise, normalisePart, roleOf } from '../../src/a2a/message/normalise.js'
-import type { DryRun } from '../../src/pipeline/dry-run.js'
+import type { MessageView, PartView } from '#a2a/message/message.js'
+import { statedTypes } from '#a2a/message/message.js'
+import { taskIdOf, tenantOf } from '#a2a/task-id.js'
+import { normalise, normalisePart, roleOf } from '#a2a/message/normalise.js'
+import type { DryRun } from '#pipeline/dry-run.js'
 import type { MessageReading, PartReading, Reading } from './oracle.js'
 
 export function judgedOf ({ call, evaluation: ruling, route }: DryRun): Reading | null {

@@ -3,11 +3,11 @@
  * readings come from the files that test/interop/grpc-differential.test.ts writes.
  */
 import t from 'tap'
-import { grpcMethodOf } from '../../src/a2a/grpc/methods.js'
+import { grpcMethodOf } from '#a2a/grpc/methods.js'
 import { isDeepStrictEqual } from 'node:util'
-import { withExplicitNulls } from '../../src/wire/protobuf/nulls.js'
-import { readProtobuf } from '../../src/wire/protobuf/read.js'
-import type { ProtobufResult } from '../../src/wire/protobuf/read.js'
+import { withExplicitNulls } from '#wire/protobuf/nulls.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
+import type { ProtobufResult } from '#wire/protobuf/read.js'
 import { CORPORA, CORPUS_NAMES, LANGUAGES, hex, normalised, readExpected, readingOf } from './grpc/expected.js'
 import type { Language, Message, Readings } from './grpc/expected.js'
 

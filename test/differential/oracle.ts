@@ -1,6 +1,6 @@
 /** Official SDK agents that record their reading of a request: as the transport passes it on, and as the executor gets it. */
 import type { Test } from 'tap'
-import type { Operation } from '../../src/a2a/operations.js'
+import type { Operation } from '#a2a/operations.js'
 import { startAgent } from '../helpers/agents.js'
 import type { AgentKind, TestAgent } from '../helpers/agents.js'
 import { elementsOf } from './same.js'

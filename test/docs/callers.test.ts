@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { blocksOf, runPage, sectionOf } from './page-commands.js'
 
 const SECTION = 'The caller in policies'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot, packageVersion } from '../../src/config/paths.js'
+import { packageRoot, packageVersion } from '#config/paths.js'
 
 const SECTIONS = ['To do when upgrading', 'Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security']
 const HEADING = /^(?:Unreleased \((\d+\.\d+\.\d+)\)|(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\))$/

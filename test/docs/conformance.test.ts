@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { citations, conformanceDocuments } from '../../scripts/conformance-page.js'
-import type { Schema } from '../../src/config/schema/schema-kit.js'
-import { configSchema } from '../../src/config/schema/schema.js'
+import type { Schema } from '#config/schema/schema-kit.js'
+import { configSchema } from '#config/schema/schema.js'
 import { ROOT } from '../helpers/paths.js'
 
 const documents = conformanceDocuments()

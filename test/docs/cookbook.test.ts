@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { commandLine } from '../helpers/command-line.js'
 import { blocksOf } from './page-commands.js'
 

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import { packageRoot } from '../../src/config/paths.js'
-import { CHECKS } from '../../src/gateway/configuration.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
+import { packageRoot } from '#config/paths.js'
+import { CHECKS } from '#offline/configuration.js'
 
 const AGENT = 'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [p]}]\n'
 

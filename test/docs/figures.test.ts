@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 const read = (file: string): string => readFileSync(join(packageRoot(), file), 'utf8')
 const README = read('README.md')

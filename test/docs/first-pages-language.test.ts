@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 const ROOT = packageRoot()
 const PATTERNS: readonly (readonly [pattern: RegExp, instead: string])[] = [

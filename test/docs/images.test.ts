@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { packageRoot, packageVersion } from '../../src/config/paths.js'
+import { packageRoot, packageVersion } from '#config/paths.js'
 
 const ROOT = packageRoot()
 const filesOf = (folder: string, end: RegExp): string[] => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })

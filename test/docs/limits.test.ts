@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
-import type { Schema } from '../../src/config/schema/schema-kit.js'
-import { configSchema } from '../../src/config/schema/schema.js'
+import { packageRoot } from '#config/paths.js'
+import type { Schema } from '#config/schema/schema-kit.js'
+import { configSchema } from '#config/schema/schema.js'
 
 const PAGE = readFileSync(join(packageRoot(), 'docs', 'reference/limits.md'), 'utf8')
 

@@ -2,11 +2,11 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { REASONS } from '../../src/a2a/errors.js'
-import { packageRoot } from '../../src/config/paths.js'
-import type { Schema } from '../../src/config/schema/schema-kit.js'
-import { configSchema } from '../../src/config/schema/schema.js'
-import { METRICS } from '../../src/telemetry/metrics/definitions.js'
+import { REASONS } from '#a2a/errors.js'
+import { packageRoot } from '#config/paths.js'
+import type { Schema } from '#config/schema/schema-kit.js'
+import { configSchema } from '#config/schema/schema.js'
+import { METRICS } from '#telemetry/metrics/definitions.js'
 import { PROCESS_METRICS } from '../../scripts/process-metrics.js'
 
 const ROOT = packageRoot()

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { freePorts } from '../helpers/http.js'
 import { MAIN } from '../helpers/paths.js'
 

@@ -7,9 +7,9 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import { packageRoot } from '../../src/config/paths.js'
-import { CHECKS } from '../../src/gateway/configuration.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
+import { packageRoot } from '#config/paths.js'
+import { CHECKS } from '#offline/configuration.js'
 import { freePorts } from '../helpers/http.js'
 
 const README = readFileSync(join(packageRoot(), 'README.md'), 'utf8')

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
 import { startIdentityProvider } from '../../examples/identity-provider.js'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { runPage, waitingForReload } from './page-commands.js'
 
 t.test('the commands of the page', { timeout: 240_000 }, async t => {

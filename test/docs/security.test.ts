@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 const page = readFileSync(join(packageRoot(), 'docs/explain/security.md'), 'utf8')
 const scenarios = readdirSync(join(packageRoot(), 'test/hostile/scenarios'))

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { STEPS } from '../../src/call/steps.js'
+import { STEPS } from '#call/steps.js'
 import { ROOT } from '../helpers/paths.js'
 
 t.test('the table of the page is the list of the code', async t => {

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { deprecations } from '../../src/config/deprecated.js'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import type { Config } from '../../src/config/model/model.js'
-import { packageRoot, packageVersion } from '../../src/config/paths.js'
-import { configSchema } from '../../src/config/schema/schema.js'
-import { deprecated } from '../../src/config/schema/schema-kit.js'
-import { changesBetween } from '../../src/gateway/changes.js'
+import { deprecations } from '#config/deprecated.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
+import type { Config } from '#config/model/model.js'
+import { packageRoot, packageVersion } from '#config/paths.js'
+import { configSchema } from '#config/schema/schema.js'
+import { deprecated } from '#config/schema/schema-kit.js'
+import { changesBetween } from '#agents/changes.js'
 
 const PAGE = readFileSync(join(packageRoot(), 'docs', 'how-to/upgrade.md'), 'utf8').replace(
   /(?<=a2a-gateway )\d+\.\d+\.\d+(?= reads)/,

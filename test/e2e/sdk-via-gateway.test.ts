@@ -1,7 +1,7 @@
 /** Every operation of every official client has the same result through the gateway as without it. */
 import t from 'tap'
-import { parseConfig } from '../../src/config/load.js'
-import { startGateway } from '../../src/gateway/start.js'
+import { parseConfig } from '#config/load.js'
+import { startGateway } from '#server/start.js'
 import { COMPARISON, startFight } from '../../examples/fight.js'
 import { quietSdk, startAgent } from '../helpers/agents.js'
 import type { AgentOptions, TestAgent } from '../helpers/agents.js'

@@ -2,9 +2,9 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { explaining } from '../offline/explain-kit.js'
-import type { RecordedResponse } from '../../src/offline/recording/recorded-response.js'
-import type { Explanation } from '../../src/offline/explain/explanation.js'
-import type { JsonObject } from '../../src/wire/json/object.js'
+import type { RecordedResponse } from '#offline/recording/recorded-response.js'
+import type { Explanation } from '#offline/explain/explanation.js'
+import type { JsonObject } from '#wire/json/object.js'
 import type { GrpcAgent, GrpcGateway } from './grpc-kit.js'
 import { EVENT, grpcAgent, grpcGateway, reply, requestOf, responseOf, yamlOf } from './grpc-kit.js'
 

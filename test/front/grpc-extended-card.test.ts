@@ -1,7 +1,7 @@
 /** GetExtendedAgentCard over gRPC: the agent's card with the addresses of the gateway, or the card that the gateway serves itself. */
 import t from 'tap'
-import { VERSIONS } from '../../src/a2a/versions.js'
-import { grpcMethodFor } from '../../src/a2a/grpc/methods.js'
+import { VERSIONS } from '#a2a/versions.js'
+import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import { ACME, keyFiles } from '../identity/kit.js'
 import { grpcAgent, grpcGateway, readResponse, reply, requestOf, responseOf } from './grpc-kit.js'
 

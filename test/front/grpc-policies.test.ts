@@ -1,8 +1,8 @@
 /** Policies on real gRPC calls: activation, rejections, edits of protobuf bytes, responses, callers and limits. */
 import t from 'tap'
-import { writeProtobuf } from '../../src/wire/protobuf/write.js'
-import { readProtobuf } from '../../src/wire/protobuf/read.js'
-import { grpcMethodFor } from '../../src/a2a/grpc/methods.js'
+import { writeProtobuf } from '#wire/protobuf/write.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
+import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { RawGrpc } from '../helpers/grpc-raw.js'
 import { MESSAGE, until } from '../helpers/http.js'

@@ -9,7 +9,7 @@ import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
 import { ACME, basicOf, keyFiles, PARTNERS, PEOPLE, USER } from '../identity/kit.js'
 import { identityKeys } from '../identity/signing-keys.js'
 import { HELLO } from './grpc-kit.js'
-import { MeshRequest } from '../../src/front/mesh/request.js'
+import { MeshRequest } from '#front/mesh/request.js'
 import type { Answer, Envoy, Got, Lines, ProcOptions, Sent } from './mesh-kit.js'
 import { envoyFor, MODE, pseudo } from './mesh-kit.js'
 

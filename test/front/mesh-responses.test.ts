@@ -294,10 +294,10 @@ t.test('gRPC: a response in one frame of headers', async t => {
 t.test('a fault in any step ends in an error, never in a clean end', async t => {
   const { envoy, gateway } = await mesh(t, 'enforce')
   answer = { headers: JSON_HEAD, chunks: [result({ x: 1 })] }
-  const { MeshRequest } = await import('../../src/front/mesh/request.js')
-  const { ShownResponse } = await import('../../src/front/mesh/shown-response.js')
-  const { ResponseMachine } = await import('../../src/pipeline/response.js')
-  const { ConcurrencyLimit } = await import('../../src/gateway/concurrency-limit.js')
+  const { MeshRequest } = await import('#front/mesh/request.js')
+  const { ShownResponse } = await import('#front/mesh/shown-response.js')
+  const { ResponseMachine } = await import('#pipeline/response.js')
+  const { ConcurrencyLimit } = await import('#agents/concurrency-limit.js')
   const steps: readonly (readonly [object, string])[] = [
     [MeshRequest.prototype, 'push'], [MeshRequest.prototype, 'finish'], [ConcurrencyLimit.prototype, 'enter'], [ShownResponse.prototype, 'take'],
     [ResponseMachine.prototype, 'onHead'], [ResponseMachine.prototype, 'onChunk'], [ResponseMachine.prototype, 'onEnd']

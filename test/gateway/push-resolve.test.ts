@@ -7,7 +7,7 @@ import { call, PUSH_FORMS, sendWith, setConfig } from '../helpers/push-calls.js'
 import type { PushForm } from '../helpers/push-calls.js'
 import { fakeAgent } from '../helpers/raw.js'
 import type { Seen, TaskCall } from '../helpers/task-calls.js'
-import { NameResolver } from '../../src/upstream/name-resolver.js'
+import { NameResolver } from '#upstream/name-resolver.js'
 
 type Found = readonly string[] | 'error' | 'late'
 

@@ -1,5 +1,5 @@
 /** The key `card` of an agent that sets none of its keys, for tests that compile or load cards without a configuration file. */
-import type { CardConfig } from '../../src/config/model/model.js'
+import type { CardConfig } from '#config/model/model.js'
 
 export const CARD_CONFIG: CardConfig = {
   url: null,

@@ -2,7 +2,7 @@
  * Calls in every binding, and what came of them: the response as bytes, what the agent got, and the audit lines of the gateway. The same
  * calls go through the gateway itself and through Envoy, so that their results can be compared.
  */
-import type { Operation } from '../../src/a2a/operations.js'
+import type { Operation } from '#a2a/operations.js'
 import { readResponse, requestOf } from '../front/grpc-kit.js'
 import { echo } from './agents.js'
 import type { Turn } from './agents.js'

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { envoyPath } from '../../bench/parties/envoy.js'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { freePorts, until } from './http.js'
 import type { Tree } from './kubernetes.js'
 

@@ -3,7 +3,7 @@ import { PerformanceObserver } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Test } from 'tap'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
 
 /** Labels that Prometheus adds to scraped metrics. */
 export const TARGET_LABELS = ['namespace', 'job', 'instance']

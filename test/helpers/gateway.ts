@@ -1,10 +1,10 @@
 /** A real gateway for tests, silent and on free ports, from a configuration written as YAML text. */
 import { PassThrough } from 'node:stream'
 import type { Test } from 'tap'
-import { formatDiagnostic, parseConfig } from '../../src/config/load.js'
-import type { Config } from '../../src/config/model/model.js'
-import type { Gateway } from '../../src/gateway/start.js'
-import { startGateway } from '../../src/gateway/start.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
+import type { Config } from '#config/model/model.js'
+import type { Gateway } from '#server/start.js'
+import { startGateway } from '#server/start.js'
 import { sampleIn } from './samples.js'
 
 export interface TestGateway extends Gateway {

@@ -1,10 +1,10 @@
 /** Every member of the table in `src/a2a/members.ts` with every JSON type, in requests and responses of both versions and bindings. */
-import type { FieldSet, Member } from '../../src/a2a/fields.js'
-import { BOOLEAN, DIGITS, INTEGER, LIST, OBJECT, OBJECTS, STRING, STRINGS } from '../../src/a2a/json-types.js'
-import type { Members } from '../../src/a2a/members.js'
-import { membersOf, RPC_REQUEST, RPC_RESPONSE } from '../../src/a2a/members.js'
-import type { Operation } from '../../src/a2a/operations.js'
-import { methodOfOperation } from '../../src/a2a/operations.js'
+import type { FieldSet, Member } from '#a2a/fields.js'
+import { BOOLEAN, DIGITS, INTEGER, LIST, OBJECT, OBJECTS, STRING, STRINGS } from '#a2a/json-types.js'
+import type { Members } from '#a2a/members.js'
+import { membersOf, RPC_REQUEST, RPC_RESPONSE } from '#a2a/members.js'
+import type { Operation } from '#a2a/operations.js'
+import { methodOfOperation } from '#a2a/operations.js'
 import type { Form } from '../security/kit.js'
 
 /** JSON values, one of each kind that some reader handles in its own way. */

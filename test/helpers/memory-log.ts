@@ -1,4 +1,4 @@
-import type { Log, LogMethod } from '../../src/telemetry/log.js'
+import type { Log, LogMethod } from '#telemetry/log.js'
 
 export interface MemoryLine { readonly level: string, readonly fields: object, readonly message: string }
 

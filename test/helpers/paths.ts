@@ -1,6 +1,6 @@
 /** Paths of the repository. Tests run from `dist/test`, so a path that is relative to the running file points elsewhere. */
 import { join } from 'node:path'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 /** The repository's root, absolute. */
 export const ROOT = packageRoot()

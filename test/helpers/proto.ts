@@ -11,7 +11,7 @@ import {
 } from '@bufbuild/protobuf/wkt'
 import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
-import type { Version } from '../../src/a2a/versions.js'
+import type { Version } from '#a2a/versions.js'
 import { inTests } from './paths.js'
 
 /** Versions of the files in test/fixtures/proto. */

@@ -1,10 +1,10 @@
 /** Messages of a table in ProtoJSON, in the form that writers of protobuf produce, and bytes that no writer produces. */
 import fc from 'fast-check'
 import type { Random } from '../fuzz/engine/random.js'
-import type { JsonObject } from '../../src/wire/json/object.js'
-import { BOOL, BYTES, ENUM, INT32, MESSAGE, STRUCT, TEXT, TIMESTAMP, VALUE } from '../../src/wire/protobuf/table.js'
-import type { FieldRow, MessageTable } from '../../src/wire/protobuf/table.js'
-import { writeElement } from '../../src/wire/protobuf/write.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { BOOL, BYTES, ENUM, INT32, MESSAGE, STRUCT, TEXT, TIMESTAMP, VALUE } from '#wire/protobuf/table.js'
+import type { FieldRow, MessageTable } from '#wire/protobuf/table.js'
+import { writeElement } from '#wire/protobuf/write.js'
 
 /** Text around the length at which the reader changes its decoder, in one, two, three and four bytes per character. */
 export const texts = fc.oneof(

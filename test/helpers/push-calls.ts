@@ -1,6 +1,6 @@
 /** Requests about push notification configurations, in both versions and bindings. */
 import { randomUUID } from 'node:crypto'
-import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { Binding, Version } from '#a2a/versions.js'
 import type { Seen, TaskCall } from './task-calls.js'
 import { callAs } from './task-calls.js'
 

@@ -1,6 +1,6 @@
 /** What every store of task state does with the push notification configurations of a task. */
 import type { Test } from 'tap'
-import type { PushChange, PushCounted, TaskStore } from '../../src/state/store.js'
+import type { PushChange, PushCounted, TaskStore } from '#state/store.js'
 
 export async function pushChanges (t: Test, store: Pick<TaskStore, 'pushConfigs'>): Promise<void> {
   const change = async (kind: PushChange['kind'], entries: readonly string[], token: string, taskId = 't'): Promise<PushCounted> =>

@@ -1,7 +1,7 @@
 /** What tests that drive the response machines by hand share: a policy that does nothing, and a driver without effects. */
-import type { ResponseDriver } from '../../src/pipeline/response/driver.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import { ExtensionAliases } from '../../src/policy/compile/identity.js'
+import type { ResponseDriver } from '#pipeline/response/driver.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import { ExtensionAliases } from '#policy/compile/identity.js'
 
 /** The part of a policy that an echo plan reads: no extension is declared, hidden or confirmed. */
 export const NO_POLICY = {

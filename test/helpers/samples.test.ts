@@ -1,6 +1,6 @@
 /** What reads metrics and what waits fails where it would otherwise hold for a wrong name, or say nothing. */
 import t from 'tap'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
 import { readings, until, untilAtMost, untilSame } from './http.js'
 import { sampleIn } from './samples.js'
 

@@ -1,7 +1,7 @@
 /** Reads the text of `/metrics`. A name, a label or a value that the gateway never exposes is an error, and not a sample of 0. */
-import { METRICS } from '../../src/telemetry/metrics/definitions.js'
-import type { MetricDefinition } from '../../src/telemetry/metrics/definitions.js'
-import { PREFIX } from '../../src/telemetry/metrics/registry.js'
+import { METRICS } from '#telemetry/metrics/definitions.js'
+import type { MetricDefinition } from '#telemetry/metrics/definitions.js'
+import { PREFIX } from '#telemetry/metrics/registry.js'
 import { readings } from './http.js'
 
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"(?:,|$)/y

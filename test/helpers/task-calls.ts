@@ -1,7 +1,7 @@
 /** Every operation that names a task or a context, in both versions and bindings. */
-import type { Operation } from '../../src/a2a/operations.js'
-import { methodOfOperation } from '../../src/a2a/operations.js'
-import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { Operation } from '#a2a/operations.js'
+import { methodOfOperation } from '#a2a/operations.js'
+import type { Binding, Version } from '#a2a/versions.js'
 
 export interface TaskCall {
   readonly method: string

@@ -1,6 +1,6 @@
 /** API keys and Basic credentials through a real gateway: who comes in, what the agent sees, and what strangers get. */
 import t from 'tap'
-import { digestOf } from '../../src/identity/api-keys.js'
+import { digestOf } from '#identity/api-keys.js'
 import { configOf } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rpc, rpcBody, until, untilSame, V1 } from '../helpers/http.js'

@@ -1,6 +1,6 @@
 /** The caller in policies, through a real gateway: keys of two callers, both versions and bindings. */
 import t from 'tap'
-import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '../../src/a2a/versions.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '#a2a/versions.js'
 import type { Answer } from '../helpers/http.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rpcBody, until, V1 } from '../helpers/http.js'
 import { plainCard } from '../helpers/raw.js'

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { digestOf } from '../../src/identity/api-keys.js'
+import { digestOf } from '#identity/api-keys.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { FakeAgent } from '../helpers/raw.js'

@@ -1,7 +1,7 @@
 /** Each operation of A2A in each binding and version, as its client sends it to a card with interfaces at /rpc and /rest. */
-import type { Operation } from '../../src/a2a/operations.js'
-import { methodOfOperation } from '../../src/a2a/operations.js'
-import type { Binding, Version } from '../../src/a2a/versions.js'
+import type { Operation } from '#a2a/operations.js'
+import { methodOfOperation } from '#a2a/operations.js'
+import type { Binding, Version } from '#a2a/versions.js'
 import { MESSAGE, MESSAGE_03 } from '../helpers/http.js'
 
 export interface OperationCall {

@@ -1,13 +1,13 @@
 /** The parts of an authentication: carriers, what is removed for the agent, the brake, and keys of `a2a-gateway key`. */
 import t from 'tap'
-import { runKey } from '../../src/cli/key.js'
-import { readKeyFile, timeOf } from '../../src/config/key-file.js'
-import { FailureLog } from '../../src/gateway/identity/failure-log.js'
-import type { Carrier } from '../../src/identity/authentication.js'
-import { ApiKeys, digestOf } from '../../src/identity/api-keys.js'
-import { Brake } from '../../src/state/limits/brake.js'
-import { queryWithoutCredentials, withoutCredentials } from '../../src/identity/credentials.js'
-import { clientIp, TrustedProxies } from '../../src/wire/forwarded.js'
+import { runKey } from '#cli/key.js'
+import { readKeyFile, timeOf } from '#config/key-file.js'
+import { FailureLog } from '#agents/identity/failure-log.js'
+import type { Carrier } from '#identity/authentication.js'
+import { ApiKeys, digestOf } from '#identity/api-keys.js'
+import { Brake } from '#state/limits/brake.js'
+import { queryWithoutCredentials, withoutCredentials } from '#identity/credentials.js'
+import { clientIp, TrustedProxies } from '#wire/forwarded.js'
 import { until } from '../helpers/http.js'
 
 const header = (name: string): Carrier => ({ in: 'header', name, scheme: null })

@@ -1,10 +1,10 @@
 /** Requirements of agents: sources that fit, and the alternatives of cards. */
 import t from 'tap'
-import { readSecurity } from '../../src/a2a/card/security.js'
-import type { IdentityConfig, JwtConfig } from '../../src/config/model/identity-model.js'
-import { fitOf, requirementOf, requirementOfCards, uncoveredSchemes } from '../../src/identity/requirement.js'
-import type { CallerSource } from '../../src/identity/schemes.js'
-import { callerSources, covers, offeredFor } from '../../src/identity/schemes.js'
+import { readSecurity } from '#a2a/card/security.js'
+import type { IdentityConfig, JwtConfig } from '#config/model/identity-model.js'
+import { fitOf, requirementOf, requirementOfCards, uncoveredSchemes } from '#identity/requirement.js'
+import type { CallerSource } from '#identity/schemes.js'
+import { callerSources, covers, offeredFor } from '#identity/schemes.js'
 
 const keys = { file: '/k' }
 const jwt = (issuer: string, more: Partial<JwtConfig> = {}): JwtConfig => ({

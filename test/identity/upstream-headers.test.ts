@@ -1,7 +1,7 @@
 /** Headers that only the gateway writes: no client gets its own past the gateway, with any credentials and on any path. */
 import fc from 'fast-check'
 import t from 'tap'
-import { plainHeaderName } from '../../src/wire/header-names.js'
+import { plainHeaderName } from '#wire/header-names.js'
 import { grpcAgent, grpcGateway, HELLO } from '../front/grpc-kit.js'
 import { call, JSON_TYPE, rpcBody, V1 } from '../helpers/http.js'
 import { rawExchange } from '../helpers/raw.js'

@@ -4,10 +4,10 @@
  */
 import type { Test } from 'tap'
 import t from 'tap'
-import { grpcMethodOf } from '../../src/a2a/grpc/methods.js'
-import { readCall } from '../../src/a2a/message/call.js'
-import { nameId, taskIdOf } from '../../src/a2a/task-id.js'
-import { readProtobuf } from '../../src/wire/protobuf/read.js'
+import { grpcMethodOf } from '#a2a/grpc/methods.js'
+import { readCall } from '#a2a/message/call.js'
+import { nameId, taskIdOf } from '#a2a/task-id.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
 import { isDeepStrictEqual } from 'node:util'
 import {
   CORPORA,

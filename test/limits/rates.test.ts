@@ -1,6 +1,6 @@
 /** `rates` through a real gateway: which requests count, and what a client gets that sends too many. */
 import t from 'tap'
-import { digestOf } from '../../src/identity/api-keys.js'
+import { digestOf } from '#identity/api-keys.js'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'

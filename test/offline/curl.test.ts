@@ -1,7 +1,7 @@
 /** curl commands as recordings. What curl itself sends is compared in test/cli/explain-curl.test.ts. */
 import t from 'tap'
-import type { RecordedRequest } from '../../src/offline/recording/recording.js'
-import { readCurlCommand, readRecording, RecordingError } from '../../src/offline/recording/recording.js'
+import type { RecordedRequest } from '#offline/recording/recording.js'
+import { readCurlCommand, readRecording, RecordingError } from '#offline/recording/recording.js'
 
 const FILES: Readonly<Record<string, string>> = { 'body.json': '{\n"a": 1\r\n}\n' }
 const nothing = (): Buffer => { throw Object.assign(new Error(), { code: 'ENOENT' }) }

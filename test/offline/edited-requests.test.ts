@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { runFiles } from './kit.js'
 
 const page = (name: string): string => readFileSync(join(packageRoot(), 'docs', name), 'utf8')

@@ -2,8 +2,8 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { runTest } from '../../src/cli/test.js'
-import { packageRoot } from '../../src/config/paths.js'
+import { runTest } from '#cli/test.js'
+import { packageRoot } from '#config/paths.js'
 
 const EXAMPLE = join(packageRoot(), 'examples', 'policy-tests')
 const PAGE = readFileSync(join(packageRoot(), 'docs', 'how-to/test-policies.md'), 'utf8')

@@ -1,6 +1,6 @@
 /** `explain` names the limits in which a request counts. */
 import t from 'tap'
-import { explanationText } from '../../src/offline/explain/explain-text.js'
+import { explanationText } from '#offline/explain/explain-text.js'
 import { oneAgent } from '../helpers/gateway.js'
 import { plainCard } from '../helpers/raw.js'
 import { explaining, http, message10, rpc } from './explain-kit.js'

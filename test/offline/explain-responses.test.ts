@@ -1,9 +1,9 @@
 /** The output of `explain` about a response matches the proxy: an agent behind a real gateway sends the same bytes. */
 import t from 'tap'
-import type { Explanation } from '../../src/offline/explain/explanation.js'
-import { explanationText } from '../../src/offline/explain/explain-text.js'
-import { readResponse } from '../../src/offline/recording/recorded-response.js'
-import { compareHeaders } from '../../src/offline/shown.js'
+import type { Explanation } from '#offline/explain/explanation.js'
+import { explanationText } from '#offline/explain/explain-text.js'
+import { readResponse } from '#offline/recording/recorded-response.js'
+import { compareHeaders } from '#offline/shown.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
 import { explaining, http, readAnswer as readWire, rpc, SECRET, wire } from './explain-kit.js'

@@ -1,6 +1,6 @@
 /** `a2a-gateway explain`, in the process of the test. */
-import type { ExplainArguments } from '../../src/cli/explain.js'
-import { runExplain } from '../../src/cli/explain.js'
+import type { ExplainArguments } from '#cli/explain.js'
+import { runExplain } from '#cli/explain.js'
 
 export interface ExplainRun { readonly code: number, readonly out: string, readonly err: string }
 

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
-import type { TestArguments } from '../../src/cli/test.js'
-import { runTest } from '../../src/cli/test.js'
+import type { TestArguments } from '#cli/test.js'
+import { runTest } from '#cli/test.js'
 
 export interface Ran { readonly code: number, readonly out: string, readonly err: string }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Recordings } from '../../src/offline/recording/http-file.js'
-import { loadRecording, pickRequest, readRecording, RecordingError } from '../../src/offline/recording/recording.js'
+import type { Recordings } from '#offline/recording/http-file.js'
+import { loadRecording, pickRequest, readRecording, RecordingError } from '#offline/recording/recording.js'
 import { check } from '../helpers/seed.js'
 
 // A recording gives what was on the wire: the request line, the headers in order, the body's bytes.

@@ -1,6 +1,6 @@
 /** Calls of the official clients, and the same calls as a test writes them. */
 import t from 'tap'
-import type { RequestSpec } from '../../src/offline/policy-test/test-model.js'
+import type { RequestSpec } from '#offline/policy-test/test-model.js'
 import type { AgentClient } from '../helpers/sdk-clients.js'
 
 export const URIS = ['https://e.test/a', 'https://e.test/b']

@@ -1,8 +1,8 @@
 /** Every fault in a file of tests is reported with its place and exit code 2. A file with a fault never passes. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { OPERATION_NAMES, testFileSchema } from '../../src/offline/policy-test/test-schema.js'
-import { methodOfOperation } from '../../src/a2a/operations.js'
+import { OPERATION_NAMES, testFileSchema } from '#offline/policy-test/test-schema.js'
+import { methodOfOperation } from '#a2a/operations.js'
 import { HEAD, one, runFiles } from './kit.js'
 
 const HI = '{message: {parts: [{text: hi}]}}'

@@ -1,15 +1,15 @@
 /** `dryRunRequest` reports for a request what the running gateway does: the same rejection, or the same request to the agent. */
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
-import { readCard } from '../../src/a2a/card/card.js'
-import { dryRunRequest } from '../../src/pipeline/dry-run.js'
-import type { PlainRequest } from '../../src/pipeline/dry-run.js'
-import { rejectionResponse } from '../../src/pipeline/rejection-response.js'
-import { buildAgentState } from '../../src/pipeline/agent-snapshot.js'
-import { splitTarget } from '../../src/wire/target.js'
+import { readCard } from '#a2a/card/card.js'
+import { dryRunRequest } from '#pipeline/dry-run.js'
+import type { PlainRequest } from '#pipeline/dry-run.js'
+import { rejectionResponse } from '#pipeline/rejection-response.js'
+import { buildAgentState } from '#pipeline/agent-snapshot.js'
+import { splitTarget } from '#wire/target.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
-import { SECRET_HIDDEN } from '../../src/policy/request/inject.js'
+import { SECRET_HIDDEN } from '#policy/request/inject.js'
 
 const URI = 'https://e.test/required'
 const card = (url: string): Record<string, unknown> => plainCard(url, { capabilities: { extensions: [{ uri: URI, required: true }] } })

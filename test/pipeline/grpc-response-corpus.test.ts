@@ -3,12 +3,12 @@
  * does not pass `responses: enforce`, and is recorded by `observe`. All else passes byte for byte.
  */
 import t from 'tap'
-import { grpcMethodFor } from '../../src/a2a/grpc/methods.js'
-import type { Operation } from '../../src/a2a/operations.js'
-import type { Version } from '../../src/a2a/versions.js'
-import type { ResponseEvaluator } from '../../src/policy/response/evaluator.js'
-import { withExplicitNulls } from '../../src/wire/protobuf/nulls.js'
-import { readProtobuf } from '../../src/wire/protobuf/read.js'
+import { grpcMethodFor } from '#a2a/grpc/methods.js'
+import type { Operation } from '#a2a/operations.js'
+import type { Version } from '#a2a/versions.js'
+import type { ResponseEvaluator } from '#policy/response/evaluator.js'
+import { withExplicitNulls } from '#wire/protobuf/nulls.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
 import { ROWS } from '../differential/grpc/rows.js'
 import { drive, HEAD, OK } from '../helpers/grpc-machine.js'
 import { END_GROUP, field, GROUP, join, numberField, tag, varint } from '../helpers/protobuf-bytes.js'

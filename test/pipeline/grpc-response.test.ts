@@ -1,8 +1,8 @@
 /** The machine for gRPC responses: what the client gets of head, messages and trailers, with every kind of evaluator. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
-import { GRPC_CODES } from '../../src/wire/grpc/codes.js'
+import type { ResponseDecision } from '#policy/response/evaluator.js'
+import { GRPC_CODES } from '#wire/grpc/codes.js'
 import type { DriveOptions, Recorded } from '../helpers/grpc-machine.js'
 import { drive, HEAD, OK } from '../helpers/grpc-machine.js'
 import { broken, FORWARD, REMEMBER, review } from '../helpers/evaluated-exchange.js'

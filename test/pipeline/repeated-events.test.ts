@@ -4,9 +4,9 @@
  */
 import { deepStrictEqual as same } from 'node:assert'
 import t from 'tap'
-import type { ResponseDriver } from '../../src/pipeline/response/driver.js'
-import { ResponseMachine } from '../../src/pipeline/response.js'
-import type { ResponseEvaluator } from '../../src/policy/response/evaluator.js'
+import type { ResponseDriver } from '#pipeline/response/driver.js'
+import { ResponseMachine } from '#pipeline/response.js'
+import type { ResponseEvaluator } from '#policy/response/evaluator.js'
 import { STILL } from '../helpers/response-driver.js'
 import { ask, policyFor, rule, URI, V1 } from '../policy/responses.js'
 

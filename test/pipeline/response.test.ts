@@ -1,12 +1,12 @@
 /** The response machine after a rejection: the agent's remaining bytes, end and failure have no effect. */
 import t from 'tap'
-import type { ResponseDriver, ResponsePlan } from '../../src/pipeline/response/driver.js'
-import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
-import { ResponseMachine } from '../../src/pipeline/response.js'
+import type { ResponseDriver, ResponsePlan } from '#pipeline/response/driver.js'
+import type { ResponseDecision } from '#policy/response/evaluator.js'
+import { ResponseMachine } from '#pipeline/response.js'
 import { broken, FORWARD, review } from '../helpers/evaluated-exchange.js'
 import { NO_POLICY, STILL } from '../helpers/response-driver.js'
-import type { Bytes } from '../../src/wire/chunked-buffer.js'
-import { ChunkedBuffer, whole } from '../../src/wire/chunked-buffer.js'
+import type { Bytes } from '#wire/chunked-buffer.js'
+import { ChunkedBuffer, whole } from '#wire/chunked-buffer.js'
 
 interface Driven { readonly machine: ResponseMachine, readonly done: string[], readonly sent: Buffer[] }
 

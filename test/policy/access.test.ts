@@ -1,14 +1,14 @@
 /** The access lists alone: targets against entries, conditions that cannot be decided, scopes, and the cost of long lists. */
 import t from 'tap'
-import { readCall } from '../../src/a2a/message/call.js'
-import type { AccessConfig, AccessEntry } from '../../src/config/model/access-model.js'
-import { resolveAccess } from '../../src/config/model/access-model.js'
-import type { Principal } from '../../src/identity/principal.js'
-import type { AccessMatcher, AccessRequest, AccessDecision } from '../../src/policy/access/access.js'
-import { Access, compileAccess } from '../../src/policy/access/access.js'
-import type { Target } from '../../src/policy/access/target.js'
-import { PASSTHROUGH, UNKNOWN, UNREAD } from '../../src/policy/access/target.js'
-import { RequestSubject } from '../../src/policy/selectors/subject.js'
+import { readCall } from '#a2a/message/call.js'
+import type { AccessConfig, AccessEntry } from '#config/model/access-model.js'
+import { resolveAccess } from '#config/model/access-model.js'
+import type { Principal } from '#identity/principal.js'
+import type { AccessMatcher, AccessRequest, AccessDecision } from '#policy/access/access.js'
+import { Access, compileAccess } from '#policy/access/access.js'
+import type { Target } from '#policy/access/target.js'
+import { PASSTHROUGH, UNKNOWN, UNREAD } from '#policy/access/target.js'
+import { RequestSubject } from '#policy/selectors/subject.js'
 
 const ADA: Principal = {
   source: 'corp',

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { writeRejection } from '../../src/a2a/errors.js'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import { writeRejection } from '#a2a/errors.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import type { Decision } from '#policy/request/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

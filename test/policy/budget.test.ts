@@ -4,12 +4,12 @@
  */
 import t from 'tap'
 import { SCHEMA_CASES } from '../../bench/worst-cases.js'
-import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
-import { create } from '../../src/jsonschema/ajv.js'
-import { Patterns } from '../../src/jsonschema/regexp.js'
-import { evaluate, MAX_STEPS, step, stepsLeft, withSteps } from '../../src/jsonschema/evaluation.js'
-import { compileSchema } from '../../src/jsonschema/schema.js'
-import type { CompiledSchema } from '../../src/jsonschema/schema.js'
+import type { PolicyConfig, RuleConfig } from '#config/model/model.js'
+import { create } from '#jsonschema/ajv.js'
+import { Patterns } from '#jsonschema/regexp.js'
+import { evaluate, MAX_STEPS, step, stepsLeft, withSteps } from '#jsonschema/evaluation.js'
+import { compileSchema } from '#jsonschema/schema.js'
+import type { CompiledSchema } from '#jsonschema/schema.js'
 import { ask, judge, outcome, policyFor, V1 } from './responses.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 

@@ -1,9 +1,9 @@
 /** `caller` in conditions of rules for requests, responses and tasks, in `match`, and in injections; `fromCaller`. */
 import t from 'tap'
-import type { ConditionConfig, InjectionConfig, PolicyConfig } from '../../src/config/model/model.js'
-import type { Principal } from '../../src/identity/principal.js'
-import { bodyOf } from '../../src/pipeline/request.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import type { ConditionConfig, InjectionConfig, PolicyConfig } from '#config/model/model.js'
+import type { Principal } from '#identity/principal.js'
+import { bodyOf } from '#pipeline/request.js'
+import type { Decision } from '#policy/request/decision.js'
 import { ADA, BOB } from './callers-kit.js'
 import { ask, judge, outcome as said, policyFor, rule, EVERY_STYLE, URI, V1 } from './responses.js'
 import type { Sent } from './fixtures.js'

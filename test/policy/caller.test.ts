@@ -1,8 +1,8 @@
 /** Conditions on the caller: every key alone, all keys together, and a request without a caller. */
 import t from 'tap'
-import type { CallerConfig } from '../../src/config/model/identity-model.js'
-import type { Principal } from '../../src/identity/principal.js'
-import { compileCaller } from '../../src/policy/access/caller.js'
+import type { CallerConfig } from '#config/model/identity-model.js'
+import type { Principal } from '#identity/principal.js'
+import { compileCaller } from '#policy/access/caller.js'
 
 const ADA: Principal = {
   source: 'corp',

@@ -1,5 +1,5 @@
 /** Callers of tests. */
-import type { Principal } from '../../src/identity/principal.js'
+import type { Principal } from '#identity/principal.js'
 
 export const ADA: Principal = {
   source: 'corp',

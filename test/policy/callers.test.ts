@@ -1,9 +1,9 @@
 /** `activation.callers`: no signal activates an extension for a caller who may not use it, and nothing of it reaches the agent. */
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import { bodyOf } from '../../src/pipeline/request.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import { bodyOf } from '#pipeline/request.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import type { Decision } from '#policy/request/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 import { ADA, BOB } from './callers-kit.js'

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { AgentConfig, CardChecksConfig, Mode, PolicyConfig } from '../../src/config/model/model.js'
-import type { CardFinding } from '../../src/policy/card/checks.js'
-import { checkCards } from '../../src/policy/card/checks.js'
-import { SchemaCache } from '../../src/policy/compile/schema-source.js'
+import type { AgentConfig, CardChecksConfig, Mode, PolicyConfig } from '#config/model/model.js'
+import type { CardFinding } from '#policy/card/checks.js'
+import { checkCards } from '#policy/card/checks.js'
+import { SchemaCache } from '#policy/compile/schema-source.js'
 import { agent, card, declaring } from './fixtures.js'
 
 const U = 'urn:x'

@@ -1,10 +1,10 @@
 /** Warnings about mismatches between cards and policies. */
 import t from 'tap'
-import { readCard } from '../../src/a2a/card/card.js'
-import type { AgentCard } from '../../src/a2a/card/card.js'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import { lintCards } from '../../src/policy/card/lint.js'
-import type { LintOptions } from '../../src/policy/card/lint.js'
+import { readCard } from '#a2a/card/card.js'
+import type { AgentCard } from '#a2a/card/card.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import { lintCards } from '#policy/card/lint.js'
+import type { LintOptions } from '#policy/card/lint.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
 
 const EXT = 'https://example.com/ext/order/v1'

@@ -1,11 +1,11 @@
 /** What a configuration lowers although the card declares it, and the keys that declare it intended: against the decision about a call. */
 import t from 'tap'
-import type { AgentCard } from '../../src/a2a/card/card.js'
-import { parseConfig } from '../../src/config/load.js'
-import type { AgentConfig } from '../../src/config/model/model.js'
-import { loweredRequirements, loweringModes } from '../../src/policy/card/lowered.js'
-import { compileAgentPolicy } from '../../src/policy/compile/agent-policy.js'
-import { SchemaCache } from '../../src/policy/compile/schema-source.js'
+import type { AgentCard } from '#a2a/card/card.js'
+import { parseConfig } from '#config/load.js'
+import type { AgentConfig } from '#config/model/model.js'
+import { loweredRequirements, loweringModes } from '#policy/card/lowered.js'
+import { compileAgentPolicy } from '#policy/compile/agent-policy.js'
+import { SchemaCache } from '#policy/compile/schema-source.js'
 import { card, declaring, OBJECT_SCHEMAS } from './fixtures.js'
 
 const EXT = 'https://example.com/ext/consent/v1'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { AgentConfig, Layer, PolicyConfig } from '../../src/config/model/model.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
+import type { AgentConfig, Layer, PolicyConfig } from '#config/model/model.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
 import { card, declaring, policyOf, send } from './fixtures.js'
 
 const U = 'https://x.test/ext'

@@ -1,8 +1,8 @@
 /** Extensions that depend on other extensions: one rejection names all that are missing, and rules depend on what is active. */
 import t from 'tap'
-import type { ConditionConfig, PolicyConfig } from '../../src/config/model/model.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import type { ConditionConfig, PolicyConfig } from '#config/model/model.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import type { Decision } from '#policy/request/decision.js'
 import { ask, judge, outcome, rule, EVERY_STYLE, STYLES, V1 } from './responses.js'
 import { declaring, policyOf, send } from './fixtures.js'
 import type { Sent } from './fixtures.js'

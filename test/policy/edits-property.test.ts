@@ -5,8 +5,8 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'
-import { bodyOf } from '../../src/pipeline/request.js'
-import type { PolicyConfig } from '../../src/config/model/model.js'
+import { bodyOf } from '#pipeline/request.js'
+import type { PolicyConfig } from '#config/model/model.js'
 import { check } from '../helpers/seed.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

@@ -3,10 +3,10 @@
  * agent.
  */
 import t from 'tap'
-import { bodyOf, forwardedHead } from '../../src/pipeline/request.js'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import { bodyOf, forwardedHead } from '#pipeline/request.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import type { Decision } from '#policy/request/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

@@ -1,10 +1,10 @@
 /** `format`: an assertion or an annotation, by draft, vocabulary, setting of the agent, and origin of the schema. */
 import t from 'tap'
-import type { AgentConfig, JsonSchemaConfig, SchemaSource } from '../../src/config/model/model.js'
-import { runSchema, writeSchema } from '../../src/jsonschema/code.js'
-import { formatsOf } from '../../src/jsonschema/format-assertion.js'
-import { SchemaCache } from '../../src/policy/compile/schema-source.js'
-import { Patterns } from '../../src/jsonschema/regexp.js'
+import type { AgentConfig, JsonSchemaConfig, SchemaSource } from '#config/model/model.js'
+import { runSchema, writeSchema } from '#jsonschema/code.js'
+import { formatsOf } from '#jsonschema/format-assertion.js'
+import { SchemaCache } from '#policy/compile/schema-source.js'
+import { Patterns } from '#jsonschema/regexp.js'
 import { declaring, message, OBJECT_SCHEMAS, objectSchemas, part10, policyOf, send } from './fixtures.js'
 import { judge, outcome, policyFor, rule, V1 } from './responses.js'
 

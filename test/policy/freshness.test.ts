@@ -1,9 +1,9 @@
 /** `notOlderThan`: the age of values, by the clock that the caller passes. */
 import t from 'tap'
-import type { FreshnessConfig } from '../../src/config/model/policy-model.js'
-import { evaluate } from '../../src/jsonschema/evaluation.js'
-import { compileFreshness, freshnessProblem } from '../../src/policy/freshness.js'
-import { plain } from '../../src/policy/selectors/kit.js'
+import type { FreshnessConfig } from '#config/model/policy-model.js'
+import { evaluate } from '#jsonschema/evaluation.js'
+import { compileFreshness, freshnessProblem } from '#policy/freshness.js'
+import { plain } from '#policy/selectors/kit.js'
 import { ask, policyFor, rule, V1 } from './responses.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 

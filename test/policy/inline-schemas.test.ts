@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { PolicyConfig, ResolvedPolicy } from '../../src/config/model/model.js'
-import { inlineSchemaProblems } from '../../src/policy/compile/inline-schemas.js'
+import type { PolicyConfig, ResolvedPolicy } from '#config/model/model.js'
+import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
 
 const BAD = { type: 'strin' }
 const bad: PolicyConfig = { uri: 'urn:x', request: [{ id: 'r', select: { header: 'h' }, schema: BAD }], methods: { m: { params: BAD } } }

@@ -1,9 +1,9 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { isDeepStrictEqual } from 'node:util'
-import type { CompiledSchema, DataViolation } from '../../src/jsonschema/schema.js'
-import { compileSchema, MAX_VIOLATIONS } from '../../src/jsonschema/schema.js'
-import { SCHEMA_LIMITS } from '../../src/jsonschema/lint.js'
+import type { CompiledSchema, DataViolation } from '#jsonschema/schema.js'
+import { compileSchema, MAX_VIOLATIONS } from '#jsonschema/schema.js'
+import { SCHEMA_LIMITS } from '#jsonschema/lint.js'
 import { check } from '../helpers/seed.js'
 
 const D07 = 'http://json-schema.org/draft-07/schema#'

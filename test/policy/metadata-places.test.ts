@@ -1,8 +1,8 @@
 /** `select.metadata` without `in`: the metadata of the message and of the request, because clients use both. */
 import t from 'tap'
-import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import type { PolicyConfig, RuleConfig } from '#config/model/model.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import type { Decision } from '#policy/request/decision.js'
 import { declaring, policyOf, send } from './fixtures.js'
 import type { Sent } from './fixtures.js'
 

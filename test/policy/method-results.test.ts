@@ -1,6 +1,6 @@
 /** `select.result`: rules on the results of JSON-RPC methods that an extension adds. */
 import t from 'tap'
-import type { PolicyConfig, ResponseRuleConfig } from '../../src/config/model/model.js'
+import type { PolicyConfig, ResponseRuleConfig } from '#config/model/model.js'
 import { ask, policyFor } from './responses.js'
 
 const METHODS = { 'x/get': { need: 'declared' }, 'x/other': { need: 'declared' } } as const

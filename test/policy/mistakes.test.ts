@@ -1,9 +1,9 @@
 /** Mistakes in schemas of the operator that JSON Schema accepts as annotations. */
 import t from 'tap'
-import { create } from '../../src/jsonschema/ajv.js'
-import { KEYWORDS_OF, KNOWN_FORMATS, mistakesIn } from '../../src/jsonschema/mistakes.js'
-import { META } from '../../src/jsonschema/meta-schema.js'
-import { Patterns } from '../../src/jsonschema/regexp.js'
+import { create } from '#jsonschema/ajv.js'
+import { KEYWORDS_OF, KNOWN_FORMATS, mistakesIn } from '#jsonschema/mistakes.js'
+import { META } from '#jsonschema/meta-schema.js'
+import { Patterns } from '#jsonschema/regexp.js'
 
 const DRAFTS = ['draft-07', '2019-09', '2020-12'] as const
 const told = (schema: unknown): string[] => mistakesIn(schema).map(({ pointer, message, hint }) => `${pointer}: ${message} (${hint})`)

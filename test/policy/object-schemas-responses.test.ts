@@ -1,7 +1,7 @@
 /** The rules of object-schemas for responses: structured input yields a task, and the agent's own data conforms to its schemas. */
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import type { ResponseDecision } from '#policy/response/evaluator.js'
 import { ask, outcome, EVERY_STYLE, TYPE } from './responses.js'
 import { declaring, OBJECT_SCHEMAS, objectSchemas, policyOf } from './fixtures.js'
 

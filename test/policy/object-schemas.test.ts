@@ -1,7 +1,7 @@
 /** The catalogue's object-schemas on requests: the nine points of the reference, extensions.md §5. */
 import t from 'tap'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import type { Decision } from '#policy/request/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, message, OBJECT_SCHEMAS, objectSchemas, part03, part10, policyOf, send } from './fixtures.js'
 

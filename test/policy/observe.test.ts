@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { ResponseSelectorConfig, ObserveConfig } from '../../src/config/model/model.js'
-import type { CompiledPolicy } from '../../src/policy/compile/compiled.js'
-import { compileObserve, observe } from '../../src/policy/observe.js'
-import { TaskMemory } from '../../src/policy/task/memory.js'
+import type { ResponseSelectorConfig, ObserveConfig } from '#config/model/model.js'
+import type { CompiledPolicy } from '#policy/compile/compiled.js'
+import { compileObserve, observe } from '#policy/observe.js'
+import { TaskMemory } from '#policy/task/memory.js'
 import { answers, compiled, context, result, status } from './task-fixtures.js'
 
 const at = (key: string): ResponseSelectorConfig => ({ metadata: { in: ['status', 'task', 'message', 'artifact'], key } })

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { TaskOwnershipConfig } from '../../src/config/model/access-model.js'
-import type { Principal } from '../../src/identity/principal.js'
-import type { CompiledOwnership } from '../../src/policy/access/ownership.js'
-import { compileOwnership, outcomeOf, taskCallerOf } from '../../src/policy/access/ownership.js'
+import type { TaskOwnershipConfig } from '#config/model/access-model.js'
+import type { Principal } from '#identity/principal.js'
+import type { CompiledOwnership } from '#policy/access/ownership.js'
+import { compileOwnership, outcomeOf, taskCallerOf } from '#policy/access/ownership.js'
 
 const CONFIG: TaskOwnershipConfig = { owner: 'subject', contexts: 'own', list: 'filter', onUnknown: 'reject', shared: null }
 const ADA: Principal = {

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import type * as Re2 from 're2js'
 import t from 'tap'
-import { patternSize } from '../../src/jsonschema/pattern-size.js'
-import { compilePattern, MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE, Patterns } from '../../src/jsonschema/regexp.js'
+import { patternSize } from '#jsonschema/pattern-size.js'
+import { compilePattern, MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE, Patterns } from '#jsonschema/regexp.js'
 import { check } from '../helpers/seed.js'
 
 const { RE2JS } = createRequire(import.meta.url)('re2js') as typeof Re2

@@ -1,11 +1,11 @@
 /** `push.perTask`: the task and the configurations that a request names, and what a response tells. */
 import t from 'tap'
-import { readCall } from '../../src/a2a/message/call.js'
-import type { Operation } from '../../src/a2a/operations.js'
-import type { Binding, Version } from '../../src/a2a/versions.js'
-import { compilePush } from '../../src/policy/push/check.js'
-import type { PushCount } from '../../src/policy/push/count.js'
-import { entryOf, pushCountOf, readPushResponse } from '../../src/policy/push/count.js'
+import { readCall } from '#a2a/message/call.js'
+import type { Operation } from '#a2a/operations.js'
+import type { Binding, Version } from '#a2a/versions.js'
+import { compilePush } from '#policy/push/check.js'
+import type { PushCount } from '#policy/push/count.js'
+import { entryOf, pushCountOf, readPushResponse } from '#policy/push/count.js'
 
 const push = compilePush(
   { mode: 'enforce', allow: [], require: { https: true, authentication: false }, perTask: 2, onUnknown: 'reject', resolve: false },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isInternal, readPushUrl } from '../../src/policy/push/url.js'
+import { isInternal, readPushUrl } from '#policy/push/url.js'
 
 const read = (text: string): URL | string => {
   const found = readPushUrl(text)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { compilePattern, isRegex } from '../../src/jsonschema/regexp.js'
+import { compilePattern, isRegex } from '#jsonschema/regexp.js'
 import { check } from '../helpers/seed.js'
 
 const ATOMS = [

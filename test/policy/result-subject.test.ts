@@ -1,12 +1,12 @@
 import t from 'tap'
-import { viewResponse } from '../../src/a2a/message/read-result.js'
-import type { ResponseOptions } from '../../src/a2a/message/read-result.js'
-import type { MetadataPlace } from '../../src/config/model/model.js'
-import { ResultSubject } from '../../src/policy/response/result-subject.js'
-import { compileMetadata } from '../../src/policy/selectors/select.js'
-import { compilePart } from '../../src/policy/selectors/part.js'
-import type { JsonObject } from '../../src/wire/json/object.js'
-import { editJson } from '../../src/wire/json/edit.js'
+import { viewResponse } from '#a2a/message/read-result.js'
+import type { ResponseOptions } from '#a2a/message/read-result.js'
+import type { MetadataPlace } from '#config/model/model.js'
+import { ResultSubject } from '#policy/response/result-subject.js'
+import { compileMetadata } from '#policy/selectors/select.js'
+import { compilePart } from '#policy/selectors/part.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { editJson } from '#wire/json/edit.js'
 
 const OPTIONS: ResponseOptions = { version: '1.0', binding: 'JSONRPC', operation: 'SubscribeToTask', id: 1, stream: true }
 const NONE: ReadonlySet<string> = new Set()

@@ -1,8 +1,8 @@
 /** The activation report at the end of a response, and the list of extensions in the client's response header. */
 import t from 'tap'
-import type { ResponseEvaluator } from '../../src/policy/response/evaluator.js'
-import type { AgentConfig, PolicyConfig } from '../../src/config/model/model.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
+import type { ResponseEvaluator } from '#policy/response/evaluator.js'
+import type { AgentConfig, PolicyConfig } from '#config/model/model.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
 import type { Asking } from './responses.js'
 import { ask, EVERY_STYLE, URI, V1 } from './responses.js'
 import { declaring, policyOf } from './fixtures.js'

@@ -1,9 +1,9 @@
 /** The stored state of a task from request to response to request, and the evaluation with this state. */
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import type { ResponseEvaluator, ResponseDecision } from '../../src/policy/response/evaluator.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import type { TaskRecord } from '../../src/policy/task/memory.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import type { ResponseEvaluator, ResponseDecision } from '#policy/response/evaluator.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import type { TaskRecord } from '#policy/task/memory.js'
 import type { Asking } from './responses.js'
 import { ask, judge, outcome, policyFor, rule, EVERY_STYLE, URI, V1 } from './responses.js'
 

@@ -1,9 +1,9 @@
 /** Response rules: the results that they select, the violations that they find, and the effect on the response. */
 import t from 'tap'
-import { writeRejection } from '../../src/a2a/errors.js'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import type { ResponseDecision } from '../../src/policy/response/evaluator.js'
-import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
+import { writeRejection } from '#a2a/errors.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import type { ResponseDecision } from '#policy/response/evaluator.js'
+import { MAX_VIOLATIONS } from '#policy/violation.js'
 import type { Asking } from './responses.js'
 import { ask, judge, outcome, policyFor, rule, EVERY_STYLE, STYLES, TYPE, URI, V1 } from './responses.js'
 

@@ -1,7 +1,7 @@
 /** The gateway enforces policies on HTTP routes of extensions, as on methods. */
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import type { Decision } from '#policy/request/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

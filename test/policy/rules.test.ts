@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
-import type { Decision } from '../../src/policy/request/decision.js'
-import { MAX_VIOLATIONS } from '../../src/policy/violation.js'
+import type { PolicyConfig, RuleConfig } from '#config/model/model.js'
+import type { Decision } from '#policy/request/decision.js'
+import { MAX_VIOLATIONS } from '#policy/violation.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 
 const URI = 'https://x.test/ext'

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import t from 'tap'
-import type { CompileResult } from '../../src/jsonschema/schema.js'
-import { compileSchema } from '../../src/jsonschema/schema.js'
-import { Patterns } from '../../src/jsonschema/regexp.js'
-import { runSchema, writeSchema } from '../../src/jsonschema/code.js'
+import type { CompileResult } from '#jsonschema/schema.js'
+import { compileSchema } from '#jsonschema/schema.js'
+import { Patterns } from '#jsonschema/regexp.js'
+import { runSchema, writeSchema } from '#jsonschema/code.js'
 
 const require = createRequire(import.meta.url)
 

@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { SchemaSet, SchemaSource } from '../../src/config/model/model.js'
-import type { CompiledSource, SourceContext, UnusableSchema } from '../../src/policy/compile/schema-source.js'
-import { compileSource, MAX_SCHEMAS, MAX_VALUES, SchemaCache } from '../../src/policy/compile/schema-source.js'
-import { countValues } from '../../src/jsonschema/lint.js'
-import { escapePointer, resolvePointer } from '../../src/wire/json/pointer.js'
+import type { SchemaSet, SchemaSource } from '#config/model/model.js'
+import type { CompiledSource, SourceContext, UnusableSchema } from '#policy/compile/schema-source.js'
+import { compileSource, MAX_SCHEMAS, MAX_VALUES, SchemaCache } from '#policy/compile/schema-source.js'
+import { countValues } from '#jsonschema/lint.js'
+import { escapePointer, resolvePointer } from '#wire/json/pointer.js'
 
 type Raw = Readonly<Record<string, unknown>>
 const compile = (source: SchemaSource, ...cards: readonly Raw[]): { source: CompiledSource, problems: UnusableSchema[] } => {

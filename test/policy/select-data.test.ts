@@ -1,6 +1,6 @@
 /** `where` and `path` of part selectors, and `owns.data`: data that is identified by a value. */
 import t from 'tap'
-import type { PartSelectorConfig, PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
+import type { PartSelectorConfig, PolicyConfig, RuleConfig } from '#config/model/model.js'
 import type { Sent } from './fixtures.js'
 import { declaring, message, part03, part10, policyOf, send } from './fixtures.js'
 

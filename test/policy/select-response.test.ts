@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { ResponseSelectorConfig } from '../../src/config/model/model.js'
-import { compileResponseSelector, compileBothSides, selectOn } from '../../src/policy/selectors/response.js'
+import type { ResponseSelectorConfig } from '#config/model/model.js'
+import { compileResponseSelector, compileBothSides, selectOn } from '#policy/selectors/response.js'
 import { context, request, result } from './task-fixtures.js'
 
 const part = (data: unknown): object => ({ data, mediaType: 'application/json' })

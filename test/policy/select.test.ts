@@ -1,10 +1,10 @@
 import t from 'tap'
-import { readCall } from '../../src/a2a/message/call.js'
-import type { SelectorConfig } from '../../src/config/model/model.js'
-import { compileCondition } from '../../src/policy/compile/condition.js'
-import type { SelectContext } from '../../src/policy/selectors/kit.js'
-import { compileSelector } from '../../src/policy/selectors/select.js'
-import { RequestSubject } from '../../src/policy/selectors/subject.js'
+import { readCall } from '#a2a/message/call.js'
+import type { SelectorConfig } from '#config/model/model.js'
+import { compileCondition } from '#policy/compile/condition.js'
+import type { SelectContext } from '#policy/selectors/kit.js'
+import { compileSelector } from '#policy/selectors/select.js'
+import { RequestSubject } from '#policy/selectors/subject.js'
 
 const view = (message: object): RequestSubject =>
   new RequestSubject(

@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Test } from 'tap'
-import type { PolicyConfig, RuleConfig } from '../../src/config/model/model.js'
-import { compileName, matchingKeys } from '../../src/policy/compile/glob.js'
-import { compileGlob } from '../../src/wire/glob.js'
+import type { PolicyConfig, RuleConfig } from '#config/model/model.js'
+import { compileName, matchingKeys } from '#policy/compile/glob.js'
+import { compileGlob } from '#wire/glob.js'
 import type { Sent } from './fixtures.js'
 import { declaring, policyOf, send } from './fixtures.js'
 

@@ -2,13 +2,13 @@
  * What the tests of a task's memory share: subjects of both sides, read from what clients and agents send, and a policy around what is
  * tested.
  */
-import { readCall } from '../../src/a2a/message/call.js'
-import { viewResponse } from '../../src/a2a/message/read-result.js'
-import type { CompiledResponses, CompiledPolicy } from '../../src/policy/compile/compiled.js'
-import { ResultSubject } from '../../src/policy/response/result-subject.js'
-import { compileMatcher, SchemaCache } from '../../src/policy/compile/schema-source.js'
-import type { SelectContext } from '../../src/policy/selectors/kit.js'
-import { RequestSubject } from '../../src/policy/selectors/subject.js'
+import { readCall } from '#a2a/message/call.js'
+import { viewResponse } from '#a2a/message/read-result.js'
+import type { CompiledResponses, CompiledPolicy } from '#policy/compile/compiled.js'
+import { ResultSubject } from '#policy/response/result-subject.js'
+import { compileMatcher, SchemaCache } from '#policy/compile/schema-source.js'
+import type { SelectContext } from '#policy/selectors/kit.js'
+import { RequestSubject } from '#policy/selectors/subject.js'
 
 export const URI = 'urn:ext'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { TaskMemory } from '../../src/policy/task/memory.js'
+import { TaskMemory } from '#policy/task/memory.js'
 
 t.test('changes override the record, and are written once', async t => {
   const record = new Map([['a', '1'], ['b', '2']])

@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { Mode, TaskStateConfig } from '../../src/config/model/model.js'
-import type { CompiledPolicy } from '../../src/policy/compile/compiled.js'
-import { checkTaskState, compileTaskState } from '../../src/policy/task/state.js'
-import type { TaskRecord } from '../../src/policy/task/memory.js'
-import { TaskMemory } from '../../src/policy/task/memory.js'
-import type { Violation } from '../../src/policy/violation.js'
+import type { Mode, TaskStateConfig } from '#config/model/model.js'
+import type { CompiledPolicy } from '#policy/compile/compiled.js'
+import { checkTaskState, compileTaskState } from '#policy/task/state.js'
+import type { TaskRecord } from '#policy/task/memory.js'
+import { TaskMemory } from '#policy/task/memory.js'
+import type { Violation } from '#policy/violation.js'
 import { compiled, context, request, result, status } from './task-fixtures.js'
 
 const FROM = { metadata: { in: ['message', 'status'], key: 's' } } as const

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { readCall } from '../../src/a2a/message/call.js'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import type { Decision } from '../../src/policy/request/decision.js'
-import { decide } from '../../src/policy/request/evaluate.js'
+import { readCall } from '#a2a/message/call.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import type { Decision } from '#policy/request/decision.js'
+import { decide } from '#policy/request/evaluate.js'
 import { declaring, policyOf } from './fixtures.js'
 
 // A tracer is told of every policy and every rule, once, and changes nothing.

@@ -1,6 +1,6 @@
 /** Data that a policy owns and no rule looked at: the author of the policy expected the data elsewhere. */
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model/model.js'
+import type { PolicyConfig } from '#config/model/model.js'
 import { declaring, policyOf, send } from './fixtures.js'
 import type { Sent } from './fixtures.js'
 

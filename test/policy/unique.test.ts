@@ -1,10 +1,10 @@
 /** `unique`: the values that a decision claims, and the decision once their outcome is known. */
 import t from 'tap'
-import type { RuleConfig } from '../../src/config/model/model.js'
-import type { Claimed } from '../../src/policy/request/claims.js'
-import { settleClaims } from '../../src/policy/request/claims.js'
-import type { AgentPolicy } from '../../src/policy/compile/compiled.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import type { RuleConfig } from '#config/model/model.js'
+import type { Claimed } from '#policy/request/claims.js'
+import { settleClaims } from '#policy/request/claims.js'
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import type { Decision } from '#policy/request/decision.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 
 const uri = 'urn:x'

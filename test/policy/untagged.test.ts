@@ -1,7 +1,7 @@
 /** With `untaggedData: reject`, the gateway rejects data that no policy of the agent knows. */
 import t from 'tap'
-import type { PolicyConfig } from '../../src/config/model/model.js'
-import type { Decision } from '../../src/policy/request/decision.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import type { Decision } from '#policy/request/decision.js'
 import type { Sent } from './fixtures.js'
 import { declaring, message, OBJECT_SCHEMAS, objectSchemas, part03, part10, policyOf, send } from './fixtures.js'
 

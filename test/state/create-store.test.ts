@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createStore } from '../../src/state/create-store.js'
-import type { CountedStore, StoreEvent } from '../../src/state/create-store.js'
+import { createStore } from '#state/create-store.js'
+import type { CountedStore, StoreEvent } from '#state/create-store.js'
 import { until } from '../helpers/http.js'
 
 const KEY = { agent: 'a', tenant: null, taskId: 't' }

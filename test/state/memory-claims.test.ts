@@ -1,7 +1,7 @@
 /** Claimed values in memory: once within the window, by an injected clock, within the bound. */
 import t from 'tap'
-import { MemoryClaims } from '../../src/state/memory-claims.js'
-import { MemoryStore } from '../../src/state/memory-store.js'
+import { MemoryClaims } from '#state/memory-claims.js'
+import { MemoryStore } from '#state/memory-store.js'
 
 const of = (key: string, window = 100): { key: string, window: number } => ({ key, window })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { MemoryOwners } from '../../src/state/memory-owners.js'
-import type { OwnedName } from '../../src/state/store.js'
+import { MemoryOwners } from '#state/memory-owners.js'
+import type { OwnedName } from '#state/store.js'
 
 const task = (id: string): OwnedName => ({ kind: 'task', id })
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { MemoryStore } from '../../src/state/memory-store.js'
+import { MemoryStore } from '#state/memory-store.js'
 import { pushChanges } from '../helpers/push-changes.js'
 
 t.test('changes of the configurations of a task', async t => {

@@ -1,8 +1,8 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { MemoryStore } from '../../src/state/memory-store.js'
-import { MAX_FIELDS, MAX_LENGTH, recordKey } from '../../src/state/record-key.js'
-import type { TaskKey } from '../../src/state/store.js'
+import { MemoryStore } from '#state/memory-store.js'
+import { MAX_FIELDS, MAX_LENGTH, recordKey } from '#state/record-key.js'
+import type { TaskKey } from '#state/store.js'
 import { check } from '../helpers/seed.js'
 
 const key = (taskId: string, tenant: string | null = null, agent = 'a'): TaskKey => ({ agent, tenant, taskId })

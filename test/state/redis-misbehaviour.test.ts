@@ -4,8 +4,8 @@ import type { Test } from 'tap'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RedisStore } from '../../src/state/redis-store.js'
-import type { TaskKey } from '../../src/state/store.js'
+import { RedisStore } from '#state/redis-store.js'
+import type { TaskKey } from '#state/store.js'
 import { until } from '../helpers/http.js'
 
 const KEY: TaskKey = { agent: 'a', tenant: null, taskId: 't' }

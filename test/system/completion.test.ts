@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
-import { COMMANDS } from '../../src/cli/commands.js'
+import { COMMANDS } from '#cli/commands.js'
 import { MAIN } from '../helpers/paths.js'
 
 const missing = (shell: string): string | false => spawnSync(shell, ['--version']).status === 0 ? false : `${shell} is missing: apt-get install ${shell}`

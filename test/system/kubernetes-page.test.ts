@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 import { runPage } from '../docs/page-commands.js'
 
 const CLUSTER = join(packageRoot(), 'dist/test/docs/cluster.js')

@@ -2,9 +2,9 @@
 import t from 'tap'
 import { spawnSync } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
-import { buildAdmin } from '../../src/admin/server.js'
-import { createLogger } from '../../src/telemetry/logging.js'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { buildAdmin } from '#server/admin/server.js'
+import { createLogger } from '#telemetry/logging.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
 import { recordOne } from '../helpers/every-metric.js'
 import { MISSING, startPrometheus, until } from '../helpers/prometheus.js'
 

@@ -1,6 +1,6 @@
 /** Claimed values on a real Redis server, which gateways share. Needs the Debian package `redis-server`. */
 import t from 'tap'
-import { RedisStore } from '../../src/state/redis-store.js'
+import { RedisStore } from '#state/redis-store.js'
 import { freePort, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { startRedis } from '../helpers/redis.js'

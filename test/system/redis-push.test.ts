@@ -1,6 +1,6 @@
 /** Push notification configurations of tasks on a real Redis server, which gateways share. Needs the Debian package `redis-server`. */
 import t from 'tap'
-import { RedisStore } from '../../src/state/redis-store.js'
+import { RedisStore } from '#state/redis-store.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { freePort, until } from '../helpers/http.js'
 import { quietSdk, startAgent } from '../helpers/agents.js'

@@ -1,8 +1,8 @@
 /** Memory of tasks on a real Redis server. Needs the Debian package `redis-server`. */
 import t from 'tap'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RedisStore } from '../../src/state/redis-store.js'
-import type { Lookup, TaskKey } from '../../src/state/store.js'
+import { RedisStore } from '#state/redis-store.js'
+import type { Lookup, TaskKey } from '#state/store.js'
 import { freePort } from '../helpers/http.js'
 import { startRedis } from '../helpers/redis.js'
 

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { spawn } from 'node:child_process'
 import { Writable } from 'node:stream'
-import { createAudit } from '../../src/telemetry/audit.js'
-import type { AuditEntry } from '../../src/telemetry/audit.js'
-import { linesOf } from '../../src/telemetry/standard-output.js'
-import { TaskStates } from '../../src/telemetry/task-states.js'
+import { createAudit } from '#telemetry/audit.js'
+import type { AuditEntry } from '#telemetry/audit.js'
+import { linesOf } from '#telemetry/standard-output.js'
+import { TaskStates } from '#telemetry/task-states.js'
 import { until } from '../helpers/http.js'
 
 const ENTRY: AuditEntry = {

@@ -1,7 +1,7 @@
 /** A hostile agent may name any number of extensions, but the labels of other agents stay. */
 import t from 'tap'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
-import { mergeSnapshots } from '../../src/telemetry/metrics/registry.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
+import { mergeSnapshots } from '#telemetry/metrics/registry.js'
 
 const OWN = 'https://example.com/ext/consent/v1'
 

@@ -1,8 +1,8 @@
 import t from 'tap'
 import fastify from 'fastify'
-import { createLogger, lineFormat } from '../../src/telemetry/logging.js'
-import { prettyLine } from '../../src/telemetry/pretty-line.js'
-import type { Log } from '../../src/telemetry/log.js'
+import { createLogger, lineFormat } from '#telemetry/logging.js'
+import { prettyLine } from '#telemetry/pretty-line.js'
+import type { Log } from '#telemetry/log.js'
 
 function sink (): { write (chunk: string): void, bytes (): string, lines (): Array<Record<string, unknown>> } {
   let text = ''

@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8'
 import t from 'tap'
-import { packageVersion } from '../../src/config/paths.js'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
+import { packageVersion } from '#config/paths.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
 
 interface Sample { name: string, labels: Record<string, string>, value: number }
 interface Family { type: string, help: string, samples: Sample[] }

@@ -1,10 +1,10 @@
 /** Exemplars, and the format of OpenMetrics in which scrapers get them. A real Prometheus reads them in test/system/prometheus.test.ts. */
 import t from 'tap'
-import { buildAdmin } from '../../src/admin/server.js'
-import { createLogger } from '../../src/telemetry/logging.js'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
-import { acceptsOpenMetrics, openMetrics } from '../../src/telemetry/metrics/open-metrics.js'
-import { mergeSnapshots } from '../../src/telemetry/metrics/registry.js'
+import { buildAdmin } from '#server/admin/server.js'
+import { createLogger } from '#telemetry/logging.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
+import { acceptsOpenMetrics, openMetrics } from '#telemetry/metrics/open-metrics.js'
+import { mergeSnapshots } from '#telemetry/metrics/registry.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'

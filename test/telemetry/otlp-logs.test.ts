@@ -1,10 +1,10 @@
 /** Lines of the log and of the audit as log records of OpenTelemetry, at a collector, over both protocols. */
 import t from 'tap'
-import type { AuditEntry } from '../../src/telemetry/audit.js'
-import { createAudit } from '../../src/telemetry/audit.js'
-import type { Log } from '../../src/telemetry/log.js'
-import { createLogger } from '../../src/telemetry/logging.js'
-import { ExportedLines } from '../../src/telemetry/otlp/exports.js'
+import type { AuditEntry } from '#telemetry/audit.js'
+import { createAudit } from '#telemetry/audit.js'
+import type { Log } from '#telemetry/log.js'
+import { createLogger } from '#telemetry/logging.js'
+import { ExportedLines } from '#telemetry/otlp/exports.js'
 import { until } from '../helpers/http.js'
 import { startCollector } from '../helpers/otlp.js'
 

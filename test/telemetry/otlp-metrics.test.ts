@@ -1,8 +1,8 @@
 /** Metrics at a collector are the metrics of `/metrics`: the same names, labels and values, over both protocols. */
 import t from 'tap'
 import type { Test } from 'tap'
-import { Metrics } from '../../src/telemetry/metrics/metrics.js'
-import { exportMetrics } from '../../src/telemetry/otlp/exports.js'
+import { Metrics } from '#telemetry/metrics/metrics.js'
+import { exportMetrics } from '#telemetry/otlp/exports.js'
 import { recordOne } from '../helpers/every-metric.js'
 import { until } from '../helpers/http.js'
 import { loggedTo, memoryLog } from '../helpers/memory-log.js'

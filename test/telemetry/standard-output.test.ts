@@ -1,6 +1,6 @@
 /** Lines into a descriptor that accepts parts of lines, or nothing: each line arrives whole and in order, or is reported as lost. */
 import t from 'tap'
-import { DescriptorLines } from '../../src/telemetry/standard-output.js'
+import { DescriptorLines } from '#telemetry/standard-output.js'
 import { until } from '../helpers/http.js'
 
 const failure = (code: string): Error => Object.assign(new Error(`${code}: write`), { code })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { formatTraceParent, parseTraceParent } from '../../src/telemetry/traces/trace-context.js'
+import { formatTraceParent, parseTraceParent } from '#telemetry/traces/trace-context.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { cacheLifetime, MAX_TIMER, nextRefresh, nextRetry, readValidators } from '../../src/upstream/cards/card-cache.js'
+import { cacheLifetime, MAX_TIMER, nextRefresh, nextRetry, readValidators } from '#agents/card/card-cache.js'
 
 const s = 1000
 const hour = 3600 * s

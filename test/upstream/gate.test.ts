@@ -1,7 +1,7 @@
 /** Calls that wait for room in a pool: the queue starts them in order, and skips calls whose client has disconnected. */
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { ConnectionQueue } from '../../src/upstream/connection-queue.js'
+import { ConnectionQueue } from '#upstream/connection-queue.js'
 
 t.test('disconnected callers are skipped, and waiting ones keep their order within the limit', async t => {
   const pool = new EventEmitter()

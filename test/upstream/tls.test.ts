@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import t from 'tap'
-import { readTlsFiles } from '../../src/upstream/tls.js'
+import { readTlsFiles } from '#upstream/tls.js'
 
 const NONE = { ca: null, cert: null, key: null, serverName: null }
 

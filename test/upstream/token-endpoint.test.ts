@@ -4,8 +4,8 @@ import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import type { TokenRequest } from '../../src/upstream/credentials/token-endpoint.js'
-import { TokenConnections } from '../../src/upstream/credentials/token-endpoint.js'
+import type { TokenRequest } from '#agents/credentials/token-endpoint.js'
+import { TokenConnections } from '#agents/credentials/token-endpoint.js'
 import { sendJson, tokenEndpoint } from '../identity/token-endpoint.js'
 
 const connections = new TokenConnections({ cert: null, key: null })

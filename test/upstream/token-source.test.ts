@@ -1,8 +1,8 @@
 /** The cache of tokens, with a clock of its own. */
 import t from 'tap'
-import type { TokenResponse } from '../../src/upstream/credentials/token-endpoint.js'
-import type { Obtained } from '../../src/upstream/credentials/token-source.js'
-import { TokenSource } from '../../src/upstream/credentials/token-source.js'
+import type { TokenResponse } from '#agents/credentials/token-endpoint.js'
+import type { Obtained } from '#agents/credentials/token-source.js'
+import { TokenSource } from '#agents/credentials/token-source.js'
 
 class Bench {
   now = 1_000_000

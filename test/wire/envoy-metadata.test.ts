@@ -1,7 +1,7 @@
 /** Values in the metadata of Envoy. */
 import t from 'tap'
-import { run } from '../../src/wire/envoy/fields.js'
-import { readObject, valueIn } from '../../src/wire/envoy/metadata.js'
+import { run } from '#wire/envoy/fields.js'
+import { readObject, valueIn } from '#wire/envoy/metadata.js'
 import { codec } from '../front/envoy-proto.js'
 import { protoMetadata, protoValue } from '../front/mesh-kit.js'
 

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { equal } from 'node:assert'
 import { BlockList, isIP } from 'node:net'
 import t from 'tap'
-import { TrustedProxies, forwardedHeaders } from '../../src/wire/forwarded.js'
-import type { Hop } from '../../src/wire/forwarded.js'
-import { parseAddress, parseNetwork } from '../../src/wire/ip.js'
+import { TrustedProxies, forwardedHeaders } from '#wire/forwarded.js'
+import type { Hop } from '#wire/forwarded.js'
+import { parseAddress, parseNetwork } from '#wire/ip.js'
 import { check } from '../helpers/seed.js'
 
 function trusts (cidr: string, address: string | undefined): boolean {

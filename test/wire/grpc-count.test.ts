@@ -1,9 +1,9 @@
 /** Counts of gRPC messages, and headers in the form of node:http2. */
 import fc from 'fast-check'
 import t from 'tap'
-import { GrpcCounter } from '../../src/wire/grpc/count.js'
-import { grpcFrame } from '../../src/wire/grpc/deframer.js'
-import { addHeaders } from '../../src/wire/header-object.js'
+import { GrpcCounter } from '#wire/grpc/count.js'
+import { grpcFrame } from '#wire/grpc/deframer.js'
+import { addHeaders } from '#wire/header-object.js'
 import { check } from '../helpers/seed.js'
 
 const SIZES = fc.array(fc.nat(700), { maxLength: 12 })

@@ -1,8 +1,8 @@
 /** Messages in the body of a gRPC call: whole, in pieces, and broken. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { GrpcMessage } from '../../src/wire/grpc/deframer.js'
-import { GrpcDeframer, grpcFrame } from '../../src/wire/grpc/deframer.js'
+import type { GrpcMessage } from '#wire/grpc/deframer.js'
+import { GrpcDeframer, grpcFrame } from '#wire/grpc/deframer.js'
 import { check } from '../helpers/seed.js'
 
 const texts = (messages: readonly GrpcMessage[]): string[] => messages.map(({ bytes }) => bytes.toString())

@@ -1,9 +1,9 @@
 /** Texts of gRPC's headers and trailers. */
 import fc from 'fast-check'
 import t from 'tap'
-import { codeOfHttpStatus, GRPC_CODES } from '../../src/wire/grpc/codes.js'
-import { encodeBinary, encodeGrpcMessage } from '../../src/wire/grpc/status-text.js'
-import { readGrpcTimeout } from '../../src/wire/grpc/timeout.js'
+import { codeOfHttpStatus, GRPC_CODES } from '#wire/grpc/codes.js'
+import { encodeBinary, encodeGrpcMessage } from '#wire/grpc/status-text.js'
+import { readGrpcTimeout } from '#wire/grpc/timeout.js'
 import { check } from '../helpers/seed.js'
 import { status as codes } from '@grpc/grpc-js'
 

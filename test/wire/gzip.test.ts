@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { gunzip, gunzipSync, readGzip } from '../../src/wire/gzip.js'
+import { gunzip, gunzipSync, readGzip } from '#wire/gzip.js'
 import { check } from '../helpers/seed.js'
 
 const TEXT = Buffer.from('{"a":"'.padEnd(5_000, 'xy') + '"}')

@@ -3,8 +3,8 @@ import { deepStrictEqual as same } from 'node:assert'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { formatList, readList } from '../../src/wire/header-list.js'
-import { HOP_BY_HOP, connectionTokens, copyRequestHeaders, copyResponseHeaders, duplicatedHeader } from '../../src/wire/headers.js'
+import { formatList, readList } from '#wire/header-list.js'
+import { HOP_BY_HOP, connectionTokens, copyRequestHeaders, copyResponseHeaders, duplicatedHeader } from '#wire/headers.js'
 import { check, checkAsync } from '../helpers/seed.js'
 
 const NONE: ReadonlySet<string> = new Set()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'
-import { memberSpan } from '../../src/wire/json/span.js'
+import { memberSpan } from '#wire/json/span.js'
 import { parseSlowly } from '../fuzz/oracles/slow-json.js'
 import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'

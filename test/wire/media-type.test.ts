@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same } from 'node:assert'
 import t from 'tap'
-import { compileMediaTypePattern, isJsonContentType, looseMediaType, mediaTypeText, parseMediaType } from '../../src/wire/media-type.js'
+import { compileMediaTypePattern, isJsonContentType, looseMediaType, mediaTypeText, parseMediaType } from '#wire/media-type.js'
 import { check } from '../helpers/seed.js'
 
 function read (text: string): [string, Record<string, string>] | null {

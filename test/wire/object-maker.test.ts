@@ -1,7 +1,7 @@
 import t from 'tap'
-import { LONG } from '../../src/wire/json/lazy-string.js'
-import { objectMaker } from '../../src/wire/json/object-maker.js'
-import { readRecords } from '../../src/wire/json/records.js'
+import { LONG } from '#wire/json/lazy-string.js'
+import { objectMaker } from '#wire/json/object-maker.js'
+import { readRecords } from '#wire/json/records.js'
 
 const ROWS = 40
 const LIMITS = { depth: 64, members: 100_000 }

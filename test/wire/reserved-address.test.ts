@@ -1,6 +1,6 @@
 import t from 'tap'
-import { parseAddress } from '../../src/wire/ip.js'
-import { isLocalName, isReservedAddress } from '../../src/wire/reserved-address.js'
+import { parseAddress } from '#wire/ip.js'
+import { isLocalName, isReservedAddress } from '#wire/reserved-address.js'
 
 const reserved = (text: string): boolean => {
   const address = parseAddress(text)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { createParser } from 'eventsource-parser'
-import { SseCounter } from '../../src/wire/sse/count.js'
+import { SseCounter } from '#wire/sse/count.js'
 import { check } from '../helpers/seed.js'
 
 function counted (text: string, cuts: readonly number[] = []): number {

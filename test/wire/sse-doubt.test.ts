@@ -1,7 +1,7 @@
 /** Event streams that clients interpret differently, cut at any place. */
 import t from 'tap'
-import { SseAmbiguity } from '../../src/wire/sse/ambiguity.js'
-import { SseSplitter } from '../../src/wire/sse/split.js'
+import { SseAmbiguity } from '#wire/sse/ambiguity.js'
+import { SseSplitter } from '#wire/sse/split.js'
 
 function isDoubted (text: string, cut: number): boolean {
   const bytes = Buffer.from(text)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { SseSplitter } from '../../src/wire/sse/split.js'
-import type { SsePiece } from '../../src/wire/sse/split.js'
+import { SseSplitter } from '#wire/sse/split.js'
+import type { SsePiece } from '#wire/sse/split.js'
 
 const ROOM = { bytes: 1_000, lines: 100 }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import t from 'tap'
-import { SseSplitter } from '../../src/wire/sse/split.js'
-import { commentBytes, eventBytes, withData } from '../../src/wire/sse/write.js'
+import { SseSplitter } from '#wire/sse/split.js'
+import { commentBytes, eventBytes, withData } from '#wire/sse/write.js'
 import { check } from '../helpers/seed.js'
 import { anyStream, blocksOf } from './fixtures/sse-text.js'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { equal, ok } from 'node:assert'
 import t from 'tap'
-import { checkTarget, joinPath, splitTarget } from '../../src/wire/target.js'
+import { checkTarget, joinPath, splitTarget } from '#wire/target.js'
 import { check } from '../helpers/seed.js'
 
 t.test('ordinary targets pass', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { compileUrlPattern } from '../../src/wire/url-pattern.js'
+import { compileUrlPattern } from '#wire/url-pattern.js'
 
 t.test('scheme, host, port and path of a pattern must match; the query is free', async t => {
   const rows: readonly (readonly [string, readonly string[], readonly string[]])[] = [

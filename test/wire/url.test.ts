@@ -1,9 +1,9 @@
 /** URLs are read alike with every version of Node, and by a process that has run for long. */
 import t from 'tap'
-import { readCard } from '../../src/a2a/card/card.js'
-import { readPushUrl } from '../../src/policy/push/url.js'
-import { compileUrlPattern } from '../../src/wire/url-pattern.js'
-import { parseUrl } from '../../src/wire/url.js'
+import { readCard } from '#a2a/card/card.js'
+import { readPushUrl } from '#policy/push/url.js'
+import { compileUrlPattern } from '#wire/url-pattern.js'
+import { parseUrl } from '#wire/url.js'
 
 /** Text that V8 keeps as Latin-1. The URL parser must not read its bytes as UTF-8. */
 const LATIN_1 = ['https://b\u00fccher.example/', 'https://h\u00c3.example/', 'https://h.example/\u00e9', 'https://..h\u00c3.example/']

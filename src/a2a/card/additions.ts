@@ -2,8 +2,8 @@
 import type { CardExtension } from './extensions.js'
 import { readExtensions } from './extensions.js'
 import { shorten } from './interfaces.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /** An `AgentExtension` of the protocol. */
 export interface AdvertisedExtension {

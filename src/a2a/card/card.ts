@@ -3,7 +3,7 @@ import type { CardExtension } from './extensions.js'
 import type { GrpcInterface } from '../grpc/card-interface.js'
 import { cardVersionText, placeInterfaces, V03_LISTS, V1_LISTS } from './interfaces.js'
 import type { CardInterface, PlacedInterface, UncarriedInterface } from './interfaces.js'
-import { isObject } from '../../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 export type { CardExtension } from './extensions.js'
 export type { CardInterface, UncarriedInterface } from './interfaces.js'

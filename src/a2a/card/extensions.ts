@@ -1,6 +1,6 @@
 import { shorten } from './interfaces.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /** One extension that the card declares and the gateway can enforce. */
 export interface CardExtension {

@@ -2,9 +2,9 @@ import type { GrpcInterface } from '../grpc/card-interface.js'
 import { readGrpcAddress } from '../grpc/card-interface.js'
 import { readVersion, unknownMinor } from '../versions.js'
 import type { Binding, Version } from '../versions.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
-import { parseUrl } from '../../wire/url.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
+import { parseUrl } from '#wire/url.js'
 
 /** One interface of a card that the gateway can carry, of a binding with URLs. */
 export interface CardInterface {

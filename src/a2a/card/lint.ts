@@ -3,8 +3,8 @@ import type { AgentCard } from './card.js'
 import { OFFICIAL_PREFIX, uriVersion } from './extensions.js'
 import { quoted, visible } from '../fields.js'
 import type { Version } from '../versions.js'
-import type { MediaType } from '../../wire/media-type.js'
-import { looseMediaType, mediaTypeText, parseMediaType } from '../../wire/media-type.js'
+import type { MediaType } from '#wire/media-type.js'
+import { looseMediaType, mediaTypeText, parseMediaType } from '#wire/media-type.js'
 import { modesOf } from './modes.js'
 
 /** One sentence, and a hint for the fix. Texts of the card inside are clipped and escaped. */

@@ -1,7 +1,7 @@
 /** The loaded cards of one agent, from any source. */
 import type { AgentCard } from './card.js'
 import type { Version } from '../versions.js'
-import type { JsonObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
 import type { CardForm } from './signing/canonical.js'
 
 /** A card as received: its bytes, their JSON, and the data that the gateway read from it. */

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import type { CardInterface } from './interfaces.js'
 import type { GrpcTarget } from '../grpc/card-map.js'
-import { canonicalPath, checkCardPath, isAtOrBelow, loosePath } from '../../wire/target.js'
+import { canonicalPath, checkCardPath, isAtOrBelow, loosePath } from '#wire/target.js'
 import type { PathScope } from './path-scope.js'
 import type { Binding, Version } from '../versions.js'
 

@@ -1,6 +1,6 @@
 /** The card for callers that may not see the whole card. */
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import { TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './interfaces.js'
 import { isRequired, skillsIn } from './view.js'
 

@@ -1,8 +1,8 @@
 /** The media types that a card names as input and output modes. */
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
-import type { MediaType } from '../../wire/media-type.js'
-import { looseMediaType, parseMediaType } from '../../wire/media-type.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
+import type { MediaType } from '#wire/media-type.js'
+import { looseMediaType, parseMediaType } from '#wire/media-type.js'
 
 export interface CardMode {
   /** The list in the card, such as `skills[0].inputModes`. */

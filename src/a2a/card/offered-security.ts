@@ -2,8 +2,8 @@
 import { V03_LISTS, V1_LISTS } from './interfaces.js'
 import type { SecurityAlternative } from './security.js'
 import { REQUIREMENT_KEYS, SCHEME_KEYS } from './security.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /** A scheme that the gateway offers. */
 export type OfferedScheme =

@@ -2,7 +2,7 @@
  * Decides which paths of an origin belong to one agent. Agents may share an origin. Without this check, the author of one card could name
  * the paths of another agent and apply the policy of the first agent to them.
  */
-import { canonicalPath, isAtOrBelow, loosePath } from '../../wire/target.js'
+import { canonicalPath, isAtOrBelow, loosePath } from '#wire/target.js'
 
 /** Paths at the agent. */
 export interface PathScopeOptions {

@@ -3,8 +3,8 @@
  * wraps it in a key (proto 1.0.1 `SecurityScheme`). Agents of the Python SDK write both shapes into one object.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject, own } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
 
 export type SecurityScheme =
   | { readonly kind: 'apiKey', readonly in: 'header' | 'cookie' | 'query', readonly name: string }

@@ -1,7 +1,7 @@
 /** Names in extended cards that the gateway has forwarded to callers. It keeps no content of such a card. */
 import { readExtensions } from './extensions.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /** Maximum names of each kind, and maximum characters of one. A card may have any number. */
 const MANY = 256

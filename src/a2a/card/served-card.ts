@@ -1,9 +1,9 @@
 /** A card that is ready to be served at any address. */
-import type { JsonObject } from '../../wire/json/object.js'
-import { parseJson } from '../../wire/json/parse-json.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import { V1_LISTS } from './interfaces.js'
-import type { PlacedBytes } from '../../wire/placed-text.js'
-import { digestOf, PlacedText } from '../../wire/placed-text.js'
+import type { PlacedBytes } from '#wire/placed-text.js'
+import { digestOf, PlacedText } from '#wire/placed-text.js'
 import type { CardRewrite } from './rewrite.js'
 import { rewriteCard } from './rewrite.js'
 

@@ -1,8 +1,8 @@
 /** Joins an agent's card and its authenticated extended card, so that the gateway enforces what either declares. */
 import { isDeepStrictEqual } from 'node:util'
 import { shorten, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from './interfaces.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /** Members that only the public card decides: clients reach interfaces through it alone. */
 const PUBLIC_ONLY: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 /** The part of a card that some callers see: `card.views`. */
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import { isDefinedMember } from './lint.js'
 
 export interface CardSelection {

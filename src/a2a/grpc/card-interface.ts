@@ -1,6 +1,6 @@
 /** gRPC interfaces of a card. Their address is `host:port`: gRPC clients take no URL, though A2A 1.0.1 §5.8 shows one. */
 import type { Version } from '../versions.js'
-import { parseUrl } from '../../wire/url.js'
+import { parseUrl } from '#wire/url.js'
 
 /** One gRPC interface of a card, of a version that the gateway supports. */
 export interface GrpcInterface {

@@ -1,5 +1,5 @@
 /** The gRPC services of A2A: proto 1.0.1 `lf.a2a.v1.A2AService`, and proto 0.3.0 `a2a.v1.A2AService`. */
-import type { MessageTable } from '../../wire/protobuf/table.js'
+import type { MessageTable } from '#wire/protobuf/table.js'
 import type { Operation } from '../operations.js'
 import type { Version } from '../versions.js'
 import * as old from './tables-0-3.js'

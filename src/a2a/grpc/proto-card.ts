@@ -1,7 +1,7 @@
 /** A card as ProtoJSON, so that it can be written as the message `AgentCard` of the gRPC binding. */
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
-import type { FieldRow, MessageTable } from '../../wire/protobuf/table.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
+import type { FieldRow, MessageTable } from '#wire/protobuf/table.js'
 
 /**
  * Returns a card in the shape of its message. Security schemes and requirements of JSON cards have other shapes (0.3: `{"type": "http"}`;

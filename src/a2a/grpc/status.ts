@@ -2,10 +2,10 @@
  * Rejections over gRPC: trailers with `google.rpc.Status` (google/rpc/status.proto, error_details.proto). The message and the code of the
  * details equal `grpc-message` and `grpc-status`; the Python SDK throws a ValueError when they differ.
  */
-import { GRPC_CODES, codeOfHttpStatus } from '../../wire/grpc/codes.js'
-import type { GrpcCodeName } from '../../wire/grpc/codes.js'
-import { encodeBinary, encodeGrpcMessage } from '../../wire/grpc/status-text.js'
-import { byteField, varintField } from '../../wire/protobuf/write.js'
+import { GRPC_CODES, codeOfHttpStatus } from '#wire/grpc/codes.js'
+import type { GrpcCodeName } from '#wire/grpc/codes.js'
+import { encodeBinary, encodeGrpcMessage } from '#wire/grpc/status-text.js'
+import { byteField, varintField } from '#wire/protobuf/write.js'
 import type { Reason, Rejection } from '../errors.js'
 import {
   BAD_REQUEST_TYPE, decisionHeader, ERROR_INFO_TYPE, errorReasonsOf, HELP_DESCRIPTION, HELP_TYPE, helpUrlOf, REASONS

@@ -15,7 +15,7 @@ import {
   struct,
   text,
   timestamp
-} from '../../wire/protobuf/table.js'
+} from '#wire/protobuf/table.js'
 import {
   AUTHORIZATION_CODE,
   EXTENSION,

@@ -14,7 +14,7 @@ import {
   text,
   timestamp,
   value
-} from '../../wire/protobuf/table.js'
+} from '#wire/protobuf/table.js'
 import {
   AUTHORIZATION_CODE,
   EXTENSION,

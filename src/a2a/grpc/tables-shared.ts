@@ -1,6 +1,6 @@
 /** Messages of Agent Cards that A2A 0.3 and 1.0 define alike (proto 0.3.0 and 1.0.1). */
-import { bool, list, map, message, MessageTable, oneOf, struct, text } from '../../wire/protobuf/table.js'
-import type { FieldSpec } from '../../wire/protobuf/table.js'
+import { bool, list, map, message, MessageTable, oneOf, struct, text } from '#wire/protobuf/table.js'
+import type { FieldSpec } from '#wire/protobuf/table.js'
 
 const STRING_LIST = new MessageTable('StringList', { list: list(text(1)) })
 

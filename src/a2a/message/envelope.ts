@@ -2,11 +2,11 @@
  * The JSON-RPC 2.0 envelope of a request, validated according to the reference table "JSON-RPC corners". Batches, ids of other types, wrong
  * versions and case variants are rejected before `params` is read.
  */
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject, own } from '../../wire/json/object.js'
-import { memberSpan } from '../../wire/json/span.js'
-import type { Bytes } from '../../wire/chunked-buffer.js'
-import { withContiguous } from '../../wire/chunked-buffer.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
+import { memberSpan } from '#wire/json/span.js'
+import type { Bytes } from '#wire/chunked-buffer.js'
+import { withContiguous } from '#wire/chunked-buffer.js'
 import type { FieldProblem } from '../fields.js'
 import { Fields } from '../fields.js'
 import { RPC_REQUEST } from '../members.js'

@@ -9,9 +9,9 @@ import type { Members } from '../members.js'
 import { membersOf } from '../members.js'
 import { checkFile, isWrapped, WRAPPER, wrapperFlag } from './part-checks.js'
 import type { Binding, Version } from '../versions.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject, own } from '../../wire/json/object.js'
-import type { JsonPath } from '../../wire/json/edit.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
+import type { JsonPath } from '#wire/json/edit.js'
 
 /** Places at which a part may state its media type. Agents differ on the places that they read. */
 export type MediaTypePlace = 'mediaType' | 'metadata.mediaType' | 'metadata.mimeType' | 'file.mimeType'

@@ -5,7 +5,7 @@
 import type { Call } from './call.js'
 import type { FieldProblem } from '../fields.js'
 import { addProblem, Fields, isSameField, mustBeCamelCase } from '../fields.js'
-import { isObject } from '../../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import { membersOf } from '../members.js'
 import type { Operation } from '../operations.js'
 import { carriesMessage } from '../operations.js'

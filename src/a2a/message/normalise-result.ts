@@ -1,7 +1,7 @@
 /** One shape for results of both generations and bindings, for the `match` schemas of policies and for `select.event`. */
 import type { Fields } from '../fields.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import type { ContentView } from './message.js'
 import { normaliseMessage, normalisePart } from './normalise.js'
 import type { NormalisedResult, ResultView } from './result.js'

@@ -1,8 +1,8 @@
 /** One shape for requests of both generations and bindings, for the `match` schemas of policies. */
 import type { Call } from './call.js'
 import type { Fields } from '../fields.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject, own } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
 import type { ContentView, PartView } from './message.js'
 import { presence } from './message.js'
 

@@ -1,8 +1,8 @@
 /** Checks for files and wrapped data that only some readers recognise. */
 import type { FieldProblem } from '../fields.js'
 import { addProblem, Fields } from '../fields.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject, own } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
 import type { Members } from '../members.js'
 
 const FILE_MEMBERS = ['uri', 'bytes', 'fileWithUri', 'fileWithBytes'] as const

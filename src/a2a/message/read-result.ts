@@ -4,8 +4,8 @@
  */
 import type { FieldProblem } from '../fields.js'
 import { Fields, isSameField } from '../fields.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject, own } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
 import { membersOf, RPC_RESPONSE } from '../members.js'
 import type { Operation } from '../operations.js'
 import { isBareKind, isBareTask, isResult, readResult, readTask } from './result-shapes.js'

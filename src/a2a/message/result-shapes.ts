@@ -2,9 +2,9 @@
  * Reads messages, tasks and their updates as agents of both generations and bindings write them: bare, by `kind`, or wrapped in a member
  * with their name.
  */
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject, own } from '../../wire/json/object.js'
-import type { JsonPath } from '../../wire/json/edit.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
+import type { JsonPath } from '#wire/json/edit.js'
 import type { FieldProblem } from '../fields.js'
 import type { FieldSet } from '../fields.js'
 import { addProblem, addUnknownMembers, Fields, isSameField, memberPath, snakeCase } from '../fields.js'

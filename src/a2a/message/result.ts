@@ -2,8 +2,8 @@
  * The result view: one shape for the responses of agents in both generations and bindings. Rules read only this view. Paths name the
  * agent's own fields.
  */
-import type { JsonObject } from '../../wire/json/object.js'
-import type { JsonPath } from '../../wire/json/edit.js'
+import type { JsonObject } from '#wire/json/object.js'
+import type { JsonPath } from '#wire/json/edit.js'
 import type { FieldProblem, Fields } from '../fields.js'
 import type { ContentView } from './message.js'
 import type { TaskState } from '../task-state.js'

@@ -1,6 +1,6 @@
 /** Handles an agent that sends no response, or no response that can be forwarded. */
-import type { FailureKind } from '../../upstream/failure.js'
-import { failureRejection } from '../../upstream/failure.js'
+import type { FailureKind } from '#upstream/failure.js'
+import { failureRejection } from '#upstream/failure.js'
 import type { Exchange } from '../exchange.js'
 import { reject } from '../reply.js'
 

@@ -5,8 +5,8 @@
  * write into a chunk of HTTP/1.1 of its own, four buffers for the kernel (docs/contributing/benchmarks.md, "Events of a stream").
  */
 import { schedule } from '../event-loop-batch.js'
-import { streamHeaders } from '../../pipeline/response-head.js'
-import { SseCounter } from '../../wire/sse/count.js'
+import { streamHeaders } from '#pipeline/response-head.js'
+import { SseCounter } from '#wire/sse/count.js'
 import type { Exchange } from '../exchange.js'
 import { begin, fail, write } from '../reply.js'
 

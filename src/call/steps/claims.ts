@@ -1,6 +1,6 @@
 /** Claims the values of a request that may be accepted once (`unique`). They are free again if the agent does not get the request. */
-import type { Claimed } from '../../policy/request/claims.js'
-import { settleClaims } from '../../policy/request/claims.js'
+import type { Claimed } from '#policy/request/claims.js'
+import { settleClaims } from '#policy/request/claims.js'
 import type { Exchange } from '../exchange.js'
 import type { Result } from '../step.js'
 import { always } from '../run.js'

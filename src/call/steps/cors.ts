@@ -1,6 +1,6 @@
 /** Cross-origin responses to browsers (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol). */
-import type { Agent } from '../../gateway/agent.js'
-import type { CorsConfig } from '../../config/model/model.js'
+import type { Agent } from '#agents/agent.js'
+import type { CorsConfig } from '#config/model/model.js'
 import type { ClientRequest } from '../client-streams.js'
 import type { Cors } from '../cors-headers.js'
 import type { Exchange } from '../exchange.js'

@@ -1,7 +1,7 @@
 /** Looks up to whom the tasks and contexts of a request belong (`access.tasks`). */
-import { namedIds } from '../../pipeline/access/ownership.js'
-import type { OwnerFindings } from '../../policy/access/ownership.js'
-import { MAX_IDS, taskCallerOf } from '../../policy/access/ownership.js'
+import { namedIds } from '#pipeline/access/ownership.js'
+import type { OwnerFindings } from '#policy/access/ownership.js'
+import { MAX_IDS, taskCallerOf } from '#policy/access/ownership.js'
 import type { Work } from '../work.js'
 import type { Exchange } from '../exchange.js'
 

@@ -1,8 +1,8 @@
 /** From the head of a request over HTTP to its route. */
-import { mediaTypeOf } from '../../pipeline/caller.js'
-import * as rejections from '../../pipeline/rejections.js'
-import { askedVersion, versionProblem } from '../../pipeline/request.js'
-import { additionName } from '../../policy/request/methods.js'
+import { mediaTypeOf } from '#pipeline/caller.js'
+import * as rejections from '#pipeline/rejections.js'
+import { askedVersion, versionProblem } from '#pipeline/request.js'
+import { additionName } from '#policy/request/methods.js'
 import type { Exchange } from '../exchange.js'
 import { queryForAgent } from '../outgoing-credentials.js'
 import type { Result } from '../step.js'

@@ -1,6 +1,6 @@
 /** Reports decisions of the access lists to metrics, span, log and audit, and rejects requests that they deny. */
 import type { Exchange } from '../exchange.js'
-import type { AccessOutcome } from '../../pipeline/access/access.js'
+import type { AccessOutcome } from '#pipeline/access/access.js'
 import { auditEntry, countViolations } from './request-telemetry.js'
 import { noteViolations } from '../outcome.js'
 import { reject } from '../reply.js'

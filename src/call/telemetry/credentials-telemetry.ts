@@ -1,9 +1,9 @@
 /** Reports the credentials that an agent gets to metrics, spans, log and audit. Never reports a secret, or words of a token endpoint. */
-import type { Rejection } from '../../a2a/errors.js'
+import type { Rejection } from '#a2a/errors.js'
 import type { Exchange } from '../exchange.js'
-import { violation } from '../../policy/violation.js'
+import { violation } from '#policy/violation.js'
 import { auditEntry } from './request-telemetry.js'
-import type { Watch } from '../../gateway/credentials/sent-token.js'
+import type { Watch } from '#agents/credentials/sent-token.js'
 
 /** Opens a span for a request to a token endpoint. @returns a function that ends the span */
 export function watchTokenRequest (exchange: Exchange, endpoint: URL): ReturnType<Watch> {

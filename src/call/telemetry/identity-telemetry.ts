@@ -1,10 +1,10 @@
 /** Reports callers, and requests without one, to metrics, span, log and audit. Never reports credentials. */
-import type { Rejection } from '../../a2a/errors.js'
-import type { Authentication, Problem } from '../../identity/authentication.js'
-import type { Principal } from '../../identity/principal.js'
-import { violation } from '../../policy/violation.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { Authentication, Problem } from '#identity/authentication.js'
+import type { Principal } from '#identity/principal.js'
+import { violation } from '#policy/violation.js'
 import type { Exchange } from '../exchange.js'
-import type { Identity } from '../../gateway/identity/identity.js'
+import type { Identity } from '#agents/identity/identity.js'
 import { auditEntry } from './request-telemetry.js'
 
 export function recordCaller (exchange: Exchange, identity: Identity, principal: Principal): void {

@@ -1,6 +1,6 @@
 /** Reports requests that exceed a limit to metrics, span and audit. A flood must not fill a disk: audit lines are bounded. */
-import type { Rejection } from '../../a2a/errors.js'
-import { violation } from '../../policy/violation.js'
+import type { Rejection } from '#a2a/errors.js'
+import { violation } from '#policy/violation.js'
 import type { Exchange } from '../exchange.js'
 import { auditEntry } from './request-telemetry.js'
 

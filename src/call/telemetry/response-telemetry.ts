@@ -1,9 +1,9 @@
 /**
  * Reports the findings of a response to metrics, audit and span. Reports names, paths and values that policies observe, never other data.
  */
-import type { EchoPlan } from '../../pipeline/echo.js'
-import type { ActivationReport, ResponseDecision } from '../../policy/response/evaluator.js'
-import type { AuditEntry } from '../../telemetry/audit.js'
+import type { EchoPlan } from '#pipeline/echo.js'
+import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
+import type { AuditEntry } from '#telemetry/audit.js'
 import type { Exchange } from '../exchange.js'
 import { spend } from '../steps/limits.js'
 import { auditEntry, countViolations, taskEntry } from './request-telemetry.js'

@@ -1,7 +1,7 @@
 /** The public keys of the gateway as a JSON Web Key Set (RFC 7517). Lies outside of the paths of agents, and needs no caller. */
-import type { Snapshot } from '../../gateway/snapshot.js'
-import type { PublicJwk } from '../../identity/signing-key.js'
-import { splitTarget } from '../../wire/target.js'
+import type { Snapshot } from '#agents/snapshot.js'
+import type { PublicJwk } from '#identity/signing-key.js'
+import { splitTarget } from '#wire/target.js'
 import type { ClientRequest } from '../client-streams.js'
 import type { Exchange } from '../exchange.js'
 import { respond } from '../reply.js'

@@ -1,6 +1,6 @@
 /** Parses the arguments of a command. Wrong arguments are usage errors, with the nearest valid name. */
 import { parseArgs } from 'node:util'
-import { nearest } from '../../wire/nearest.js'
+import { nearest } from '#wire/nearest.js'
 import type { Command } from '../commands.js'
 import { COMMANDS } from '../commands.js'
 

@@ -1,6 +1,6 @@
 /** Colours of the output on a terminal. They are added to finished lines, so that no formatter knows of them. */
-import type { Colour } from '../../wire/terminal.js'
-import { inColour } from '../../wire/terminal.js'
+import type { Colour } from '#wire/terminal.js'
+import { inColour } from '#wire/terminal.js'
 
 /** The parts of the lines of each command that have a colour. */
 const PARTS: Readonly<Record<string, readonly (readonly [part: RegExp, colour: Colour])[]>> = {

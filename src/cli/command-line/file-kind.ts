@@ -1,9 +1,9 @@
 /** Recognises a file of another kind than the command expects, so that its message can name the right command. */
-import { diagnostic } from '../../config/diagnostics.js'
-import type { Diagnostic } from '../../config/diagnostics.js'
-import { readYaml } from '../../config/yaml/document.js'
-import { isCurl } from '../../offline/recording/recording.js'
-import { isObject } from '../../wire/json/object.js'
+import { diagnostic } from '#config/diagnostics.js'
+import type { Diagnostic } from '#config/diagnostics.js'
+import { readYaml } from '#config/yaml/document.js'
+import { isCurl } from '#offline/recording/recording.js'
+import { isObject } from '#wire/json/object.js'
 
 export type FileKind = 'configuration' | 'tests' | 'recording' | 'card'
 

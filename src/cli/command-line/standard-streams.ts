@@ -1,6 +1,6 @@
 /** Writes to the standard streams. A reader that closes its pipe, such as `head`, is no error, and no output ends `serve`. */
 import type { Output } from '../output.js'
-import { hasColours } from '../../wire/terminal.js'
+import { hasColours } from '#wire/terminal.js'
 import { colourErrors, colourOutput } from './colour.js'
 
 /** Exit code of a command whose output could not be written, for example to a full disk. */

@@ -1,11 +1,11 @@
 /** Guesses where an extension has its data, from what its card says and from a policy of the catalogue for another version of it. */
-import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
-import { modesOf } from '../../a2a/card/modes.js'
-import { operationOfMethod } from '../../a2a/operations.js'
-import type { PolicyConfig, RuleConfig } from '../../config/model/model.js'
-import { isObject } from '../../wire/json/object.js'
-import { escapePointer, resolvePointer } from '../../wire/json/pointer.js'
-import { parseMediaType } from '../../wire/media-type.js'
+import type { AgentCard, CardExtension } from '#a2a/card/card.js'
+import { modesOf } from '#a2a/card/modes.js'
+import { operationOfMethod } from '#a2a/operations.js'
+import type { PolicyConfig, RuleConfig } from '#config/model/model.js'
+import { isObject } from '#wire/json/object.js'
+import { escapePointer, resolvePointer } from '#wire/json/pointer.js'
+import { parseMediaType } from '#wire/media-type.js'
 import type { Guess, GuessedMethod, Guesses, Place } from './proposal.js'
 
 /** Members of `params` by which authors say where their data is. */

@@ -1,5 +1,5 @@
 /** Guesses a JSON Schema from values: their types, the members that all of them have, and formats. */
-import { isObject } from '../../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /** Depth below which values are not described. */
 const DEPTH = 5

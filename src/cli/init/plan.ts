@@ -1,8 +1,8 @@
 /** Content of the file of `init`: the agents, the policies in force for each, and a proposed policy for each extension without one. */
-import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
-import type { PolicyConfig } from '../../config/model/model.js'
-import { DEFAULT_POLICIES } from '../../config/schema/schema.js'
-import { policyFor } from '../../policy/card/lint.js'
+import type { AgentCard, CardExtension } from '#a2a/card/card.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import { DEFAULT_POLICIES } from '#config/schema/schema.js'
+import { policyFor } from '#policy/card/lint.js'
 import { guessesFromCard } from './card-guesses.js'
 import { asName, extensionName, slug, uniqueName } from './extension-name.js'
 import type { Proposal } from './proposal.js'

@@ -1,6 +1,6 @@
 /** Proposes sources of `identity` for the security schemes of a card. Nothing in a card is trusted: a person checks each value. */
-import type { CardSecurity, SecurityScheme } from '../../a2a/card/security.js'
-import { parseUrl } from '../../wire/url.js'
+import type { CardSecurity, SecurityScheme } from '#a2a/card/security.js'
+import { parseUrl } from '#wire/url.js'
 
 export interface ProposedSource {
   readonly name: string

@@ -1,16 +1,16 @@
 /** Where `init` gets cards from: running agents, files, and recordings. */
 import { resolve } from 'node:path'
-import type { AgentCard } from '../../a2a/card/card.js'
-import { readCard } from '../../a2a/card/card.js'
-import { CARD_PATHS } from '../../a2a/card/map.js'
-import { defaultConfig, formatDiagnostic, readText } from '../../config/load.js'
-import type { AgentConfig } from '../../config/model/model.js'
-import { loadCardsOnce } from '../../upstream/cards/card-once.js'
-import type { LoadedCards } from '../../a2a/card/loaded-cards.js'
-import { readTlsFiles } from '../../upstream/tls.js'
+import type { AgentCard } from '#a2a/card/card.js'
+import { readCard } from '#a2a/card/card.js'
+import { CARD_PATHS } from '#a2a/card/map.js'
+import { defaultConfig, formatDiagnostic, readText } from '#config/load.js'
+import type { AgentConfig } from '#config/model/model.js'
+import { loadCardsOnce } from '#agents/card/card-once.js'
+import type { LoadedCards } from '#a2a/card/loaded-cards.js'
+import { readTlsFiles } from '#upstream/tls.js'
 import type { Source } from './plan.js'
 import type { RecordedCall, RecordedCard } from './traffic.js'
-import { parseUrl } from '../../wire/url.js'
+import { parseUrl } from '#wire/url.js'
 
 /** `init` cannot go on: the message is for the reader. */
 export class InitError extends Error {

@@ -1,5 +1,5 @@
 /** Writes values as YAML that the loader reads back unchanged, whatever texts they contain. */
-import { visible } from '../../a2a/fields.js'
+import { visible } from '#a2a/fields.js'
 
 /** Longest flow collection on a line, in characters. */
 const WIDTH = 110

@@ -1,5 +1,5 @@
 /** The output of `check` in each format. */
-import { formatDiagnostic } from '../../config/diagnostics.js'
+import { formatDiagnostic } from '#config/diagnostics.js'
 import { COMMAND_LINE } from './failure.js'
 import type { Finding } from './finding.js'
 import { textOf } from './finding.js'

@@ -1,6 +1,6 @@
 /** Problems of the configuration that a command line names. */
-import { readText } from '../../config/load.js'
-import type { Diagnostic, LoadResult } from '../../config/load.js'
+import { readText } from '#config/load.js'
+import type { Diagnostic, LoadResult } from '#config/load.js'
 import { kindOfFile, wrongKind } from '../command-line/file-kind.js'
 
 /** A configuration that cannot be used. */

@@ -1,6 +1,6 @@
 /** Why a command could not be run, as text on stderr or, with `--json`, as an object on stdout. */
-import { formatDiagnostic } from '../../config/diagnostics.js'
-import type { Diagnostic } from '../../config/diagnostics.js'
+import { formatDiagnostic } from '#config/diagnostics.js'
+import type { Diagnostic } from '#config/diagnostics.js'
 import { JSON_FORMAT } from '../output.js'
 import type { Output } from '../output.js'
 import { findingOf } from './finding.js'

@@ -1,5 +1,5 @@
 /** One problem or warning, as the machine formats of `check` and `test` show it. */
-import type { Diagnostic } from '../../config/diagnostics.js'
+import type { Diagnostic } from '#config/diagnostics.js'
 
 export interface Finding extends Diagnostic {
   readonly severity: 'error' | 'warning'

@@ -26,8 +26,8 @@ import { upstreamCredentialProblems, upstreamCredentialWarnings } from './upstre
 import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
-import { CARD_PATHS } from '../../a2a/card/map.js'
-import { isAtOrBelow } from '../../wire/target.js'
+import { CARD_PATHS } from '#a2a/card/map.js'
+import { isAtOrBelow } from '#wire/target.js'
 
 /**
  * Checks that a schema cannot express: how keys depend on each other and on the disk. The checks run on values that may still be wrong, so

@@ -1,7 +1,7 @@
 /** Checks of one policy that the schema cannot express: keys that contradict each other. */
-import { routeKey } from '../../a2a/extension-routes.js'
-import { operationOfMethod } from '../../a2a/operations.js'
-import { nearest } from '../../wire/nearest.js'
+import { routeKey } from '#a2a/extension-routes.js'
+import { operationOfMethod } from '#a2a/operations.js'
+import { nearest } from '#wire/nearest.js'
 import { policyCallerProblems, policyCallerWarnings } from './callers/caller-checks.js'
 import { responseProblems } from './response-checks.js'
 import { dotted, shown } from '../diagnostics.js'
@@ -12,7 +12,7 @@ import { contradictions, lowerBound, ruleProblems, ruleWarnings, stateWarnings }
 import { taskProblems, unreached } from './task-checks.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
-import { isObject } from '../../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /**
  * Checks one policy.

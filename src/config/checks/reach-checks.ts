@@ -1,5 +1,5 @@
 /** Warns about policies that affect more than their own extension: names and URIs that all extensions share. */
-import { OFFICIAL_PREFIX, uriVersion } from '../../a2a/card/extensions.js'
+import { OFFICIAL_PREFIX, uriVersion } from '#a2a/card/extensions.js'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { fault, items, mapping } from '../yaml/values.js'

@@ -1,5 +1,5 @@
 /** Finds the paths that belong to other agents when several agents share one origin. */
-import { loosePath } from '../../wire/target.js'
+import { loosePath } from '#wire/target.js'
 
 interface Upstream {
   readonly url: URL

@@ -1,6 +1,6 @@
 /** Checks of response rules: finds rules that never apply, rules that can never be met, and keys without effect. */
-import type { TaskState } from '../../a2a/task-state.js'
-import { isTerminal } from '../../a2a/task-state.js'
+import type { TaskState } from '#a2a/task-state.js'
+import { isTerminal } from '#a2a/task-state.js'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { LayeredPolicy } from '../layers.js'

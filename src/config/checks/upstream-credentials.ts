@@ -8,10 +8,10 @@ import { readHeader, readSecret } from '../secrets.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import type { Environment } from '../yaml/substitute.js'
-import { plainHeaderName } from '../../wire/header-names.js'
+import { plainHeaderName } from '#wire/header-names.js'
 import { readableByAll } from './named-files.js'
 import { signingKeyProblems, signingKeyWarnings } from './card/signing-keys.js'
-import { parseUrl } from '../../wire/url.js'
+import { parseUrl } from '#wire/url.js'
 
 interface Surroundings {
   readonly baseDir: string

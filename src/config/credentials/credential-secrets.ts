@@ -1,5 +1,5 @@
 /** The secrets of `upstream.credentials`. As in `secrets.ts`, their content is never part of the configuration. */
-import { parseJson } from '../../wire/json/parse-json.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import type { SentCredentialConfig, UpstreamCredentialsConfig } from '../model/credentials-model.js'
 import type { SecretConfig } from '../model/policy-model.js'
 import { readHeader, readSecret } from '../secrets.js'

@@ -3,7 +3,7 @@
  * `schema.ts` is its source of truth. `load.ts` turns YAML into this model.
  */
 
-import type { AdvertisedExtension } from '../../a2a/card/additions.js'
+import type { AdvertisedExtension } from '#a2a/card/additions.js'
 import type { AccessConfig } from './access-model.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'

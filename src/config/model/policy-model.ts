@@ -1,6 +1,6 @@
 /** Policies as the gateway uses them: the vocabulary of `policy-schema.ts`, `rule-schema.ts` and `response-schema.ts` as types. */
-import type { Operation } from '../../a2a/operations.js'
-import type { TaskState } from '../../a2a/task-state.js'
+import type { Operation } from '#a2a/operations.js'
+import type { TaskState } from '#a2a/task-state.js'
 import type { CallerConfig } from './identity-model.js'
 import type { InlineSchema, SchemaRef, SchemaSource } from './schema-model.js'
 

@@ -1,10 +1,10 @@
 import { isIP, isIPv6 } from 'node:net'
-import { compileMediaTypePattern } from '../../wire/media-type.js'
-import { compileUrlPattern } from '../../wire/url-pattern.js'
+import { compileMediaTypePattern } from '#wire/media-type.js'
+import { compileUrlPattern } from '#wire/url-pattern.js'
 import { grpcAddressFault, grpcServiceFault, grpcUpstreamFault } from '../listeners/grpc-formats.js'
 import { isHost, parseHostPort } from '../listeners/host-port.js'
 import { readRate } from '../model/rates-model.js'
-import { parseUrl } from '../../wire/url.js'
+import { parseUrl } from '#wire/url.js'
 
 /** The problem of a string: the rest of a sentence that begins with the key's name. */
 export interface Fault { readonly message: string, readonly hint?: string }

@@ -1,5 +1,5 @@
 /** JSON Schema of the response rules of a policy, and of its rules across the messages of one task. */
-import { TASK_STATES } from '../../a2a/task-state.js'
+import { TASK_STATES } from '#a2a/task-state.js'
 import type { Format } from './formats.js'
 import { CALLED, freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
 import { choice, flag, list, mapping, text } from './schema-kit.js'

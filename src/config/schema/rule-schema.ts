@@ -1,5 +1,5 @@
 /** JSON Schema of a policy's rules: selectors, conditions, counts, schemas. */
-import { TASK_STATES } from '../../a2a/task-state.js'
+import { TASK_STATES } from '#a2a/task-state.js'
 import { caller } from './caller-schema.js'
 import type { Format } from './formats.js'
 import { choice, flag, list, mapping, optionalDuration, text } from './schema-kit.js'

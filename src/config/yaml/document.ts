@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import type { Alias, ParsedNode, Scalar, YAMLMap } from 'yaml'
-import { isExact } from '../../wire/json/number.js'
+import { isExact } from '#wire/json/number.js'
 import type { Path, TextProblem } from '../diagnostics.js'
 import { guardYaml } from './guard.js'
 import { retype, substitute } from './substitute.js'

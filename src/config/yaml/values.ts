@@ -1,7 +1,7 @@
 /** Helpers for file values that may still be wrong, and for the problems about them. */
 import type { Path, PathProblem } from '../diagnostics.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 export type Mapping = JsonObject
 

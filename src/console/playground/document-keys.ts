@@ -1,6 +1,6 @@
 /** The part of a configuration file that the document of the playground may have, and its JSON Schema for the editor. */
-import type { Schema } from '../../config/schema/schema-kit.js'
-import { configSchema } from '../../config/schema/schema.js'
+import type { Schema } from '#config/schema/schema-kit.js'
+import { configSchema } from '#config/schema/schema.js'
 
 /** Keys of an agent that the document may change, besides its name. */
 export const AGENT_KEYS = [

@@ -2,8 +2,8 @@
  * Runs the tasks of the playground in one thread, one after the other, within limits of time and heap: policies come from the page. A
  * document must not read the environment of the gateway.
  */
-import type { ThreadFailure, ThreadLimits } from '../../task-thread.js'
-import { TaskThread } from '../../task-thread.js'
+import type { ThreadFailure, ThreadLimits } from '#task-thread.js'
+import { TaskThread } from '#task-thread.js'
 import type { PlaygroundTask } from './tasks.js'
 
 export interface PlaygroundLimits extends ThreadLimits {

@@ -1,7 +1,7 @@
 /** The data of the playground's page. Nothing of it is kept: each request has the whole policy. */
-import { packCards } from '../../a2a/card/packed-cards.js'
-import { originsOf } from '../../config/origins.js'
-import { loadCatalogue } from '../../config/load.js'
+import { packCards } from '#a2a/card/packed-cards.js'
+import { originsOf } from '#config/origins.js'
+import { loadCatalogue } from '#config/load.js'
 import type { ConsoleAgent, ConsoleSource } from '../source.js'
 import { documentSchema } from './document-keys.js'
 import { PlaygroundThread } from './playground-thread.js'

@@ -2,11 +2,11 @@
  * Keeps the last requests of each agent in memory for the playground, with `console.requests`. Credentials are not kept. Without the
  * setting, a request costs one comparison.
  */
-import type { Binding, Version } from '../../a2a/versions.js'
-import type { Principal } from '../../identity/principal.js'
-import type { Outcome } from '../../telemetry/metrics/metrics.js'
-import { REDACTED, isSecretName } from '../../telemetry/redact.js'
-import { plainHeaderName } from '../../wire/header-names.js'
+import type { Binding, Version } from '#a2a/versions.js'
+import type { Principal } from '#identity/principal.js'
+import type { Outcome } from '#telemetry/metrics/metrics.js'
+import { REDACTED, isSecretName } from '#telemetry/redact.js'
+import { plainHeaderName } from '#wire/header-names.js'
 
 /** A request as it arrived, without credentials. */
 export interface ReceivedRequest {

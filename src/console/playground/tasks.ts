@@ -1,8 +1,8 @@
 /** Requests of the console to the thread of the playground, and the thread's responses. The messages survive structured clone. */
-import type { PackedCards } from '../../a2a/card/packed-cards.js'
-import type { Binding, Version } from '../../a2a/versions.js'
-import type { Diagnostic } from '../../config/diagnostics.js'
-import type { Config } from '../../config/model/model.js'
+import type { PackedCards } from '#a2a/card/packed-cards.js'
+import type { Binding, Version } from '#a2a/versions.js'
+import type { Diagnostic } from '#config/diagnostics.js'
+import type { Config } from '#config/model/model.js'
 import type { KeptRequest } from './request-log.js'
 
 /** The agent whose requests are evaluated. */

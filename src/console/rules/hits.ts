@@ -1,5 +1,5 @@
 /** Counts the violations of each rule since the start, and those that `mode: enforce` would reject. */
-import { parseJson } from '../../wire/json/parse-json.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import { keyOf, sumBy } from '../counts.js'
 import type { ConsoleSource } from '../source.js'
 import { clip } from '../text.js'

@@ -1,6 +1,6 @@
 /** Finds the rule of a violation in the policies of an agent: its line in the file, and the result of a violation in enforce mode. */
-import type { AgentConfig, Config, Mode, PolicyConfig, ResolvedPolicy } from '../../config/model/model.js'
-import { modeOf } from '../../policy/compile/identity.js'
+import type { AgentConfig, Config, Mode, PolicyConfig, ResolvedPolicy } from '#config/model/model.js'
+import { modeOf } from '#policy/compile/identity.js'
 import { positionsOf } from './policy-lines.js'
 
 export type Phase = 'request' | 'response'

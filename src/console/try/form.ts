@@ -2,7 +2,7 @@
  * Collects the data for a form of calls to one agent: its interfaces, its extensions with their methods and routes, and the schemas that
  * the gateway enforces for callers.
  */
-import { routeKey } from '../../a2a/extension-routes.js'
+import { routeKey } from '#a2a/extension-routes.js'
 import type {
   InlineSchema,
   MetadataSelectorConfig,
@@ -11,12 +11,12 @@ import type {
   RuleConfig,
   SchemaRef,
   SchemaSource
-} from '../../config/model/model.js'
-import { compileGlob } from '../../wire/glob.js'
-import { isEnumFromCard, isFromCard, isSchemaRef, schemasAt } from '../../policy/compile/schema-source.js'
-import { valuesAt } from '../../policy/selectors/values-at.js'
-import { resolvePointer } from '../../wire/json/pointer.js'
-import type { JsonObject } from '../../wire/json/object.js'
+} from '#config/model/model.js'
+import { compileGlob } from '#wire/glob.js'
+import { isEnumFromCard, isFromCard, isSchemaRef, schemasAt } from '#policy/compile/schema-source.js'
+import { valuesAt } from '#policy/selectors/values-at.js'
+import { resolvePointer } from '#wire/json/pointer.js'
+import type { JsonObject } from '#wire/json/object.js'
 import { clip } from '../text.js'
 import type { ConsoleAgent, MainAddress } from '../source.js'
 

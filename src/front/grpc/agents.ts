@@ -1,8 +1,8 @@
 /** Finds the agent of a gRPC call: by listener, and on one listener by host. No gRPC client can send a path of its own. */
-import type { HostPort } from '../../config/model/model.js'
-import type { Agent } from '../../gateway/agent.js'
-import type { Snapshot } from '../../gateway/snapshot.js'
-import { hostName } from '../../pipeline/agents.js'
+import type { HostPort } from '#config/model/model.js'
+import type { Agent } from '#agents/agent.js'
+import type { Snapshot } from '#agents/snapshot.js'
+import { hostName } from '#pipeline/agents.js'
 
 /** Names a listener: its address in the configuration, or the shared listener. */
 export type ListenerName = string

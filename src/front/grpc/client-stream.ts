@@ -2,10 +2,10 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { Guarded } from '../../guard.js'
-import { callAll, guarded, ignoreErrors, listen } from '../../guard.js'
-import { addHeaders } from '../../wire/header-object.js'
-import type { ClientRequest, ClientResponse, HttpListener } from '../../call/client-streams.js'
+import type { Guarded } from '#guard.js'
+import { callAll, guarded, ignoreErrors, listen } from '#guard.js'
+import { addHeaders } from '#wire/header-object.js'
+import type { ClientRequest, ClientResponse, HttpListener } from '#call/client-streams.js'
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_INTERNAL_ERROR } = constants
 

@@ -1,11 +1,11 @@
 /** All gRPC listeners of a process: the shared one, and those of agents with an address of their own. */
-import { hostPortText } from '../../config/listeners/host-port.js'
-import type { Config, HostPort } from '../../config/model/model.js'
+import { hostPortText } from '#config/listeners/host-port.js'
+import type { Config, HostPort } from '#config/model/model.js'
 import type { ListenerName } from './agents.js'
 import { listenerName, SHARED } from './agents.js'
 import type { GrpcFrontOptions } from './front.js'
 import { GrpcFront } from './front.js'
-import { Http2Listener } from './listener.js'
+import { Http2Listener } from '../listener/http2-listener.js'
 
 /** The shared listener first. */
 function placesOf ({ server: { grpc }, agents }: Config): ReadonlyMap<ListenerName, HostPort> {

@@ -1,7 +1,7 @@
 /** Reads the response to a call about push notification configurations, for the count of `push.perTask`. */
-import type { GrpcMethod } from '../../a2a/grpc/methods.js'
-import { GrpcDeframer } from '../../wire/grpc/deframer.js'
-import { readProtobuf } from '../../wire/protobuf/read.js'
+import type { GrpcMethod } from '#a2a/grpc/methods.js'
+import { GrpcDeframer } from '#wire/grpc/deframer.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
 
 /** A configuration is small. */
 const LIMITS = { depth: 32, members: 1_000 }

@@ -1,12 +1,12 @@
 /** Sends requests that arrived over HTTP to their agents. */
-import { startUpstreamSpan } from '../../call/telemetry/request-telemetry.js'
-import { RELAYED } from '../../pipeline/response/driver.js'
-import { upstreamHeaders } from '../../pipeline/upstream-headers.js'
-import { forward } from '../../upstream/forward.js'
+import { startUpstreamSpan } from '#call/telemetry/request-telemetry.js'
+import { RELAYED } from '#pipeline/response/driver.js'
+import { upstreamHeaders } from '#pipeline/upstream-headers.js'
+import { forward } from '#upstream/forward.js'
 import { AgentResponse } from './agent-response.js'
-import { headersForAgent, queryForAgent } from '../../call/outgoing-credentials.js'
-import type { Transport } from '../../call/work.js'
-import { unreadForbidden } from '../../call/steps/unread.js'
+import { headersForAgent, queryForAgent } from '#call/outgoing-credentials.js'
+import type { Transport } from '#call/work.js'
+import { unreadForbidden } from '#call/steps/unread.js'
 
 /** Carries requests over HTTP. It is the same for all calls: their exchanges have all that it needs. */
 export const HTTP: Transport = {

@@ -1,12 +1,12 @@
 /** The messages of a proxy, from their first byte: within the memory budget, and within `limits.requestTimeout`. */
-import type { Config } from '../../config/model/model.js'
-import type { MemoryBudget } from '../../gateway/memory-budget.js'
-import type { Guarded } from '../../guard.js'
-import { guarded } from '../../guard.js'
-import type { GrpcFault, GrpcMessage } from '../../wire/grpc/deframer.js'
-import { GrpcDeframer } from '../../wire/grpc/deframer.js'
-import type { Timed } from '../../call/late-timers.js'
-import { startTimerLater } from '../../call/late-timers.js'
+import type { Config } from '#config/model/model.js'
+import type { MemoryBudget } from '#call/memory-budget.js'
+import type { Guarded } from '#guard.js'
+import { guarded } from '#guard.js'
+import type { GrpcFault, GrpcMessage } from '#wire/grpc/deframer.js'
+import { GrpcDeframer } from '#wire/grpc/deframer.js'
+import type { Timed } from '#call/late-timers.js'
+import { startTimerLater } from '#call/late-timers.js'
 
 /** Bytes that Envoy adds to a body in its messages. */
 const AROUND = 262_144

@@ -1,7 +1,7 @@
 /** Computes the changes that a proxy makes in headers, so that they become those of the gateway. */
-import { isForwarding } from '../../wire/forwarded.js'
-import { HOP_BY_HOP } from '../../wire/headers.js'
-import type { HeaderChanges } from '../../wire/envoy/headers.js'
+import { isForwarding } from '#wire/forwarded.js'
+import { HOP_BY_HOP } from '#wire/headers.js'
+import type { HeaderChanges } from '#wire/envoy/headers.js'
 
 /** `x-forwarded-client-cert` of Envoy. */
 export const XFCC = 'x-forwarded-client-cert'

@@ -1,7 +1,7 @@
 /** A response of the gateway to a client that speaks gRPC, as a proxy can write it. */
-import { GRPC_CODES } from '../../wire/grpc/codes.js'
-import { encodeGrpcMessage } from '../../wire/grpc/status-text.js'
-import { valueOf } from '../../pipeline/response-head.js'
+import { GRPC_CODES } from '#wire/grpc/codes.js'
+import { encodeGrpcMessage } from '#wire/grpc/status-text.js'
+import { valueOf } from '#pipeline/response-head.js'
 import { ownLines } from './changes.js'
 import type { MeshResponse } from './response.js'
 

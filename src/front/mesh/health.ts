@@ -1,8 +1,8 @@
 /** The health service of gRPC (grpc/health/v1/health.proto), for the health checks of proxies. */
 import type { ServerHttp2Stream } from 'node:http2'
-import { integer } from '../../wire/envoy/fields.js'
-import { grpcFrame } from '../../wire/grpc/deframer.js'
-import { ignoreErrors, ownerOf } from '../../guard.js'
+import { integer } from '#wire/envoy/fields.js'
+import { grpcFrame } from '#wire/grpc/deframer.js'
+import { ignoreErrors, ownerOf } from '#guard.js'
 import { endWithTrailers } from './trailers.js'
 import type { MeshFrontOptions } from './front.js'
 

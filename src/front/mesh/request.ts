@@ -2,9 +2,9 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import { headOf } from '../../pipeline/request-head.js'
-import type { TrustedProxies } from '../../wire/forwarded.js'
-import type { ClientRequest } from '../../call/client-streams.js'
+import { headOf } from '#pipeline/request-head.js'
+import type { TrustedProxies } from '#wire/forwarded.js'
+import type { ClientRequest } from '#call/client-streams.js'
 
 /** The head of a request, as both protocols of Envoy have it. */
 export interface DescribedHead {

@@ -1,6 +1,6 @@
 /** The response of the gateway to a call that a proxy asks about. The shared steps write it as they do a response of `node:http`. */
-import { callAll, ownerOf } from '../../guard.js'
-import type { ClientResponse } from '../../call/client-streams.js'
+import { callAll, ownerOf } from '#guard.js'
+import type { ClientResponse } from '#call/client-streams.js'
 
 /** Listeners guard themselves. */
 const CLOSED = ownerOf('mesh')

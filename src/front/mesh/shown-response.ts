@@ -1,15 +1,15 @@
 /** The response of an agent as Envoy shows it to the gateway: drives the response machine, and turns its writes into replies. */
-import { BODY_MODES, UNCHANGED, writeReply } from '../../wire/envoy/processing.js'
-import type { ProcessingMessage } from '../../wire/envoy/processing.js'
-import type { HeaderChanges } from '../../wire/envoy/headers.js'
+import { BODY_MODES, UNCHANGED, writeReply } from '#wire/envoy/processing.js'
+import type { ProcessingMessage } from '#wire/envoy/processing.js'
+import type { HeaderChanges } from '#wire/envoy/headers.js'
 import { AgentResponse } from '../http/agent-response.js'
-import { pushEcho, shownEcho, takeEcho } from '../../pipeline/echo.js'
-import { valueOf } from '../../pipeline/response-head.js'
+import { pushEcho, shownEcho, takeEcho } from '#pipeline/echo.js'
+import { valueOf } from '#pipeline/response-head.js'
 import { changesBetween } from './changes.js'
 import type { Accepted, AgentReceiver } from './dispatch.js'
 import type { MeshResponse } from './response.js'
 import type { Processor } from './processor.js'
-import { settleForwarded } from '../../call/outcome.js'
+import { settleForwarded } from '#call/outcome.js'
 
 const { BUFFERED, STREAMED } = BODY_MODES
 const EMPTY = Buffer.alloc(0)

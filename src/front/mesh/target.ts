@@ -1,13 +1,13 @@
 /** Finds the agent of a call that a proxy asks about: by the name that the proxy sends, or by host and path. */
-import { guard, isPassthrough } from '../../pipeline/guard.js'
-import { hostName } from '../../pipeline/agents.js'
-import { authorityConflict, badTarget, hostNotServed, loop } from '../../pipeline/rejections.js'
-import type { Agent } from '../../gateway/agent.js'
-import type { Snapshot } from '../../gateway/snapshot.js'
-import { hasPassedHere } from '../../upstream/via.js'
-import { checkTarget, isAtOrBelow, splitTarget } from '../../wire/target.js'
-import { isServed } from '../../call/client-address.js'
-import type { RouteTarget } from '../../call/route-target.js'
+import { guard, isPassthrough } from '#pipeline/guard.js'
+import { hostName } from '#pipeline/agents.js'
+import { authorityConflict, badTarget, hostNotServed, loop } from '#pipeline/rejections.js'
+import type { Agent } from '#agents/agent.js'
+import type { Snapshot } from '#agents/snapshot.js'
+import { hasPassedHere } from '#upstream/via.js'
+import { checkTarget, isAtOrBelow, splitTarget } from '#wire/target.js'
+import { isServed } from '#call/client-address.js'
+import type { RouteTarget } from '#call/route-target.js'
 import type { MeshRequest } from './request.js'
 
 /** Name of the agent in the metadata of ext_proc and in `context_extensions` of ext_authz. */

@@ -1,8 +1,8 @@
 /** The end of the gateway's side of a call of a proxy: trailers with the status of gRPC. */
 import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
-import type { Guarded } from '../../guard.js'
-import { guarded, listen, listenOnce } from '../../guard.js'
+import type { Guarded } from '#guard.js'
+import { guarded, listen, listenOnce } from '#guard.js'
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants
 

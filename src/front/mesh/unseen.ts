@@ -1,6 +1,6 @@
 /** Warns of calls whose responses the proxy does not show, although policies are about them. One line for each agent and reason. */
-import type { Log } from '../../telemetry/log.js'
-import type { Exchange } from '../../call/exchange.js'
+import type { Log } from '#telemetry/log.js'
+import type { Exchange } from '#call/exchange.js'
 
 export class Unseen {
   private readonly log: Log

@@ -1,6 +1,6 @@
 /** A client certificate (X.509), as far as it names its caller: from TLS, or from a header that a proxy writes. */
 import type { X509Certificate } from 'node:crypto'
-import { parseJson } from '../../wire/json/parse-json.js'
+import { parseJson } from '#wire/json/parse-json.js'
 
 export interface ClientCertificate {
   /** SHA-256 of the DER form in base64url, as `x5t#S256` of RFC 8705 §3.1. Null when the proxy does not send it. */

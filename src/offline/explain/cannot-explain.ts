@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../../config/diagnostics.js'
+import type { Diagnostic } from '#config/diagnostics.js'
 
 /** Error when there is nothing to explain. Its message is one sentence for the user: what is missing and how to give it. */
 export class CannotExplain extends Error {

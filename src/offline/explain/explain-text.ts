@@ -1,8 +1,8 @@
 /** Formats an explanation as text. */
-import { INACTIVE } from '../../policy/request/activation.js'
-import { CALLERS } from '../../policy/request/callers.js'
+import { INACTIVE } from '#policy/request/activation.js'
+import { CALLERS } from '#policy/request/callers.js'
 import { callerText } from '../caller.js'
-import { INJECT } from '../../policy/request/inject.js'
+import { INJECT } from '#policy/request/inject.js'
 import { responseText } from './response-text.js'
 import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RuleTrace } from './explanation.js'
 import { brokenOr, bytes, field, MARKS, rejection, set, valuesText } from '../text-kit.js'

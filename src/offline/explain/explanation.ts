@@ -1,8 +1,8 @@
 /** The result of `explain` for one request: the shape of `--json`. Format 1: members may be added; no member changes its meaning. */
-import type { Binding, Version } from '../../a2a/versions.js'
-import type { Layer, Mode } from '../../config/model/model.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import type { Principal } from '../../identity/principal.js'
+import type { Binding, Version } from '#a2a/versions.js'
+import type { Layer, Mode } from '#config/model/model.js'
+import type { JsonObject } from '#wire/json/object.js'
+import type { Principal } from '#identity/principal.js'
 import type { ResponseExplanation } from './response-explanation.js'
 
 export interface Explanation {

@@ -1,8 +1,8 @@
 /** The status of a gRPC response as its client sees it. */
-import { grpcCodeName } from '../../wire/grpc/code-names.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { readProtobuf } from '../../wire/protobuf/read.js'
-import { bytes, int32, list, map, message, MessageTable, text } from '../../wire/protobuf/table.js'
+import { grpcCodeName } from '#wire/grpc/code-names.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
+import { bytes, int32, list, map, message, MessageTable, text } from '#wire/protobuf/table.js'
 import type { GrpcStatusShown } from './explanation.js'
 
 /** google/rpc/status.proto, error_details.proto. */

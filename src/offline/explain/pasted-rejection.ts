@@ -2,10 +2,10 @@
  * Reads a rejection as its reader has it: the error that a client got (the response, or its body), a decision copied from the console, or
  * an audit line. None of them has data of the request.
  */
-import { ERROR_INFO_TYPE, GATEWAY_DOMAIN, PROTOCOL_DOMAIN } from '../../a2a/errors.js'
-import { isObject } from '../../wire/json/object.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { parseJson } from '../../wire/json/parse-json.js'
+import { ERROR_INFO_TYPE, GATEWAY_DOMAIN, PROTOCOL_DOMAIN } from '#a2a/errors.js'
+import { isObject } from '#wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import type { RecordedResponse } from '../recording/recorded-response.js'
 import { readResponse } from '../recording/recorded-response.js'
 

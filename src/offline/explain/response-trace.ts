@@ -1,11 +1,11 @@
 /** Collects the steps of a response evaluation into one entry per result. */
-import type { ResultView } from '../../a2a/message/result.js'
-import type { PolicyConfig, ResolvedPolicy, ResponseRuleConfig } from '../../config/model/model.js'
-import type { CompiledPolicy, CompiledResponseRule } from '../../policy/compile/compiled.js'
-import type { ResponseOutcome } from '../../policy/trace.js'
-import type { Violation } from '../../policy/violation.js'
+import type { ResultView } from '#a2a/message/result.js'
+import type { PolicyConfig, ResolvedPolicy, ResponseRuleConfig } from '#config/model/model.js'
+import type { CompiledPolicy, CompiledResponseRule } from '#policy/compile/compiled.js'
+import type { ResponseOutcome } from '#policy/trace.js'
+import type { Violation } from '#policy/violation.js'
 import type { ResultTrace } from './response-explanation.js'
-import type { Principal } from '../../identity/principal.js'
+import type { Principal } from '#identity/principal.js'
 import { PolicyTraces, whyNotMet } from './policy-trace.js'
 
 interface SeenPolicy {

@@ -1,10 +1,10 @@
 /** Checks of the responses in a test file that the schema cannot express. */
-import type { Operation } from '../../a2a/operations.js'
-import { taskStateOf } from '../../a2a/task-state.js'
-import { dotted, shown } from '../../config/diagnostics.js'
-import type { Path, PathProblem } from '../../config/diagnostics.js'
-import { fault, items, mapping } from '../../config/yaml/values.js'
-import type { Mapping } from '../../config/yaml/values.js'
+import type { Operation } from '#a2a/operations.js'
+import { taskStateOf } from '#a2a/task-state.js'
+import { dotted, shown } from '#config/diagnostics.js'
+import type { Path, PathProblem } from '#config/diagnostics.js'
+import { fault, items, mapping } from '#config/yaml/values.js'
+import type { Mapping } from '#config/yaml/values.js'
 
 const CONTENT = ['task', 'message', 'tasks', 'events', 'result', 'error', 'http']
 const OF_EVENT = ['task', 'message', 'statusUpdate', 'artifactUpdate', 'result', 'error']

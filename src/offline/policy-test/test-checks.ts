@@ -1,10 +1,10 @@
 /** Checks of a test file that the schema cannot express: keys that contradict each other, and expectations that can never fail. */
-import { carriesMessage, methodOfOperation } from '../../a2a/operations.js'
-import type { Operation } from '../../a2a/operations.js'
-import { dotted } from '../../config/diagnostics.js'
-import type { Path, PathProblem } from '../../config/diagnostics.js'
-import { fault, items, mapping } from '../../config/yaml/values.js'
-import type { Mapping } from '../../config/yaml/values.js'
+import { carriesMessage, methodOfOperation } from '#a2a/operations.js'
+import type { Operation } from '#a2a/operations.js'
+import { dotted } from '#config/diagnostics.js'
+import type { Path, PathProblem } from '#config/diagnostics.js'
+import { fault, items, mapping } from '#config/yaml/values.js'
+import type { Mapping } from '#config/yaml/values.js'
 import { responseExpectProblems, responseProblems, partProblems, pointerProblems } from './response-checks.js'
 
 const OF_REJECTIONS = ['rule', 'reason', 'path', 'message', 'status', 'grpcStatus']

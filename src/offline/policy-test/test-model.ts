@@ -1,6 +1,6 @@
 /** A policy test file after loading, with every default filled in. `test-schema.ts` is its source of truth. */
-import type { Binding, Version } from '../../a2a/versions.js'
-import type { GrpcCodeName } from '../../wire/grpc/codes.js'
+import type { Binding, Version } from '#a2a/versions.js'
+import type { GrpcCodeName } from '#wire/grpc/codes.js'
 import type { CallerSpec } from '../caller.js'
 import type { OPERATION_NAMES } from './test-schema.js'
 

@@ -1,7 +1,7 @@
 /** Formats the results of policy tests, for people and for machines. */
 import { stringify } from 'yaml'
-import type { Rejection } from '../../a2a/errors.js'
-import { formatDiagnostic } from '../../config/diagnostics.js'
+import type { Rejection } from '#a2a/errors.js'
+import { formatDiagnostic } from '#config/diagnostics.js'
 import { responseViolations } from './response-expectations.js'
 import type { Mismatch } from './expectations.js'
 import { absent, nameOf, violationsOf } from './expectations.js'

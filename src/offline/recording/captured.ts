@@ -2,13 +2,13 @@
  * Reads requests captured as JSON: an object of the gateway's own format, a HAR file (HAR 1.2, as browsers save it) or one entry of it, a
  * list of requests in either format, a gRPC call, or a bare JSON-RPC envelope.
  */
-import { GRPC_SERVICES } from '../../a2a/grpc/methods.js'
+import { GRPC_SERVICES } from '#a2a/grpc/methods.js'
 import type { RecordedResponse } from './recorded-response.js'
 import { asReceived, isStream } from './recorded-response.js'
 import type { RecordedRequest } from './recorded-request.js'
 import { RecordingError, requestOf } from './recorded-request.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { isObject } from '../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 
 /** Keys of a JSON-RPC envelope. An object with any of these keys counts as an envelope, even if it is malformed. */
 const ENVELOPE = ['jsonrpc', 'method', 'params']

@@ -1,6 +1,6 @@
 /** Converts the response of a test to the response that an agent of one version and binding would send. */
-import { grpcMethodFor } from '../../a2a/grpc/methods.js'
-import type { Operation } from '../../a2a/operations.js'
+import { grpcMethodFor } from '#a2a/grpc/methods.js'
+import type { Operation } from '#a2a/operations.js'
 import type { Variant } from './compose.js'
 import { grpcResponse } from './grpc-response.js'
 import type { RecordedResponse } from './recorded-response.js'

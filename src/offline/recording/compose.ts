@@ -1,8 +1,8 @@
 /** Converts the request of a test to the request that a client of one version and binding would send. */
-import type { MappedInterface } from '../../a2a/card/map.js'
-import { methodOfOperation } from '../../a2a/operations.js'
-import type { Binding, Version } from '../../a2a/versions.js'
-import type { PlainRequest } from '../../pipeline/dry-run.js'
+import type { MappedInterface } from '#a2a/card/map.js'
+import { methodOfOperation } from '#a2a/operations.js'
+import type { Binding, Version } from '#a2a/versions.js'
+import type { PlainRequest } from '#pipeline/dry-run.js'
 import { grpcTarget } from './grpc-target.js'
 import { restTarget } from './rest-target.js'
 import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'

@@ -1,11 +1,11 @@
 /** Maps the request object of an operation to gRPC: the path of the method, and the message. Protos of A2A 0.3.0 and 1.0.1. */
-import type { GrpcMethod } from '../../a2a/grpc/methods.js'
-import { grpcMethodFor } from '../../a2a/grpc/methods.js'
-import type { Version } from '../../a2a/versions.js'
-import type { JsonLimits } from '../../wire/json/json.js'
-import { readProtobuf } from '../../wire/protobuf/read.js'
-import { writeProtobuf } from '../../wire/protobuf/write.js'
-import type { JsonObject } from '../../wire/json/object.js'
+import type { GrpcMethod } from '#a2a/grpc/methods.js'
+import { grpcMethodFor } from '#a2a/grpc/methods.js'
+import type { Version } from '#a2a/versions.js'
+import type { JsonLimits } from '#wire/json/json.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
+import { writeProtobuf } from '#wire/protobuf/write.js'
+import type { JsonObject } from '#wire/json/object.js'
 import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'
 
 export interface GrpcTarget {

@@ -1,6 +1,6 @@
 /** One recorded request in its wire form, and the errors of a recording. */
-import type { Diagnostic } from '../../config/diagnostics.js'
-import { isToken } from '../../wire/tokens.js'
+import type { Diagnostic } from '#config/diagnostics.js'
+import { isToken } from '#wire/tokens.js'
 import type { RecordedResponse } from './recorded-response.js'
 
 export interface RecordedRequest {

@@ -1,8 +1,8 @@
 /** Reads a file of recorded requests in any supported format into wire form. */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { findFault } from '../../wire/json/fault.js'
-import { parseJson } from '../../wire/json/parse-json.js'
+import { findFault } from '#wire/json/fault.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import { readCaptured } from './captured.js'
 import { curlRequest, isCurl, readCurl } from './curl.js'
 import type { ReadBeside, Recordings } from './http-file.js'

@@ -1,6 +1,6 @@
 /** Builds the requests of a test: composed in each version and binding, or recorded. */
 import { join } from 'node:path'
-import type { PlainRequest } from '../../pipeline/dry-run.js'
+import type { PlainRequest } from '#pipeline/dry-run.js'
 import { CannotExplain } from '../explain/cannot-explain.js'
 import { grpcHeaders, grpcRequestOf, isGrpcCall } from '../explain/grpc-call.js'
 import type { Variant } from './compose.js'

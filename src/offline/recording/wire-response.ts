@@ -2,7 +2,7 @@
  * The response of an agent in the wire form of one version and binding: the counterpart of `wire-message.ts`. 0.3 JSON-RPC: types.ts 0.3.0;
  * `kind` identifies the type. 0.3 HTTP+JSON: ProtoJSON of its proto, as the SDKs send it. 1.0: one form for both bindings.
  */
-import { isTerminal, taskStateOf } from '../../a2a/task-state.js'
+import { isTerminal, taskStateOf } from '#a2a/task-state.js'
 import type { Variant } from './compose.js'
 import type {
   ArtifactSpec,

@@ -1,11 +1,11 @@
 /** Names the counts of limits that a request adds to. The front asks a store for them; `explain` lists the limits. Pure. */
-import type { Call } from '../../a2a/message/call.js'
-import type { Operation } from '../../a2a/operations.js'
-import { tenantOf } from '../../a2a/task-id.js'
-import type { Charge, CompiledLimit } from '../../policy/limits/charge.js'
-import type { LimitedHead } from '../../policy/limits/keys.js'
-import { chargesOf } from '../../policy/limits/keys.js'
-import { additionName } from '../../policy/request/methods.js'
+import type { Call } from '#a2a/message/call.js'
+import type { Operation } from '#a2a/operations.js'
+import { tenantOf } from '#a2a/task-id.js'
+import type { Charge, CompiledLimit } from '#policy/limits/charge.js'
+import type { LimitedHead } from '#policy/limits/keys.js'
+import { chargesOf } from '#policy/limits/keys.js'
+import { additionName } from '#policy/request/methods.js'
 import type { OperationRoute, RequestEvaluation } from '../request.js'
 
 /** The limits that need only the head of a request. */

@@ -1,8 +1,8 @@
 /** The address of a gRPC call: its service and method name version and operation, whatever path the agent's HTTP interfaces have. */
-import type { MappedInterface } from '../../a2a/card/map.js'
-import type { GrpcMethod } from '../../a2a/grpc/methods.js'
-import { VERSIONS } from '../../a2a/versions.js'
-import type { AgentConfig } from '../../config/model/model.js'
+import type { MappedInterface } from '#a2a/card/map.js'
+import type { GrpcMethod } from '#a2a/grpc/methods.js'
+import { VERSIONS } from '#a2a/versions.js'
+import type { AgentConfig } from '#config/model/model.js'
 import type { OperationRoute } from '../request.js'
 
 /** `/<service>/<method>` (gRPC doc/PROTOCOL-HTTP2.md): names of protocol buffers, compared exactly. */

@@ -1,6 +1,6 @@
 /** Checks the head of a gRPC call: what two readers could take for different calls (gRPC doc/PROTOCOL-HTTP2.md, RFC 9113 §8). */
-import type { Rejection } from '../../a2a/errors.js'
-import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER } from '../../a2a/versions.js'
+import type { Rejection } from '#a2a/errors.js'
+import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER } from '#a2a/versions.js'
 import { guard } from '../guard.js'
 import { authorityConflict, badHost, binaryMetadata, duplicateHeader, metadataNotAscii } from '../rejections.js'
 import type { RequestHead } from '../request-head.js'

@@ -1,5 +1,5 @@
 /** Builds the headers of a gRPC call to the agent. */
-import type { UpstreamConfig } from '../../config/model/model.js'
+import type { UpstreamConfig } from '#config/model/model.js'
 import type { RequestHead } from '../request-head.js'
 import type { UpstreamHeadersOptions } from '../upstream-headers.js'
 import { upstreamHeaders } from '../upstream-headers.js'

@@ -1,7 +1,7 @@
 /** The interface between the response machine and the front that drives it. */
-import type { Rejection } from '../../a2a/errors.js'
-import type { ActivationReport, ResponseDecision, ResponseEvaluator } from '../../policy/response/evaluator.js'
-import type { TaskRecord } from '../../policy/task/memory.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { ActivationReport, ResponseDecision, ResponseEvaluator } from '#policy/response/evaluator.js'
+import type { TaskRecord } from '#policy/task/memory.js'
 import type { EchoPlan } from '../echo.js'
 import type { ExtendedCardPlan } from '../card/extended-card.js'
 import type { UnreadableReason } from '../response-problems.js'

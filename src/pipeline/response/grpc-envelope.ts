@@ -2,7 +2,7 @@
  * Head and trailers of a gRPC response. Both name the extensions that the agent activated: agents of the JavaScript SDK do so in the head,
  * those of the Go SDK in the trailers, and clients look in either place.
  */
-import type { ResponseDecision, ResponseEvaluator } from '../../policy/response/evaluator.js'
+import type { ResponseDecision, ResponseEvaluator } from '#policy/response/evaluator.js'
 import type { EchoPlan } from '../echo.js'
 import { pushEcho, shownEcho, takeEcho } from '../echo.js'
 import type { GrpcResponseDriver } from './grpc-driver.js'

@@ -1,7 +1,7 @@
 /** Drives the machine for gRPC responses from a recording, for the offline tools. */
-import type { Rejection } from '../../a2a/errors.js'
-import { grpcMethodFor } from '../../a2a/grpc/methods.js'
-import { grpcStatusOf } from '../../a2a/grpc/status.js'
+import type { Rejection } from '#a2a/errors.js'
+import { grpcMethodFor } from '#a2a/grpc/methods.js'
+import { grpcStatusOf } from '#a2a/grpc/status.js'
 import type { DryRun } from '../dry-run.js'
 import type { ClientResponse, NotEvaluatedReason, PlainResponse, ResponseDryRun } from '../dry-run-response.js'
 import { takeEcho } from '../echo.js'

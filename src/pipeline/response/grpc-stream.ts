@@ -1,7 +1,7 @@
 /** Streamed gRPC responses that rules read, and responses that nothing reads. */
-import type { ResponseDecision } from '../../policy/response/evaluator.js'
-import type { GrpcFault, GrpcMessage } from '../../wire/grpc/deframer.js'
-import { GrpcDeframer } from '../../wire/grpc/deframer.js'
+import type { ResponseDecision } from '#policy/response/evaluator.js'
+import type { GrpcFault, GrpcMessage } from '#wire/grpc/deframer.js'
+import { GrpcDeframer } from '#wire/grpc/deframer.js'
 import type { UnreadableReason } from '../response-problems.js'
 import type { GrpcBody, GrpcResponseDriver } from './grpc-driver.js'
 import type { GrpcEnforcement } from './grpc-enforcement.js'

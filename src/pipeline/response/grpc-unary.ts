@@ -1,8 +1,8 @@
 /** Unary gRPC responses that are read: exactly one message and status 0, or an error. */
-import type { ResponseDecision } from '../../policy/response/evaluator.js'
-import type { MessageTable } from '../../wire/protobuf/table.js'
-import type { GrpcMessage } from '../../wire/grpc/deframer.js'
-import { GrpcDeframer, grpcFrame } from '../../wire/grpc/deframer.js'
+import type { ResponseDecision } from '#policy/response/evaluator.js'
+import type { MessageTable } from '#wire/protobuf/table.js'
+import type { GrpcMessage } from '#wire/grpc/deframer.js'
+import { GrpcDeframer, grpcFrame } from '#wire/grpc/deframer.js'
 import type { ExtendedCardPlan } from '../card/extended-card.js'
 import { rewriteCardMessage } from '../card/extended-card.js'
 import { internal, noMemory } from '../rejections.js'

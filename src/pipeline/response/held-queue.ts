@@ -1,5 +1,5 @@
 /** Pieces of a stream that wait for their decisions, one at a time and in order: events over HTTP, messages over gRPC. */
-import type { ResponseDecision } from '../../policy/response/evaluator.js'
+import type { ResponseDecision } from '#policy/response/evaluator.js'
 import type { ResponseDriver } from './driver.js'
 import type { Enforcement } from './enforcement.js'
 

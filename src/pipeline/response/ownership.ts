@@ -2,14 +2,14 @@
  * Owners of tasks in responses (`access.tasks`). The owner of a new task is recorded before the client sees its id. ListTasks loses the
  * tasks of other callers. A response with a task or context of another caller is rejected.
  */
-import type { Rejection } from '../../a2a/errors.js'
-import type { CompiledOwnership, TaskCaller } from '../../policy/access/ownership.js'
-import { foreignResponse, outcomeOf, UNAVAILABLE, unavailable } from '../../policy/access/ownership.js'
-import type { ResponseDecision, ResultSummary } from '../../policy/response/evaluator.js'
-import { FORWARD } from '../../policy/response/evaluator.js'
-import { responseRejection } from '../../policy/response/rejection.js'
-import type { Violation } from '../../policy/violation.js'
-import type { JsonEdit } from '../../wire/json/edit.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { CompiledOwnership, TaskCaller } from '#policy/access/ownership.js'
+import { foreignResponse, outcomeOf, UNAVAILABLE, unavailable } from '#policy/access/ownership.js'
+import type { ResponseDecision, ResultSummary } from '#policy/response/evaluator.js'
+import { FORWARD } from '#policy/response/evaluator.js'
+import { responseRejection } from '#policy/response/rejection.js'
+import type { Violation } from '#policy/violation.js'
+import type { JsonEdit } from '#wire/json/edit.js'
 import type { OwnedNames, OwnersOf, ResponseDriver } from './driver.js'
 
 /** Work on one response. */

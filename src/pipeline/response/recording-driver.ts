@@ -1,7 +1,7 @@
 /** The driver of a response machine that a recording feeds, for the offline tools. */
-import type { Rejection } from '../../a2a/errors.js'
-import type { ActivationReport, ResponseDecision } from '../../policy/response/evaluator.js'
-import { copyResponseHeaders } from '../../wire/headers.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
+import { copyResponseHeaders } from '#wire/headers.js'
 import type { DryRun } from '../dry-run.js'
 import type { ClientResponse, EvaluatedResult, NotEvaluatedReason, PlainResponse, ResponseDryRun } from '../dry-run-response.js'
 import { takeEcho } from '../echo.js'

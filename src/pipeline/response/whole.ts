@@ -1,8 +1,8 @@
 /** Responses that are read whole: JSON, and extended cards. */
-import type { ResponseDecision } from '../../policy/response/evaluator.js'
-import type { Bytes } from '../../wire/chunked-buffer.js'
-import { collected, whole } from '../../wire/chunked-buffer.js'
-import { editJson } from '../../wire/json/edit.js'
+import type { ResponseDecision } from '#policy/response/evaluator.js'
+import type { Bytes } from '#wire/chunked-buffer.js'
+import { collected, whole } from '#wire/chunked-buffer.js'
+import { editJson } from '#wire/json/edit.js'
 import type { ExtendedCardPlan } from '../card/extended-card.js'
 import { rewriteExtendedCard } from '../card/extended-card.js'
 import { noMemory } from '../rejections.js'

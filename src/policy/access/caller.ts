@@ -1,9 +1,9 @@
 /** Conditions on the caller (`caller`), compiled. */
-import type { CallerConfig, ClaimValue } from '../../config/model/identity-model.js'
-import type { Principal } from '../../identity/principal.js'
-import { compileGlob } from '../../wire/glob.js'
-import type { JsonObject } from '../../wire/json/object.js'
-import { parsePointer, resolveSteps } from '../../wire/json/pointer.js'
+import type { CallerConfig, ClaimValue } from '#config/model/identity-model.js'
+import type { Principal } from '#identity/principal.js'
+import { compileGlob } from '#wire/glob.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { parsePointer, resolveSteps } from '#wire/json/pointer.js'
 
 /** @param caller null for a request without a caller */
 export type CallerCondition = (caller: Principal | null) => boolean

@@ -2,14 +2,14 @@
  * `activation.callers`: which callers may use an extension. A guard applies to every signal of its extension, also where the card does not
  * declare the extension and the rules of the policy therefore do not run.
  */
-import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
-import { routeKey } from '../../a2a/extension-routes.js'
-import type { AgentConfig, Mode, PolicyConfig } from '../../config/model/model.js'
-import type { Principal } from '../../identity/principal.js'
-import { step } from '../../jsonschema/evaluation.js'
-import type { Glob } from '../../wire/glob.js'
-import { compileGlob } from '../../wire/glob.js'
-import { comparableUris, isOtherSpelling } from '../../wire/uri-spelling.js'
+import type { AgentCard, CardExtension } from '#a2a/card/card.js'
+import { routeKey } from '#a2a/extension-routes.js'
+import type { AgentConfig, Mode, PolicyConfig } from '#config/model/model.js'
+import type { Principal } from '#identity/principal.js'
+import { step } from '#jsonschema/evaluation.js'
+import type { Glob } from '#wire/glob.js'
+import { compileGlob } from '#wire/glob.js'
+import { comparableUris, isOtherSpelling } from '#wire/uri-spelling.js'
 import type { CompiledActivation, CompiledPolicy } from '../compile/compiled.js'
 import { callerCondition } from '../compile/condition.js'
 import { claimedUris, identitiesOf, modeOf, spellingsOf } from '../compile/identity.js'

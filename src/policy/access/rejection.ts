@@ -1,8 +1,8 @@
 /** The rejection of a caller who may not send a request. It says nothing about the lists. */
-import type { Rejection } from '../../a2a/errors.js'
-import { hasToken } from '../../identity/principal.js'
-import type { Principal } from '../../identity/principal.js'
-import type { Mode } from '../../config/model/model.js'
+import type { Rejection } from '#a2a/errors.js'
+import { hasToken } from '#identity/principal.js'
+import type { Principal } from '#identity/principal.js'
+import type { Mode } from '#config/model/model.js'
 import type { Violation } from '../violation.js'
 import { GATEWAY, violation } from '../violation.js'
 import type { MissingScopes } from './access.js'

@@ -1,11 +1,11 @@
 /** Checks the agent's own card against policies: the params of each declared extension, and the card as a whole. */
-import type { AgentCard } from '../../a2a/card/card.js'
-import { memberPath } from '../../a2a/fields.js'
-import type { AgentConfig, CardChecksConfig } from '../../config/model/model.js'
+import type { AgentCard } from '#a2a/card/card.js'
+import { memberPath } from '#a2a/fields.js'
+import type { AgentConfig, CardChecksConfig } from '#config/model/model.js'
 import { claimedUris, identitiesOf, modeOf } from '../compile/identity.js'
 import type { SchemaCache } from '../compile/schema-source.js'
 import { compileSource } from '../compile/schema-source.js'
-import { parsePointer } from '../../wire/json/pointer.js'
+import { parsePointer } from '#wire/json/pointer.js'
 
 export interface CardFinding {
   /** Name of the policy. */

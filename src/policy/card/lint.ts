@@ -1,11 +1,11 @@
 /** Compares cards and policies, and reports what one declares and the other does not know. */
-import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
-import type { CardFinding } from '../../a2a/card/lint.js'
-import { lintCard, lintTwins, SHOWN, unknownRootKeys } from '../../a2a/card/lint.js'
-import { quoted } from '../../a2a/fields.js'
-import type { Version } from '../../a2a/versions.js'
-import type { PolicyConfig } from '../../config/model/model.js'
-import { nearest } from '../../wire/nearest.js'
+import type { AgentCard, CardExtension } from '#a2a/card/card.js'
+import type { CardFinding } from '#a2a/card/lint.js'
+import { lintCard, lintTwins, SHOWN, unknownRootKeys } from '#a2a/card/lint.js'
+import { quoted } from '#a2a/fields.js'
+import type { Version } from '#a2a/versions.js'
+import type { PolicyConfig } from '#config/model/model.js'
+import { nearest } from '#wire/nearest.js'
 import { claimedUris, identitiesOf } from '../compile/identity.js'
 import { lintNamedSchemas, templatesOf } from './schema-names.js'
 

@@ -1,9 +1,9 @@
 /** Finds what a configuration switches off although the card declares it: required extensions, and the validation of its schemas. */
-import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
-import type { CardFinding } from '../../a2a/card/lint.js'
-import { SHOWN } from '../../a2a/card/lint.js'
-import { quoted } from '../../a2a/fields.js'
-import type { AgentConfig, Mode, ResolvedPolicy } from '../../config/model/model.js'
+import type { AgentCard, CardExtension } from '#a2a/card/card.js'
+import type { CardFinding } from '#a2a/card/lint.js'
+import { SHOWN } from '#a2a/card/lint.js'
+import { quoted } from '#a2a/fields.js'
+import type { AgentConfig, Mode, ResolvedPolicy } from '#config/model/model.js'
 import { claimedUris, identitiesOf, modeOf, requirementMode } from '../compile/identity.js'
 
 /** What the gateway does with a request that does not name the extension. */

@@ -1,6 +1,6 @@
 /** The requirements of policies that the served card must show: `activation.required: always` and `never`. */
-import type { CardRequirement } from '../../a2a/card/additions.js'
-import type { AgentConfig } from '../../config/model/model.js'
+import type { CardRequirement } from '#a2a/card/additions.js'
+import type { AgentConfig } from '#config/model/model.js'
 import { claimedUris, identitiesOf, modeOf } from '../compile/identity.js'
 
 /**

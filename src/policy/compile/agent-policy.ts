@@ -1,7 +1,7 @@
 /** Compiles policies and a card once into the tables that a request uses. One result per agent and protocol version. */
-import type { AgentCard } from '../../a2a/card/card.js'
-import type { SeenNames } from '../../a2a/card/seen-names.js'
-import type { AgentConfig, InjectionConfig } from '../../config/model/model.js'
+import type { AgentCard } from '#a2a/card/card.js'
+import type { SeenNames } from '#a2a/card/seen-names.js'
+import type { AgentConfig, InjectionConfig } from '#config/model/model.js'
 import { claimedUris } from './identity.js'
 import type { SchemaCache } from './schema-source.js'
 import { idle, isPlain } from '../request/activation.js'

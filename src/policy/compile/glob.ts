@@ -1,7 +1,7 @@
 /** Names and metadata keys of policies, as patterns. */
-import { step } from '../../jsonschema/evaluation.js'
-import type { Glob } from '../../wire/glob.js'
-import { compileGlob, fromPieces } from '../../wire/glob.js'
+import { step } from '#jsonschema/evaluation.js'
+import type { Glob } from '#wire/glob.js'
+import { compileGlob, fromPieces } from '#wire/glob.js'
 
 const URI = '$uri'
 

@@ -1,7 +1,7 @@
 /** Determines the extension of a card that a policy applies to, and the URIs that clients may use for it. */
-import type { CardExtension } from '../../a2a/card/card.js'
-import type { Mode, PolicyConfig, ResolvedPolicy } from '../../config/model/model.js'
-import { compileGlob } from '../../wire/glob.js'
+import type { CardExtension } from '#a2a/card/card.js'
+import type { Mode, PolicyConfig, ResolvedPolicy } from '#config/model/model.js'
+import { compileGlob } from '#wire/glob.js'
 
 /** One extension that a policy applies to. */
 export interface Identity {

@@ -1,12 +1,12 @@
 /** Checks schemas that the configuration contains. They must compile before the gateway starts. Schemas of cards may fail individually. */
-import { memberPath } from '../../a2a/fields.js'
-import { isObject } from '../../wire/json/object.js'
-import { childOf, resolveSteps } from '../../wire/json/pointer.js'
-import type { Config, ResolvedPolicy, SchemaSource } from '../../config/model/model.js'
-import { INLINE_NAME } from '../../config/model/schema-model.js'
-import { mistakesIn } from '../../jsonschema/mistakes.js'
-import { compileRef } from '../../jsonschema/schema-set.js'
-import { compileShared } from '../../jsonschema/shared-schemas.js'
+import { memberPath } from '#a2a/fields.js'
+import { isObject } from '#wire/json/object.js'
+import { childOf, resolveSteps } from '#wire/json/pointer.js'
+import type { Config, ResolvedPolicy, SchemaSource } from '#config/model/model.js'
+import { INLINE_NAME } from '#config/model/schema-model.js'
+import { mistakesIn } from '#jsonschema/mistakes.js'
+import { compileRef } from '#jsonschema/schema-set.js'
+import { compileShared } from '#jsonschema/shared-schemas.js'
 import { isEnumFromCard, isFromCard, isSchemaRef } from './schema-source.js'
 
 /** A schema that cannot be used. */

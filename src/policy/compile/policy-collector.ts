@@ -1,8 +1,8 @@
 /** Compiles the policies of an agent one by one, and collects everything that the agent's table needs from them. */
-import { unquotedModes } from '../../a2a/card/modes.js'
-import type { AgentCard, CardExtension } from '../../a2a/card/card.js'
-import { routeKey } from '../../a2a/extension-routes.js'
-import type { AgentConfig, InlineSchema, MethodConfig, Mode, PolicyConfig, ResolvedPolicy, SchemaRef } from '../../config/model/model.js'
+import { unquotedModes } from '#a2a/card/modes.js'
+import type { AgentCard, CardExtension } from '#a2a/card/card.js'
+import { routeKey } from '#a2a/extension-routes.js'
+import type { AgentConfig, InlineSchema, MethodConfig, Mode, PolicyConfig, ResolvedPolicy, SchemaRef } from '#config/model/model.js'
 import { compileActivation } from '../request/activation.js'
 import { compileInjection } from '../request/inject.js'
 import { isOffered } from '../request/methods.js'

@@ -1,6 +1,6 @@
 /** Compiles the part of one policy that applies to responses. */
-import type { Mode, PolicyConfig, ResponseRuleConfig } from '../../config/model/model.js'
-import { parsePointer } from '../../wire/json/pointer.js'
+import type { Mode, PolicyConfig, ResponseRuleConfig } from '#config/model/model.js'
+import { parsePointer } from '#wire/json/pointer.js'
 import { compileCondition } from './condition.js'
 import type { CompiledResponses, CompiledPolicy, CompiledRedaction, CompiledResponseRule } from './compiled.js'
 import { compileCorrelation } from '../task/correlate.js'

@@ -1,5 +1,5 @@
 /** Compiles one rule of a policy. */
-import type { InjectionConfig, Mode, RuleConfig } from '../../config/model/model.js'
+import type { InjectionConfig, Mode, RuleConfig } from '#config/model/model.js'
 import type { CompiledInjection, CompiledRule } from './compiled.js'
 import { compileCondition } from './condition.js'
 import type { CompiledSource } from './schema-source.js'

@@ -1,6 +1,6 @@
 /** The limits of an agent, and the keys under which a request counts. Pure: a front asks the store. */
-import type { Operation } from '../../a2a/operations.js'
-import type { LimitScope, Rate, RateKey } from '../../config/model/rates-model.js'
+import type { Operation } from '#a2a/operations.js'
+import type { LimitScope, Rate, RateKey } from '#config/model/rates-model.js'
 
 /** `burst` requests at once, and `count` in `period` ms. */
 export interface RateRule extends Rate { readonly burst: number }

@@ -2,14 +2,14 @@
  * `push`: limits the URLs to which clients let an agent send push notifications (A2A 1.0 §13.2: webhook URLs and server-side request
  * forgery). The agent sends the notifications itself, so the gateway checks each URL where a client sets it.
  */
-import { isObject } from '../../wire/json/object.js'
-import type { UrlPattern } from '../../wire/url-pattern.js'
-import { compileUrlPattern } from '../../wire/url-pattern.js'
-import { Fields, FieldSet } from '../../a2a/fields.js'
-import { ANY } from '../../a2a/json-types.js'
-import type { Call } from '../../a2a/message/call.js'
-import type { Mode, PushConfig } from '../../config/model/model.js'
-import { step } from '../../jsonschema/evaluation.js'
+import { isObject } from '#wire/json/object.js'
+import type { UrlPattern } from '#wire/url-pattern.js'
+import { compileUrlPattern } from '#wire/url-pattern.js'
+import { Fields, FieldSet } from '#a2a/fields.js'
+import { ANY } from '#a2a/json-types.js'
+import type { Call } from '#a2a/message/call.js'
+import type { Mode, PushConfig } from '#config/model/model.js'
+import { step } from '#jsonschema/evaluation.js'
 import type { Violation } from '../violation.js'
 import { addViolation, GATEWAY, violation } from '../violation.js'
 import type { PushConfigFields } from './configs.js'

@@ -3,10 +3,10 @@
  * `configuration` of a request with a message. A configuration is read in every place that either version names, because agents of the SDKs
  * accept both (types.ts 0.3.0, proto 0.3.0 and 1.0.1).
  */
-import type { Call } from '../../a2a/message/call.js'
-import { Fields, FieldSet } from '../../a2a/fields.js'
-import { ANY } from '../../a2a/json-types.js'
-import { isObject } from '../../wire/json/object.js'
+import type { Call } from '#a2a/message/call.js'
+import { Fields, FieldSet } from '#a2a/fields.js'
+import { ANY } from '#a2a/json-types.js'
+import { isObject } from '#wire/json/object.js'
 
 /** Members that hold a configuration, or an object with one. */
 const HOLDERS = ['pushNotificationConfig', 'pushNotification', 'taskPushNotificationConfig', 'config'] as const

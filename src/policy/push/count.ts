@@ -3,12 +3,12 @@
  * because the engine never waits.
  */
 import { createHash } from 'node:crypto'
-import { Fields, FieldSet } from '../../a2a/fields.js'
-import { ANY } from '../../a2a/json-types.js'
-import type { Call } from '../../a2a/message/call.js'
-import { idsOf } from '../../a2a/request-ids.js'
-import { isObject } from '../../wire/json/object.js'
-import { parseJson } from '../../wire/json/parse-json.js'
+import { Fields, FieldSet } from '#a2a/fields.js'
+import { ANY } from '#a2a/json-types.js'
+import type { Call } from '#a2a/message/call.js'
+import { idsOf } from '#a2a/request-ids.js'
+import { isObject } from '#wire/json/object.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import type { Decision } from '../request/decision.js'
 import type { Violation } from '../violation.js'
 import { GATEWAY, rejectionOf, violation } from '../violation.js'

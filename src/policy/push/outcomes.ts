@@ -1,5 +1,5 @@
 /** The decisions about the push notification URLs of a request, for `push_urls_total`. */
-import type { Call } from '../../a2a/message/call.js'
+import type { Call } from '#a2a/message/call.js'
 import type { Decision } from '../request/decision.js'
 import { GATEWAY } from '../violation.js'
 import { pushConfigsOf } from './configs.js'

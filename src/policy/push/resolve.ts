@@ -1,7 +1,7 @@
 /** `push.resolve`: which names of a request the front has to resolve, and the consequence of their addresses. */
-import type { Call } from '../../a2a/message/call.js'
-import { isReservedAddress } from '../../wire/reserved-address.js'
-import { addressOf } from '../../wire/url-pattern.js'
+import type { Call } from '#a2a/message/call.js'
+import { isReservedAddress } from '#wire/reserved-address.js'
+import { addressOf } from '#wire/url-pattern.js'
 import type { Violation } from '../violation.js'
 import type { CompiledPush } from './check.js'
 import { addPushViolation } from './check.js'

@@ -4,9 +4,9 @@
  * The agent calls the URL, perhaps with another parser and a later DNS lookup. The gateway therefore accepts only URLs that every parser
  * reads alike (WHATWG URL: the serialization equals the text), and only an allow-list limits the hosts for certain.
  */
-import { isLocalName, isReservedAddress } from '../../wire/reserved-address.js'
-import { addressOf, DEFAULT_PORTS, withoutFinalDot } from '../../wire/url-pattern.js'
-import { parseUrl } from '../../wire/url.js'
+import { isLocalName, isReservedAddress } from '#wire/reserved-address.js'
+import { addressOf, DEFAULT_PORTS, withoutFinalDot } from '#wire/url-pattern.js'
+import { parseUrl } from '#wire/url.js'
 
 const WRITTEN = /^(https?):\/\/([^/?#]*)([^#]*)(#.*)?$/is
 

@@ -1,6 +1,6 @@
 /** Determines which extensions are active in a request: requested, listed, or evident from their data. */
-import type { AgentCard } from '../../a2a/card/card.js'
-import type { PolicyConfig } from '../../config/model/model.js'
+import type { AgentCard } from '#a2a/card/card.js'
+import type { PolicyConfig } from '#config/model/model.js'
 import type { AgentPolicy, CompiledActivation, CompiledPolicy, Dependency, PolicyActivity } from '../compile/compiled.js'
 import type { Edits } from './edits.js'
 import { conflict, removeOwned } from './edits.js'

@@ -1,7 +1,7 @@
 /** Rejects or removes what uses an extension that the caller may not use (`activation.callers`). */
 import type { CompiledGuard, GuardedData, Restrictions } from '../access/guard.js'
 import { covers, resembles } from '../access/guard.js'
-import { step } from '../../jsonschema/evaluation.js'
+import { step } from '#jsonschema/evaluation.js'
 import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'
 import { addViolation, violation } from '../violation.js'

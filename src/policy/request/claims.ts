@@ -3,11 +3,11 @@
  * and `settleClaims` adds the outcome to the decision.
  */
 import { createHash } from 'node:crypto'
-import type { Mode, OnUnknown } from '../../config/model/model.js'
-import type { UniqueConfig } from '../../config/model/policy-model.js'
-import { duration } from '../../config/model/units.js'
-import { inexactPath, NOT_EXACT, step } from '../../jsonschema/evaluation.js'
-import { canonical } from '../../jsonschema/keyword-functions.js'
+import type { Mode, OnUnknown } from '#config/model/model.js'
+import type { UniqueConfig } from '#config/model/policy-model.js'
+import { duration } from '#config/model/units.js'
+import { inexactPath, NOT_EXACT, step } from '#jsonschema/evaluation.js'
+import { canonical } from '#jsonschema/keyword-functions.js'
 import type { CompiledPolicy, CompiledRule } from '../compile/compiled.js'
 import { broken, fault } from '../rule-check.js'
 import type { Selected } from '../selectors/kit.js'

@@ -1,7 +1,7 @@
 /** Input and result of `decide`. */
-import type { Call } from '../../a2a/message/call.js'
-import type { Rejection } from '../../a2a/errors.js'
-import type { Principal } from '../../identity/principal.js'
+import type { Call } from '#a2a/message/call.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { Principal } from '#identity/principal.js'
 import type { Forbidden } from '../access/guard.js'
 import type { Settled } from './edits.js'
 import type { PolicyActivity } from '../compile/compiled.js'

@@ -1,5 +1,5 @@
 /** Finds the extensions that a request must also activate because other extensions require them, transitively. */
-import { inMessageScope } from '../../a2a/operations.js'
+import { inMessageScope } from '#a2a/operations.js'
 import type { AgentPolicy, CompiledPolicy, Dependency, RequiredExtension } from '../compile/compiled.js'
 import type { Activity } from './activation.js'
 import { isActivatedByHeader, isRequested } from './activation.js'

@@ -1,9 +1,9 @@
 /** Collects the changes to one request during the evaluation, and settles them at the end, before the request goes to the agent. */
-import type { MessageView } from '../../a2a/message/message.js'
-import { plainHeaderName } from '../../wire/header-names.js'
-import type { JsonEdit, JsonPath } from '../../wire/json/edit.js'
+import type { MessageView } from '#a2a/message/message.js'
+import { plainHeaderName } from '#wire/header-names.js'
+import type { JsonEdit, JsonPath } from '#wire/json/edit.js'
 import type { CompiledActivation, CompiledPolicy } from '../compile/compiled.js'
-import { step } from '../../jsonschema/evaluation.js'
+import { step } from '#jsonschema/evaluation.js'
 import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'

@@ -1,10 +1,10 @@
 /** The objects that carry metadata. */
-import type { Fields } from '../../a2a/fields.js'
-import { memberPath } from '../../a2a/fields.js'
-import { own } from '../../wire/json/object.js'
-import type { JsonPath } from '../../wire/json/edit.js'
+import type { Fields } from '#a2a/fields.js'
+import { memberPath } from '#a2a/fields.js'
+import { own } from '#wire/json/object.js'
+import type { JsonPath } from '#wire/json/edit.js'
 import { partSteps } from '../selectors/part.js'
-import type { MetadataPlace } from '../../config/model/model.js'
+import type { MetadataPlace } from '#config/model/model.js'
 import type { RequestSubject } from '../selectors/subject.js'
 
 export interface Holder {

@@ -1,7 +1,7 @@
 /**
  * Checks the additions of extensions to the operations of A2A, JSON-RPC methods and HTTP routes: who may call them, and with which data.
  */
-import type { MethodConfig } from '../../config/model/model.js'
+import type { MethodConfig } from '#config/model/model.js'
 import type { AgentPolicy, CompiledAddition, PolicyActivity } from '../compile/compiled.js'
 import type { DecisionRequest } from './decision.js'
 import type { Violation } from '../violation.js'

@@ -1,5 +1,5 @@
 /** The names of extensions in the header: those that the client requests, and those that the gateway requests from the agent. */
-import { step } from '../../jsonschema/evaluation.js'
+import { step } from '#jsonschema/evaluation.js'
 import type { Forbidden } from '../access/guard.js'
 import type { AgentPolicy } from '../compile/compiled.js'
 import type { Violation } from '../violation.js'

@@ -1,9 +1,9 @@
 /** The extensions that a call must name, because the card or a policy requires them. */
-import { inMessageScope } from '../../a2a/operations.js'
+import { inMessageScope } from '#a2a/operations.js'
 import type { Forbidden } from '../access/guard.js'
 import type { AgentPolicy, RequiredExtension } from '../compile/compiled.js'
 import type { Violation } from '../violation.js'
-import { comparableUris, isOtherSpelling } from '../../wire/uri-spelling.js'
+import { comparableUris, isOtherSpelling } from '#wire/uri-spelling.js'
 import { violation } from '../violation.js'
 import { denied } from './callers.js'
 import type { DecisionRequest } from './decision.js'

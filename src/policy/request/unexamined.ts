@@ -1,5 +1,5 @@
 /** Finds data of extensions that no rule looked at: a client put the data where the author of the policy did not expect it. */
-import { unevaluated } from '../../jsonschema/evaluation.js'
+import { unevaluated } from '#jsonschema/evaluation.js'
 import type { CompiledPolicy, PolicyActivity } from '../compile/compiled.js'
 import { isEvaluated } from './activation.js'
 import type { RequestSubject } from '../selectors/subject.js'

@@ -2,10 +2,10 @@
  * `untaggedData: reject`: finds DataParts that no policy of the agent claims. An extension claims the data that it owns, and the data that
  * one of its rules selects. Protobuf fields that A2A does not define are such data too.
  */
-import { visible } from '../../a2a/fields.js'
-import type { Mode, PartSelectorConfig, PolicyConfig } from '../../config/model/model.js'
+import { visible } from '#a2a/fields.js'
+import type { Mode, PartSelectorConfig, PolicyConfig } from '#config/model/model.js'
 import type { CompiledRule, DataClaim } from '../compile/compiled.js'
-import { step } from '../../jsonschema/evaluation.js'
+import { step } from '#jsonschema/evaluation.js'
 import type { SelectContext } from '../selectors/kit.js'
 import { compilePartTest } from '../selectors/part.js'
 import type { RequestSubject } from '../selectors/subject.js'

@@ -7,9 +7,9 @@
  * more, and each of its strings notes whether it is read. Strings that stay unread are free. Another event that equals the learned one in
  * every other byte would be evaluated step by step in the same way. So every other value is compared, whether a rule reads it or not.
  */
-import type { Payload, Template } from '../../a2a/payload.js'
-import type { JsonLimits } from '../../wire/json/json.js'
-import { unreadStrings } from '../../wire/json/lazy-string.js'
+import type { Payload, Template } from '#a2a/payload.js'
+import type { JsonLimits } from '#wire/json/json.js'
+import { unreadStrings } from '#wire/json/lazy-string.js'
 import type { ResponseDecision } from './evaluator.js'
 
 /** Maximum number of learned events. A usual stream has a status update, and an update for each artifact. */

@@ -2,8 +2,8 @@
  * The agent's messages in the history of a task, as selectors see them. Agents repeat there the messages of earlier statuses. Used only for
  * removals.
  */
-import type { ContentView } from '../../a2a/message/message.js'
-import type { ContentPlace, MetadataPlace } from '../../config/model/model.js'
+import type { ContentView } from '#a2a/message/message.js'
+import type { ContentPlace, MetadataPlace } from '#config/model/model.js'
 import type { Holder } from '../request/metadata.js'
 import { ResultSubject } from './result-subject.js'
 

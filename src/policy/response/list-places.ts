@@ -1,9 +1,9 @@
 /** Where a response of ListTasks has its tasks and their number. */
-import { isSameField } from '../../a2a/fields.js'
-import type { ResultView } from '../../a2a/message/result.js'
-import type { Binding } from '../../a2a/versions.js'
-import type { JsonPath } from '../../wire/json/edit.js'
-import { isObject, own } from '../../wire/json/object.js'
+import { isSameField } from '#a2a/fields.js'
+import type { ResultView } from '#a2a/message/result.js'
+import type { Binding } from '#a2a/versions.js'
+import type { JsonPath } from '#wire/json/edit.js'
+import { isObject, own } from '#wire/json/object.js'
 
 /** Places of a response of ListTasks, for the removal of tasks. */
 export interface ListPlaces {

@@ -1,8 +1,8 @@
 /** `redact`: removes secrets that clients sent earlier from a task's history. */
-import { memberPath } from '../../a2a/fields.js'
-import { isObject } from '../../wire/json/object.js'
+import { memberPath } from '#a2a/fields.js'
+import { isObject } from '#wire/json/object.js'
 import type { CompiledResponses, CompiledPolicy, CompiledRedaction } from '../compile/compiled.js'
-import { step as charge } from '../../jsonschema/evaluation.js'
+import { step as charge } from '#jsonschema/evaluation.js'
 import { matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
 import { FieldsHolder } from '../request/metadata.js'

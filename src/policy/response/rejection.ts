@@ -1,7 +1,7 @@
 /** Records faults of a response itself, and builds the rejection that replaces the response. */
-import type { FieldProblem } from '../../a2a/fields.js'
-import type { Rejection } from '../../a2a/errors.js'
-import type { Mode } from '../../config/model/model.js'
+import type { FieldProblem } from '#a2a/fields.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { Mode } from '#config/model/model.js'
 import { BODY } from '../selectors/response.js'
 import type { Violation } from '../violation.js'
 import { GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'

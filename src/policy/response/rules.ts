@@ -1,7 +1,7 @@
 /** Runs one policy's response rules over one result of a response. No extension has code of its own. */
-import type { Mode } from '../../config/model/model.js'
+import type { Mode } from '#config/model/model.js'
 import type { CompiledResponses, CompiledResponseRule } from '../compile/compiled.js'
-import { unevaluated } from '../../jsonschema/evaluation.js'
+import { unevaluated } from '#jsonschema/evaluation.js'
 import { addAdvisory } from './advisory.js'
 import type { ResultSubject } from './result-subject.js'
 import { MethodResultSubject } from './result-subject.js'

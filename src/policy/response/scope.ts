@@ -1,5 +1,5 @@
 /** Determines which policies have work with a response, before the first byte of the response arrives. */
-import type { Operation } from '../../a2a/operations.js'
+import type { Operation } from '#a2a/operations.js'
 import type { ResponseContext } from './evaluator.js'
 import type { CompiledResponses, PolicyActivity } from '../compile/compiled.js'
 import type { Decision } from '../request/decision.js'

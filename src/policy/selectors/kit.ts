@@ -1,11 +1,11 @@
 /** Shared by selectors of every kind. */
-import { memberPath } from '../../a2a/fields.js'
-import type { InlineSchema } from '../../config/model/model.js'
-import { step as charge } from '../../jsonschema/evaluation.js'
-import { keysOf } from '../../jsonschema/keyword-functions.js'
-import type { JsonPath } from '../../wire/json/edit.js'
-import type { MediaType } from '../../wire/media-type.js'
-import { childOf } from '../../wire/json/pointer.js'
+import { memberPath } from '#a2a/fields.js'
+import type { InlineSchema } from '#config/model/model.js'
+import { step as charge } from '#jsonschema/evaluation.js'
+import { keysOf } from '#jsonschema/keyword-functions.js'
+import type { JsonPath } from '#wire/json/edit.js'
+import type { MediaType } from '#wire/media-type.js'
+import { childOf } from '#wire/json/pointer.js'
 import type { RequestSubject, Subject } from './subject.js'
 
 /** One value that a rule evaluates. */

@@ -1,12 +1,12 @@
 /** JSON Pointers into a request, by the field names of A2A 1.0. */
-import { isSameField, isSpelling } from '../../a2a/fields.js'
-import { step as charge } from '../../jsonschema/evaluation.js'
-import { isObject } from '../../wire/json/object.js'
-import type { JsonPath } from '../../wire/json/edit.js'
+import { isSameField, isSpelling } from '#a2a/fields.js'
+import { step as charge } from '#jsonschema/evaluation.js'
+import { isObject } from '#wire/json/object.js'
+import type { JsonPath } from '#wire/json/edit.js'
 import type { Place, Selected, Selector } from './kit.js'
 import { childPath, descendPath, NAME_LIMIT, NOWHERE, plain, stepInto } from './kit.js'
 import type { RequestSubject } from './subject.js'
-import { parsePointer } from '../../wire/json/pointer.js'
+import { parsePointer } from '#wire/json/pointer.js'
 
 export function compilePointer (pointer: string, located: boolean): Selector {
   const steps = parsePointer(pointer)

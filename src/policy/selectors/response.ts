@@ -1,7 +1,7 @@
 /** Selectors over one result of a response, and over both requests and responses. */
-import { isTerminal } from '../../a2a/task-state.js'
-import { parsePointer } from '../../wire/json/pointer.js'
-import type { ResponseSelectorConfig, ContentPlace, MetadataPlace } from '../../config/model/model.js'
+import { isTerminal } from '#a2a/task-state.js'
+import { parsePointer } from '#wire/json/pointer.js'
+import type { ResponseSelectorConfig, ContentPlace, MetadataPlace } from '#config/model/model.js'
 import type { BothSides } from '../compile/compiled.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import { MethodResultSubject } from '../response/result-subject.js'

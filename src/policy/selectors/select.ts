@@ -1,9 +1,9 @@
 /** Compiles selectors of the policy vocabulary to functions over a request or over one result of a response. */
-import { memberPath } from '../../a2a/fields.js'
-import type { MetadataPlace, MetadataSelectorConfig, SelectorConfig } from '../../config/model/model.js'
-import { isInexact, NOT_EXACT, step as charge } from '../../jsonschema/evaluation.js'
-import type { Glob } from '../../wire/glob.js'
-import { plainHeaderName } from '../../wire/header-names.js'
+import { memberPath } from '#a2a/fields.js'
+import type { MetadataPlace, MetadataSelectorConfig, SelectorConfig } from '#config/model/model.js'
+import { isInexact, NOT_EXACT, step as charge } from '#jsonschema/evaluation.js'
+import type { Glob } from '#wire/glob.js'
+import { plainHeaderName } from '#wire/header-names.js'
 import { compileName, matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
 import type { SelectContext, Selected, Selector, Steps } from './kit.js'
@@ -11,8 +11,8 @@ import { descend, descendPath, NAME_LIMIT, NOWHERE, plain } from './kit.js'
 import { compilePart } from './part.js'
 import { compilePointer } from './pointer.js'
 import type { Subject } from './subject.js'
-import { isObject } from '../../wire/json/object.js'
-import { parsePointer } from '../../wire/json/pointer.js'
+import { isObject } from '#wire/json/object.js'
+import { parsePointer } from '#wire/json/pointer.js'
 
 /** @param located true if the selector must report the places of the values in the request, for edits */
 export function compileSelector (config: SelectorConfig, context: SelectContext, located = false): Selector {

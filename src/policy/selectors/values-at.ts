@@ -1,6 +1,6 @@
 /** Collects every scalar that a JSON Pointer selects. `*` in the pointer represents any item or member. */
 
-import { childOf, parsePointer } from '../../wire/json/pointer.js'
+import { childOf, parsePointer } from '#wire/json/pointer.js'
 
 /** Maximum number of values; the rest is cut. A list of more values is not a list to choose from. */
 const MAX_VALUES = 1_000

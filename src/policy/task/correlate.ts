@@ -4,12 +4,12 @@
  * The memory holds the latest values. A result or request in which the selector finds something replaces them. When `pick` leads nowhere,
  * the new list is empty. Nothing is checked when the selector finds nothing.
  */
-import type { CorrelationConfig, CorrelationSide, Mode } from '../../config/model/model.js'
-import { parsePointer } from '../../wire/json/pointer.js'
+import type { CorrelationConfig, CorrelationSide, Mode } from '#config/model/model.js'
+import { parsePointer } from '#wire/json/pointer.js'
 import type { CompiledCorrelation, CompiledPolicy, CompiledSide } from '../compile/compiled.js'
 import { compileCondition } from '../compile/condition.js'
-import { InexactNumber, inexactPath, NOT_EXACT } from '../../jsonschema/evaluation.js'
-import { jsonDigest } from '../../jsonschema/digest.js'
+import { InexactNumber, inexactPath, NOT_EXACT } from '#jsonschema/evaluation.js'
+import { jsonDigest } from '#jsonschema/digest.js'
 import { MAX_VALUES, readValues, writeValues } from './remembered-values.js'
 import type { Remembered } from './remembered-values.js'
 import type { Side } from '../reasons.js'

@@ -2,10 +2,10 @@
  * The memory of one key of a task, such as one tool call. All keys of a policy share one field of the record, because a record has few
  * fields: a JSON object whose names are the key's digest and the field.
  */
-import { jsonDigest } from '../../jsonschema/digest.js'
-import { step } from '../../jsonschema/evaluation.js'
-import { isObject } from '../../wire/json/object.js'
-import { parseJson } from '../../wire/json/parse-json.js'
+import { jsonDigest } from '#jsonschema/digest.js'
+import { step } from '#jsonschema/evaluation.js'
+import { isObject } from '#wire/json/object.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import type { TaskMemory } from './memory.js'
 import { FIELDS } from './memory.js'
 

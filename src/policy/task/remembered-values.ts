@@ -1,6 +1,6 @@
 /** Lists of values in the form of a record: their number, and a digest of each. */
-import { InexactNumber } from '../../jsonschema/evaluation.js'
-import { jsonDigest } from '../../jsonschema/digest.js'
+import { InexactNumber } from '#jsonschema/evaluation.js'
+import { jsonDigest } from '#jsonschema/digest.js'
 
 /** Maximum digests that are kept, and maximum values that are compared. For longer lists only the length is known. */
 export const MAX_VALUES = 1_000

@@ -4,10 +4,10 @@
  * A repeated substate is not a transition, because updates repeat it and reads show it again. It breaks no `transitions`, and `maxVisits`
  * does not count it. Data that breaks an enforced rule is not remembered: if it is sent again, it is rejected again.
  */
-import type { Mode, TaskStateConfig } from '../../config/model/model.js'
+import type { Mode, TaskStateConfig } from '#config/model/model.js'
 import type { CompiledPolicy, CompiledTaskState } from '../compile/compiled.js'
-import { isInexact, NOT_EXACT, step } from '../../jsonschema/evaluation.js'
-import { jsonDigest } from '../../jsonschema/digest.js'
+import { isInexact, NOT_EXACT, step } from '#jsonschema/evaluation.js'
+import { jsonDigest } from '#jsonschema/digest.js'
 import { isLess, isNumber } from '../selectors/numbers.js'
 import type { Side } from '../reasons.js'
 import { reasonOn, sideModes } from '../reasons.js'

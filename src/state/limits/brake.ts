@@ -1,9 +1,9 @@
 /** Bounds the failed authentications of one address. Only failures count, so callers behind one address never slow each other down. */
-import type { RateConfig } from '../../config/model/rates-model.js'
-import type { CompiledLimit, RateRule } from '../../policy/limits/charge.js'
-import { compileFailures } from '../../policy/limits/compile.js'
-import { chargesOf } from '../../policy/limits/keys.js'
-import { networkOf } from '../../wire/ip.js'
+import type { RateConfig } from '#config/model/rates-model.js'
+import type { CompiledLimit, RateRule } from '#policy/limits/charge.js'
+import { compileFailures } from '#policy/limits/compile.js'
+import { chargesOf } from '#policy/limits/keys.js'
+import { networkOf } from '#wire/ip.js'
 import type { LimitKey } from './limit-store.js'
 import { MemoryLimits } from './memory-limits.js'
 

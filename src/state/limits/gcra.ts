@@ -2,7 +2,7 @@
  * The generic cell rate algorithm (ITU-T I.371): one number for each key, no window that ends at once, and the exact time to wait. The
  * number is the theoretical arrival time, here in units of the rate: a request adds exactly 1, so that no rounding adds up.
  */
-import type { RateRule } from '../../policy/limits/charge.js'
+import type { RateRule } from '#policy/limits/charge.js'
 
 /** The part of a request by which the rounding of times may differ from the exact value. */
 const SLACK = 1e-6

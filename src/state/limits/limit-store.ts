@@ -1,5 +1,5 @@
 /** Interface of the store of counts. Three backends: memory, the primary of a cluster, and a server that several gateways share. */
-import type { BudgetRule, LimitRule } from '../../policy/limits/charge.js'
+import type { BudgetRule, LimitRule } from '#policy/limits/charge.js'
 
 /** One count, and its rule. */
 export interface LimitKey {

@@ -1,9 +1,9 @@
 /** Counts in the memory of this process. The memory is bounded: counts that were not used for the longest time are forgotten first. */
-import type { RateRule } from '../../policy/limits/charge.js'
-import { isBudget } from '../../policy/limits/charge.js'
+import type { RateRule } from '#policy/limits/charge.js'
+import { isBudget } from '#policy/limits/charge.js'
 import { unitsAt, usedOf, waitOf } from './gcra.js'
 import type { LimitKey, LimitStore, Spending, Taken } from './limit-store.js'
-import { RecentMap } from '../../wire/recent-map.js'
+import { RecentMap } from '#wire/recent-map.js'
 
 /** Maximum number of counts in each of the four maps, at about 200 bytes each. */
 export const MAX_KEYS = 100_000

@@ -4,8 +4,8 @@
  * No call waits for a server that is down, and none waits longer than `state.timeout`.
  */
 import { createHash } from 'node:crypto'
-import type { StateStoreConfig } from '../../config/model/model.js'
-import { isBudget } from '../../policy/limits/charge.js'
+import type { StateStoreConfig } from '#config/model/model.js'
+import { isBudget } from '#policy/limits/charge.js'
 import type { Client, StoreLog } from '../redis-connection.js'
 import { reasonOf, RedisConnection } from '../redis-connection.js'
 import { RedisReplies } from '../redis-replies.js'

@@ -2,9 +2,9 @@
  * Every metric of the gateway, with its labels and their values. The metrics are created from this table, and docs/reference/metrics.md is
  * generated from it.
  */
-import { SIGNATURE_OUTCOMES } from '../../a2a/card/loaded-cards.js'
-import { GRPC_CODE_NAMES } from '../../wire/grpc/code-names.js'
-import { PLACES } from '../../guard.js'
+import { SIGNATURE_OUTCOMES } from '#a2a/card/loaded-cards.js'
+import { GRPC_CODE_NAMES } from '#wire/grpc/code-names.js'
+import { PLACES } from '#guard.js'
 import * as values from './label-values.js'
 
 /** Values of a label: a closed set, or words that state what bounds them. */

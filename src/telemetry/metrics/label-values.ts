@@ -1,5 +1,5 @@
 /** Values of metric labels: closed sets. A value outside a set does not compile. */
-import type { Operation } from '../../a2a/operations.js'
+import type { Operation } from '#a2a/operations.js'
 
 /** Ways for calls to arrive: on a listener of the gateway, or as questions of a proxy. */
 export const FRONTS = ['http', 'grpc', 'ext_authz', 'ext_proc'] as const

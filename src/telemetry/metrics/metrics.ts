@@ -1,8 +1,8 @@
 /** The Prometheus metrics of the gateway. Nothing is registered globally; every `Metrics` has its own registry. */
-import type { SignatureOutcome } from '../../a2a/card/loaded-cards.js'
-import type { Place } from '../../guard.js'
-import { PLACES } from '../../guard.js'
-import type { GrpcCodeName } from '../../wire/grpc/codes.js'
+import type { SignatureOutcome } from '#a2a/card/loaded-cards.js'
+import type { Place } from '#guard.js'
+import { PLACES } from '#guard.js'
+import type { GrpcCodeName } from '#wire/grpc/codes.js'
 import { clipLabel } from './labelled-values.js'
 import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
 import type { Distribution, ObservedSpan } from './distribution.js'

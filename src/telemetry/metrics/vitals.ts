@@ -3,7 +3,7 @@
  */
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
-import { packageVersion } from '../../config/paths.js'
+import { packageVersion } from '#config/paths.js'
 import type { LabelledSample } from './callback-metric.js'
 import { CallbackMetric } from './callback-metric.js'
 import type { MetricName } from './definitions.js'

@@ -2,7 +2,7 @@
 import { TraceFlags } from '@opentelemetry/api'
 import type { HrTime, SpanContext } from '@opentelemetry/api'
 import type { JsonLogsSerializer } from '@opentelemetry/otlp-transformer'
-import { parseJson } from '../../wire/json/parse-json.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import type { Origin } from './origin.js'
 
 /** Numbers of https://opentelemetry.io/docs/specs/otel/logs/data-model/#field-severitynumber: the first of each range. */

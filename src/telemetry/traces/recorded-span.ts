@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, createTraceState, trace } from '@opentelemetry/api'
 import type { Context, Span, SpanContext, SpanOptions, Tracer } from '@opentelemetry/api'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { GrpcCodeName } from '../../wire/grpc/codes.js'
+import type { GrpcCodeName } from '#wire/grpc/codes.js'
 import type { Outcome } from '../metrics/metrics.js'
 import { formatTraceParent, parseTraceParent } from './trace-context.js'
 import type { SpanAttribute } from './span-attributes.js'

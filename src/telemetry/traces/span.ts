@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import type { GrpcCodeName } from '../../wire/grpc/codes.js'
+import type { GrpcCodeName } from '#wire/grpc/codes.js'
 import type { Log } from '../log.js'
 import type { Outcome } from '../metrics/metrics.js'
 import type { OtlpProtocol } from '../otlp/environment.js'

@@ -1,6 +1,6 @@
 /** Connections to the gRPC server of one agent. */
 import { EventEmitter } from 'node:events'
-import type { UpstreamConfig } from '../../config/model/model.js'
+import type { UpstreamConfig } from '#config/model/model.js'
 import { ConnectionQueue } from '../connection-queue.js'
 import type { TlsFiles } from '../tls.js'
 import type { GrpcTarget, StreamUser } from './session.js'

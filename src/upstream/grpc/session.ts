@@ -1,7 +1,7 @@
 /** One HTTP/2 connection to a gRPC server of an agent. */
 import { connect, constants } from 'node:http2'
-import type { Guarded } from '../../guard.js'
-import { guarded, listen, run } from '../../guard.js'
+import type { Guarded } from '#guard.js'
+import { guarded, listen, run } from '#guard.js'
 import type {
   ClientHttp2Session, ClientHttp2Stream, ClientSessionOptions, OutgoingHttpHeaders, SecureClientSessionOptions, Settings
 } from 'node:http2'

@@ -1,8 +1,8 @@
 /** What the official agents made of each corpus: the JSON files of this folder, written by the interop suite with A2A_TEST_RECORD=1. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { GRPC_SERVICES, grpcMethodOf } from '../../../src/a2a/grpc/methods.js'
-import type { Version } from '../../../src/a2a/versions.js'
+import { GRPC_SERVICES, grpcMethodOf } from '#a2a/grpc/methods.js'
+import type { Version } from '#a2a/versions.js'
 import { inTests } from '../../helpers/paths.js'
 import { generatedMessages } from './generated.js'
 import { REQUEST_ROWS } from './request-rows.js'

@@ -1,5 +1,5 @@
 /** Requests of SendMessage made from a seed: valid ones, most of them damaged at one place. */
-import type { Version } from '../../../src/a2a/versions.js'
+import type { Version } from '#a2a/versions.js'
 import { Random } from '../../fuzz/engine/random.js'
 import { doubleField, field, numberField, tag, value, varint } from '../../helpers/protobuf-bytes.js'
 

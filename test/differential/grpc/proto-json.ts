@@ -3,7 +3,7 @@ import type { ServiceDefinition } from '@grpc/grpc-js'
 import { fromBinary, toJson } from '@bufbuild/protobuf'
 import * as sdk from '@a2a-js/sdk'
 import { LegacyA2AService } from '@a2a-js/sdk/compat/v0_3/server/grpc'
-import { grpcMethodOf } from '../../../src/a2a/grpc/methods.js'
+import { grpcMethodOf } from '#a2a/grpc/methods.js'
 import type { GrpcCall } from '../../helpers/grpc-agents.js'
 import { registryOf } from '../../helpers/proto.js'
 

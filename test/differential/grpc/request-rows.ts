@@ -2,9 +2,9 @@
  * Requests without a message, of both versions: a valid one of each method, and each of its fields damaged in every way that decoders read
  * differently. The fields are those of the `.proto` files.
  */
-import { GRPC_SERVICES } from '../../../src/a2a/grpc/methods.js'
-import type { Version } from '../../../src/a2a/versions.js'
-import { VERSIONS } from '../../../src/a2a/versions.js'
+import { GRPC_SERVICES } from '#a2a/grpc/methods.js'
+import type { Version } from '#a2a/versions.js'
+import { VERSIONS } from '#a2a/versions.js'
 import type { ProtoField, ProtoFile } from '../../helpers/proto.js'
 import { readProto } from '../../helpers/proto.js'
 import {

@@ -1,5 +1,5 @@
 /** Requests of SendMessage that decoders read differently, or that look as if they could; and their accepted neighbours. */
-import type { Version } from '../../../src/a2a/versions.js'
+import type { Version } from '#a2a/versions.js'
 import {
   END_GROUP, FIXED32, FIXED64, GROUP, VARINT, doubleField, entry, field, join, list, numberField, struct, tag, value, varint
 } from '../../helpers/protobuf-bytes.js'

@@ -1,5 +1,5 @@
 /** Official SDK clients, and the results that they read from a response. */
-import type { ResultKind } from '../../../src/a2a/message/result.js'
+import type { ResultKind } from '#a2a/message/result.js'
 import type { AgentClient, ClientKind } from '../../helpers/sdk-clients.js'
 import { connect } from '../../helpers/sdk-clients.js'
 import type { Form } from '../../security/kit.js'

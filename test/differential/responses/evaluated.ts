@@ -1,8 +1,8 @@
 /** The gateway's reading of a response: all data that rules, activation, memory and redaction use. */
-import type { ContentView } from '../../../src/a2a/message/message.js'
-import { normaliseResult } from '../../../src/a2a/message/normalise-result.js'
-import { roleOf } from '../../../src/a2a/message/normalise.js'
-import type { ResultView } from '../../../src/a2a/message/result.js'
+import type { ContentView } from '#a2a/message/message.js'
+import { normaliseResult } from '#a2a/message/normalise-result.js'
+import { roleOf } from '#a2a/message/normalise.js'
+import type { ResultView } from '#a2a/message/result.js'
 import { partReading } from '../evaluated.js'
 import type { ContentReading, PartReading, ResultReading } from './reading.js'
 import { NO_CONTENT } from './reading.js'

@@ -1,6 +1,6 @@
 /** Describes the faults of one response in words. The list is empty when gateway and client agree. */
 import { isDeepStrictEqual } from 'node:util'
-import type { ResultView } from '../../../src/a2a/message/result.js'
+import type { ResultView } from '#a2a/message/result.js'
 import type { AnswerSeen, ReadingPair } from './bench.js'
 import type { ClientReading } from './clients.js'
 import type { Mismatch } from './compare.js'

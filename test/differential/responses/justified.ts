@@ -2,7 +2,7 @@
  * Differences between gateway and client that let no data pass without evaluation, each with its reason. Every other difference is a
  * bypass.
  */
-import type { ResultView } from '../../../src/a2a/message/result.js'
+import type { ResultView } from '#a2a/message/result.js'
 import type { ClientKind } from '../../helpers/sdk-clients.js'
 import type { Form } from '../../security/kit.js'
 import { plain } from '../same.js'

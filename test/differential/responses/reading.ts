@@ -1,7 +1,7 @@
 /** A reader's view of an agent's response. The reader is an official client or the gateway. */
 import type { PartReading } from '../oracle.js'
 import { elementsOf } from '../same.js'
-import type { ResultKind } from '../../../src/a2a/message/result.js'
+import type { ResultKind } from '#a2a/message/result.js'
 
 export type { PartReading }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../../src/config/paths.js'
+import { packageRoot } from '#config/paths.js'
 
 /** corpus: inputs of earlier runs that reach much code. regressions: inputs that once broke a promise. */
 export type Kind = 'corpus' | 'regressions'

@@ -1,6 +1,6 @@
 /** Applies edits to a parsed JSON tree, by the rules of `editJson`, and checks if bytes match such a tree. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import type { JsonEdit } from '../../../src/wire/json/edit.js'
+import type { JsonEdit } from '#wire/json/edit.js'
 import type { Member, Node } from './slow-json.js'
 
 /** The expected content: an unchanged value, given bytes, or a container with some changed contents. */

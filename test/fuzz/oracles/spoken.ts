@@ -1,11 +1,11 @@
 /** A comparable form of views and decisions: everything that depends on the order of members is sorted. */
-import type { FieldProblem } from '../../../src/a2a/fields.js'
-import { MAX_PROBLEMS } from '../../../src/a2a/fields.js'
-import type { ContentView, PartView } from '../../../src/a2a/message/message.js'
-import { statedTypes } from '../../../src/a2a/message/message.js'
-import { normaliseMessage } from '../../../src/a2a/message/normalise.js'
-import type { ResultView } from '../../../src/a2a/message/result.js'
-import { normaliseResult } from '../../../src/a2a/message/normalise-result.js'
+import type { FieldProblem } from '#a2a/fields.js'
+import { MAX_PROBLEMS } from '#a2a/fields.js'
+import type { ContentView, PartView } from '#a2a/message/message.js'
+import { statedTypes } from '#a2a/message/message.js'
+import { normaliseMessage } from '#a2a/message/normalise.js'
+import type { ResultView } from '#a2a/message/result.js'
+import { normaliseResult } from '#a2a/message/normalise-result.js'
 
 /** When there are more problems than the recorded maximum, the order of members decides which problems are recorded. */
 export function spokenProblems (problems: readonly FieldProblem[]): readonly string[] | number {

@@ -1,10 +1,10 @@
 /** The configuration. Loading any file ends with a configuration, or with problems that each have a place in the file and a message. */
 /* eslint no-template-curly-in-string: off -- ${VAR} is the configuration's own syntax */
 import { deepStrictEqual as same, ok } from 'node:assert'
-import { CHECKS } from '../../../src/gateway/configuration.js'
-import type { Diagnostic, LoadResult } from '../../../src/config/load.js'
-import { formatDiagnostic, parseConfig } from '../../../src/config/load.js'
-import { configSchema } from '../../../src/config/schema/schema.js'
+import { CHECKS } from '#offline/configuration.js'
+import type { Diagnostic, LoadResult } from '#config/load.js'
+import { formatDiagnostic, parseConfig } from '#config/load.js'
+import { configSchema } from '#config/schema/schema.js'
 import type { Reader, Target } from '../engine/target.js'
 
 const WORDS = [

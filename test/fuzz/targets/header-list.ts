@@ -4,9 +4,9 @@
  */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { forwardedHeaders } from '../../../src/wire/forwarded.js'
-import { formatList, readList } from '../../../src/wire/header-list.js'
-import { copyRequestHeaders, copyResponseHeaders, duplicatedHeader, HOP_BY_HOP } from '../../../src/wire/headers.js'
+import { forwardedHeaders } from '#wire/forwarded.js'
+import { formatList, readList } from '#wire/header-list.js'
+import { copyRequestHeaders, copyResponseHeaders, duplicatedHeader, HOP_BY_HOP } from '#wire/headers.js'
 import type { Reader, Target } from '../engine/target.js'
 
 const NAMES = ['a2a-extensions', 'x-a2a-extensions']

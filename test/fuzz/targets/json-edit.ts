@@ -1,8 +1,8 @@
 /** Edits in place. The result is the edited value, every byte outside of the edits is unchanged, and spans match the values. */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import { editJson } from '../../../src/wire/json/edit.js'
-import type { JsonEdit, JsonPath } from '../../../src/wire/json/edit.js'
-import { memberSpan } from '../../../src/wire/json/span.js'
+import { editJson } from '#wire/json/edit.js'
+import type { JsonEdit, JsonPath } from '#wire/json/edit.js'
+import { memberSpan } from '#wire/json/span.js'
 import { outcomeOf } from '../../runtimes/exact.js'
 import { Random } from '../engine/random.js'
 import type { Reader, Target } from '../engine/target.js'

@@ -3,11 +3,11 @@
  * everything else with the correct reason.
  */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import type { JsonLimits, JsonProblem } from '../../../src/wire/json/json.js'
-import { parseStrict } from '../../../src/wire/json/json.js'
-import type { ExactReading } from '../../../src/wire/json/exact-reader.js'
-import { isBackslashName, readExactly } from '../../../src/wire/json/exact-reader.js'
-import { hasEscapedName, parseJson } from '../../../src/wire/json/parse-json.js'
+import type { JsonLimits, JsonProblem } from '#wire/json/json.js'
+import { parseStrict } from '#wire/json/json.js'
+import type { ExactReading } from '#wire/json/exact-reader.js'
+import { isBackslashName, readExactly } from '#wire/json/exact-reader.js'
+import { hasEscapedName, parseJson } from '#wire/json/parse-json.js'
 import { outcomeOf } from '../../runtimes/exact.js'
 import type { Reader, Target } from '../engine/target.js'
 import { readSlowly, valueOf } from '../oracles/slow-json.js'

@@ -1,6 +1,6 @@
 /** Media types: exactly the texts of the grammar in RFC 9110 §8.3.1, with each parameter once. */
 import { deepStrictEqual as same, equal, ok, throws } from 'node:assert'
-import { compileMediaTypePattern, isJsonContentType, isUtf8Of, looseMediaType, parseMediaType } from '../../../src/wire/media-type.js'
+import { compileMediaTypePattern, isJsonContentType, isUtf8Of, looseMediaType, parseMediaType } from '#wire/media-type.js'
 import { outcomeOf } from '../../runtimes/exact.js'
 import type { Reader, Target } from '../engine/target.js'
 

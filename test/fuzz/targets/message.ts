@@ -3,12 +3,12 @@
  * part.
  */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import { readCall } from '../../../src/a2a/message/call.js'
-import type { Call } from '../../../src/a2a/message/call.js'
-import { normalise } from '../../../src/a2a/message/normalise.js'
-import type { Operation } from '../../../src/a2a/operations.js'
-import { taskIdOf, tenantOf } from '../../../src/a2a/task-id.js'
-import type { Binding, Version } from '../../../src/a2a/versions.js'
+import { readCall } from '#a2a/message/call.js'
+import type { Call } from '#a2a/message/call.js'
+import { normalise } from '#a2a/message/normalise.js'
+import type { Operation } from '#a2a/operations.js'
+import { taskIdOf, tenantOf } from '#a2a/task-id.js'
+import type { Binding, Version } from '#a2a/versions.js'
 import { outcomeOf } from '../../runtimes/exact.js'
 import { Random } from '../engine/random.js'
 import type { Reader, Target } from '../engine/target.js'

@@ -4,8 +4,8 @@
  */
 import { deepStrictEqual as same, ok } from 'node:assert'
 import { isAscii } from 'node:buffer'
-import { parseStrict } from '../../../src/wire/json/json.js'
-import { readRecords } from '../../../src/wire/json/records.js'
+import { parseStrict } from '#wire/json/json.js'
+import { readRecords } from '#wire/json/records.js'
 import type { Reader, Target } from '../engine/target.js'
 import { parseSlowly } from '../oracles/slow-json.js'
 

@@ -3,10 +3,10 @@
  * name.
  */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import type { Operation } from '../../../src/a2a/operations.js'
-import { viewResponse } from '../../../src/a2a/message/read-result.js'
-import type { ResponseOptions } from '../../../src/a2a/message/read-result.js'
-import { parseStrict } from '../../../src/wire/json/json.js'
+import type { Operation } from '#a2a/operations.js'
+import { viewResponse } from '#a2a/message/read-result.js'
+import type { ResponseOptions } from '#a2a/message/read-result.js'
+import { parseStrict } from '#wire/json/json.js'
 import { Random } from '../engine/random.js'
 import type { Reader, Target } from '../engine/target.js'
 import { respell } from '../oracles/respell.js'

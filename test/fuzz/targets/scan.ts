@@ -4,10 +4,10 @@
  */
 import { deepStrictEqual as same, ok } from 'node:assert'
 import { isUtf8 } from 'node:buffer'
-import type { JsonLimits } from '../../../src/wire/json/json.js'
-import { parseStrict } from '../../../src/wire/json/json.js'
-import { LONG } from '../../../src/wire/json/lazy-string.js'
-import { scanStructure } from '../../../src/wire/json/structural-scan.js'
+import type { JsonLimits } from '#wire/json/json.js'
+import { parseStrict } from '#wire/json/json.js'
+import { LONG } from '#wire/json/lazy-string.js'
+import { scanStructure } from '#wire/json/structural-scan.js'
 import type { Reader, Target } from '../engine/target.js'
 import { json } from './json.js'
 

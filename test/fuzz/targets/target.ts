@@ -4,7 +4,7 @@
  */
 import { equal, ok } from 'node:assert'
 import { posix } from 'node:path'
-import { canonicalPath, checkCardPath, checkTarget, joinPath, loosePath, splitTarget } from '../../../src/wire/target.js'
+import { canonicalPath, checkCardPath, checkTarget, joinPath, loosePath, splitTarget } from '#wire/target.js'
 import { outcomeOf } from '../../runtimes/exact.js'
 import type { Reader, Target } from '../engine/target.js'
 

@@ -1,12 +1,12 @@
 /** Null as the Java SDK writes it: the same value, and the bytes of an explicit null, whatever is around it. */
 import fc from 'fast-check'
 import t from 'tap'
-import { grpcMethodFor } from '../../../src/a2a/grpc/methods.js'
-import { withExplicitNulls } from '../../../src/wire/protobuf/nulls.js'
-import { readProtobuf } from '../../../src/wire/protobuf/read.js'
-import type { MessageTable } from '../../../src/wire/protobuf/table.js'
-import { readProtobufUnread } from '../../../src/wire/protobuf/unread.js'
-import { isObject } from '../../../src/wire/json/object.js'
+import { grpcMethodFor } from '#a2a/grpc/methods.js'
+import { withExplicitNulls } from '#wire/protobuf/nulls.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
+import type { MessageTable } from '#wire/protobuf/table.js'
+import { readProtobufUnread } from '#wire/protobuf/unread.js'
+import { isObject } from '#wire/json/object.js'
 import { field, join, numberField, value } from '../../helpers/protobuf-bytes.js'
 import { check } from '../../helpers/seed.js'
 

@@ -3,12 +3,12 @@
  * so the gateway rejects them, and says where.
  */
 import t from 'tap'
-import { grpcMethodFor } from '../../../src/a2a/grpc/methods.js'
-import type { JsonObject } from '../../../src/wire/json/object.js'
-import { parseStrict } from '../../../src/wire/json/json.js'
-import { readProtobuf } from '../../../src/wire/protobuf/read.js'
-import type { MessageTable } from '../../../src/wire/protobuf/table.js'
-import { writeProtobuf } from '../../../src/wire/protobuf/write.js'
+import { grpcMethodFor } from '#a2a/grpc/methods.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { parseStrict } from '#wire/json/json.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
+import type { MessageTable } from '#wire/protobuf/table.js'
+import { writeProtobuf } from '#wire/protobuf/write.js'
 import { count, double, number, raw, tag } from '../../helpers/protobuf-messages.js'
 
 const LIMITS = { depth: 64, members: 1_000 }

@@ -2,8 +2,8 @@
  * The texts that signatures of a card cover: the JSON Canonicalization Scheme (RFC 8785) over three forms of the card. The specification
  * defines one form (§8.4.1); the official SDKs sign and verify another; a signer that knows no schema signs the JSON as it stands.
  */
-import type { JsonObject } from '../../../wire/json/object.js'
-import { isObject, own } from '../../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
 import type { CardField, CardMessage } from './schema.js'
 import { AGENT_CARD } from './schema.js'
 

@@ -3,7 +3,7 @@ import type { CardDocument, CardSignature, CardSignatures, LoadedCards } from '.
 import { readCard } from '../card.js'
 import type { CardForm } from './canonical.js'
 import { coveredBySdkForm } from './canonical.js'
-import type { JsonObject } from '../../../wire/json/object.js'
+import type { JsonObject } from '#wire/json/object.js'
 
 /** True for a card that a configured key has signed. */
 export function isVerified ({ outcome }: CardSignature): boolean {

@@ -1,6 +1,6 @@
 /** Checks `access` and `accessDefaults`: entries that can never match, and requests that no entry allows. */
-import { operationOfMethod } from '../../../a2a/operations.js'
-import { routeKey } from '../../../a2a/extension-routes.js'
+import { operationOfMethod } from '#a2a/operations.js'
+import { routeKey } from '#a2a/extension-routes.js'
 import { dotted, shown } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { listItem } from '../../layers.js'

@@ -3,7 +3,7 @@ import { dotted, shown } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { fault, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
-import { parseUrl } from '../../../wire/url.js'
+import { parseUrl } from '#wire/url.js'
 
 const EXAMPLE = 'such as "{env: CARD_TOKEN, prefix: \'Bearer \'}"'
 

@@ -3,7 +3,7 @@ import { dotted } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { unreadable } from '../named-files.js'
 import { signingKeyProblems, signingKeyWarnings } from './signing-keys.js'
-import { isObject } from '../../../wire/json/object.js'
+import { isObject } from '#wire/json/object.js'
 import { fault, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 

@@ -1,5 +1,5 @@
 /** A first call of an agent as a curl command, from its entry in the directory. */
-import type { SecurityScheme } from '../../../a2a/card/security.js'
+import type { SecurityScheme } from '#a2a/card/security.js'
 import type { DirectoryEntry, DirectoryInterface } from './entry.js'
 
 /** Bindings and versions that curl can call, the best one first. */

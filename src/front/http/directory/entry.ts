@@ -1,13 +1,13 @@
 /** Entry of one agent in the directory: the parts of its served cards that a developer of a client needs, as data. */
-import type { CardInterface } from '../../../a2a/card/card.js'
-import { readCard } from '../../../a2a/card/card.js'
-import type { SecurityAlternative, SecurityScheme } from '../../../a2a/card/security.js'
-import { readSecurity } from '../../../a2a/card/security.js'
-import type { GrpcInterface } from '../../../a2a/grpc/card-interface.js'
-import { clip } from '../../../console/text.js'
-import type { JsonObject } from '../../../wire/json/object.js'
-import { isObject, own } from '../../../wire/json/object.js'
-import { resolvePointer } from '../../../wire/json/pointer.js'
+import type { CardInterface } from '#a2a/card/card.js'
+import { readCard } from '#a2a/card/card.js'
+import type { SecurityAlternative, SecurityScheme } from '#a2a/card/security.js'
+import { readSecurity } from '#a2a/card/security.js'
+import type { GrpcInterface } from '#a2a/grpc/card-interface.js'
+import { clip } from '#console/text.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { isObject, own } from '#wire/json/object.js'
+import { resolvePointer } from '#wire/json/pointer.js'
 
 export interface DirectoryInterface {
   /** `host:port` for gRPC. */

@@ -1,11 +1,11 @@
 /** The directory as HTML, without a script. Every text comes from a card, so every text is escaped, and no address of a card is loaded. */
 import { createHash } from 'node:crypto'
-import type { SecurityScheme } from '../../../a2a/card/security.js'
-import { sampleOf } from '../../../jsonschema/sample.js'
+import type { SecurityScheme } from '#a2a/card/security.js'
+import { sampleOf } from '#jsonschema/sample.js'
 import { callText } from './call-text.js'
 import type { DirectoryEntry } from './entry.js'
 import { STYLE } from './style.js'
-import { parseUrl } from '../../../wire/url.js'
+import { parseUrl } from '#wire/url.js'
 
 /** Only the style of the page itself applies. A link is the only way out of the page. */
 export const PAGE_POLICY =

@@ -1,0 +1,229 @@
+/** The agents in force. Replaces one configuration with the next without any effect on requests in flight. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agents, servedHosts } from '#pipeline/agents.js'
+import type { AgentConfig, Config } from '#config/model/model.js'
+import { readSecrets } from '#config/secrets.js'
+import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
+import { compileLimits } from '#policy/limits/compile.js'
+import { callerSources } from '#identity/schemes.js'
+import type { Log } from '#telemetry/log.js'
+import type { Metrics } from '#telemetry/metrics/metrics.js'
+import type { Tracing } from '#telemetry/traces/tracing.js'
+import type { TlsFiles } from '#upstream/tls.js'
+import { readTlsFiles, TlsFileError } from '#upstream/tls.js'
+import type { PublicJwk } from '#identity/signing-key.js'
+import { TrustedProxies } from '#wire/forwarded.js'
+import type { AgentOptions } from './agent.js'
+import { Agent, identityOf } from './agent.js'
+import type { CardKeys } from './card/key-files.js'
+import { readCardKeys } from './card/key-files.js'
+import type { Changes } from './changes.js'
+import { changesBetween, inEffect } from './changes.js'
+import { AgentCredentials } from './credentials/agent-credentials.js'
+import { Identity } from './identity/identity.js'
+import type { InFlight } from './in-flight.js'
+import type { Snapshot } from './snapshot.js'
+
+export interface AgentRegistryOptions {
+  readonly metrics: Metrics
+  readonly log: Log
+  /** For fetches that no request causes alone. */
+  readonly tracing?: Tracing | undefined
+  readonly inFlight: InFlight
+  readonly env: NodeJS.ProcessEnv
+  /** As in {@link AgentOptions}. */
+  readonly onCard?: AgentOptions['onCard'] | undefined
+  readonly keeper?: AgentOptions['keeper'] | undefined
+}
+
+/** A configuration that is ready to put in force: all steps that may fail are done. The caller calls either `commit` or `discard`, once. */
+export interface PreparedChange {
+  /** The agents that will be in force. */
+  readonly agents: readonly Agent[]
+  /** @returns the changes */
+  commit (): Changes
+  discard (): Promise<void>
+}
+
+/** Milliseconds to wait for the cards of new agents, so that the gateway does not reject the first calls. */
+const FIRST_CARDS_MS = 1_000
+
+export class AgentRegistry {
+  snapshot: Snapshot
+  config: Config
+  private readonly options: AgentRegistryOptions
+  /** Agents that are no longer in force, and still have exchanges in flight. */
+  private readonly retired = new Set<Agent>()
+
+  constructor (config: Config, options: AgentRegistryOptions) {
+    this.options = options
+    this.config = config
+    this.snapshot = snapshotOf(config, [], null)
+  }
+
+  /** @throws Error with a readable message when the start fails, for example because of an unusable TLS file */
+  async start (): Promise<void> {
+    const identity = await Identity.prepare(this.config.identity, null, this.options)
+    const agents = this.prepare(this.config)
+    this.snapshot = snapshotOf(this.config, agents, identity)
+    this.updateMetrics()
+    await firstCards(agents)
+  }
+
+  /**
+   * Creates everything that another configuration needs. The configuration is not in force before `commit`; no other may be prepared until
+   * then.
+   * @throws Error with a readable message when the configuration cannot be used
+   */
+  async prepareChange (wanted: Config): Promise<PreparedChange> {
+    const before = this.config
+    const config = inEffect(before, wanted)
+    const problems = inlineSchemaProblems(config)
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+    const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
+    const earlier = this.snapshot.identity
+    const identity = await Identity.prepare(config.identity, earlier, this.options)
+    const next = this.prepare(config)
+    const made = next.filter(agent => old.get(agent.name) !== agent)
+    await Promise.all(
+      made
+        .map(agent => old.get(agent.name))
+        .map((predecessor, i) => (predecessor === undefined ? null : made[i]?.prepareToInherit(predecessor)))
+    )
+    const fresh = made.filter(agent => {
+      const predecessor = old.get(agent.name)
+      return predecessor === undefined || !agent.inherit(predecessor)
+    })
+    if (fresh.length > 0) await firstCards(fresh)
+
+    // The change is synchronous: a request sees either the old or the new configuration, never a mix.
+    const commit = (): Changes => {
+      for (const agent of made) {
+        const predecessor = old.get(agent.name)
+        if (predecessor === undefined) continue
+        agent.concurrency = predecessor.concurrency
+        if (!fresh.includes(agent)) agent.takeOver(predecessor)
+      }
+      if (earlier !== identity) earlier?.close(identity)
+      if (identity !== null && identity !== earlier) this.options.log.info({}, 'the sources of callers have changed')
+      this.snapshot = snapshotOf(config, next, identity)
+      this.config = config
+      this.updateMetrics()
+      for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
+      const rebuilt = made.map(agent => agent.name).filter(name => old.has(name))
+      return changesBetween(before, wanted, rebuilt)
+    }
+    const discard = async (): Promise<void> => {
+      if (identity !== earlier) identity?.close(earlier)
+      await Promise.all(made.map(agent => agent.close()))
+    }
+    return { agents: next, commit, discard }
+  }
+
+  /** Closes all agents, even those that exchanges still use. */
+  async close (): Promise<void> {
+    this.snapshot.identity?.close(null)
+    await Promise.all([...this.snapshot.agents.all, ...this.retired].map(agent => agent.close()))
+  }
+
+  /** Returns one agent per entry: the current agent if nothing about it has changed, otherwise a new agent. */
+  private prepare (config: Config): Agent[] {
+    const { metrics, log, env, onCard, keeper } = this.options
+    const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
+    const sources = config.identity === null ? null : callerSources(config.identity)
+    // All files are read before any agent is created, because any file may be unusable.
+    const entries = config.agents.map(entry => {
+      const { publicUrl } = config.server
+      const tls = tlsFilesOf(entry)
+      return {
+        config: entry,
+        limits: config.limits,
+        metrics,
+        log,
+        publicUrl,
+        tls,
+        secrets: readSecrets(entry, env),
+        sources,
+        credentials: AgentCredentials.prepare(entry, { env, publicUrl, tls }),
+        cardKeys: readAgentCardKeys(entry),
+        onCard,
+        keeper
+      }
+    })
+    return entries.map(options => {
+      const known = current.get(options.config.name)
+      return known !== undefined && known.identity === identityOf(options) ? known : new Agent(options)
+    })
+  }
+
+  private updateMetrics (): void {
+    const { metrics } = this.options
+    const { all } = this.snapshot.agents
+    metrics.vitals.issuersOf(this.snapshot.identity?.vitals ?? new Map())
+    metrics.cardAges(new Map(all.map(agent => [agent.name, () => agent.cardAge])))
+    metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.concurrency.requests])))
+    metrics.vitals.agents(
+      new Map(
+        all.map(agent => [
+          agent.name,
+          { limits: agent.config.concurrency, maxStale: agent.config.card.maxStale / 1_000, hasCard: () => agent.state !== null }
+        ])
+      )
+    )
+  }
+
+  /** Retires an agent: it stops refreshing its card, and its connections close after its last exchange. */
+  private retire (agent: Agent): void {
+    const { inFlight, log } = this.options
+    this.retired.add(agent)
+    const over = async (): Promise<void> => {
+      await agent.stopRefreshing()
+      await inFlight.left(agent)
+      await agent.close()
+      this.retired.delete(agent)
+      log.debug({ agent: agent.name }, `agent ${agent.name}: its last call under an earlier configuration is over`)
+    }
+    over().catch((error: unknown) => {
+      log.error({ err: error, agent: agent.name }, 'an agent of an earlier configuration could not be closed')
+    })
+  }
+}
+
+function snapshotOf (config: Config, agents: readonly Agent[], identity: Identity | null): Snapshot {
+  return {
+    limits: config.limits,
+    trusted: new TrustedProxies(config.server.trustedProxies),
+    hosts: servedHosts(config),
+    agents: new Agents(agents),
+    identity,
+    rates: compileLimits(config),
+    keys: publicKeysOf(agents)
+  }
+}
+
+function readAgentCardKeys ({ name, card }: AgentConfig): CardKeys {
+  try {
+    return readCardKeys(card)
+  } catch (error) {
+    throw new Error(`agent ${name}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Several agents may have one key. No two keys have one `kid`: `unusableSigningKeys` has checked them. */
+function publicKeysOf (agents: readonly Agent[]): readonly PublicJwk[] | null {
+  const keys = new Map(agents.flatMap(agent => agent.publicKeys).map(key => [key.kid, key]))
+  return keys.size === 0 ? null : [...keys.values()]
+}
+
+function tlsFilesOf (agent: AgentConfig): TlsFiles {
+  try {
+    return readTlsFiles(agent.upstream.tls)
+  } catch (error) {
+    const setting = error instanceof TlsFileError ? `upstream.tls.${error.setting}: ${agent.upstream.tls[error.setting]}: ` : ''
+    throw new Error(`agent ${agent.name}: ${setting}${(error as Error).message}`)
+  }
+}
+
+async function firstCards (agents: readonly Agent[]): Promise<void> {
+  await Promise.race([Promise.all(agents.map(agent => agent.start())), sleep(FIRST_CARDS_MS, undefined, { ref: false })])
+}

@@ -1,0 +1,83 @@
+/** Reads the key files of `card.sign` and `upstream.credentials.identity`, and checks them. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe } from '#config/describe.js'
+import { dotted, shown } from '#config/diagnostics.js'
+import type { Path, PathProblem } from '#config/diagnostics.js'
+import type { SigningKeyConfig } from '#config/model/signing-key-model.js'
+import { fault, items, mapping } from '#config/yaml/values.js'
+import type { KeyProblem, PublicJwk, SigningKey } from '#identity/signing-key.js'
+import { readPublicKey, readSigningKey } from '#identity/signing-key.js'
+
+export interface SigningKeys {
+  readonly signing: SigningKey
+  /** The keys for the key set of the gateway, the signing one first. */
+  readonly published: readonly PublicJwk[]
+}
+
+/**
+ * @param place keys of the configuration, such as `card.sign`
+ * @throws Error with a readable message when a file cannot be used
+ */
+export function readSigningKeys ({ key, kid, publish }: SigningKeyConfig, place: string): SigningKeys {
+  const signing = readKeyFile(key.file, `${place}.key.file`, pem => readSigningKey(pem, kid))
+  return { signing, published: [signing.jwk, ...publish.map(one => readKeyFile(one.file, `${place}.publish`, pem => readPublicKey(pem, one.kid)))] }
+}
+
+/** @throws Error with a readable message when the file cannot be used */
+export function readKeyFile<T extends object> (file: string, place: string, read: (bytes: Buffer) => T | KeyProblem): T {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch (error) {
+    throw new Error(`${place}: cannot read ${file}: ${describe(error)}`, { cause: error })
+  }
+  const found = read(bytes)
+  if ('problem' in found) throw new Error(`${place}: ${file} ${String(found.problem)}`)
+  return found as T
+}
+
+const PLACES = [['card', 'sign'], ['upstream', 'credentials', 'identity']] as const
+
+/** Checks the key files of all agents: they have keys, and no two keys have one `kid`, because all of them are in one key set. */
+export function unusableSigningKeys (value: unknown, baseDir: string): PathProblem[] {
+  /** The public keys, by `kid`. */
+  const known = new Map<string, string>()
+  const problemOf = (key: PublicJwk | KeyProblem): KeyProblem | null => {
+    if ('problem' in key) return key
+    const text = JSON.stringify(key)
+    const other = known.get(key.kid) ?? text
+    known.set(key.kid, other)
+    return other === text ? null : { problem: `has the kid ${shown(key.kid)} of another key` }
+  }
+  const publicPart = (key: SigningKey | KeyProblem): PublicJwk | KeyProblem => 'problem' in key ? key : key.jwk
+  return items(mapping(value).agents).flatMap((agent, index) => PLACES.flatMap(place => {
+    const path: Path = ['agents', index, ...place]
+    const { key, kid, publish } = mapping(place.reduce<unknown>((one, name) => mapping(one)[name], agent))
+    return [
+      ...keyFileProblems(mapping(key).file, [...path, 'key', 'file'], { baseDir, read: pem => problemOf(publicPart(readSigningKey(pem, textOrNull(kid)))) }),
+      ...items(publish).map(mapping).flatMap((one, at) =>
+        keyFileProblems(one.file, [...path, 'publish', at, 'file'], { baseDir, read: pem => problemOf(readPublicKey(pem, textOrNull(one.kid))) })
+      )
+    ]
+  }))
+}
+
+interface Reading { readonly baseDir: string, readonly read: (bytes: Buffer) => KeyProblem | null }
+
+/** Checks the content of a file. Another check reports files that cannot be read. */
+export function keyFileProblems (file: unknown, path: Path, { baseDir, read }: Reading): PathProblem[] {
+  if (typeof file !== 'string' || file === '' || file.includes('\0')) return []
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(resolve(baseDir, file))
+  } catch {
+    return []
+  }
+  const found = read(bytes)
+  return found === null ? [] : [fault(path, `${dotted(path)}: ${shown(file)} ${found.problem}`)]
+}
+
+function textOrNull (value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}

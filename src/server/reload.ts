@@ -1,0 +1,67 @@
+/** Applies configurations that come while the gateway runs, one after the other. Reports and counts each of them. */
+import type { Config } from '#config/model/model.js'
+import type { Log } from '#telemetry/log.js'
+import type { Metrics } from '#telemetry/metrics/metrics.js'
+import type { ReloadReport } from '#agents/changes.js'
+import { summary } from '#agents/changes.js'
+import type { AgentRegistry, PreparedChange } from '#agents/agent-registry.js'
+
+interface ReloadsOptions {
+  readonly registry: AgentRegistry
+  /** Replaces the registry's own `prepareChange` when other processes have to be ready too. */
+  readonly prepare?: (config: Config) => Promise<PreparedChange>
+  readonly metrics: Metrics
+  readonly log: Log
+  /** Applies settings of the gateway itself, once the configuration is in force. */
+  readonly apply: (config: Config) => void
+}
+
+export class Reloads {
+  private readonly options: ReloadsOptions
+  private last: Promise<unknown> = Promise.resolve()
+  private closed = false
+
+  constructor (options: ReloadsOptions) {
+    this.options = options
+  }
+
+  reload (config: Config, warnings: readonly string[] = []): Promise<ReloadReport> {
+    const next = this.last.then(() => this.change(config, warnings))
+    this.last = next
+    return next
+  }
+
+  reject (problems: readonly string[]): ReloadReport {
+    const { metrics, log } = this.options
+    for (const problem of problems) log.error({ problem }, problem)
+    log.error({ problems: problems.length }, 'the new configuration is not used; the last good one stays in force')
+    metrics.configReload('invalid')
+    return { ok: false, problems }
+  }
+
+  /** Waits for the reload in progress. Later reloads are rejected. */
+  async close (): Promise<void> {
+    this.closed = true
+    await this.last
+  }
+
+  private async change (config: Config, warnings: readonly string[]): Promise<ReloadReport> {
+    if (this.closed) return { ok: false, problems: ['the gateway is shutting down'] }
+    const { registry, metrics, log, apply, prepare = wanted => registry.prepareChange(wanted) } = this.options
+    try {
+      const changes = (await prepare(config)).commit()
+      apply(registry.config)
+      metrics.configReload('ok')
+      metrics.configInfo(config.hash)
+      const { needsRestart, ...inEffect } = changes
+      log.info({ hash: config.hash, ...inEffect }, summary(changes))
+      for (const warning of warnings) log.warn({}, warning)
+      if (needsRestart.length > 0) {
+        log.warn({ settings: needsRestart }, `needs a restart: ${needsRestart.join(', ')}; until then the old value stays in force`)
+      }
+      return { ok: true, ...changes }
+    } catch (error) {
+      return this.reject((error instanceof Error ? error.message : String(error)).split('\n'))
+    }
+  }
+}
