@@ -1,4 +1,5 @@
 import neostandard from 'neostandard'
+import arrows from './scripts/lint/arrows.mjs'
 
 // V8 13.6 (Node 24) reads escaped member names wrongly: one module decides which reader a text gets.
 const READ_JSON = 'Use parseJson() of wire/json/parse-json.ts, or parseStrict() of wire/json/json.ts: the engine may read escaped member names wrongly.'
@@ -22,59 +23,79 @@ const TIMERS = ['CallExpression[callee.name=/^(?:setTimeout|setInterval|setImmed
     selector: `${call}:not([arguments.0.callee.name=/^guarded/])`,
     message: 'An error in this callback would end the process: wrap it with guarded() of src/guard.ts.'
   }))
-const GUARDED = { front: [...LISTENERS, ...TIMERS], admin: [...LISTENERS, ...TIMERS], upstream: [...LISTENERS, ...TIMERS], console: LISTENERS }
-const only = (files, patterns, guarded = []) => ({
+/** Which folders of `src` a folder may import, the lowest first: docs/contributing/architecture.md. `config/model`: the types of the configuration. */
+const RUNNING = ['wire', 'a2a', 'jsonschema', 'config', 'identity', 'policy', 'pipeline', 'state', 'telemetry', 'upstream', 'console', 'agents']
+export const MAY_IMPORT = {
+  wire: [],
+  a2a: ['wire'],
+  jsonschema: ['wire', 'a2a', 'config/model'],
+  config: ['wire', 'a2a'],
+  identity: ['wire', 'a2a', 'config/model'],
+  policy: ['wire', 'a2a', 'jsonschema', 'identity', 'config/model'],
+  pipeline: ['wire', 'a2a', 'jsonschema', 'identity', 'policy', 'config/model'],
+  state: ['wire', 'a2a', 'identity', 'policy', 'config/model'],
+  telemetry: ['wire', 'a2a', 'config'],
+  upstream: ['wire', 'a2a', 'config'],
+  console: ['wire', 'a2a', 'jsonschema', 'config', 'identity', 'policy', 'pipeline', 'telemetry'],
+  agents: RUNNING.filter(one => one !== 'agents' && one !== 'console'),
+  offline: ['wire', 'a2a', 'jsonschema', 'config', 'identity', 'policy', 'pipeline', 'upstream', 'agents'],
+  sandbox: [...RUNNING, 'offline'],
+  call: RUNNING,
+  front: [...RUNNING, 'call'],
+  server: [...RUNNING, 'call', 'front', 'offline'],
+  cli: [...RUNNING, 'call', 'front', 'offline', 'sandbox', 'server']
+}
+/** Packages and parts of Node that a folder must not import. */
+const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
+const EDGES_OF_OTHERS = ['undici', 'prom-client', '@opentelemetry/*', '@redis/*']
+const SERVERS = ['fastify', '@fastify/*']
+const PURE = 'This folder is pure: it does no I/O.'
+const NOT_HERE = {
+  ...Object.fromEntries(['wire', 'a2a', 'jsonschema', 'identity', 'policy', 'pipeline'].map(folder => [folder, [EDGES, PURE]])),
+  config: [[...SERVERS, ...EDGES_OF_OTHERS], 'config/ loads files; it knows nothing of the running gateway.'],
+  state: [EDGES.filter(one => one !== '@redis/*'), 'state/ stores records; Redis is its only package.'],
+  telemetry: [[...SERVERS, '@redis/*', 'undici'], 'telemetry/ records events; it does not look for them.'],
+  upstream: [[...SERVERS, '@redis/*', 'prom-client', '@opentelemetry/*'], 'upstream/ dials agents; it does not decide.'],
+  console: [[...SERVERS, ...EDGES_OF_OTHERS, 'pino'], 'console/ shows data that it gets.'],
+  offline: [[...SERVERS, ...EDGES_OF_OTHERS, 'pino', 'node:http', 'node:net'], 'offline/ evaluates without a running gateway: it reads files and prints nothing.'],
+  sandbox: [[...SERVERS, ...EDGES_OF_OTHERS, 'node:http', 'node:net'], 'sandbox/ is a thread of its own: it evaluates requests, and reaches no agent.'],
+  agents: [['prom-client', '@opentelemetry/*', '@redis/*', 'node:cluster'], 'agents/ knows the agents, their cards and their credentials.'],
+  ...Object.fromEntries(['call', 'front'].map(folder => [folder, [[...EDGES_OF_OTHERS, 'node:cluster'], 'A front does not know whether its gateway is one process of several.']])),
+  server: [EDGES_OF_OTHERS, 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry, only state/ imports the client of Redis.'],
+  cli: [['node:cluster', ...EDGES_OF_OTHERS], 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry, only state/ imports the client of Redis.']
+}
+const GUARDED = {
+  front: [...LISTENERS, ...TIMERS], agents: LISTENERS, upstream: [...LISTENERS, ...TIMERS], console: LISTENERS
+}
+// Packages that are slow to import are required (src/upstream/pool.ts): the same rules for them.
+const required = group => {
+  const argument = `[arguments.0.value=/^(?:${group.filter(one => !one.startsWith('node:')).map(one => one.replaceAll('/', '\\u002f').replaceAll('*', '.*')).join('|')})$/]`
+  return [`CallExpression[callee.name='require']${argument}`, `CallExpression[callee.callee.name='createRequire']${argument}`]
+}
+const packages = (files, [group, message], guarded) => ({
   files,
   rules: {
-    'no-restricted-imports': ['error', { patterns }],
-    'no-restricted-syntax': ['error', ...READINGS, ...guarded, ...patterns.flatMap(({ group, message }) => required(group).map(selector => ({ selector, message })))]
+    'no-restricted-imports': ['error', { patterns: [{ group, message }] }],
+    'no-restricted-syntax': ['error', ...READINGS, ...guarded, ...required(group).map(selector => ({ selector, message }))]
   }
 })
-// Packages that are slow to import are required (src/upstream/pool.ts): the same rules for them. Paths of ours are always imported.
-const required = group => {
-  const names = group.filter(one => !/^[.!]|^node:/.test(one)).map(one => one.replaceAll('/', '\\u002f').replaceAll('*', '.*'))
-  const argument = `[arguments.0.value=/^(?:${names.join('|')})$/]`
-  return names.length === 0 ? [] : [`CallExpression[callee.name='require']${argument}`, `CallExpression[callee.callee.name='createRequire']${argument}`]
-}
-const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
-const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'identity', 'offline', 'state', 'upstream', 'telemetry', 'console', 'sandbox', 'call', 'front', 'gateway', 'admin', 'cluster', 'plugin', 'cli']
-/** Files of a folder, and of folders in it, import these folders and no others. `config/model`: the types of the configuration. */
-const arrows = (folder, may, packages, message) => {
-  const others = FOLDERS.filter(one => one !== folder && !may.includes(one))
-  const model = may.includes('config/model') ? [{ group: ['**/config/*', '!**/config/model'], message: `${folder}/ knows the types of the configuration, not how a file is loaded.` }] : []
-  return only([`src/${folder}/**`], [{ group: [...packages, ...others.filter(one => one !== 'config' || model.length === 0).map(one => `**/${one}/**`)], message }, ...model], GUARDED[folder])
-}
-const EDGES_OF_OTHERS = ['undici', 'prom-client', '@opentelemetry/*', '@redis/*']
-const ONLY = 'Only upstream/ imports undici, only telemetry/ imports prom-client and OpenTelemetry, only state/ imports the client of Redis.'
-const ALL_BUT = (...names) => FOLDERS.filter(one => !names.includes(one))
 const CAN_PARSE = { object: 'URL', property: 'canParse', message: 'Use parseUrl() of wire/url.ts, which has the same result with every version of Node.' }
 
 export default [
   ...neostandard({ ts: true, ignores: ['dist', 'node_modules', '.tap'] }),
-  arrows('wire', [], EDGES, 'wire/ imports nothing of ours and does no I/O.'),
-  arrows('a2a', ['wire'], EDGES, 'a2a/ is pure protocol knowledge: it imports wire/ only.'),
-  arrows('jsonschema', ['wire', 'a2a', 'config/model'], EDGES, 'jsonschema/ is pure, and knows no policy.'),
-  arrows('policy', ['wire', 'a2a', 'jsonschema', 'identity', 'config/model'], EDGES, 'policy/ is pure: it imports wire/, a2a/, jsonschema/, identity/ and the types of config/ only.'),
-  arrows('pipeline', ['wire', 'a2a', 'jsonschema', 'identity', 'policy', 'config/model'], EDGES, 'pipeline/ is pure: it imports wire/, a2a/, jsonschema/, identity/, policy/ and the types of config/ only.'),
-  arrows('identity', ['wire', 'a2a', 'config/model'], EDGES, 'identity/ verifies credentials that it is given: it imports wire/, a2a/ and the types of config/ only.'),
-  arrows('state', ['wire', 'a2a', 'identity', 'policy', 'config/model'], EDGES.filter(one => one !== '@redis/*'), 'state/ stores records: it imports wire/, a2a/, identity/, policy/ and the types of config/ only.'),
-  arrows('config', ['wire', 'a2a'], ['fastify', '@redis/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*'], 'config/ loads files; it knows nothing of the running gateway.'),
-  arrows('offline', ['wire', 'a2a', 'jsonschema', 'config', 'identity', 'policy', 'pipeline', 'upstream'], ['fastify', '@redis/*', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', 'node:http', 'node:net'], 'offline/ evaluates without a running gateway: it reads files and prints nothing.'),
-  arrows('upstream', ['wire', 'a2a', 'config'], ['fastify', '@redis/*', '@fastify/*', 'prom-client', '@opentelemetry/*'], 'upstream/ dials agents; it does not decide.'),
-  arrows('telemetry', ['wire', 'a2a', 'config'], ['fastify', '@redis/*', '@fastify/*', 'undici'], 'telemetry/ records events; it does not look for them.'),
-  arrows('console', ['wire', 'a2a', 'jsonschema', 'identity', 'config', 'policy', 'pipeline', 'telemetry'], ['fastify', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*'], 'console/ shows data that it gets: it imports wire/, a2a/, policy/, pipeline/, config/ and the types of identity/ and telemetry/ only.'),
-  arrows('sandbox', ALL_BUT('front', 'admin', 'cluster', 'plugin', 'cli'), ['fastify', '@fastify/*', 'node:http', 'node:net', ...EDGES_OF_OTHERS], 'sandbox/ is a thread of its own: it evaluates requests, and reaches no agent.'),
-  arrows('front', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A front does not know whether its gateway is one process of several.'),
-  // The rules of `front` again, because the last configuration of a file wins.
-  only(['src/call/**'], [
-    { group: [...EDGES_OF_OTHERS, 'node:cluster', ...['offline', 'sandbox', 'front', 'cluster', 'plugin', 'cli'].map(one => `**/${one}/**`)], message: 'A front does not know whether its gateway is one process of several.' },
-    { group: ['**/http/*', '**/grpc/*', '**/mesh/*', '!**/a2a/**', '!**/wire/**', '!**/upstream/**', '!**/pipeline/**'], message: 'call/ is the same for every front: it imports none of them.' }
-  ], GUARDED.call),
-  arrows('gateway', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
-  arrows('admin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), [...EDGES_OF_OTHERS, 'node:cluster'], 'A gateway does not know whether it is one process of several.'),
-  arrows('plugin', ALL_BUT('offline', 'sandbox', 'cluster', 'plugin', 'cli'), ['@fastify/*', 'node:cluster', ...EDGES_OF_OTHERS], 'plugin/ puts a gateway into the Fastify application of another team; the application has one process.'),
-  arrows('cluster', ALL_BUT('sandbox', 'plugin', 'cli'), ['fastify-plugin', '@fastify/*', ...EDGES_OF_OTHERS], 'cluster/ makes several processes one gateway; what each of them does is elsewhere.'),
-  arrows('cli', FOLDERS, ['node:cluster', ...EDGES_OF_OTHERS], ONLY),
+  {
+    files: ['src/**/*.ts'],
+    plugins: { house: { rules: { arrows } } },
+    rules: { 'house/arrows': ['error', MAY_IMPORT] }
+  },
+  ...Object.entries(NOT_HERE).map(([folder, group]) => packages([`src/${folder}/**`], group, GUARDED[folder] ?? [])),
+  {
+    // A thread of its own: an error ends the thread, and compiler.ts starts another.
+    files: ['src/agents/card/compile-thread.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...READINGS] }
+  },
+  packages(['src/server/admin/**'], NOT_HERE.server, [...LISTENERS, ...TIMERS]),
+  packages(['src/server/plugin/**'], [['@fastify/*', 'node:cluster', ...EDGES_OF_OTHERS], 'plugin/ puts a gateway into the Fastify application of another team; the application has one process.'], []),
   {
     files: ['src/console/page/**/*.js', 'src/console/editor/*.js'],
     rules: { 'no-restricted-syntax': 'off' }

@@ -110,7 +110,7 @@ function escaped (text: string): string {
 
 /** Writes the file below dist/src, where the compiled program reads it. */
 export function writeManual (others?: ReadonlyMap<string, string>): void {
-  const file = join(packageRoot(), 'dist/src/admin', MANUAL_FILE)
+  const file = join(packageRoot(), 'dist/src/server/admin', MANUAL_FILE)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, gzipSync(JSON.stringify(manualOf(others)), { level: 9 }))
 }

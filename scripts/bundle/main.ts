@@ -1,6 +1,6 @@
 /**
  * Makes one script of `serve` and of a worker with all modules that every start loads, and stores V8's code cache of the script
- * (src/bundled.ts). This is the last step of a build. The step replaces `cli/serve.js` and `cluster/main.js`, which the compiler writes on
+ * (src/bundled.ts). This is the last step of a build. The step replaces `cli/serve.js` and `server/cluster/main.js`, which the compiler writes on
  * every run, with two short modules.
  */
 import { execFileSync } from 'node:child_process'
@@ -16,7 +16,7 @@ const folder = join(dist, 'src/bundle')
 /** Names of the entries in the bundle, each with its module and the exports of the module. */
 const ENTRIES = {
   serve: { file: 'cli/serve.js', offers: 'runServe' },
-  worker: { file: 'cluster/main.js', offers: null }
+  worker: { file: 'server/cluster/main.js', offers: null }
 } as const
 
 await bundleEditor()

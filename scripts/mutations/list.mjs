@@ -41,8 +41,8 @@ export const MUTATIONS = [
   ['wire/forwarded.ts', "name === 'forwarded' || ", ''],
   ['wire/sse/split.ts', 'if (this.scan.unfinished === DATA) this.sawData(this.heldLength)', ''],
   ['upstream/via.ts', 'via.includes(PSEUDONYM)', 'via === PSEUDONYM', 'gateway/passthrough'],
-  ['upstream/cards/card-cache.ts', 'Math.max(0, lifetime - age)', 'lifetime'],
-  ['upstream/cards/card-cache.ts', 'options.maxStale / 2', 'options.maxStale'],
+  ['agents/card/card-cache.ts', 'Math.max(0, lifetime - age)', 'lifetime'],
+  ['agents/card/card-cache.ts', 'options.maxStale / 2', 'options.maxStale'],
   ['upstream/connection-queue.ts', 'if (this.full) return', 'if (!this.full) return'],
   ['upstream/failure.ts', "if (kind === 'reset') fallback = kind", "if (kind === 'reset') return 'other'"],
   ['pipeline/upstream-headers.ts', "if (negotiated?.read === true) out.push('accept-encoding', 'identity')", '', 'gateway/forward-headers'],
@@ -58,10 +58,10 @@ export const MUTATIONS = [
     'name === EXTENSIONS_HEADER',
     'gateway/negotiation'
   ],
-  ['gateway/concurrency-limit.ts', 'this.streams >= limits.streams', 'this.streams > limits.streams', 'limits/concurrency'],
-  ['gateway/memory-budget.ts', 'this.held -= bytes', 'this.held -= 0', 'limits/memory'],
-  ['front/http/listener/slow-readers.ts', 'before?.taken === taken ? before', 'before !== undefined ? before', 'limits/slow-readers'],
-  ['gateway/overload.ts', "['eventLoopDelay', late && this.late]", "['eventLoopDelay', late]", 'limits/shedding'],
+  ['agents/concurrency-limit.ts', 'this.streams >= limits.streams', 'this.streams > limits.streams', 'limits/concurrency'],
+  ['call/memory-budget.ts', 'this.held -= bytes', 'this.held -= 0', 'limits/memory'],
+  ['front/listener/slow-readers.ts', 'before?.taken === taken ? before', 'before !== undefined ? before', 'limits/slow-readers'],
+  ['call/overload.ts', "['eventLoopDelay', late && this.late]", "['eventLoopDelay', late]", 'limits/shedding'],
   ['state/memory-store.ts', 'this.total -= entry.length', 'this.total -= 0'],
   [
     'telemetry/redact.ts',
@@ -74,11 +74,11 @@ export const MUTATIONS = [
     "site === undefined || site === 'same-origin' || site !== 'cross-site'",
     'console/routes'
   ],
-  ['cluster/how-many.ts', 'Math.max(1, Math.min(available, Math.ceil(quota)))', 'Math.max(1, Math.min(available, Math.floor(quota)))'],
+  ['server/cluster/how-many.ts', 'Math.max(1, Math.min(available, Math.ceil(quota)))', 'Math.max(1, Math.min(available, Math.floor(quota)))'],
   ['cli/test.ts', 'if (broken) return UNUSABLE', 'if (broken) return FAILED', 'offline/cli'],
-  ['front/call/exchange.ts', "this.settle(this.erred ? 'agent_error' : 'client_aborted')", "this.settle('upstream_error')", 'gateway/forward-abort'],
+  ['call/exchange-driver.ts', "this.settle(this.erred ? 'agent_error' : 'client_aborted')", "this.settle('upstream_error')", 'gateway/forward-abort'],
   ['telemetry/metrics/vitals.ts', '[{ source }, one.age()]', '[{ source }, null]', 'identity/jwt'],
   ['pipeline/rejections.ts', 'The request target is rejected: ${reason}.', 'The request target is rejected.', 'security/CVE-2026-85124'], // eslint-disable-line no-template-curly-in-string
-  ['cluster/worker.ts', 'buildServing(config, { env, worker, keeper', 'buildServing(config, { env, keeper', 'cluster/rates'],
+  ['server/cluster/worker.ts', 'buildServing(config, { env, worker, keeper', 'buildServing(config, { env, keeper', 'cluster/rates'],
   ['a2a/task-id.ts', "taskId ?? (call.version === '0.3' ? id : null) ?? ofName", 'taskId ?? id ?? ofName']
 ]

@@ -18,7 +18,7 @@ const run = (...args) => spawnSync(process.execPath, args, { cwd: ROOT, stdio: '
 
 /** Bundles the compiled sources. Bundling replaces these two modules, so each bundle starts from the compiled modules. */
 async function bundle (mutated) {
-  for (const file of ['cli/serve.ts', 'cluster/main.ts']) {
+  for (const file of ['cli/serve.ts', 'server/cluster/main.ts']) {
     if (file === mutated) continue
     const { code } = await transform(readFileSync(join(ROOT, 'src', file), 'utf8'), { loader: 'ts', format: 'esm', target: 'node20' })
     writeFileSync(join(ROOT, 'dist/src', file.replace(/\.ts$/, '.js')), code)

@@ -3,7 +3,7 @@ import type { Bytes } from '#wire/chunked-buffer.js'
 import { whole } from '#wire/chunked-buffer.js'
 import type { JsonEdit } from '#wire/json/edit.js'
 import { editJson } from '#wire/json/edit.js'
-import type { JsonLimits, JsonProblem } from '#wire/json/json.js'
+import type { JsonProblem } from '#wire/json/json.js'
 import { parseStrict } from '#wire/json/json.js'
 import type { InexactNumbers } from '#wire/json/number.js'
 import type { StringSpan } from '#wire/json/template.js'
@@ -17,6 +17,7 @@ import { grpcMethodFor } from './grpc/methods.js'
 import type { GrpcMethod } from './grpc/methods.js'
 import type { Operation } from './operations.js'
 import type { Binding, Version } from './versions.js'
+import type { JsonLimits } from '#wire/json/structural-scan.js'
 
 export type ParsedPayload =
   | {

@@ -251,3 +251,5 @@ function rpcRoute (address: RpcAddress, version: Version): Route {
 function firstPath (address: RpcAddress): string {
   return address.byVersion.values().next().value ?? '/'
 }
+
+export type OperationRoute = Extract<Route, { kind: 'operation' }>

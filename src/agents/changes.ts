@@ -1,7 +1,8 @@
 /** Describes the effect of a new configuration, for the operator who changed it. */
 import { digest } from '#config/digest.js'
 import type { AgentConfig, Config } from '#config/model/model.js'
-import { grpcAgentsInEffect, grpcInEffect, grpcListens, meshInEffect } from './grpc-changes.js'
+import type { GrpcListenerConfig, HostPort, ListenerTlsConfig, MeshListenerConfig } from '#config/model/listener-model.js'
+import { listenerName } from '#config/listeners/host-port.js'
 
 export interface Changes {
   readonly agents: { readonly added: readonly string[], readonly removed: readonly string[], readonly changed: readonly string[] }
@@ -181,4 +182,48 @@ function compareModes (before: AgentConfig, after: AgentConfig): string[] {
       ? []
       : [`${after.name}/${name}: ${was.mode ?? before.mode} -> ${policy.mode ?? after.mode}`]
   })
+}
+
+// The open HTTP/2 listeners: a reload changes their agents and their TLS files, but opens and closes no listener.
+
+/** Listeners are opened at start only. */
+function grpcInEffect (before: Config, after: Config): GrpcListenerConfig | null {
+  const [old, wanted] = [before.server.grpc, after.server.grpc]
+  if (old === null || wanted === null) return old
+  return { ...wanted, listen: old.listen, maxConcurrentStreams: old.maxConcurrentStreams, tls: tlsInEffect(old.tls, wanted.tls) }
+}
+
+/** As {@link grpcInEffect}, for the listener of a mesh. */
+function meshInEffect (before: Config, after: Config): MeshListenerConfig | null {
+  const [old, wanted] = [before.server.mesh, after.server.mesh]
+  return old === null || wanted === null ? old : { listen: old.listen, tls: tlsInEffect(old.tls, wanted.tls) }
+}
+
+function tlsInEffect (old: ListenerTlsConfig | null, wanted: ListenerTlsConfig | null): ListenerTlsConfig | null {
+  return old === null || wanted === null ? old : { ...wanted, clientCertificate: old.clientCertificate }
+}
+
+/**
+ * An agent keeps its listener. A new agent can use a listener that is open; with another one, it is not served by gRPC. A mesh carries the
+ * calls of any agent.
+ */
+function grpcAgentsInEffect (before: Config, after: Config): readonly AgentConfig[] {
+  const open = new Set(Object.values(grpcListens(before)).map(listenerName))
+  const { grpc, mesh } = before.server
+  if (grpc !== null && grpc.listen !== null) open.add(listenerName(null))
+  const old = new Map(before.agents.map(agent => [agent.name, agent]))
+  return after.agents.map(agent => {
+    if (agent.grpc === null) return agent
+    const earlier = old.get(agent.name)?.grpc ?? null
+    const listen = earlier === null ? agent.grpc.listen : earlier.listen
+    if (!open.has(listenerName(listen)) && mesh === null) return { ...agent, grpc: null }
+    if (listenerName(listen) === listenerName(agent.grpc.listen)) return agent
+    // Its card names the address of the listener that is open.
+    return { ...agent, grpc: { ...agent.grpc, listen, publicAddress: earlier?.publicAddress ?? agent.grpc.publicAddress } }
+  })
+}
+
+/** The listener of each agent that is served by gRPC; null for the shared one. */
+function grpcListens ({ agents }: Config): Readonly<Record<string, HostPort | null>> {
+  return Object.fromEntries(agents.flatMap(({ name, grpc }) => (grpc === null ? [] : [[name, grpc.listen]])))
 }

@@ -1,10 +1,10 @@
 /** Notes how a call ends, and what rules found in it, for its record. The first outcome wins: later events are consequences of it. */
 import type { TaskNames } from '#a2a/task-id.js'
-import type { Found } from '#console/decisions.js'
 import { withFound } from '#console/decisions.js'
 import type { OwnerOutcome } from '#policy/access/ownership.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
 import type { Exchange } from './exchange.js'
+import type { Found } from '#console/entry.js'
 
 export function settle (exchange: Exchange, outcome: Outcome): void {
   exchange.outcome ??= outcome

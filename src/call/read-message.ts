@@ -1,11 +1,22 @@
 /** Reads the request of a call that has one message: bounded in bytes, time and memory. */
 import type { GrpcMessage } from '#wire/grpc/deframer.js'
 import { GrpcDeframer } from '#wire/grpc/deframer.js'
-import type { BodyLimits } from './steps/body.js'
 import type { ClientRequest, ClientResponse } from './client-streams.js'
 import { guarded, listen, listenOnce } from '#guard.js'
 import type { Timed } from './late-timers.js'
 import { startTimerLater } from './late-timers.js'
+import type { Guarded } from '#guard.js'
+
+export interface BodyLimits {
+  /** Bytes. */
+  readonly size: number
+  /** Milliseconds for the whole body. */
+  readonly timeout: number
+  /** What an error of a listener ends. */
+  readonly owner: Guarded
+  /** Reserves memory before a chunk of the body is kept. @returns false when no memory is left */
+  readonly hold: (bytes: number) => boolean
+}
 
 /** `aborted`: the client is gone. `none` and `several`: the request has not exactly one message. */
 export type Unread = 'too_large' | 'timeout' | 'no_memory' | 'aborted' | 'flag' | 'incomplete' | 'none' | 'several'

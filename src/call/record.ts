@@ -1,5 +1,4 @@
 /** Starts a call, and records its end: once, in one place, for metrics, span, log, audit and console. */
-import { endedCall, keptRequest } from './console-entries.js'
 import { leave, releaseUnsent } from './capacity.js'
 import { schedule } from './event-loop-batch.js'
 import type { Received } from './exchange.js'
@@ -8,6 +7,11 @@ import { settleAborted } from './outcome.js'
 import { listen } from '#guard.js'
 import { endAfterError, fail } from './reply.js'
 import { callEntry, logCall } from './telemetry/request-telemetry.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { Ended, Found } from '#console/entry.js'
+import type { KeptRequest, ReceivedRequest } from '#console/playground/request-log.js'
+import { cut } from '#console/text.js'
+import type { Outcome } from '#telemetry/metrics/metrics.js'
 
 /** The exchange of a call that a front has received. Its end is recorded after the `close` event of the response. */
 export function startExchange (received: Omit<Received, 'endAfterError'>): Exchange {
@@ -63,4 +67,59 @@ function describeResult ({ named, result, span }: Exchange): void {
   const { taskId, contextId } = named()
   if (taskId === null && result.taskId !== null) span.set('a2a.task.id', result.taskId)
   if (contextId === null && result.contextId !== null) span.set('a2a.context.id', result.contextId)
+}
+
+// What the console shows of a call that has ended: its outcome, and its request for the playground.
+
+/** Largest number of requested extensions that the console shows of one call. */
+const EXTENSIONS = 20
+const NO_URIS: readonly string[] = []
+const NOTHING_FOUND: readonly Found[] = []
+
+function endedCall (
+  exchange: Exchange,
+  outcome: Outcome,
+  seconds: number,
+  refusal: Rejection | null,
+  found: readonly Found[] | null
+): Ended {
+  const { requested, principal, identity } = exchange
+  const { taskId, contextId } = exchange.task
+  return {
+    at: Date.now(),
+    agent: exchange.agentName,
+    operation: exchange.operation,
+    binding: exchange.binding,
+    version: exchange.version,
+    front: exchange.transport.front,
+    outcome,
+    status: exchange.response.statusCode,
+    grpcStatus: exchange.grpcStatus,
+    seconds,
+    requestId: exchange.id,
+    traceId: exchange.span.traceId,
+    taskId: taskId === null ? null : cut(taskId),
+    contextId: contextId === null ? null : cut(contextId),
+    extensions: requested.length === 0 ? NO_URIS : requested.slice(0, EXTENSIONS).map(cut),
+    caller: principal === null ? null : (identity?.describe(principal) ?? null),
+    port: exchange.request.socket.remotePort ?? 0,
+    refusal,
+    found: found ?? NOTHING_FOUND
+  }
+}
+
+/** @param refusal null when the call was not rejected */
+function keptRequest (exchange: Exchange, received: ReceivedRequest, outcome: Outcome, refusal: Rejection | null): KeptRequest {
+  return {
+    id: exchange.id,
+    at: Date.now(),
+    agent: exchange.agentName,
+    operation: exchange.operation,
+    binding: exchange.binding,
+    version: exchange.version,
+    outcome,
+    rule: refusal?.rule ?? null,
+    caller: exchange.principal,
+    received
+  }
 }

@@ -5,7 +5,7 @@ import type { Agent } from '#agents/agent.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import type { Encoding } from '#pipeline/content-encoding.js'
 import type { RequestHead } from '#pipeline/request-head.js'
-import type { OperationRoute, RequestEvaluation } from '#pipeline/request.js'
+import type { RequestEvaluation } from '#pipeline/request.js'
 import type { ResponseDriver, ResponsePlan } from '#pipeline/response/driver.js'
 import type { Negotiated } from '#pipeline/upstream-headers.js'
 import type { OwnerFindings } from '#policy/access/ownership.js'
@@ -15,6 +15,7 @@ import type { FrontName, Outcome } from '#telemetry/metrics/metrics.js'
 import type { Forwarding } from '#upstream/forward.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import type { Exchange } from './exchange.js'
+import type { OperationRoute } from '#a2a/route.js'
 
 const EMPTY = Buffer.alloc(0)
 /** A field of which the step that sets it has not run. The order of the steps is fixed (`steps.ts`), so no step reads such a field. */

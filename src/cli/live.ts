@@ -1,7 +1,7 @@
 /** `check --live`: loads the current cards of the agents and compares them with the configuration. */
 import { GRPC_OFF, OnlyGrpc } from '#a2a/grpc/card-map.js'
 import type { CardFinding } from '#a2a/card/lint.js'
-import { visible } from '#a2a/fields.js'
+import { quoted, visible } from '#a2a/fields.js'
 import { buildAgentState, schemasToCompile, UNSIGNED } from '#pipeline/agent-snapshot.js'
 import type { AgentState, AgentStateOptions } from '#pipeline/agent-snapshot.js'
 import { diagnostic } from '#config/diagnostics.js'
@@ -9,7 +9,7 @@ import type { Diagnostic } from '#config/diagnostics.js'
 import { loadCatalogue } from '#config/load.js'
 import type { AgentConfig, Config, PolicyConfig } from '#config/model/model.js'
 import { DEFAULT_POLICIES } from '#config/schema/schema.js'
-import { callerSources } from '#identity/schemes.js'
+import { callerSources, covers } from '#identity/schemes.js'
 import { cardCompiler, readySchemas } from '#agents/card/compiler.js'
 import { lintCards } from '#policy/card/lint.js'
 import { loweredRequirements, loweringModes } from '#policy/card/lowered.js'
@@ -17,8 +17,13 @@ import { SECRET_HIDDEN } from '#policy/request/inject.js'
 import { loadCardsOnce } from '#agents/card/card-once.js'
 import type { TlsFiles } from '#upstream/tls.js'
 import { readTlsFiles } from '#upstream/tls.js'
-import { securityFindings } from './security-findings.js'
-import { credentialFindings } from './live-credentials.js'
+import type { LoadedCards } from '#a2a/card/loaded-cards.js'
+import { isObject, own } from '#wire/json/object.js'
+import { readSecurity } from '#a2a/card/security.js'
+import type { CardSecurity } from '#a2a/card/security.js'
+import { schemeText } from '#identity/requirement.js'
+import type { CallerSource } from '#identity/schemes.js'
+import { proposedSources } from './init/proposed-identity.js'
 
 export interface Look {
   /** Findings in the order of the agents. */
@@ -150,4 +155,80 @@ function hintFor (message: string): string {
   if (message.endsWith(GRPC_OFF)) return 'set server.grpc.listen, or close this port of the agent: calls to it bypass the gateway'
   if (message.startsWith('GRPC ') && message.includes('agents[].grpc.upstream')) return 'set grpc.upstream of the agent'
   return message.startsWith('schema at /schemas/') ? 'fix the card, or replace the schema with card.schemas' : 'fix the card'
+}
+
+// `check --live`: compares what a card asks of callers with the credentials that the agent gets.
+
+/** Warns of an agent that gets no credentials, although its card asks for some. */
+function credentialFindings ({ upstream: { credentials } }: AgentConfig, { identity }: Config, cards: LoadedCards): CardFinding[] {
+  const none = identity !== null && credentials.client === 'strip' && credentials.send.length === 0
+  if (!none || !Object.values(cards.byVersion).some(({ value }) => asksForCredentials(value))) return []
+  return [{
+    message: 'the card asks for credentials, but the gateway removes those of callers and sends none itself',
+    hint: 'set upstream.credentials.send, or upstream.credentials.client: forward'
+  }]
+}
+
+/** True when no alternative of the card's root lets a caller in without credentials. */
+function asksForCredentials (card: unknown): boolean {
+  if (!isObject(card)) return false
+  const lists = ['securityRequirements', 'security_requirements', 'security'].map(name => own(card, name)).filter(list => Array.isArray(list))
+  return lists.some(list => list.length > 0 && list.every((one: unknown) => isObject(one) && Object.keys(schemesOf(one)).length > 0))
+}
+
+/** 1.0 has `{"schemes": {name: {"list": […]}}}`, 0.3 `{name: […]}`. */
+function schemesOf (requirement: Readonly<Record<string, unknown>>): object {
+  const schemes = own(requirement, 'schemes')
+  return isObject(schemes) ? schemes : requirement
+}
+
+// `check --live`: compares the security schemes of an agent's cards with the sources of `identity`.
+
+/** Maximum number of names in one sentence, and of characters of one name. */
+const NAMES = 10
+const SHOWN = 100
+
+/** @param sources null without `identity` */
+function securityFindings (
+  { loaded, security }: AgentState,
+  agent: AgentConfig,
+  sources: readonly CallerSource[] | null
+): CardFinding[] {
+  const { byVersion } = loaded
+  const cards = [...new Set([byVersion['1.0'].card.raw, byVersion['0.3'].card.raw])].map(readSecurity)
+  if (sources === null) return withoutIdentity(cards)
+  const proposal = proposalOf(proposedSources(cards, scheme => !sources.some(source => covers(source, scheme))))
+  const skills = [...new Set(cards.flatMap(card => card.skills))]
+  const byCard = agent.access.require === 'card'
+  return [
+    ...security.warnings.map(message => ({ message, hint: proposal ?? 'compare the card with identity.sources, or write access.require' })),
+    ...(byCard && security.requirement?.anonymous === true
+      ? [{ message: 'access.require: card: the card accepts callers without credentials', hint: 'write access.require as a list if that is not intended' }]
+      : []),
+    ...(byCard && cards.some(({ scopes }) => scopes)
+      ? [{ message: 'access.require: card: the card requires scopes, which this key does not enforce', hint: 'name the scopes in access.allow' }]
+      : []),
+    ...(skills.length === 0
+      ? []
+      : [{
+          message: `the skills ${listed(skills.map(id => quoted(id, SHOWN)))} have separate security requirements, which are not enforced: a request names no skill`,
+          hint: 'give skills with other callers a separate agent'
+        }])
+  ]
+}
+
+function withoutIdentity (cards: readonly CardSecurity[]): CardFinding[] {
+  const schemes = [...new Set(cards.flatMap(card => [...card.schemes].map(([name, scheme]) => schemeText(name, scheme))))]
+  const proposal = proposalOf(proposedSources(cards))
+  if (schemes.length === 0 || proposal === null) return []
+  return [{ message: `the gateway does not verify the credentials of the card's security schemes: ${listed(schemes)}`, hint: proposal }]
+}
+
+function proposalOf (sources: ReturnType<typeof proposedSources>): string | null {
+  if (sources.length === 0) return null
+  return `to verify callers here, adapt: identity: {sources: {${sources.map(({ name, yaml }) => `${name}: ${yaml}`).join(', ')}}}`
+}
+
+function listed (names: readonly string[]): string {
+  return names.length > NAMES ? `${names.slice(0, NAMES).join(', ')} and ${names.length - NAMES} more` : names.join(', ')
 }

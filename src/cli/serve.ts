@@ -7,10 +7,10 @@ import { workersOf } from '#server/cluster/how-many.js'
 import { lowerPriorityOfEngineThreads, setEngineFlags } from '#engine.js'
 import { readConfiguration } from '#offline/configuration.js'
 import { FollowedConfiguration } from '#server/followed-configuration.js'
-import type { Gateway } from '#server/start.js'
 import { startGateway } from '#server/start.js'
 import type { Output } from './output.js'
 import { unusableConfiguration } from './reports/configuration-problems.js'
+import type { Gateway } from '#server/about.js'
 
 export interface ServeArguments {
   readonly config: string | null

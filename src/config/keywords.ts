@@ -1,10 +1,11 @@
 /** The gateway's own keywords of the schema kit, for validators compiled at run time and for validators compiled by the build. */
 import { shown } from './diagnostics.js'
 import { FORMATS } from './schema/formats.js'
-import type { Fault, Format } from './schema/formats.js'
+import type { Format } from './schema/formats.js'
 import type { Bounds } from './schema/schema-kit.js'
 import { duration, readDuration, readSize, size } from './model/units.js'
 import type { Reading } from './model/units.js'
+import type { Fault } from './listeners/grpc-formats.js'
 
 /**
  * Largest number of reported faults per validation. Beyond this limit every value passes: the configuration is already rejected, and nobody

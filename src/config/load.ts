@@ -1,9 +1,8 @@
 import { dirname, resolve } from 'node:path'
 import { loadCatalogue } from './catalogue.js'
 import { checkConfig } from './checks/checks.js'
-import { deprecations } from './deprecated.js'
 import { describe } from './describe.js'
-import { diagnostic, sortDiagnostics } from './diagnostics.js'
+import { diagnostic, dotted, sortDiagnostics } from './diagnostics.js'
 import type { Diagnostic, Path, PathProblem } from './diagnostics.js'
 import { locate, readYaml } from './yaml/document.js'
 import type { YamlFile } from './yaml/document.js'
@@ -20,8 +19,9 @@ import { SchemaFiles, withSchemas } from './schema-files.js'
 import { CONFIG_VERSION, configSchema } from './schema/schema.js'
 import type { Environment } from './yaml/substitute.js'
 import { validateConfig } from './validate.js'
-import { mapping } from './yaml/values.js'
+import { fault, mapping } from './yaml/values.js'
 import type { Mapping } from './yaml/values.js'
+import type { Schema } from './schema/schema-kit.js'
 
 export { loadCatalogue } from './catalogue.js'
 export { formatDiagnostic } from './diagnostics.js'
@@ -188,4 +188,45 @@ export function readText (file: string): { readonly text: string } | NoText {
     if (error instanceof TypeError) return { message: 'the file is not valid UTF-8', hint: 'save it as UTF-8' }
     return { message: `cannot read the file: ${describe(error)}`, unreadable: true }
   }
+}
+
+// Finds deprecated keys: they still work and will be removed. `check` and `serve` warn of them for at least one minor release
+// (docs/upgrading.md).
+
+/**
+ * Walks a value along its schema.
+ * @param value the value before defaults are filled in, so that a default never causes a warning
+ * @returns one warning for each deprecated key that is present, at the key
+ */
+export function deprecations (schema: Schema, value: unknown): PathProblem[] {
+  return walk(schema, schema, value, [])
+}
+
+function walk (schema: Schema, root: Schema, value: unknown, path: Path): PathProblem[] {
+  const { $ref } = schema
+  if ($ref !== undefined) {
+    const target = root.$defs?.[$ref.replace('#/$defs/', '')]
+    return target === undefined ? [] : walk(target, root, value, path)
+  }
+  const branches = [...schema.anyOf ?? [], ...schema.allOf ?? []].flatMap(one => walk(one, root, value, path))
+  if (Array.isArray(value)) {
+    const { items } = schema
+    return items === undefined ? branches : [...branches, ...value.flatMap((item, index) => walk(items, root, item, [...path, index]))]
+  }
+  if (typeof value !== 'object' || value === null) return branches
+  return [...branches, ...Object.entries(value).flatMap(([key, child]) => {
+    const known =
+      schema.properties !== undefined && Object.hasOwn(schema.properties, key)
+        ? schema.properties[key]
+        : typeof schema.additionalProperties === 'object'
+          ? schema.additionalProperties
+          : undefined
+    if (known === undefined) return []
+    const at = [...path, key]
+    const here =
+      known.deprecated === true
+        ? [fault(at, `${dotted(at)} is deprecated and will be removed in a later release`, known['x-instead'], 'key')]
+        : []
+    return [...here, ...walk(known, root, child, at)]
+  })]
 }

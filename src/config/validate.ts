@@ -6,7 +6,6 @@ import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { UNKNOWN } from './yaml/document.js'
 import { FORMATS } from './schema/formats.js'
-import type { Fault } from './schema/formats.js'
 import { forgetFaults } from './keywords.js'
 import { packageVersion } from './paths.js'
 import { precompiled } from './precompiled.js'
@@ -14,6 +13,7 @@ import type { Name } from './precompiled.js'
 import type { Schema } from './schema/schema-kit.js'
 import { configSchema } from './schema/schema.js'
 import { childOf, parsePointer } from '#wire/json/pointer.js'
+import type { Fault } from './listeners/grpc-formats.js'
 
 type Params = Readonly<Record<string, unknown>>
 

@@ -4,7 +4,16 @@
  */
 import type { Rejection } from '#a2a/errors.js'
 import { parseJson } from '#wire/json/parse-json.js'
-import type { EntryViolation } from './entry.js'
+
+export interface EntryViolation {
+  readonly phase: 'request' | 'response'
+  readonly mode: 'enforce' | 'observe'
+  readonly extension: string
+  readonly rule: string
+  readonly reason: string
+  readonly path: string
+  readonly message: string
+}
 
 export interface Correction {
   /** Header lines to add or replace. */

@@ -2,53 +2,12 @@
  * Keeps the outcomes of the calls of one process for a later look: always rejections, faults and findings; other calls only while a viewer
  * is connected. Without a viewer, a call costs only a check of two fields. Entries are built when they are requested.
  */
-import type { Rejection } from '#a2a/errors.js'
-import type { Violation } from '#policy/violation.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
-import type { DecisionEntry } from './entry.js'
+import type { DecisionEntry, Ended, Found } from './entry.js'
 import { entryOf } from './entry.js'
 import type { DecisionFilter } from './filter.js'
 import { matches } from './filter.js'
-import { Ring } from './ring.js'
 import { cut, LONGEST } from './text.js'
-
-/** The violations that rules found in a request and its response, in the order of evaluation. */
-export interface Found {
-  readonly phase: 'request' | 'response'
-  readonly violations: readonly Violation[]
-  /** `policy/rule` of each change. */
-  readonly edited: readonly string[]
-}
-
-/** One completed call. It must hold no other data of the exchange, because the exchange may have megabytes. */
-export interface Ended {
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  readonly agent: string
-  readonly operation: string
-  readonly binding: string
-  readonly version: string
-  /** `http`, `grpc`, `ext_authz` or `ext_proc`. */
-  readonly front: string
-  readonly outcome: Outcome
-  readonly status: number
-  /** Name of the status of gRPC; null over HTTP. */
-  readonly grpcStatus: string | null
-  readonly seconds: number
-  readonly requestId: string
-  readonly traceId: string | null
-  /** Task and context of the call; null when it has none. */
-  readonly taskId: string | null
-  readonly contextId: string | null
-  /** URIs of the extensions that the client requested. */
-  readonly extensions: readonly string[]
-  /** The caller, as log lines name it. */
-  readonly caller: { readonly source: string, readonly id: string } | null
-  /** Port of the client's end of the connection. 0 when it is no longer known. */
-  readonly port: number
-  readonly refusal: Rejection | null
-  readonly found: readonly Found[]
-}
 
 /** The new entries since a reader's last look. */
 export interface DecisionPage {
@@ -160,4 +119,36 @@ export function withFound (before: readonly Found[] | null, next: Found): readon
           violations: next.violations.slice(0, VIOLATIONS).map(one => ({ ...one, path: cut(one.path), message: cut(one.message) }))
         }
   ]
+}
+
+/** A ring buffer of the newest items. When it is full, a new item replaces the oldest. */
+export class Ring<T> {
+  private readonly size: number
+  private readonly items: T[] = []
+  /** Index of the next item once the ring is full. */
+  private next = 0
+
+  /** @param size at least 1 */
+  constructor (size: number) {
+    this.size = size
+  }
+
+  push (item: T): void {
+    if (this.items.length < this.size) {
+      this.items.push(item)
+      return
+    }
+    this.items[this.next] = item
+    this.next = (this.next + 1) % this.size
+  }
+
+  /** Newest first. */
+  * newest (): Generator<T> {
+    for (let i = 1; i <= this.items.length; i++) yield this.items[(this.next + this.items.length - i) % this.items.length] as T
+  }
+
+  clear (): void {
+    this.items.length = 0
+    this.next = 0
+  }
 }

@@ -1,8 +1,48 @@
 /** One decision as the page shows it: names and paths, never data of a request. The source of an entry contains no such data. */
-import type { Ended, Found } from './decisions.js'
-import type { Correction } from './correction.js'
+import type { Correction, EntryViolation } from './correction.js'
 import { correctionOf } from './correction.js'
 import { cut } from './text.js'
+import type { Rejection } from '#a2a/errors.js'
+import type { Violation } from '#policy/violation.js'
+import type { Outcome } from '#telemetry/metrics/metrics.js'
+
+/** The violations that rules found in a request and its response, in the order of evaluation. */
+export interface Found {
+  readonly phase: 'request' | 'response'
+  readonly violations: readonly Violation[]
+  /** `policy/rule` of each change. */
+  readonly edited: readonly string[]
+}
+
+/** One completed call. It must hold no other data of the exchange, because the exchange may have megabytes. */
+export interface Ended {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly agent: string
+  readonly operation: string
+  readonly binding: string
+  readonly version: string
+  /** `http`, `grpc`, `ext_authz` or `ext_proc`. */
+  readonly front: string
+  readonly outcome: Outcome
+  readonly status: number
+  /** Name of the status of gRPC; null over HTTP. */
+  readonly grpcStatus: string | null
+  readonly seconds: number
+  readonly requestId: string
+  readonly traceId: string | null
+  /** Task and context of the call; null when it has none. */
+  readonly taskId: string | null
+  readonly contextId: string | null
+  /** URIs of the extensions that the client requested. */
+  readonly extensions: readonly string[]
+  /** The caller, as log lines name it. */
+  readonly caller: { readonly source: string, readonly id: string } | null
+  /** Port of the client's end of the connection. 0 when it is no longer known. */
+  readonly port: number
+  readonly refusal: Rejection | null
+  readonly found: readonly Found[]
+}
 
 export interface DecisionEntry {
   readonly id: string
@@ -37,16 +77,6 @@ export interface DecisionEntry {
   readonly port: number
   /** The corrections that the caller has to make. Null when nothing was rejected. */
   readonly correction: Correction | null
-}
-
-export interface EntryViolation {
-  readonly phase: 'request' | 'response'
-  readonly mode: 'enforce' | 'observe'
-  readonly extension: string
-  readonly rule: string
-  readonly reason: string
-  readonly path: string
-  readonly message: string
 }
 
 export function entryOf (id: string, ended: Ended): DecisionEntry {

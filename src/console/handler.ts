@@ -2,12 +2,12 @@
  * Handles everything under `/console/`: the page's files, its data, the live tail, and calls tried from the page. Loaded on first request.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, sep } from 'node:path'
 import { ignoreErrors, listenOnce, ownerOf } from '#guard.js'
 import type { Log } from '#telemetry/log.js'
 import { parseJson } from '#wire/json/parse-json.js'
 import { diffOf } from './card-diff.js'
-import type { PageFile } from './files.js'
-import { readPage } from './files.js'
 import { readFilter } from './filter.js'
 import type { Rejected } from './guard.js'
 import { HEADERS, readProblem, writeProblem } from './guard.js'
@@ -251,4 +251,30 @@ function jsonOf (text: string): unknown {
   } catch {
     throw new Failure({ status: 400, error: 'send JSON' })
   }
+}
+
+// The page's own files: a fixed list, made on first request.
+
+/** `bytes` reads the file: the editor of the playground is large, and few open it. */
+interface PageFile { readonly type: string, readonly bytes: Buffer }
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml'
+}
+
+/** Directory beside this file, in the sources and in the build. */
+const DIRECTORY = join(import.meta.dirname, 'page')
+
+/** Returns the files by name below `/console/`; `''` is the page itself. A request never determines a file path. */
+function readPage (): ReadonlyMap<string, PageFile> {
+  const files = new Map<string, PageFile>()
+  for (const path of readdirSync(DIRECTORY, { encoding: 'utf8', recursive: true })) {
+    const name = path.replaceAll(sep, '/')
+    const type = TYPES[name.slice(name.lastIndexOf('.'))]
+    if (type !== undefined) files.set(name === 'index.html' ? '' : name, { type, get bytes () { return readFileSync(join(DIRECTORY, name)) } })
+  }
+  return files
 }

@@ -1,11 +1,12 @@
 /** The data that the console reads from a running gateway, in one process or several. */
 import type { AgentState } from '#pipeline/agent-snapshot.js'
-import type { AgentConfig, Config, HostPort } from '#config/model/model.js'
+import type { AgentConfig, Config } from '#config/model/model.js'
 import type { MetricsSnapshot } from '#telemetry/metrics/registry.js'
 import type { DecisionPage } from './decisions.js'
 import type { DecisionFilter } from './filter.js'
 import type { KeptRequest } from './playground/request-log.js'
 import type { SeriesPage } from './series.js'
+import type { HostPort } from '#config/model/listener-model.js'
 
 /** One active agent. */
 export interface ConsoleAgent {

@@ -6,9 +6,9 @@ import { Certificates } from './certificate/certificates.js'
 import type { Presented } from './credentials.js'
 import { credentialOf } from './credentials.js'
 import type { Principal } from './principal.js'
-import type { Requirement } from './requirement.js'
 import { combined, required } from './requirement.js'
 import { networkOf } from '#wire/ip.js'
+import type { Requirement } from './schemes.js'
 
 /** Sources with the same carrier. */
 interface Slot { readonly carrier: Carrier, readonly sources: readonly Source[] }

@@ -3,22 +3,8 @@ import type { CardSecurity, SecurityScheme } from '#a2a/card/security.js'
 import { quoted } from '#a2a/fields.js'
 import type { Authentication, Carriers } from './authentication.js'
 import type { Principal } from './principal.js'
-import type { CallerSource } from './schemes.js'
+import type { CallerSource, Requirement } from './schemes.js'
 import { covers } from './schemes.js'
-
-export interface Requirement {
-  /** Names of sources. One alternative must be met: all of its sources verify the request. Empty: no credentials are accepted. */
-  readonly alternatives: readonly (readonly string[])[]
-  /** True when a request without credentials is accepted. */
-  readonly anonymous: boolean
-  /** Sources of certificates: a client does not choose its certificate for each request, so it may come with any credentials. */
-  readonly certificates: ReadonlySet<string>
-  /**
-   * Audiences of the agent (`access.audience`) or of the admin listener (`server.adminAccess.audience`), of which an access token must name
-   * one; null: all of its source.
-   */
-  readonly audiences: readonly string[] | null
-}
 
 /** In the configuration, and in metrics, the source of requests without credentials. */
 export const ANONYMOUS = 'anonymous'

@@ -4,7 +4,20 @@ import type { SecurityScheme } from '#a2a/card/security.js'
 import type { IdentityConfig, SourceConfig } from '#config/model/identity-model.js'
 import { hasToken } from './principal.js'
 import type { SourceKind } from './principal.js'
-import type { Requirement } from './requirement.js'
+
+export interface Requirement {
+  /** Names of sources. One alternative must be met: all of its sources verify the request. Empty: no credentials are accepted. */
+  readonly alternatives: readonly (readonly string[])[]
+  /** True when a request without credentials is accepted. */
+  readonly anonymous: boolean
+  /** Sources of certificates: a client does not choose its certificate for each request, so it may come with any credentials. */
+  readonly certificates: ReadonlySet<string>
+  /**
+   * Audiences of the agent (`access.audience`) or of the admin listener (`server.adminAccess.audience`), of which an access token must name
+   * one; null: all of its source.
+   */
+  readonly audiences: readonly string[] | null
+}
 
 /** A source as far as cards are concerned. Serializable, and the same while the public side of the source is. */
 export interface CallerSource {

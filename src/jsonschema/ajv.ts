@@ -1,16 +1,17 @@
 /** Creates Ajv instances that are safe for untrusted schemas. */
 import { createRequire } from 'node:module'
-import type { Ajv, Options } from 'ajv'
 import type * as Ajv07Module from 'ajv'
+import type { Ajv, Options } from 'ajv'
 import type * as Ajv2019Module from 'ajv/dist/2019.js'
 import type * as Ajv2020Module from 'ajv/dist/2020.js'
 import type * as AjvFormats from 'ajv-formats'
 import { visible } from '#a2a/fields.js'
 import { step } from './evaluation.js'
-import type { Formats } from './format-assertion.js'
 import { replaceKeywords } from './keywords.js'
 import { isRegex } from './regexp.js'
 import type { Matcher, Patterns } from './regexp.js'
+
+export type Formats = 'assert' | 'annotate'
 
 // Ajv and its formats are loaded with the first schema. A start without schemas does not load them (measured: 56 ms of processor time with
 // require, 70 ms with import).
@@ -110,3 +111,17 @@ function newAjv (draft: Draft, options: Options) {
 export function clip (text: string): string {
   return visible(text, 200)
 }
+
+/** @returns null for a `$schema` that is none of the drafts */
+export function draftOf (schema: object): Draft | null {
+  const declared = (schema as { $schema?: unknown }).$schema
+  if (declared === undefined) return '2020-12'
+  return typeof declared === 'string' ? DRAFTS.get(declared.replace(/#$/, '')) ?? null : null
+}
+
+export const DRAFTS: ReadonlyMap<string, Draft> = new Map([
+  ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
+  ['https://json-schema.org/draft/2019-09/schema', '2019-09'],
+  ['http://json-schema.org/draft-07/schema', 'draft-07'],
+  ['https://json-schema.org/draft-07/schema', 'draft-07']
+])

@@ -6,7 +6,6 @@ import { createRequire } from 'node:module'
 import { Script } from 'node:vm'
 import type { Ajv, ValidateFunction } from 'ajv'
 import { clip, countedPattern, create, mayReadInherited } from './ajv.js'
-import type { Formats } from './format-assertion.js'
 import type { CompileResult } from './schema.js'
 import { checkSchema, compileWith, validatorOf } from './schema.js'
 import type { Keywords } from './meta-schema.js'
@@ -15,6 +14,7 @@ import { evaluate } from './evaluation.js'
 import { isRegex, MAX_PATTERNS_SIZE, Patterns } from './regexp.js'
 import type { SchemaProblem } from './lint.js'
 import { countValues, SCHEMA_LIMITS } from './lint.js'
+import type { Formats } from './ajv.js'
 
 interface Standalone { readonly default: (ajv: Ajv, validate: ValidateFunction) => string }
 

@@ -2,9 +2,8 @@
 import type { JsonSchemaConfig } from '#config/model/model.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject, own } from '#wire/json/object.js'
-import { draftOf } from './schema.js'
-
-export type Formats = 'assert' | 'annotate'
+import { draftOf } from './ajv.js'
+import type { Formats } from './ajv.js'
 
 /** Vocabularies that make `format` an assertion: 2020-12 §7.2.2, where the value does not matter, and 2019-09 §7.2. */
 const ASSERTION_2020 = 'https://json-schema.org/draft/2020-12/vocab/format-assertion'

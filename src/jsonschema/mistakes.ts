@@ -7,7 +7,7 @@ import { escapePointer } from '#wire/json/pointer.js'
 import type { Draft } from './ajv.js'
 import type { Role } from './lint.js'
 import { roleOf } from './lint.js'
-import { draftOf } from './schema.js'
+import { draftOf } from './ajv.js'
 
 export interface SchemaMistake {
   /** JSON Pointer from the root of the schema. */

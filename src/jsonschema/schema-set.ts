@@ -1,15 +1,15 @@
 /** Compiles a schema from a file, together with the schemas of its set that it refers to. */
 import type { JsonSchemaConfig, SchemaRef, SchemaSet } from '#config/model/model.js'
-import type { Draft } from './ajv.js'
+import type { Draft, Formats } from './ajv.js'
 import type { CompileResult } from './schema.js'
-import type { Formats } from './format-assertion.js'
 import { formatsOf } from './format-assertion.js'
-import { compileLinted, draftOf } from './schema.js'
+import { compileLinted } from './schema.js'
 import { metaProblem } from './meta-schema.js'
 import { Patterns } from './regexp.js'
 import { decodeFragment, FILE_LIMITS, lintDocuments } from './lint.js'
 import { resolvePointer } from '#wire/json/pointer.js'
 import { isObject } from '#wire/json/object.js'
+import { draftOf } from './ajv.js'
 
 /** Compiled schemas by set. The gateway reads a set once per configuration, and all agents of the configuration share it. */
 const compiled = new WeakMap<SchemaSet, Map<string, CompileResult>>()

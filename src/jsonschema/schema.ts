@@ -4,9 +4,8 @@
  */
 import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
 import { memberPath } from '#a2a/fields.js'
-import { clip, create, mayReadInherited } from './ajv.js'
-import type { Draft } from './ajv.js'
-import type { Formats } from './format-assertion.js'
+import { clip, create, draftOf, mayReadInherited } from './ajv.js'
+import type { Draft, Formats } from './ajv.js'
 import { InexactNumber, inexactPath, infinitePath, MAX_STEPS, NOT_EXACT, stepsLeft, TooManySteps, withSteps } from './evaluation.js'
 import { metaProblem } from './meta-schema.js'
 import { Patterns } from './regexp.js'
@@ -32,13 +31,6 @@ export interface CompiledSchema {
 export type CompileResult = { readonly ok: true, readonly schema: CompiledSchema } | { readonly ok: false, readonly problem: SchemaProblem }
 
 export const MAX_VIOLATIONS = 20
-
-const DRAFTS: ReadonlyMap<string, Draft> = new Map([
-  ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
-  ['https://json-schema.org/draft/2019-09/schema', '2019-09'],
-  ['http://json-schema.org/draft-07/schema', 'draft-07'],
-  ['https://json-schema.org/draft-07/schema', 'draft-07']
-])
 
 /**
  * Compiles an untrusted schema. Every failure names the place in the schema. The function fetches nothing.
@@ -83,13 +75,6 @@ const NO_DOCUMENTS: ReadonlyMap<string, unknown> = new Map()
 
 function failure (pointer: string, message: string): CompileResult {
   return { ok: false, problem: { pointer, message } }
-}
-
-/** @returns null for a `$schema` that is none of the drafts */
-export function draftOf (schema: object): Draft | null {
-  const declared = (schema as { $schema?: unknown }).$schema
-  if (declared === undefined) return '2020-12'
-  return typeof declared === 'string' ? DRAFTS.get(declared.replace(/#$/, '')) ?? null : null
 }
 
 /**

@@ -4,10 +4,10 @@
  * each other.
  */
 import { createHash } from 'node:crypto'
-import type { Formats } from './format-assertion.js'
 import { Patterns } from './regexp.js'
 import type { CompileResult } from './schema.js'
 import { compileSchema } from './schema.js'
+import type { Formats } from './ajv.js'
 
 /** By key. A schema that no agent uses any more goes away. */
 const shared = new Map<string, WeakRef<CompileResult>>()

@@ -1,5 +1,4 @@
 /** Finds the agent of a recorded request, and converts the request to the form that the agent's card requires. */
-import type { PlainRequest } from '#pipeline/dry-run.js'
 import { Agents, hostName } from '#pipeline/agents.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { askedVersion } from '#pipeline/request.js'
@@ -9,6 +8,7 @@ import { joinPath, splitTarget } from '#wire/target.js'
 import { CannotExplain } from './explain/cannot-explain.js'
 import type { Explanation } from './explain/explanation.js'
 import type { RecordedRequest } from './recording/recorded-request.js'
+import type { PlainRequest } from '#pipeline/dry-run-operation.js'
 
 export interface Place {
   readonly config: AgentConfig

@@ -4,7 +4,7 @@ import type { Caller, Rejection } from '#a2a/errors.js'
 import type { Payload } from '#a2a/payload.js'
 import { payloadOf } from '#a2a/payload.js'
 import type { NamedId } from '#a2a/request-ids.js'
-import type { Route } from '#a2a/route.js'
+import type { OperationRoute, Route } from '#a2a/route.js'
 import { taskIdOf } from '#a2a/task-id.js'
 import type { Binding } from '#a2a/versions.js'
 import type { AgentConfig, Limits } from '#config/model/model.js'
@@ -16,15 +16,93 @@ import { admissionOf, admit } from './access/access.js'
 import { namedIds, ownershipPlanOf } from './access/ownership.js'
 import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
 import { decodeSync } from './content-encoding.js'
-import type { DryRun, DryRunAgent, DryRunMemory, Forwarded, PlainRequest, TaskOwner } from './dry-run.js'
 import { grpcUpstreamHeaders } from './grpc/upstream-headers.js'
 import { MAX_GET_BODY } from './guard.js'
 import * as rejections from './rejections.js'
-import type { Asked, OperationRoute, RequestEvaluation } from './request.js'
+import type { Asked, RequestEvaluation } from './request.js'
 import { bodyOf, callOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse, ruleOn } from './request.js'
 import type { RequestHead } from './request-head.js'
 import type { Negotiated } from './upstream-headers.js'
 import { upstreamHeaders } from './upstream-headers.js'
+import type { Principal } from '#identity/principal.js'
+import type { Claimed } from '#policy/request/claims.js'
+import type { AccessOutcome } from './access/access.js'
+import type { AgentState } from './agent-snapshot.js'
+import type { ResponsePlan } from './response/driver.js'
+import type { TaskRecord } from '#policy/task/memory.js'
+import type { Claim } from '#policy/request/decision.js'
+
+/** Returns the remembered record of a task; null for none. */
+export type Recall = (taskId: string) => TaskRecord | null
+
+export interface PlainRequest {
+  readonly method: string
+  /** Below the agent's path, undecoded: '' or beginning with `/`. */
+  readonly path: string
+  /** With its leading `?`, or ''. */
+  readonly query: string
+  /** Flat list: name, value, name, value. */
+  readonly rawHeaders: readonly string[]
+  /** True for a gRPC call. The body is then its one message, without prefix, and the path is `/service/method`. */
+  readonly grpc?: boolean
+  /** Null: no body. */
+  readonly body: Buffer | null
+  /** Time of the exchange, in milliseconds since 1970. */
+  readonly now?: number
+  /** The authenticated caller. Default: none. */
+  readonly caller?: Principal | null
+}
+
+/** The request that goes to the agent. */
+export interface Forwarded {
+  readonly method: string
+  /** Path and query at the agent. */
+  readonly target: string
+  /** Flat list: name, value, name, value; names in lower case. */
+  readonly headers: readonly string[]
+  readonly body: Buffer | null
+}
+
+export interface DryRun {
+  /** Kind of the request. The gateway forwards `passthrough` and `preflight` without inspection, and responds to `card` itself. */
+  readonly kind: 'operation' | 'card' | 'preflight' | 'passthrough' | 'refused'
+  /** Route of the address, as far as the gateway looked it up. */
+  readonly route: Route | null
+  /** Caller for `writeRejection`. */
+  readonly caller: Caller
+  /** Call of an operation whose body is available. */
+  readonly call: Call | null
+  readonly evaluation: RequestEvaluation | null
+  /** Decision of the access lists; null without lists, and when they have not decided. */
+  readonly access: AccessOutcome | null
+  /** Null: not rejected. */
+  readonly rejection: Rejection | null
+  readonly forwarded: Forwarded | null
+  /** The work on the response; null unless an operation is forwarded. For one response. */
+  readonly plan: ResponsePlan | null
+}
+
+/** The state that earlier requests of a dry run left. */
+export type TaskOwner = 'caller' | 'other' | 'unknown'
+
+export interface DryRunMemory {
+  readonly recall: Recall
+  /**
+   * Claims the values of an accepted request.
+   * @param now time of the request, in milliseconds since 1970, or null
+   * @returns the outcome of each claim, in order
+   */
+  readonly claim: (claims: readonly Claim[], now: number | null) => readonly Claimed[]
+  /** To whom tasks and contexts belong (`access.tasks`). Default: the caller. */
+  readonly owner?: TaskOwner
+}
+
+export interface DryRunAgent {
+  readonly config: AgentConfig
+  readonly state: AgentState
+  /** `server.publicUrl`. Without it, the URLs of an extended card follow the Host of the request. */
+  readonly publicUrl?: string | null
+}
 
 const EMPTY = Buffer.alloc(0)
 const NOBODY = new TrustedProxies([])

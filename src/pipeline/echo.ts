@@ -1,9 +1,9 @@
 /** Handles the header in which an agent names the extensions that it has activated, and the header that the client sees. */
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '#a2a/versions.js'
 import { shownOf } from '#policy/response/activation-report.js'
-import type { Forbidden } from '#policy/access/guard.js'
 import type { AgentPolicy } from '#policy/compile/compiled.js'
 import { splitList } from '#wire/header-list.js'
+import type { Forbidden } from '#policy/access/forbidden.js'
 
 /** Result of the negotiation that the response needs. */
 export interface EchoPlan {

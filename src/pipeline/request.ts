@@ -12,7 +12,7 @@ import { readCall } from '#a2a/message/call.js'
 import { unclearName } from '#a2a/message/named.js'
 import type { Payload } from '#a2a/payload.js'
 import { JSON_PAYLOAD } from '#a2a/payload.js'
-import type { Route } from '#a2a/route.js'
+import type { OperationRoute } from '#a2a/route.js'
 import type { Version } from '#a2a/versions.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, requestedVersion, VERSION_HEADER } from '#a2a/versions.js'
 import type { Limits } from '#config/model/model.js'
@@ -34,8 +34,6 @@ import type { RequestHead } from './request-head.js'
 import * as rejections from './rejections.js'
 import type { AgentState } from './agent-snapshot.js'
 import type { Negotiated } from './upstream-headers.js'
-
-export type OperationRoute = Extract<Route, { kind: 'operation' }>
 
 /** The protocol version that a request asks for. */
 export interface Asked {

@@ -8,10 +8,10 @@ import { formatList, splitList } from '#wire/header-list.js'
 import { plainHeaderName } from '#wire/header-names.js'
 import { copyRequestHeaders } from '#wire/headers.js'
 import type { Principal } from '#identity/principal.js'
-import type { CompiledGuard } from '#policy/access/guard.js'
-import { covers, resembles } from '#policy/access/guard.js'
 import { isPreflight } from './guard.js'
 import type { RequestHead } from './request-head.js'
+import { covers, resembles } from '#policy/access/forbidden.js'
+import type { CompiledGuard } from '#policy/access/forbidden.js'
 
 /**
  * Headers that are never copied from the client, besides the forwarding headers. The gateway or the HTTP client sets them, or the client

@@ -1,5 +1,5 @@
 /**
- * Calls for the warm-up of a process (gateway/warm-up/), made of what the agent's card and policies declare: their interfaces, required
+ * Calls for the warm-up of a process (server/warm-up/), made of what the agent's card and policies declare: their interfaces, required
  * extensions, media types and schemas. Most of the calls are accepted, as in traffic; some are rejected.
  */
 import { methodOfOperation } from '#a2a/operations.js'

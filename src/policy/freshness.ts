@@ -3,12 +3,17 @@ import type { FreshnessConfig } from '#config/model/policy-model.js'
 import { duration } from '#config/model/units.js'
 import { currentTime, isInexact, NOT_EXACT, step } from '#jsonschema/evaluation.js'
 import { parsePointer } from '#wire/json/pointer.js'
-import type { CountProblem } from './rule-check.js'
 import { descend, descendPath } from './selectors/kit.js'
 import type { Selected } from './selectors/kit.js'
 
+/** A value that breaks a rule, without the rule. */
+export interface CountProblem {
+  readonly path: string
+  readonly message: string
+}
+
 export interface CompiledFreshness {
-  /** Milliseconds. Infinity: no limit of its own. */
+  /** Milliseconds. Infinity: the age has no limit. */
   readonly age: number
   /** Steps from the value to its time, to its lifetime in seconds, and to its time of expiry. Null: the rule reads none. */
   readonly time: readonly string[] | null

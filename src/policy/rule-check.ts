@@ -4,14 +4,14 @@ import type { ErrorClass, Mode } from '#config/model/model.js'
 import type { CompiledPolicy } from './compile/compiled.js'
 import { step } from '#jsonschema/evaluation.js'
 import type { Side } from './reasons.js'
-import type { CompiledFreshness } from './freshness.js'
+import type { CompiledFreshness, CountProblem } from './freshness.js'
 import { freshnessProblem } from './freshness.js'
 import { reasonOn } from './reasons.js'
 import type { CompiledSource } from './compile/schema-source.js'
 import type { Selected, Selector } from './selectors/kit.js'
 import type { Subject } from './selectors/subject.js'
 import type { Violation } from './violation.js'
-import { isFull, addViolation, violation } from './violation.js'
+import { addViolation, isFull, violation } from './violation.js'
 
 export interface CheckedRule {
   readonly id: string
@@ -95,13 +95,11 @@ function declared (names: readonly string[]): string {
   return `the card declares ${names.slice(0, NAMES).map(name => visible(name, NAME)).join(', ')}${more}`
 }
 
-interface RuleProblem {
+interface RuleProblem extends CountProblem {
   readonly policy: CompiledPolicy
   readonly rule: CheckedRule
   /** Mode of the violation: the mode of the rule, or `observe` when the rule only observes. */
   readonly mode: Mode
-  readonly path: string
-  readonly message: string
 }
 
 /** Records that the rule is broken, with the policy's own message and reason if it has them. */
@@ -137,8 +135,6 @@ interface CountedRule<S extends Subject> {
   readonly max: number
   readonly select: Pick<Selector<S>, 'missing'>
 }
-
-export type CountProblem = Pick<RuleProblem, 'path' | 'message'>
 
 /**
  * Checks the number of selected values.

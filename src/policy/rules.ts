@@ -2,19 +2,19 @@
 import { carriesMessage } from '#a2a/operations.js'
 import type { Mode } from '#config/model/model.js'
 import type { CompiledPolicy, CompiledRule, PolicyActivity } from './compile/compiled.js'
-import type { Claim } from './request/claims.js'
 import { claimValues } from './request/claims.js'
 import type { Edits } from './request/edits.js'
 import { conflict } from './request/edits.js'
 import { unevaluated } from '#jsonschema/evaluation.js'
 import { supplies } from './request/inject.js'
-import type { CountProblem } from './rule-check.js'
 import { broken, checkOne, countProblem, fault } from './rule-check.js'
 import type { Selected } from './selectors/kit.js'
 import type { RequestSubject } from './selectors/subject.js'
 import type { Tracer } from './trace.js'
 import type { Violation } from './violation.js'
 import { isFull } from './violation.js'
+import type { Claim } from './request/decision.js'
+import type { CountProblem } from './freshness.js'
 
 /** Findings for one request. */
 export interface RequestFindings {

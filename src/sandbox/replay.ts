@@ -1,13 +1,13 @@
 /** Evaluates kept requests with the policy in force and with a changed policy, and lists what differs. */
 import type { KeptRequest } from '#console/playground/request-log.js'
-import type { SandboxAgent, Replay, Replayed, ReplayedRequest } from '#console/playground/tasks.js'
+import type { Replay, Replayed, ReplayedRequest, SandboxAgent } from '#console/playground/tasks.js'
 import type { AgentConfig } from '#config/model/model.js'
 import { CannotExplain } from '#offline/explain/cannot-explain.js'
 import { placeOf, plainRequest } from '#offline/place.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
-import type { DryRun, PlainRequest } from '#pipeline/dry-run.js'
 import { dryRunRequest } from '#pipeline/dry-run.js'
 import { agentIn, CannotEvaluate, policyOf, stateOf } from './sandbox-agent.js'
+import type { DryRun, PlainRequest } from '#pipeline/dry-run-operation.js'
 
 /** Largest number of listed requests. */
 const LISTED = 200

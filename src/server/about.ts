@@ -1,11 +1,34 @@
 /** Describes the gateway itself, for `/agents` and the log. */
 import { hostPortText, isEveryInterface } from '#config/listeners/host-port.js'
-import type { Config, HostPort, ListenerTlsConfig } from '#config/model/model.js'
+import type { Config } from '#config/model/model.js'
 import { packageVersion } from '#config/paths.js'
 import type { Log } from '#telemetry/log.js'
 import type { EngineReport } from '#wire/json/engine-faults.js'
 import { testEngine } from '#wire/json/engine-faults.js'
-import type { Gateway } from './start.js'
+import type { ReloadReport } from '#agents/changes.js'
+import type { HostPort, ListenerTlsConfig } from '#config/model/listener-model.js'
+
+export interface Gateway {
+  /** URL of the main listener, without trailing slash; '' without one. */
+  readonly url: string
+  readonly adminUrl: string
+  /** URL of the listener that `server.metrics` defines; null without that setting. */
+  readonly metricsUrl: string | null
+  /** `host:port` of the gRPC listeners: the shared one first. */
+  readonly grpc: readonly string[]
+  /** `host:port` of the listener for a mesh; null without one. */
+  readonly mesh: string | null
+  /**
+   * Puts another configuration in force, all or nothing, without any effect on requests in flight. Logs the changes, and the settings that
+   * need a restart. Never rejects.
+   * @param warnings warnings about the file, for the log
+   */
+  reload (config: Config, warnings?: readonly string[]): Promise<ReloadReport>
+  /** Reports a configuration that could not be read: logs the problems, counts the failure, and keeps the last good configuration. */
+  reject (problems: readonly string[]): ReloadReport
+  /** Stops accepting, waits up to `server.drainTimeout` for calls and streams, then ends the rest. */
+  close (): Promise<void>
+}
 
 /** Addresses of a gateway, as in {@link Gateway}. */
 export type Addresses = Pick<Gateway, 'url' | 'adminUrl' | 'metricsUrl' | 'grpc' | 'mesh'>

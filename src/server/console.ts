@@ -2,12 +2,13 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AdminState } from './admin/server.js'
-import type { Config, HostPort } from '#config/model/model.js'
+import type { Config } from '#config/model/model.js'
 import { packageVersion } from '#config/paths.js'
 import type { ConsolePart } from '#console/process-part.js'
 import type { ConsoleSource, Description } from '#console/source.js'
 import type { Metrics } from '#telemetry/metrics/metrics.js'
 import type { AgentRegistry } from '#agents/agent-registry.js'
+import type { HostPort } from '#config/model/listener-model.js'
 
 interface Seen {
   readonly state: AdminState

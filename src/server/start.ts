@@ -1,8 +1,8 @@
 /**
  * Starts and stops a whole gateway in one process: both listeners, agents and telemetry. A worker uses only the part of the main listener.
  */
-import { AdminAccess } from './admin/access.js'
 import type { FastifyInstance } from 'fastify'
+import { AdminAccess } from './admin/access.js'
 import type { AdminState } from './admin/server.js'
 import { AdminListeners, listen } from './admin/listeners.js'
 import type { Config } from '#config/model/model.js'
@@ -15,35 +15,13 @@ import type { MainAddress } from '#console/source.js'
 import { aboutGateway, logListening } from './about.js'
 import type { Agent } from '#agents/agent.js'
 import type { AgentRegistry } from '#agents/agent-registry.js'
-import type { ReloadReport } from '#agents/changes.js'
 import { consoleSource, dialled } from './console.js'
 import type { InFlight } from '#agents/in-flight.js'
 import { Reloads } from './reload.js'
 import type { Runtime, RuntimeOptions, StartOptions } from './runtime.js'
 import { buildRuntime, hasPassthrough } from './runtime.js'
 import { WarmUp } from './warm-up/warm-up.js'
-
-export interface Gateway {
-  /** URL of the main listener, without trailing slash; '' without one. */
-  readonly url: string
-  readonly adminUrl: string
-  /** URL of the listener that `server.metrics` defines; null without that setting. */
-  readonly metricsUrl: string | null
-  /** `host:port` of the gRPC listeners: the shared one first. */
-  readonly grpc: readonly string[]
-  /** `host:port` of the listener for a mesh; null without one. */
-  readonly mesh: string | null
-  /**
-   * Puts another configuration in force, all or nothing, without any effect on requests in flight. Logs the changes, and the settings that
-   * need a restart. Never rejects.
-   * @param warnings warnings about the file, for the log
-   */
-  reload (config: Config, warnings?: readonly string[]): Promise<ReloadReport>
-  /** Reports a configuration that could not be read: logs the problems, counts the failure, and keeps the last good configuration. */
-  reject (problems: readonly string[]): ReloadReport
-  /** Stops accepting, waits up to `server.drainTimeout` for calls and streams, then ends the rest. */
-  close (): Promise<void>
-}
+import type { Gateway } from './about.js'
 
 /** A runtime with its main listener. */
 export interface Serving extends Runtime {

@@ -6,9 +6,7 @@
 import type { StateStoreConfig } from '#config/model/model.js'
 import type { Claimed } from '#policy/request/claims.js'
 import type { TaskRecord } from '#policy/task/memory.js'
-import { LostWrites } from './lost-writes.js'
 import { claimName, fieldLength, MAX_FIELDS, MAX_LENGTH, ownerKey, pushKey, recordKey } from './record-key.js'
-import { CHANGE_PUSH } from './push-script.js'
 import type { Client, StoreLog } from './redis-connection.js'
 import { RedisConnection } from './redis-connection.js'
 import { RedisReplies } from './redis-replies.js'
@@ -191,3 +189,74 @@ function recordOf (reply: unknown): TaskRecord | null {
   for (let i = 0; i < reply.length; i += 2) record.set(reply[i] as string, reply[i + 1] as string)
   return record
 }
+
+// Tasks with a failed write. The record on the server is out of date and would cause the rejection of valid calls. These tasks count as
+// unknown until the server has deleted their records.
+
+/** Maximum number of names. The newest names are kept. */
+const MAX = 50_000
+/** Keys in one command. */
+const BATCH = 500
+
+class LostWrites {
+  private readonly names = new Set<string>()
+
+  get size (): number {
+    return this.names.size
+  }
+
+  has (name: string): boolean {
+    return this.names.size > 0 && this.names.has(name)
+  }
+
+  add (name: string): void {
+    this.names.delete(name)
+    this.names.add(name)
+    if (this.names.size <= MAX) return
+    const [oldest] = this.names
+    if (oldest !== undefined) this.names.delete(oldest)
+  }
+
+  /** Called when the record on the server is up to date again, or is deleted. */
+  settled (name: string): void {
+    this.names.delete(name)
+  }
+
+  /**
+   * Deletes all these records on the server. Records that the server refuses to delete stay in the list. @throws when the connection is
+   * lost
+   */
+  async forget (client: Client): Promise<void> {
+    while (this.names.size > 0) {
+      const batch: string[] = []
+      for (const name of this.names) if (batch.push(name) === BATCH) break
+      if (typeof await client.sendCommand(['DEL', ...batch]) !== 'number') return
+      for (const name of batch) this.names.delete(name)
+    }
+  }
+}
+
+/**
+ * Changes the push notification configurations that count for a task, on a Redis or Valkey server: a hash of the token of the last change,
+ * by digest of the configuration's id. As `memory-push.ts`. Runs as a whole, so that all gateways see one order of changes.
+ * Arguments: kind, time to live in ms, token, maximum, entries. Reply: 1 for each new entry and 0 for others; -1 when the task is full.
+ */
+const CHANGE_PUSH = `
+local key, kind, token = KEYS[1], ARGV[1], ARGV[3]
+local added, count = {}, 0
+for i = 5, #ARGV do
+  local new = 1 - redis.call('HEXISTS', key, ARGV[i])
+  added[i - 4] = new
+  count = count + new
+end
+local full = kind == 'reserve' and count > 0 and redis.call('HLEN', key) + count > tonumber(ARGV[4])
+for i = 5, #ARGV do
+  if kind == 'free' then
+    if redis.call('HGET', key, ARGV[i]) == token then redis.call('HDEL', key, ARGV[i]) end
+  elseif not full and (kind ~= 'mark' or added[i - 4] == 0) then
+    redis.call('HSET', key, ARGV[i], token)
+  end
+end
+redis.call('PEXPIRE', key, ARGV[2])
+if full then return {-1} end
+return added`

@@ -1,6 +1,7 @@
 /** Interface of the store of task state. Two backends: `memory-store.ts`, and `redis-store.ts` for several gateways that share a store. */
-import type { Claim, Claimed } from '#policy/request/claims.js'
+import type { Claimed } from '#policy/request/claims.js'
 import type { TaskRecord } from '#policy/task/memory.js'
+import type { Claim } from '#policy/request/decision.js'
 
 export interface TaskKey {
   /** Name of the agent. */

@@ -1,6 +1,67 @@
 /** Every member of an audit line. docs/reference/logs.md is generated from this table. A member without an entry does not compile. */
-import type { AuditEntry, AuditViolation } from './audit.js'
 import type { Described } from './described.js'
+
+/** One violation of a rule. `message` and `path` describe the problem and its place, never the value that was found. */
+export interface AuditViolation {
+  readonly reason: string
+  readonly extension: string | null
+  readonly rule: string | null
+  /** Path in the request or response, in the field names of the sender. */
+  readonly path: string | null
+  readonly message: string
+}
+
+/** A request or response with violations, a forwarded call, or a change of a task's state, under the names of the audit line. */
+export interface AuditEntry {
+  /** request, response = the evaluated message (each event of a stream is evaluated by itself); call = the whole call; task = its task. */
+  readonly phase: 'request' | 'response' | 'call' | 'task'
+  readonly agent: string
+  readonly operation: string
+  readonly binding: string
+  readonly version: string
+  /**
+   * rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged, despite violations;
+   * forwarded = of the phase call; changed = of the phase task.
+   */
+  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed'
+  /** Reason of the violation that decided; null without violations. */
+  readonly reason: string | null
+  readonly extension: string | null
+  readonly rule: string | null
+  /** `policy/rule` of each change, never the changed data. */
+  readonly edited: readonly string[]
+  readonly violations: readonly AuditViolation[]
+  /** Number of lines that were not written: of a response with more lines than one response may have, or of a rule in one second. */
+  readonly lines_omitted?: number
+  /** Phase call: the outcome, as in `requests_total`, the HTTP status, the status of gRPC, and the URIs of the active extensions. */
+  readonly outcome?: string
+  readonly status?: number
+  readonly grpc_status?: string
+  readonly extensions?: readonly string[]
+  /** `ext_authz` or `ext_proc`, when a proxy of a mesh asked. */
+  readonly front?: string
+  /** Phase task: the state, and the state that this process saw before, or null. */
+  readonly task_state?: string
+  readonly previous_state?: string | null
+  readonly task_id: string | null
+  readonly context_id: string | null
+  readonly trace_id: string | null
+  readonly span_id?: string
+  /** The client's address. */
+  readonly client: string | null
+  /** The authenticated caller, and the kind of its credential. */
+  readonly caller?: object
+  readonly credential?: string
+  /** Id of the limit that rejected the request. */
+  readonly limit?: string
+  /** Result of the check of owners (`access.tasks`). */
+  readonly owner?: string
+  /** The entry of `access` that decided, or `none`. */
+  readonly access_rule?: string
+  /** Result of the exchange of the caller's token for one of the agent: cached, new, or rejected. */
+  readonly exchange?: string
+  readonly request_id: string | null
+}
 
 type Member = keyof AuditEntry | 'audit' | 'time' | 'violations_omitted'
 

@@ -1,70 +1,6 @@
-import type { AuditLine } from './audit-fields.js'
+import type { AuditEntry, AuditLine } from './audit-fields.js'
 import type { LineFormat } from './logging.js'
-import { Repeats } from './repeats.js'
 import type { LineSink } from './standard-output.js'
-import { TaskStates } from './task-states.js'
-
-/** One violation of a rule. `message` and `path` describe the problem and its place, never the value that was found. */
-export interface AuditViolation {
-  readonly reason: string
-  readonly extension: string | null
-  readonly rule: string | null
-  /** Path in the request or response, in the field names of the sender. */
-  readonly path: string | null
-  readonly message: string
-}
-
-/** A request or response with violations, a forwarded call, or a change of a task's state, under the names of the audit line. */
-export interface AuditEntry {
-  /** request, response = the evaluated message (each event of a stream is evaluated by itself); call = the whole call; task = its task. */
-  readonly phase: 'request' | 'response' | 'call' | 'task'
-  readonly agent: string
-  readonly operation: string
-  readonly binding: string
-  readonly version: string
-  /**
-   * rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged, despite violations;
-   * forwarded = of the phase call; changed = of the phase task.
-   */
-  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed'
-  /** Reason of the violation that decided; null without violations. */
-  readonly reason: string | null
-  readonly extension: string | null
-  readonly rule: string | null
-  /** `policy/rule` of each change, never the changed data. */
-  readonly edited: readonly string[]
-  readonly violations: readonly AuditViolation[]
-  /** Number of lines that were not written: of a response with more lines than one response may have, or of a rule in one second. */
-  readonly lines_omitted?: number
-  /** Phase call: the outcome, as in `requests_total`, the HTTP status, the status of gRPC, and the URIs of the active extensions. */
-  readonly outcome?: string
-  readonly status?: number
-  readonly grpc_status?: string
-  readonly extensions?: readonly string[]
-  /** `ext_authz` or `ext_proc`, when a proxy of a mesh asked. */
-  readonly front?: string
-  /** Phase task: the state, and the state that this process saw before, or null. */
-  readonly task_state?: string
-  readonly previous_state?: string | null
-  readonly task_id: string | null
-  readonly context_id: string | null
-  readonly trace_id: string | null
-  readonly span_id?: string
-  /** The client's address. */
-  readonly client: string | null
-  /** The authenticated caller, and the kind of its credential. */
-  readonly caller?: object
-  readonly credential?: string
-  /** Id of the limit that rejected the request. */
-  readonly limit?: string
-  /** Result of the check of owners (`access.tasks`). */
-  readonly owner?: string
-  /** The entry of `access` that decided, or `none`. */
-  readonly access_rule?: string
-  /** Result of the exchange of the caller's token for one of the agent: cached, new, or rejected. */
-  readonly exchange?: string
-  readonly request_id: string | null
-}
 
 export interface Audit {
   /** True when forwarded calls and changes of task states have lines. */
@@ -206,4 +142,82 @@ function clip (value: string): string
 function clip (value: string | null): string | null
 function clip (value: string | null): string | null {
   return value === null || value.length <= TEXT_LENGTH ? value : value.slice(0, TEXT_LENGTH)
+}
+
+/** Milliseconds for which lines of a rule are counted together. */
+const WINDOW = 1_000
+
+interface Repeated {
+  lines: number
+  omitted: number
+  /** The last omitted entry. */
+  last: AuditEntry | null
+}
+
+/**
+ * Limits the lines of rules in observe mode. A rule that every call breaks would otherwise fill the log. The window begins with the first
+ * line; at its end, one line for each rule has the number of omitted lines.
+ */
+class Repeats {
+  private readonly limit: number
+  private readonly write: (entry: AuditEntry) => void
+  /** Lines of the current window by agent, phase and rule. */
+  private readonly rules = new Map<string, Repeated>()
+  private timer: NodeJS.Timeout | null = null
+
+  /** @param limit lines of each rule in one window; Infinity for no limit */
+  constructor (limit: number, write: (entry: AuditEntry) => void) {
+    this.limit = limit
+    this.write = write
+  }
+
+  /** @returns false when the line is only counted */
+  admits (entry: AuditEntry): boolean {
+    if (this.limit === Infinity) return true
+    const key = `${entry.agent}\n${entry.phase}\n${entry.extension ?? ''}\n${entry.rule ?? ''}`
+    let seen = this.rules.get(key)
+    if (seen === undefined) this.rules.set(key, seen = { lines: 0, omitted: 0, last: null })
+    this.timer ??= setTimeout(() => { this.flush() }, WINDOW).unref()
+    if (seen.lines < this.limit) {
+      seen.lines++
+      return true
+    }
+    // The last line of a long stream stands for the lines that it counts.
+    seen.omitted += entry.lines_omitted ?? 1
+    seen.last = entry
+    return false
+  }
+
+  /** Writes the counts, and begins a new window. */
+  flush (): void {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+    const ended = [...this.rules.values()]
+    this.rules.clear()
+    for (const { last, omitted } of ended) {
+      if (last !== null) this.write({ ...last, edited: [], violations: [], lines_omitted: omitted })
+    }
+  }
+}
+
+/** Tasks whose last state is kept; the least recently changed is forgotten first. */
+const TASKS = 10_000
+
+/** Notices when tasks change their state, for the audit log of one process. */
+export class TaskStates {
+  private readonly states = new Map<string, string>()
+
+  /**
+   * Keeps the state of a task.
+   * @returns the state before, null when none is known, or undefined when the task was in this state already
+   */
+  change (agent: string, taskId: string, state: string): string | null | undefined {
+    const key = `${agent}\n${taskId}`
+    const before = this.states.get(key)
+    if (before === state) return undefined
+    this.states.delete(key)
+    this.states.set(key, state)
+    if (this.states.size > TASKS) this.states.delete(this.states.keys().next().value as string)
+    return before ?? null
+  }
 }

@@ -8,10 +8,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { runHealth } from '#cli/health.js'
 import { runKey } from '#cli/key.js'
-import type { DecisionEntry, EntryViolation } from '#console/entry.js'
+import type { DecisionEntry } from '#console/entry.js'
 import type { AuditLine } from '#telemetry/audit-fields.js'
 import { runExplainWith } from '../offline/explain-run.js'
 import type { ExplainRun } from '../offline/explain-run.js'
+import type { EntryViolation } from '#console/correction.js'
 
 const URI = 'https://acme.example/ext/window/v1'
 const CONFIG = `version: 1

@@ -1,7 +1,6 @@
 /** Prints the messages of {@link GRPC_ROWS}, and the effect of the keys on the model. */
 import t from 'tap'
-import { grpcWarnings } from '#config/listeners/grpc-checks.js'
-import { hasSafeHttp2Server } from '#config/listeners/node-advisory.js'
+import { grpcWarnings, hasSafeHttp2Server } from '#config/listeners/grpc-checks.js'
 import { parseConfig } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
 import { GRPC_ROWS, grpcLines } from './grpc-rows.js'

@@ -1,7 +1,7 @@
 /** The changes that a caller would have to make to a rejected request, derived from the rejection alone. */
 import t from 'tap'
-import type { EntryViolation } from '#console/entry.js'
 import { correctionOf, stepsOf } from '#console/correction.js'
+import type { EntryViolation } from '#console/correction.js'
 
 function broken (path: string, message: string, phase: EntryViolation['phase'] = 'request'): EntryViolation {
   return { phase, mode: 'enforce', extension: 'x', rule: 'r', reason: 'EXTENSION_DATA_INVALID', path, message }

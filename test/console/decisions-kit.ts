@@ -1,5 +1,5 @@
 /** Completed calls for tests of the kept decisions. */
-import type { Ended } from '#console/decisions.js'
+import type { Ended } from '#console/entry.js'
 
 export function ended (extra: Partial<Ended> = {}): Ended {
   return {

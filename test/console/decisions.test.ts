@@ -3,9 +3,8 @@
  * limit.
  */
 import t from 'tap'
-import { Decisions, withFound } from '#console/decisions.js'
+import { Decisions, Ring, withFound } from '#console/decisions.js'
 import { entryOf } from '#console/entry.js'
-import { Ring } from '#console/ring.js'
 import { violation } from '#policy/violation.js'
 import { ended, REFUSED } from './decisions-kit.js'
 

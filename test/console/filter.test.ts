@@ -1,11 +1,11 @@
 /** The search over decisions: every kept call is found by what the page shows of it, before the page is cut. */
 import t from 'tap'
-import type { Ended } from '#console/decisions.js'
 import { Decisions } from '#console/decisions.js'
 import { entryOf } from '#console/entry.js'
 import { matches, readFilter } from '#console/filter.js'
 import { violation } from '#policy/violation.js'
 import { ended, REFUSED } from './decisions-kit.js'
+import type { Ended } from '#console/entry.js'
 
 const filterOf = (query: string) => readFilter(new URLSearchParams(query))
 

@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { hasSafeHttp2Server } from '#config/listeners/node-advisory.js'
 import { ROOT } from '../helpers/paths.js'
 import { nodeOfDockerfile } from '../helpers/node-image.js'
+import { hasSafeHttp2Server } from '#config/listeners/grpc-checks.js'
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const { engines, scripts } = JSON.parse(read('package.json')) as { engines: { node: string }, scripts: Record<string, string> }

@@ -4,7 +4,6 @@ import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpRequest } from 'node:http'
 import type { Test } from 'tap'
 import { readCard } from '#a2a/card/card.js'
-import type { DryRun } from '#pipeline/dry-run.js'
 import { dryRunRequest } from '#pipeline/dry-run.js'
 import { buildAgentState } from '#pipeline/agent-snapshot.js'
 import { SECRET_HIDDEN } from '#policy/request/inject.js'
@@ -14,6 +13,7 @@ import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import type { OddRequest } from './requests.js'
 import type { Oracle, Reading } from './oracle.js'
 import { startOracle } from './oracle.js'
+import type { DryRun } from '#pipeline/dry-run-operation.js'
 
 export interface Seen {
   readonly judgement: DryRun

@@ -3,8 +3,8 @@ import type { MessageView, PartView } from '#a2a/message/message.js'
 import { statedTypes } from '#a2a/message/message.js'
 import { taskIdOf, tenantOf } from '#a2a/task-id.js'
 import { normalise, normalisePart, roleOf } from '#a2a/message/normalise.js'
-import type { DryRun } from '#pipeline/dry-run.js'
 import type { MessageReading, PartReading, Reading } from './oracle.js'
+import type { DryRun } from '#pipeline/dry-run-operation.js'
 
 export function judgedOf ({ call, evaluation: ruling, route }: DryRun): Reading | null {
   if (call === null || ruling === null || route === null || route.kind !== 'operation') return null

@@ -3,9 +3,9 @@ import { PassThrough } from 'node:stream'
 import type { Test } from 'tap'
 import { formatDiagnostic, parseConfig } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
-import type { Gateway } from '#server/start.js'
 import { startGateway } from '#server/start.js'
 import { sampleIn } from './samples.js'
+import type { Gateway } from '#server/about.js'
 
 export interface TestGateway extends Gateway {
   /** Audit lines so far, parsed. */

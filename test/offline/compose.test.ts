@@ -7,7 +7,6 @@ import { readCard } from '#a2a/card/card.js'
 import { mapInterfaces } from '#a2a/card/map.js'
 import { PathScope } from '#a2a/card/path-scope.js'
 import type { MappedInterface } from '#a2a/card/map.js'
-import type { PlainRequest } from '#pipeline/dry-run.js'
 import { headOf } from '#pipeline/request-head.js'
 import { compose } from '#offline/recording/compose.js'
 import type { Variant } from '#offline/recording/compose.js'
@@ -15,6 +14,7 @@ import type { RequestSpec } from '#offline/policy-test/test-model.js'
 import { connect } from '../helpers/sdk-clients.js'
 import type { ClientKind } from '../helpers/sdk-clients.js'
 import { CALLS, URIS, withoutPartMetadata } from './sdk-calls.js'
+import type { PlainRequest } from '#pipeline/dry-run-operation.js'
 
 interface Captured { method: string, path: string, headers: IncomingHttpHeaders, body: string }
 

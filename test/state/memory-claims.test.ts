@@ -1,7 +1,6 @@
 /** Claimed values in memory: once within the window, by an injected clock, within the bound. */
 import t from 'tap'
-import { MemoryClaims } from '#state/memory-claims.js'
-import { MemoryStore } from '#state/memory-store.js'
+import { MemoryClaims, MemoryStore } from '#state/memory-store.js'
 
 const of = (key: string, window = 100): { key: string, window: number } => ({ key, window })
 

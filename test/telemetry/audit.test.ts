@@ -1,11 +1,10 @@
 import t from 'tap'
 import { spawn } from 'node:child_process'
 import { Writable } from 'node:stream'
-import { createAudit } from '#telemetry/audit.js'
-import type { AuditEntry } from '#telemetry/audit.js'
+import { createAudit, TaskStates } from '#telemetry/audit.js'
 import { linesOf } from '#telemetry/standard-output.js'
-import { TaskStates } from '#telemetry/task-states.js'
 import { until } from '../helpers/http.js'
+import type { AuditEntry } from '#telemetry/audit-fields.js'
 
 const ENTRY: AuditEntry = {
   phase: 'request',

@@ -1,12 +1,12 @@
 /** Lines of the log and of the audit as log records of OpenTelemetry, at a collector, over both protocols. */
 import t from 'tap'
-import type { AuditEntry } from '#telemetry/audit.js'
 import { createAudit } from '#telemetry/audit.js'
 import type { Log } from '#telemetry/log.js'
 import { createLogger } from '#telemetry/logging.js'
 import { ExportedLines } from '#telemetry/otlp/exports.js'
 import { until } from '../helpers/http.js'
 import { startCollector } from '../helpers/otlp.js'
+import type { AuditEntry } from '#telemetry/audit-fields.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'

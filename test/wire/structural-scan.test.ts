@@ -6,13 +6,13 @@ import { deepStrictEqual as same, strictEqual as equal } from 'node:assert'
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import { ChunkedBuffer } from '#wire/chunked-buffer.js'
-import type { JsonLimits } from '#wire/json/json.js'
 import { parseStrict } from '#wire/json/json.js'
 import { LONG } from '#wire/json/lazy-string.js'
 import { SCANNED, scanStructure } from '#wire/json/structural-scan.js'
 import { giveBack, MOST, RESERVED, take } from '#wire/shared-memory.js'
 import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
+import type { JsonLimits } from '#wire/json/structural-scan.js'
 
 const LIMITS: JsonLimits = { depth: 64, members: 100_000 }
 const MIB = 1024 * 1024

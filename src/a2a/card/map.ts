@@ -1,9 +1,15 @@
 import { posix } from 'node:path'
 import type { CardInterface } from './interfaces.js'
-import type { GrpcTarget } from '../grpc/card-map.js'
 import { canonicalPath, checkCardPath, isAtOrBelow, loosePath } from '#wire/target.js'
 import type { PathScope } from './path-scope.js'
 import type { Binding, Version } from '../versions.js'
+
+/** Address of a gRPC server. */
+export interface GrpcTarget {
+  readonly host: string
+  readonly port: number
+  readonly tls: boolean
+}
 
 /** An interface of the card with its path at the agent and its path at the gateway. */
 export interface MappedInterface {

@@ -1,14 +1,7 @@
 /** Maps the gRPC interfaces of a card to the agent's gRPC server and to the address for clients. */
 import type { GrpcInterface } from './card-interface.js'
-import type { MappedInterface } from '../card/map.js'
+import type { GrpcTarget, MappedInterface } from '../card/map.js'
 import type { Version } from '../versions.js'
-
-/** Address of a gRPC server. */
-export interface GrpcTarget {
-  readonly host: string
-  readonly port: number
-  readonly tls: boolean
-}
 
 /** Public gRPC address of one agent, and its gRPC server. */
 export interface GrpcScope {

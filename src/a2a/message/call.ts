@@ -6,7 +6,6 @@ import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 import { findName } from '#wire/json/duplicate.js'
 import { isBackslashName } from '#wire/json/exact-reader.js'
-import type { JsonLimits } from '#wire/json/json.js'
 import { parseStrict } from '#wire/json/json.js'
 import type { InexactNumbers } from '#wire/json/number.js'
 import { isJsonContentType } from '#wire/media-type.js'
@@ -22,6 +21,7 @@ import { carriesMessage, operationOfMethod } from '../operations.js'
 import { grpcMethodFor } from '../grpc/methods.js'
 import { payloadOf } from '../payload.js'
 import type { Binding, Version } from '../versions.js'
+import type { JsonLimits } from '#wire/json/structural-scan.js'
 
 export interface CallProblem {
   readonly reason: Reason

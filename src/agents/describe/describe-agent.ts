@@ -1,7 +1,5 @@
 /** An agent, as `/agents` and the console show it. */
-import type { GrpcTarget } from '#a2a/grpc/card-map.js'
 import type { AgentConfig, Mode, ResolvedPolicy } from '#config/model/model.js'
-import type { Requirement } from '#identity/requirement.js'
 import { describeAccess } from '#pipeline/access/agent-security.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { modeOf } from '#policy/compile/identity.js'
@@ -9,6 +7,8 @@ import type { CardStatus } from '../card/card-keeper.js'
 import type { ConcurrencyLimit } from '../concurrency-limit.js'
 import { describeCard } from './describe-card.js'
 import { describePolicy } from './describe-policy.js'
+import type { Requirement } from '#identity/schemes.js'
+import type { GrpcTarget } from '#a2a/card/map.js'
 
 export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
 

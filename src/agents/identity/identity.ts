@@ -17,14 +17,12 @@ import type { Keys } from '#identity/jwt-source.js'
 import { JwtSource } from '#identity/jwt-source.js'
 import { actorsOf } from '#identity/actors.js'
 import type { Principal } from '#identity/principal.js'
-import type { Requirement } from '#identity/requirement.js'
-import type { Log } from '#telemetry/log.js'
-import type { Metrics } from '#telemetry/metrics/metrics.js'
 import { redactAlso } from '#telemetry/redact.js'
-import type { Tracing } from '#telemetry/traces/tracing.js'
 import { readTlsFiles } from '#upstream/tls.js'
 import { FailureLog } from './failure-log.js'
 import { IssuerKeys } from './issuer-keys.js'
+import type { Requirement } from '#identity/schemes.js'
+import type { IdentityOptions } from './issuer-keys.js'
 
 export interface DescribedCaller {
   readonly source: string
@@ -35,14 +33,6 @@ export interface DescribedCaller {
   readonly tenant?: string
   /** Ids of those who act for the caller, the current actor first (RFC 8693 §4.1). */
   readonly act?: readonly string[]
-}
-
-export interface IdentityOptions {
-  readonly metrics: Metrics
-  readonly log: Log
-  readonly tracing?: Tracing | undefined
-  /** As in {@link KeysSourceOptions}. */
-  readonly clock?: (() => number) | undefined
 }
 
 /** A source, and what it is made of. A reload keeps a source that has not changed, with its keys and its verified tokens. */

@@ -6,7 +6,17 @@ import type { Keys } from '#identity/jwt-source.js'
 import { issuerPool } from '../keys/keys-fetch.js'
 import { KeysSource } from '../keys/keys-source.js'
 import type { Attributes } from '#telemetry/traces/span.js'
-import type { IdentityOptions } from './identity.js'
+import type { Log } from '#telemetry/log.js'
+import type { Metrics } from '#telemetry/metrics/metrics.js'
+import type { Tracing } from '#telemetry/traces/tracing.js'
+
+export interface IdentityOptions {
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly tracing?: Tracing | undefined
+  /** As in {@link KeysSourceOptions}. */
+  readonly clock?: (() => number) | undefined
+}
 
 export class IssuerKeys implements Keys {
   private keys: readonly VerificationKey[] | null = null

@@ -11,7 +11,6 @@ import { isCertificate } from '#identity/authentication.js'
 import { challengesOf } from '#identity/challenge.js'
 import { isRepeated } from '#identity/credentials.js'
 import * as identityRejections from '#identity/rejections.js'
-import type { Requirement } from '#identity/requirement.js'
 import { ANONYMOUS } from '#identity/requirement.js'
 import type { Agent } from '#agents/agent.js'
 import type { Identity } from '#agents/identity/identity.js'
@@ -28,6 +27,7 @@ import { connectionOf } from '../client-connection.js'
 import { metadataUrl } from '../well-known/resource-metadata.js'
 import type { RouteTarget } from '../route-target.js'
 import { reject } from '../reply.js'
+import type { Requirement } from '#identity/schemes.js'
 
 /** Requires a caller where the request needs one. Without `identity`, nobody authenticates. */
 export function authenticate (exchange: Exchange): Result | Promise<Result> {

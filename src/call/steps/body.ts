@@ -5,7 +5,6 @@ import { encodingOf, isPlain } from '#pipeline/content-encoding.js'
 import * as rejections from '#pipeline/rejections.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import { collected, whole } from '#wire/chunked-buffer.js'
-import type { Guarded } from '#guard.js'
 import { guarded, listen, listenOnce } from '#guard.js'
 import { gunzip } from '#wire/gzip.js'
 import type { ClientRequest } from '../client-streams.js'
@@ -18,22 +17,12 @@ import type { Work } from '../work.js'
 import type { Exchange } from '../exchange.js'
 import { hold, release } from '../capacity.js'
 import { fail, reject } from '../reply.js'
+import type { BodyLimits } from '../read-message.js'
 
 type BodyProblem = 'too_large' | 'timeout' | 'aborted' | 'no_memory'
 export type BodyResult = { readonly ok: true; readonly bytes: Bytes } | { readonly ok: false; readonly why: BodyProblem }
 
 const EMPTY = Buffer.alloc(0)
-
-export interface BodyLimits {
-  /** Bytes. */
-  readonly size: number
-  /** Milliseconds for the whole body. */
-  readonly timeout: number
-  /** What an error of a listener ends. */
-  readonly owner: Guarded
-  /** Reserves memory before a chunk of the body is kept. @returns false when no memory is left */
-  readonly hold: (bytes: number) => boolean
-}
 
 /**
  * Reads the body and calls `done` exactly once. After `too_large` or `timeout` the reader stops reading the body: the caller responds and

@@ -15,8 +15,9 @@ import { END } from '../step.js'
 import { passes, recordAccess } from '../telemetry/access-telemetry.js'
 import { recordDecision } from '../telemetry/request-telemetry.js'
 import type { Work } from '../work.js'
-import { ownersOf } from './owners.js'
 import { reject } from '../reply.js'
+import { namedIds } from '#pipeline/access/ownership.js'
+import { MAX_IDS, taskCallerOf } from '#policy/access/ownership.js'
 
 /**
  * Rejects the call when the process is overloaded. Runs before the body is read, so that a rejection costs little. A JSON-RPC caller gets
@@ -110,4 +111,22 @@ export function recordOutcome (exchange: Exchange): Result {
   const { parsed, evaluation: { requested, decision } } = exchange.work as Work
   recordDecision(exchange, parsed, requested, decision)
   if (decision.rejection !== null) return reject(exchange, decision.rejection, 'rejected')
+}
+
+// Looks up to whom the tasks and contexts of a request belong (`access.tasks`).
+
+/** @returns undefined without `access.tasks`; a promise, which never rejects, when the store needs time */
+function ownersOf (
+  exchange: Exchange,
+  { agent, state, route, query, parsed }: Work
+): OwnerFindings | undefined | Promise<OwnerFindings> {
+  const { ownership } = state.policy[route.version]
+  if (ownership === null) return undefined
+  const caller = taskCallerOf(ownership, exchange.principal)
+  const ids = namedIds(ownership, route, parsed, query)
+  // Nothing is looked up for callers who may use everything, and for requests that are rejected in any case.
+  if (caller.shared || ids.length > MAX_IDS) return { caller, ids, owners: ids.map(() => null) }
+  // Without a name, this shows whether the store is available at all.
+  const owners = exchange.services.tasks.owners(agent.name, ids, null)
+  return owners instanceof Promise ? owners.then(owners => ({ caller, ids, owners })) : { caller, ids, owners }
 }

@@ -3,13 +3,13 @@ import type { GrpcMethod } from '#a2a/grpc/methods.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { grpcRouteOf } from '#pipeline/grpc/call-route.js'
 import * as rejections from '#pipeline/rejections.js'
-import type { OperationRoute } from '#pipeline/request.js'
 import { askedOfService, versionProblem } from '#pipeline/request.js'
 import type { Exchange } from '../exchange.js'
 import type { Result } from '../step.js'
 import { Work } from '../work.js'
 import { keepRoute } from './route.js'
 import { reject } from '../reply.js'
+import type { OperationRoute } from '#a2a/route.js'
 
 /** Finds the method of a call that has a caller, if it needs one. As over HTTP, a stranger does not learn which methods exist. */
 export function matchMethod (exchange: Exchange): Result {

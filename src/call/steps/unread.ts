@@ -9,7 +9,6 @@ import { accessOf, admit, admitUnread } from '#pipeline/access/access.js'
 import { isPreflight } from '#pipeline/guard.js'
 import * as rejections from '#pipeline/rejections.js'
 import { forbiddenFor } from '#pipeline/upstream-headers.js'
-import type { CompiledGuard } from '#policy/access/guard.js'
 import { scopeOf } from '#pipeline/scope.js'
 import { PASSTHROUGH, UNKNOWN, UNREAD } from '#policy/access/target.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
@@ -23,6 +22,7 @@ import type { Unread } from '../work.js'
 import { read } from './body.js'
 import { enter } from '../capacity.js'
 import { reject } from '../reply.js'
+import type { CompiledGuard } from '#policy/access/forbidden.js'
 
 const EMPTY = Buffer.alloc(0)
 

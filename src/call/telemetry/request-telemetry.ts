@@ -2,19 +2,19 @@
  * Reports the decision about a request to span, metrics and audit, and the end of a call to the log. Reports URIs and paths only, never
  * data.
  */
-import type { GrpcTarget } from '#a2a/grpc/card-map.js'
 import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import type { Call } from '#a2a/message/call.js'
 import type { Decision } from '#policy/request/decision.js'
 import type { ResultSummary } from '#policy/response/evaluator.js'
 import type { Violation } from '#policy/violation.js'
-import type { AuditEntry } from '#telemetry/audit.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
 import type { SpanAttribute } from '#telemetry/traces/span-attributes.js'
 import { grpcCodeName } from '#wire/grpc/code-names.js'
 import type { Exchange } from '../exchange.js'
 import type { Agent } from '#agents/agent.js'
 import { noteOwner, noteViolations } from '../outcome.js'
+import type { GrpcTarget } from '#a2a/card/map.js'
+import type { AuditEntry } from '#telemetry/audit-fields.js'
 
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
   exchange.requested = requested

@@ -3,11 +3,11 @@
  */
 import type { EchoPlan } from '#pipeline/echo.js'
 import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
-import type { AuditEntry } from '#telemetry/audit.js'
 import type { Exchange } from '../exchange.js'
 import { spend } from '../steps/limits.js'
 import { auditEntry, countViolations, taskEntry } from './request-telemetry.js'
 import { noteTask, noteViolations } from '../outcome.js'
+import type { AuditEntry } from '#telemetry/audit-fields.js'
 
 /** Maximum audit lines of one response. Each event of a stream may cause a line. */
 const LINES = 20

@@ -1,6 +1,5 @@
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
-import type { HostPort } from '../model/model.js'
 import { grpcProblems, grpcWarnings } from '../listeners/grpc-checks.js'
 import { parseHostPort } from '../listeners/host-port.js'
 import { meshProblems, meshWarnings } from '../listeners/mesh-checks.js'
@@ -28,6 +27,7 @@ import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import { CARD_PATHS } from '#a2a/card/map.js'
 import { isAtOrBelow } from '#wire/target.js'
+import type { HostPort } from '../model/listener-model.js'
 
 /**
  * Checks that a schema cannot express: how keys depend on each other and on the disk. The checks run on values that may still be wrong, so

@@ -1,4 +1,4 @@
-/** Checks of the TLS of a listener: keys that depend on each other, and files. gateway/configuration.ts checks the files' contents. */
+/** Checks of the TLS of a listener: keys that depend on each other, and files. offline/configuration.ts checks the files' contents. */
 import { dotted } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { fault } from '../yaml/values.js'

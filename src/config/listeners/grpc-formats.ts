@@ -1,9 +1,11 @@
 /** Texts of `server.grpc` and `agents[].grpc`. Each check returns null for a valid text. */
 import { GRPC_SERVICES } from '#a2a/grpc/methods.js'
-import type { GrpcUpstreamConfig } from '../model/grpc-model.js'
-import type { Fault } from '../schema/formats.js'
+import type { GrpcUpstreamConfig } from '../model/listener-model.js'
 import { hostPortText, parseHostPort } from './host-port.js'
 import { parseUrl } from '#wire/url.js'
+
+/** The problem of a string: the rest of a sentence that begins with the key's name. */
+export interface Fault { readonly message: string, readonly hint?: string }
 
 const A2A_SERVICES = Object.values(GRPC_SERVICES).map(name => name.toLowerCase())
 

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import type { HostPort } from '../model/model.js'
+import type { HostPort } from '../model/listener-model.js'
 
 const HOST_LABELS = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
@@ -30,4 +30,14 @@ export function isEveryInterface ({ host }: HostPort): boolean {
 /** Writes `host:port`, with IPv6 addresses in brackets. */
 export function hostPortText ({ host, port }: HostPort): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** Names a listener for gRPC: its address in the configuration, or the shared listener. */
+export type ListenerName = string
+
+export const SHARED_LISTENER: ListenerName = 'shared'
+
+/** @param listen null for the shared listener */
+export function listenerName (listen: HostPort | null): ListenerName {
+  return listen === null ? SHARED_LISTENER : `${listen.host} ${listen.port}`
 }

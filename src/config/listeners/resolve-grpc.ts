@@ -1,6 +1,6 @@
 /** `server.grpc` and `agents[].grpc` of a valid file as the gateway uses them. */
-import type { AgentGrpcConfig, GrpcListenerConfig } from '../model/grpc-model.js'
-import type { Config, HostPort, ListenerTlsConfig } from '../model/model.js'
+import type { AgentGrpcConfig, GrpcListenerConfig, HostPort, ListenerTlsConfig } from '../model/listener-model.js'
+import type { Config } from '../model/model.js'
 import { parseGrpcUpstream } from './grpc-formats.js'
 import { hostPortText, isEveryInterface, parseHostPort } from './host-port.js'
 

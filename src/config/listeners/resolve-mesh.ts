@@ -1,8 +1,7 @@
 /** `server.mesh` of a valid file as the gateway uses it. */
-import type { MeshListenerConfig } from '../model/mesh-model.js'
-import type { ListenerTlsConfig } from '../model/model.js'
 import { parseHostPort } from './host-port.js'
 import type { ListenerTlsFile } from './resolve-grpc.js'
+import type { ListenerTlsConfig, MeshListenerConfig } from '../model/listener-model.js'
 
 export interface MeshListenerFile {
   readonly listen: string | null

@@ -8,8 +8,7 @@ import type { AccessConfig } from './access-model.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
-import type { AgentGrpcConfig, GrpcListenerConfig } from './grpc-model.js'
-import type { MeshListenerConfig } from './mesh-model.js'
+import type { AgentGrpcConfig, GrpcListenerConfig, HostPort, ListenerTlsConfig, MeshListenerConfig } from './listener-model.js'
 import type { UpstreamCredentialsConfig } from './credentials-model.js'
 import type { Mode, PolicyConfig, SecretConfig } from './policy-model.js'
 import type { InlineSchema, SchemaSet } from './schema-model.js'
@@ -17,8 +16,6 @@ import type { SigningKeyConfig } from './signing-key-model.js'
 
 export type * from './policy-model.js'
 export type * from './schema-model.js'
-
-export interface HostPort { readonly host: string, readonly port: number }
 
 export interface Config {
   readonly server: ServerConfig
@@ -81,17 +78,6 @@ export interface AdminAccessConfig {
   readonly allow: readonly CallerConfig[]
   /** Longest session of a browser, ms. */
   readonly session: number
-}
-
-/** TLS of a listener for clients. Files are PEM, with absolute paths. */
-export interface ListenerTlsConfig {
-  /** File of the certificate and its issuers. */
-  readonly cert: string
-  readonly key: string
-  /** File of the authorities that issue client certificates. Not null unless `clientCertificate` is `none`. */
-  readonly clientCa: string | null
-  /** `request`: a client may present no certificate, but not an invalid one. `require`: no connection without a valid certificate. */
-  readonly clientCertificate: 'none' | 'request' | 'require'
 }
 
 /** Settings of the console page on the admin listener, and of the directory of agents on the main listener. */

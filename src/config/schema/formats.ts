@@ -5,9 +5,7 @@ import { grpcAddressFault, grpcServiceFault, grpcUpstreamFault } from '../listen
 import { isHost, parseHostPort } from '../listeners/host-port.js'
 import { readRate } from '../model/rates-model.js'
 import { parseUrl } from '#wire/url.js'
-
-/** The problem of a string: the rest of a sentence that begins with the key's name. */
-export interface Fault { readonly message: string, readonly hint?: string }
+import type { Fault } from '../listeners/grpc-formats.js'
 
 /** Checks named by the schema's `x-format`. Each check returns null for a valid string. */
 export const FORMATS = {

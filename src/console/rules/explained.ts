@@ -1,8 +1,9 @@
 /** Adds the place of each rule to the decisions, and selects the calls that `mode: enforce` would reject. */
-import type { DecisionEntry, EntryViolation } from '../entry.js'
+import type { DecisionEntry } from '../entry.js'
 import type { ConsoleSource } from '../source.js'
 import type { RulePlace } from './rule-index.js'
 import { ruleIndexOf } from './rule-index.js'
+import type { EntryViolation } from '../correction.js'
 
 export interface ExplainedViolation extends EntryViolation {
   /** Null when the configuration no longer has the agent. */

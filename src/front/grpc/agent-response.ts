@@ -13,9 +13,10 @@ import type { Remember } from '#call/exchange-driver.js'
 import { ExchangeDriver } from '#call/exchange-driver.js'
 import { settleToken } from '#call/steps/credentials.js'
 import type { Exchange } from '#call/exchange.js'
-import { pushResponseOf } from './push-response.js'
 import { noteAgentError, settle, settleForwarded } from '#call/outcome.js'
 import { begin, write } from '#call/reply.js'
+import { GrpcDeframer } from '#wire/grpc/deframer.js'
+import { readProtobuf } from '#wire/protobuf/read.js'
 
 /** HTTP statuses that mean to the sources of credentials what these codes mean. */
 const REJECTED_CREDENTIALS: ReadonlyMap<number, number> = new Map([[GRPC_CODES.UNAUTHENTICATED, 401], [GRPC_CODES.PERMISSION_DENIED, 403]])
@@ -137,3 +138,20 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
 }
 
 const AT_NO_BOUNDARY = { atBoundary: false, finish: (): void => {} }
+
+// Reads the response to a call about push notification configurations, for the count of `push.perTask`.
+
+/** A configuration is small. */
+const LIMITS = { depth: 32, members: 1_000 }
+
+/**
+ * @param body messages with their prefixes
+ * @returns the message as the JSON body of an HTTP+JSON response; null when it cannot be read
+ */
+function pushResponseOf (body: Buffer | null, { response }: GrpcMethod): Buffer | null {
+  if (body === null) return null
+  const [message] = new GrpcDeframer(body.length).feed(body)
+  if (message === undefined || message.compressed) return null
+  const read = readProtobuf(message.bytes, response, LIMITS)
+  return read.ok ? Buffer.from(JSON.stringify(read.value)) : null
+}

@@ -17,7 +17,9 @@ import { headersForAgent } from '#call/outgoing-credentials.js'
 import { unreadForbidden } from '#call/steps/unread.js'
 import { GrpcAgentResponse } from './agent-response.js'
 import type { GrpcRequest } from './client-stream.js'
-import { serverOf } from './servers.js'
+import type { MappedGrpcInterface } from '#a2a/grpc/card-map.js'
+import type { OperationRoute } from '#a2a/route.js'
+import type { AgentState } from '#pipeline/agent-snapshot.js'
 
 /** Carries one call over gRPC. */
 export class GrpcTransport implements Transport {
@@ -95,3 +97,17 @@ function serverForUnread ({ state }: Exchange, { config }: Agent): GrpcAddress |
 }
 
 const V1 = { version: '1.0' } as const
+
+// Finds the gRPC server of an agent that gets a call.
+
+/** @returns the server of the version, or of the other version where a policy only observes versions; null without a gRPC interface */
+function serverOf ({ interfaces }: AgentState, { version }: Pick<OperationRoute, 'version'>): MappedGrpcInterface['address'] | null {
+  let other: MappedGrpcInterface['address'] | null = null
+  for (const one of interfaces) {
+    if (one.binding !== 'GRPC') continue
+    const { address } = one as MappedGrpcInterface
+    if (one.version === version) return address
+    other ??= address
+  }
+  return other
+}

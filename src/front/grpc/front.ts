@@ -7,14 +7,16 @@ import type { HttpListener } from '#call/client-streams.js'
 import type { Exchange } from '#call/exchange.js'
 import { startExchange } from '#call/record.js'
 import type { Services } from '#call/services.js'
-import type { ListenerName } from './agents.js'
-import { agentAt } from './agents.js'
+import type { ListenerName } from '#config/listeners/host-port.js'
 import type { ReceivedHead } from './client-stream.js'
 import { GrpcRequest, GrpcResponse } from './client-stream.js'
 import { GrpcTransport } from './dispatch.js'
 import { isGrpc } from './head-guard.js'
 import { describeGrpc, grpcTargetOf, startGrpc } from './target.js'
 import { fail, reject } from '#call/reply.js'
+import type { Agent } from '#agents/agent.js'
+import { listenerName } from '#config/listeners/host-port.js'
+import { hostName } from '#pipeline/agents.js'
 
 export interface GrpcFrontOptions {
   readonly services: Services
@@ -89,4 +91,27 @@ export class GrpcFront {
     listen(exchange, exchange.response, 'close', () => { clearTimeout(timer) })
     return true
   }
+}
+
+// Finds the agent of a gRPC call: by listener, and on one listener by host. No gRPC client can send a path of its own.
+
+/** Agents by listener and host; '' for an agent of any host. */
+type Places = ReadonlyMap<string, Agent>
+
+const known = new WeakMap<Snapshot, Places>()
+
+function placesOf (snapshot: Snapshot): Places {
+  let places = known.get(snapshot)
+  if (places === undefined) {
+    const served = snapshot.agents.all.flatMap(agent => (agent.config.grpc === null ? [] : [{ agent, listen: agent.config.grpc.listen }]))
+    places = new Map(served.map(({ agent, listen }) => [`${listenerName(listen)} ${agent.config.host ?? ''}`, agent]))
+    known.set(snapshot, places)
+  }
+  return places
+}
+
+/** @param host header of the request, with an optional port */
+function agentAt (snapshot: Snapshot, listener: ListenerName, host: string | undefined): Agent | null {
+  const places = placesOf(snapshot)
+  return places.get(`${listener} ${hostName(host).replace(/\.$/, '')}`) ?? places.get(`${listener} `) ?? null
 }

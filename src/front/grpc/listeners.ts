@@ -1,17 +1,17 @@
 /** All gRPC listeners of a process: the shared one, and those of agents with an address of their own. */
-import { hostPortText } from '#config/listeners/host-port.js'
-import type { Config, HostPort } from '#config/model/model.js'
-import type { ListenerName } from './agents.js'
-import { listenerName, SHARED } from './agents.js'
+import type { ListenerName } from '#config/listeners/host-port.js'
+import { hostPortText, listenerName, SHARED_LISTENER } from '#config/listeners/host-port.js'
+import type { Config } from '#config/model/model.js'
 import type { GrpcFrontOptions } from './front.js'
 import { GrpcFront } from './front.js'
 import { Http2Listener } from '../listener/http2-listener.js'
+import type { HostPort } from '#config/model/listener-model.js'
 
 /** The shared listener first. */
 function placesOf ({ server: { grpc }, agents }: Config): ReadonlyMap<ListenerName, HostPort> {
   const places = new Map<ListenerName, HostPort>()
   if (grpc === null) return places
-  if (grpc.listen !== null) places.set(SHARED, grpc.listen)
+  if (grpc.listen !== null) places.set(SHARED_LISTENER, grpc.listen)
   for (const agent of agents) {
     const listen = agent.grpc?.listen ?? null
     if (listen !== null) places.set(listenerName(listen), listen)

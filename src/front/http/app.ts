@@ -3,13 +3,13 @@ import { createServer, METHODS } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { FastifyInstance } from 'fastify'
-import type { ListenerTlsConfig } from '#config/model/model.js'
 import { fastify, LogController, NO_SCHEMAS } from '#framework.js'
 import { clientErrorHandler, countDropped, handshakeFailed } from '../listener/client-errors.js'
 import { listenerOptions } from '../listener/http-listener.js'
 import { requireCertificates, tlsOptions } from '../listener/listener-tls.js'
 import type { FrontOptions } from './plugin.js'
 import { HttpFront, soleFront } from './plugin.js'
+import type { ListenerTlsConfig } from '#config/model/listener-model.js'
 
 /**
  * @param tls TLS of the listener; null: plain HTTP

@@ -5,10 +5,10 @@ import type { TLSSocket } from 'node:tls'
 import { Server as TlsServer } from 'node:tls'
 import { X509Certificate } from 'node:crypto'
 import { ownerOf, run } from '#guard.js'
-import type { ListenerTlsConfig } from '#config/model/model.js'
 import type { Log } from '#telemetry/log.js'
 import type { TlsFiles } from '#upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '#upstream/tls.js'
+import type { ListenerTlsConfig } from '#config/model/listener-model.js'
 
 const MAIN = 'server.tls'
 

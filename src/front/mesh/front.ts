@@ -15,8 +15,8 @@ import { describeGrpc, grpcTargetOf, startGrpc } from '../grpc/target.js'
 import type { MeshRequest } from './request.js'
 import type { MeshResponse } from './response.js'
 import { grpcAgentOf, namedAgent, targetOf } from './target.js'
-import { Unseen } from './unseen.js'
 import { fail } from '#call/reply.js'
+import type { Log } from '#telemetry/log.js'
 
 export interface MeshFrontOptions {
   readonly services: Services
@@ -104,4 +104,33 @@ function begin (exchange: Exchange): void {
     }
   }
   start(exchange, STEPS.http)
+}
+
+// Warns of calls whose responses the proxy does not show, although policies are about them. One line for each agent and reason.
+
+class Unseen {
+  private readonly log: Log
+  private readonly noted = new Set<string>()
+
+  constructor (log: Log) {
+    this.log = log
+  }
+
+  /** @param why a sentence about the set-up of the proxy */
+  note ({ agentName, transport: { front } }: Exchange, why: string): void {
+    if (this.isNew(`${agentName} ${front} ${why}`)) {
+      this.log.warn({ agent: agentName }, `agent ${agentName}: policies about responses have no effect: ${why}`)
+    }
+  }
+
+  /** Logs a warning that is not about one agent. */
+  warnOnce (message: string): void {
+    if (this.isNew(message)) this.log.warn({}, message)
+  }
+
+  private isNew (key: string): boolean {
+    if (this.noted.has(key)) return false
+    this.noted.add(key)
+    return true
+  }
 }

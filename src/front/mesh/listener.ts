@@ -1,9 +1,10 @@
 /** The listener for proxies of a mesh (`server.mesh`): ext_authz and ext_proc of Envoy. */
 import { constants } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import type { ServerHttp2Stream } from 'node:http2'
 import { guarded, ignoreErrors, listen, ownerOf } from '#guard.js'
 import { hostPortText } from '#config/listeners/host-port.js'
-import type { Config, HostPort } from '#config/model/model.js'
+import type { Config } from '#config/model/model.js'
 import { CHECK } from '#wire/envoy/check.js'
 import { PROCESS } from '#wire/envoy/processing.js'
 import { GRPC_CODES } from '#wire/grpc/codes.js'
@@ -12,9 +13,12 @@ import { Http2Listener } from '../listener/http2-listener.js'
 import { Check } from './check.js'
 import type { MeshFrontOptions } from './front.js'
 import { MeshFront } from './front.js'
-import { HEALTH, tellHealth } from './health.js'
 import { Processor } from './processor.js'
 import { AGENT } from './target.js'
+import type { HostPort } from '#config/model/listener-model.js'
+import { integer } from '#wire/envoy/fields.js'
+import { grpcFrame } from '#wire/grpc/deframer.js'
+import { endWithTrailers } from './trailers.js'
 
 /** Calls at once on one connection: each client of a proxy that waits for a response may be one. */
 const STREAMS = 10_000
@@ -121,4 +125,21 @@ export class MeshListener {
   close (): void {
     this.listener.close()
   }
+}
+
+// The health service of gRPC (grpc/health/v1/health.proto), for the health checks of proxies.
+
+const HEALTH = '/grpc.health.v1.Health/Check'
+
+const SERVING = 1
+const NOT_SERVING = 2
+
+/** Responds as `/readyz?agents=any` does: a proxy sends no calls to a gateway without cards, or to one that stops. */
+function tellHealth (stream: ServerHttp2Stream, { services, snapshot }: MeshFrontOptions, warming: boolean): void {
+  const isReady = !services.inFlight.draining && !warming && snapshot().agents.all.some(agent => agent.ready)
+  ignoreErrors(stream)
+  stream.resume()
+  stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
+  endWithTrailers(ownerOf('mesh', () => { stream.close() }), stream, snapshot().limits.requestTimeout)
+  stream.end(grpcFrame(integer(1, isReady ? SERVING : NOT_SERVING)))
 }

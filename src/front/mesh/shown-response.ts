@@ -1,6 +1,7 @@
 /** The response of an agent as Envoy shows it to the gateway: drives the response machine, and turns its writes into replies. */
 import { BODY_MODES, UNCHANGED, writeReply } from '#wire/envoy/processing.js'
-import type { ProcessingMessage } from '#wire/envoy/processing.js'
+import type { BodyMode, ModeOverride, ProcessingMessage } from '#wire/envoy/processing.js'
+import type { Exchange } from '#call/exchange.js'
 import type { HeaderChanges } from '#wire/envoy/headers.js'
 import { AgentResponse } from '../http/agent-response.js'
 import { pushEcho, shownEcho, takeEcho } from '#pipeline/echo.js'
@@ -8,7 +9,7 @@ import { valueOf } from '#pipeline/response-head.js'
 import { changesBetween } from './changes.js'
 import type { Accepted, AgentReceiver } from './dispatch.js'
 import type { MeshResponse } from './response.js'
-import type { Processor } from './processor.js'
+import type { ProcessingStream } from './processing-stream.js'
 import { settleForwarded } from '#call/outcome.js'
 
 const { BUFFERED, STREAMED } = BODY_MODES
@@ -16,10 +17,20 @@ const EMPTY = Buffer.alloc(0)
 /** Trailers of a unary call whose message is held: Envoy shows the real ones when the message can no longer be changed. */
 const SUCCESS: readonly string[] = ['grpc-status', '0']
 
+/** The stream of ext_proc that carries the call, as far as its response needs it. */
+export interface ProcessedCall extends Omit<ProcessingStream, 'late'> {
+  /** Replies do not correspond to messages. */
+  readonly duplexResponse: boolean
+  override (response: BodyMode): ModeOverride | null
+  respond (): void
+  broken (): void
+  settle (exchange: Exchange): void
+}
+
 export class ShownResponse {
   /** Envoy has shown the head. */
   begun = false
-  private readonly processor: Processor
+  private readonly processor: ProcessedCall
   private readonly accepted: Accepted
   private readonly receiver: AgentReceiver
   private readonly response: MeshResponse
@@ -42,7 +53,7 @@ export class ShownResponse {
   /** gRPC: the machine got {@link SUCCESS} in place of the trailers. */
   private early = false
 
-  constructor (processor: Processor, accepted: Accepted, receiver: AgentReceiver, response: MeshResponse) {
+  constructor (processor: ProcessedCall, accepted: Accepted, receiver: AgentReceiver, response: MeshResponse) {
     this.processor = processor
     this.accepted = accepted
     this.receiver = receiver

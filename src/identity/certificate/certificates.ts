@@ -1,11 +1,11 @@
 /** Finds the client certificate of a request, and the sources that may accept it. */
-import { hash } from 'node:crypto'
+import { hash, X509Certificate } from 'node:crypto'
 import type { Carrier } from '../authentication.js'
 import type { Presented } from '../credentials.js'
 import type { ClientCertificate } from './certificate.js'
 import type { CertificateSource } from './certificate-source.js'
-import { readClientCert } from './client-cert.js'
 import { readXfcc } from './xfcc.js'
+import { certificateOf } from './certificate.js'
 
 export type FoundCertificate =
   | { readonly certificate: ClientCertificate, readonly carrier: Carrier, readonly sources: readonly CertificateSource[] }
@@ -103,4 +103,24 @@ export class Certificates {
 
 function namesOf ({ carrier: { name } }: Slot): string[] {
   return name === HEADERS.rfc9440 ? [name, CHAIN] : [name]
+}
+
+// Reads `Client-Cert` (RFC 9440): the certificate of a proxy's client, as a byte sequence of RFC 8941.
+
+/** RFC 9440 §2.2 allows no parameters. */
+const BYTES = /^:([A-Za-z0-9+/]+={0,2}):$/
+
+/** @returns null for a header that is not exactly one certificate */
+export function readClientCert (header: string): ClientCertificate | null {
+  const text = BYTES.exec(header)?.[1]
+  if (text === undefined) return null
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.toString('base64') !== text) return null
+  try {
+    const x509 = new X509Certificate(bytes)
+    // OpenSSL also reads the PEM form, and ignores bytes behind a certificate.
+    return x509.raw.equals(bytes) ? certificateOf(x509) : null
+  } catch {
+    return null
+  }
 }

@@ -2,20 +2,19 @@
 import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import { grpcCodeName } from '#wire/grpc/code-names.js'
 import { valueOf } from '#pipeline/response-head.js'
-import type { ResponseDryRun, NotEvaluatedReason } from '#pipeline/dry-run-response.js'
 import { dryRunResponse } from '#pipeline/dry-run-response.js'
-import type { DryRun } from '#pipeline/dry-run.js'
 import { rejectionEvent } from '#pipeline/rejection-response.js'
 import type { AgentConfig } from '#config/model/model.js'
 import { parseJson } from '#wire/json/parse-json.js'
-import type { ResponseExplanation } from './response-explanation.js'
 import type { ExchangeTraces } from './response-trace.js'
-import type { RejectionShown } from './explanation.js'
+import type { RejectionShown, ResponseExplanation } from './explanation.js'
 import type { RecordedResponse } from '../recording/recorded-response.js'
 import { recordedGrpcResponse } from '../recording/grpc-response.js'
 import { CannotExplain } from './cannot-explain.js'
 import { grpcStatusShown } from './grpc-status.js'
 import { compareHeaders } from '../shown.js'
+import type { NotEvaluatedReason, ResponseDryRun } from '#pipeline/response/recording-driver.js'
+import type { DryRun } from '#pipeline/dry-run-operation.js'
 
 /**
  * Explains a recorded response.

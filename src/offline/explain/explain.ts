@@ -1,7 +1,6 @@
 /** Explains step by step what the gateway would do with one recorded request. The same functions as in the proxy make the decision. */
 import type { Rejection } from '#a2a/errors.js'
 import { grpcMethodOf } from '#a2a/grpc/methods.js'
-import type { GrpcTarget } from '#a2a/grpc/card-map.js'
 import type { Version } from '#a2a/versions.js'
 import { VERSION_HEADER } from '#a2a/versions.js'
 import { guard } from '#pipeline/guard.js'
@@ -9,7 +8,6 @@ import { compileLimits } from '#policy/limits/compile.js'
 import { additionName } from '#policy/request/methods.js'
 import { earlyCharges, lateCharges } from '#pipeline/access/limits.js'
 import { headOf } from '#pipeline/request-head.js'
-import type { DryRun } from '#pipeline/dry-run.js'
 import { dryRunRequest } from '#pipeline/dry-run.js'
 import { mediaTypeOf } from '#pipeline/caller.js'
 import { badTarget, unknownAgent } from '#pipeline/rejections.js'
@@ -28,6 +26,8 @@ import { forwardedShown } from './forwarded.js'
 import { placeOf, plainRequest, sentHeaders } from '../place.js'
 import type { RecordedRequest } from '../recording/recorded-request.js'
 import { shownTarget } from '../shown.js'
+import type { GrpcTarget } from '#a2a/card/map.js'
+import type { DryRun } from '#pipeline/dry-run-operation.js'
 
 /** One agent, with the state built from its card. */
 export interface KnownAgent {

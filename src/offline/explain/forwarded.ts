@@ -1,16 +1,16 @@
 /** Compares the request that goes to the agent with the recorded request, for an explanation. Omits the secrets that the gateway adds. */
 import type { Payload } from '#a2a/payload.js'
 import { payloadOf } from '#a2a/payload.js'
-import type { DryRun, PlainRequest } from '#pipeline/dry-run.js'
 import type { RequestEvaluation } from '#pipeline/request.js'
 import { bodyOf } from '#pipeline/request.js'
 import { plainHeaderName, withoutHeaders } from '#wire/header-names.js'
 import { decodeSync } from '#pipeline/content-encoding.js'
-import type { GrpcTarget } from '#a2a/grpc/card-map.js'
 import { hostPortText } from '#config/listeners/host-port.js'
 import type { AgentConfig } from '#config/model/model.js'
 import type { ForwardedShown } from './explanation.js'
 import { compareHeaders, shownTarget } from '../shown.js'
+import type { GrpcTarget } from '#a2a/card/map.js'
+import type { DryRun, PlainRequest } from '#pipeline/dry-run-operation.js'
 
 const EMPTY = Buffer.alloc(0)
 const NULL = Buffer.from('null')

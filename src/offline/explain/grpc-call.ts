@@ -3,7 +3,6 @@ import { grpcMethodOf } from '#a2a/grpc/methods.js'
 import type { AgentConfig } from '#config/model/model.js'
 import { hostName } from '#pipeline/agents.js'
 import { decodeSync } from '#pipeline/content-encoding.js'
-import type { PlainRequest } from '#pipeline/dry-run.js'
 import { headOf } from '#pipeline/request-head.js'
 import { GrpcDeframer } from '#wire/grpc/deframer.js'
 import { parseJson } from '#wire/json/parse-json.js'
@@ -14,6 +13,7 @@ import { encoded } from '../recording/grpc-target.js'
 import type { RecordedRequest } from '../recording/recorded-request.js'
 import type { JsonMap } from '../policy-test/test-model.js'
 import { CannotExplain } from './cannot-explain.js'
+import type { PlainRequest } from '#pipeline/dry-run-operation.js'
 
 /** True for a call of a method of A2A's services, and for any request of Content-Type application/grpc. */
 export function isGrpcCall ({ method, target, headers }: Pick<RecordedRequest, 'method' | 'target' | 'headers'>): boolean {

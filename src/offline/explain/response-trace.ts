@@ -4,9 +4,9 @@ import type { PolicyConfig, ResolvedPolicy, ResponseRuleConfig } from '#config/m
 import type { CompiledPolicy, CompiledResponseRule } from '#policy/compile/compiled.js'
 import type { ResponseOutcome } from '#policy/trace.js'
 import type { Violation } from '#policy/violation.js'
-import type { ResultTrace } from './response-explanation.js'
 import type { Principal } from '#identity/principal.js'
 import { PolicyTraces, whyNotMet } from './policy-trace.js'
+import type { ResultTrace } from './explanation.js'
 
 interface SeenPolicy {
   readonly evidence: string | null

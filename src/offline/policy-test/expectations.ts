@@ -4,7 +4,6 @@ import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import { grpcStatusOf } from '#a2a/grpc/status.js'
 import { writeRejection } from '#a2a/errors.js'
 import { EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '#a2a/versions.js'
-import type { Forwarded, DryRun } from '#pipeline/dry-run.js'
 import type { Violation } from '#policy/violation.js'
 import { grpcCodeName } from '#wire/grpc/code-names.js'
 import { parseJson } from '#wire/json/parse-json.js'
@@ -13,6 +12,7 @@ import { readList, splitList } from '#wire/header-list.js'
 import { resolvePointer } from '#wire/json/pointer.js'
 import type { Expectation } from './test-model.js'
 import { URI_SETS } from './test-model.js'
+import type { DryRun, Forwarded } from '#pipeline/dry-run-operation.js'
 
 /** One key of `expect` that does not hold. Undefined stands for an absent value. */
 export interface Mismatch { readonly key: string, readonly expected: unknown, readonly got: unknown }

@@ -3,8 +3,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { GrpcMethod } from '#a2a/grpc/methods.js'
 import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import type { Binding } from '#a2a/versions.js'
-import type { ResponseDryRun } from '#pipeline/dry-run-response.js'
-import type { DryRun } from '#pipeline/dry-run.js'
 import { valueOf } from '#pipeline/response-head.js'
 import type { Violation } from '#policy/violation.js'
 import { grpcCodeName } from '#wire/grpc/code-names.js'
@@ -18,6 +16,8 @@ import type { Mismatch } from './expectations.js'
 import { absent, compareSets, nameOf } from './expectations.js'
 import type { RecordedResponse } from '../recording/recorded-response.js'
 import type { ResponseExpectation } from './test-model.js'
+import type { ResponseDryRun } from '#pipeline/response/recording-driver.js'
+import type { DryRun } from '#pipeline/dry-run-operation.js'
 
 /** Returns the violations of all events. */
 export function responseViolations ({ results }: ResponseDryRun): Violation[] {

@@ -1,15 +1,13 @@
 /** Runs the tests of one file, each in every version and binding that the test names. */
 import { dirname } from 'node:path'
 import type { Binding, Version } from '#a2a/versions.js'
-import type { ResponseDryRun } from '#pipeline/dry-run-response.js'
-import type { DryRun } from '#pipeline/dry-run.js'
 import type { Principal } from '#identity/principal.js'
 import { dryRunRequest } from '#pipeline/dry-run.js'
 import { dotted } from '#config/diagnostics.js'
 import type { Diagnostic, Path } from '#config/diagnostics.js'
 import type { Check } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
-import { responseMismatches, beforeMismatches } from './response-expectations.js'
+import { beforeMismatches, responseMismatches } from './response-expectations.js'
 import type { Variant } from '../recording/compose.js'
 import { exchange, Memory } from '../recording/exchange.js'
 import type { Mismatch } from './expectations.js'
@@ -21,6 +19,8 @@ import type { LoadedTests } from './test-file.js'
 import type { CallerSpec } from '../caller.js'
 import { principalOf, sourcesOf } from '../caller.js'
 import type { PolicyTest } from './test-model.js'
+import type { ResponseDryRun } from '#pipeline/response/recording-driver.js'
+import type { DryRun } from '#pipeline/dry-run-operation.js'
 
 /** One test in one version and binding. */
 export interface TestResult {

@@ -4,9 +4,9 @@
  */
 import { GRPC_SERVICES } from '#a2a/grpc/methods.js'
 import type { RecordedResponse } from './recorded-response.js'
-import { asReceived, isStream } from './recorded-response.js'
+import { asReceived, isStream, RecordingError } from './recorded-response.js'
 import type { RecordedRequest } from './recorded-request.js'
-import { RecordingError, requestOf } from './recorded-request.js'
+import { requestOf } from './recorded-request.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 

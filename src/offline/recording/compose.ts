@@ -2,11 +2,11 @@
 import type { MappedInterface } from '#a2a/card/map.js'
 import { methodOfOperation } from '#a2a/operations.js'
 import type { Binding, Version } from '#a2a/versions.js'
-import type { PlainRequest } from '#pipeline/dry-run.js'
 import { grpcTarget } from './grpc-target.js'
 import { restTarget } from './rest-target.js'
 import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'
 import { wireMessage } from './wire-message.js'
+import type { PlainRequest } from '#pipeline/dry-run-operation.js'
 
 export interface Variant { readonly version: Version, readonly binding: Binding }
 

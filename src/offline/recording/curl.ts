@@ -1,8 +1,9 @@
 /** Reads `curl` commands into requests: what curl would send, for the flags that people and browsers use. */
 import type { ReadBeside, Recordings } from './http-file.js'
 import type { RecordedRequest } from './recorded-request.js'
-import { RecordingError, requestOf } from './recorded-request.js'
+import { requestOf } from './recorded-request.js'
 import { shellCommands } from './shell-words.js'
+import { RecordingError } from './recorded-response.js'
 
 const COMMAND = /^(?:\s*#[^\n]*\n)*\s*(?:[$%>]\s+)?curl(?:\.exe)?\s/
 const PROMPT = /^((?:\s*#[^\n]*\n)*\s*)[$%>]\s+(?=curl\b)/

@@ -2,11 +2,11 @@
 import type { GrpcMethod } from '#a2a/grpc/methods.js'
 import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import type { Version } from '#a2a/versions.js'
-import type { JsonLimits } from '#wire/json/json.js'
 import { readProtobuf } from '#wire/protobuf/read.js'
 import { writeProtobuf } from '#wire/protobuf/write.js'
 import type { JsonObject } from '#wire/json/object.js'
 import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'
+import type { JsonLimits } from '#wire/json/structural-scan.js'
 
 export interface GrpcTarget {
   /** `/service/method` */

@@ -7,9 +7,9 @@
  */
 import { Variables } from './http-variables.js'
 import type { RecordedResponse } from './recorded-response.js'
-import { readResponse } from './recorded-response.js'
+import { readResponse, RecordingError } from './recorded-response.js'
 import type { RecordedRequest } from './recorded-request.js'
-import { RecordingError, requestOf } from './recorded-request.js'
+import { requestOf } from './recorded-request.js'
 
 export interface Recordings {
   readonly requests: readonly RecordedRequest[]

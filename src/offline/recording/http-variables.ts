@@ -1,5 +1,5 @@
 /** `@name = value` and `{{name}}` of `.http` files. */
-import { RecordingError } from './recorded-request.js'
+import { RecordingError } from './recorded-response.js'
 
 interface Definition {
   readonly name: string

@@ -1,7 +1,7 @@
 /** One recorded request in its wire form, and the errors of a recording. */
-import type { Diagnostic } from '#config/diagnostics.js'
 import { isToken } from '#wire/tokens.js'
 import type { RecordedResponse } from './recorded-response.js'
+import { RecordingError } from './recorded-response.js'
 
 export interface RecordedRequest {
   readonly name: string | null
@@ -15,22 +15,6 @@ export interface RecordedRequest {
   readonly body: Buffer
   /** The recorded response of the agent, if any. */
   readonly response: RecordedResponse | null
-}
-
-/** The only error that reading a recording throws. Its message gives the place, the problem and the fix. It contains no data of a body. */
-export class RecordingError extends Error {
-  /** The same as the message, in parts. */
-  readonly problem: Diagnostic
-  /** True when the file does not exist or cannot be read. */
-  readonly unreadable: boolean
-
-  /** @param line from 1; 0 when no line is at fault */
-  constructor (file: string, line: number, what: string, remedy: string, { unreadable = false } = {}) {
-    super(`${line === 0 ? file : `${file}:${line}`}: ${what} (${remedy})`)
-    this.name = 'RecordingError'
-    this.problem = { file, line, col: line === 0 ? 0 : 1, message: what, hint: remedy }
-    this.unreadable = unreadable
-  }
 }
 
 /** A recorded request before the check that a client could send it. */

@@ -1,5 +1,5 @@
 /** An agent's recorded response, and the file formats of a recorded response. */
-import { RecordingError } from './recorded-request.js'
+import type { Diagnostic } from '#config/diagnostics.js'
 
 export interface RecordedResponse {
   readonly status: number
@@ -96,4 +96,20 @@ export function asReceived (response: RecordedResponse): RecordedResponse {
     if (lower === 'content-encoding' && readable && value.toLowerCase() !== 'identity') { notes.push('the recorded response is already decoded: its Content-Encoding is removed') } else headers.push(name, value)
   }
   return { ...response, headers, notes }
+}
+
+/** The only error that reading a recording throws. Its message gives the place, the problem and the fix. It contains no data of a body. */
+export class RecordingError extends Error {
+  /** The same as the message, in parts. */
+  readonly problem: Diagnostic
+  /** True when the file does not exist or cannot be read. */
+  readonly unreadable: boolean
+
+  /** @param line from 1; 0 when no line is at fault */
+  constructor (file: string, line: number, what: string, remedy: string, { unreadable = false } = {}) {
+    super(`${line === 0 ? file : `${file}:${line}`}: ${what} (${remedy})`)
+    this.name = 'RecordingError'
+    this.problem = { file, line, col: line === 0 ? 0 : 1, message: what, hint: remedy }
+    this.unreadable = unreadable
+  }
 }

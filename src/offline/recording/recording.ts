@@ -8,10 +8,11 @@ import { curlRequest, isCurl, readCurl } from './curl.js'
 import type { ReadBeside, Recordings } from './http-file.js'
 import { readHttpFile } from './http-file.js'
 import type { RecordedRequest } from './recorded-request.js'
-import { RecordingError } from './recorded-request.js'
+import { RecordingError } from './recorded-response.js'
 
 export type { RecordedRequest } from './recorded-request.js'
-export { parseHeader, RecordingError } from './recorded-request.js'
+export { parseHeader } from './recorded-request.js'
+export { RecordingError } from './recorded-response.js'
 
 /**
  * Loads a recording.

@@ -1,6 +1,5 @@
 /** Builds the requests of a test: composed in each version and binding, or recorded. */
 import { join } from 'node:path'
-import type { PlainRequest } from '#pipeline/dry-run.js'
 import { CannotExplain } from '../explain/cannot-explain.js'
 import { grpcHeaders, grpcRequestOf, isGrpcCall } from '../explain/grpc-call.js'
 import type { Variant } from './compose.js'
@@ -9,6 +8,7 @@ import { placeOf, plainRequest, sentHeaders } from '../place.js'
 import { loadRecording, pickRequest, RecordingError } from './recording.js'
 import type { TestAgent } from '../policy-test/test-agent.js'
 import type { PolicyTest, RequestSpec } from '../policy-test/test-model.js'
+import type { PlainRequest } from '#pipeline/dry-run-operation.js'
 
 /** A request, or in words why there is none. */
 export type TestRequest = { readonly request: PlainRequest } | { readonly problem: string }

@@ -1,5 +1,5 @@
 /** Splits the text of shell commands into words, as a POSIX shell does. Expands nothing: a text with variables is not what was sent. */
-import { RecordingError } from './recorded-request.js'
+import { RecordingError } from './recorded-response.js'
 
 export interface ShellCommand {
   /** Line of the first word, from 1. */

@@ -11,7 +11,7 @@ import type { AgentConfig } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import { formatsOf } from '#jsonschema/format-assertion.js'
 import { compileShared } from '#jsonschema/shared-schemas.js'
-import type { Access, AccessRequest, AccessDecision } from '#policy/access/access.js'
+import type { Access, AccessDecision, AccessRequest } from '#policy/access/access.js'
 import { compileAccess } from '#policy/access/access.js'
 import { accessDenied } from '#policy/access/rejection.js'
 import type { Target } from '#policy/access/target.js'
@@ -22,7 +22,7 @@ import type { Violation } from '#policy/violation.js'
 import { callViolation, rejectionOf } from '#policy/violation.js'
 import { ambiguous } from '../rejections.js'
 import type { RequestHead } from '../request-head.js'
-import type { OperationRoute } from '../request.js'
+import type { OperationRoute } from '#a2a/route.js'
 
 /** The decision of the access lists on one request. */
 export interface AccessOutcome {

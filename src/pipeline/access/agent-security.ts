@@ -2,9 +2,8 @@
 import type { OfferedSecurity } from '#a2a/card/offered-security.js'
 import { readSecurity } from '#a2a/card/security.js'
 import type { AgentConfig } from '#config/model/model.js'
-import type { Requirement } from '#identity/requirement.js'
 import { ANONYMOUS, requirementOf, requirementOfCards, uncoveredSchemes } from '#identity/requirement.js'
-import type { CallerSource } from '#identity/schemes.js'
+import type { CallerSource, Requirement } from '#identity/schemes.js'
 import { offeredFor } from '#identity/schemes.js'
 import type { JsonObject } from '#wire/json/object.js'
 

@@ -5,9 +5,9 @@ import { idsOf } from '#a2a/request-ids.js'
 import type { NamedId } from '#a2a/request-ids.js'
 import type { CompiledOwnership, OwnerFindings } from '#policy/access/ownership.js'
 import { checkedIds, MAX_IDS } from '#policy/access/ownership.js'
-import type { OperationRoute } from '../request.js'
-import type { OwnershipPlan } from '../response/ownership.js'
 import { keyOf } from '../response/ownership.js'
+import type { OwnershipPlan } from '../response/driver.js'
+import type { OperationRoute } from '#a2a/route.js'
 
 /** The tasks and contexts of a request that need an owner. @param query with its leading `?`, or '' */
 export function namedIds (ownership: CompiledOwnership, route: OperationRoute, call: Call, query: string): readonly NamedId[] {

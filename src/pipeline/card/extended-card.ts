@@ -6,12 +6,12 @@ import type { SeenNames } from '#a2a/card/seen-names.js'
 import type { Binding } from '#a2a/versions.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject, own } from '#wire/json/object.js'
-import type { JsonLimits } from '#wire/json/json.js'
 import { parseStrict } from '#wire/json/json.js'
 import { memberSpan } from '#wire/json/span.js'
 import { readProtobuf } from '#wire/protobuf/read.js'
 import type { MessageTable } from '#wire/protobuf/table.js'
 import { writeProtobuf } from '#wire/protobuf/write.js'
+import type { JsonLimits } from '#wire/json/structural-scan.js'
 
 export interface ExtendedCardPlan {
   readonly rewrite: RewriteOptions

@@ -3,7 +3,7 @@ import type { MappedInterface } from '#a2a/card/map.js'
 import type { GrpcMethod } from '#a2a/grpc/methods.js'
 import { VERSIONS } from '#a2a/versions.js'
 import type { AgentConfig } from '#config/model/model.js'
-import type { OperationRoute } from '../request.js'
+import type { OperationRoute } from '#a2a/route.js'
 
 /** `/<service>/<method>` (gRPC doc/PROTOCOL-HTTP2.md): names of protocol buffers, compared exactly. */
 const PATH = /^\/([A-Za-z_][\w.]*)\/[A-Za-z_]\w*$/

@@ -1,7 +1,6 @@
 /** Evaluates a gRPC call in the steps of `dry-run.ts`: its address is a method of A2A's services, and its body one message. */
 import { grpcMethodOf } from '#a2a/grpc/methods.js'
-import type { DryRun, DryRunAgent, PlainRequest } from '../dry-run.js'
-import type { DryRunOptions } from '../dry-run-operation.js'
+import type { DryRun, DryRunAgent, DryRunOptions, PlainRequest } from '../dry-run-operation.js'
 import { callerOf, dryRunOperation, forwardedOf, undecided } from '../dry-run-operation.js'
 import { PASSTHROUGH } from '#policy/access/target.js'
 import { admitUnread } from '../access/access.js'

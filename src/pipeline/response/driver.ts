@@ -5,7 +5,18 @@ import type { TaskRecord } from '#policy/task/memory.js'
 import type { EchoPlan } from '../echo.js'
 import type { ExtendedCardPlan } from '../card/extended-card.js'
 import type { UnreadableReason } from '../response-problems.js'
-import type { OwnershipPlan } from './ownership.js'
+import type { CompiledOwnership, TaskCaller } from '#policy/access/ownership.js'
+
+/** Work on one response. */
+export interface OwnershipPlan {
+  readonly ownership: CompiledOwnership
+  readonly caller: TaskCaller
+  readonly operation: 'send' | 'list'
+  /** Names of the request that belong to the caller, as `keyOf` writes them. */
+  readonly proven: ReadonlySet<string>
+  /** True when tasks and contexts without an owner become the caller's. */
+  readonly claims: boolean
+}
 
 /** Beside forwarding, the work on one response. */
 export interface ResponsePlan {

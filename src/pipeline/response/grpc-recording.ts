@@ -2,8 +2,6 @@
 import type { Rejection } from '#a2a/errors.js'
 import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import { grpcStatusOf } from '#a2a/grpc/status.js'
-import type { DryRun } from '../dry-run.js'
-import type { ClientResponse, NotEvaluatedReason, PlainResponse, ResponseDryRun } from '../dry-run-response.js'
 import { takeEcho } from '../echo.js'
 import { GrpcResponseMachine } from '../grpc-response.js'
 import { rejectionResponse } from '../rejection-response.js'
@@ -11,6 +9,8 @@ import { valueOf } from '../response-head.js'
 import { PLAIN } from './driver.js'
 import type { GrpcResponseDriver } from './grpc-driver.js'
 import { RecordingDriver } from './recording-driver.js'
+import type { ClientResponse, NotEvaluatedReason, PlainResponse, ResponseDryRun } from './recording-driver.js'
+import type { DryRun } from '../dry-run-operation.js'
 
 /**
  * Evaluates a recorded gRPC response.

@@ -3,25 +3,13 @@
  * tasks of other callers. A response with a task or context of another caller is rejected.
  */
 import type { Rejection } from '#a2a/errors.js'
-import type { CompiledOwnership, TaskCaller } from '#policy/access/ownership.js'
 import { foreignResponse, outcomeOf, UNAVAILABLE, unavailable } from '#policy/access/ownership.js'
 import type { ResponseDecision, ResultSummary } from '#policy/response/evaluator.js'
 import { FORWARD } from '#policy/response/evaluator.js'
 import { responseRejection } from '#policy/response/rejection.js'
 import type { Violation } from '#policy/violation.js'
 import type { JsonEdit } from '#wire/json/edit.js'
-import type { OwnedNames, OwnersOf, ResponseDriver } from './driver.js'
-
-/** Work on one response. */
-export interface OwnershipPlan {
-  readonly ownership: CompiledOwnership
-  readonly caller: TaskCaller
-  readonly operation: 'send' | 'list'
-  /** Names of the request that belong to the caller, as `keyOf` writes them. */
-  readonly proven: ReadonlySet<string>
-  /** True when tasks and contexts without an owner become the caller's. */
-  readonly claims: boolean
-}
+import type { OwnedNames, OwnershipPlan, OwnersOf, ResponseDriver } from './driver.js'
 
 type Name = OwnedNames[number]
 

@@ -2,13 +2,60 @@
 import type { Rejection } from '#a2a/errors.js'
 import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
 import { copyResponseHeaders } from '#wire/headers.js'
-import type { DryRun } from '../dry-run.js'
-import type { ClientResponse, EvaluatedResult, NotEvaluatedReason, PlainResponse, ResponseDryRun } from '../dry-run-response.js'
 import { takeEcho } from '../echo.js'
 import { rejectionEvent, rejectionResponse } from '../rejection-response.js'
 import { isEventStream, OF_THE_GATEWAY, streamHeaders, valueOf } from '../response-head.js'
 import type { UnreadableReason } from '../response-problems.js'
 import type { OwnedNames, OwnersOf, ResponseDriver, Unusable } from './driver.js'
+import type { RejectionResponse } from '../rejection-response.js'
+import type { DryRun } from '../dry-run-operation.js'
+
+export interface PlainResponse {
+  readonly status: number
+  /** Flat list: name, value, name, value. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+  /** Only over gRPC: the body is its messages, with their prefixes, and the status follows. Flat list. */
+  readonly trailers?: readonly string[]
+}
+
+/** Reasons for a response, or a part of it, that is not evaluated. */
+export type NotEvaluatedReason =
+  | 'not-an-operation' | 'redirect' | 'page' | 'error-status' | 'extended-card' | 'no-rules' | 'known-by-header' | 'empty'
+  | UnreadableReason
+
+/** The evaluation of a whole response, or of one event of a stream. */
+export interface EvaluatedResult {
+  /** From 1; null for a whole response, 0 for the end of a stream. */
+  readonly event: number | null
+  readonly decision: ResponseDecision
+}
+
+/** The client's response. Every response has Date and Connection besides. */
+export interface ClientResponse extends RejectionResponse {
+  /** The body is the agent's, byte by byte. */
+  readonly unchanged: boolean
+  /** Only over gRPC: flat list with `grpc-status`. `headers` is empty when there is nothing but trailers. */
+  readonly trailers?: readonly string[]
+}
+
+export interface ResponseDryRun {
+  readonly stream: boolean
+  /** Number of events, up to the rejected one; 0 without a stream. */
+  readonly events: number
+  /** Null: evaluated. */
+  readonly notEvaluated: NotEvaluatedReason | null
+  readonly results: readonly EvaluatedResult[]
+  /** Null: forwarded. */
+  readonly rejection: Rejection | null
+  /** The rejected event, from 1; null when no event is rejected. */
+  readonly rejectedEvent: number | null
+  /** The activations at the end; null when nothing needs them. */
+  readonly activationReport: ActivationReport | null
+  /** URIs of the extension header that the client gets. */
+  readonly shown: readonly string[]
+  readonly client: ClientResponse
+}
 
 /** The gateway's own response in place of one that no A2A client can read; its text is no matter of policies. */
 const REPLACED: ClientResponse = { status: 502, phrase: '', headers: [], body: Buffer.alloc(0), unchanged: false }

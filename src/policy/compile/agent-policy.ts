@@ -1,31 +1,12 @@
 /** Compiles policies and a card once into the tables that a request uses. One result per agent and protocol version. */
-import type { AgentCard } from '#a2a/card/card.js'
-import type { SeenNames } from '#a2a/card/seen-names.js'
-import type { AgentConfig, InjectionConfig } from '#config/model/model.js'
 import { claimedUris } from './identity.js'
-import type { SchemaCache } from './schema-source.js'
 import { idle, isPlain } from '../request/activation.js'
 import type { AgentPolicy } from './compiled.js'
 import { compileGuards } from '../access/guard.js'
 import { compilePush } from '../push/check.js'
 import { compileOwnership } from '../access/ownership.js'
 import { PolicyCollector } from './policy-collector.js'
-
-export interface CompileOptions {
-  readonly agent: AgentConfig
-  readonly maxExtensions: number
-  readonly card: AgentCard
-  /**
-   * The agent's card in its other version. Schemas are searched in `card` first, then here, because the JavaScript SDK's 0.3 card drops
-   * unknown root keys.
-   */
-  readonly otherCard: AgentCard | null
-  readonly cache: SchemaCache
-  /** Names in extended cards that callers got. Default: none. */
-  readonly seen?: SeenNames | null
-  /** Returns an injected secret as JSON text. */
-  readonly secretOf: (injection: InjectionConfig) => string
-}
+import type { CompileOptions } from './policy-collector.js'
 
 export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const { agent, card } = options

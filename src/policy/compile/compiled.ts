@@ -4,18 +4,17 @@ import type { PartView } from '#a2a/message/message.js'
 import type { Operation } from '#a2a/operations.js'
 import type { ErrorClass, Mode, OnUnknown, Signal } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
-import type { CompiledGuard } from '../access/guard.js'
 import type { Condition } from './condition.js'
 import type { ExtensionAliases } from './identity.js'
 import type { CompiledSource, UnusableSchema } from './schema-source.js'
 import type { CompiledFreshness } from '../freshness.js'
-import type { CompiledUnique } from '../request/claims.js'
 import type { CompiledOwnership } from '../access/ownership.js'
 import type { CompiledPush } from '../push/check.js'
 import type { Glob } from '#wire/glob.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { Selector } from '../selectors/kit.js'
 import type { Subject } from '../selectors/subject.js'
+import type { CompiledGuard, OwnedData } from '../access/forbidden.js'
 
 export interface CompiledRule {
   readonly id: string
@@ -58,15 +57,11 @@ export interface CompiledInjection {
 /** Another extension that must be active too. */
 export interface Dependency { readonly name: string, readonly uri: string, readonly counting: readonly string[], readonly exposed: boolean }
 
-export interface CompiledActivation {
+export interface CompiledActivation extends OwnedData {
   /** Null: the extension is active as soon as it is requested, and its rules run even when it is not active. */
   readonly signals: ReadonlySet<Signal> | null
-  /** Selects the data that belongs to the extension. */
-  readonly owned: readonly Selector[]
   /** Handling of owned data in a request that does not activate the extension. */
   readonly inactive: 'forward' | 'strip' | 'reject'
-  /** The selectors of `owned` that select headers. */
-  readonly ownedHeaders: ReadonlySet<Selector>
   readonly requires: readonly Dependency[]
   readonly addsMissing: boolean
   /** Operations on which the required extensions are checked; null = the agent's setting. */
@@ -291,4 +286,10 @@ export interface AgentPolicy {
   readonly keepsVerbatim: boolean
   readonly unusable: readonly UnusableSchema[]
   readonly warnings: readonly string[]
+}
+
+export interface CompiledUnique {
+  /** Milliseconds. */
+  readonly window: number
+  readonly onUnknown: OnUnknown
 }

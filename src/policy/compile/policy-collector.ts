@@ -2,20 +2,38 @@
 import { unquotedModes } from '#a2a/card/modes.js'
 import type { AgentCard, CardExtension } from '#a2a/card/card.js'
 import { routeKey } from '#a2a/extension-routes.js'
-import type { AgentConfig, InlineSchema, MethodConfig, Mode, PolicyConfig, ResolvedPolicy, SchemaRef } from '#config/model/model.js'
+import type {
+  AgentConfig, InjectionConfig, InlineSchema, MethodConfig, Mode, PolicyConfig, ResolvedPolicy, SchemaRef
+} from '#config/model/model.js'
 import { compileActivation } from '../request/activation.js'
 import { compileInjection } from '../request/inject.js'
 import { isOffered } from '../request/methods.js'
 import { dataClaim } from '../request/untagged.js'
 import type { SelectContext } from '../selectors/kit.js'
-import type { CompileOptions } from './agent-policy.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, RequiredExtension } from './compiled.js'
 import type { Identity } from './identity.js'
 import { ExtensionAliases, identitiesOf, modeOf, requirementMode, spellingsOf } from './identity.js'
 import { compileResponseSide, isSilent, notedRules } from './response-rules.js'
 import { compileRule, supplyOf } from './rule.js'
-import type { CardToSearch, SourceContext, UnusableSchema } from './schema-source.js'
+import type { CardToSearch, SchemaCache, SourceContext, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource, reportTo } from './schema-source.js'
+import type { SeenNames } from '#a2a/card/seen-names.js'
+
+export interface CompileOptions {
+  readonly agent: AgentConfig
+  readonly maxExtensions: number
+  readonly card: AgentCard
+  /**
+   * The agent's card in its other version. Schemas are searched in `card` first, then here, because the JavaScript SDK's 0.3 card drops
+   * unknown root keys.
+   */
+  readonly otherCard: AgentCard | null
+  readonly cache: SchemaCache
+  /** Names in extended cards that callers got. Default: none. */
+  readonly seen?: SeenNames | null
+  /** Returns an injected secret as JSON text. */
+  readonly secretOf: (injection: InjectionConfig) => string
+}
 
 type Additions = Map<string, readonly CompiledAddition[]>
 

@@ -1,6 +1,5 @@
 /** Rejects or removes what uses an extension that the caller may not use (`activation.callers`). */
-import type { CompiledGuard, GuardedData, Restrictions } from '../access/guard.js'
-import { covers, resembles } from '../access/guard.js'
+import type { Restrictions } from '../access/guard.js'
 import { step } from '#jsonschema/evaluation.js'
 import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'
@@ -8,6 +7,8 @@ import { addViolation, violation } from '../violation.js'
 import type { DecisionRequest } from './decision.js'
 import type { Edits } from './edits.js'
 import { conflict, removeOwned } from './edits.js'
+import { covers, resembles } from '../access/forbidden.js'
+import type { CompiledGuard, GuardedData } from '../access/forbidden.js'
 
 /** Name of the rule under which uses of forbidden extensions are recorded. */
 export const CALLERS = 'callers'

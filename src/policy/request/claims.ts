@@ -3,34 +3,17 @@
  * and `settleClaims` adds the outcome to the decision.
  */
 import { createHash } from 'node:crypto'
-import type { Mode, OnUnknown } from '#config/model/model.js'
+import type { Mode } from '#config/model/model.js'
 import type { UniqueConfig } from '#config/model/policy-model.js'
 import { duration } from '#config/model/units.js'
 import { inexactPath, NOT_EXACT, step } from '#jsonschema/evaluation.js'
 import { canonical } from '#jsonschema/keyword-functions.js'
-import type { CompiledPolicy, CompiledRule } from '../compile/compiled.js'
+import type { CompiledPolicy, CompiledRule, CompiledUnique } from '../compile/compiled.js'
 import { broken, fault } from '../rule-check.js'
 import type { Selected } from '../selectors/kit.js'
 import type { Violation } from '../violation.js'
 import { rejectionOf } from '../violation.js'
-import type { Decision } from './decision.js'
-
-export interface CompiledUnique {
-  /** Milliseconds. */
-  readonly window: number
-  readonly onUnknown: OnUnknown
-}
-
-/** A value to claim, for the agent that the request is for. */
-export interface Claim {
-  /** Digest of policy, rule and value: 43 characters of base64url. */
-  readonly key: string
-  /** Milliseconds for which the value is remembered. */
-  readonly window: number
-  readonly policy: CompiledPolicy
-  readonly rule: CompiledRule
-  readonly path: string
-}
+import type { Claim, Decision } from './decision.js'
 
 /** Outcome of a claim. `seen`: the value was accepted before. `unavailable`: the store cannot tell. */
 export type Claimed = 'new' | 'seen' | 'unavailable'

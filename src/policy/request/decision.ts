@@ -2,14 +2,24 @@
 import type { Call } from '#a2a/message/call.js'
 import type { Rejection } from '#a2a/errors.js'
 import type { Principal } from '#identity/principal.js'
-import type { Forbidden } from '../access/guard.js'
 import type { Settled } from './edits.js'
-import type { PolicyActivity } from '../compile/compiled.js'
+import type { CompiledPolicy, CompiledRule, PolicyActivity } from '../compile/compiled.js'
 import type { OwnerFindings, OwnerOutcome } from '../access/ownership.js'
-import type { Claim } from './claims.js'
 import type { TaskMemory, TaskRecord } from '../task/memory.js'
 import type { UnexaminedData } from './unexamined.js'
 import type { Violation } from '../violation.js'
+import type { Forbidden } from '../access/forbidden.js'
+
+/** A value to claim, for the agent that the request is for. */
+export interface Claim {
+  /** Digest of policy, rule and value: 43 characters of base64url. */
+  readonly key: string
+  /** Milliseconds for which the value is remembered. */
+  readonly window: number
+  readonly policy: CompiledPolicy
+  readonly rule: CompiledRule
+  readonly path: string
+}
 
 export interface DecisionRequest {
   readonly call: Call

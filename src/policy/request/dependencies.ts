@@ -4,10 +4,10 @@ import type { AgentPolicy, CompiledPolicy, Dependency, RequiredExtension } from 
 import type { Activity } from './activation.js'
 import { isActivatedByHeader, isRequested } from './activation.js'
 import type { DecisionRequest } from './decision.js'
-import type { CompiledGuard, Forbidden } from '../access/guard.js'
 import { denied } from './callers.js'
 import type { Violation } from '../violation.js'
 import { violation } from '../violation.js'
+import type { CompiledGuard, Forbidden } from '../access/forbidden.js'
 
 /** An extension that the request must activate, but does not: the card requires it, or the called method belongs to it. */
 export type Demand = Pick<RequiredExtension, 'uri' | 'mode'>

@@ -11,9 +11,8 @@ import { activityOf, INACTIVE, isEvaluated, stripInactive } from './activation.j
 import { checkCallers } from './callers.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } from '../compile/compiled.js'
 import { restrictionsOf } from '../access/guard.js'
-import type { Claim } from './claims.js'
 import { correlate } from '../task/correlate.js'
-import type { Decision, DecisionRequest } from './decision.js'
+import type { Claim, Decision, DecisionRequest } from './decision.js'
 import { recordDependencies } from './dependencies.js'
 import { Edits, UNCHANGED } from './edits.js'
 import { evaluate, unevaluated } from '#jsonschema/evaluation.js'
@@ -33,7 +32,7 @@ import { checkUnknown, checkUntagged } from './untagged.js'
 import { lookedPaths, unexaminedData } from './unexamined.js'
 import { outboundAsSent, verbatimOf } from './verbatim.js'
 import type { Violation } from '../violation.js'
-import { callViolation, GATEWAY, addViolation, rejectionOf, violation } from '../violation.js'
+import { addViolation, callViolation, GATEWAY, rejectionOf, violation } from '../violation.js'
 
 /**
  * Decides about one request.

@@ -1,11 +1,12 @@
 /** The objects that carry metadata. */
 import type { Fields } from '#a2a/fields.js'
+import type { Call } from '#a2a/message/call.js'
+import type { MessageView } from '#a2a/message/message.js'
 import { memberPath } from '#a2a/fields.js'
 import { own } from '#wire/json/object.js'
 import type { JsonPath } from '#wire/json/edit.js'
-import { partSteps } from '../selectors/part.js'
 import type { MetadataPlace } from '#config/model/model.js'
-import type { RequestSubject } from '../selectors/subject.js'
+import { partSteps } from '#a2a/message/message.js'
 
 export interface Holder {
   /** Path of the metadata, even when it is absent. */
@@ -17,7 +18,7 @@ export interface Holder {
 }
 
 /** Holders in a request. Places that only responses have are ignored. */
-export function requestHolders ({ call, message }: RequestSubject, places: readonly MetadataPlace[]): Holder[] {
+export function requestHolders (call: Call, message: MessageView | null, places: readonly MetadataPlace[]): Holder[] {
   const found: Holder[] = []
   for (const place of places) {
     if (place === 'message' && message !== null) found.push(new FieldsHolder(message.fields, () => message.steps))

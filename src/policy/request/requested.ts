@@ -1,11 +1,11 @@
 /** The names of extensions in the header: those that the client requests, and those that the gateway requests from the agent. */
 import { step } from '#jsonschema/evaluation.js'
-import type { Forbidden } from '../access/guard.js'
 import type { AgentPolicy } from '../compile/compiled.js'
 import type { Violation } from '../violation.js'
 import { addViolation, GATEWAY, violation } from '../violation.js'
 import type { DecisionRequest } from './decision.js'
 import { isListed } from './unlisted.js'
+import type { Forbidden } from '../access/forbidden.js'
 
 const NO_URIS: readonly string[] = []
 

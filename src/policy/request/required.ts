@@ -1,6 +1,5 @@
 /** The extensions that a call must name, because the card or a policy requires them. */
 import { inMessageScope } from '#a2a/operations.js'
-import type { Forbidden } from '../access/guard.js'
 import type { AgentPolicy, RequiredExtension } from '../compile/compiled.js'
 import type { Violation } from '../violation.js'
 import { comparableUris, isOtherSpelling } from '#wire/uri-spelling.js'
@@ -8,6 +7,7 @@ import { violation } from '../violation.js'
 import { denied } from './callers.js'
 import type { DecisionRequest } from './decision.js'
 import type { Demand } from './dependencies.js'
+import type { Forbidden } from '../access/forbidden.js'
 
 const NONE_REQUIRED: readonly RequiredExtension[] = []
 

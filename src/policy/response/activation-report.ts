@@ -1,8 +1,8 @@
 /** Determines which extensions an agent activated, from its response: the header, `extensions[]`, and data that an extension owns. */
 import type { ActivationReport } from './evaluator.js'
 import type { AgentPolicy } from '../compile/compiled.js'
-import type { Forbidden } from '../access/guard.js'
 import type { Decision } from '../request/decision.js'
+import type { Forbidden } from '../access/forbidden.js'
 
 /** Maximum number of unknown URIs from an agent that are kept. */
 const MAX_STRANGERS = 64

@@ -5,13 +5,13 @@ import type { Operation } from '#a2a/operations.js'
 import type { Binding, Version } from '#a2a/versions.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import type { JsonEdit } from '#wire/json/edit.js'
-import type { JsonLimits } from '#wire/json/json.js'
 import type { AgentPolicy } from '../compile/compiled.js'
 import type { Decision } from '../request/decision.js'
 import type { TaskRecord } from '../task/memory.js'
 import type { Tracer } from '../trace.js'
 import type { Violation } from '../violation.js'
 import type { ListPlaces } from './list-places.js'
+import type { JsonLimits } from '#wire/json/structural-scan.js'
 
 export interface ResponseContext {
   readonly policy: AgentPolicy

@@ -8,9 +8,9 @@
  * every other byte would be evaluated step by step in the same way. So every other value is compared, whether a rule reads it or not.
  */
 import type { Payload, Template } from '#a2a/payload.js'
-import type { JsonLimits } from '#wire/json/json.js'
 import { unreadStrings } from '#wire/json/lazy-string.js'
 import type { ResponseDecision } from './evaluator.js'
+import type { JsonLimits } from '#wire/json/structural-scan.js'
 
 /** Maximum number of learned events. A usual stream has a status update, and an update for each artifact. */
 const TEMPLATES = 4

@@ -1,7 +1,7 @@
 /** `redact`: removes secrets that clients sent earlier from a task's history. */
 import { memberPath } from '#a2a/fields.js'
 import { isObject } from '#wire/json/object.js'
-import type { CompiledResponses, CompiledPolicy, CompiledRedaction } from '../compile/compiled.js'
+import type { CompiledPolicy, CompiledRedaction, CompiledResponses } from '../compile/compiled.js'
 import { step as charge } from '#jsonschema/evaluation.js'
 import { matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
@@ -11,7 +11,7 @@ import type { ResultSubject } from './result-subject.js'
 import type { Findings } from './rules.js'
 import type { Place } from '../selectors/kit.js'
 import { collect, NAME_LIMIT } from '../selectors/kit.js'
-import { partSteps } from '../selectors/part.js'
+import { partSteps } from '#a2a/message/message.js'
 
 /** Name of the rule under which redaction is recorded. */
 const REDACT = 'redact'

@@ -8,15 +8,14 @@ import type { ResultView, ValuePlace } from '#a2a/message/result.js'
 import type { TaskState } from '#a2a/task-state.js'
 import type { ContentPlace, MetadataPlace } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
-import type { Decision } from '../request/decision.js'
 import type { Holder } from '../request/metadata.js'
 import { FieldsHolder } from '../request/metadata.js'
-import { partSteps } from '../selectors/part.js'
 import type { Subject } from '../selectors/subject.js'
 import { shapeOf } from '../selectors/subject.js'
+import { partSteps } from '#a2a/message/message.js'
 
 /** The parts of the decision on the request that results need. */
-type Decided = Pick<Decision, 'matched' | 'active' | 'caller'>
+type Decided = Pick<Subject, 'matched' | 'active' | 'caller'>
 
 export class ResultSubject implements Subject {
   readonly result: ResultView

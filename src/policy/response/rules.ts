@@ -1,6 +1,6 @@
 /** Runs one policy's response rules over one result of a response. No extension has code of its own. */
 import type { Mode } from '#config/model/model.js'
-import type { CompiledResponses, CompiledResponseRule } from '../compile/compiled.js'
+import type { CompiledResponseRule, CompiledResponses } from '../compile/compiled.js'
 import { unevaluated } from '#jsonschema/evaluation.js'
 import { addAdvisory } from './advisory.js'
 import type { ResultSubject } from './result-subject.js'
@@ -13,6 +13,7 @@ import type { Selected } from '../selectors/kit.js'
 import type { Tracer } from '../trace.js'
 import type { Violation } from '../violation.js'
 import { isFull } from '../violation.js'
+import { isFor } from './scope.js'
 
 /** Findings for one response, or for one event. */
 export interface Findings {
@@ -72,11 +73,6 @@ function selectedBy (
     fault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
     return null
   }
-}
-
-/** True when a rule applies to responses of this operation at all. */
-export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['operation'], method: string | null): boolean {
-  return on === null || on.has(operation) || (method !== null && on.has(method))
 }
 
 function whySkipped (

@@ -1,9 +1,9 @@
 /** Determines which policies have work with a response, before the first byte of the response arrives. */
 import type { Operation } from '#a2a/operations.js'
 import type { ResponseContext } from './evaluator.js'
-import type { CompiledResponses, PolicyActivity } from '../compile/compiled.js'
+import type { CompiledResponseRule, CompiledResponses, PolicyActivity } from '../compile/compiled.js'
 import type { Decision } from '../request/decision.js'
-import { isFor } from './rules.js'
+import type { ResultSubject } from './result-subject.js'
 
 /**
  * Operations whose responses contain messages and tasks. Methods that no table knows are included: their responses are read when they look
@@ -110,4 +110,9 @@ export function isResponseEvaluated ({ state: { policy, active }, responses }: W
   // The data of an inactive extension is removed, so there is nothing to evaluate.
   if (responses.strips) return active
   return policy.activation.signals === null || active || evidence !== null
+}
+
+/** True when a rule applies to responses of this operation at all. */
+export function isFor ({ on }: CompiledResponseRule, operation: ResultSubject['operation'], method: string | null): boolean {
+  return on === null || on.has(operation) || (method !== null && on.has(method))
 }

@@ -1,11 +1,10 @@
 /** Selects parts by kind, media type, keys of their data and schema. */
-import type { ContentView, MediaTypePlace, PartView, StatedMediaType } from '#a2a/message/message.js'
-import { statedTypes } from '#a2a/message/message.js'
+import type { MediaTypePlace, PartView, StatedMediaType } from '#a2a/message/message.js'
+import { partSteps, statedTypes } from '#a2a/message/message.js'
 import { memberPath } from '#a2a/fields.js'
 import { normalisePart } from '#a2a/message/normalise.js'
 import type { PartSelectorConfig } from '#config/model/model.js'
 import { isObject } from '#wire/json/object.js'
-import type { JsonPath } from '#wire/json/edit.js'
 import type { MediaType, MediaTypePattern } from '#wire/media-type.js'
 import { compileMediaTypePattern, looseMediaType, parseMediaType } from '#wire/media-type.js'
 import type { NameMatch } from '../compile/glob.js'
@@ -71,11 +70,6 @@ const MESSAGE = ['message'] as const
 export function compilePartTest (config: PartSelectorConfig, context: SelectContext): (part: PartView) => boolean {
   const matchesPart = compileMatch(config, context)
   return part => matchesPart(part) !== null
-}
-
-/** Keys from the root of the body to a part. */
-export function partSteps (content: ContentView, part: PartView): JsonPath {
-  return [...content.steps, content.list?.key ?? 'parts', part.index]
 }
 
 function stepsOf (path: string | undefined): readonly string[] {

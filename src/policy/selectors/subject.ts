@@ -10,9 +10,9 @@ import type { JsonObject } from '#wire/json/object.js'
 import { plainHeaderName } from '#wire/header-names.js'
 import { namedByConnection } from '#wire/headers.js'
 import { callerShape } from '../access/caller.js'
-import type { Forbidden } from '../access/guard.js'
 import type { Holder } from '../request/metadata.js'
 import { requestHolders } from '../request/metadata.js'
+import type { Forbidden } from '../access/forbidden.js'
 
 export interface Subject {
   readonly operation: Operation
@@ -105,7 +105,7 @@ export class RequestSubject implements Subject {
   }
 
   holders (places: readonly MetadataPlace[]): readonly Holder[] {
-    return requestHolders(this, places)
+    return requestHolders(this.call, this.message, places)
   }
 
   /**

@@ -10,8 +10,6 @@ import type { CompiledCorrelation, CompiledPolicy, CompiledSide } from '../compi
 import { compileCondition } from '../compile/condition.js'
 import { InexactNumber, inexactPath, NOT_EXACT } from '#jsonschema/evaluation.js'
 import { jsonDigest } from '#jsonschema/digest.js'
-import { MAX_VALUES, readValues, writeValues } from './remembered-values.js'
-import type { Remembered } from './remembered-values.js'
 import type { Side } from '../reasons.js'
 import { reasonOn, sideModes } from '../reasons.js'
 import { compileBothSides, selectOn } from '../selectors/response.js'
@@ -21,7 +19,7 @@ import type { Subject } from '../selectors/subject.js'
 import type { TaskMemory } from './memory.js'
 import { FIELDS } from './memory.js'
 import type { Violation } from '../violation.js'
-import { isFull, addViolation, violation } from '../violation.js'
+import { addViolation, isFull, violation } from '../violation.js'
 
 /** @param responses mode of the agent */
 export function compileCorrelation (
@@ -177,4 +175,39 @@ function picked ({ pick, first }: CompiledSide, selected: readonly Selected[]): 
     }
   }
   return found
+}
+
+// Lists of values in the form of a record: their number, and a digest of each.
+
+/** Maximum digests that are kept, and maximum values that are compared. For longer lists only the length is known. */
+const MAX_VALUES = 1_000
+
+interface Remembered {
+  readonly length: number
+  /** Null when the list was longer than the maximum. */
+  readonly digests: ReadonlySet<string> | null
+}
+
+/** `<length>:<digests, separated by commas>` */
+function writeValues (values: readonly unknown[]): string {
+  return `${values.length}:${values.length > MAX_VALUES ? '' : values.map(digestOf).join(',')}`
+}
+
+/** Never equals a digest, so nothing is ever equal to a number that cannot be compared exactly. */
+const UNEQUAL = 'inexact'
+
+function digestOf (value: unknown): string {
+  try {
+    return jsonDigest(value)
+  } catch (error) {
+    if (error instanceof InexactNumber) return UNEQUAL
+    throw error
+  }
+}
+
+function readValues (text: string): Remembered {
+  const end = text.indexOf(':')
+  const length = Number(text.slice(0, end))
+  const digests = text.slice(end + 1)
+  return { length, digests: length > MAX_VALUES ? null : new Set(digests === '' ? [] : digests.split(',')) }
 }

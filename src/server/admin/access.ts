@@ -3,22 +3,22 @@
  * credential for a session cookie.
  */
 import type { IncomingMessage } from 'node:http'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Config } from '#config/model/model.js'
 import { connectionOf } from '#call/client-connection.js'
 import type { Authentication, Carrier } from '#identity/authentication.js'
 import { shownCarrier } from '#identity/authentication.js'
 import type { Authenticator } from '#identity/authenticator.js'
 import { challengesOf } from '#identity/challenge.js'
-import type { Presented } from '#identity/credentials.js'
 import type { Principal } from '#identity/principal.js'
-import type { Requirement } from '#identity/requirement.js'
 import { requirementOf } from '#identity/requirement.js'
 import { callerSources } from '#identity/schemes.js'
 import type { CallerCondition } from '#policy/access/caller.js'
 import { compileCaller } from '#policy/access/caller.js'
 import { Brake } from '#state/limits/brake.js'
 import { clientIp, TrustedProxies } from '#wire/forwarded.js'
-import { COOKIE, sessionCookie, Sessions } from './sessions.js'
+import type { Requirement } from '#identity/schemes.js'
+import type { Presented } from '#identity/credentials.js'
 
 /** The part of a running gateway that admin access needs. */
 export interface Authenticating {
@@ -27,9 +27,6 @@ export interface Authenticating {
   /** `identity` is null before the start is complete. */
   readonly snapshot: { readonly identity: { readonly authenticator: Pick<Authenticator, 'authenticate' | 'carriersOf'> } | null }
 }
-
-/** A credential apart from the connection that carries it. */
-export type Credential = Pick<Presented, 'headers' | 'query'>
 
 /** A rejection that says how to fix the request. */
 export interface AdminRejection {
@@ -211,4 +208,58 @@ function presentedAs ({ in: place, name, scheme }: Carrier, { user, credential }
 /** The admin listener has no TLS of its own. A proxy in front of it that has TLS says so. */
 function attributesOf ({ headers }: IncomingMessage): string {
   return `HttpOnly; SameSite=Strict${headers['x-forwarded-proto'] === 'https' ? '; Secure' : ''}`
+}
+
+// Sessions of browsers. A restart of the gateway ends all of them.
+
+/** A credential apart from the connection that carries it. */
+type Credential = Pick<Presented, 'headers' | 'query'>
+
+interface Session {
+  readonly presented: Credential
+  /** Milliseconds since the epoch. */
+  readonly expires: number
+}
+
+/** Sessions at once. The oldest session ends first. */
+const SESSIONS = 1_000
+const COOKIE = 'a2a_gateway_session'
+
+class Sessions {
+  /** By the digest of the cookie's value, so that no key of the map is usable as a cookie. */
+  private readonly open = new Map<string, Session>()
+
+  /**
+   * @param expires milliseconds since the epoch
+   * @returns the value of the new session's cookie
+   */
+  begin (presented: Credential, expires: number): string {
+    const value = randomBytes(32).toString('base64url')
+    this.open.set(digest(value), { presented, expires })
+    if (this.open.size > SESSIONS) this.open.delete(this.open.keys().next().value ?? '')
+    return value
+  }
+
+  /** Returns the credential of a session, or null without a session. */
+  find (value: string, now: number): Credential | null {
+    const session = this.open.get(digest(value))
+    if (session === undefined) return null
+    if (now < session.expires) return session.presented
+    this.end(value)
+    return null
+  }
+
+  end (value: string): void {
+    this.open.delete(digest(value))
+  }
+}
+
+/** Returns the value of the session's cookie. Two such cookies are none: nobody can tell which one is meant. */
+function sessionCookie (header: string | undefined): string | null {
+  const values = (header ?? '').split(';').map(pair => pair.trim()).filter(pair => pair.startsWith(`${COOKIE}=`))
+  return values.length === 1 ? (values[0]?.slice(COOKIE.length + 1) ?? null) : null
+}
+
+function digest (value: string): string {
+  return createHash('sha256').update(value).digest('base64url')
 }

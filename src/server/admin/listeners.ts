@@ -2,10 +2,11 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { guarded, ownerOf } from '#guard.js'
-import type { Config, HostPort } from '#config/model/model.js'
+import type { Config } from '#config/model/model.js'
 import { adminNames } from './host-guard.js'
 import type { AdminOptions } from './server.js'
 import { buildAdmin } from './server.js'
+import type { HostPort } from '#config/model/listener-model.js'
 
 /** Milliseconds for the requests in flight when the listeners close. */
 const LAST = 500

@@ -2,17 +2,17 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { Limits } from '#config/model/model.js'
-import { readProblem } from '#console/guard.js'
+import { HEADERS, readProblem, writeProblem } from '#console/guard.js'
 import type { ConsoleHandler } from '#console/handler.js'
 import type { ConsoleSource } from '#console/source.js'
 import { guarded, listenOnce, ownerOf } from '#guard.js'
 import { fastify, LogController, NO_SCHEMAS } from '#framework.js'
 import { duplicatedHeader } from '#wire/headers.js'
 import { acceptsOpenMetrics, OPEN_METRICS } from '#telemetry/metrics/open-metrics.js'
-import type { AdminAccess } from './access.js'
+import type { AdminAccess, SignIn } from './access.js'
 import { docsRoutes } from './docs.js'
 import { hostProblem } from './host-guard.js'
-import { serveSession } from './session-route.js'
+import { parseJson } from '#wire/json/parse-json.js'
 
 /** Number of agents that must be callable before the gateway is ready: all of them, or any. */
 export type Enough = 'all' | 'any'
@@ -240,4 +240,58 @@ function badRequest (reply: FastifyReply): void {
 
 function withoutDetails (reason: string): string {
   return reason.replace(/^(agent [a-z0-9-]+): .*$/s, '$1: not ready; /agents on the admin listener says why')
+}
+
+// `/console/api/session`: a browser signs in with POST and signs out with DELETE.
+
+/** Largest body of a sign-in, bytes. Access tokens have at most 8 KiB. */
+const BODY = 16 * 1024
+
+/**
+ * @param path below which the cookie is valid: the prefix of the admin routes, or `/`
+ */
+async function serveSession (access: AdminAccess, request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+  for (const [name, value] of HEADERS) response.setHeader(name, value)
+  const send = (status: number, headers: Record<string, string | string[]>, body: object | null): void => {
+    if (!request.complete) response.setHeader('connection', 'close')
+    response.writeHead(status, { ...headers, ...(body === null ? {} : { 'content-type': 'application/json; charset=utf-8' }) })
+    response.end(body === null ? undefined : JSON.stringify(body))
+  }
+  if (request.method !== 'POST' && request.method !== 'DELETE') return send(405, { allow: 'POST, DELETE' }, { error: 'use POST or DELETE' })
+  const foreign = writeProblem(request.headers)
+  if (foreign !== null) return send(foreign.status, {}, { error: foreign.error })
+  if (request.method === 'DELETE') return send(204, { 'set-cookie': access.signOut(request, path) }, null)
+  const text = await bodyOf(request)
+  if (text === null) return send(413, {}, { error: `the body is larger than ${BODY} bytes` })
+  const given = readSignIn(text)
+  if (given === null) return send(400, {}, { error: 'send {"credential": "…"}, with "user" for Basic credentials' })
+  const result = await access.signIn(given, request, path)
+  if ('cookie' in result) return send(204, { 'set-cookie': result.cookie }, null)
+  // A challenge would open the browser's own dialog over the page.
+  const { 'www-authenticate': _, ...headers } = result.headers
+  send(result.status, headers, { error: result.error })
+}
+
+async function bodyOf (request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > BODY) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** A credential has no control characters: it becomes the value of a header. */
+function readSignIn (text: string): SignIn | null {
+  let value: unknown
+  try {
+    value = parseJson(text)
+  } catch {
+    return null
+  }
+  const { user = '', credential } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+  if (typeof user !== 'string' || typeof credential !== 'string' || credential === '') return null
+  return /\p{Cc}/u.test(user + credential) ? null : { user, credential: credential.trim() }
 }

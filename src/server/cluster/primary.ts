@@ -1,15 +1,15 @@
 /**
  * A gateway of several processes: the primary reads configuration and cards and has the admin listener; workers serve the main listener.
  */
-import { AdminAccess } from '../admin/access.js'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Logger } from 'pino'
+import { AdminAccess } from '../admin/access.js'
 import { AdminListeners, urlOf } from '../admin/listeners.js'
 import type { AdminState } from '../admin/server.js'
-import type { Config, HostPort } from '#config/model/model.js'
+import type { Config } from '#config/model/model.js'
 import { packageVersion } from '#config/paths.js'
 import type { Agent } from '#agents/agent.js'
 import { grpcAddresses } from '#front/grpc/listeners.js'
@@ -20,7 +20,6 @@ import { digestKey } from '#agents/identity/identity.js'
 import { InFlight } from '#agents/in-flight.js'
 import { logListening } from '../about.js'
 import { Reloads } from '../reload.js'
-import type { Gateway } from '../start.js'
 import { quietened } from '../runtime.js'
 import { stateOf } from '../start.js'
 import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
@@ -28,7 +27,6 @@ import type { Log } from '#telemetry/log.js'
 import { createLogger } from '#telemetry/logging.js'
 import { Metrics } from '#telemetry/metrics/metrics.js'
 import { ExportedLines, exportMetrics } from '#telemetry/otlp/exports.js'
-import { mergeDescriptions } from './agents.js'
 import { consoleOfWorkers } from './console.js'
 import { CardHandouts } from './cards.js'
 import { ConfigurationChanges } from './configuration-changes.js'
@@ -39,6 +37,8 @@ import type { AgentDescription } from './messages.js'
 import { KeptLimits } from './limits.js'
 import { KeptTasks } from './tasks.js'
 import { Totals } from './totals.js'
+import type { Gateway } from '../about.js'
+import type { HostPort } from '#config/model/listener-model.js'
 
 /**
  * Starts the primary and its workers.
@@ -260,4 +260,40 @@ async function freePort (at: HostPort): Promise<number> {
   server.close()
   await once(server, 'close')
   return port
+}
+
+// Builds `/agents` of a gateway with workers: the descriptions of the primary, completed with data that only workers have.
+
+interface Rejection { readonly at: string }
+
+const KEPT_REJECTIONS = 5
+
+/**
+ * @param own descriptions of the primary, which has the cards
+ * @param workers descriptions of each worker, or null for a worker that did not respond
+ */
+function mergeDescriptions (
+  own: readonly AgentDescription[],
+  workers: readonly (readonly AgentDescription[] | null)[]
+): AgentDescription[] {
+  const all = workers.flatMap(one => one ?? [])
+  return own.map(agent => {
+    const there = all.filter(one => one.name === agent.name)
+    const lastRejections = there
+      .flatMap(one => one.lastRefusals as Rejection[])
+      .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
+      .slice(0, KEPT_REJECTIONS)
+    return { ...agent, ...loadOf(there), lastRefusals: lastRejections }
+  })
+}
+
+/** Adds up the load of an agent over all workers. */
+function loadOf (there: readonly AgentDescription[]): object {
+  const loads = there.flatMap(one =>
+    typeof one.load === 'object' && one.load !== null ? [one.load as Readonly<Record<string, number>>] : []
+  )
+  const [first] = loads
+  return first === undefined
+    ? {}
+    : { load: Object.fromEntries(Object.keys(first).map(key => [key, loads.reduce((sum, one) => sum + (one[key] ?? 0), 0)])) }
 }

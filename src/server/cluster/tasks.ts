@@ -25,7 +25,7 @@ export class KeptTasks {
     return this.store?.size ?? null
   }
 
-  /** Keeps the same store while its settings stay the same, as `gateway/tasks.ts` does. */
+  /** Keeps the same store while its settings stay the same, as `call/tasks.ts` does. */
   use (config: StateStoreConfig): void {
     const { store, ttl, maxTasks } = this.config
     this.config = config

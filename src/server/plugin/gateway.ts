@@ -8,7 +8,6 @@ import { diagnostic } from '#config/diagnostics.js'
 import { withoutGrpc } from '#config/listeners/resolve-grpc.js'
 import type { LoadResult } from '#config/load.js'
 import { formatDiagnostic, parseConfig } from '#config/load.js'
-import type { HostPort } from '#config/model/model.js'
 import { HttpFront, sharedFront } from '#front/http/plugin.js'
 import { logEngine } from '../about.js'
 import { CHECKS, readConfiguration } from '#offline/configuration.js'
@@ -16,6 +15,7 @@ import { FollowedConfiguration } from '../followed-configuration.js'
 import { Reloads } from '../reload.js'
 import type { Runtime } from '../runtime.js'
 import { buildRuntime, hasPassthrough } from '../runtime.js'
+import type { HostPort } from '#config/model/listener-model.js'
 
 export interface A2aGatewayOptions {
   /** Path of the configuration file, or the configuration as an object with the keys of the file. */

@@ -1,7 +1,6 @@
 /** Counts in the memory of this process. The memory is bounded: counts that were not used for the longest time are forgotten first. */
 import type { RateRule } from '#policy/limits/charge.js'
 import { isBudget } from '#policy/limits/charge.js'
-import { unitsAt, usedOf, waitOf } from './gcra.js'
 import type { LimitKey, LimitStore, Spending, Taken } from './limit-store.js'
 import { RecentMap } from '#wire/recent-map.js'
 
@@ -123,4 +122,29 @@ function spentAt (spent: Spent | undefined, window: number, now: number): Spent 
   if (spent === undefined || spent.ends <= now) return { amount: 0, ends: now + window }
   // After a clock has stepped back, no window is longer than the configuration says.
   return { amount: spent.amount, ends: Math.min(spent.ends, now + window) }
+}
+
+// The generic cell rate algorithm (ITU-T I.371): one number for each key, no window that ends at once, and the exact time to wait. The
+// number is the theoretical arrival time, here in units of the rate: a request adds exactly 1, so that no rounding adds up.
+
+/** The part of a request by which the rounding of times may differ from the exact value. */
+const SLACK = 1e-6
+
+/** @param now ms */
+function unitsAt (now: number, { count, period }: RateRule): number {
+  return now * count / period
+}
+
+/**
+ * Returns the requests that count at this time, at most `burst`: a clock that steps back must not lock anybody out.
+ * @param level of the key; undefined for a new key
+ */
+function usedOf (level: number | undefined, units: number, { burst }: RateRule): number {
+  return level === undefined ? 0 : Math.min(Math.max(level - units, 0), burst)
+}
+
+/** Returns the milliseconds until one more request fits; 0 when it fits now. */
+function waitOf (used: number, { count, period, burst }: RateRule): number {
+  const over = used + 1 - burst - SLACK
+  return over <= 0 ? 0 : Math.ceil(over * period / count)
 }

@@ -1,5 +1,6 @@
 /** Values of metric labels: closed sets. A value outside a set does not compile. */
 import type { Operation } from '#a2a/operations.js'
+import { clipLabel } from './labelled-values.js'
 
 /** Ways for calls to arrive: on a listener of the gateway, or as questions of a proxy. */
 export const FRONTS = ['http', 'grpc', 'ext_authz', 'ext_proc'] as const
@@ -55,4 +56,30 @@ export const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'Agen
   Passthrough: true,
   Preflight: true,
   Other: true
+}
+
+// Label values that come from cards. Each agent has its own quota, so that no agent turns the labels of another agent into `other`.
+
+export class LabelShares {
+  private readonly size: number
+  /** Values by agent. The configuration bounds the number of agents. */
+  private readonly shares = new Map<string, Set<string>>()
+
+  constructor (size: number) {
+    this.size = size
+  }
+
+  /** Returns the value to expose: the first values of each agent unchanged, then `other`. */
+  label (agent: string, text: string): string {
+    const value = clipLabel(text)
+    let share = this.shares.get(agent)
+    if (share === undefined) {
+      share = new Set()
+      this.shares.set(agent, share)
+    }
+    if (share.has(value)) return value
+    if (share.size >= this.size) return 'other'
+    share.add(value)
+    return value
+  }
 }

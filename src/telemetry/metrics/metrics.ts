@@ -6,13 +6,13 @@ import type { GrpcCodeName } from '#wire/grpc/codes.js'
 import { clipLabel } from './labelled-values.js'
 import type { LabelledValues, Labels, NumberCell } from './labelled-values.js'
 import type { Distribution, ObservedSpan } from './distribution.js'
-import { LabelShares } from './label-shares.js'
 import { DECISION_BUCKETS } from './definitions.js'
 import type * as LabelValues from './label-values.js'
 import { openMetrics } from './open-metrics.js'
 import { MetricRegistry, PREFIX } from './registry.js'
 import type { MetricsSnapshot } from './registry.js'
 import { Vitals } from './vitals.js'
+import { LabelShares } from './label-values.js'
 
 type One<List extends readonly string[]> = List[number]
 

@@ -4,13 +4,14 @@ import { findDuplicate } from './duplicate.js'
 import { readExactly } from './exact-reader.js'
 import { findFault } from './fault.js'
 import type { LongString } from './lazy-string.js'
-import { LONG, longString, LazyString, withoutLong } from './lazy-string.js'
+import { LazyString, LONG, longString, withoutLong } from './lazy-string.js'
 import { ALWAYS_EXACT, InexactNumbers, NUMERIC } from './number.js'
 import { hasEscapedName } from './parse-json.js'
 import { parseRecords } from './records.js'
 import { SCANNED, scanStructure } from './structural-scan.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { withContiguous } from '../chunked-buffer.js'
+import type { JsonLimits } from './structural-scan.js'
 
 const PLAIN = 0
 const OPEN = 1
@@ -24,13 +25,6 @@ KINDS[COMMA] = COMMA
 KINDS[OPEN_OBJECT] = KINDS[OPEN_ARRAY] = OPEN
 KINDS[CLOSE_OBJECT] = KINDS[CLOSE_ARRAY] = CLOSE
 for (const character of '-0123456789') KINDS[character.charCodeAt(0)] = NUMBER
-
-export interface JsonLimits {
-  /** Maximum number of objects and arrays open at once; `[]` has depth 1. */
-  readonly depth: number
-  /** Maximum number of object members and array elements, together, in the whole text. */
-  readonly members: number
-}
 
 export interface JsonProblem {
   readonly kind: 'empty' | 'encoding' | 'bom' | 'depth' | 'members' | 'syntax' | 'duplicate'

@@ -11,9 +11,15 @@
  */
 import { structuralScan } from '../built/structural-scan.js'
 import type { LongString } from './lazy-string.js'
-import type { JsonLimits } from './json.js'
 import type { SharedMemory, WebAssemblyMemory } from '../shared-memory.js'
 import { giveBack, holderOf, RESERVED, take, webAssembly } from '../shared-memory.js'
+
+export interface JsonLimits {
+  /** Maximum number of objects and arrays open at once; `[]` has depth 1. */
+  readonly depth: number
+  /** Maximum number of object members and array elements, together, in the whole text. */
+  readonly members: number
+}
 
 /**
  * Minimum size in bytes of a text that is scanned. The scan costs no more than the loop from about 200 bytes on, but saves less than 0.5 µs

@@ -1,10 +1,10 @@
 /** Reads a message and leaves its texts unread: each notes whether anybody reads it. */
-import type { JsonLimits } from '../json/json.js'
 import type { LongString } from '../json/lazy-string.js'
 import { LazyString, markOf } from '../json/lazy-string.js'
 import type { ProtobufResult } from './read.js'
 import { ProtobufReader, resultOf } from './read.js'
 import type { MessageTable } from './table.js'
+import type { JsonLimits } from '../json/structural-scan.js'
 
 class UnreadReader extends ProtobufReader {
   readonly left: LongString[] = []

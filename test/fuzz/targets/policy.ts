@@ -6,7 +6,6 @@ import { deepStrictEqual as same, equal, ok } from 'node:assert'
 import { CHECKS } from '#offline/configuration.js'
 import { formatDiagnostic, loadCatalogue, parseConfig } from '#config/load.js'
 import type { AgentConfig, Limits } from '#config/model/model.js'
-import type { DryRun } from '#pipeline/dry-run.js'
 import { dryRunRequest } from '#pipeline/dry-run.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { buildAgentState } from '#pipeline/agent-snapshot.js'
@@ -21,6 +20,7 @@ import { respell } from '../oracles/respell.js'
 import type { Node } from '../oracles/slow-json.js'
 import { readSlowly, valueOf } from '../oracles/slow-json.js'
 import { WORDS } from './message.js'
+import type { DryRun } from '#pipeline/dry-run-operation.js'
 
 const OWN = `
 extensions:

@@ -4,12 +4,12 @@
  */
 import { deepStrictEqual as same, ok } from 'node:assert'
 import { isUtf8 } from 'node:buffer'
-import type { JsonLimits } from '#wire/json/json.js'
 import { parseStrict } from '#wire/json/json.js'
 import { LONG } from '#wire/json/lazy-string.js'
 import { scanStructure } from '#wire/json/structural-scan.js'
 import type { Reader, Target } from '../engine/target.js'
 import { json } from './json.js'
+import type { JsonLimits } from '#wire/json/structural-scan.js'
 
 const ROOMY: JsonLimits = { depth: 64, members: 10_000 }
 const LIMITS: readonly JsonLimits[] = [ROOMY, { depth: 3, members: 6 }]

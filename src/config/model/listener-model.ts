@@ -1,5 +1,18 @@
 /** `server.grpc` and `agents[].grpc`: agents that are called by gRPC. */
-import type { HostPort, ListenerTlsConfig } from './model.js'
+
+
+export interface HostPort { readonly host: string, readonly port: number }
+
+/** TLS of a listener for clients. Files are PEM, with absolute paths. */
+export interface ListenerTlsConfig {
+  /** File of the certificate and its issuers. */
+  readonly cert: string
+  readonly key: string
+  /** File of the authorities that issue client certificates. Not null unless `clientCertificate` is `none`. */
+  readonly clientCa: string | null
+  /** `request`: a client may present no certificate, but not an invalid one. `require`: no connection without a valid certificate. */
+  readonly clientCertificate: 'none' | 'request' | 'require'
+}
 
 /** Settings of all gRPC listeners: the shared listener, and those of agents with a port of their own. */
 export interface GrpcListenerConfig {
@@ -28,4 +41,12 @@ export interface AgentGrpcConfig {
 /** Address of a gRPC server, plain or with the TLS settings of `upstream.tls`. */
 export interface GrpcUpstreamConfig extends HostPort {
   readonly tls: boolean
+}
+
+// `server.mesh`: the listener for proxies that ask the gateway about each call, such as Envoy.
+
+export interface MeshListenerConfig {
+  readonly listen: HostPort
+  /** Null: clear-text HTTP/2 with prior knowledge (h2c). */
+  readonly tls: ListenerTlsConfig | null
 }
