@@ -134,8 +134,8 @@ t.test('a collector that is gone is logged once, and so is its return', async t 
   collector.status = 200
   await until(() => loggedTo(lines, 'info').length > 0)
   await pushed?.shutdown()
-  t.same(loggedTo(lines, 'warn'), ['The metrics collector does not accept metrics.'])
-  t.same(loggedTo(lines, 'info'), ['The metrics collector accepts metrics again.'])
+  t.same(loggedTo(lines, 'warn'), ['the metrics collector does not accept metrics'])
+  t.same(loggedTo(lines, 'info'), ['the metrics collector accepts metrics again'])
 })
 
 t.test('a collector that does not respond holds neither the exports nor the stop', async t => {
