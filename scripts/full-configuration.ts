@@ -43,7 +43,8 @@ function members (schema: Schema, path: string, indent: string, off: boolean): s
     if (place === 'agents') return [about, `${indent}${key}:`, ...item(members(inner, 'agents[].', `${indent}    `, false), `${indent}    `)]
     const nested = entriesOf(child, inner, place, `${indent}  `)
     if (child.properties !== undefined && child.items === undefined) {
-      const keys = members(child, `${place}.`, `${indent}  `, off || child.default === null)
+      const absent = child.default === null || (child.default === undefined && [child.type].flat().includes('null'))
+      const keys = members(child, `${place}.`, `${indent}  `, off || absent)
       // A mapping whose keys have no defaults would be null.
       return [about, text('', keys.every(line => /^ *#/.test(line))), ...keys]
     }
