@@ -81,7 +81,9 @@ async function notFound (built) {
   if (chunk === undefined) return ['the site has no index for the search']
   const { default: text } = await import(pathToFileURL(join(chunks, chunk)).href)
   const index = MiniSearch.loadJSON(text, { fields: ['title', 'titles', 'text'], storeFields: ['title', 'titles'], searchOptions: SEARCH.searchOptions, ...SEARCH.options })
-  const rowsOf = page => [...(built.get(page) ?? '').matchAll(/<tr id="([^"]+)" data-name="([^"]+)"/g)]
+  // A reason of a rejection is a heading of its page; all other names are rows of tables.
+  const rowsOf = page => [...(built.get(page) ?? '').matchAll(/<tr id="([^"]+)" data-name="([^"]+)"|<h3 id="([^"]+)"[^>]*>([A-Z][A-Z_]+) </g)]
+    .map(([all, row, name, heading, reason]) => [all, row ?? heading, name ?? reason])
   const pagesOf = new Map()
   for (const page of built.keys()) for (const [, , name] of rowsOf(page)) pagesOf.set(name, [...pagesOf.get(name) ?? [], page])
   const problems = []
