@@ -26,6 +26,7 @@ const TIMERS = ['CallExpression[callee.name=/^(?:setTimeout|setInterval|setImmed
 /** Which folders of `src` a folder may import, the lowest first: docs/contributing/architecture.md. `config/model`: the types of the configuration. */
 const RUNNING = ['wire', 'a2a', 'jsonschema', 'config', 'identity', 'policy', 'pipeline', 'state', 'telemetry', 'upstream', 'console', 'agents']
 export const MAY_IMPORT = {
+  vendor: [],
   wire: [],
   a2a: ['wire'],
   jsonschema: ['wire', 'a2a', 'config/model'],
@@ -33,8 +34,8 @@ export const MAY_IMPORT = {
   identity: ['wire', 'a2a', 'config/model'],
   policy: ['wire', 'a2a', 'jsonschema', 'identity', 'config/model'],
   pipeline: ['wire', 'a2a', 'jsonschema', 'identity', 'policy', 'config/model'],
-  state: ['wire', 'a2a', 'identity', 'policy', 'config/model'],
-  telemetry: ['wire', 'a2a', 'config'],
+  state: ['vendor', 'wire', 'a2a', 'identity', 'policy', 'config/model'],
+  telemetry: ['vendor', 'wire', 'a2a', 'config'],
   upstream: ['wire', 'a2a', 'config'],
   console: ['wire', 'a2a', 'jsonschema', 'config', 'identity', 'policy', 'pipeline', 'telemetry'],
   agents: RUNNING.filter(one => one !== 'agents' && one !== 'console'),

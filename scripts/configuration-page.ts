@@ -3,6 +3,7 @@ import { accessEntrySchema, accessSchema } from '#config/schema/access-schema.js
 import { sentCredentialSchema } from '#config/schema/credentials-schema.js'
 import { identitySchema, sourceSchema } from '#config/schema/identity-schema.js'
 import { advertisedSchema, configSchema } from '#config/schema/schema.js'
+import type { Generator } from './generator.js'
 import { TABLE_HEAD, tableRows } from './schema-table.js'
 
 const INTRO = `# Configuration
@@ -70,39 +71,88 @@ keys and duplicate keys are rejected.
 
 ## Keys
 
-The keys of a policy, \`extensions.<name>\`, are described in [Policies](policy.md).
+| page | keys |
+|---|---|
+| this page | the top level, \`state\`, \`telemetry\` |
+| [Server and limits](configuration-server.md) | \`server\`, \`limits\`, \`shedding\` |
+| [Agents](configuration-agents.md) | \`agents\`, \`accessDefaults\` |
+| [Callers](configuration-callers.md) | \`identity\`, \`rates\`, \`budgets\` |
+| [Policies](policy.md) | \`extensions\` |
+
+[config/gateway.full.yaml](../../config/gateway.full.yaml) is one file with every key, its default and one line about the key.
+
+A key that takes a **condition on the caller** (\`caller\`, \`callers\`, \`shared\`, \`server.adminAccess.allow\`) has the same keys everywhere:
+\`source\`, \`subject\`, \`client\`, \`spiffe\`, \`scopes\`, \`groups\`, \`tenant\`, \`claims\`, \`anonymous\` and \`match\`
+([Use the caller in policies](../how-to/use-the-caller.md#conditions-on-the-caller)).
 
 `
 
-/** Objects with a table of their own. The page flattens all other nested objects into the rows of the outer object. */
-const SECTIONS: readonly { readonly title: string, readonly schema: Schema }[] = [
-  { title: 'Top level', schema: configSchema },
-  { title: '`server`', schema: at(configSchema, 'server') },
-  { title: '`limits`', schema: at(configSchema, 'limits') },
-  { title: '`agents[]`', schema: at(configSchema, 'agents') },
-  { title: '`agents[].access`, `accessDefaults`', schema: accessSchema },
-  { title: '`agents[].access.allow[]`, `agents[].access.deny[]`', schema: accessEntrySchema },
-  { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
-  { title: '`agents[].upstream.credentials.send[]`', schema: sentCredentialSchema },
-  { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
-  { title: '`agents[].card.advertise[]`', schema: advertisedSchema },
-  { title: '`identity`', schema: identitySchema },
-  { title: '`identity.sources.<name>`', schema: sourceSchema },
-  { title: '`rates[]`', schema: at(configSchema, 'rates') },
-  { title: '`budgets[]`', schema: at(configSchema, 'budgets') },
-  { title: '`state`', schema: at(configSchema, 'state') },
-  { title: '`telemetry`', schema: at(configSchema, 'telemetry') }
+interface Section { readonly title: string, readonly schema: Schema }
+
+interface Page {
+  readonly file: string
+  readonly intro: string
+  /** Objects that get a table. The page flattens all other nested objects into the rows of the outer object. */
+  readonly sections: readonly Section[]
+}
+
+const BACK = '[Configuration](configuration.md) describes the file itself. [config/gateway.full.yaml](../../config/gateway.full.yaml) shows all keys with their defaults.'
+
+const PAGES: readonly Page[] = [
+  {
+    file: 'docs/reference/configuration.md',
+    intro: INTRO,
+    sections: [
+      { title: 'Top level', schema: configSchema },
+      { title: '`state`', schema: at(configSchema, 'state') },
+      { title: '`telemetry`', schema: at(configSchema, 'telemetry') }
+    ]
+  },
+  {
+    file: 'docs/reference/configuration-server.md',
+    intro: `# Configuration: server and limits\n\nKeys of the listeners, the console, limits and load shedding. ${BACK}\n\n`,
+    sections: [
+      { title: '`server`', schema: at(configSchema, 'server') },
+      { title: '`limits`', schema: at(configSchema, 'limits') },
+      { title: '`shedding`', schema: at(configSchema, 'shedding') }
+    ]
+  },
+  {
+    file: 'docs/reference/configuration-agents.md',
+    intro: `# Configuration: agents\n\nKeys of an agent, its upstream, its card and its access lists. ${BACK}\n\n`,
+    sections: [
+      { title: '`agents[]`', schema: at(configSchema, 'agents') },
+      { title: '`agents[].access`, `accessDefaults`', schema: accessSchema },
+      { title: '`agents[].access.allow[]`, `agents[].access.deny[]`', schema: accessEntrySchema },
+      { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
+      { title: '`agents[].upstream.credentials.send[]`', schema: sentCredentialSchema },
+      { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
+      { title: '`agents[].card.advertise[]`', schema: advertisedSchema }
+    ]
+  },
+  {
+    file: 'docs/reference/configuration-callers.md',
+    intro: `# Configuration: callers\n\nKeys of the sources of callers, of limits per caller, and of budgets. ${BACK}\n\n`,
+    sections: [
+      { title: '`identity`', schema: identitySchema },
+      { title: '`identity.sources.<name>`', schema: sourceSchema },
+      { title: '`rates[]`', schema: at(configSchema, 'rates') },
+      { title: '`budgets[]`', schema: at(configSchema, 'budgets') }
+    ]
+  }
 ]
 
-/** docs/reference/configuration.md: how the file works, and the keys as the schema describes them. */
-export function configurationPage (): string {
-  const listed = new Set(SECTIONS.map(({ schema }) => schema))
-  const parts = SECTIONS.map(({ title, schema }) => {
-    const rows = tableRows(schema, '', listed)
-    return `### ${title}\n\n${sentence(schema)}${TABLE_HEAD}\n${rows.join('\n')}\n`
-  })
-  return `<!-- Generated by scripts/generate.ts from src/config/schema/schema.ts. Edit those. -->\n\n${INTRO}${parts.join('\n')}`
-}
+const LISTED: ReadonlySet<Schema> = new Set(PAGES.flatMap(({ sections }) => sections.map(({ schema }) => schema)))
+
+/** The pages docs/reference/configuration*.md: how the file works, and the keys as the schema describes them. */
+export const CONFIGURATION_PAGES: readonly Generator[] = PAGES.map(({ file, intro, sections }) => ({
+  file,
+  render: () => {
+    const parts = sections.map(({ title, schema }) =>
+      `### ${title}\n\n${sentence(schema)}${TABLE_HEAD}\n${tableRows(schema, '', LISTED).join('\n')}\n`)
+    return `<!-- Generated by scripts/generate.ts from src/config/schema/schema.ts. Edit those. -->\n\n${intro}${parts.join('\n')}`
+  }
+}))
 
 /** The schema of a key, or of its items when it is a list of mappings. */
 function at (schema: Schema, ...keys: readonly string[]): Schema {

@@ -10,8 +10,9 @@ import { catalogueGenerators, CATALOGUE_PAGES } from './catalogue-pages.js'
 import { chartAlerts, chartSchema, prometheusRule } from './chart-schema.js'
 import { conformancePage } from './conformance-page.js'
 import { copyPage } from './console-page.js'
-import { configurationPage } from './configuration-page.js'
+import { CONFIGURATION_PAGES } from './configuration-page.js'
 import { dashboard } from './dashboard.js'
+import { fullConfiguration } from './full-configuration.js'
 import type { Generator } from './generator.js'
 import { writeManual } from './manual.js'
 import { writeMetaSchemas } from './meta-schemas.js'
@@ -26,8 +27,9 @@ import { writeValidators } from './validators.js'
 export const GENERATORS: readonly Generator[] = [
   ...ADDRESSED_FILES,
   { file: 'config/gateway.schema.json', render: schemaText },
+  { file: 'config/gateway.full.yaml', render: fullConfiguration },
   { file: 'config/policy-test.schema.json', render: testsSchemaText },
-  { file: 'docs/reference/configuration.md', render: configurationPage },
+  ...CONFIGURATION_PAGES,
   { file: 'docs/reference/policy.md', render: policyPage },
   { file: 'docs/reference/errors.md', render: refusalsPage },
   { file: 'docs/contributing/conformance.md', render: conformancePage },

@@ -8,7 +8,7 @@ const INTRO = `# Policy reference
 
 A policy defines the rules of one extension. It has a name in \`extensions:\` of the configuration, or in the built-in catalogue, and applies to the agents
 whose \`extensions\` list names it. [First policy](../start/first-policy.md) writes a policy step by step. [How a call is evaluated](../explain/how-a-call-is-evaluated.md)
-describes the order of evaluation.
+describes the order of evaluation, and [Rules in detail](rules.md) how the keys work together.
 
 \`\`\`yaml
 extensions:

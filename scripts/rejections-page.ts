@@ -80,8 +80,9 @@ the error's name. Each SDK reads one of them.
 
 gRPC, both versions: a response that is only trailers. \`grpc-status\` and \`grpc-message\` have code and message; \`grpc-status-details-bin\` has a
 \`google.rpc.Status\` with the same code, the same message and the same details as above. In the middle of a stream, the messages before the rejected one arrive, and
-the trailers follow. \`Retry-After\` becomes \`grpc-retry-pushback-ms\`. Clients accept about 8 kB of trailers: what has no room is left out, violations first, then the link, then
-the longest metadata, and \`metadata.omittedFieldViolations\`, \`metadata.omittedHelp\` and \`metadata.omittedMetadata\` say so.
+the trailers follow. \`Retry-After\` becomes \`grpc-retry-pushback-ms\`. Clients accept about 8 kB of trailers. If the
+details do not fit, the gateway drops field violations first, then the help link, then the longest metadata. \`metadata.omittedFieldViolations\`, \`metadata.omittedHelp\` and \`metadata.omittedMetadata\` name the
+dropped details.
 
 Some clients get another form, because their SDK reads no other. This was measured with the official SDKs for JavaScript, Python
 and Go:

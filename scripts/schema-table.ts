@@ -9,8 +9,9 @@ export function tableRows (schema: Schema, prefix: string, listed: ReadonlySet<S
   return Object.entries(schema.properties ?? {}).flatMap(([key, child]) => {
     const name = `${prefix}${key}`
     if (child.properties !== undefined && !listed.has(child)) {
-      // A section that may be null has a meaning of its own; any other section is only a prefix.
-      const own = child.type === 'object' ? [] : [`| \`${name}\` | ${type(child)} | ${code(child.default)} |  | ${cell(child.description ?? '')} |`]
+      // A section that may be null needs a row; any other section is only a prefix.
+      const absent = schema.required?.includes(key) === true ? 'required' : child.default === undefined ? '' : code(child.default)
+      const own = child.type === 'object' ? [] : [`| \`${name}\` | ${type(child)} | ${absent} |  | ${cell(child.description ?? '')} |`]
       return [...own, ...tableRows(child, `${name}.`, listed)]
     }
     const given = schema.required?.includes(key) === true ? 'required' : initial(child)

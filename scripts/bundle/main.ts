@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { packageRoot } from '#config/paths.js'
 import { bundle } from './bundle.js'
 import { bundleEditor } from './editor.js'
+import { vendor } from './vendor.js'
 
 const dist = join(packageRoot(), 'dist')
 const folder = join(dist, 'src/bundle')
@@ -20,6 +21,7 @@ const ENTRIES = {
 } as const
 
 await bundleEditor()
+await vendor(join(dist, 'src/vendor'))
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 const source = await bundle(join(dist, 'src'), Object.fromEntries(Object.entries(ENTRIES).map(([name, { file }]) => [name, file])))

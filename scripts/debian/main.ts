@@ -69,6 +69,7 @@ function copyright (): string {
   return [
     'a2a-extension-gateway: Apache-2.0, /usr/lib/a2a-extension-gateway/LICENSE',
     'Packages of npm: the files LICENSE below /usr/lib/a2a-extension-gateway/node_modules',
+    'Packages whose code dist/src/vendor contains: LICENSES.txt in that folder',
     'Node.js, /usr/lib/a2a-extension-gateway/node:',
     '',
     readFileSync(ofNode, 'utf8')

@@ -32,6 +32,9 @@ export function putApp (app: string): App {
     kept += sizes.kept
     left += sizes.left
   }
+  // Packages of which the scripts in dist/src/vendor contain code.
+  const vendored = JSON.parse(readFileSync('dist/src/vendor/packages.json', 'utf8')) as readonly { readonly name: string, readonly version: string }[]
+  for (const { name, version } of vendored) names.add(`${name}@${version}`)
   const own = copy('dist/src', join(app, 'dist/src'), path => !/\.(?:map|d\.ts)$/.test(path))
   copy('config', join(app, 'config'), path => !path.endsWith('.test.yaml'))
   for (const file of ['package.json', 'LICENSE']) put(file, join(app, file))

@@ -10,7 +10,17 @@ import { HERE, OUTPUT } from './paths.mjs'
 import { SEARCH } from './search.mjs'
 
 /** Pages whose rows people look up, with the fewest rows that they may have. */
-const REFERENCES = { 'reference/configuration.html': 300, 'reference/errors.html': 30, 'reference/metrics.html': 40, 'reference/logs.html': 50, 'reference/traces.html': 30, 'reference/policy.html': 100 }
+const REFERENCES = {
+  'reference/configuration.html': 20,
+  'reference/configuration-server.html': 60,
+  'reference/configuration-agents.html': 80,
+  'reference/configuration-callers.html': 60,
+  'reference/errors.html': 30,
+  'reference/metrics.html': 40,
+  'reference/logs.html': 50,
+  'reference/traces.html': 30,
+  'reference/policy.html': 100
+}
 /** Plain words, such as `agent`, are on every page: only names with another character than these are searched for. */
 const PLAIN = /^[a-z]+$/
 /** A name counts as found when a page with a row of this name is among so many first results. */
@@ -71,7 +81,9 @@ async function notFound (built) {
   if (chunk === undefined) return ['the site has no index for the search']
   const { default: text } = await import(pathToFileURL(join(chunks, chunk)).href)
   const index = MiniSearch.loadJSON(text, { fields: ['title', 'titles', 'text'], storeFields: ['title', 'titles'], searchOptions: SEARCH.searchOptions, ...SEARCH.options })
-  const rowsOf = page => [...(built.get(page) ?? '').matchAll(/<tr id="([^"]+)" data-name="([^"]+)"/g)]
+  // A reason of a rejection is a heading of its page; all other names are rows of tables.
+  const rowsOf = page => [...(built.get(page) ?? '').matchAll(/<tr id="([^"]+)" data-name="([^"]+)"|<h3 id="([^"]+)"[^>]*>([A-Z][A-Z_]+) </g)]
+    .map(([all, row, name, heading, reason]) => [all, row ?? heading, name ?? reason])
   const pagesOf = new Map()
   for (const page of built.keys()) for (const [, , name] of rowsOf(page)) pagesOf.set(name, [...pagesOf.get(name) ?? [], page])
   const problems = []

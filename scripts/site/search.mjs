@@ -17,6 +17,6 @@ export const SEARCH = {
     prefix: true,
     boost: { title: 6, text: 2, titles: 1 },
     // Of several rows with one name, the setting comes first.
-    boostDocument: id => id.includes('/configuration.html') ? 1.2 : 1
+    boostDocument: id => /\/configuration[\w-]*\.html/.test(id) ? 1.2 : 1
   }
 }

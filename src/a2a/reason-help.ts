@@ -43,7 +43,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   EXTENSION_SUPPORT_REQUIRED: {
     cause: 'The request does not name an extension that the agent requires, or calls a method of an extension that the request does not activate.',
     client: 'If your client supports the extension, send the header line that the message quotes. Otherwise the client cannot call this agent.',
-    operator: 'To require the extension of nobody, write `activation.required: never` in its policy. To record such requests without rejecting them, write `activation.required: observe`.',
+    operator: 'To make the extension optional for all clients, write `activation.required: never` in its policy. To record such requests without rejecting them, write `activation.required: observe`.',
     see: ['decisions', 'cards'],
     example: {
       message: `This agent requires an extension that the request does not activate: ${EXTENSION}. Send the header "A2A-Extensions: ${EXTENSION}" with the request.`,
@@ -67,13 +67,13 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Change the data at each path of `fieldViolations`. Schemas of the agent are in its card, under `schemas`.',
     operator: 'To see which rule decided, and why, run `a2a-gateway explain` with the request. To observe a rule first, write `verdict: warn` in the rule.',
     see: ['explain', 'policy'],
-    example: field('object-schemas/validate-first-structured-part', 'params.message.parts[0].data.b', 'must be string (the schema "fightComparison" of the agent\'s card)', {
+    example: field('object-schemas/validate-first-structured-part', 'params.message.parts[0].data.b', 'must be a string (the schema "fightComparison" of the agent\'s card)', {
       metadata: { rule: 'validate-first-structured-part', extension: EXTENSION },
       helpUri: EXTENSION
     })
   },
   CONTENT_TYPE_NOT_SUPPORTED: {
-    cause: 'The body is not JSON in UTF-8, a DataPart belongs to no extension (`untaggedData: reject`), or the data names a schema that the card does not declare. The reason is `SCHEMA_UNUSABLE` if the card declares the schema, and the gateway could not compile it.',
+    cause: 'The body is not JSON in UTF-8, a DataPart belongs to no extension (`untaggedData: reject`), or the data names a schema that the card does not declare. If the card declares the schema and the gateway could not compile the schema, the reason is `SCHEMA_UNUSABLE`.',
     client: 'Use a media type and a schema name that the agent\'s card lists.',
     operator: 'Add the schema to `card.schemas`, or write `untaggedData: allow`. `check --live` lists schemas that cannot be compiled.',
     see: ['cards', 'decisions'],
@@ -82,7 +82,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   EXTENSION_CONFLICT: {
     cause: 'The data is valid, but not allowed in this situation. Object schemas: structured input on an existing task has the reason `STRUCTURED_INPUT_TASK_RUNNING`.',
     client: 'Do what the message says. To start a new task, leave out `taskId`.',
-    operator: 'The rule that the header `gateway-decision` names decides. Change its `when`, or its `verdict`.',
+    operator: 'The header `gateway-decision` names the rule. Change the `when` or the `verdict` of the rule.',
     see: ['policy', 'responses'],
     example: {
       message: 'params.message.parts[0]: structured input is accepted only in a message that starts a task, and this message names a task; leave out taskId to start a new task.',
@@ -93,7 +93,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   },
   EXTENSION_DEPENDENCY_MISSING: {
     cause: 'The request activates an extension, but not another extension that the first one requires.',
-    client: 'Also name the extension of the message in `A2A-Extensions`.',
+    client: 'Also name the extension that the message quotes in `A2A-Extensions`.',
     operator: 'To let the gateway request the missing extension, write `activation.onMissing: add` in the policy.',
     see: ['decisions'],
     example: field('consent/requires', 'header A2A-Extensions', `must also name ${EXTENSION}, which the extension https://example.com/ext/v2 requires`, {
@@ -112,10 +112,10 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Delete a configuration of the task, or replace one by its id.',
     operator: 'Raise `push.perTask` of the agent.',
     see: ['push-notifications'],
-    example: gateway('push', 'The task has as many push notification configurations as it may have (10). Delete one, or give the configuration the id of the one that it replaces.')
+    example: gateway('push', 'The task has the maximum number of push notification configurations (10). Delete one, or replace one by its id.')
   },
   TASK_NOT_FOUND: {
-    cause: 'The task or context does not exist, or it belongs to another caller. The response does not say which of both.',
+    cause: 'The task or context does not exist, or it belongs to another caller. The response does not distinguish the two cases.',
     client: 'Check the id, and call with the credentials that created the task.',
     operator: 'The audit line of the rejection names the owner\'s rule. To share tasks between callers, change `access.tasks`.',
     see: ['task-ownership'],
@@ -159,7 +159,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   INVALID_PARAMS: {
     cause: 'Gateway and agent could read a member differently, a member has another JSON type than in A2A, or tenants or versions contradict each other.',
     client: 'Write each field once, in one spelling, with the type that A2A gives it.',
-    operator: 'Nothing: an agent could otherwise do something else than the gateway checked.',
+    operator: 'You cannot change this: an agent could otherwise do something that the gateway has not checked.',
     see: ['decisions'],
     example: gateway('version-conflict', 'The header A2A-Version and the query parameter A2A-Version differ; send only the header.')
   },
@@ -187,7 +187,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   METHOD_NOT_ALLOWED: {
     cause: 'The path exists with another HTTP method.',
     client: 'Use a method of the header `Allow`.',
-    operator: 'Nothing, unless a route of a policy lacks the method.',
+    operator: 'If the path is a route of a policy, add the method to the route.',
     see: ['policy'],
     example: gateway('method', 'The HTTP method is not allowed here; use POST.', { allow: 'POST' })
   },
@@ -202,11 +202,11 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     cause: 'The request has no credentials, or none that a source of `identity` accepts. `metadata.problem` and `WWW-Authenticate` name the fault.',
     client: 'Send the credentials that the message names. Get a new token if `metadata.problem` is `expired`.',
     operator: 'Compare issuer, audience and keys of `identity.sources` with a token. The audit line names the source that rejected the credentials.',
-    see: ['identity', 'security-schemes'],
+    see: ['identity', 'access'],
     example: gateway('authentication', 'This agent requires credentials: send an access token as "Authorization: Bearer <token>".')
   },
   PERMISSION_DENIED: {
-    cause: 'The access lists of the agent deny the request. `metadata.missingScopes` lists the scopes that the credentials lack; `WWW-Authenticate` then has `error="insufficient_scope"` (RFC 6750).',
+    cause: 'The access lists of the agent deny the request. `metadata.missingScopes` lists the scopes that the credentials lack; `WWW-Authenticate` then contains `error="insufficient_scope"` (RFC 6750).',
     client: 'Get a token with the missing scopes, or ask the operator for access.',
     operator: 'Add the caller to `access.allow` of the agent. `a2a-gateway explain --caller` shows which entry decided.',
     see: ['access'],
@@ -234,7 +234,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     example: gateway('budget', 'The budget "tokens-per-day" is spent: wait 3600 s before the next message.', { metadata: { limit: 'tokens-per-day' }, retryAfter: 3600 })
   },
   REQUEST_TOO_LARGE: {
-    cause: 'The body, as sent or decompressed, is larger than `limits.body`, or it decompresses to more than 100 times its size.',
+    cause: 'The body is larger than `limits.body`, as sent or decompressed. Or the body decompresses to more than 100 times its size.',
     client: 'Send less data, or a URL of the file instead of its bytes.',
     operator: 'Raise `limits.body`, and the memory of the process with it.',
     see: ['limits'],
@@ -250,19 +250,19 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   BAD_REQUEST_TARGET: {
     cause: 'The path can be read in more than one way: dot segments, `//`, or encoded slashes.',
     client: 'Send the path as the agent\'s card writes it.',
-    operator: 'Nothing: an agent could otherwise read another path than the gateway checked.',
+    operator: 'You cannot change this: an agent could otherwise read another path than the gateway.',
     see: ['decisions'],
     example: gateway('target', 'The request target is rejected: the path contains an empty segment ("//").')
   },
   BAD_REQUEST_HEADER: {
-    cause: 'A header that matters to the decision is sent twice or is invalid, a GET request has a body, or the client requests a connection upgrade.',
+    cause: 'The request sends a header of the decision twice, or with an invalid value. Or a GET request has a body, or the client requests an upgrade.',
     client: 'Send each header once, with a valid value.',
     operator: 'Check proxies in front that add headers.',
     see: ['decisions'],
     example: gateway('duplicate-header', 'The header a2a-version is sent more than once; send it once.')
   },
   CONTENT_ENCODING_NOT_SUPPORTED: {
-    cause: 'The body has another coding than gzip, or several.',
+    cause: 'The body has a `Content-Encoding` other than gzip, or several encodings.',
     client: 'Send the body without `Content-Encoding`, or with `Content-Encoding: gzip`.',
     operator: 'Nothing.',
     see: ['limits'],
@@ -276,7 +276,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     example: gateway('loop', 'This gateway has already handled the request: an upstream URL in its configuration points to the gateway itself.')
   },
   AGENT_NOT_READY: {
-    cause: 'The gateway has no usable card of the agent, or no caller can meet the security requirement of its card.',
+    cause: 'The gateway has no usable card of the agent, or no caller can satisfy the security requirement of its card.',
     client: RETRY_LATER,
     operator: 'Run `a2a-gateway check --live`, or read `/agents` on the admin listener: both name the problem of the card. To forward calls without a card, write `card.onUnavailable: forward`.',
     see: ['cards', 'security-schemes'],
@@ -305,28 +305,28 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   },
   UPSTREAM_UNREACHABLE: {
     cause: 'The agent refuses the connection, its name does not resolve, or its certificate is not accepted.',
-    client: 'Send the request again later. The agent did not get it.',
+    client: 'The agent did not receive the request. Send the request again later.',
     operator: 'Check that the agent runs at `upstream.url`, and `upstream.tls`. The log names the failure.',
     see: ['troubleshooting'],
     example: gateway('upstream-refused', 'The agent could not be reached: connection refused.', { metadata: { kind: 'refused' } })
   },
   UPSTREAM_FAILED: {
-    cause: 'The agent broke the connection, redirected, sent an error page (which keeps its status), or did not send HTTP.',
-    client: 'Get the task before you send the message again: the agent may have got it.',
+    cause: 'The agent broke the connection, sent a redirect or an error page, or did not send HTTP. An error page keeps its status.',
+    client: 'Get the task before you send the message again: the agent may have received the message.',
     operator: 'Read the agent\'s log. The gateway\'s log names the failure.',
     see: ['troubleshooting'],
     example: gateway('upstream-html', 'The agent responded with HTTP 502 and an HTML page instead of an A2A response.', { metadata: { kind: 'protocol', status: '502' } })
   },
   UPSTREAM_TIMEOUT: {
     cause: 'The agent did not accept the connection, respond, or finish in time.',
-    client: 'Get the task before you send the message again: the agent may have got it.',
+    client: 'Get the task before you send the message again: the agent may have received the message.',
     operator: 'Raise `upstream.timeouts` of the agent, or make the agent respond with a task early.',
     see: ['troubleshooting'],
     example: gateway('upstream-headers-timeout', 'The agent did not respond in time.', { metadata: { kind: 'headers_timeout' } })
   },
   UPSTREAM_CREDENTIALS_UNAVAILABLE: {
     cause: 'The gateway cannot get the credentials that it sends to the agent.',
-    client: 'Send the request again later. The agent did not get it.',
+    client: 'The agent did not receive the request. Send the request again later.',
     operator: 'Check `upstream.credentials` of the agent, and the token endpoint. The log names the failure.',
     see: ['upstream-credentials'],
     example: gateway('upstream-credentials', 'The gateway cannot get the credentials that the agent requires; try again later.')
@@ -377,21 +377,30 @@ function withoutParams (example: ReasonHelp['example']): ReasonHelp['example'] {
 /** Pages of the documentation by topic: `help TOPIC`. Each topic lists the names that its page may have, without `.md`. */
 export const TOPICS: Readonly<Record<string, readonly string[]>> = {
   access: ['authorize-callers'],
+  callers: ['use-the-caller'],
   cards: ['cards'],
   catalogue: ['extensions/README'],
+  'client-certificates': ['client-certificates'],
   configuration: ['configuration'],
+  'configuration-agents': ['configuration-agents'],
+  'configuration-callers': ['configuration-callers'],
+  'configuration-server': ['configuration-server'],
   decisions: ['how-a-call-is-evaluated'],
-  envoy: ['envoy'],
+  envoy: ['how-to/envoy'],
+  'envoy-settings': ['reference/envoy'],
   errors: ['errors'],
   explain: ['explain-a-call'],
   grpc: ['grpc'],
   identity: ['authenticate-callers'],
+  json: ['json'],
   limits: ['limits'],
   metrics: ['metrics'],
   policy: ['policy'],
+  'policy-tests': ['policy-tests'],
   'push-notifications': ['protect-webhooks'],
   'rate-limits': ['limit-requests'],
   responses: ['check-responses'],
+  rules: ['rules'],
   'security-schemes': ['security-schemes'],
   'task-ownership': ['protect-tasks'],
   testing: ['test-policies'],

@@ -10,9 +10,16 @@ interface Help {
   readonly more: readonly string[]
 }
 
-const CONFIG = '--config FILE            the configuration; or A2A_GATEWAY_CONFIG; default: ./gateway.yaml, if it exists'
-const FILE = 'FILE                     the configuration; or --config, or A2A_GATEWAY_CONFIG; default: ./gateway.yaml, if it exists'
+const CONFIG = '--config FILE            the configuration file; or A2A_GATEWAY_CONFIG; default: ./gateway.yaml, if it exists'
+const FILE = 'FILE                     the configuration file; or --config, or A2A_GATEWAY_CONFIG; default: ./gateway.yaml, if it exists'
 const AS_FLAG = '--config FILE            the same as FILE'
+
+const WRONG = 'wrong arguments, or a file that cannot be read'
+
+/** The exit codes of a command, one per line. @param problem null: the command never exits with 1 */
+function exits (done: string, problem: string | null, wrong: string): string[] {
+  return [`Exit: 0 ${done}`, ...problem === null ? [] : [`      1 ${problem}`], `      2 ${wrong}`]
+}
 
 const HELP: Readonly<Record<string, Help>> = {
   serve: {
@@ -21,12 +28,14 @@ const HELP: Readonly<Record<string, Help>> = {
     more: [
       FILE,
       AS_FLAG,
-      '--upstream URL           URL of the agent; enough without a file; or A2A_GATEWAY_UPSTREAM',
-      '--listen HOST:PORT       address for clients, default 0.0.0.0:8080; or A2A_GATEWAY_LISTEN',
-      '--admin HOST:PORT        address for health, metrics and state, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN',
+      '--upstream URL           URL of the agent, instead of a configuration file; or A2A_GATEWAY_UPSTREAM',
+      '--listen HOST:PORT       address for clients; or A2A_GATEWAY_LISTEN; default: 0.0.0.0:8080',
+      '--admin HOST:PORT        address for health, metrics and state; or A2A_GATEWAY_ADMIN; default: 127.0.0.1:9901',
       '',
-      'A2A_GATEWAY_LOG_LEVEL sets the log level, A2A_GATEWAY_WORKERS the number of processes, OTEL_* configure traces, metrics and logs. Flags override variables, variables override the file.',
-      'Exit: 0 stopped by a signal, 1 could not start, 2 wrong arguments, or a file that cannot be read'
+      'A2A_GATEWAY_LOG_LEVEL sets the log level, A2A_GATEWAY_WORKERS sets the number of processes.',
+      'OTEL_* variables configure traces, metrics and logs. Flags override variables, and variables override the file.',
+      '',
+      ...exits('a signal stopped the gateway', 'the gateway could not start', WRONG)
     ]
   },
   check: {
@@ -35,11 +44,12 @@ const HELP: Readonly<Record<string, Help>> = {
     more: [
       FILE,
       AS_FLAG,
-      "--live                   also requests the agents' cards, and compares them",
+      "--live                   also fetches the agents' cards, and compares them with the configuration",
       '--format FORMAT          text, json, junit (for CI systems) or github (annotations in GitHub Actions); default: text',
       '--json                   the same as --format json',
       '',
-      'Prints one line per problem: FILE:LINE:COLUMN: MESSAGE (HINT). Exit: 0 no problem, or warnings only; 1 there is a problem; 2 wrong arguments, or a file that cannot be read'
+      'Prints one line per problem: FILE:LINE:COLUMN: MESSAGE (HINT).',
+      ...exits('no problem, or only warnings', 'at least one problem', WRONG)
     ]
   },
   init: {
@@ -48,35 +58,33 @@ const HELP: Readonly<Record<string, Help>> = {
     more: [
       'URL                      URL of an agent or of its card; several URLs are several agents',
       '--upstream URL           the same as URL; can be repeated',
-      '--card FILE|URL          the card of an agent, of the first --upstream if there is one; can be repeated',
-      '--from RECORDING         a HAR file or other recording of calls: proposes rules and schemas from its data; can be repeated',
-      '--output FILE            the file to create, which must not exist; writes tests and, for editors, the JSON Schema beside it; default: standard output',
-      '--json                   prints what was written, and the proposals, as JSON',
+      '--card FILE|URL          the card of an agent: the first --card belongs to the first --upstream; can be repeated',
+      '--from RECORDING         a HAR file or another recording of calls, from whose data init proposes rules and schemas; can be repeated',
+      '--output FILE            a new file for the configuration; init writes tests and the JSON Schema for editors beside it; default: standard output',
+      '--json                   prints the names of the written files, and the proposals, as JSON',
       '',
       'A comment "guess:" marks each proposal.',
-      'Exit: 0 done',
-      '      1 no card, no A2A request in the recordings, or a file cannot be written',
-      '      2 wrong arguments, or a file cannot be read'
+      ...exits('done', 'no card, no A2A request in the recordings, or init cannot write a file', 'wrong arguments, or init cannot read a file')
     ]
   },
   explain: {
     synopsis:
       "explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--caller FILE|JSON] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST",
-    does: 'explains how a recorded request and its response would be handled',
+    does: 'explains how the gateway would handle a recorded request and its response',
     more: [
-      'REQUEST                  an .http file, captured JSON, a HAR file or entry, a curl command, or - for standard input; a curl command comes last.',
+      'REQUEST                  an .http file, captured JSON, a HAR file or entry, a curl command (as the last argument), or - for standard input.',
       '                         Or a rejection: the error that a client got, a decision of the console, or an audit line',
       CONFIG,
-      "--card FILE              a card on disk, instead of the agent's own; enough without a configuration",
-      '--upstream URL           an agent with default settings, without a configuration',
-      '--agent NAME             the agent of the request, instead of finding it by address',
-      '--caller FILE|JSON       who calls: source, subject, client, scopes, groups, tenant, spiffe, claims; each has a default',
+      "--card FILE              a card on disk, instead of the agent's own card; needs no configuration",
+      '--upstream URL           an agent with default settings, instead of a configuration',
+      '--agent NAME             the agent of the request; default: the agent at the address of the request',
+      '--caller FILE|JSON       the caller: source, subject, client, scopes, groups, tenant, spiffe, claims; each has a default',
       "--header 'NAME: VALUE'   replaces the recorded headers of that name; can be repeated",
-      '--request NAME|NUMBER    one request of the file',
+      '--request NAME|NUMBER    explains only this request of the file',
       "--answer FILE            the agent's response: status line, headers and body, or JSON, or an event stream",
       '--json                   prints the explanation as JSON',
       '',
-      'Exit: 0 forwarded, 1 request or response rejected, or the call failed, 2 could not be explained'
+      ...exits('the gateway forwards request and response', 'the gateway rejects the request or the response, or the call failed', 'explain could not explain the request')
     ]
   },
   test: {
@@ -87,55 +95,60 @@ const HELP: Readonly<Record<string, Help>> = {
       CONFIG,
       '--format FORMAT          tap, pretty, json, junit or github (annotations in GitHub Actions); default: pretty on a terminal, else tap',
       '--json                   the same as --format json',
-      '--only TEXT              tests whose name contains TEXT',
+      '--only TEXT              runs only the tests whose name contains TEXT',
       '--watch                  runs the tests again when a file changes, until Ctrl-C',
       '',
-      'Exit: 0 all tests passed, 1 a test failed, 2 a file could not be used'
+      ...exits('all tests passed', 'a test failed', 'a file is not valid, or wrong arguments')
     ]
   },
   key: {
     synopsis: 'key --id NAME [--client NAME] [--expires DATE] [--json]',
-    does: 'makes an API key for a caller',
+    does: 'creates an API key for a caller',
     more: [
-      '--id NAME                names the key; no two keys of a file have the same id',
-      '--client NAME            names the caller, if it has several keys, for example while it changes from one to the next',
-      '--expires DATE           a date such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z',
-      '--json                   prints both as JSON',
+      '--id NAME                name of the key, unique in the key file',
+      '--client NAME            name of the caller, for callers with several keys, such as an old and a new key',
+      '--expires DATE           end of validity: a date such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z',
+      '--json                   prints key and entry as JSON',
       '',
       'Prints two lines: the key, for the caller, and the entry for your key file. The entry contains only a digest of the key.',
-      'Exit: 0 done, 2 wrong arguments'
+      ...exits('done', null, 'wrong arguments')
     ]
   },
   schema: {
     synopsis: 'schema [--tests] [--json]',
     does: 'prints the JSON Schema of the configuration, for editors',
-    more: ['--tests                  the schema of policy test files instead', '--json                   accepted for consistency; the output is always JSON', '', 'Exit: 0 done, 2 wrong arguments']
+    more: [
+      '--tests                  prints the schema of policy test files instead',
+      '--json                   accepted for consistency; the output is always JSON',
+      '',
+      ...exits('done', null, 'wrong arguments')
+    ]
   },
   health: {
     synopsis: 'health [--admin HOST:PORT] [--json]',
     does: 'checks whether a running gateway is alive',
     more: [
-      '--admin HOST:PORT        its admin listener, default 127.0.0.1:9901; or A2A_GATEWAY_ADMIN',
+      '--admin HOST:PORT        admin listener of the gateway; or A2A_GATEWAY_ADMIN; default: 127.0.0.1:9901',
       '--json                   prints the result as JSON',
       '',
-      'Exit: 0 alive, 1 not alive, 2 wrong arguments'
+      ...exits('alive', 'not alive', 'wrong arguments')
     ]
   },
   completion: {
     synopsis: 'completion bash|zsh|fish',
     does: 'prints a script that completes commands, flags and files in a shell',
-    more: ['Exit: 0 done, 2 another shell']
+    more: exits('done', null, 'there is no script for this shell')
   },
   help: {
     synopsis: 'help [COMMAND|REASON|TOPIC|KEY]',
     does: 'describes a command, a rejection, or a key of the configuration, or prints a page of the documentation',
     more: [
       'COMMAND                  a command, with examples',
-      'REASON                   the reason of a rejection: cause, examples, what client and operator do; a2a-gateway help reasons lists them',
+      'REASON                   the reason of a rejection: cause, examples, and the fix for client and operator; a2a-gateway help reasons lists them',
       'TOPIC                    a page of the documentation; a2a-gateway help topics lists them',
       'KEY                      a key of the configuration, such as server.grpc.listen or activation.required',
       '',
-      'Exit: 0 done, 2 there is no such name'
+      ...exits('done', null, 'help does not know the name')
     ]
   }
 }
@@ -159,12 +172,12 @@ export function usage (command: string | null): string {
   if (help === undefined) {
     const width = Math.max(...Object.keys(HELP).map(name => name.length))
     return [
-      `a2a-gateway ${packageVersion()} - enforces A2A extensions in front of agents, without changing them`,
+      `a2a-gateway ${packageVersion()} - checks every A2A call against the extensions of your agents`,
       '',
       ...Object.entries(HELP).map(([name, { does }]) => `  a2a-gateway ${name.padEnd(width)}  ${does}`),
       '',
       'a2a-gateway help COMMAND describes one command, with examples; help REASON explains a rejection. Also: --version',
-      'Exit codes: 0 done, 1 there are problems, 2 the command could not be run as given',
+      ...exits('done', 'the command ran and found a problem', 'the command could not run with these arguments'),
       'Environment: A2A_GATEWAY_CONFIG, _UPSTREAM, _LISTEN, _ADMIN, _LOG_LEVEL, _WORKERS; OTEL_* for traces, metrics and logs'
     ].join('\n')
   }

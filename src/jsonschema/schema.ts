@@ -6,6 +6,7 @@ import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
 import { memberPath } from '#a2a/fields.js'
 import { clip, create, draftOf, mayReadInherited } from './ajv.js'
 import type { Draft, Formats } from './ajv.js'
+import { errorText } from './error-text.js'
 import { InexactNumber, inexactPath, infinitePath, MAX_STEPS, NOT_EXACT, stepsLeft, TooManySteps, withSteps } from './evaluation.js'
 import { metaProblem } from './meta-schema.js'
 import { Patterns } from './regexp.js'
@@ -185,7 +186,7 @@ function pathTo (keys: readonly (string | number)[]): string {
  */
 function messageOf (error: ErrorObject): string {
   const params = error.params as Record<string, unknown>
-  if (error.propertyName !== undefined) return clip(`is a name that ${error.message ?? 'is not allowed'}`)
+  if (error.propertyName !== undefined) return clip(`is a name that ${errorText(error)}`)
   switch (error.keyword) {
     case 'propertyNames': return 'is not a name the schema allows'
     case 'required': case 'dependentRequired': return 'is required'
@@ -194,7 +195,7 @@ function messageOf (error: ErrorObject): string {
     case 'const': return `must be ${textOf(params.allowedValue)}`
     case 'uniqueItems': return 'must not contain equal items'
     case 'false schema': return 'is not allowed here'
-    default: return clip(error.message ?? `violates "${error.keyword}"`)
+    default: return clip(errorText(error))
   }
 }
 

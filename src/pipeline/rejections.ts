@@ -129,7 +129,7 @@ export function binaryMetadata (name: string): Rejection {
 export function metadataNotAscii (name: string): Rejection {
   return {
     reason: 'BAD_REQUEST_HEADER',
-    message: `The metadata ${name} holds bytes outside of printable ASCII; send such values under a name that ends with -bin.`,
+    message: `The metadata ${name} contains bytes outside of printable ASCII; send such values under a name that ends with -bin.`,
     rule: 'gateway/metadata'
   }
 }

@@ -77,7 +77,7 @@ function matchesSchema (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, o
 }
 
 function labelOf (name: string | null): string {
-  return name === null ? 'its schema' : `the schema ${quoted(name, NAME)} of the agent's card`
+  return name === null ? 'the schema of the rule' : `the schema ${quoted(name, NAME)} of the agent's card`
 }
 
 /** Steps of a value, without the cost of its schema. */

@@ -116,7 +116,7 @@ function listOf (agent: AgentConfig, policies: Mapping): ReadonlySet<string> {
 
 /** Reports keys of a configuration file that the playground does not use. Unknown keys inside policies are errors. */
 function unusedKeys (root: Mapping, name: string): PathProblem[] {
-  const hint = 'the playground uses extensions and, of agents, name and the keys about policies; the rest stays as it is in force'
+  const hint = 'the playground uses extensions and, of agents, name and the keys about policies; all other settings stay unchanged'
   const unused = (path: readonly (string | number)[], message: string): PathProblem => ({ path, at: 'key', message, hint })
   const agents = items(root.agents)
   return [
@@ -130,7 +130,7 @@ function unusedKeys (root: Mapping, name: string): PathProblem[] {
           path: ['agents'],
           at: 'key' as const,
           message: `the document does not name the agent ${name}`,
-          hint: `its settings stay as they are in force; write "- name: ${name}" to change them`
+          hint: `its settings stay unchanged; write "- name: ${name}" to change them`
         }])
   ]
 }

@@ -34,7 +34,7 @@ export class Reloads {
   reject (problems: readonly string[]): ReloadReport {
     const { metrics, log } = this.options
     for (const problem of problems) log.error({ problem }, problem)
-    log.error({ problems: problems.length }, 'the new configuration is not used; the last good one stays in force')
+    log.error({ problems: problems.length }, 'the gateway does not use the new configuration; the last good one stays in use')
     metrics.configReload('invalid')
     return { ok: false, problems }
   }
@@ -57,7 +57,7 @@ export class Reloads {
       log.info({ hash: config.hash, ...inEffect }, summary(changes))
       for (const warning of warnings) log.warn({}, warning)
       if (needsRestart.length > 0) {
-        log.warn({ settings: needsRestart }, `needs a restart: ${needsRestart.join(', ')}; until then the old value stays in force`)
+        log.warn({ settings: needsRestart }, `needs a restart: ${needsRestart.join(', ')}; until then the gateway uses the old value`)
       }
       return { ok: true, ...changes }
     } catch (error) {

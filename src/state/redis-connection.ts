@@ -72,7 +72,7 @@ export class RedisConnection {
     probe: readonly string[],
     log: StoreLog,
     prepare: (client: Client) => Promise<void>,
-    lost = 'state: no connection to the store; tasks count as unknown until there is one'
+    lost = 'state: no connection to the store; tasks are unknown until the gateway connects again'
   ) {
     this.options = optionsOf(new URL(url))
     this.server = new URL(url).host
@@ -194,7 +194,7 @@ class Failure extends Error {
  * module reconnects.
  */
 async function makeClient (options: Options): Promise<Client> {
-  const { createClient } = await import('@redis/client')
+  const { createClient } = await import('#vendor/redis.js')
   return createClient(options) as unknown as Client
 }
 

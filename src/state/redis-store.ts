@@ -26,7 +26,7 @@ export class RedisStore implements TaskStore {
     this.replies = new RedisReplies(this.connection, {
       timeout,
       log,
-      rejection: 'state: the store rejects commands; rejected changes are not remembered'
+      rejection: 'state: the store rejects commands; the gateway does not remember rejected changes'
     })
   }
 

@@ -88,7 +88,7 @@ export const LOG_FIELDS = {
   state: {
     type: 'string',
     when: 'a card cannot be loaded',
-    meaning: 'state of the card in force: `failed` (none yet), `stale`, `expired`'
+    meaning: 'state of the current card: `failed` (none yet), `stale`, `expired`'
   },
   signs: { type: 'list', when: 'calls are shed', meaning: 'exceeded limits of `shedding`' },
   eventLoopDelay: { type: 'number', when: 'calls are shed', meaning: 'milliseconds' },

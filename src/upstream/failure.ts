@@ -20,7 +20,7 @@ export type FailureKind =
 const WAITED = {
   queue_timeout: 'no connection became free within upstream.timeouts.queue',
   headers_timeout: 'no response within upstream.timeouts.headers',
-  body_timeout: 'nothing more of the response within upstream.timeouts.idle',
+  body_timeout: 'no further data of the response within upstream.timeouts.idle',
   total_timeout: 'the response was not complete within upstream.timeouts.total'
 }
 

@@ -116,7 +116,7 @@ t.test('ProtoJSON spelling and other liberties', async (t) => {
   t.same(shape(card), [`JSONRPC 1.0 ${url}`, `HTTP+JSON 1.0 ${url}2`, `JSONRPC 0.3 ${url}3`])
   t.match(card.warnings, ['binding "http+json" is read as HTTP+JSON'])
   t.match(card, { name: '', pushNotifications: true, extendedCard: true, uncarried: [{ why: 'it is not an object' }] })
-  t.match(good({ ...v03, supportedInterfaces: {} }).warnings, ['"supportedInterfaces" is not an array and is ignored'])
+  t.match(good({ ...v03, supportedInterfaces: {} }).warnings, ['"supportedInterfaces" is not an array; the gateway ignores it'])
   t.same(good({ ...v03, capabilities: [], skills: [], description: null, extensions: null }).warnings, [])
 })
 
@@ -184,18 +184,18 @@ t.test('extensions', async (t) => {
 t.test('extensions: warnings', async (t) => {
   const one = (entry: unknown): AgentCard => good(withExtensions([entry]))
   for (const entry of [null, 'urn:a', {}, { uri: '' }, { uri: 7 }, []]) {
-    t.match(one(entry), { extensions: [], warnings: ['capabilities.extensions[0] has no URI and is ignored'] })
+    t.match(one(entry), { extensions: [], warnings: ['capabilities.extensions[0] has no URI; the gateway ignores the entry'] })
   }
   for (const required of ['true', 'false', 1, 0, {}, []]) {
     t.match(one({ uri: 'urn:a', required }), { extensions: [{ required: true }], warnings: [/"required" is not a boolean/] })
   }
   t.match(one({ uri: 'urn:a', required: null }), { extensions: [{ required: false }], warnings: [] })
   for (const uri of ['urn:a,b', 'urn:a b', ' urn:a', 'urn:a\r\nx: y', 'urn:\u0000', 'urn:ü']) {
-    t.match(one({ uri, required: true }), { extensions: [], warnings: [/cannot be enforced/] }, JSON.stringify(uri))
-    t.match(one({ uri }), { extensions: [], warnings: [/it is ignored/] })
+    t.match(one({ uri, required: true }), { extensions: [], warnings: [/cannot enforce this required extension/] }, JSON.stringify(uri))
+    t.match(one({ uri }), { extensions: [], warnings: [/the gateway ignores it/] })
     t.notOk(one({ uri }).warnings.join('').includes('\n'), 'one line')
   }
-  t.match(good(withExtensions({ a: 1 })).warnings, ['"capabilities.extensions" is not an array and is ignored'])
+  t.match(good(withExtensions({ a: 1 })).warnings, ['"capabilities.extensions" is not an array; the gateway ignores it'])
 })
 
 t.test('extensions at the root of the card', async (t) => {

@@ -24,31 +24,31 @@ function findings (name: string, agentCard: object): CardFinding[] {
 /** Entry, `params` that its extension is declared with, or other keys of the card, and what is said of them. */
 const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown; readonly more?: object; readonly message: RegExp }[]>> = {
   'a2ui-0-10': [
-    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
-    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be a string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be a boolean/ }
   ],
   'a2ui-0-8': [
-    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
-    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be a string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be a boolean/ }
   ],
   'a2ui-0-9': [
-    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
-    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be a string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be a boolean/ }
   ],
   'a2ui-0-9-1': [
-    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
-    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be a string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be a boolean/ }
   ],
   'a2ui-1-0': [
-    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be string/ },
-    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be boolean/ }
+    { params: { supportedCatalogIds: ['a', 7] }, message: /supportedCatalogIds\[1\] must be a string/ },
+    { params: { acceptsInlineCatalogs: 'yes' }, message: /acceptsInlineCatalogs must be a boolean/ }
   ],
   'agentstack-embedding': [
     { message: /embedding_demands is required/ },
     { params: { embedding_demands: { default: { suggested: 'm' } } }, message: /embedding_demands\.default\.suggested must be/ }
   ],
-  'agentd-task-annotations': [{ params: { schema: 7 }, message: /schema must be string/ }],
-  'agentstack-error': [{ params: { include_stacktrace: 'yes' }, message: /include_stacktrace must be boolean/ }],
+  'agentd-task-annotations': [{ params: { schema: 7 }, message: /schema must be a string/ }],
+  'agentstack-error': [{ params: { include_stacktrace: 'yes' }, message: /include_stacktrace must be a boolean/ }],
   'agentstack-form': [
     { message: /form_demands is required/ },
     { params: { form_demands: { initial_form: { fields: [] } } }, message: /form_demands\.initial_form\.fields must/ }
@@ -64,14 +64,14 @@ const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown; read
       message: /mcp_demands\.default\.allowed_transports\[0\] must be one of/
     }
   ],
-  'agentstack-memoryhub': [{ params: { memoryhub_demands: [] }, message: /memoryhub_demands must be object/ }],
+  'agentstack-memoryhub': [{ params: { memoryhub_demands: [] }, message: /memoryhub_demands must be an object/ }],
   'agentstack-oauth': [
     {
       params: { oauth_demands: { default: { redirect_uri: 'https://x.test' } } },
-      message: /oauth_demands\.default\.redirect_uri must be boolean/
+      message: /oauth_demands\.default\.redirect_uri must be a boolean/
     }
   ],
-  'agentstack-platform-api': [{ params: { auto_use: 1 }, message: /auto_use must be boolean/ }],
+  'agentstack-platform-api': [{ params: { auto_use: 1 }, message: /auto_use must be a boolean/ }],
   'agentstack-secrets': [{ params: { secret_demands: { key: {} } }, message: /secret_demands\.key\.name is required/ }],
   agp: [
     { params: { agent_role: 'worker', supported_agp_versions: ['1'] }, message: /agent_role must be/ },
@@ -80,7 +80,7 @@ const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown; read
   ap2: [{ message: /roles is required/ }, { params: { roles: ['merchant', 'buyer'] }, message: /roles\[1\] must be one of/ }],
   'atom-offline-delivery': [{ message: /mode is required/ }, { params: { mode: 'always_on' }, message: /mode must be one of/ }],
   'fhir-context': [{ params: { scopes: [{ required: true }] }, message: /scopes\[0\]\.name is required/ }],
-  latency: [{ params: { skillLatency: 200 }, message: /skillLatency must be object/ }],
+  latency: [{ params: { skillLatency: 200 }, message: /skillLatency must be an object/ }],
   'object-schemas': [
     { more: { schemas: undefined }, message: /schemas/ },
     { more: { schemas: { order: 'object' } }, message: /schemas/ }
@@ -98,20 +98,20 @@ const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown; read
   ],
   'parafe-v2': [
     { message: /agent_id is required/ },
-    { params: { agent_id: 'a', broker_url: 'https://b.test', scope_requirements: [] }, message: /scope_requirements must be object/ }
+    { params: { agent_id: 'a', broker_url: 'https://b.test', scope_requirements: [] }, message: /scope_requirements must be an object/ }
   ],
-  'realtime-agent': [{ params: { directiveTypes: 'all' }, message: /directiveTypes must be array/ }],
+  'realtime-agent': [{ params: { directiveTypes: 'all' }, message: /directiveTypes must be an array/ }],
   'sam-agent-type': [{ params: { type: '' }, message: /type must/ }],
   'sam-deployment': [{ message: /id is required/ }],
   'sam-display-name': [{ message: /display_name is required/ }],
   'sam-gateway-role': [{ params: { gateway_id: 'g' }, message: /gateway_type is required/ }],
-  'sam-peer-topology': [{ params: { peer_agent_names: { a: 1 } }, message: /peer_agent_names must be array/ }],
+  'sam-peer-topology': [{ params: { peer_agent_names: { a: 1 } }, message: /peer_agent_names must be an array/ }],
   'sam-schemas': [
     { params: {}, message: /must/ },
     { params: { input_schema: 'x' }, message: /input_schema must be/ }
   ],
   'sam-tools': [{ params: { tools: [{ id: 'a' }] }, message: /tools\[0\]\.name is required/ }],
-  'secure-passport': [{ params: { supportedStateKeys: 'all' }, message: /supportedStateKeys must be array/ }],
+  'secure-passport': [{ params: { supportedStateKeys: 'all' }, message: /supportedStateKeys must be an array/ }],
   ucp: [{ params: { capabilities: { 'dev.ucp.shopping.checkout': [{}] } }, message: /version is required/ }]
 }
 

@@ -70,7 +70,7 @@ t.test('rarely needed packages are found next to the script: of traces, of Redis
   const output = await works(t, [], settings, 'passthrough: [/docs], ')
   t.match(output, /no connection to the store/)
   t.match(output, /ECONNREFUSED/, 'what the client of Redis says')
-  t.notMatch(output, /Tracing is off/)
+  t.notMatch(output, /tracing is off/)
 })
 
 t.test('the script holds what starts need: not all of undici, nor code that runs once or never', async t => {

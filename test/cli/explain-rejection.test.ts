@@ -38,8 +38,8 @@ async function explain (text: string, { config = true, json = false, agent = nul
 }
 
 const INFO = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'EXTENSION_DATA_INVALID', domain: 'a2a-extension-gateway', metadata: { rule: 'from', extension: URI } }
-const FIELDS = { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'params.message.metadata.x.from', description: 'is required (its schema)' }] }
-const ERROR = { code: -32602, message: 'params.message.metadata.x.from is required (its schema).', data: [{ ...INFO, reason: 'INVALID_PARAMS', domain: 'a2a-protocol.org' }, INFO, FIELDS] }
+const FIELDS = { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'params.message.metadata.x.from', description: 'is required (the schema of the rule)' }] }
+const ERROR = { code: -32602, message: 'params.message.metadata.x.from is required (the schema of the rule).', data: [{ ...INFO, reason: 'INVALID_PARAMS', domain: 'a2a-protocol.org' }, INFO, FIELDS] }
 
 t.test('the error of a client, in each of its forms', async t => {
   const forms = [
@@ -55,7 +55,7 @@ t.test('the error of a client, in each of its forms', async t => {
     t.match(out, 'from       the error of a client\n')
     t.match(out, 'agent      courier\ndecision   rejected, by the rule window/from (EXTENSION_DATA_INVALID)\n')
     t.match(out, /rule {7}\S*gateway\.yaml:10, policy window, mode enforce\n {11}id: from\n/)
-    t.match(out, 'to fix in the request\n  params.message.metadata.x.from: is required (its schema)\n')
+    t.match(out, 'to fix in the request\n  params.message.metadata.x.from: is required (the schema of the rule)\n')
   }
   const alone = await explain(forms[0] ?? '', { config: false })
   t.match(alone, { code: 1, out: new RegExp(`by the rule ${URI.replaceAll('.', '\\.')}/from \\(`) }, 'also without a configuration')

@@ -133,11 +133,11 @@ t.test('cards written by hand', async t => {
     lines.map(line => line.replace(before, '')),
     [
       'GRPC 1.0 http://a.test:9/: gRPC clients need host:port, and no URL (fix the card)',
-      'capabilities.extensions[0]: "urn:a,b" cannot be named in a header (comma, space, control or non-ASCII character): it is ignored (fix the card)',
-      'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, space, control or non-ASCII character): it is ignored (fix the card)',
-      'capabilities.extensions[2] has no URI and is ignored (fix the card)',
+      'capabilities.extensions[0]: "urn:a,b" cannot be named in a header (comma, space, control or non-ASCII character): the gateway ignores it (fix the card)',
+      'capabilities.extensions[1]: "urn:c??\\u202e" cannot be named in a header (comma, space, control or non-ASCII character): the gateway ignores it (fix the card)',
+      'capabilities.extensions[2] has no URI; the gateway ignores the entry (fix the card)',
       'extensions are declared at the root of the card; they belong in "capabilities.extensions" (fix the card)',
-      'extensions[0] (urn:root/v1): "required" is not a boolean and counts as true (fix the card)',
+      'extensions[0] (urn:root/v1): "required" is not a boolean; the gateway treats it as true (fix the card)',
       'HTTP+JSON 1.0 http://a.test//x is not served: the path contains an empty segment ("//") (fix the card)',
       'GRPC 1.0 http://a.test:9/ is not served: the gateway has no gRPC listener for the agent (server.grpc.listen, or agents[].grpc) (set server.grpc.listen, or close this port of the agent: calls to it bypass the gateway)',
       'only the card for 0.3 declares "urn:root/v1" (the card of its version applies to each client)',
@@ -239,7 +239,7 @@ t.test('security schemes', async t => {
   ])
   t.same(of('bare'), [
     'access.require: card: no source of identity covers "none" (which the card does not define) (compare the card with identity.sources, or write access.require)',
-    'the agent accepts no caller: no alternative of access.require can be met (compare the card with identity.sources, or write access.require)'
+    'the agent accepts no caller: no caller can satisfy an alternative of access.require (compare the card with identity.sources, or write access.require)'
   ])
   t.match(of('crowd'), [/^no source of identity covers the security schemes "s0" .* of the card/])
   const none = await check(t, `  - {name: a, upstream: {url: "${crowd.url}"}}\n`)
@@ -274,7 +274,7 @@ t.test('a policy and a list that lower what the card declares, with the card at 
   const live = await check(t, agent('extensions: [consent]'), policy('mode: observe'))
   t.equal(live.code, 0)
   for (const one of found) t.equal(live.lines.filter(line => one.test(line)).length, 1, `${String(one)} in ${live.lines.join('\n')}`)
-  t.notMatch(live.lines.join('\n'), /object-schemas" for it is not in force/, 'says it once')
+  t.notMatch(live.lines.join('\n'), /does not use the policy "object-schemas" for it/, 'says it once')
 
   const files = { 'card.json': JSON.stringify(card) }
   const offline = await check(t, agent('extensions: [consent], card: {file: card.json}'), policy('mode: observe'), files, false)

@@ -36,7 +36,7 @@ export const ACCESS_ROWS: readonly Row[] = [
   [
     'one id twice',
     withAccess('{allow: [{id: a, on: [all]}], deny: [{id: a, on: [all]}]}'),
-    'g.yaml:5:55: agents[0].access.deny[0].id is the id of agents[0].access.allow[0] too (give each entry its own)'
+    'g.yaml:5:55: agents[0].access.deny[0].id is also the id of agents[0].access.allow[0] (give each entry a unique id)'
   ],
   [
     'an id with a meaning',
@@ -125,7 +125,7 @@ export const ACCESS_ROWS: readonly Row[] = [
   [
     'passthrough for nobody',
     allowing('{id: a, on: [GetTask]}', undefined, '    passthrough: [/docs]\n'),
-    'g.yaml:6:5: agents[0].passthrough: no entry of agents[0].access.allow allows passthrough, so all its requests are rejected (add an entry with "on: [passthrough]")'
+    'g.yaml:6:5: agents[0].passthrough: no entry of agents[0].access.allow allows passthrough, so the gateway rejects all its requests (add an entry with "on: [passthrough]")'
   ],
   [
     'no card for nobody',

@@ -143,8 +143,8 @@ export const CARD_ROWS: readonly Row[] = [
   [
     'a view of an unknown policy',
     withViews('{id: v, skills: [all], extensions: [object-schema]}, {id: w, skills: [all], extensions: [other-name]}', 'public: minimal', '\n    extensions: [object-schemas]'),
-    'g.yaml:7:73: agents[0].card.views[0].extensions[0]: no policy "object-schema" is in force for the agent (did you mean "object-schemas"?)',
-    'g.yaml:7:126: agents[0].card.views[1].extensions[0]: no policy "other-name" is in force for the agent (write a URI, or the name of a policy in the agent\'s extensions)'
+    'g.yaml:7:73: agents[0].card.views[0].extensions[0]: the agent uses no policy "object-schema" (did you mean "object-schemas"?)',
+    'g.yaml:7:126: agents[0].card.views[1].extensions[0]: the agent uses no policy "other-name" (write a URI, or the name of a policy in the agent\'s extensions)'
   ],
   [
     'views that strangers go around',

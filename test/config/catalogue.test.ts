@@ -27,7 +27,7 @@ t.test('a bad policy of the catalogue is an error with every problem', t => {
     /^p\.yaml:2:1: unknown key "nothing" \(known keys: uri, .*\brequest\b.*\)$/,
     'p.yaml:3:11: request[0] needs count, required or schema (a rule without them checks nothing)'
   ])
-  t.same(read('['), ['p.yaml:1:2: Flow sequence must end with a ]'])
+  t.same(read('['), ['p.yaml:1:2: the "[" is not closed, or a line before its "]" is not indented'])
   t.same(read(''), ['p.yaml:1:1: the policy must be a mapping, not null'])
   t.end()
 })

@@ -179,8 +179,8 @@ export const CREDENTIALS_ROWS: readonly Row[] = [
   [
     'never sent',
     entry('{header: x-a, fromSecret: {env: KEY}, for: [partners]}, {header: X_A, fromSecret: {env: KEY}, for: [partners]}, {header: x-a, fromSecret: {env: KEY}}, {header: x-a, fromSecret: {env: KEY}}'),
-    'g.yaml:6:84: agents[0].upstream.credentials.send[1] is never sent: an entry before it has the header "x-a" for the same callers (the first entry counts)',
-    'g.yaml:6:179: agents[0].upstream.credentials.send[3] is never sent: an entry before it has the header "x-a" for the same callers (the first entry counts)'
+    'g.yaml:6:84: agents[0].upstream.credentials.send[1] is never sent: an entry before it has the header "x-a" for the same callers (the gateway uses the first entry)',
+    'g.yaml:6:179: agents[0].upstream.credentials.send[3] is never sent: an entry before it has the header "x-a" for the same callers (the gateway uses the first entry)'
   ],
   [
     'without encryption',

@@ -215,7 +215,7 @@ export const IDENTITY_ROWS: readonly Row[] = [
   ['a folder', withKeys('folder'), `${AT}: "folder": not a file`],
   ['too large', withKeys('big.yaml'), `${AT}: "big.yaml": larger than 4 MiB`],
   ['not UTF-8', withKeys('latin1.yaml'), `${AT}: "latin1.yaml": not UTF-8`],
-  ['no YAML', withKeys('text.yaml'), `${AT}: "text.yaml": 2:1: Flow sequence in block collection must be sufficiently indented and end with a ]`],
+  ['no YAML', withKeys('text.yaml'), `${AT}: "text.yaml": 2:1: the "[" is not closed, or a line before its "]" is not indented`],
   ['no list', withKeys('map.yaml'), `${AT}: "map.yaml": must be a list of keys, as "a2a-gateway key" prints them`],
   [
     'wrong entries',

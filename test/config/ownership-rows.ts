@@ -28,7 +28,7 @@ export const OWNERSHIP_ROWS: readonly Row[] = [
   [
     'passthrough',
     access('{}', '    passthrough: [/docs]\n', STORE),
-    'g.yaml:6:5: agents[0].passthrough goes around access.tasks: the gateway does not read these requests (remove it)'
+    'g.yaml:6:5: agents[0].passthrough bypasses access.tasks: the gateway does not read these requests (remove it)'
   ],
   [
     'unknown methods',

@@ -68,7 +68,6 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'run the gateway on Node.js 24, use ext_authz, or set the runtime flag envoy.reloadable_features.ext_proc_graceful_grpc_close of Envoy': 'the same',
   // Said of a request's data, where a schema judges it.
   'is not allowed here': 'data',
-  'is not allowed': 'data',
   'could not be validated: the schema takes too many steps on data like this': 'data',
   'could not be validated: earlier checks used up the steps; send less data': 'data',
   'could not be validated: the schema recurses without end, or the data is nested too deeply for it': 'data',

@@ -75,12 +75,12 @@ export const RATE_ROWS: readonly Row[] = [
   [
     'a policy of no agent',
     rate('{id: b, by: [address], rate: 1/1s, extension: object-schemas}'),
-    'g.yaml:11:51: rates[1].extension: the policy "object-schemas" is not in force for any agent (name it in an agent\'s extensions)'
+    'g.yaml:11:51: rates[1].extension: no agent uses the policy "object-schemas" (name it in an agent\'s extensions)'
   ],
   [
     'failures by caller',
     rate('{id: b, by: [address, caller], rate: 1/1s, on: failures}'),
-    'g.yaml:11:27: rates[1].by[1]: a failed authentication has no caller (use address, and agent if each agent counts for itself)'
+    'g.yaml:11:27: rates[1].by[1]: a failed authentication has no caller (use address, and agent for a separate count per agent)'
   ],
   [
     'shared failures',

@@ -245,7 +245,7 @@ const RULES: readonly Row[] = [
   [
     'warning: answers that are not read',
     agents('responses: off, extensions: [p]', 'response: [{id: r, select: {part: {}}, schema: true, verdict: reject}]'),
-    'g.yaml:3:65: agents[0].responses is off, so responses are not read: rule "r" of policy "p" never applies (write observe or enforce, or set the policy\'s mode to off)'
+    'g.yaml:3:65: agents[0].responses is off, so the gateway evaluates no responses: rule "r" of policy "p" never applies (write observe or enforce, or set the policy\'s mode to off)'
   ],
   [
     'warning: tasks of which nothing is known',

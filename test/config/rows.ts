@@ -57,7 +57,7 @@ const YAML: readonly Row[] = [
     'g.yaml:8:3: unknown key "c" in limits (known keys: headers, body, response, event, card, jsonDepth, jsonMembers, extensions, headersTimeout, requestTimeout, idleTimeout, writeTimeout, memory, connections)'
   ],
   ['documents', `${AGENT}---\n${AGENT}`, 'g.yaml:5:1: the file contains more than one YAML document (keep one, without "---" between)'],
-  ['syntax', `${AGENT}server: {listen: ":1"\n`, 'g.yaml:6:1: Flow map in block collection must be sufficiently indented and end with a }'],
+  ['syntax', `${AGENT}server: {listen: ":1"\n`, 'g.yaml:6:1: the "{" is not closed, or a line before its "}" is not indented'],
   [
     'unquoted variable in brackets',
     `${AGENT}server: {publicUrl: $\{U}}\n`,
@@ -868,7 +868,7 @@ const LAYERS: readonly Row[] = [
   [
     'warning: unused overlay',
     `${agentWith('extensions: []')}${OVERLAY}    mode: off\n`,
-    'g.yaml:7:3: policy "object-schemas" is not in force for any agent (name it in an agent\'s extensions)'
+    'g.yaml:7:3: no agent uses policy "object-schemas" (name it in an agent\'s extensions)'
   ]
 ]
 
@@ -927,7 +927,7 @@ const CHECKED: readonly Row[] = [
     'g.yaml:9:9: agents[0].card.headers.b has both file and env (keep one)',
     'g.yaml:10:18: agents[0].card.headers.x.env: environment variable X is not set',
     'g.yaml:11:19: agents[0].card.headers.y.file: the file "mesh-rows.ts" contains a character that a header cannot contain (paths are relative to the configuration file)',
-    'g.yaml:12:9: agents[0].card.headers names "X" twice (names of headers have no case)',
+    'g.yaml:12:9: agents[0].card.headers names "X" twice (names of headers are case-insensitive)',
     'g.yaml:12:18: agents[0].card.headers.X.env: environment variable Y is not set',
     'g.yaml:13:19: agents[0].card.headers.z.file: cannot read "missing": no such file (paths are relative to the configuration file)',
     'g.yaml:14:15: agents[0].card.public: minimal contradicts signature: verbatim, which serves the card unchanged (write none or full)'
@@ -1076,8 +1076,8 @@ const CHECKED: readonly Row[] = [
       'urn:p',
       'HTTPS://a2a-protocol.org/extensions/p/v1'
     ),
-    'g.yaml:8:10: extensions.p.uri is below https://a2a-protocol.org/extensions/, which is reserved for extensions of the A2A project (use a URI of your own for your own extension)',
-    'g.yaml:9:21: extensions.p.aliases[0].uri is below https://a2a-protocol.org/extensions/, which is reserved for extensions of the A2A project (use a URI of your own for your own extension)'
+    'g.yaml:8:10: extensions.p.uri is below https://a2a-protocol.org/extensions/, which is reserved for extensions of the A2A project (use your own URI for your extension)',
+    'g.yaml:9:21: extensions.p.aliases[0].uri is below https://a2a-protocol.org/extensions/, which is reserved for extensions of the A2A project (use your own URI for your extension)'
   ],
   [
     'warning: an alias that is another version',
@@ -1115,7 +1115,7 @@ const CHECKED: readonly Row[] = [
   [
     'warning: unused policy',
     `${AGENT}extensions:\n  p: {uri: "urn:x"}\n`,
-    'g.yaml:6:3: policy "p" is not in force for any agent (name it in an agent\'s extensions)'
+    'g.yaml:6:3: no agent uses policy "p" (name it in an agent\'s extensions)'
   ]
 ]
 
@@ -1123,12 +1123,12 @@ const USABLE: readonly Row[] = [
   [
     'schema that does not compile',
     ruleWith('schema: {properties: {a: {items: [1]}}}'),
-    'g.yaml:12:42: extensions.p.request[0].schema cannot be used: /properties/a/items: not valid against its meta-schema: must be object,boolean'
+    'g.yaml:12:42: extensions.p.request[0].schema cannot be used: /properties/a/items: not valid against its meta-schema: must be an object or a boolean'
   ],
   [
     'keyword with a wrong value',
     ruleWith('schema:\n  properties:\n    list:\n      items:\n        anyOf:\n          - type: string\n          - {minLength: -1}'),
-    'g.yaml:18:33: extensions.p.request[0].schema cannot be used: /properties/list/items/anyOf/1/minLength: not valid against its meta-schema: must be >= 0'
+    'g.yaml:18:33: extensions.p.request[0].schema cannot be used: /properties/list/items/anyOf/1/minLength: not valid against its meta-schema: must be at least 0'
   ],
   [
     'type',

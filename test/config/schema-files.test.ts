@@ -116,7 +116,7 @@ t.test('problems of a file', async t => {
     ['twice.json', '6:58: extensions.p.request[0].schema.file: twice.json:3:3: duplicate member "type" in the root object'],
     [
       'bad.yaml',
-      '6:58: extensions.p.request[0].schema.file: bad.yaml:2:1: Flow sequence in block collection must be sufficiently indented and end with a ]'
+      '6:58: extensions.p.request[0].schema.file: bad.yaml:2:1: the "[" is not closed, or a line before its "]" is not indented'
     ],
     ['large.json', '6:58: extensions.p.request[0].schema.file: "large.json" is larger than 1 MiB'],
     [

@@ -92,7 +92,7 @@ t.test('an entry names the deciding rule', t => {
     extension: 'x',
     rule: 'soft',
     path: 'params.a',
-    message: 'must be string'
+    message: 'must be a string'
   })
   decisions.add(ended({ found: [{ phase: 'request', violations: [observed], edited: [] }] }))
   decisions.add(ended({ found: [{ phase: 'request', violations: [observed], edited: ['x/soft'] }] }))

@@ -27,7 +27,7 @@ const OBSERVED: Partial<Ended> = {
           extension: 'x402',
           rule: 'amount',
           path: 'params.message.metadata.amount',
-          message: 'must be string'
+          message: 'must be a string'
         })
       ],
       edited: []
@@ -38,7 +38,7 @@ const OBSERVED: Partial<Ended> = {
 t.test('each text of a decision finds it, and all words must occur', t => {
   const entry = entryOf('1', ended(OBSERVED))
   for (const words of [
-    'x402/amount', '1F0C9A3E-2k', '4bf92f35', 'task-77', 'context-78', 'ext/v1', 'ada', 'SendMessage', 'metadata.amount', 'must be string',
+    'x402/amount', '1F0C9A3E-2k', '4bf92f35', 'task-77', 'context-78', 'ext/v1', 'ada', 'SendMessage', 'metadata.amount', 'must be a string',
     'data_invalid', 'amount ada'
   ]) {
     const filter = filterOf(`q=${encodeURIComponent(words)}`)

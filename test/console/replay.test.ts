@@ -39,7 +39,7 @@ function rejected (paths: readonly (readonly [path: string, message: string])[],
 t.test('a rejected call has the extensions and the places of its rejection', t => {
   const entry = rejected([
     ['header A2A-Extensions', 'must name urn:missing'],
-    ['params.message.parts[0].data.b', 'must be string'],
+    ['params.message.parts[0].data.b', 'must be a string'],
     ['params.message.parts[0].data.c', 'is not a property'],
     ['params.message.parts[4000000000].data', 'is required'],
     ['params.message.metadata["__proto__"]', 'is required']
@@ -48,7 +48,7 @@ t.test('a rejected call has the extensions and the places of its rejection', t =
   t.same(call.extensions, ['urn:sent', 'urn:missing'])
   t.match(call, { binding: 'JSONRPC', operation: 'send', method: null })
   const { message } = (JSON.parse(JSON.stringify(call.body)) as Call['body']).params
-  t.same(message.parts, [{ data: { b: '<must be string>' } }], 'no list is longer than the page can draw')
+  t.same(message.parts, [{ data: { b: '<must be a string>' } }], 'no list is longer than the page can draw')
   t.match(JSON.stringify(message), '"metadata":{"__proto__":"<is required>"}')
   t.end()
 })

@@ -1,5 +1,5 @@
 /**
- * The section about callers in policies of docs/how-to/authenticate-callers.md: its files are valid, and its commands print what the page
+ * The section about callers in policies of docs/how-to/use-the-caller.md: its files are valid, and its commands print what the page
  * shows.
  */
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import t from 'tap'
 import { packageRoot } from '#config/paths.js'
 import { blocksOf, runPage, sectionOf } from './page-commands.js'
 
-const SECTION = 'The caller in policies'
+const SECTION = 'An example'
 const read = (page: string): string => readFileSync(join(packageRoot(), 'docs', page), 'utf8')
 
 /** The page uses the card and the call of the first policy. */
@@ -16,7 +16,7 @@ const FILES = blocksOf(read('start/first-policy.md'), 'sh').join('\n').match(/^c
 
 t.test('the commands of the section', { timeout: 120_000 }, async t => {
   t.equal(FILES.length, 3)
-  const [policy = '', keys = '', ...more] = blocksOf(sectionOf(read('how-to/authenticate-callers.md'), SECTION), 'yaml')
+  const [policy = '', keys = '', ...more] = blocksOf(sectionOf(read('how-to/use-the-caller.md'), SECTION), 'yaml')
   t.same(more, [])
   const before = [
     ...FILES,
@@ -24,5 +24,5 @@ t.test('the commands of the section', { timeout: 120_000 }, async t => {
     `cat > keys.yaml <<'END'\n${keys}END`,
     '[ "$(a2a-gateway check callers.yaml 2> notes)" = "callers.yaml: ok: 1 agent, 1 policy" ] || exit 1'
   ].join('\n')
-  await runPage(t, { page: 'how-to/authenticate-callers.md', section: SECTION, atLeast: [1, 1], before })
+  await runPage(t, { page: 'how-to/use-the-caller.md', section: SECTION, atLeast: [1, 1], before })
 })

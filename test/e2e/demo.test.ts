@@ -58,7 +58,7 @@ t.test('the printed commands work and a signal stops everything', async (t) => {
   )
   t.match(
     answers[4],
-    { error: { code: -32006, message: /data\.winner must be string/ } },
+    { error: { code: -32006, message: /data\.winner must be a string/ } },
     'refused: the same answer, where they are enforced'
   )
   const counted = (await run('bash', ['-c', commands[5]!])).stdout

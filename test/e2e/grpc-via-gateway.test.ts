@@ -60,7 +60,7 @@ t.test('data that does not match the schema in the card does not reach the agent
   t.teardown(() => agent.close())
   const gateway = await grpcGatewayFor(t, { upstream: agent.url })
   const client = await connect({ client: 'v1', transport: 'GRPC', cardUrl: `${gateway.url}/.well-known/agent-card.json` })
-  await t.rejects(client.send('', { data: { a: 'Lion', b: 7 }, mediaType: COMPARISON }), { message: /data\.b must be string/ })
+  await t.rejects(client.send('', { data: { a: 'Lion', b: 7 }, mediaType: COMPARISON }), { message: /data\.b must be a string/ })
   t.equal(agent.grpcCalls.length, 0)
   await client.send('', { data: { a: 'Lion', b: 'Tiger' }, mediaType: COMPARISON })
   t.equal(agent.grpcCalls.length, 1)

@@ -121,7 +121,7 @@ function invalid (form: Form): Expected {
   const violations = [
     { field: `${path}.a`, description: `is required ${which}` },
     { field: `${path}.c`, description: `is not a property the schema allows ${which}` },
-    { field: `${path}.b`, description: `must be string ${which}` }
+    { field: `${path}.b`, description: `must be a string ${which}` }
   ]
   return {
     code: -32602,
@@ -307,7 +307,7 @@ for (const [client, kind, version] of CLIENTS) {
         ['send', await failure(fighter.send('message', data))],
         ['stream', await failure(drained(fighter.stream('message', data)))]
       ] as const) {
-        t.match(text, `${dataPathOf(form, 1)}.b must be string`, `${how}: the client hands the message on (${text.slice(0, 80)})`)
+        t.match(text, `${dataPathOf(form, 1)}.b must be a string`, `${how}: the client hands the message on (${text.slice(0, 80)})`)
       }
       t.equal(schemas.agent.received.length, before, 'nothing arrived')
     })
@@ -368,7 +368,7 @@ t.test('the message alone is enough to fix the request', async (t) => {
         const message = typeof error.message === 'string' ? error.message : ''
         const header = headerIn(message)
         if (header !== null) headers.push(header)
-        for (const [, name, what] of message.matchAll(/\.data\.([a-z]) (is required|is not a property|must be string)/g)) {
+        for (const [, name, what] of message.matchAll(/\.data\.([a-z]) (is required|is not a property|must be a string)/g)) {
           if (what === 'is not a property') Reflect.deleteProperty(data, name as string)
           else data[name as string] = 'fixed'
         }

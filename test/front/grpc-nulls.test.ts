@@ -61,7 +61,7 @@ t.test('rules read null, and the agent gets an explicit null', async t => {
     t.same(received(agent), grpcMessage(request(NULL)), name)
   }
   const { gateway: strict, agent: untouched } = await behind(t, 'observe', '{properties: {a: {type: string}}}')
-  t.match(await call(strict), { status: 3, message: /message\.metadata\.order\.a must be string/ })
+  t.match(await call(strict), { status: 3, message: /message\.metadata\.order\.a must be a string/ })
   t.equal(untouched.calls.length, 0)
 })
 

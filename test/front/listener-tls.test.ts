@@ -142,7 +142,7 @@ t.test('new files are in use without a restart; unusable files are not', async t
   copyFileSync(file('right.pem'), join(folder, 'cert.pem'))
   await gateway.reload(configOf({ yaml }))
   t.match(await nameOf(), 'other.example', 'a key that does not belong to the certificate')
-  t.ok(gateway.logs().some(({ msg }) => /last good ones stay in force/.test(String(msg))))
+  t.ok(gateway.logs().some(({ msg }) => /last good ones stay in use/.test(String(msg))))
 })
 
 t.test('settings that need a restart', async t => {

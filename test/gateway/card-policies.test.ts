@@ -90,12 +90,12 @@ t.test('an added schema replaces that of the card, and /agents reports it; a rel
   const send = async (data: unknown): Promise<unknown> =>
     (await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: { ...MESSAGE, parts: [{ data, mediaType: FIGHT_TYPE }] } })).json().error
   t.equal(await send('text'), undefined)
-  t.match(await send(7), { message: /must be string/ })
+  t.match(await send(7), { message: /must be a string/ })
   t.match(await cardOf(gateway), { schemas: { fight: { type: 'string' }, other: true } })
   t.same((await about(gateway)).card.warnings, ['the card\'s own schema "fight" is replaced by that of card.schemas in the configuration'])
   t.match(await gateway.reload(configOf({ yaml: yaml('{type: number}') })), { ok: true, agents: { changed: ['agent'] } })
   t.equal(await send(7), undefined)
-  t.match(await send('text'), { message: /must be number/ })
+  t.match(await send('text'), { message: /must be a number/ })
 })
 
 const CHECKED = (onInvalid: string, mode = 'enforce'): string[] => [

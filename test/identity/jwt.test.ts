@@ -217,7 +217,7 @@ t.test('sets of keys that cannot be used', async t => {
   const json = (response: ServerResponse, body: string, headers: Record<string, string> = {}): void => { response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(body) }
   const rows: readonly [string, NonNullable<typeof issuer.misbehave>, RegExp][] = [
     ['500', response => { response.writeHead(500).end() }, /responded with 500/],
-    ['a redirect to a link-local address', response => { response.writeHead(302, { location: 'http://169.254.169.254/' }).end() }, /redirects are not followed/],
+    ['a redirect to a link-local address', response => { response.writeHead(302, { location: 'http://169.254.169.254/' }).end() }, /the gateway follows no redirect/],
     ['HTML', response => { response.end('<html>') }, /is not valid JSON/],
     ['no list', response => { json(response, '{}') }, /has no list/],
     ['gzip', response => { json(response, 'x', { 'content-encoding': 'gzip' }) }, /content-encoding/],

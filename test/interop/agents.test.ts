@@ -100,7 +100,7 @@ t.test('object-schemas in front of agents that do not validate', async t => {
     t.ok((await send(agent.url, { a: 'Lion', b: 7 })).result, `${sdk}: the SDK itself takes anything`)
     await sleep(50)
     const reached = agent.calls().length
-    t.match((await send(gateway.url, { a: 'Lion', b: 7 })).error?.message, /parts\[0\]\.data\.b must be string/)
+    t.match((await send(gateway.url, { a: 'Lion', b: 7 })).error?.message, /parts\[0\]\.data\.b must be a string/)
     t.equal(agent.calls().length, reached, `${sdk}: invalid data does not reach the agent`)
     t.ok((await send(gateway.url, { a: 'Lion', b: 'Tiger' })).result, `${sdk}: valid data does`)
   }

@@ -81,7 +81,7 @@ t.test('data that breaks a schema of the card does not reach the agent', async t
     const send = { url: gateway.url, transport, mediaType: 'application/json;schema=point' }
     t.match(
       (await runClient(sdk, { ...send, data: { x: 'one' } })).sendData?.error,
-      /data\.x must be integer/,
+      /data\.x must be an integer/,
       `${sdk}, ${transport}: the caller learns where`
     )
     t.equal(agent.calls().length, 0)

@@ -152,9 +152,9 @@ tests: [{name: it, request: {extensions: ['https://e.test/access'], message: {pa
   t.match(ran, { code: 0, err: '' }, ran.out)
 })
 
-t.test('the policies of docs/how-to/change-requests.md pass the test in docs/how-to/test-policies.md', async t => {
+t.test('the policies of docs/how-to/change-requests.md pass the test in docs/reference/policy-tests.md', async t => {
   const policies = /\n```yaml\n(extensions:\n[^]*?)```/.exec(page('how-to/change-requests.md'))?.[1] ?? ''
-  const [test = ''] = /^ {2}- name: a passport without activation[^]*?(?=^```)/m.exec(page('how-to/test-policies.md')) ?? []
+  const [test = ''] = /^ {2}- name: a passport without activation[^]*?(?=^```)/m.exec(page('reference/policy-tests.md')) ?? []
   const ran = runFiles(t, {
     'page.test.yaml': `card: {capabilities: {extensions: [{uri: 'https://example.com/ext/passport/v1'}, {uri: 'https://example.com/ext/model-access/v1'}]}}
 agent: {extensions: [passport, model-access]}

@@ -22,7 +22,7 @@ const BROKEN: readonly (readonly [what: string, text: string, printed: string])[
   [
     'YAML that cannot be read',
     'tests: [',
-    'a.test.yaml:1:9: Flow sequence in block collection must be sufficiently indented and end with a ]'
+    'a.test.yaml:1:9: the "[" is not closed, or a line before its "]" is not indented'
   ],
   [
     'an unknown key of a test',
@@ -277,7 +277,7 @@ const BROKEN: readonly (readonly [what: string, text: string, printed: string])[
   [
     'memory and before',
     one(HI, OK, `    memory: unknown\n    before: [{request: ${HI}, answer: {task: {}}}]\n`),
-    'a.test.yaml:24:5: tests[0] has both before and memory (the exchanges in before define what is remembered)'
+    'a.test.yaml:24:5: tests[0] has both before and memory (the exchanges in before define the state that the gateway remembers)'
   ],
   [
     'memory of no task',

@@ -113,7 +113,7 @@ t.test('changes of the file apply, and a new path is reported until the restart'
   )
   t.equal((await call(`${url}/b/rpc`)).status, 404)
   writeFileSync(file, 'version: 1\nagents: [')
-  await until(() => logs().some(({ msg }) => /the last good one stays in force/.test(String(msg))))
+  await until(() => logs().some(({ msg }) => /the last good one stays in use/.test(String(msg))))
   t.equal((await rpc(`${url}/a/rpc`)).status, 200)
 })
 

@@ -143,7 +143,7 @@ t.test('values, rules and policies share the budget of a request', async t => {
   t.match(many.rejection, {
     reason: 'EXTENSION_DATA_INVALID',
     rule: 'ext/r',
-    message: /parts\[\d+\]\.data could not be validated: the schema takes too many steps on data like this \(its schema\)/
+    message: /parts\[\d+\]\.data could not be validated: the schema takes too many steps on data like this \(the schema of the rule\)/
   })
   const rules = policyOf(declaring(URI), { ext: policy(...['a', 'b', 'c', 'd', 'e'].map(id => ({ id, select: DATA, schema: TREE }))) })
   t.match(send(rules, message(...parts(fits))).rejection, { rule: /^ext\/[b-e]$/, message: /too many steps/ }, 'several rules share it')
@@ -210,7 +210,7 @@ t.test('a response, and each event, has one budget', async t => {
   const enforced = policyFor({ response: [rule] })
   t.equal(outcome(judge(enforced, V1.task_('completed', { artifacts: [parts(fits)] }))), '')
   const refused = judge(enforced, V1.task_('completed', { artifacts: [parts(fits), parts(fits), parts(fits)] }))
-  t.match(refused.rejection, { reason: 'INVALID_AGENT_RESPONSE', message: /too many steps on data like this \(its schema\)/ })
+  t.match(refused.rejection, { reason: 'INVALID_AGENT_RESPONSE', message: /too many steps on data like this \(the schema of the rule\)/ })
   const observed = judge(
     policyFor({ response: [rule] }, { responses: 'observe' }),
     V1.task_('completed', { artifacts: [parts(fits), parts(fits), parts(fits)] })

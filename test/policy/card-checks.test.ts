@@ -63,7 +63,7 @@ t.test('the whole card: one of the agent\'s cards is enough', async t => {
   const [good, bad, worse] = [{ ...declaring(U), schemas: {} }, declaring(U), { ...declaring(U), schemas: 7 }]
   t.same(check({ schema }, [bad, good]), [])
   t.same(check({ schema }, [good]), [])
-  t.match(check({ schema }, [worse, bad]), [{ rule: 'card-schema', message: 'policy "x" (urn:x): in the card, schemas must be object' }])
+  t.match(check({ schema }, [worse, bad]), [{ rule: 'card-schema', message: 'policy "x" (urn:x): in the card, schemas must be an object' }])
   t.same(check({ schema }, [{ name: 'no schemas, no extension' }]), [])
 })
 

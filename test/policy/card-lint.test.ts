@@ -88,7 +88,7 @@ t.test('extensions of the card and existing policies', async t => {
   const data: PolicyConfig = { uri: EXT }
   const refused = (hint: string): string =>
     `/capabilities/extensions/0 requires "${EXT}", which only adds data to the card: the gateway rejects clients that do not request it, without a benefit (${hint})`
-  const idle = `/capabilities/extensions/0 declares "${EXT}"; the policy "order" for it is not in force (name it in extensions of the agent)`
+  const idle = `/capabilities/extensions/0 declares "${EXT}"; the agent does not use the policy "order" for it (name it in extensions of the agent)`
   t.same(lint(card([{ uri: EXT }]), {}, { known: { order: NAMED } }), [idle])
   for (const relation of ['same', 'satisfies'] as const) {
     const aliased: PolicyConfig = { ...NAMED, uri: 'urn:new/v1', aliases: [{ uri: EXT, relation }] }
@@ -102,7 +102,7 @@ t.test('extensions of the card and existing policies', async t => {
   t.same(lint(card([{ uri: EXT, required: true }]), { order: { ...data, mode: 'off' } }), [], 'not looked at')
   t.same(lint(card([{ uri: EXT, required: true }]), {}, { known: { order: { ...NAMED, activation: { required: 'never' } } } }), [
     idle,
-    refused('put the policy "order" in force')
+    refused('add the policy "order" to extensions of the agent')
   ])
   t.same(lint(card([{ uri: EXT, required: true }])), [unknown(0, EXT)], 'nothing is known of it')
   for (const duties of [{ owns: { headers: ['x'] } }, { methods: { m: {} } }, { activation: { signals: ['listed'] } }] as const) {
@@ -193,7 +193,7 @@ t.test('without a policy', async t => {
     defaultOutputModes: ['text/plain', 'application/json;schema=receipt']
   })
   t.same(lint(named, {}, { known: { order: NAMED } }), [
-    `/capabilities/extensions/0 declares "${EXT}"; the policy "order" for it is not in force (name it in extensions of the agent)`,
+    `/capabilities/extensions/0 declares "${EXT}"; the agent does not use the policy "order" for it (name it in extensions of the agent)`,
     'no input or output mode names the schema "order" at "/capabilities/extensions/0/params/schemas/order" (clients find it through application/json;schema=NAME in defaultInputModes or the modes of a skill)',
     'only output modes name the schema "receipt" at "/capabilities/extensions/0/params/schemas/receipt": the gateway accepts requests with it too (a rule with schema: {enumFromCard: /skills/*/inputModes/*} on the media type rejects them)'
   ])
@@ -212,7 +212,7 @@ t.test('the card itself', async t => {
     ),
     [
       'the interface SOAP 0.3 http://agent.test/ is not served: the gateway does not support the binding "SOAP" (the gateway removes it from the served card)',
-      `/capabilities/extensions/0 declares "${official}": that prefix is reserved for extensions of the A2A project (use a URI of your own for your own extension)`,
+      `/capabilities/extensions/0 declares "${official}": that prefix is reserved for extensions of the A2A project (use your own URI for your extension)`,
       'the key "x-\\u202e\\"" at the root of the card is not a field of AgentCard: typed parsers drop it (it could be in params of its extension: /capabilities/extensions/0/params)'
     ]
   )

@@ -97,7 +97,7 @@ t.test('an unusable schema is rejected with the place', async t => {
     ['look-ahead', { properties: { a: { pattern: '(?=x)' } } }, '/properties/a/pattern', /cannot run in linear time/],
     ['look-ahead in a name', { patternProperties: { '(?!x)': true } }, '/patternProperties/(?!x)', /cannot run in linear time/],
     ['no regular expression', { pattern: '(' }, '/pattern', /not a valid ECMA-262/],
-    ['$data', { minimum: { $data: '1/a' } }, '/minimum', /must be number/],
+    ['$data', { minimum: { $data: '1/a' } }, '/minimum', /must be a number/],
     ['__proto__ as a property', '{"properties":{"__proto__":{"type":"string"}}}', '/properties/__proto__', /"__proto__" is not supported/],
     [
       '__proto__ as a dependency',
@@ -385,7 +385,7 @@ t.test('the list of violations is limited and each is reported once', async t =>
   t.equal(violations({ items: { type: 'string' } }, Array.from({ length: 1_000 }, () => 1)).length, MAX_VIOLATIONS)
   t.equal(violations({ items: { type: 'string' } }, Array.from({ length: 5_000 }, () => 1)).length, 1, 'large data is walked once')
   t.same(violations({ anyOf: [{ type: 'string' }, { type: 'string' }] }, 1), [
-    { path: '', message: 'must be string' },
+    { path: '', message: 'must be a string' },
     { path: '', message: 'must match a schema in anyOf' }
   ])
 })
@@ -422,24 +422,24 @@ t.test('a violation has the path and the expected value', async t => {
       { path: '["a b"]', message: 'is required' },
       { path: '.more', message: 'is not a property the schema allows' },
       { path: '["/~"]', message: 'is not a property the schema allows' },
-      { path: '.a', message: 'must NOT have more than 2 characters' },
-      { path: '.a', message: 'must match pattern "^x"' },
+      { path: '.a', message: 'must have at most 2 characters' },
+      { path: '.a', message: 'must match the pattern "^x"' },
       { path: '.list[0]', message: 'must be one of ["red","green"]' },
       { path: '.list[1]', message: 'must be one of ["red","green"]' },
       { path: '.list', message: 'must not contain equal items' },
       { path: '.n', message: 'must be 7' },
-      { path: '["odd name"]', message: 'must be >= 3' },
-      { path: '.map.A1', message: 'is a name that must match pattern "^[a-z]+$"' },
+      { path: '["odd name"]', message: 'must be at least 3' },
+      { path: '.map.A1', message: 'is a name that must match the pattern "^[a-z]+$"' },
       { path: '.map.A1', message: 'is not a name the schema allows' },
       { path: '.never', message: 'is not allowed here' },
-      { path: '.date', message: 'must match format "date"' }
+      { path: '.date', message: 'must match the format "date"' }
     ]
   )
-  t.same(violations({ type: 'object' }, 1), [{ path: '', message: 'must be object' }])
+  t.same(violations({ type: 'object' }, 1), [{ path: '', message: 'must be an object' }])
   t.same(violations({ items: { items: { required: ['x'] } } }, [[{}]]), [{ path: '[0][0].x', message: 'is required' }])
   t.match(
     violations({ pattern: `\u202e\u009b${'x'.repeat(500)}` }, 'a')[0]?.message,
-    /^must match pattern "\\u202e\\u009bx{100,}\.\.\.$/,
+    /^must match the pattern "\\u202e\\u009bx{100,}\.\.\.$/,
     "the schema's author is a stranger too"
   )
   t.match(violations({ additionalProperties: false }, { '\u202e"\n': 1 })[0]?.path, '["\\u202e\\"\\u000a"]')

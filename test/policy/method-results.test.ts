@@ -28,11 +28,11 @@ t.test('values in the result, whatever its shape', async t => {
   t.match(outcome({}, { records: [{ key: 1 }, {}] }), /result\.records\[1\]\.key is required/)
   t.same(outcome({}, {}), CLEAN)
   t.match(outcome({ required: true }, {}), /must contain at least 1 of the values/)
-  for (const result of [null, 1, 'text', [], true]) t.match(outcome({ select: { result: '' }, schema: { type: 'object' } }, result), /result must be object/)
-  t.match(outcome({ select: { result: '/*' }, schema: { type: 'string' } }, ['a', 1]), /result\[1\] must be string/)
+  for (const result of [null, 1, 'text', [], true]) t.match(outcome({ select: { result: '' }, schema: { type: 'object' } }, result), /result must be an object/)
+  t.match(outcome({ select: { result: '/*' }, schema: { type: 'string' } }, ['a', 1]), /result\[1\] must be a string/)
   t.match(
     outcome({ select: { result: '/id' }, schema: { type: 'number' } }, { id: 't', status: { state: 'TASK_STATE_WORKING' } }),
-    /result\.id must be number/,
+    /result\.id must be a number/,
     'also when the result looks like a task'
   )
 })
@@ -40,7 +40,7 @@ t.test('values in the result, whatever its shape', async t => {
 t.test('only the methods in on, with the verdicts of all rules', async t => {
   t.equal(outcome({}, { records: [{}] }, 'x/other'), 'not read')
   t.same(outcome({ verdict: 'warn' }, { records: [{}] }), {
-    violations: ['result.records[0].key is required (its schema)'],
+    violations: ['result.records[0].key is required (the schema of the rule)'],
     edits: []
   })
   t.match(outcome({ verdict: 'strip' }, { records: [{ key: 1 }, {}] }), { edits: [['result', 'records', 1]] })

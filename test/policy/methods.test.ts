@@ -33,7 +33,7 @@ t.test('methods of a policy are no longer unknown', async t => {
   }
   t.match(
     outcome(send(policy, '{"jsonrpc":"2.0","id":1,"method":"x.start"}', { requested: [U] })),
-    /^exec\/method-params EXTENSION_DATA_INVALID: params must be object/,
+    /^exec\/method-params EXTENSION_DATA_INVALID: params must be an object/,
     'no params at all'
   )
 })

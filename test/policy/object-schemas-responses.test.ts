@@ -58,7 +58,7 @@ for (const style of EVERY_STYLE) {
 
     const artifact = (data: unknown, type = TYPE): Buffer => style.task_('completed', { artifacts: [[style.part(data, type)]] })
     t.same(judged(plain, artifact(good)), [''])
-    t.match(judged(plain, artifact(bad)), [/total must be number \(the schema "order" of the agent's card\)\.$/])
+    t.match(judged(plain, artifact(bad)), [/total must be a number \(the schema "order" of the agent's card\)\.$/])
     t.match(judged(plain, artifact(good, 'application/json;schema=nope')), [
       /names a schema that the agent's card does not declare; the card declares order\.$/
     ])

@@ -131,7 +131,7 @@ for (const { name, sent, part, root, type } of STYLES) {
       t.notOk(JSON.stringify(ask(message(part({ a: 'Zq7Secret', b: 1, c: 'Zq7Secret' })))).includes('Zq7Secret'), 'values are not repeated')
       t.equal(
         says(message(part({ a: 1, b: 2, c: 3, d: 4 }))),
-        `EXTENSION_DATA_INVALID: ${root}[0].data.c is not a property the schema allows (the schema "fight" of the agent's card); ${root}[0].data.d is not a property the schema allows (the schema "fight" of the agent's card); ${root}[0].data.a must be string (the schema "fight" of the agent's card). 1 more problem in the details.`
+        `EXTENSION_DATA_INVALID: ${root}[0].data.c is not a property the schema allows (the schema "fight" of the agent's card); ${root}[0].data.d is not a property the schema allows (the schema "fight" of the agent's card); ${root}[0].data.a must be a string (the schema "fight" of the agent's card). 1 more problem in the details.`
       )
     })
 
@@ -162,7 +162,7 @@ for (const { name, sent, part, root, type } of STYLES) {
 
     t.test('9: data of any JSON type is validated only with its schema', async t => {
       t.equal(says(message(part(7, 'application/json;schema=other'))), 'forward')
-      t.match(says(message(part([7], 'application/json;schema=other'))), /^EXTENSION_DATA_INVALID.*must be number/)
+      t.match(says(message(part([7], 'application/json;schema=other'))), /^EXTENSION_DATA_INVALID.*must be a number/)
     })
   })
 }
@@ -254,7 +254,7 @@ t.test('trap a: the card\'s params are the fallback for its root', async t => {
     { ...declaring({ uri: OBJECT_SCHEMAS, params }), schemas: { fight: { type: 'number' } } },
     { 'object-schemas': objectSchemas }
   )
-  t.match(outcome(send(both, message(part10(good)))), /must be number/, 'the root wins')
+  t.match(outcome(send(both, message(part10(good)))), /must be a number/, 'the root wins')
   t.match(outcome(send(both, message(part10(good, 'application/json;schema=nope')))), /the card declares fight, more\.$/)
 })
 
@@ -303,7 +303,7 @@ t.test('schemas may have any name', async t => {
     t.equal(outcome(send(hostile, message(part10(1, `application/json;schema=${name}`)))), 'forward', name)
     t.match(
       outcome(send(hostile, message(part10('x', `application/json;schema=${name}`)))),
-      /^EXTENSION_DATA_INVALID.*must be number/,
+      /^EXTENSION_DATA_INVALID.*must be a number/,
       name
     )
   }

@@ -20,10 +20,10 @@ for (const style of EVERY_STYLE) {
     const broken = style.task_('completed', { artifacts: [[style.text('x')], [style.text('x'), style.part(bad)]] })
     t.equal(
       says(broken),
-      `refused: The agent's response violates the rule "ext/r": ${style.task}.artifacts[1].parts[1].${data}.total must be number (its schema).`
+      `refused: The agent's response violates the rule "ext/r": ${style.task}.artifacts[1].parts[1].${data}.total must be a number (the schema of the rule).`
     )
     const message = style.body('message', style.message([style.part(bad)]))
-    t.match(says(message), /^refused: .*(message|msg|result|body)\S*\.(parts|content)\[0\]\.data(\.data)?\.total must be number/)
+    t.match(says(message), /^refused: .*(message|msg|result|body)\S*\.(parts|content)\[0\]\.data(\.data)?\.total must be a number/)
     t.match(
       says(style.task_('working', { message: style.message([style.part(bad)]) })),
       /^refused: .*status\.(message|update)\.(parts|content)\[0\]/
@@ -106,7 +106,7 @@ t.test('the rejection', async t => {
     rule: 'ext/r',
     helpUri: URI,
     metadata: { rule: 'r', extension: URI },
-    fields: [{ field: 'result.task.artifacts[0].parts[0].data.total', description: 'must be number (its schema)' }]
+    fields: [{ field: 'result.task.artifacts[0].parts[0].data.total', description: 'must be a number (the schema of the rule)' }]
   })
   if (refusal === null) return
   const wire = writeRejection(refusal, {
@@ -148,7 +148,7 @@ t.test('the number of recorded violations is limited; observed ones do not crowd
 
 t.test('verdicts', async t => {
   const bytes = V1.task_('completed', { artifacts: [[V1.part(bad)]] })
-  const found = 'ext/r result.task.artifacts[0].parts[0].data.total must be number (its schema)'
+  const found = 'ext/r result.task.artifacts[0].parts[0].data.total must be a number (the schema of the rule)'
   const plain = { id: 'r', select: { part: { data: true } }, schema: { properties: { total: { type: 'number' } } } } as const
   t.equal(outcome(judge(policyFor({ response: [plain] }), bytes)), found, 'warn is the default')
   t.equal(outcome(judge(policyFor({ response: [rule({ verdict: 'annotate' })] }), bytes)), `annotated ext/r; ${found}`)

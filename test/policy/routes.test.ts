@@ -45,15 +45,15 @@ for (const side of SIDES) {
     t.equal(ask(EXECUTE, {}, [U]), 'tool/route-body EXTENSION_DATA_INVALID: command is required (the schema of the route).')
     t.equal(
       ask(EXECUTE, { command: 'ls', args: ['-l', 7] }, [U]),
-      'tool/route-body EXTENSION_DATA_INVALID: args[1] must be string (the schema of the route).'
+      'tool/route-body EXTENSION_DATA_INVALID: args[1] must be a string (the schema of the route).'
     )
     t.equal(ask(EXECUTE, '', [U]), 'tool/route-body EXTENSION_DATA_INVALID: body is required; send JSON.')
-    t.equal(ask(EXECUTE, 'null', [U]), 'tool/route-body EXTENSION_DATA_INVALID: body must be object (the schema of the route).')
+    t.equal(ask(EXECUTE, 'null', [U]), 'tool/route-body EXTENSION_DATA_INVALID: body must be an object (the schema of the route).')
     t.match(ask(EXECUTE, '{"command":"ls","command":"rm"}', [U]), /^gateway\/json PARSE_ERROR/)
     t.equal(ask('GET /listCommands', ''), null)
     t.equal(ask('GET /ping/{}', ''), null)
     t.equal(ask('PUT /list', [1, 2]), null, 'any JSON may be a body')
-    t.equal(ask('PUT /list', [1, 'x']), 'tool/route-body EXTENSION_DATA_INVALID: [1] must be integer (the schema of the route).')
+    t.equal(ask('PUT /list', [1, 'x']), 'tool/route-body EXTENSION_DATA_INVALID: [1] must be an integer (the schema of the route).')
   })
 
   t.test(`${side.version}: each policy of a route must be satisfied`, async t => {

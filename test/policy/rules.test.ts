@@ -54,7 +54,7 @@ t.test('error classes become the reasons of the contract', async t => {
       refusal,
       {
         reason,
-        message: 'params.message.parts[0].data is not allowed here (its schema).',
+        message: 'params.message.parts[0].data is not allowed here (the schema of the rule).',
         rule: 'ext/r',
         metadata: { rule: 'r', extension: URI },
         helpUri: URI
@@ -84,18 +84,18 @@ t.test('inline schemas, several rules, several values', async t => {
   t.equal(says(rules, { data: { a: 1, b: 1 } }), null)
   const decision = ask(rules, { data: {} }, { data: { a: 1 } })
   t.same(decision.violations.map(found => `${found.rule} ${found.path} ${found.message}`), [
-    'one params.message.parts[0].data.a is required (its schema)',
-    'two params.message.parts[0].data.b is required (its schema)',
-    'two params.message.parts[1].data.b is required (its schema)'
+    'one params.message.parts[0].data.a is required (the schema of the rule)',
+    'two params.message.parts[0].data.b is required (the schema of the rule)',
+    'two params.message.parts[1].data.b is required (the schema of the rule)'
   ])
-  t.equal(decision.rejection?.message, 'params.message.parts[0].data.a is required (its schema). 2 more problems in the details.')
+  t.equal(decision.rejection?.message, 'params.message.parts[0].data.a is required (the schema of the rule). 2 more problems in the details.')
   t.equal(decision.rejection?.fields?.length, 3)
 })
 
 t.test('an unusable inline schema rejects the selected values', async t => {
   t.match(
     says(policy({ id: 'r', select: DATA, schema: { pattern: '(?=x)' } }), { data: 1 }),
-    /^SCHEMA_UNUSABLE: params\.message\.parts\[0\]\.data cannot be accepted: its schema is unusable \(\/pattern: /
+    /^SCHEMA_UNUSABLE: params\.message\.parts\[0\]\.data cannot be accepted: the schema of the rule is unusable \(\/pattern: /
   )
 })
 

@@ -157,10 +157,10 @@ t.test('from a file: references into the other files of its set, relative, absol
   }
   t.equal(check('order.json', { id: 'o1', total: 1, parent: { id: 'o' }, more: { total: 2 } }), null)
   t.match(check('order.json', { id: 'x', total: 1 }), [{ path: '.id' }])
-  t.match(check('order.json', { more: { parent: { total: 'x' } } }), [{ path: '.more.parent.total', message: 'must be number' }])
+  t.match(check('order.json', { more: { parent: { total: 'x' } } }), [{ path: '.more.parent.total', message: 'must be a number' }])
   t.match(check('common.json#/$defs/back', 'x'), [{ path: '' }])
   t.equal(check('common.json#/%24defs/id', 'o'), null)
-  t.match(check('common.json#/$defs/id', 7), [{ message: 'must be string' }])
+  t.match(check('common.json#/$defs/id', 7), [{ message: 'must be a string' }])
   t.match(check('never.json', 7), [{ pointer: 's/never.json#/type' }], 'looked at only where it is needed')
   t.same(check('order.json', {}, 'draft-07'), null, 'the set\'s draft wins')
 })

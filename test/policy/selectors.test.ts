@@ -87,7 +87,7 @@ t.test('metadata of the message', async t => {
     `params.message.metadata["${URI}"] is required`
   ])
   everywhere(t, { select, schema: { required: ['a'] } }, message({ metadata: { [URI]: {} } }), [
-    `params.message.metadata["${URI}"].a is required (its schema)`
+    `params.message.metadata["${URI}"].a is required (the schema of the rule)`
   ])
   everywhere(t, { select, schema: { required: ['a'] } }, message({ metadata: { [URI]: { a: 1 } } }), [])
   everywhere(t, { select: { metadata: { key: 'pay.*' } }, count: { max: 1 } }, message({ metadata: { 'pay.a': 1, 'pay.b': 2, pay: 3 } }), [
@@ -106,7 +106,7 @@ t.test('metadata of the message', async t => {
 t.test('metadata: nested values and equality', async t => {
   const at = { metadata: { key: 'm', path: '/a/0/b~1c' } }
   everywhere(t, { select: at, schema: { const: 1 } }, message({ metadata: { m: { a: [{ 'b/c': 2 }] } } }), [
-    'params.message.metadata.m.a[0]["b/c"] must be 1 (its schema)'
+    'params.message.metadata.m.a[0]["b/c"] must be 1 (the schema of the rule)'
   ])
   everywhere(t, { select: at, schema: { const: 1 } }, message({ metadata: { m: { a: [] } } }), [])
   everywhere(t, { select: at, count: { min: 1 } }, message({ metadata: { m: 1 } }), ['params.message.metadata.m.a[0]["b/c"] is required'])
@@ -143,7 +143,7 @@ t.test('headers: each line is a value', async t => {
   const select = { header: 'signature' }
   everywhere(t, { select, count: { min: 1 } }, message({}), ['header signature is required'])
   everywhere(t, { select, count: { min: 1 } }, message({}), [], { headers: ['Signature', 'x'] })
-  everywhere(t, { select, schema: { pattern: '^sig' } }, message({}), ['header signature must match pattern "^sig" (its schema)'], {
+  everywhere(t, { select, schema: { pattern: '^sig' } }, message({}), ['header signature must match the pattern "^sig" (the schema of the rule)'], {
     headers: ['SIGNATURE', 'sig1', 'signature', 'evil']
   })
   everywhere(t, { select, count: { max: 1 } }, message({}), ['header signature is one too many: at most 1 allowed'], {
@@ -169,7 +169,7 @@ t.test('pointers: fields in any spelling, other names exactly', async t => {
   ])
   everywhere(t, { select, count: { min: 1 } }, message({}), ['params.message.taskId is required'])
   everywhere(t, { select: { pointer: '/configuration/x' }, schema: { type: 'string' } }, { ...message({}), configuration: { x: 1 } }, [
-    'params.configuration.x must be string (its schema)'
+    'params.configuration.x must be a string (the schema of the rule)'
   ])
   everywhere(t, { select: { pointer: '/configuration/x_y' }, ...FORBID }, { ...message({}), configuration: { xY: 1 } }, [])
   t.same(
@@ -186,7 +186,7 @@ t.test('pointers: fields in any spelling, other names exactly', async t => {
       { id: 't', historyLength: 9 },
       { method: 'GetTask' }
     ),
-    ['params.historyLength must be <= 1 (its schema)']
+    ['params.historyLength must be at most 1 (the schema of the rule)']
   )
 })
 
@@ -195,7 +195,7 @@ t.test('parts by keys of their data', async t => {
   const rule = { select: { part: { dataKey: 'ap2.*' } }, schema: { required: ['id'] } }
   for (const side of SIDES.slice(0, 2)) {
     t.same(fields(rule, one({ 'ap2.a': { id: 1 }, 'ap2.b': {}, other: {} }), side), [
-      'params.message.parts[0].data["ap2.b"].id is required (its schema)'
+      'params.message.parts[0].data["ap2.b"].id is required (the schema of the rule)'
     ])
     t.same(fields({ select: { part: { dataKey: 'ap2.*' } }, count: { max: 1 } }, one({ 'ap2.a': 1, 'ap2.b': 1 }), side), [
       'params.message.parts[0].data["ap2.b"] is one too many: at most 1 allowed'
@@ -203,7 +203,7 @@ t.test('parts by keys of their data', async t => {
     for (const data of [{ other: {} }, [], 'x', 1]) t.same(fields(rule, one(data), side), [])
   }
   t.same(fields(rule, { message: { content: [{ data: { data: { 'ap2.a': {} } } }] } }, { version: '0.3', binding: 'HTTP+JSON' }), [
-    'message.content[0].data.data["ap2.a"].id is required (its schema)'
+    'message.content[0].data.data["ap2.a"].id is required (the schema of the rule)'
   ])
 })
 

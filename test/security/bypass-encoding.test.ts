@@ -152,7 +152,7 @@ t.test('the accepted spellings of JSON are all evaluated alike', async (t) => {
         one,
         await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, BAD)])), { headers })),
         'EXTENSION_DATA_INVALID',
-        /data\.b must be string/,
+        /data\.b must be a string/,
         `${nameOf(form)}, ${type}`
       )
       const good = bodyOf(form, messageOf(form, [dataPart(form, GOOD)]))

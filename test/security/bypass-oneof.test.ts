@@ -55,7 +55,7 @@ t.test('1.0: a null next to the data hides nothing', async (t) => {
       one,
       await one.send(sending(form, bodyOf(form, messageOf(form, [`{"data":[${GOOD}],"mediaType":"${TAG}"}`])))),
       'EXTENSION_DATA_INVALID',
-      /parts\[0\]\.data must be object/,
+      /parts\[0\]\.data must be an object/,
       'data in an array'
     )
     refused(

@@ -109,7 +109,7 @@ t.test('as names of declared schemas they are found', async (t) => {
         one,
         await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, '{"a":1}', tag)])))),
         'EXTENSION_DATA_INVALID',
-        /\.a must be string/,
+        /\.a must be a string/,
         `${nameOf(form)}, ${name}`
       )
       const good = bodyOf(form, messageOf(form, [dataPart(form, '{"a":"x"}', tag)]))
@@ -145,7 +145,7 @@ t.test('a schema\'s property of such a name is enforced', async (t) => {
         one,
         await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, `{"${name}":5}`)])))),
         'EXTENSION_DATA_INVALID',
-        new RegExp(`\\.${name} must be string`),
+        new RegExp(`\\.${name} must be a string`),
         `${nameOf(form)}, ${name}`
       )
     }

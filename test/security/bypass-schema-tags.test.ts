@@ -36,7 +36,7 @@ t.test('other spellings of the tag name the same schema', async (t) => {
     for (const tag of tags) {
       const answer = await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, BAD, tag)]))))
       t.same(refusalIn(answer).fields, [`${dataPathOf(form)}.b`])
-      refused(t, one, answer, 'EXTENSION_DATA_INVALID', /\.b must be string/, `${nameOf(form)}, ${tag}`)
+      refused(t, one, answer, 'EXTENSION_DATA_INVALID', /\.b must be a string/, `${nameOf(form)}, ${tag}`)
       const good = bodyOf(form, messageOf(form, [dataPart(form, GOOD, tag)]))
       forwarded(t, one, await one.send(sending(form, good)), good, `${nameOf(form)}, ${tag}`)
     }
@@ -132,7 +132,7 @@ t.test('tags that disagree are rejected, tags that agree count as one', async (t
       one,
       await one.send(sending(form, bodyOf(form, messageOf(form, [agreeing])))),
       'EXTENSION_DATA_INVALID',
-      /parts\[0\]\.data\.b must be string/,
+      /parts\[0\]\.data\.b must be a string/,
       `${nameOf(form)}, all three agree`
     )
     for (const slot of ['mediaType', 'mimeType']) {
@@ -246,7 +246,7 @@ t.test('a task id of any type and spelling is a task id', async (t) => {
         one,
         await one.send(sending(form, bodyOf(form, messageOf(form, [dataPart(form, BAD)], `,"taskId":${id}`)))),
         'EXTENSION_DATA_INVALID',
-        /\.b must be string/,
+        /\.b must be a string/,
         `${nameOf(form)}, ${id} is none`
       )
     }

@@ -61,7 +61,7 @@ t.test('snake_case alone is the field: the schema it names is enforced, the task
   for (const form of V1) {
     const part = (data: string) => `{"data":${data},"media_type":"${TAG}"}`
     const bad = await one.send(sending(form, bodyOf(form, messageOf(form, [part(BAD)]))))
-    refused(t, one, bad, 'EXTENSION_DATA_INVALID', /parts\[0\]\.data\.b must be string/, nameOf(form))
+    refused(t, one, bad, 'EXTENSION_DATA_INVALID', /parts\[0\]\.data\.b must be a string/, nameOf(form))
     const good = bodyOf(form, messageOf(form, [part(GOOD)]))
     forwarded(t, one, await one.send(sending(form, good)), good, nameOf(form))
   }

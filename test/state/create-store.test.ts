@@ -47,6 +47,6 @@ t.test('an unreachable server', async t => {
   t.equal(store.remembered(), null)
   t.same(events.map(one => one.outcome), ['unavailable', 'lost'])
   await until(() => lines.length > 0, 'a log line')
-  t.same(lines, ['state: no connection to the store; tasks count as unknown until there is one'])
+  t.same(lines, ['state: no connection to the store; tasks are unknown until the gateway connects again'])
   await store.close()
 })

@@ -86,7 +86,7 @@ t.test('the numbers match /metrics during calls, and a rejection is shown with i
   const data = await newest(page, 'fight')
   await data.locator('summary').click()
   await data.locator('.correction').waitFor()
-  t.match(await data.locator('.correction').innerText(), /"b": … ← must be string/)
+  t.match(await data.locator('.correction').innerText(), /"b": … ← must be a string/)
   await refusal.locator('summary').click()
   await page.waitForTimeout(1_000)
   await page.evaluate('scrollTo(0, 0)')

@@ -1,6 +1,6 @@
 /**
  * The real Envoy in front of an official agent asks the gateway by ext_authz and by ext_proc. The decisions are those of the gateway itself
- * in front of the same agent, and so are the bytes, except for the differences that docs/how-to/envoy.md lists.
+ * in front of the same agent, and so are the bytes, except for the differences that docs/reference/envoy.md lists.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ quietSdk()
 const DUPLEX = 'FULL_DUPLEX_STREAMED'
 const modes = (mode: object): Listener => ({ mode: 'ext-proc', filter: filter => { Object.assign(filter.processing_mode, mode) } })
 
-/** The ways in which Envoy can ask, as the table of docs/how-to/envoy.md names them. */
+/** The ways in which Envoy can ask, as the table of docs/reference/envoy.md names them. */
 const WAYS: Readonly<Record<string, Listener>> = {
   ext_authz: { mode: 'ext-authz' },
   'ext_proc, requests only': {
@@ -135,7 +135,7 @@ interface Explained {
   readonly ways: RegExp
   readonly calls: RegExp
   readonly what: RegExp
-  /** A row of the table in docs/how-to/envoy.md. */
+  /** A row of the table in docs/reference/envoy.md. */
   readonly row: string
 }
 
@@ -210,7 +210,7 @@ if (NO_ENVOY !== false) {
         for (const [i, name] of APPROVALS.entries()) compare(way, binding, name, alone[i] as Seen, seen[i] as Seen)
       }
     }
-    const page = readFileSync('docs/how-to/envoy.md', 'utf8')
+    const page = readFileSync('docs/reference/envoy.md', 'utf8')
     const used = new Set<Explained>()
     const unexplained = found.filter(line => {
       const [way = '', , name = '', what = ''] = line.split(' | ')
@@ -220,7 +220,7 @@ if (NO_ENVOY !== false) {
     })
     t.same(unexplained, [])
     t.same(EXPLAINED.filter(one => !used.has(one)).map(({ row }) => row), [], 'each explanation has a difference')
-    t.same(EXPLAINED.filter(({ row }) => !page.includes(`\n${row}\n`)).map(({ row }) => row), [], 'docs/how-to/envoy.md explains each difference')
+    t.same(EXPLAINED.filter(({ row }) => !page.includes(`\n${row}\n`)).map(({ row }) => row), [], 'docs/reference/envoy.md explains each difference')
   })
 
   t.test('every operation of an official client', async t => {

@@ -155,7 +155,7 @@ t.test('passwords: right, wrong, missing; none is ever logged', async t => {
     t.same(
       lines,
       [
-        `warn {"server":"127.0.0.1:${port}","reason":"${reason}"} state: no connection to the store; tasks count as unknown until there is one`
+        `warn {"server":"127.0.0.1:${port}","reason":"${reason}"} state: no connection to the store; tasks are unknown until the gateway connects again`
       ],
       'once, with several attempts'
     )

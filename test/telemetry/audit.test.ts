@@ -23,7 +23,7 @@ const ENTRY: AuditEntry = {
       extension: 'https://a.example/ext',
       rule: 'payload',
       path: '/message/parts/0/data/age',
-      message: 'must be integer'
+      message: 'must be an integer'
     }
   ],
   task_id: 'task-1',

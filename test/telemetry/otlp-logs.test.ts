@@ -123,7 +123,7 @@ t.test('lines that find no room are lost and counted, and logging goes on', asyn
   t.equal(found.lost, 801, '100 are under way and 100 wait; the line about the loss is lost too')
   t.equal(output().length, 1_001)
   t.same(output().filter(({ level }) => level === 'warn').map(({ msg }) => msg), [
-    'There are more log records than the log collector accepts; those that do not fit into the queue are lost.'
+    'there are more log records than the log collector accepts; the gateway drops the records that do not fit into the queue'
   ])
   const begin = performance.now()
   await lines.shutdown()
@@ -150,12 +150,12 @@ t.test('a collector that rejects records is logged once, and so is its return', 
   await until(() => messages('warn').length === 1)
   found.log.debug('lost too')
   await until(() => found.lost === 3)
-  t.same(messages('warn'), ['The log collector does not accept records.'])
+  t.same(messages('warn'), ['the log collector does not accept records'])
   collector.status = 200
   found.log.debug('arrives')
   await until(() => messages('info').length === 1)
   await found.lines.shutdown()
-  t.same(messages('info'), ['The log collector accepts records again.'])
+  t.same(messages('info'), ['the log collector accepts records again'])
   t.same(messages('warn').length, 1)
   t.ok(collector.records().some(({ body }) => body === 'arrives'))
 })

@@ -134,8 +134,8 @@ t.test('a collector that is gone is logged once, and so is its return', async t 
   collector.status = 200
   await until(() => loggedTo(lines, 'info').length > 0)
   await pushed?.shutdown()
-  t.same(loggedTo(lines, 'warn'), ['The metrics collector does not accept metrics.'])
-  t.same(loggedTo(lines, 'info'), ['The metrics collector accepts metrics again.'])
+  t.same(loggedTo(lines, 'warn'), ['the metrics collector does not accept metrics'])
+  t.same(loggedTo(lines, 'info'), ['the metrics collector accepts metrics again'])
 })
 
 t.test('a collector that does not respond holds neither the exports nor the stop', async t => {
@@ -156,7 +156,7 @@ t.test('a collector that does not respond holds neither the exports nor the stop
   const begin = performance.now()
   await pushed?.shutdown()
   t.ok(performance.now() - begin < 4_000)
-  t.same(loggedTo(lines, 'warn'), ['The last metrics were lost: the collector did not accept them within 2000 ms.'])
+  t.same(loggedTo(lines, 'warn'), ['the last metrics were lost: the collector did not accept them within 2000 ms'])
 })
 
 async function without (t: Test, env: NodeJS.ProcessEnv): Promise<string[]> {
@@ -175,7 +175,7 @@ t.test('metrics are sent only where the environment asks for metrics', async t =
     { OTEL_METRICS_EXPORTER: 'otlp', OTEL_SDK_DISABLED: 'true' }
   ]) t.same(await without(t, env), [])
   t.same(await without(t, { OTEL_METRICS_EXPORTER: 'otlp, console' }), [
-    'Metrics are not sent, because the OTEL_* variables cannot be used. Fix them, or set OTEL_METRICS_EXPORTER=none. ' +
+    'Metrics are not sent, because the OTEL_* variables are not valid: fix them, or set OTEL_METRICS_EXPORTER=none ' +
     'OTEL_METRICS_EXPORTER has "console". It can be otlp, prometheus or none.'
   ])
   t.match(await without(t, { OTEL_METRICS_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), [
@@ -189,5 +189,5 @@ t.test('another temporality than cumulative is not available', async t => {
   const env = { OTEL_METRICS_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: 'delta' }
   const pushed = await exportMetrics({ version: '1', env, log, read: async () => [] })
   await pushed?.shutdown()
-  t.match(loggedTo(lines, 'warn'), [/is "delta"\. Metrics are sent as cumulative/])
+  t.match(loggedTo(lines, 'warn'), [/is "delta"\. The gateway sends cumulative metrics/])
 })

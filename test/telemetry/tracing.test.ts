@@ -456,7 +456,7 @@ t.test('spans that do not fit into the queue are counted and reported once, and 
       {
         level: 'warn',
         fields: { spans_lost: 1 },
-        message: 'There are more spans than the trace collector accepts; spans that do not fit into the queue are lost.'
+        message: 'there are more spans than the trace collector accepts; the gateway drops the spans that do not fit into the queue'
       }
     ]
   )
@@ -485,7 +485,7 @@ t.test('a stop waits at most 5 seconds for a collector that does not respond', a
   await tracing.shutdown()
   const waited = performance.now() - started
   t.ok(waited > 4900 && waited < 6500, `${waited} ms`)
-  t.same(lines.map(line => line.message), ['Some spans were lost while stopping.'])
+  t.same(lines.map(line => line.message), ['some spans were lost while the gateway stopped'])
 })
 
 t.test('an unsupported exporter is rejected with the valid values', async t => {
@@ -533,7 +533,7 @@ t.test('OTEL_TRACES_EXPORTER: spans as lines, none, or an unknown name', async t
   const none = await createTracing({ enabled: true, version: '1', env: { OTEL_TRACES_EXPORTER: 'none' }, log, lines: linesOf(stream) })
   none.startRequest(HEAD, 0).end('forwarded', 200)
   t.equal(none.startRequest(HEAD, 0).outgoing(), null)
-  t.same(lines.map(({ message }) => message), ['Tracing is off: OTEL_TRACES_EXPORTER=none.'])
+  t.same(lines.map(({ message }) => message), ['tracing is off: OTEL_TRACES_EXPORTER=none'])
   t.equal(stream.read(), null)
   await t.rejects(tracingTo({ OTEL_TRACES_EXPORTER: 'zipkin' }), {
     message: 'OTEL_TRACES_EXPORTER is "zipkin". It can be otlp (the default), console (a line per span on stdout) or none.'

@@ -183,13 +183,13 @@ t.test('card.url is used unchanged, from its own origin', async (t) => {
   t.equal(gone.source.status.problem, `${elsewhere.url}/gone responded with 404`, 'no other path is tried')
 })
 
-t.test('redirects are not followed', async (t) => {
+t.test('the gateway follows no redirect', async (t) => {
   const target = await serve(t, at(NEW, card('target')))
   for (const status of [301, 302, 307, 308]) {
     const { url } = await serve(t, (_req, res) => { res.writeHead(status, { location: target.url + NEW }).end() })
     const w = watch(t, url)
     await w.source.refreshNow()
-    t.equal(w.source.status.problem, `${url}${NEW} responded with ${status}; redirects are not followed; set card.url to the final address`)
+    t.equal(w.source.status.problem, `${url}${NEW} responded with ${status}; the gateway follows no redirect; set card.url to the final address`)
     t.same(w.outcomes, ['invalid'])
   }
   t.equal(target.seen.length, 0)

@@ -59,8 +59,8 @@ t.test('responses', async t => {
     ['HTML', raw({ 'content-type': 'text/html' }, `<html>${CANARY}`), 'responded with 200 and no JSON'],
     ['HTML of an error', raw({ 'content-type': 'text/html' }, `<html>${CANARY}`, 400), 'responded with 400 and no JSON'],
     ['no content type', raw({}, JSON.stringify(GOOD)), 'responded with 200 and no JSON'],
-    ['a redirect', raw({ location: 'http://169.254.169.254/', 'content-type': 'application/json' }, JSON.stringify(GOOD), 302), 'responded with 302; redirects are not followed'],
-    ['a redirect that keeps the method', raw({ location: '/other' }, '', 307), 'responded with 307; redirects are not followed'],
+    ['a redirect', raw({ location: 'http://169.254.169.254/', 'content-type': 'application/json' }, JSON.stringify(GOOD), 302), 'responded with 302; the gateway follows no redirect'],
+    ['a redirect that keeps the method', raw({ location: '/other' }, '', 307), 'responded with 307; the gateway follows no redirect'],
     [
       'gzip',
       raw({ 'content-type': 'application/json', 'content-encoding': 'gzip' }, gzipSync(JSON.stringify(GOOD))),

@@ -204,7 +204,7 @@ t.test('bytes that are not HTTP', async t => {
   }
 })
 
-t.test('redirects are not followed', async t => {
+t.test('the gateway follows no redirect', async t => {
   const elsewhere = await fakeAgent(t)
   for (const status of [301, 302, 303, 307, 308]) {
     const agent = await fakeAgent(t, {

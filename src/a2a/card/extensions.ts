@@ -47,7 +47,7 @@ export function readExtensions (raw: JsonObject, capabilities: JsonObject, warni
   ] as const) {
     if (value === undefined || value === null) continue
     if (!Array.isArray(value)) {
-      warnings.push(`"${list}" is not an array and is ignored`)
+      warnings.push(`"${list}" is not an array; the gateway ignores it`)
       continue
     }
     const standard = list !== 'extensions'
@@ -71,12 +71,12 @@ interface EntryPlace extends Pick<CardExtension, 'pointer' | 'index'> {
 function readOne (entry: unknown, { where, pointer, index }: EntryPlace, byUri: Map<string, CardExtension>, warnings: string[]): void {
   const uri = isObject(entry) ? entry['uri'] : undefined
   if (!isObject(entry) || typeof uri !== 'string' || uri === '') {
-    warnings.push(`${where} has no URI and is ignored`)
+    warnings.push(`${where} has no URI; the gateway ignores the entry`)
     return
   }
   const required = readRequired(entry['required'], `${where} (${shorten(uri)})`, warnings)
   if (!SENDABLE.test(uri)) {
-    const what = required ? 'it is required, but that cannot be enforced' : 'it is ignored'
+    const what = required ? 'the gateway cannot enforce this required extension' : 'the gateway ignores it'
     warnings.push(`${where}: "${shorten(uri)}" cannot be named in a header (comma, space, control or non-ASCII character): ${what}`)
     return
   }
@@ -86,7 +86,7 @@ function readOne (entry: unknown, { where, pointer, index }: EntryPlace, byUri: 
     return
   }
   warnings.push(
-    `${where} declares ${shorten(uri)} again; the entry at ${earlier.pointer} is used, and the extension is required if either entry requires it`
+    `${where} declares ${shorten(uri)} again; the gateway uses the entry at ${earlier.pointer}, and requires the extension if either entry requires it`
   )
   if (required && !earlier.required) byUri.set(uri, { ...earlier, required: true })
 }
@@ -98,6 +98,6 @@ function readOne (entry: unknown, { where, pointer, index }: EntryPlace, byUri: 
 function readRequired (value: unknown, where: string, warnings: string[]): boolean {
   if (value === undefined || value === null) return false
   if (typeof value === 'boolean') return value
-  warnings.push(`${where}: "required" is not a boolean and counts as true`)
+  warnings.push(`${where}: "required" is not a boolean; the gateway treats it as true`)
   return true
 }

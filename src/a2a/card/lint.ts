@@ -49,7 +49,7 @@ export function lintCard (card: AgentCard): CardFinding[] {
     })),
     ...card.extensions.filter(({ uri }) => uri.toLowerCase().startsWith(OFFICIAL_PREFIX)).map(({ uri, pointer }) => ({
       message: `${pointer} declares ${quoted(uri, SHOWN)}: that prefix is reserved for extensions of the A2A project`,
-      hint: 'use a URI of your own for your own extension'
+      hint: 'use your own URI for your extension'
     })),
     ...card.extensions.filter(({ uri }) => uriVersion(uri) === null).map(({ uri, pointer }) => ({
       message: `${pointer} declares ${quoted(uri, SHOWN)}: the URI names no version`,

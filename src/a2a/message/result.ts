@@ -65,5 +65,5 @@ export interface ResponseView {
 /** A value in the body of a response: its path, and the keys from the root of the body. */
 export interface ValuePlace { readonly value: unknown, readonly path: string, readonly steps: JsonPath }
 
-/** Input of `match` schemas and `select.event`; docs/explain/how-a-call-is-evaluated.md describes it. */
+/** Input of `match` schemas and `select.event`; docs/reference/rules.md describes it. */
 export type NormalisedResult = JsonObject

@@ -199,7 +199,7 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 function statusProblem (status: number, credentials: readonly string[], setting: string): string | null {
   if (status >= 200 && status < 300) return null
   if (status === 304) return 'responded with 304, although the request was not conditional'
-  if (status >= 300 && status < 400) return `responded with ${status}; redirects are not followed; set card.url to the final address`
+  if (status >= 300 && status < 400) return `responded with ${status}; the gateway follows no redirect; set card.url to the final address`
   if (status === 508) {
     return 'responded with 508: the address leads back to this gateway; set upstream.url (or card.url) to the agent itself'
   }

@@ -126,7 +126,7 @@ export class CardTrust {
     const values = { agent, outcome, form, key }
     const bad = found.find(one => !isVerified(one))
     if (bad !== undefined) {
-      log.warn(values, `agent ${agent}: the card is used although ${this.problemOf(bad.outcome, 'it')}`)
+      log.warn(values, `agent ${agent}: the gateway uses the card although ${this.problemOf(bad.outcome, 'it')}`)
     } else log.info(values, `agent ${agent}: the signature of the card is valid`)
     if (signatures.replaced !== null) {
       const other = signatures.replaced === '0.3' ? '1.0' : '0.3'

@@ -78,7 +78,7 @@ async function requestToken (request: TokenRequest, dispatcher: Dispatcher): Pro
   try {
     return await boundedRequest(endpoint, dispatcher, { method: 'POST', ...message(request), timeout: TIMEOUT, signal }, async response => {
       const { status, headers } = response
-      if (status >= 300 && status < 400) return failed(`responded with ${status}; redirects are not followed`, status)
+      if (status >= 300 && status < 400) return failed(`responded with ${status}; the gateway follows no redirect`, status)
       if (status >= 500 || status === 429) return failed(`responded with ${status}`, status, true)
       if (response.encoded) return failed('responded with a content-encoding, although the request accepted none', status)
       if (parseMediaType(headerValue(headers['content-type']))?.essence !== 'application/json') {

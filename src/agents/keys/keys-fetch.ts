@@ -51,7 +51,7 @@ export async function fetchDocument (url: URL, dispatcher: Dispatcher, etag: str
       const { status, headers } = response
       responded = status
       if (status === 304 && etag !== null) return { unchanged: true, lifetime: cacheLifetime(headers) }
-      if (status >= 300 && status < 400) return failed(`responded with ${status}; redirects are not followed`, status)
+      if (status >= 300 && status < 400) return failed(`responded with ${status}; the gateway follows no redirect`, status)
       if (status !== 200) return failed(`responded with ${status}`, status)
       if (response.encoded) return failed('responded with a content-encoding, although the request accepted none', status)
       const bytes = await response.read(MAX_BYTES)

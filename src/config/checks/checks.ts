@@ -261,5 +261,5 @@ function unusedPolicies (layers: PolicyLayers, agents: readonly unknown[]): Path
     ...layers.fileNames.flatMap((name) => requiredBy(layers.named(name)))
   ])
   return layers.fileNames.filter((name) => !used.has(name)).map((name) =>
-    fault(['extensions', name], `policy ${shown(name)} is not in force for any agent`, 'name it in an agent\'s extensions', 'key'))
+    fault(['extensions', name], `no agent uses policy ${shown(name)}`, 'name it in an agent\'s extensions', 'key'))
 }

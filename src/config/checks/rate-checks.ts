@@ -87,7 +87,7 @@ function inForce (policy: string, at: Path, { agents, layers }: Surroundings): P
   if (!layers.names.includes(policy)) return [fault(at, `${dotted(at)}: no policy has the name ${shown(policy)}`, didYouMean(policy, layers.names))]
   return agents.some(({ extensions }) => listedNames(extensions).includes(policy))
     ? []
-    : [fault(at, `${dotted(at)}: the policy ${shown(policy)} is not in force for any agent`, 'name it in an agent\'s extensions')]
+    : [fault(at, `${dotted(at)}: no agent uses the policy ${shown(policy)}`, 'name it in an agent\'s extensions')]
 }
 
 /** Keys that a request without a caller does not have. */
@@ -98,7 +98,7 @@ function failureProblems ({ value, path }: Entry): PathProblem[] {
   const by = items(value.by).findIndex(key => NOT_OF_FAILURES.includes(String(key)))
   const useless = (['agents', 'extension'] as const).filter(key => value[key] !== null && value[key] !== undefined)
   return [
-    ...(by < 0 ? [] : [fault([...path, 'by', by], `${dotted([...path, 'by', by])}: a failed authentication has no ${String(items(value.by)[by])}`, 'use address, and agent if each agent counts for itself')]),
+    ...(by < 0 ? [] : [fault([...path, 'by', by], `${dotted([...path, 'by', by])}: a failed authentication has no ${String(items(value.by)[by])}`, 'use address, and agent for a separate count per agent')]),
     ...(value.scope === 'shared' ? [fault([...path, 'scope'], `${dotted([...path, 'scope'])} cannot be shared with on: failures`, 'each process counts failures for itself')] : []),
     ...useless.map(key => fault([...path, key], `${dotted([...path, key])} has no effect with on: failures`, 'remove it', 'key'))
   ]

@@ -21,7 +21,7 @@ function uriWarnings ({ uri, uriPattern, aliases }: Mapping, path: Path): PathPr
           fault(
             at,
             `${dotted(at)} is below ${OFFICIAL_PREFIX}, which is reserved for extensions of the A2A project`,
-            'use a URI of your own for your own extension'
+            'use your own URI for your extension'
           )
         ]
       : []

@@ -219,7 +219,7 @@ function unreadProblems ({ name, value, from }: LayeredPolicy, at: Path): PathPr
       : [
           fault(
             at,
-            `${dotted(at)} is off, so responses are not read: rule ${shown(rule.id)} of policy ${shown(name)} never applies`,
+            `${dotted(at)} is off, so the gateway evaluates no responses: rule ${shown(rule.id)} of policy ${shown(name)} never applies`,
             READ_HINT
           )
         ]),

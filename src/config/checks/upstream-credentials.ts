@@ -202,7 +202,7 @@ function neverSent (send: readonly Mapping[], path: Path): PathProblem[] {
     else if (before !== null) seen.set(header, new Set([...before ?? [], ...items(list)]))
     const at: Path = [...path, index]
     return hidden
-      ? [fault(at, `${dotted(at)} is never sent: an entry before it has the header ${shown(header)} for the same callers`, 'the first entry counts')]
+      ? [fault(at, `${dotted(at)} is never sent: an entry before it has the header ${shown(header)} for the same callers`, 'the gateway uses the first entry')]
       : []
   })
 }

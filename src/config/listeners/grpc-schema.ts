@@ -2,7 +2,7 @@
 import { listenerTls } from './tls-schema.js'
 import { count, flag, list, nullable, section } from '../schema/schema-kit.js'
 
-export const grpcListener = section('Where agents are called by gRPC. Changes need a restart.', {
+export const grpcListener = section('Where clients call the agents by gRPC. Changes need a restart.', {
   listen: nullable(
     'Address of the listener for gRPC, in the form of `server.listen`. Requests name their agent by its `host`. `null`: no shared listener; agents can have their own, `agents[].grpc.listen`.',
     'host-port'
@@ -15,10 +15,10 @@ export const grpcListener = section('Where agents are called by gRPC. Changes ne
     'TLS of all gRPC listeners, 1.2 or later. The gateway reads the files again when they change. Paths are relative to the configuration file.',
     'HTTP/2 in clear text'
   ),
-  maxConcurrentStreams: count('Calls at once on one connection of a client; a client opens further connections, or waits.', 128, 1, 65535)
+  maxConcurrentStreams: count('Maximum number of calls at one time on one connection of a client. For more calls, the client opens further connections, or waits.', 128, 1, 65535)
 })
 
-export const agentGrpc = section('How the agent is called by gRPC, if its card has a gRPC interface. Needs `server.grpc.listen`, `listen` here, or `server.mesh.listen`. Changes of `listen` need a restart.', {
+export const agentGrpc = section('How clients call the agent by gRPC, if its card has a gRPC interface. Needs `server.grpc.listen`, `listen` here, or `server.mesh.listen`. Changes of `listen` need a restart.', {
   enabled: flag('Whether the gateway serves the gRPC interfaces of the card. `false`: it removes them from the card.', true),
   listen: nullable(
     'Address of a listener for this agent, in the form of `server.listen`. `null`: the shared listener, `server.grpc.listen`. Agents on one listener need different values of `host`.',
@@ -33,7 +33,7 @@ export const agentGrpc = section('How the agent is called by gRPC, if its card h
     'grpc-upstream'
   ),
   passthrough: list(
-    'Full names of services whose calls are forwarded without inspection. Not a service of A2A.',
+    'Full names of services whose calls the gateway forwards without inspection. A service of A2A is not allowed.',
     { type: 'string', 'x-format': 'grpc-service', examples: ['grpc.health.v1.Health'] },
     []
   )

@@ -34,7 +34,7 @@ export interface AccessEntry {
   readonly unless?: AccessCondition
 }
 
-/** A condition on the request. All given keys must hold. */
+/** A condition on the request. All given keys must match. */
 export interface AccessCondition {
   readonly taskId?: 'present' | 'absent'
   readonly contextId?: 'present' | 'absent'

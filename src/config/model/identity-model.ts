@@ -92,7 +92,7 @@ export interface KeyEntry {
 }
 
 /**
- * A condition on the caller. All given keys must hold. `subject`, `client`, `spiffe` and `tenant` are patterns in which `*` matches any
+ * A condition on the caller. All given keys must match. `subject`, `client`, `spiffe` and `tenant` are patterns in which `*` matches any
  * characters.
  */
 export interface CallerConfig {

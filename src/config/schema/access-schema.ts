@@ -17,7 +17,7 @@ const condition = (description: string): Schema => ({
     contextId: presence('contextId'),
     match: {
       type: ['object', 'boolean'],
-      description: 'JSON Schema that the request matches, in one shape for all versions and bindings (`a2a-gateway help decisions`).'
+      description: 'JSON Schema that the request matches, in one shape for all versions and bindings (`a2a-gateway help rules`).'
     }
   }),
   minProperties: 1
@@ -37,7 +37,7 @@ export const accessEntrySchema: Schema = mapping('One entry. All given keys must
   id: { ...text('Name, unique among the entries of the agent: a metric label, and `access_rule` of logs.', 'name'), examples: ['readers'] },
   on: {
     ...some(
-      'What the entry is about: operations by their A2A 1.0 names, whatever the version and binding of the request; `messages` (SendMessage and SendStreamingMessage); `Extension` (methods and routes that policies declare); `passthrough` (paths below the prefixes of `passthrough`); `all`, also requests whose operation the gateway cannot know.',
+      'Requests that the entry matches: operations by their A2A 1.0 names, in every version and binding; `messages` (SendMessage and SendStreamingMessage); `Extension` (methods and routes that policies declare); `passthrough` (paths below the prefixes of `passthrough`); `all`, which includes requests whose operation the gateway cannot know.',
       { type: 'string', enum: ACCESS_TARGETS }
     ),
     examples: ['[GetTask, ListTasks]']
@@ -49,8 +49,8 @@ export const accessEntrySchema: Schema = mapping('One entry. All given keys must
   }),
   caller: caller('The caller, as `identity` has authenticated it. Default: every caller, and requests without one.'),
   tenant: choice("`own`: the request names the caller's tenant, in the path or in the body. A request without a tenant does not match.", ['own']),
-  when: condition('Matches only if all of these conditions match.'),
-  unless: condition('Does not match if all of these conditions match.')
+  when: condition('The entry matches only if all of these conditions match.'),
+  unless: condition('The entry does not match if all of these conditions match.')
 })
 
 const entries = (description: string): Schema => ({
@@ -65,13 +65,13 @@ const entries = (description: string): Schema => ({
  * (`resolveAccess`).
  */
 export const accessSchema: Schema = mapping(
-  'Who may call the agent, and what callers may do. An entry of `deny` wins; with `allow`, an entry of it must match. A key of the agent replaces the same key of `accessDefaults`.',
+  'Who may call the agent, and what callers may do. A matching entry of `deny` rejects the request. With `allow`, one of its entries must match. A key of the agent replaces the same key of `accessDefaults`.',
   [],
   {
     require: requireSchema,
     audience: {
       ...audiences(
-        'Values of the claim `aud` of access tokens for this agent: a token must name one of them, besides one of the `audience` of its source. Set it where agents share an issuer, so that a token for one agent is not accepted at another. `null`, the default: every audience of the source.'
+        'Values of the claim `aud` of access tokens for this agent: a token must name one of them, besides one of the `audience` of its source. Set this key if agents share an issuer. An agent then rejects tokens for other agents. `null`, the default: every audience of the source.'
       ),
       examples: ['[https://agents.example.com/billing]']
     },

@@ -25,7 +25,7 @@ const CALLER = {
   tenant: patterns('The tenant.'),
   claims: {
     type: 'object',
-    description: 'Claims by JSON Pointer. Each must have the value, or one of the values; a claim with a list must contain one.',
+    description: 'Expected claims, by JSON Pointer. A claim matches if it equals the value or one of the values. A claim that is a list matches if it contains one of them.',
     propertyNames: { type: 'string', 'x-format': 'pointer' },
     additionalProperties: {
       type: [...SCALAR, 'array'],
@@ -45,7 +45,7 @@ const CALLER = {
 
 const { match: _, ...WITHOUT_MATCH } = CALLER
 
-/** All given keys must hold. An empty mapping is a mistake: it would match everybody. */
+/** All given keys must match. An empty mapping is a mistake: it would match everybody. */
 export const caller = (description: string): Schema => ({ ...mapping(description, [], CALLER), minProperties: 1 })
 
 /** The same without `match`, for places that have no budget for schemas. */

@@ -9,23 +9,23 @@ const CARD_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA']
 
 const verifySchema: Schema = {
   ...mapping(
-    'Verification of the signatures of the card, before the card is used. One good signature is enough. `null`: signatures are not verified.',
+    'How the gateway verifies the signatures of the card before it uses the card. One valid signature is enough. `null`: the gateway does not verify signatures.',
     ['keys'],
     {
       keys: mapping('The keys that may sign the card. Needs one of `url` and `file`. The gateway never follows an address in a signature.', [], {
         url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
         file: nullable('File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'),
-        maxStale: duration('How long fetched keys stay in use while their URL cannot be reached.', '24h', '1m', '720h')
+        maxStale: duration('How long the gateway uses fetched keys while it cannot reach their URL.', '24h', '1m', '720h')
       }),
       require: flag('Whether the card must be signed. With `false`, an attacker who can change the card can also remove its signatures.', true),
       onFailure: choice(
-        '`refuse`: a card that cannot be verified is not used; the last good card stays in use for `maxStale`, then calls get 503. `warn`: it is used, and the log and `/agents` say so.',
+        '`refuse`: the gateway does not use a card that it cannot verify. It uses the last good card for `maxStale`, then rejects calls with 503. `warn`: the gateway uses the card, and reports the problem in the log and in `/agents`.',
         ['refuse', 'warn'],
         'refuse'
       ),
       algorithms: list('Accepted signature algorithms.', { type: 'string', enum: CARD_ALGORITHMS }, CARD_ALGORITHMS),
       uncovered: choice(
-        'Members that a good signature does not cover, such as `schemas` of a card that an official SDK has signed. `drop`: the gateway reads the card without them, and does not serve them. `allow`: they count as signed.',
+        'Members that no valid signature covers, such as `schemas` of a card that an official SDK has signed. `drop`: the gateway reads the card without them, and does not serve them. `allow`: the gateway treats them as signed.',
         ['drop', 'allow'],
         'drop'
       )
@@ -56,14 +56,14 @@ const names = (description: string): Schema => ({
 const viewsSchema: Schema = {
   type: 'array',
   description:
-    'The card by caller: the first view whose `caller` matches decides what an authenticated caller sees. A caller that matches none gets what `public` says. Hiding is not enforcing: `activation.callers` of a policy decides who may activate an extension.',
+    'The card by caller: the first view whose `caller` matches decides what an authenticated caller sees. A caller that matches no view gets the card that `public` selects. Hiding is not enforcing: `activation.callers` of a policy decides who may activate an extension.',
   default: [],
   items: mapping('One view.', ['id', 'skills', 'extensions'], {
     id: { ...text('Unique name, 1 to 63 of a-z, 0-9 and `-`.', 'name'), examples: ['finance'] },
     caller: caller('The callers that see this view. Default: every authenticated caller.'),
     skills: { ...names('Ids of the skills in the view; `all` is every skill.'), examples: [['all']] },
     extensions: {
-      ...names('Extensions in the view, by URI or by the name of their policy; `all` is every extension. Required extensions are always there.'),
+      ...names('Extensions in the view, by URI or by the name of their policy; `all` is every extension. Each view contains the required extensions.'),
       examples: [['all']]
     }
   }),

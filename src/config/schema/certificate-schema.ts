@@ -11,7 +11,7 @@ export const certificateSchema: Schema = mapping(
       ['tls', 'xfcc', 'rfc9440']
     ),
     proxies: list(
-      'IP addresses and CIDRs of the proxies whose header counts; required for `xfcc` and `rfc9440`. Only peers that connect directly count. They must replace the header that a client sends. From all other peers the header is removed. `server.trustedProxies` is another list: a load balancer passes the header of a client through.',
+      'IP addresses and CIDRs of the proxies that may send the header; required for `xfcc` and `rfc9440`. The gateway looks only at the peer that connects directly, and removes the header of all other peers. List only proxies that replace a header of the client: a load balancer in `server.trustedProxies` passes it through.',
       { type: 'string', 'x-format': 'proxy', examples: ['127.0.0.1/32'] },
       []
     ),
@@ -20,7 +20,7 @@ export const certificateSchema: Schema = mapping(
       1, 1, 10
     ),
     trustDomains: list(
-      'Accepted trust domains of SPIFFE IDs, in lower case. A certificate with a SPIFFE ID of another trust domain is rejected, whatever its other names.',
+      'Accepted trust domains of SPIFFE IDs, in lower case. The gateway rejects a certificate with a SPIFFE ID of another trust domain, whatever its other names.',
       { type: 'string', 'x-format': 'trust-domain', examples: ['prod.example.com'] },
       []
     ),

@@ -15,7 +15,7 @@ const optionalText = (description: string): Schema => ({
 
 const callers: Schema = {
   type: ['array', 'null'],
-  description: 'Names of sources in `identity.sources`: the entry is for callers of one of them. `null`: for all requests, also those without a caller.',
+  description: 'Names of sources in `identity.sources`: the entry applies to callers of these sources. `null`: to all requests, even those without a caller.',
   default: null,
   items: { type: 'string', 'x-format': 'name' },
   minItems: 1,
@@ -80,7 +80,7 @@ export const sentCredentialSchema: Schema = mapping('One credential: exactly one
 
 const identity: Schema = optional(
   mapping(
-    'A signed header that tells the agent who calls: a JSON Web Token, which the agent verifies with the key set at `/.well-known/jwks.json` of the gateway. Needs `identity` and `server.publicUrl`. `null`: none.',
+    'A signed header that names the caller to the agent: a JSON Web Token. The agent verifies the token with the key set at `/.well-known/jwks.json` of the gateway. Needs `identity` and `server.publicUrl`. `null`: none.',
     ['key'],
     {
       header: text('Name of the header.', 'header-name', 'gateway-identity'),
@@ -92,14 +92,14 @@ const identity: Schema = optional(
       ),
       ttl: duration('How long the token is valid.', '60s', '5s', '10m'),
       body: flag(
-        'Whether the token has the SHA-256 of the body that the agent gets (`body_sha256`). The gateway then signs a token for each request. Not for `passthrough`, whose bodies are not read.',
+        'Whether the token contains the SHA-256 of the body that the agent gets (`body_sha256`). If so, the gateway signs a token for each request. Tokens for `passthrough` paths contain no digest, because the gateway does not read those bodies.',
         false
       )
     }
   )
 )
 
-export const credentialsSchema: Schema = section('Credentials that the agent gets.', {
+export const credentialsSchema: Schema = section('Credentials that the gateway sends to the agent.', {
   client: choice(
     'Credentials of callers whom `identity` has authenticated. `strip`: the gateway removes the credentials that it has verified. `forward`: the agent gets them too.',
     ['strip', 'forward'],
@@ -108,7 +108,7 @@ export const credentialsSchema: Schema = section('Credentials that the agent get
   send: {
     type: 'array',
     description:
-      'Credentials that the gateway sends. For each header, the first entry whose `for` matches the caller counts. The gateway removes these headers from all requests of clients.',
+      'Credentials that the gateway sends. For each header, the gateway uses the first entry whose `for` matches the caller. The gateway removes these headers from all requests of clients.',
     default: [],
     items: { $ref: '#/$defs/sentCredential' },
     maxItems: 100

@@ -32,7 +32,7 @@ const issuer: Schema = {
 
 const audience: Schema = {
   type: 'array',
-  description: 'Accepted values of the claim `aud`: what tokens for these agents are issued for. `"*"` accepts any token of the issuer, those for other services too.',
+  description: 'Accepted values of the claim `aud`: the audiences of tokens for these agents. `"*"` accepts any token of the issuer, even a token for another service.',
   items: { type: 'string', minLength: 1, maxLength: 1024 },
   minItems: 1,
   maxItems: 100,
@@ -41,7 +41,7 @@ const audience: Schema = {
 
 /** What all sources of access tokens validate, and read. */
 const tokenKeys: Readonly<Record<string, Schema>> = {
-  leeway: duration('Difference between the clocks of issuer and gateway that `exp`, `nbf` and `iat` may show.', '30s', '0s', '10m'),
+  leeway: duration('Maximum difference between the clocks of issuer and gateway, for `exp`, `nbf` and `iat`.', '30s', '0s', '10m'),
   maxLifetime: duration('Longest time from `iat` to `exp`.', '24h', '1m', '8760h'),
   claims: section('Claims that describe the caller, as JSON Pointers.', {
     subject: text('The subject.', 'pointer', '/sub'),
@@ -62,7 +62,7 @@ const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC
     properties: {
       url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
       file: nullable('File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'),
-      maxStale: duration('How long fetched keys stay in use while the issuer cannot be reached.', '24h', '1m', '720h')
+      maxStale: duration('How long the gateway uses fetched keys while it cannot reach the issuer.', '24h', '1m', '720h')
     },
     additionalProperties: false
   },
@@ -108,13 +108,13 @@ export const sourceSchema: Schema = {
 export const identitySchema: Schema = {
   type: ['object', 'null'],
   description:
-    'Who may call the agents. With it, every path of every agent needs a caller: operations, routes of extensions, `passthrough` prefixes, and agents without a card. Exceptions: the public card (`card.public`) and CORS preflights. `null`: the gateway authenticates nobody.',
+    'Who may call the agents. With `identity`, every path of every agent needs a caller: operations, routes of extensions, `passthrough` prefixes, and agents without a card. Exceptions: the public card (`card.public`) and CORS preflights. `null`: the gateway authenticates nobody.',
   default: null,
   required: ['sources'],
   properties: {
     sources: {
       type: 'object',
-      description: 'Sources of callers, by name; the name is a metric label. A caller needs the credentials of one source. A request with credentials of two sources is rejected; a client certificate may come with the credentials of another source.',
+      description: 'Sources of callers, by name; the name is a metric label. A caller needs the credentials of one source. The gateway rejects a request with credentials of two sources. A client certificate may come together with the credentials of one other source.',
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: sourceSchema,
       minProperties: 1,

@@ -12,7 +12,7 @@ const secret: Schema = {
 }
 
 const injection = mapping('One member of metadata. Needs `value`, `fromSecret` or `fromCaller`.', ['metadata'], {
-  on: choice('Where the member is added. Default: `request`.', ['request']),
+  on: choice('Where the gateway adds the member. Default: `request`.', ['request']),
   metadata: {
     ...text("Name of the member; `$uri` or `$uri/...` is the extension's URI, with or without a suffix.", 'name-pattern'),
     examples: ['$uri']
@@ -22,19 +22,19 @@ const injection = mapping('One member of metadata. Needs `value`, `fromSecret` o
   fromSecret: secret,
   fromCaller: {
     ...text(
-      'The value is a property of the caller: `subject`, `client`, `tenant`, `source`, or a JSON Pointer into the claims. Without such a value, nothing is added, and with `existing: replace` a member that the client sent is removed.',
+      'The value is a property of the caller: `subject`, `client`, `tenant`, `source`, or a JSON Pointer into the claims. If the caller has no such value, the gateway adds nothing. With `existing: replace`, it then also removes a member that the client sent.',
       'caller-value'
     ),
     examples: ['subject']
   },
-  required: flag('With `fromCaller`: whether a message of a caller without the value is rejected. Default: false.'),
-  as: choice('Type of the secret: `text` becomes a string, `json` is added as JSON. Default: `text`.', ['text', 'json']),
+  required: flag('With `fromCaller`: whether the gateway rejects a message of a caller without the value. Default: false.'),
+  as: choice('Type of the secret: the gateway adds a `text` as a string, and `json` as JSON. Default: `text`.', ['text', 'json']),
   existing: choice(
     "What to do if the client sends a member of that name: `replace` it with the platform's, `keep` it, or `reject` the request. Default: `replace`.",
     ['replace', 'keep', 'reject']
   ),
-  when: condition('Added only if all of these conditions match.'),
-  unless: condition('Not added if all of these conditions match.')
+  when: condition('The gateway adds the member only if all of these conditions match.'),
+  unless: condition('The gateway does not add the member if all of these conditions match.')
 })
 
 function sentence (description: string, maxLength: number): Schema {
@@ -55,7 +55,7 @@ export const policySchema: Schema = mapping(
         uri: { ...text('The other URI.', 'extension-uri'), examples: ['https://example.com/ext/v0'] },
         relation: {
           ...choice(
-            "`same`: another spelling of the URI, equal everywhere; the agent gets the card's spelling. `satisfies`: another extension that fulfils the requirement for this one, and is forwarded unchanged. The rules of the policy also run for an alias that the card declares.",
+            "`same`: another spelling of the URI, equal everywhere; the agent gets the card's spelling. `satisfies`: another extension that satisfies the requirement for this one; the gateway forwards its URI unchanged. The rules of the policy also run for an alias that the card declares.",
             ['same', 'satisfies']
           ),
           examples: ['same']
@@ -65,9 +65,9 @@ export const policySchema: Schema = mapping(
     },
     about: {
       ...mapping('Description of the extension, for people. It does not affect the gateway.', [], {
-        title: sentence('Its name.', 100),
+        title: sentence('Name of the extension.', 100),
         source: { ...text('URL of its specification.', 'url'), examples: ['https://example.com/spec'] },
-        summary: sentence('Its purpose, in a sentence or two.', 1000),
+        summary: sentence('Purpose of the extension, in one or two sentences.', 1000),
         drift: {
           type: 'array',
           description: 'Differences between its specification and its implementations, and how this policy treats them.',
@@ -117,7 +117,7 @@ export const policySchema: Schema = mapping(
         ['forward', 'strip', 'reject']
       ),
       response: choice(
-        'In a response to a client that did not activate the extension. An extension that only the gateway requested, without `expose`, counts as not activated. `strip` removes the data. Default: `forward`.',
+        'In a response to a client that did not activate the extension. An extension that only the gateway requested, without `expose`, is not activated for the client. `strip` removes the data. Default: `forward`.',
         ['forward', 'strip']
       )
     }),
@@ -125,32 +125,32 @@ export const policySchema: Schema = mapping(
       signals: {
         type: 'array',
         description:
-          'What activates the extension, any of: `header` (the client requests it), `listed` (in `message.extensions`), `evidence` (the request contains data it owns), `always`. Rules then run if the extension is active or the request contains data it owns. Default: `header`, and rules always run.',
+          'Signals, each of which activates the extension: `header` (the client requests it), `listed` (in `message.extensions`), `evidence` (the request contains data it owns), `always`. Rules then run if the extension is active or the request contains data it owns. Default: `header`, and rules always run.',
         items: { type: 'string', enum: ['header', 'listed', 'evidence', 'always'] },
         minItems: 1,
         maxItems: 4,
         uniqueItems: true
       },
-      scope: choice("Operations for which `required` and `requires` are checked. Default: the agent's `enforceOn`.", ['messages', 'all']),
-      requires: names('Policies whose extensions must be active whenever this one is.', 'name'),
+      scope: choice("Operations for which the gateway checks `required` and `requires`. Default: the agent's `enforceOn`.", ['messages', 'all']),
+      requires: names('Policies whose extensions must be active whenever this extension is active.', 'name'),
       onMissing: choice(
         'What to do if one of `requires` is not active: reject the request, or request the extension for the client. Default: `reject`.',
         ['reject', 'add']
       ),
       required: choice(
-        "Whether clients must request the extension. `card` follows `required` of the agent's card. `observe` follows the card too, but the gateway only records requests without the extension. With `always` and `never` the served card says so too. With `card`, the gateway warns when `mode` lowers what the card requires. Default: `card`.",
+        "Whether clients must request the extension. `card` follows `required` of the agent's card. `observe` follows the card too, but the gateway only records requests without the extension. `always` and `never` also set `required` in the served card. With `card`, the gateway warns when `mode` lowers what the card requires. Default: `card`.",
         ['card', 'observe', 'always', 'never']
       ),
       default: choice('`inject`: the gateway requests the extension for the client. Default: `none`.', ['none', 'inject']),
       callers: caller(
-        'Who may use the extension. All given keys must hold. For other callers, and without a caller, no signal activates the extension, the gateway never requests it, its methods and routes are rejected, and data that it owns is treated as `inactive.request` says, but never forwarded. Default: everybody.'
+        'Who may use the extension. All given keys must match. For other callers, and for requests without a caller, no signal activates the extension, and the gateway never requests it. The gateway rejects its methods and routes. It handles data that the extension owns by `inactive.request`, but never forwards the data. Default: everybody.'
       ),
       onForbidden: choice(
-        'What to do if such a caller names the extension in the header or in `message.extensions`: `reject` the request, or remove the name (`strip`) and go on as if it was not there. Default: `reject`.',
+        'What to do if such a caller names the extension in the header or in `message.extensions`: `reject` the request, or remove the name (`strip`) and evaluate the request without it. Default: `reject`.',
         ['reject', 'strip']
       ),
       equivalent: choice(
-        'What to do if a caller who may not use the extension names its URI in another spelling, which only lenient agents read as the same: other case of scheme or host, a default port, a trailing slash, percent-encoding, quotes, parameters. `report` records a violation and forwards the request, `reject` rejects it. Default: `report`.',
+        'What to do if a caller who may not use the extension names its URI in another spelling. Only lenient agents read it as the same URI: other case of scheme or host, a default port, a trailing slash, percent-encoding, quotes, parameters. `report` records a violation and forwards the request, `reject` rejects the request. Default: `report`.',
         ['report', 'reject']
       ),
       expose: flag("Whether the client gets the agent's echo of an injected extension. Default: false.")
@@ -173,10 +173,10 @@ export const policySchema: Schema = mapping(
       type: 'array',
       description: 'HTTP endpoints that the extension adds to the operations of A2A. The gateway then accepts these paths.',
       items: mapping('One HTTP endpoint.', ['verb', 'path'], {
-        verb: { ...choice('Its HTTP method.', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), examples: ['POST'] },
+        verb: { ...choice('HTTP method of the endpoint.', ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), examples: ['POST'] },
         path: {
           ...text(
-            'Its path, below `base`; a segment `{name}` matches any one segment. If several routes match, the one with the earlier literal segment wins.',
+            'Path of the endpoint, below `base`; a segment `{name}` matches any one segment. If several routes match, the one with the earlier literal segment wins.',
             'route-path'
           ),
           examples: ['/executeCommand']
@@ -194,11 +194,11 @@ export const policySchema: Schema = mapping(
       minItems: 1,
       maxItems: 100
     },
-    card: mapping("Requirements for an agent's card that declares the extension. Both cards of an agent are checked.", [], {
+    card: mapping("Requirements for an agent's card that declares the extension. The gateway checks both cards of an agent.", [], {
       params: diskSource('JSON Schema of `params` of the declaration; `{}` if it has none.'),
       schema: diskSource("JSON Schema of the whole card. It is enough that one of the agent's cards satisfies it."),
       onInvalid: choice(
-        '`warn` logs and counts the problem; `refuse` does not use the card, if the extension is enforced. Default: `warn`.',
+        '`warn` logs and counts the problem. `refuse`: the gateway does not use the card, if the extension is enforced. Default: `warn`.',
         ['refuse', 'warn']
       )
     }),
@@ -211,7 +211,7 @@ export const policySchema: Schema = mapping(
     response: {
       type: 'array',
       description:
-        "Rules for responses. Each rule validates every result separately: the message or task of a response, each task of a list, each event of a stream. Messages of the client, and `history`, are ignored. The rules reject and change responses only if the policy's mode and the agent's `responses` are `enforce`.",
+        "Rules for responses. Each rule validates every result separately: the message or task of a response, each task of a list, each event of a stream. The rules ignore messages of the client and `history`. Rules reject and change responses only if both the policy's mode and the agent's `responses` are `enforce`.",
       items: responseRule,
       maxItems: 1000
     },
@@ -225,7 +225,7 @@ export const policySchema: Schema = mapping(
     },
     observe,
     echo: choice(
-      "Whether the response header of activated extensions names this extension, if the policy's mode and the agent's `responses` are `enforce`. `passthrough`: if the agent sends it. `verify`: if the agent sends it, the client requested it, and the card declares it. `synthesize`: also if the agent does not send it, but the response proves it, by `extensions` of its message or artifacts or by data that the extension owns. Default: `passthrough`.",
+      "Whether the response header of activated extensions names this extension, if the policy's mode and the agent's `responses` are `enforce`. `passthrough`: if the agent sends it. `verify`: if the agent sends it, the client requested it, and the card declares it. `synthesize`: also if the agent does not send it, but the response proves that the extension is active. Proof is `extensions` of its message or artifacts, or data that the extension owns. Default: `passthrough`.",
       ['passthrough', 'verify', 'synthesize']
     ),
     inject: {
@@ -236,7 +236,7 @@ export const policySchema: Schema = mapping(
       maxItems: 100
     },
     integrity: choice(
-      '`verbatim`: if the extension is active, the gateway forwards the body and the extension headers unchanged. If another policy would have to remove something, it rejects the request. Default: `normal`.',
+      '`verbatim`: if the extension is active, the gateway forwards the body and the extension headers unchanged. If another policy would have to remove something, the gateway rejects the request. Default: `normal`.',
       ['normal', 'verbatim']
     ),
     redact: names(

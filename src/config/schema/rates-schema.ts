@@ -12,8 +12,8 @@ const keys = (values: readonly string[]): Schema => ({
   type: 'array',
   description:
     '`caller`: source and subject; `client`: the client of the caller, else its subject; `source`: name in `identity.sources`; `tenant`: of the caller, else of the request; `address`: IPv4 address or /64 of IPv6' +
-    (values.length > BUDGET_KEYS.length ? '; `operation`; `extension`: each active extension counts for itself' : '') +
-    '. One count for each combination of values.',
+    (values.length > BUDGET_KEYS.length ? '; `operation`; `extension`: one count for each active extension' : '') +
+    '. The gateway keeps one count for each combination of values.',
   items: { type: 'string', enum: values },
   uniqueItems: true,
   minItems: 1,
@@ -27,12 +27,12 @@ const id: Schema = {
 
 const SCOPE = {
   scope: choice(
-    '`process`: this gateway counts for itself, all its workers together. `shared`: all gateways that share the server in `state.store` count together.',
+    '`process`: one count for this gateway and all its workers. `shared`: one count for all gateways that use the same server in `state.store`.',
     ['process', 'shared'],
     'process'
   ),
   onStoreDown: choice(
-    'With `shared`, while the server does not respond: `local` counts in this gateway, `allow` does not limit, `reject` responds with 503.',
+    'With `shared`, what to do while the server does not respond. `local`: count in this gateway. `allow`: admit every request. `reject`: respond with 503.',
     ['local', 'allow', 'reject'],
     'local'
   ),
@@ -41,14 +41,14 @@ const SCOPE = {
 
 export const ratesSchema: Schema = {
   type: 'array',
-  description: 'Limits of requests. A request that exceeds one gets 429 with Retry-After, and counts in none.',
+  description: 'Limits of requests. The gateway rejects a request that exceeds a limit with 429 and Retry-After. A rejected request uses up no limit.',
   default: [],
   maxItems: 100,
   items: mapping('One limit.', ['id', 'by', 'rate'], {
     id,
     by: keys([...BUDGET_KEYS, 'operation', 'extension']),
     rate: {
-      ...text('Requests and the time for them. They become available one by one, not all at the end of the time. At most 100000 in a second.', 'rate'),
+      ...text('Number of requests and the time for them, such as `600/1m`. The requests become available one by one during the time. At most 100000 in a second.', 'rate'),
       examples: ['600/1m']
     },
     burst: {
@@ -61,7 +61,7 @@ export const ratesSchema: Schema = {
     on: {
       type: ['array', 'string'],
       description:
-        'Operations by their 1.0 names, `messages` (those that send one), `Extension` (methods and routes of extensions), or `all`, which includes `passthrough` prefixes and agents without a card. Or the text `failures`: requests with credentials that are not valid, which replaces the built-in limit of 20 in 10 s and 50 at once by `address`.',
+        'Operations by their 1.0 names, `messages` (operations that send a message), `Extension` (methods and routes of extensions), or `all`. `all` includes `passthrough` prefixes and agents without a card. Or the text `failures`: requests with invalid credentials. Such an entry replaces the built-in limit of 20 in 10 s and 50 at once by `address`.',
       default: ['all'],
       'x-format': 'failures',
       items: { type: 'string', enum: ['all', 'messages', ...OPERATIONS] },
@@ -70,7 +70,7 @@ export const ratesSchema: Schema = {
       maxItems: OPERATIONS.length + 2
     },
     agents: {
-      ...list('Names of the agents that have the limit; without `agent` in `by`, they share it. `null`: all agents.', { type: 'string', 'x-format': 'name' }, []),
+      ...list('Names of the agents to which the limit applies. Without `agent` in `by`, these agents share the limit. `null`: all agents.', { type: 'string', 'x-format': 'name' }, []),
       type: ['array', 'null'],
       default: null,
       minItems: 1
@@ -87,7 +87,7 @@ export const ratesSchema: Schema = {
 
 export const budgetsSchema: Schema = {
   type: 'array',
-  description: 'Limits of what agents report in responses, such as tokens or cost. Once a budget is spent, further messages get 429; a response is never cut.',
+  description: 'Limits of what agents report in responses, such as tokens or cost. Once a budget is spent, the gateway rejects further messages with 429. It never cuts a response.',
   default: [],
   maxItems: 100,
   items: mapping('One budget.', ['id', 'by', 'of', 'limit', 'window'], {

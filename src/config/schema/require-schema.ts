@@ -4,7 +4,7 @@ import type { Schema } from './schema-kit.js'
 export const requireSchema: Schema = {
   type: ['string', 'array', 'null'],
   description:
-    'Credentials that callers need: a list of alternatives, each a list of names in `identity.sources`. One alternative must be met: **all** of its sources verify the request. The alternative `[anonymous]` accepts requests without credentials. `card`: the alternatives of the agent\'s card, with the sources that cover its schemes. `null`, the default: any one source.',
+    'Credentials that callers need: a list of alternatives, each a list of names in `identity.sources`. A request must satisfy one alternative: **all** sources of the alternative verify the request. The alternative `[anonymous]` accepts requests without credentials. `card`: the alternatives of the agent\'s card, with the sources that cover its schemes. `null`, the default: any one source.',
   'x-format': 'require',
   items: {
     type: 'array',

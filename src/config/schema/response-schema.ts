@@ -92,11 +92,11 @@ export const responseRule = mapping('One rule; needs `count`, `required: true`, 
   notOlderThan: freshness,
   schema: source,
   verdict: choice(
-    '`warn`: violations are recorded and the response is forwarded. `annotate`: also, the header `gateway-decision` or a comment of the stream tells the client. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected). `reject`: the response is rejected. Default: `warn`.',
+    '`warn`: the gateway records violations and forwards the response. `annotate`: like `warn`, and the header `gateway-decision` or a comment of the stream informs the client. `strip`: the gateway removes the data that breaks the rule (the selected value; the part, if parts are selected). `reject`: the gateway rejects the response. Default: `warn`.',
     ['reject', 'warn', 'strip', 'annotate']
   ),
   chunked: flag(
-    'Whether what a stream appends to an artifact may be a chunk that breaks the rule alone. Violations of such chunks are then only recorded. Default: text and files may be chunks, each DataPart is whole, and `count.min` or `required` may be met by another update.'
+    'Whether a stream may append chunks to an artifact that break the rule alone. The gateway then only records violations of such chunks. Default: text and files may be chunks, each DataPart is whole, and another update may satisfy `count.min` or `required`.'
   ),
   error: mapping('The error of the rejection.', [], {
     message: rejection.properties?.message ?? {},
@@ -126,10 +126,10 @@ export const taskStates = mapping(
   {
     from: eitherScalar('Where a message or a result contains the substate, a string.'),
     key: eitherScalar(
-      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a separate state, with its numbers and visits. Selects as many values as `from`, in the same order. About 400 keys in one task.'
+      'Where it contains the key of the substate, a string or a number, such as the id of a tool call: each key has a separate state, with its numbers and visits. Selects as many values as `from`, in the same order. A task may have about 400 keys.'
     ),
     taskStates: bySubstate(
-      'By substate, the A2A states that the task may have with it. Substates that are not listed allow every state.',
+      'For each substate, the A2A states that the task may have. A substate that is not listed allows every state.',
       'substate',
       {
         type: 'array',
@@ -141,7 +141,7 @@ export const taskStates = mapping(
       }
     ),
     transitions: bySubstate(
-      "By substate, those that may follow; `''` means no substate yet. Any substate may follow one that is not listed. The same substate again is not a transition.",
+      "For each substate, the substates that may follow; `''` means no substate yet. Any substate may follow a substate that is not listed. To report the current substate again is not a transition.",
       'substate-or-none',
       {
         type: 'array',
@@ -152,7 +152,7 @@ export const taskStates = mapping(
       }
     ),
     monotonic: eitherScalar('A number, or a numeric string, that must not decrease from one message or result of a task to the next.'),
-    maxVisits: bySubstate('By substate, how often the task may enter it.', 'substate', {
+    maxVisits: bySubstate('For each substate, how often the task may enter it.', 'substate', {
       type: 'integer',
       description: 'How often. From 1 to 1000000.',
       minimum: 1,
@@ -184,7 +184,7 @@ const side = {
 } as const satisfies Readonly<Record<string, Schema>>
 
 export const correlation = mapping('One comparison. Values are compared as JSON, at most 1000 of them.', ['id', 'remember', 'check'], {
-  id: { ...text('Its name, unique among the rules of the policy; a metric label.', 'name'), examples: ['answers-what-was-asked'] },
+  id: { ...text('Name of the comparison, unique among the rules of the policy; a metric label.', 'name'), examples: ['answers-what-was-asked'] },
   remember: mapping(
     'The values to remember for a task: those of the last message or result in which something was selected.',
     ['on', 'select'],
@@ -201,14 +201,14 @@ export const correlation = mapping('One comparison. Values are compared as JSON,
     }
   }),
   when: responseCondition(
-    'Checked only if the request or result matches all of these conditions. As `when` of a rule in `request` or in `response`.'
+    'The gateway compares the values only if the request or result matches all of these conditions. As `when` of a rule in `request` or in `response`.'
   ),
-  unless: responseCondition('Not checked if all of these conditions match. As `unless` of a rule.'),
+  unless: responseCondition('The gateway does not compare the values if all of these conditions match. As `unless` of a rule.'),
   verdict: choice('`warn` records the violation; `reject` rejects the request or the response, if enforced. Default: `reject`.', [
     'reject',
     'warn'
   ]),
-  onUnknown: onUnknown('If nothing is remembered: no check (`allow`), or a violation (`reject`). Default: `allow`.'),
+  onUnknown: onUnknown('If the gateway remembers no value: no check (`allow`), or a violation (`reject`). Default: `allow`.'),
   error: taskRejection
 })
 
@@ -231,7 +231,7 @@ export const observe: Schema = {
         name: { ...text('Value of the label `metric`, unique in the policy.', 'metric-name'), examples: ['tokens'] },
         type: {
           ...choice(
-            '`counter`: the total of a task; a later result includes the earlier ones, so only the increase is counted. `gauge`: the last value.',
+            '`counter`: the total of a task. A later result includes the earlier ones, so the gateway counts only the increase. `gauge`: the last value.',
             ['counter', 'gauge']
           ),
           examples: ['counter']

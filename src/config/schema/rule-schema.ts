@@ -27,7 +27,7 @@ const active = (where: 'request' | 'result'): Schema => ({
 })
 
 /** A condition on the caller. The reference describes its keys once, at `activation.callers`. */
-export const CALLED = caller('The caller of the request; all given keys must hold. Keys as in `activation.callers`.')
+export const CALLED = caller('The caller of the request; all given keys must match. Keys as in `activation.callers`.')
 
 const CONDITIONS = {
   taskId: presence('taskId'),
@@ -35,7 +35,7 @@ const CONDITIONS = {
   listed: flag('Whether `message.extensions` names the extension.'),
   active: active('request'),
   caller: CALLED,
-  match: inline('JSON Schema that the request matches, in one shape for all versions and bindings (`a2a-gateway help decisions`).')
+  match: inline('JSON Schema that the request matches, in one shape for all versions and bindings (`a2a-gateway help rules`).')
 }
 
 const taskState = (description: string): Schema => ({
@@ -68,7 +68,7 @@ export const responseCondition = (description: string): Schema => ({
     taskState: taskState('In the result, the task is in one of these states.'),
     requestMatched: text('Name of a rule in `request` of the same policy that selected a value in the request and accepted it.', 'name'),
     caller: CALLED,
-    match: inline('JSON Schema that the result matches, in one shape for all versions and bindings (`a2a-gateway help decisions`).')
+    match: inline('JSON Schema that the result matches, in one shape for all versions and bindings (`a2a-gateway help rules`).')
   }),
   minProperties: 1
 })
@@ -159,25 +159,25 @@ export const occurrences: Schema = {
 
 export const freshness: Schema = {
   ...mapping(
-    'Every selected value must be fresh. Needs one of `age`, `ttl` and `expires`; the earliest end counts. A time is RFC 3339, or seconds since 1970.',
+    'Every selected value must be fresh. Needs one of `age`, `ttl` and `expires`; with several, the earliest end applies. A time is a text of RFC 3339, or seconds since 1970.',
     [],
     {
       age: optionalDuration('Maximum age since `time`.', '1s', '8760h'),
       time: text('JSON Pointer into the value, to the time from which `age` and `ttl` count. Default: the value itself.', 'pointer'),
       ttl: text('JSON Pointer into the value, to its lifetime in seconds; a value without one passes.', 'pointer'),
       expires: text('JSON Pointer into the value, to the time at which it expires; a value without one passes.', 'pointer'),
-      skew: optionalDuration('By how much clocks may differ: also rejects times further in the future. Default: `30s`.', '0s', '1h')
+      skew: optionalDuration('Maximum difference between clocks. The rule also rejects times that are further in the future. Default: `30s`.', '0s', '1h')
     }
   ),
   minProperties: 1
 }
 
 const unique = mapping(
-  'No selected value may have been accepted before: rejects replays of a nonce or of the id of a payment. The agent\'s requests that break no rule claim their values in `state.store`. Not with `verdict: strip`.',
+  'Rejects a selected value that the gateway has accepted before, such as a replayed nonce or payment id. Requests to the agent that break no rule store their values in `state.store`. Not with `verdict: strip`.',
   ['window'],
   {
     window: {
-      ...optionalDuration('For how long an accepted value is remembered. A value may occur again afterwards.', '1s', '8760h'),
+      ...optionalDuration('How long the gateway remembers an accepted value. After that time, the gateway accepts the value again.', '1s', '8760h'),
       examples: ['10m']
     },
     onUnknown: choice(
@@ -198,17 +198,17 @@ const alone = (key: string, value: Schema): Schema => ({
 const FILE = alone('file', text('A JSON or YAML file with one schema; relative to the configuration file.', 'file'))
 const REF = alone('ref', text('URI of a schema in one of `bundles`; its fragment may be a JSON Pointer.', 'uri'))
 const FROM_DISK =
-  '`{file: path}`, a JSON or YAML file that contains it, or `{ref: URI}`, one of `bundles`; an inline schema may contain `{file: path}` in place of a schema, and `$ref` with the URI of a bundle'
+  'Instead of the schema, you can write `{file: path}` for a JSON or YAML file, or `{ref: URI}` for a schema of `bundles`. An inline schema may contain `{file: path}` in place of a schema, and `$ref` with the URI of a bundle.'
 
 export const diskSource = (description: string): Schema => ({
   type: ['object', 'boolean'],
-  description: `${description} Or ${FROM_DISK}.`,
+  description: `${description} ${FROM_DISK}`,
   allOf: [FILE, REF]
 })
 
 export const source: Schema = {
   type: ['object', 'boolean'],
-  description: `JSON Schema that every selected value must satisfy; or ${FROM_DISK}; or \`fromCard\` alone: JSON Pointers into the agent's card, of which the first that resolves is the schema; or \`enumFromCard\` alone: one such pointer, in which \`*\` matches every item, to the values allowed. \`{self}\` is the index of the extension in \`capabilities.extensions\`, \`{name}\` the value captured by a media type parameter \`name=*\`.`,
+  description: `JSON Schema that every selected value must satisfy. ${FROM_DISK} Or only \`fromCard\`: JSON Pointers into the agent's card; the first that resolves is the schema. Or only \`enumFromCard\`: one such pointer to the allowed values, in which \`*\` matches every item. \`{self}\` is the index of the extension in \`capabilities.extensions\`, \`{name}\` the value captured by a media type parameter \`name=*\`.`,
   allOf: [
     alone('fromCard', {
       type: 'array',
@@ -258,7 +258,7 @@ export const rule = mapping('One rule; needs `count`, `required: true`, `notOlde
   unique,
   schema: source,
   verdict: choice(
-    '`warn`: violations are recorded and the request is forwarded, in every mode. `strip`: the data that breaks the rule is removed (the selected value; the part, if parts are selected; the line of a header) and recorded. Default: `reject`.',
+    '`warn`: the gateway records violations and forwards the request, in every mode. `strip`: the gateway records and removes the data that breaks the rule (the selected value; the part, if parts are selected; the line of a header). Default: `reject`.',
     ['reject', 'warn', 'strip']
   ),
   onUnknown: onUnknown(

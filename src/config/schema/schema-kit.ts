@@ -142,6 +142,6 @@ function preset (initial: unknown): { default?: unknown } {
 
 /** The sources of a secret. */
 export const SECRET_SOURCES: Readonly<Record<string, Schema>> = {
-  file: text('File that contains the secret, at most 64 KiB; relative to this file. One final newline is removed.', 'file'),
+  file: text('File that contains the secret, at most 64 KiB; relative to this file. The gateway removes one final newline.', 'file'),
   env: text('Environment variable that contains the secret.', 'variable')
 }

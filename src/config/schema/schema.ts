@@ -18,16 +18,16 @@ export const CONFIG_VERSION = 1
 export const DEFAULT_POLICIES: readonly string[] = ['object-schemas']
 
 const limits = section('Limits for one request, one response and one client. The gateway rejects what exceeds them.', {
-  headers: size('Request line and headers of a request.', '32KiB', '1KiB', '1MiB'),
-  body: size('Body of a request, as sent and decompressed.', '20MiB', '1B', '256MiB'),
-  response: size('Body of a response that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
-  event: size('One event of an event stream that the gateway has to read.', '1MiB', '1B', '64MiB'),
-  card: size("An agent's card.", '1MiB', '1B', '16MiB'),
-  jsonDepth: count('Nesting of JSON in a request.', 64, 1, 512),
-  jsonMembers: count('Members and items of JSON in a request.', 100000, 1, 10000000),
-  extensions: count('Extension URIs requested at once.', 64, 1, 1024),
-  headersTimeout: duration('Time to receive the headers of a request; never more than `requestTimeout`.', '10s', '1ms', '1h'),
-  requestTimeout: duration('Time to receive a whole request.', '30s', '1ms', '1h'),
+  headers: size('Maximum size of the request line and the headers.', '32KiB', '1KiB', '1MiB'),
+  body: size('Maximum size of a request body, as sent and decompressed.', '20MiB', '1B', '256MiB'),
+  response: size('Maximum size of a response body that the gateway has to read whole.', '16MiB', '1B', '256MiB'),
+  event: size('Maximum size of one event of an event stream that the gateway has to read.', '1MiB', '1B', '64MiB'),
+  card: size("Maximum size of an agent's card.", '1MiB', '1B', '16MiB'),
+  jsonDepth: count('Maximum nesting of JSON in a request.', 64, 1, 512),
+  jsonMembers: count('Maximum number of members and items of JSON in a request.', 100000, 1, 10000000),
+  extensions: count('Maximum number of extension URIs in one request.', 64, 1, 1024),
+  headersTimeout: duration('Maximum time to receive the headers of a request; never more than `requestTimeout`.', '10s', '1ms', '1h'),
+  requestTimeout: duration('Maximum time to receive a whole request.', '30s', '1ms', '1h'),
   idleTimeout: duration('How long a client connection may stay open without a request.', '72s', '1s', '1h'),
   writeTimeout: duration(
     'The gateway disconnects a client that reads nothing of a pending response for this long. Over gRPC, it resets only the call, and ' +
@@ -37,22 +37,22 @@ const limits = section('Limits for one request, one response and one client. The
     '1h'
   ),
   memory: size(
-    'Total size of the request bodies, and of the response bodies read whole, that the process holds at once.',
+    'Maximum total size of the request bodies, and of the response bodies read whole, in memory at one time.',
     '128MiB',
     '1MiB',
     '64GiB'
   ),
-  connections: count('Client connections at once; 0 means no limit.', 0, 0, 1000000)
+  connections: count('Maximum number of client connections at one time; 0 means no limit.', 0, 0, 1000000)
 })
 
 const shedding = section(
   'When the process is overloaded, the gateway rejects new calls with 503 and Retry-After. Calls in flight continue. Measured once a second.',
   {
-    eventLoopDelay: duration('Delay of the event loop, averaged over one second, twice in a row; 0s disables the check.', '1s', '0s', '1m'),
-    eventLoopUtilization: fraction('Share of a second that the process is busy; 0 disables the check.', 0),
-    heapUsed: size('Memory of JavaScript objects; 0B disables the check.', '0B', '0B', '64GiB'),
-    rss: size('Memory of the whole process; 0B disables the check.', '0B', '0B', '64GiB'),
-    retryAfter: duration('Value of Retry-After, here and for calls that exceed a concurrency limit; in whole seconds.', '5s', '1s', '1h')
+    eventLoopDelay: duration('Maximum delay of the event loop, averaged over one second. The process is overloaded after two such seconds in a row. 0s disables the check.', '1s', '0s', '1m'),
+    eventLoopUtilization: fraction('Maximum share of a second that the process is busy; 0 disables the check.', 0),
+    heapUsed: size('Maximum memory of JavaScript objects; 0B disables the check.', '0B', '0B', '64GiB'),
+    rss: size('Maximum memory of the whole process; 0B disables the check.', '0B', '0B', '64GiB'),
+    retryAfter: duration('Value of Retry-After in whole seconds, for these calls and for calls that exceed a concurrency limit.', '5s', '1s', '1h')
   }
 )
 
@@ -65,11 +65,11 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
     examples: ['http://127.0.0.1:9999']
   },
   timeouts: section('How long to wait for the agent.', {
-    connect: duration('To open a connection.', '3s', '1ms', '5m'),
-    headers: duration('For the headers of the response; 0s means no limit.', '120s', '0s', '24h'),
-    idle: duration('Between two chunks of the response; 0s means no limit.', '0s', '0s', '24h'),
-    queue: duration('For a free connection, when all `connections` are in use.', '5s', '1ms', '1h'),
-    total: duration('For the whole response, to the last event of a stream; 0s means no limit.', '0s', '0s', '24h')
+    connect: duration('How long to wait for a connection to open.', '3s', '1ms', '5m'),
+    headers: duration('How long to wait for the headers of the response; 0s means no limit.', '120s', '0s', '24h'),
+    idle: duration('How long to wait for the next chunk of the response; 0s means no limit.', '0s', '0s', '24h'),
+    queue: duration('How long to wait for a free connection while all `connections` are in use.', '5s', '1ms', '1h'),
+    total: duration('How long to wait for the end of the response or stream; 0s means no limit.', '0s', '0s', '24h')
   }),
   connections: count('Connections to the agent at once. Each call and each open stream uses one; further calls queue.', 2048, 1, 65535),
   tls: section("TLS towards an https agent. The agent's certificate is always verified. Paths are relative to the configuration file.", {
@@ -79,7 +79,7 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
     serverName: nullable("Expected name in the agent's certificate. `null`: the host of the URL.", 'host')
   }),
   credentials: credentialsSchema,
-  extensionHeader: section('How requested extensions are written for this agent.', {
+  extensionHeader: section('How the gateway writes the requested extensions for this agent.', {
     spelling: choice(
       "`A2A-Extensions` (v1), `X-A2A-Extensions` (v03), both, or the spelling of the interface's version (auto).",
       ['auto', 'v1', 'v03', 'both'],
@@ -91,9 +91,9 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
 
 /** An extension that the gateway adds to a card. */
 export const advertisedSchema = mapping('One extension, an AgentExtension of the protocol.', ['uri'], {
-  uri: { ...text('Its URI.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
-  description: { type: 'string', description: 'How the agent uses it, for people. Default: none.', minLength: 1, maxLength: 1000 },
-  required: { type: 'boolean', description: 'Whether clients must request it. Default: false.' },
+  uri: { ...text('URI of the extension.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
+  description: { type: 'string', description: 'How the agent uses the extension, for people. Default: none.', minLength: 1, maxLength: 1000 },
+  required: { type: 'boolean', description: 'Whether clients must request the extension. Default: false.' },
   params: { type: 'object', description: 'Further information for clients. Default: none.' }
 })
 
@@ -138,9 +138,9 @@ const card = section("The agent's AgentCard.", {
     enum: ['full', 'minimal', 'none', null],
     default: null
   },
-  onUnavailable: choice('Without a usable card: reject calls (503), or forward them without any checks.', ['reject', 'forward'], 'reject'),
+  onUnavailable: choice('What to do while the gateway has no usable card: `reject` calls with 503, or `forward` them without any checks.', ['reject', 'forward'], 'reject'),
   interfaces: list(
-    'Path prefixes at the agent, from the root of its origin, that interfaces of the card may have besides the path of `upstream.url`; `/` allows all. The gateway does not serve interfaces at other paths, because they could belong to another agent.',
+    'Additional path prefixes that interfaces of the card may have, from the root of the agent\'s origin. The path of `upstream.url` is always allowed; `/` allows all paths. The gateway does not serve interfaces at other paths, because they could belong to another agent.',
     { type: 'string', 'x-format': 'path' },
     []
   ),
@@ -153,7 +153,7 @@ const card = section("The agent's AgentCard.", {
   advertise: {
     type: 'array',
     description:
-      'Extensions that the gateway adds to the served card and enforces as if the agent declared them. If the agent declares one of them too, both are merged; it is required if either requires it. Not with `signature: verbatim`.',
+      'Extensions that the gateway adds to the served card and enforces as if the agent declared them. If the agent declares the same extension, the gateway merges both declarations. The extension is required if either declaration requires it. Not allowed with `signature: verbatim`.',
     default: [],
     items: { $ref: '#/$defs/advertised' },
     maxItems: 64
@@ -161,7 +161,7 @@ const card = section("The agent's AgentCard.", {
   schemas: {
     type: 'object',
     description:
-      "JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card's schemas of the same name. Not with `signature: verbatim`.",
+      "JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card's schemas of the same name. Not allowed with `signature: verbatim`.",
     default: {},
     propertyNames: { type: 'string', 'x-format': 'schema-name' },
     additionalProperties: { type: ['object', 'boolean'], description: 'One JSON Schema.' },
@@ -172,23 +172,23 @@ const card = section("The agent's AgentCard.", {
 
 const agent = mapping('One agent.', ['name', 'upstream'], {
   name: { ...text('Unique name, 1 to 63 of a-z, 0-9 and `-`; a metric label.', 'name'), examples: ['eightball'] },
-  path: text('Path under which the agent is served, matched by whole segments. No two agents share host and path.', 'path', '/'),
+  path: text('Path under which the gateway serves the agent, matched by whole segments. No two agents share host and path.', 'path', '/'),
   host: nullable('Host that requests must name, without port. `null`: any.', 'host'),
   upstream,
   grpc: agentGrpc,
   card,
   concurrency: section('Maximum load of the agent. The gateway rejects further calls with 503 and Retry-After.', {
-    requests: count('Calls in flight, without streams.', 1024, 1, 1000000),
-    streams: count('Calls of streaming operations in flight.', 1024, 1, 1000000)
+    requests: count('Maximum number of calls in flight, without streams.', 1024, 1, 1000000),
+    streams: count('Maximum number of calls of streaming operations in flight.', 1024, 1, 1000000)
   }),
   protocol: section('Versions and readings of the protocol.', {
     unknownMinor: choice(
-      'Interfaces of the card, and requests, with a minor version of A2A 1 that the gateway does not know, such as 1.1: `carry` them with the rules of 1.0, or `reject` them.',
+      'Interfaces of the card and requests with a minor version of A2A 1 that the gateway does not know, such as 1.1. `carry`: apply the rules of 1.0. `reject`: do not serve the interfaces, and reject the requests.',
       ['carry', 'reject'],
       'carry'
     ),
     backslashNames: choice(
-      'Requests over JSON with a member name such as `\\u00` or `https:\\/\\/a`, in which a backslash reads like the beginning of an escape: `reject` them, or `forward` them, for agents that do not run on Node 24. On Node 24, such a name can hide members of later requests from the agent.',
+      'JSON requests with a member name such as `\\u00` or `https:\\/\\/a`, in which a backslash reads like the beginning of an escape. On Node 24, such a name can hide members of later requests from the agent. `reject` these requests, or `forward` them to agents that do not run on Node 24.',
       ['forward', 'reject'],
       'reject'
     )
@@ -207,7 +207,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     'enforce'
   ),
   enforceOn: choice(
-    'Operations on which required extensions are checked: those that send messages, or all.',
+    'Operations for which the gateway checks required extensions: `messages` (operations that send a message), or `all`.',
     ['messages', 'all'],
     'messages'
   ),
@@ -222,22 +222,22 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     ['allow', 'reject'],
     'allow'
   ),
-  access: accessSchemaRef('Who may call the agent, and what callers may do. Keys that are not given come from `accessDefaults`.'),
+  access: accessSchemaRef('Who may call the agent, and what callers may do. Keys that you leave out come from `accessDefaults`.'),
   push: pushSchema,
   responses: choice(
-    'What to do with violations in responses: `enforce` does what the rule says, `observe` only records them, `off` does not read responses.',
+    'What to do with violations in responses: `enforce` applies the verdict of the rule, `observe` only records violations, `off` evaluates no responses.',
     ['enforce', 'observe', 'off'],
     'observe'
   ),
-  jsonSchema: section("How the JSON Schemas of the agent's card are read, and schemas of policies that state `$schema`.", {
+  jsonSchema: section("How the gateway reads the JSON Schemas of the agent's card, and those schemas of policies that state `$schema`.", {
     formats: choice(
-      '`assert`: a value that does not match `format` is invalid. `annotate`: `format` is ignored. `draft`: `assert` for draft-07, and for schemas with the vocabulary `format-assertion` of 2020-12, or `format` of 2019-09 as `true`, in `$vocabulary`; `annotate` for other schemas of 2019-09 and 2020-12. Schemas of policies without `$schema` always assert.',
+      '`assert`: a value that does not match `format` is invalid. `annotate`: the gateway ignores `format`. `draft`: `assert` for draft-07, and for schemas with the vocabulary `format-assertion` of 2020-12, or `format` of 2019-09 as `true`, in `$vocabulary`; `annotate` for other schemas of 2019-09 and 2020-12. Schemas of policies without `$schema` always assert.',
       ['draft', 'assert', 'annotate'],
       'draft'
     )
   }),
   extensions: list(
-    'Policies in force, each by its name in `extensions` or in the built-in catalogue. To change a policy for this agent, use the name with keys: `{x: {mode: observe}}`.',
+    'Policies of the agent, each by its name in `extensions` or in the built-in catalogue. To change a policy for this agent, use the name with keys: `{x: {mode: observe}}`.',
     {
       type: ['string', 'object'],
       propertyNames: { type: 'string', 'x-format': 'name' },
@@ -248,7 +248,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     DEFAULT_POLICIES
   ),
   passthrough: list(
-    "Path prefixes below the agent's path that are forwarded without inspection. They must not cover the card.",
+    "Path prefixes, below the agent's path, whose requests the gateway forwards without inspection. A prefix must not cover the card.",
     { type: 'string', 'x-format': 'path-prefix' },
     []
   )
@@ -262,12 +262,12 @@ const state = section('State of tasks that the gateway remembers, for policies t
   ),
   ttl: duration('How long the gateway remembers a task after it last saw the task.', '24h', '1s', '720h'),
   maxTasks: count('Tasks remembered in memory; the least recently seen is forgotten first.', 100000, 1, 10000000),
-  timeout: duration('How long the server may take to respond; after that, the task counts as unknown.', '100ms', '1ms', '10s'),
+  timeout: duration('How long the gateway waits for the server. After that time, the task is unknown to the gateway.', '100ms', '1ms', '10s'),
   prefix: text('Prefix of the keys on the server.', 'store-prefix', 'a2a-gateway:')
 })
 
 const telemetry = section('Logs, traces, metrics and audit lines.', {
-  logs: section('Its own log, on stdout.', {
+  logs: section('The log of the gateway, on stdout.', {
     level: choice('Minimum severity of log lines.', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     format: choice(
       'Form of log lines and audit lines: `json` for machines, `pretty` for people; `auto` is `pretty` on a terminal, else `json`.',
@@ -282,7 +282,7 @@ const telemetry = section('Logs, traces, metrics and audit lines.', {
   }),
   metrics: section('Metrics, at `/metrics` of the admin listener.', {
     exemplars: flag(
-      'Whether the histograms of calls have exemplars: the trace and span of the last traced call in each bucket. `/metrics` then also serves the OpenMetrics format.',
+      'Whether the histograms of calls include exemplars: the trace and span of the last traced call in each bucket. `/metrics` then also serves the OpenMetrics format.',
       false
     )
   }),
@@ -293,7 +293,7 @@ const telemetry = section('Logs, traces, metrics and audit lines.', {
       false
     ),
     observedLines: count(
-      'Lines a second for each rule in observe mode, in each process. Further lines are counted, and one line at the end of the second has their number.',
+      'Maximum number of audit lines per second for each rule in observe mode, in each process. At the end of the second, one line contains the number of omitted lines.',
       20,
       0,
       100000
@@ -317,7 +317,7 @@ export const configSchema: Schema = {
     extensions: {
       type: 'object',
       description:
-        "Policies by name. A policy without `uri` and `uriPattern` changes the catalogue's policy of that name: its keys replace the catalogue's. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, single members are replaced.",
+        "Policies by name. A policy without `uri` and `uriPattern` changes the catalogue's policy of that name: its keys replace the catalogue's. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, a member replaces only the member of the same name.",
       default: {},
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: { $ref: '#/$defs/policy' },
@@ -330,7 +330,7 @@ export const configSchema: Schema = {
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: mapping('One set.', ['base', 'dir'], {
         base: {
-          ...text('URI to which the name of each file is appended. The result identifies the schema; its `$id` is ignored.', 'schema-base'),
+          ...text('Base URI of the schemas. The URI of a schema is this URI with the name of its file appended; the gateway ignores its `$id`.', 'schema-base'),
           examples: ['https://example.com/schemas/']
         },
         dir: { ...text('Directory, relative to the configuration file; each `*.json` in it is a schema.', 'file'), examples: ['schemas'] },

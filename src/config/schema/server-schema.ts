@@ -23,15 +23,15 @@ const adminAccess: Schema = {
     },
     audience: {
       ...audiences(
-        'Values of the claim `aud` of access tokens for the admin listener: a token must name one of them, besides one of the `audience` of its source. Set it where agents have the same source, so that a token for an agent is not accepted here. `null`: every audience of the source.'
+        'Values of the claim `aud` of access tokens for the admin listener: a token must name one of them, besides one of the `audience` of its source. Set this key if agents use the same source. The admin listener then rejects tokens for an agent. `null`: every audience of the source.'
       ),
       default: null
     },
     allow: {
       type: 'array',
-      description: 'Conditions on the caller; one of them must hold. Empty: every caller of `sources`.',
+      description: 'Conditions on the caller; one of them must match. Empty: every caller of `sources`.',
       default: [],
-      items: callerWithoutMatch('A condition on the caller. All keys must hold.'),
+      items: callerWithoutMatch('A condition on the caller. All keys must match.'),
       maxItems: 1000
     },
     session: duration(
@@ -56,7 +56,7 @@ export const serverSchema = section('Where the gateway listens.', {
     'host-port'
   ),
   adminHosts: list(
-    'Host names, without port, by which the admin listener serves `/agents` and the console; IP addresses, localhost and the name in `admin` always work. Other names get 403, because an attacker could rebind them (DNS rebinding). `/metrics` and the probes respond to any name.',
+    'Host names, without port, by which the admin listener serves `/agents` and the console; IP addresses, localhost and the name in `admin` always work. The gateway rejects other names with 403, because an attacker could rebind them (DNS rebinding). `/metrics` and the probes respond to any name.',
     { type: 'string', 'x-format': 'host' },
     []
   ),
@@ -71,7 +71,7 @@ export const serverSchema = section('Where the gateway listens.', {
     []
   ),
   trustedProxies: list(
-    'IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts. Of several values of X-Forwarded-Host and X-Forwarded-Proto, the last counts.',
+    'IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts. If X-Forwarded-Host or X-Forwarded-Proto has several values, the gateway uses the last.',
     { type: 'string', 'x-format': 'proxy' },
     []
   ),
@@ -92,26 +92,26 @@ export const serverSchema = section('Where the gateway listens.', {
   grpc: grpcListener,
   mesh: meshListener,
   console: section('The page on the admin listener, under `/console/`, and the directory of agents. Changes need a restart.', {
-    enabled: flag('Whether the console is served.', true),
+    enabled: flag('Whether the gateway serves the console.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),
     playground: flag(
-      'Whether the console has a playground: an editor for a policy, which shows its decision about one request and about the requests that `requests` keeps. The playground changes nothing, and sends nothing to agents.',
+      'Whether the console has a playground: an editor that shows what a policy decides about one request, and about the requests that `requests` keeps. The playground changes nothing, and sends nothing to agents.',
       false
     ),
     requests: count(
-      'Number of requests of each agent that each process keeps in memory, with their data, for the playground. Credentials are removed. 0: none. Needs `playground`.',
+      'Number of requests of each agent that each process keeps in memory, with their data, for the playground. The gateway removes the credentials. 0: none. Needs `playground`.',
       0,
       0,
       1000
     ),
     decisions: count('Number of rejections and violations that each process keeps for the console.', 200, 1, 10000),
-    hosts: list('Additional names, as in `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, []),
+    hosts: list('Additional host names for `/agents` and the console, in the form of `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, []),
     traceUrl: nullable(
-      'URL of a trace in the tool that shows your traces, with `{traceId}` in the place of the id; decisions link to it. `null`: no link.',
+      'URL of a trace in the tool that shows your traces, with the placeholder `{traceId}`. The console links each decision to its trace. `null`: no link.',
       'trace-url'
     ),
     public: nullable(
-      'Path of the directory of agents on the main listener, such as `/catalogue`: a page for developers of clients, with what the served cards tell callers without credentials. `null`: no directory.',
+      'Path of the directory of agents on the main listener, such as `/catalogue`: a page for developers of clients, which shows the cards as callers without credentials get them. `null`: no directory.',
       'directory-path'
     )
   })

@@ -27,7 +27,7 @@ export function signingKey (example: string): Readonly<Record<string, Schema>> {
     publish: {
       type: 'array',
       description:
-        'Further keys in the key set of the gateway: the next key, before it signs, and previous keys, until nobody has anything that they signed.',
+        'Additional keys in the key set of the gateway. List the next key before you sign with it. List a previous key until nothing that it signed is in use.',
       default: [],
       items: mapping('One key.', ['file'], {
         file: { ...text('PEM file of the key, public or private.', 'file'), examples: [next] },

@@ -4,10 +4,10 @@ import { choice, section } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
 const { default: _, ...keys } = section(
-  'A task belongs to the caller who created it. Requests for the tasks of others are rejected as if the task did not exist. Needs `identity`. `null`: every caller may use every task.',
+  'A task belongs to the caller who created it. The gateway rejects requests for the tasks of others as if the task did not exist. Needs `identity`. `null`: every caller may use every task.',
   {
     owner: choice(
-      'Whom a task belongs to, within one source: the `subject`, or the `client`, whose subjects then share their tasks. A caller without a client owns tasks by its subject.',
+      'The owner of a task, within one source: the `subject`, or the `client`, whose subjects then share their tasks. Tasks of a caller without a client belong to its subject.',
       ['subject', 'client'],
       'subject'
     ),
@@ -27,7 +27,7 @@ const { default: _, ...keys } = section(
       'reject'
     ),
     shared: {
-      ...caller('Callers who may use all tasks and contexts, such as support. All given keys must hold. `null`: nobody.'),
+      ...caller('Callers who may use all tasks and contexts, such as support. All given keys must match. `null`: nobody.'),
       type: ['object', 'null'],
       default: null
     }

@@ -65,11 +65,17 @@ export function readYaml (text: string, env: Environment | null): YamlFile {
   if (document.errors.length > 0) {
     return unreadable(document.errors.slice(0, MAX_SYNTAX_ERRORS).map((error) => error.code === 'MULTIPLE_DOCS'
       ? { offset: error.pos[0], message: 'the file contains more than one YAML document', hint: 'keep one, without "---" between' }
-      : { offset: error.pos[0], message: error.message }))
+      : { offset: error.pos[0], message: flowProblem(error.message) ?? error.message }))
   }
   const reader = new Reader(env)
   const root = document.contents === null ? null : reader.read(document.contents, 0, null)
   return { root, problems: reader.problems, substituted: reader.substituted, readable: true, position }
+}
+
+/** The parser's message about a bracket at the end of a line means that the bracket is never closed. @returns null for other messages */
+function flowProblem (message: string): string | null {
+  const [, name, end] = /^Flow (map|sequence) (?:in block collection must be sufficiently indented and|must) end with a ([}\]])/.exec(message) ?? []
+  return name === undefined ? null : `the "${end === '}' ? '{' : '['}" is not closed, or a line before its "${end}" is not indented`
 }
 
 /** Returns the offset of a path, or of the nearest existing parent. */

@@ -32,7 +32,7 @@ export function policyPanel (element, name, params) {
           table(policy.lines)
         )
       ),
-      view.policies.length === 0 ? notice('No policy is in force. The gateway only enforces what the card requires.') : null
+      view.policies.length === 0 ? notice('The agent uses no policy. The gateway only enforces what the card requires.') : null
     )
     pointOut(element, params.get('policy'), params.get('key'))
   }, error => { replace(element, notice(error.message, 'bad')) })

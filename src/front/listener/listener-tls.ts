@@ -96,7 +96,7 @@ export class ListenerCertificate {
       const { subjectAltName, validTo } = new X509Certificate(files.cert)
       log.info({ certificate: subjectAltName ?? '', validTo }, `${place === MAIN ? 'the main listener uses' : 'gRPC listeners use'} this certificate for new connections`)
     } catch (error) {
-      log.error({ err: error }, `the files of ${place} cannot be used; the last good ones stay in force`)
+      log.error({ err: error }, `the files of ${place} cannot be used; the last good ones stay in use`)
     }
   }
 }

@@ -29,7 +29,7 @@ import { hold, prepay } from '#call/capacity.js'
 
 const { BUFFERED, BUFFERED_PARTIAL, FULL_DUPLEX_STREAMED, NONE, STREAMED } = BODY_MODES
 
-const OLD = meshUnfit('it does not tell how it sends bodies; Envoy does since 1.33')
+const OLD = meshUnfit('it does not announce the mode of bodies; Envoy does since 1.33')
 const NO_BODY = meshUnfit('request_body_mode is neither BUFFERED nor FULL_DUPLEX_STREAMED')
 const PARTIAL = meshUnfit('response_body_mode is BUFFERED_PARTIAL, which hides what is beyond a limit; set BUFFERED')
 const UNANNOUNCED = meshUnfit(

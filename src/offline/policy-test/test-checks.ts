@@ -61,7 +61,7 @@ function memoryProblems (test: Mapping, at: Path): PathProblem[] {
   if (test.memory === undefined) return []
   if (test.before !== undefined) {
     return [
-      fault([...at, 'memory'], `${dotted(at)} has both before and memory`, 'the exchanges in before define what is remembered', 'key')
+      fault([...at, 'memory'], `${dotted(at)} has both before and memory`, 'the exchanges in before define the state that the gateway remembers', 'key')
     ]
   }
   if (typeof test.memory === 'string' && test.memory !== 'unknown') {

@@ -132,7 +132,7 @@ const test = mapping('One test.', ['name', 'request', 'expect'], {
   memory,
   before: {
     type: 'array',
-    description: 'Exchanges that run first, in the same version and binding, so that their task state is remembered.',
+    description: 'Exchanges that run first, in the same version and binding, so that the test knows their task state.',
     items: mapping('One exchange.', ['request', 'answer'], { caller, request, answer: response }),
     minItems: 1,
     maxItems: 100

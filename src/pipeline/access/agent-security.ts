@@ -44,7 +44,7 @@ export function securityOf (raws: readonly JsonObject[], agent: AgentConfig, sou
     offered: offers && isMeetable ? { ...offeredFor(requirement, sources), form: card.securityForm } : null,
     warnings: [
       ...unmet.map(problem => `access.require: card: ${problem}`),
-      ...(isMeetable ? [] : ['the agent accepts no caller: no alternative of access.require can be met']),
+      ...(isMeetable ? [] : ['the agent accepts no caller: no caller can satisfy an alternative of access.require']),
       // Their alternatives are named above.
       ...(ofCards === null && uncovered.length > 0 ? [`no source of identity covers the security schemes ${uncovered.slice(0, SHOWN).join(', ')} of the card`] : [])
     ]

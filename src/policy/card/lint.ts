@@ -104,7 +104,7 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
   const findings: CardFinding[] = []
   if (mine === undefined && !leftOut.includes(name)) {
     findings.push({
-      message: `${pointer} declares ${quoted(uri, SHOWN)}; the policy ${quoted(name, SHOWN)} for it is not in force`,
+      message: `${pointer} declares ${quoted(uri, SHOWN)}; the agent does not use the policy ${quoted(name, SHOWN)} for it`,
       hint: 'name it in extensions of the agent'
     })
   }
@@ -115,7 +115,7 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
       message: `${pointer} requires ${quoted(uri, SHOWN)}, which only adds data to the card: the gateway rejects clients that do not request it, without a benefit`,
       hint:
         policy.activation?.required === 'never'
-          ? `put the policy ${quoted(name, SHOWN)} in force`
+          ? `add the policy ${quoted(name, SHOWN)} to extensions of the agent`
           : 'activation.required: never in its policy, or required: false in the card'
     })
   }

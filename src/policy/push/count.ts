@@ -130,8 +130,8 @@ export function settlePush (decision: Decision, added: readonly Violation[], una
 
 export function tooManyConfigs (push: CompiledPush): Violation {
   const message =
-    `The task has as many push notification configurations as it may have (${push.perTask ?? 0}). Delete one, or give the configuration ` +
-    'the id of the one that it replaces.'
+    `The task has the maximum number of push notification configurations (${push.perTask ?? 0}). Delete one, or ` +
+    'replace one by its id.'
   return { ...found(push, 'PUSH_CONFIGS_EXHAUSTED', '', message), isStandalone: true }
 }
 

@@ -74,7 +74,7 @@ export function settleClaims (decision: Decision, claimed: readonly Claimed[]): 
     if (claimed[i] === 'seen') {
       broken({ policy, rule, mode, path, message: 'was accepted before; send a new value' }, violations)
     } else if (claimed[i] !== 'new' && rule.unique?.onUnknown === 'reject') {
-      const message = 'cannot be evaluated: the gateway cannot tell whether the value was accepted before; try again later with a new value'
+      const message = 'cannot be evaluated: the gateway does not know whether it has accepted the value before; try again later with a new value'
       fault({ policy, rule, mode, errorClass: rule.errorClass, path, message }, violations)
     }
   })

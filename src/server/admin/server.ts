@@ -114,7 +114,7 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
   app.setErrorHandler((err: FastifyError, request, reply) => {
     const { statusCode = 500 } = err
     if (statusCode < 500) return reply.code(statusCode).send({ error: err.message })
-    request.log.error({ err }, 'An admin request failed.')
+    request.log.error({ err }, 'an admin request failed')
     return reply.code(500).send({ error: 'internal error' })
   })
 

@@ -117,7 +117,7 @@ export const METRICS = {
   authentications_total: {
     type: 'counter',
     help: 'Authentications of callers, by source and outcome.',
-    more: 'Only with `identity`. Requests that need no caller are not counted. A caller with a token and a client certificate counts for both sources',
+    more: 'Only with `identity`. Requests that need no caller are not counted. A caller with a token and a client certificate adds one to both sources',
     labels: {
       agent: served,
       source: 'name in `identity.sources`; `anonymous` without credentials where `access.require` accepts that, `none` without credentials elsewhere or with those of two sources, `other` if no source of several knows them',
@@ -198,7 +198,7 @@ export const METRICS = {
   stream_events_total: { type: 'counter', help: 'Forwarded server-sent events.', labels: { agent: served } },
   card_age_seconds: {
     type: 'gauge',
-    help: 'Seconds since the gateway last loaded the AgentCard in force, or the agent confirmed it.',
+    help: 'Seconds since the gateway last loaded the current AgentCard, or the agent confirmed it.',
     labels: { agent: served },
     present: 'for each agent with a card'
   },
@@ -229,19 +229,19 @@ export const METRICS = {
   config_reloads_total: {
     type: 'counter',
     help: 'Attempts to reload the configuration.',
-    more: '`invalid`: the last good configuration stays in force',
+    more: '`invalid`: the last good configuration stays in use',
     labels: { outcome: values.RELOAD_OUTCOMES },
     present: 'from the start, for both outcomes'
   },
   config_last_reload_successful: {
     type: 'gauge',
-    help: 'Whether the last reload of the configuration succeeded (1), or an earlier configuration stays in force (0).',
+    help: 'Whether the last reload of the configuration succeeded (1), or an earlier configuration stays in use (0).',
     labels: {},
     present: 'from the start'
   },
   config_info: {
     type: 'gauge',
-    help: 'Always 1; hash identifies the configuration in force.',
+    help: 'Always 1; hash identifies the current configuration.',
     labels: { hash: 'digest of the loaded configuration; one sample' },
     present: 'from the start'
   },

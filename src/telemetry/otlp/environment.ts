@@ -80,7 +80,7 @@ export async function exportOf<T> (
     const protocol = exportedWith(env, signal)
     return protocol === null ? null : await load(protocol)
   } catch (err) {
-    log.warn({ err }, `${NAMES[signal]} are not sent, because the OTEL_* variables cannot be used. Fix them, or set OTEL_${signal}_EXPORTER=none.`)
+    log.warn({ err }, `${NAMES[signal]} are not sent, because the OTEL_* variables are not valid: fix them, or set OTEL_${signal}_EXPORTER=none`)
     return null
   }
 }

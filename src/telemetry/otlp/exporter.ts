@@ -1,5 +1,4 @@
-import { OTLPExporterBase } from '@opentelemetry/otlp-exporter-base'
-import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from '@opentelemetry/otlp-exporter-base/node-http'
+import { OTLPExporterBase, convertLegacyHttpOptions, createOtlpHttpExportDelegate } from '#vendor/opentelemetry.js'
 import type { OtlpSignal } from './environment.js'
 
 /** Encodes and counts the items of one signal for the exporter. */

@@ -1,5 +1,5 @@
 /** Sends lines of the log and of the audit to a collector, in batches. environment.ts decides whether, and loads this file only then. */
-import { JsonLogsSerializer, ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
+import { JsonLogsSerializer, ProtobufLogsSerializer } from '#vendor/opentelemetry.js'
 import { delayOf, positiveOf } from './environment.js'
 import type { ExportOptions, OtlpProtocol } from './environment.js'
 import { CONTENT_TYPES, otlpExporter } from './exporter.js'
@@ -73,7 +73,7 @@ export class LogExport {
     if (await within(SHUTDOWN_TIMEOUT, this.send())) return
     this.options.onLost(this.waiting.length)
     this.waiting = []
-    this.options.log.warn({}, `The last log records were lost: the collector did not accept them within ${SHUTDOWN_TIMEOUT} ms.`)
+    this.options.log.warn({}, `the last log records were lost: the collector did not accept them within ${SHUTDOWN_TIMEOUT} ms`)
   }
 
   private send (): Promise<void> {
@@ -92,7 +92,7 @@ export class LogExport {
       if (error !== null) this.lose(lines.length, error)
       else if (this.failing) {
         this.failing = false
-        this.options.log.info({}, 'The log collector accepts records again.')
+        this.options.log.info({}, 'the log collector accepts records again')
       }
     }
   }
@@ -109,7 +109,7 @@ export class LogExport {
     this.options.onLost(records)
     if (this.failing) return
     this.failing = true
-    if (err === null) this.options.log.warn({}, 'There are more log records than the log collector accepts; those that do not fit into the queue are lost.')
-    else this.options.log.warn({ err }, 'The log collector does not accept records.')
+    if (err === null) this.options.log.warn({}, 'there are more log records than the log collector accepts; the gateway drops the records that do not fit into the queue')
+    else this.options.log.warn({ err }, 'the log collector does not accept records')
   }
 }

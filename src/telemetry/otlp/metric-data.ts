@@ -4,8 +4,8 @@
  */
 import { ValueType } from '@opentelemetry/api'
 import type { HrTime } from '@opentelemetry/api'
-import { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metrics'
 import type { DataPoint, Histogram, MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
+import { AggregationTemporality, DataPointType } from '#vendor/opentelemetry.js'
 import type { MetricsSnapshot } from '../metrics/registry.js'
 import type { Origin } from './origin.js'
 

@@ -1,6 +1,6 @@
 /** Sends the metrics of `/metrics` to a collector from time to time. environment.ts decides whether, and loads this file only then. */
-import { JsonMetricsSerializer, ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
+import { JsonMetricsSerializer, ProtobufMetricsSerializer } from '#vendor/opentelemetry.js'
 import type { MetricsSnapshot } from '../metrics/registry.js'
 import { delayOf } from './environment.js'
 import type { ExportOptions, OtlpProtocol } from './environment.js'
@@ -42,7 +42,7 @@ export class MetricsExport {
     )
     const temporality = env[TEMPORALITY]?.trim().toLowerCase() || 'cumulative'
     if (temporality !== 'cumulative') {
-      log.warn({}, `${TEMPORALITY} is "${temporality}". Metrics are sent as cumulative; convert them in the collector (cumulativetodelta).`)
+      log.warn({}, `${TEMPORALITY} is "${temporality}". The gateway sends cumulative metrics; convert them in the collector (cumulativetodelta)`)
     }
     this.timer = setInterval(() => { this.send() }, delayOf(env, 'OTEL_METRIC_EXPORT_INTERVAL', INTERVAL)).unref()
   }
@@ -53,7 +53,7 @@ export class MetricsExport {
     // The export in flight may have read the numbers before the last calls ended.
     const last = (this.sending ?? Promise.resolve()).then(() => this.send())
     if (await within(SHUTDOWN_TIMEOUT, last)) return
-    this.options.log.warn({}, `The last metrics were lost: the collector did not accept them within ${SHUTDOWN_TIMEOUT} ms.`)
+    this.options.log.warn({}, `the last metrics were lost: the collector did not accept them within ${SHUTDOWN_TIMEOUT} ms`)
   }
 
   private send (): Promise<void> {
@@ -71,10 +71,10 @@ export class MetricsExport {
           else reject(error ?? new Error('the export failed'))
         })
       })
-      if (this.failing) log.info({}, 'The metrics collector accepts metrics again.')
+      if (this.failing) log.info({}, 'the metrics collector accepts metrics again')
       this.failing = false
     } catch (err) {
-      if (!this.failing) log.warn({ err }, 'The metrics collector does not accept metrics.')
+      if (!this.failing) log.warn({ err }, 'the metrics collector does not accept metrics')
       this.failing = true
     }
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import type { Resource } from '@opentelemetry/resources'
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '#vendor/opentelemetry.js'
 import type { ExportOptions } from './environment.js'
 
 const SERVICE_NAME = 'a2a-extension-gateway'
@@ -33,7 +33,7 @@ function resource ({ env, version, log }: ExportOptions): Resource {
   const given = Object.keys(detected.attributes).length - (env.OTEL_SERVICE_NAME ? 1 : 0)
   if (given === 0 && env.OTEL_RESOURCE_ATTRIBUTES?.trim() && !logged.has(env)) {
     logged.add(env)
-    log.warn({}, 'OTEL_RESOURCE_ATTRIBUTES is not valid and is ignored. Write key=value,key=value with "," and "=" inside them percent-encoded.')
+    log.warn({}, 'the gateway ignores OTEL_RESOURCE_ATTRIBUTES, which is not valid: write key=value,key=value, and percent-encode "," and "=" inside keys and values')
   }
   return defaultResource()
     .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME, 'service.version': version, 'service.instance.id': INSTANCE }))

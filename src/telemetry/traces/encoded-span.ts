@@ -1,7 +1,7 @@
 import { TraceFlags } from '@opentelemetry/api'
 import type { SpanContext } from '@opentelemetry/api'
-import { emptyResource } from '@opentelemetry/resources'
 import type { Resource } from '@opentelemetry/resources'
+import { emptyResource } from '#vendor/opentelemetry.js'
 import type { GatewaySpan } from './gateway-span.js'
 
 const SAMPLED: SpanContext = { traceId: '', spanId: '', traceFlags: TraceFlags.SAMPLED }

@@ -1,6 +1,6 @@
 /** The variables that the SDK's provider reads: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. */
-import { AlwaysOffSampler, AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base'
 import type { Sampler } from '@opentelemetry/sdk-trace-base'
+import { AlwaysOffSampler, AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } from '#vendor/opentelemetry.js'
 import type { Log } from '../log.js'
 import type { SpanOrigin } from './gateway-span.js'
 

@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api'
 import type { Context, Span, SpanContext, SpanOptions, Tracer } from '@opentelemetry/api'
-import { SamplingDecision } from '@opentelemetry/sdk-trace-base'
 import type { Sampler, SamplingResult } from '@opentelemetry/sdk-trace-base'
+import { SamplingDecision } from '#vendor/opentelemetry.js'
 import { GatewaySpan } from './gateway-span.js'
 import type { SpanOrigin } from './gateway-span.js'
 import { newSpanId, newTraceId } from './span-ids.js'

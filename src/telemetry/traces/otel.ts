@@ -3,7 +3,7 @@
  * `import()` only when tracing is on. Contexts are passed explicitly and nothing is registered globally, so that several gateways can run
  * in one process.
  */
-import { SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { SimpleSpanProcessor } from '#vendor/opentelemetry.js'
 import type { Log } from '../log.js'
 import { positiveOf } from '../otlp/environment.js'
 import { originOf, withEnvironment } from '../otlp/origin.js'
@@ -69,13 +69,13 @@ async function stop (sink: Sink, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`The collector did not accept the last spans within ${SHUTDOWN_TIMEOUT} ms.`))
+      reject(new Error(`the collector did not accept the last spans within ${SHUTDOWN_TIMEOUT} ms`))
     }, SHUTDOWN_TIMEOUT)
   })
   try {
     await Promise.race([sink.shutdown(), late])
   } catch (err) {
-    log.warn({ err }, 'Some spans were lost while stopping.')
+    log.warn({ err }, 'some spans were lost while the gateway stopped')
   } finally {
     clearTimeout(timer)
   }

@@ -13,7 +13,7 @@ export class ReportingExporter implements SpanExporter {
   constructor (inner: SpanExporter, log: Log, onLost?: (spans: number) => void) {
     this.inner = inner
     this.log = log
-    this.losses = new LossReport(log, 'The trace collector does not accept spans.', onLost)
+    this.losses = new LossReport(log, 'the trace collector does not accept spans', onLost)
   }
 
   export (spans: ReadableSpan[], done: Done): void {
@@ -34,6 +34,6 @@ export class ReportingExporter implements SpanExporter {
 
   private delivered (): void {
     const lost = this.losses.over()
-    if (lost > 0) this.log.info({ spans_lost: lost }, 'The trace collector accepts spans again.')
+    if (lost > 0) this.log.info({ spans_lost: lost }, 'the trace collector accepts spans again')
   }
 }

@@ -1,6 +1,6 @@
 import { TraceFlags } from '@opentelemetry/api'
-import { BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
+import { BatchSpanProcessor } from '#vendor/opentelemetry.js'
 import type { Log } from '../log.js'
 import { LossReport } from '../loss-report.js'
 import type { SpanEncoder } from './encoded-span.js'
@@ -32,7 +32,7 @@ export class SpanQueue {
     this.size = size
     this.losses = new LossReport(
       log,
-      'There are more spans than the trace collector accepts; spans that do not fit into the queue are lost.',
+      'there are more spans than the trace collector accepts; the gateway drops the spans that do not fit into the queue',
       onLost
     )
     this.queue = new BatchSpanProcessor(this.counting(exporter), { maxQueueSize: size })

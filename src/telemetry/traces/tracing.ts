@@ -19,14 +19,14 @@ export async function createTracing (options: TracingOptions): Promise<Tracing> 
   try {
     return await enabledTracing(options)
   } catch (err) {
-    options.log.warn({ err }, 'Tracing is off, because the OTEL_* variables cannot be used. Fix them, or set telemetry.traces.enabled: false.')
+    options.log.warn({ err }, 'tracing is off, because the OTEL_* variables are not valid: fix them, or set telemetry.traces.enabled: false')
     return SILENT
   }
 }
 
 async function enabledTracing (options: TracingOptions): Promise<Tracing> {
   if (sdkDisabled(options.env)) {
-    options.log.info({}, 'Tracing is off: OTEL_SDK_DISABLED=true.')
+    options.log.info({}, 'tracing is off: OTEL_SDK_DISABLED=true')
     return SILENT
   }
   const exporter = options.env.OTEL_TRACES_EXPORTER?.trim() || 'otlp'
@@ -34,7 +34,7 @@ async function enabledTracing (options: TracingOptions): Promise<Tracing> {
     throw new Error(`OTEL_TRACES_EXPORTER is "${exporter}". It can be otlp (the default), console (a line per span on stdout) or none.`)
   }
   if (exporter === 'none') {
-    options.log.info({}, 'Tracing is off: OTEL_TRACES_EXPORTER=none.')
+    options.log.info({}, 'tracing is off: OTEL_TRACES_EXPORTER=none')
     return SILENT
   }
   const protocol = exporter === 'console' ? 'console' : otlpProtocol(options.env, 'TRACES')

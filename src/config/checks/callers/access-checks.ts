@@ -66,7 +66,7 @@ function sameIds (entries: readonly Listed[]): PathProblem[] {
     if (other === undefined) seen.set(id, path)
     const at: Path = [...path, 'id']
     if (id === 'none') return [fault(at, `${dotted(at)} must not be "none"`, 'metrics and logs write it where no entry decides')]
-    return other === undefined ? [] : [fault(at, `${dotted(at)} is the id of ${dotted(other)} too`, 'give each entry its own')]
+    return other === undefined ? [] : [fault(at, `${dotted(at)} is also the id of ${dotted(other)}`, 'give each entry a unique id')]
   })
 }
 
@@ -173,7 +173,7 @@ function agentWarnings (agent: Mapping, path: Path, defaults: Mapping, layers: P
   if (allow.length === 0) warnings.push(fault(at, `${dotted(at)} is empty: nobody may do anything`, 'add an entry, or remove the key', 'key'))
   if (allow.length > 0 && items(agent.passthrough).length > 0 && !covers('all', 'passthrough')) {
     const place = [...path, 'passthrough']
-    warnings.push(fault(place, `${dotted(place)}: no entry of ${dotted(at)} allows passthrough, so all its requests are rejected`, 'add an entry with "on: [passthrough]"', 'key'))
+    warnings.push(fault(place, `${dotted(place)}: no entry of ${dotted(at)} allows passthrough, so the gateway rejects all its requests`, 'add an entry with "on: [passthrough]"', 'key'))
   }
   if (allow.length > 0 && mapping(agent.card).onUnavailable === 'forward' && !covers('all')) {
     const place = [...path, 'card', 'onUnavailable']

@@ -85,7 +85,7 @@ function bypasses (agent: Mapping, at: Path): PathProblem[] {
   return [
     ...(forwarded === null
       ? []
-      : [fault(forwarded, `${dotted(forwarded)} goes around access.tasks: the gateway does not read these requests`, 'remove it', 'key')]),
+      : [fault(forwarded, `${dotted(forwarded)} bypasses access.tasks: the gateway does not read these requests`, 'remove it', 'key')]),
     ...(unknown === null
       ? []
       : [fault(unknown, `${dotted(unknown)} forwards methods whose tasks access.tasks does not check`, 'declare the methods in a policy', 'key')])

@@ -40,7 +40,7 @@ function headerProblems (headers: Mapping, path: Path): PathProblem[] {
       ...(file === undefined && env === undefined ? [fault(at, `${dotted(at)} needs file or env`, EXAMPLE)] : []),
       ...(file !== undefined && env !== undefined ? [fault(at, `${dotted(at)} has both file and env`, 'keep one', 'key')] : []),
       ...(OWN_HEADERS.has(lower) ? [fault(at, `${dotted(at)}: the gateway itself sets this header`, 'remove it', 'key')] : []),
-      ...(twice ? [fault(at, `${dotted(path)} names ${shown(name)} twice`, 'names of headers have no case', 'key')] : [])
+      ...(twice ? [fault(at, `${dotted(path)} names ${shown(name)} twice`, 'names of headers are case-insensitive', 'key')] : [])
     ]
   })
 }

@@ -47,7 +47,7 @@ function unknownExtensions (view: Mapping, path: Path, policies: ReadonlySet<str
   return items(view.extensions).flatMap((name, index) => {
     if (typeof name !== 'string' || name === ALL || name.includes(':') || policies.has(name)) return []
     const hint = didYouMean(name, [...policies, ALL]) ?? "write a URI, or the name of a policy in the agent's extensions"
-    return [fault([...path, index], `${dotted([...path, index])}: no policy ${shown(name)} is in force for the agent`, hint)]
+    return [fault([...path, index], `${dotted([...path, index])}: the agent uses no policy ${shown(name)}`, hint)]
   })
 }
 

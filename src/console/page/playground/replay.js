@@ -48,7 +48,7 @@ function view ({ replay, problem, problems }, onPick) {
   if (evaluated === 0) return notice(withoutBody === 0 ? 'There were no requests yet.' : nothingKept(withoutBody))
   return [
     h('p', { class: 'play-summary' }, summary(replay)),
-    h('p', { class: 'dim small' }, `${counted(evaluated, 'request')} since ${new Date(since).toLocaleString()}. Task states are not replayed: conditions on them count as unknown.`, withoutBody === 0 ? '' : ` ${nothingKept(withoutBody)}`),
+    h('p', { class: 'dim small' }, `${counted(evaluated, 'request')} since ${new Date(since).toLocaleString()}. Replay does not follow tasks: the state of each task is unknown.`, withoutBody === 0 ? '' : ` ${nothingKept(withoutBody)}`),
     requests.length === 0 ? null : h('ul', { class: 'play-requests' }, requests.map(one => row(one, onPick)))
   ]
 }
