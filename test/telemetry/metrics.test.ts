@@ -134,7 +134,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.grpcResponse('echo', 'SendMessage', 'OK')
   metrics.clientError('timeout')
   metrics.requestsActive(new Map([['weather', () => 3]]))
-  metrics.vitals.agents(new Map([['weather', { limits: { requests: 10, streams: 4 }, maxStale: 3_600, hasCard: () => true }]]))
+  metrics.vitals.agents(new Map([['weather', { limits: { requests: 10, streams: 4 }, maxStale: 3_600, hasCard: () => true, holds: () => true }]]))
   metrics.vitals.heldBytes(() => 5, () => 50)
   metrics.vitals.spansLost(2)
   metrics.vitals.auditLineLost()
