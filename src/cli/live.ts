@@ -103,7 +103,8 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
       const hint = error instanceof OnlyGrpc ? 'set server.grpc.listen: the gateway would reject every call with 501' : 'the gateway would reject every call'
       return unusable(`card ${cards.origin}: ${(error as Error).message}`, hint)
     }
-    const all = [...oddities(state), ...securityFindings(state, agent, sources), ...credentialFindings(agent, config, cards), ...textFindings(cards), ...lintCards({
+    const ofConfiguration = [...securityFindings(state, agent, sources), ...credentialFindings(agent, config, cards)]
+    const all = [...oddities(state), ...ofConfiguration, ...textFindings(cards), ...lintCards({
       cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
       inForce: Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])),
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],

@@ -172,7 +172,12 @@ export class AgentRegistry {
       new Map(
         all.map(agent => [
           agent.name,
-          { limits: agent.config.concurrency, maxStale: agent.config.card.maxStale / 1_000, hasCard: () => agent.state !== null, holds: () => agent.holds }
+          {
+            limits: agent.config.concurrency,
+            maxStale: agent.config.card.maxStale / 1_000,
+            hasCard: () => agent.state !== null,
+            holds: () => agent.holds
+          }
         ])
       )
     )

@@ -391,6 +391,7 @@ export class Agent {
     const { config, upstream, publicBase, ready, state, source: { status }, concurrency, rejections, options } = this
     const requirement = this.requirementIn(state)
     const signedBy = config.card.signature === 'resign' ? options.cardKeys.signing?.jwk.kid ?? null : null
-    return describeAgent({ agreed: this.agreement?.entry ?? null, config, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections })
+    const agreed = this.agreement?.entry ?? null
+    return describeAgent({ config, agreed, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections })
   }
 }

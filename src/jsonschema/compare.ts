@@ -1,6 +1,7 @@
 /** Compares two versions of a JSON Schema: whether the new one accepts more, less, or other values. */
 import { isDeepStrictEqual } from 'node:util'
-import { isObject } from '../wire/json/object.js'
+import type { JsonObject } from '../wire/json/object.js'
+import { isObject, own } from '../wire/json/object.js'
 import { escapePointer } from '../wire/json/pointer.js'
 
 /** One difference. `loosened`: more values are valid. `tightened`: fewer. `changed`: not known, so perhaps more. */
@@ -20,7 +21,8 @@ const UPPER: ReadonlySet<string> = new Set(['maximum', 'exclusiveMaximum', 'maxL
 const LOWER: ReadonlySet<string> = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties', 'minContains'])
 /** Keywords with one schema; absent is `true`. */
 const ONE: ReadonlySet<string> = new Set([
-  'additionalProperties', 'unevaluatedProperties', 'items', 'additionalItems', 'unevaluatedItems', 'contains', 'propertyNames', 'then', 'else'
+  'additionalProperties', 'unevaluatedProperties', 'items', 'additionalItems', 'unevaluatedItems', 'contains', 'propertyNames', 'then',
+  'else'
 ])
 /** Maximum number of differences. */
 const MANY = 100
@@ -47,19 +49,19 @@ function compare (old: unknown, now: unknown, path: string, add: Add): void {
   if (acceptsAll(old)) return add('tightened', path, 'every value was valid')
   if (!isObject(old) || !isObject(now)) return add('changed', path, 'it is not a schema')
   for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
-    const [a, b] = [valueAt(old, key), valueAt(now, key)]
+    const [a, b] = [own(old, key), own(now, key)]
     if (!isDeepStrictEqual(a, b) && !ANNOTATIONS.has(key)) keyword(key, old, now, `${path}/${escapePointer(key)}`, add)
   }
   // Definitions are used by reference.
   for (const key of ['$defs', 'definitions']) {
-    const [a, b] = [valueAt(old, key), valueAt(now, key)]
+    const [a, b] = [own(old, key), own(now, key)]
     if (!isObject(a) || !isObject(b)) continue
     for (const name of Object.keys(a)) if (Object.hasOwn(b, name)) compare(a[name], b[name], `${path}/${key}/${escapePointer(name)}`, add)
   }
 }
 
-function keyword (key: string, old: Readonly<Record<string, unknown>>, now: Readonly<Record<string, unknown>>, path: string, add: Add): void {
-  const [a, b] = [valueAt(old, key), valueAt(now, key)]
+function keyword (key: string, old: JsonObject, now: JsonObject, path: string, add: Add): void {
+  const [a, b] = [own(old, key), own(now, key)]
   if (ONE.has(key)) return compare(a ?? true, b ?? true, path, add)
   if (key === 'not') return compare(a ?? false, b ?? false, path, (kind, at, message) => { add(OPPOSITE[kind], at, `under not: ${message}`) })
   if (key === 'properties') return properties(a, b, { old: old['additionalProperties'], now: now['additionalProperties'] }, { path, add })
@@ -98,7 +100,8 @@ interface Sets extends Place {
 }
 
 function set (old: readonly unknown[], now: readonly unknown[], { path, add, what, grows }: Sets): void {
-  const less = (one: readonly unknown[], other: readonly unknown[]): number => one.filter(a => !other.some(b => isDeepStrictEqual(a, b))).length
+  const less = (one: readonly unknown[], other: readonly unknown[]): number =>
+    one.filter(a => !other.some(b => isDeepStrictEqual(a, b))).length
   const [added, gone] = [less(now, old), less(old, now)]
   if (added > 0) add(grows, path, `${added} more: ${what}`)
   if (gone > 0) add(OPPOSITE[grows], path, `${gone} fewer: ${what}`)
@@ -120,8 +123,4 @@ function typesOf (value: unknown): string[] {
 
 function acceptsAll (schema: unknown): boolean {
   return schema === true || (isObject(schema) && Object.keys(schema).every(key => ANNOTATIONS.has(key)))
-}
-
-function valueAt (schema: Readonly<Record<string, unknown>>, key: string): unknown {
-  return Object.hasOwn(schema, key) ? schema[key] : undefined
 }

@@ -69,8 +69,12 @@ t.test('diff: what changed, and what that does to policy; exit codes for CI; JSO
     file: /agents\.lock$/,
     agents: [
       {
-        name: 'one', state: 'changed', digest: { agreed: /^sha256:/, live: /^sha256:/ }, requires: { agreed: [EXT], live: [] },
-        differences: [{ effect: 'lowers', kind: 'requirement-lost' }, { effect: 'opens', kind: 'skill-added' }], texts: [{ kind: 'instructions' }]
+        name: 'one',
+        state: 'changed',
+        digest: { agreed: /^sha256:/, live: /^sha256:/ },
+        requires: { agreed: [EXT], live: [] },
+        differences: [{ effect: 'lowers', kind: 'requirement-lost' }, { effect: 'opens', kind: 'skill-added' }],
+        texts: [{ kind: 'instructions' }]
       },
       { name: 'two', state: 'same', differences: [], texts: [] }
     ],

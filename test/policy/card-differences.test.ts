@@ -15,13 +15,16 @@ function read (more: Record<string, unknown> = {}): AgentCard {
   return found.card
 }
 
-const withExtension = (extension: object): Record<string, unknown> => ({ capabilities: { streaming: true, extensions: [{ uri: EXT, ...extension }] } })
+const withExtension = (extension: object): Record<string, unknown> =>
+  ({ capabilities: { streaming: true, extensions: [{ uri: EXT, ...extension }] } })
 const agentOf = (...extra: string[]) => configOf({ yaml: oneAgent('http://a.test', extra, ['extensions:', `  consent: {uri: "${EXT}"}`]) }).agents[0] ?? null
 const schema = (properties: object, more: object = {}): object => ({ type: 'object', properties, additionalProperties: false, ...more })
 const AMOUNT = { amount: { type: 'integer', maximum: 100 } }
 
+type Members = Record<string, unknown>
+
 /** Old and new members of the card, and the differences as "effect kind path". */
-const ROWS: readonly (readonly [what: string, old: Record<string, unknown>, now: Record<string, unknown>, expected: readonly string[]])[] = [
+const ROWS: readonly (readonly [what: string, old: Members, now: Members, expected: readonly string[]])[] = [
   ['nothing', {}, {}, []],
   ['a requirement that became optional', withExtension({ required: true }), withExtension({}), ['lowers requirement-lost /capabilities/extensions/0']],
   ['a required extension that is gone', withExtension({ required: true }), { capabilities: { streaming: true } }, ['lowers requirement-lost /capabilities/extensions/0']],
@@ -100,7 +103,9 @@ const SCHEMAS: readonly (readonly [old: unknown, now: unknown, expected: readonl
 ]
 
 t.test('schemas: looser, tighter, or not known', async t => {
-  for (const [old, now, expected] of SCHEMAS) t.same(compareSchemas(old, now).map(({ kind }) => kind).sort(), [...expected].sort(), JSON.stringify([old, now]))
+  for (const [old, now, expected] of SCHEMAS) {
+    t.same(compareSchemas(old, now).map(({ kind }) => kind).sort(), [...expected].sort(), JSON.stringify([old, now]))
+  }
   const wide = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`p${i}`, { maximum: i }]))
   t.equal(compareSchemas({ properties: wide }, { properties: {} }).length, 100, 'at most 100')
 })

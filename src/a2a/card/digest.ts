@@ -6,8 +6,8 @@ import type { LoadedCards } from './loaded-cards.js'
 import { canonicalize } from './signing/canonical.js'
 
 /**
- * Names, in lower case and without `_`, of members at the root of a card, or of its `metadata`, that say when the card was made. Agents that
- * generate their card write them anew at every request.
+ * Names, in lower case and without `_`, of members at the root of a card, or of its `metadata`, that say when the card was made. Agents
+ * that generate their card write them anew at every request.
  */
 const TIME_MEMBERS: ReadonlySet<string> = new Set([
   'createdat', 'updatedat', 'modifiedat', 'generatedat', 'fetchedat', 'issuedat', 'expiresat', 'lastupdated', 'lastmodified', 'lastchecked',

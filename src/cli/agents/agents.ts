@@ -2,6 +2,8 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, resolve } from 'node:path'
+import type { CardDifference } from '../../a2a/card/loaded-cards.js'
+import type { TextFinding } from '../../a2a/card/texts.js'
 import { visible } from '../../a2a/fields.js'
 import { LockFileError, lockText, readLock } from '../../agents/lock/lock-file.js'
 import type { LockEntry, ReadLock } from '../../agents/lock/lock-file.js'
@@ -40,8 +42,8 @@ const LONGEST = 1_000
 
 /**
  * Runs the command.
- * @returns exit code. lock: 0 written, or nothing has changed; 1 a card cannot be fetched, its entry stays. diff: 0 all cards are as agreed;
- * 1 a card differs, or is new. Both: 2 for wrong arguments, files that cannot be used and, for diff, cards that cannot be fetched
+ * @returns exit code. lock: 0 written, or nothing has changed; 1 a card cannot be fetched, its entry stays. diff: 0 all cards are as
+ * agreed; 1 a card differs, or is new. Both: 2 for wrong arguments, files that cannot be used and, for diff, cards that cannot be fetched
  */
 export async function runAgents (args: AgentsArguments, io: Output): Promise<number> {
   const { action, config: file, json = false, env } = args
@@ -123,7 +125,8 @@ function diff (compared: readonly Compared[], { path, lock, config, json }: Show
           differences: one.differences,
           texts: one.texts
         })
-    io.out(JSON.stringify({ format: JSON_FORMAT, ok: !failed && different.length === 0, file: path, agents, withoutAgent: others }, null, 2))
+    const ok = !failed && different.length === 0
+    io.out(JSON.stringify({ format: JSON_FORMAT, ok, file: path, agents, withoutAgent: others }, null, 2))
   } else {
     for (const one of compared) {
       const { name, state } = one
@@ -141,7 +144,7 @@ function diff (compared: readonly Compared[], { path, lock, config, json }: Show
   return failed ? UNUSABLE : different.length > 0 ? DIFFERENT : DONE
 }
 
-function linesOf (differences: readonly { readonly effect: string, readonly path: string, readonly message: string }[], texts: Extract<Compared, { state: 'same' | 'changed' | 'new' }>['texts']): string[] {
+function linesOf (differences: readonly CardDifference[], texts: readonly TextFinding[]): string[] {
   return [
     ...differences.map(({ effect, path, message }) => `  ${effect.padEnd(7)}  ${visible(path, LONGEST)}: ${message}`),
     ...texts.map(({ message, hint }) => `  text     ${visible(message, LONGEST)} (${hint})`)

@@ -28,7 +28,12 @@ export type Compared = { readonly name: string, readonly agreed: LockEntry | nul
 )
 
 /** Loads the cards of the agents, and compares them. Never rejects. */
-export async function compareCards (agents: readonly AgentConfig[], { limits }: Config, lock: LockFile, env: NodeJS.ProcessEnv): Promise<Compared[]> {
+export async function compareCards (
+  agents: readonly AgentConfig[],
+  { limits }: Config,
+  lock: LockFile,
+  env: NodeJS.ProcessEnv
+): Promise<Compared[]> {
   return await inParallel(agents, async agent => {
     const { name } = agent
     const agreed = Object.hasOwn(lock.agents, name) ? lock.agents[name] as LockEntry : null

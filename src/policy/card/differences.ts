@@ -82,7 +82,9 @@ interface Known { readonly agent: Policies, readonly declared: ReadonlyMap<strin
 /** A requirement that the card lost. `activation.required: always` and `never` decide without the card. */
 function lost (uri: string, path: string, message: string, { agent, declared }: Known): CardDifference {
   const policies = policiesFor(uri, agent, declared)
-  const keeping = policies.find(one => agent !== null && one.policy.activation?.required === 'always' && requirementMode(agent.mode, one) === 'enforce')
+  const keeping = policies.find(one =>
+    agent !== null && one.policy.activation?.required === 'always' && requirementMode(agent.mode, one) === 'enforce'
+  )
   if (keeping !== undefined) {
     return difference('requirement-lost', 'neutral', path, `${message}; policy ${keeping.name} requires it (activation.required: always)`)
   }
@@ -92,7 +94,12 @@ function lost (uri: string, path: string, message: string, { agent, declared }: 
   return difference('requirement-lost', 'lowers', path, `${message}: the gateway would forward requests without it`)
 }
 
-function paramDifferences (uri: string, [old, now]: readonly [unknown, unknown], pointer: string, { agent, declared }: Known): CardDifference[] {
+function paramDifferences (
+  uri: string,
+  [old, now]: readonly [unknown, unknown],
+  pointer: string,
+  { agent, declared }: Known
+): CardDifference[] {
   if (isDeepStrictEqual(old, now)) return []
   const reading = policiesFor(uri, agent, declared).filter(({ policy }) => readsCard(policy, pointer => pointer.includes('{self}')))
   const name = quoted(uri, SHOWN)
@@ -179,7 +186,7 @@ function skillDifferences (old: JsonObject, now: JsonObject): CardDifference[] {
     if (a === undefined) return [difference('skill-added', 'opens', b?.path ?? '', `the skill ${name} is new`)]
     if (b === undefined) return [difference('skill-removed', 'neutral', a.path, `the skill ${name} is gone`)]
     if (isDeepStrictEqual(a.skill, b.skill)) return []
-    const members = [...new Set([...Object.keys(a.skill), ...Object.keys(b.skill)])].filter(key => !isDeepStrictEqual(a.skill[key], b.skill[key]))
+    const members = changedKeys(a.skill, b.skill)
     const opens = members.some(key => /^(?:input|output)_?modes$/i.test(key))
     const security = members.some(key => REQUIREMENT_KEYS.includes(key))
     return [difference(
@@ -213,14 +220,17 @@ function capabilityDifferences (old: AgentCard, now: AgentCard): CardDifference[
 
 /** Members without a comparison of their own. A rule may read any of them. */
 function otherDifferences (old: JsonObject, now: JsonObject, agent: Policies): CardDifference[] {
-  const keys = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter(key => !COMPARED.has(key) && !isDeepStrictEqual(old[key], now[key]))
-  return keys.map(key => {
+  return changedKeys(old, now).filter(key => !COMPARED.has(key)).map(key => {
     const path = `/${escapePointer(key)}`
     const what = !Object.hasOwn(old, key) ? 'is new' : Object.hasOwn(now, key) ? 'has changed' : 'is gone'
     const reading = (agent?.policies ?? []).filter(({ policy }) => readsCard(policy, pointer => pointer === path || pointer.startsWith(`${path}/`)))
     if (reading.length > 0) return difference('member', 'lowers', path, `${quoted(key, SHOWN)} ${what}: rules of ${listed(reading)} read it`)
     return difference('member', /modes$/i.test(key) ? 'opens' : 'neutral', path, `${quoted(key, SHOWN)} ${what}`)
   })
+}
+
+function changedKeys (old: JsonObject, now: JsonObject): string[] {
+  return [...new Set([...Object.keys(old), ...Object.keys(now)])].filter(key => !isDeepStrictEqual(old[key], now[key]))
 }
 
 type ResolvedPolicies = NonNullable<Policies>['policies']
