@@ -6,6 +6,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { readLockFile } from '../../src/agents/lock/lock-file.js'
 import { commandLine } from '../helpers/command-line.js'
+import { MESSAGE, rpcBody } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 
 const EXT = 'https://example.com/ext/consent/v1'
@@ -100,6 +101,21 @@ t.test('wrong arguments and files', async t => {
   t.equal(readFileSync(lock, 'utf8'), '{\n"version": 1,\n}', 'nothing is overwritten')
   t.match(await commandLine(['agents', 'diff'], { cwd: tmpdir() }), { code: 2, err: /there is no \.\/gateway\.yaml/ })
   t.match(await commandLine(['agents', 'diff', '--config', join(directory, 'none.yaml')], { cwd: tmpdir() }), { code: 2, err: /none\.yaml/ })
+})
+
+t.test('explain uses the agreed card, and says when there is none', async t => {
+  const { state, agents, directory } = await world(t)
+  const explain = (...args: string[]) => commandLine(
+    ['explain', '--agent', 'one', ...args, 'curl', 'http://localhost:8080/one/rpc', '-H', 'A2A-Version: 1.0', '-H', 'content-type: application/json', '-d', rpcBody('SendMessage', { message: MESSAGE })],
+    { cwd: directory }
+  )
+  t.match(await explain(), { code: 2, err: /no card of agent one is in force: .*agents\.lock has no entry for one/ })
+  await agents('lock')
+  t.match(await explain(), { code: 1, out: /consent/ }, 'the card requires the extension')
+  state.one = url => declaring(url, false)
+  t.match(await explain(), { code: 1, out: /consent/ }, 'and the agreed card still does')
+  await agents('lock')
+  t.match(await explain(), { code: 0 })
 })
 
 t.test('check: suspicious texts with --live, and agents that wait', async t => {

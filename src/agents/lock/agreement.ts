@@ -8,7 +8,7 @@ import type { AgentConfig } from '../../config/model/model.js'
 import { cardDifferences } from '../../policy/card/differences.js'
 import type { CardDecision } from '../../upstream/cards/card-keeper.js'
 import type { JsonObject } from '../../wire/json/object.js'
-import { digestsOf } from './lock-file.js'
+import { digestsOf, readLockFile } from './lock-file.js'
 import type { LockEntry } from './lock-file.js'
 
 /** Differences of a card that waits which are kept. A card may have any number. */
@@ -86,6 +86,20 @@ export class CardAgreement {
     const found = cardDifferences(agreed['1.0'].card, recent, this.#agent)
     return found.length > 0 || recent === old ? found : cardDifferences(agreed['0.3'].card, old, this.#agent)
   }
+}
+
+/**
+ * Returns the cards that a gateway which starts now would use. With `card.changes: hold`, these may be the agreed ones.
+ * @param cards as the agent sends them
+ * @returns the reason when the gateway would have none
+ * @throws LockFileError when the lock file cannot be used
+ */
+export function cardsInForce (agent: AgentConfig, cards: LoadedCards): LoadedCards | string {
+  const { name, card: { lock } } = agent
+  if (lock === null) return cards
+  const { agents } = readLockFile(lock)
+  const decision = new CardAgreement(agent, Object.hasOwn(agents, name) ? agents[name] as LockEntry : null).decide(cards)
+  return decision.kind === 'agreed' ? cards : decision.agreed ?? decision.problem
 }
 
 /** Returns the cards of an entry. Null when the entry has no card, or its card cannot be read. */
