@@ -70,6 +70,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   requests_limit: ['gauge', ['agent']],
   streams_limit: ['gauge', ['agent']],
   card_usable: ['gauge', ['agent']],
+  cards_held: ['gauge', ['agent']],
   card_max_stale_seconds: ['gauge', ['agent']],
   config_last_reload_successful: ['gauge', []],
   held_bytes: ['gauge', []],
