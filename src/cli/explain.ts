@@ -216,7 +216,8 @@ function read (file: string | null, overrides: Parameters<typeof readConfigurati
 
 function withCard (config: Config, card: string | null): Config {
   if (card === null) return config
-  return { ...config, agents: config.agents.map(agent => ({ ...agent, card: { ...agent.card, url: null, file: resolve(card), lock: null } })) }
+  const onDisk = { url: null, file: resolve(card), lock: null }
+  return { ...config, agents: config.agents.map(agent => ({ ...agent, card: { ...agent.card, ...onDisk } })) }
 }
 
 async function cardsOf (
