@@ -1,6 +1,7 @@
 /** `check --live`: loads the current cards of the agents and compares them with the configuration. */
 import { GRPC_OFF, OnlyGrpc } from '#a2a/grpc/card-map.js'
 import type { CardFinding } from '#a2a/card/lint.js'
+import type { LoadedCards } from '#a2a/card/loaded-cards.js'
 import { visible } from '#a2a/fields.js'
 import { buildAgentState, schemasToCompile, UNSIGNED } from '#pipeline/agent-snapshot.js'
 import type { AgentState, AgentStateOptions } from '#pipeline/agent-snapshot.js'
@@ -17,6 +18,8 @@ import { SECRET_HIDDEN } from '#policy/request/inject.js'
 import { loadCardsOnce } from '#agents/card/card-once.js'
 import type { TlsFiles } from '#upstream/tls.js'
 import { readTlsFiles } from '#upstream/tls.js'
+import { lintTexts } from '#a2a/card/texts.js'
+import { inParallel } from './in-parallel.js'
 import { securityFindings } from './security-findings.js'
 import { credentialFindings } from './live-credentials.js'
 
@@ -27,8 +30,6 @@ export interface Look {
   readonly usable: boolean
 }
 
-/** Number of agents contacted in parallel. */
-const AT_ONCE = 8
 /** Largest length of a sentence that quotes a card, in characters. */
 const LONGEST = 1_000
 /** Largest number of findings per agent. A card may have any number of faults. */
@@ -71,14 +72,7 @@ export async function lookAtCardFiles (config: Config, env: NodeJS.ProcessEnv): 
 
 /** Loads the cards of every agent. Never rejects. */
 export async function lookAtAgents (config: Config, env: NodeJS.ProcessEnv): Promise<Look> {
-  const looks: Look[] = []
-  let next = 0
-  const work = async (): Promise<void> => {
-    for (let index = next++; index < config.agents.length; index = next++) {
-      looks[index] = await lookAt(config.agents[index] as AgentConfig, config, env)
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, config.agents.length) }, work))
+  const looks = await inParallel(config.agents, agent => lookAt(agent, config, env))
   return { findings: looks.flatMap(look => look.findings), usable: looks.every(look => look.usable) }
 }
 
@@ -109,7 +103,8 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
       const hint = error instanceof OnlyGrpc ? 'set server.grpc.listen: the gateway would reject every call with 501' : 'the gateway would reject every call'
       return unusable(`card ${cards.origin}: ${(error as Error).message}`, hint)
     }
-    const all = [...oddities(state), ...securityFindings(state, agent, sources), ...credentialFindings(agent, config, cards), ...lintCards({
+    const ofConfiguration = [...securityFindings(state, agent, sources), ...credentialFindings(agent, config, cards)]
+    const all = [...oddities(state), ...ofConfiguration, ...textFindings(cards), ...lintCards({
       cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
       inForce: Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])),
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],
@@ -129,6 +124,13 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
   } catch (error) {
     return unusable(`upstream.tls: ${(error as Error).message}`, 'the files of upstream.tls changed while they were read')
   }
+}
+
+/** Suspicious texts of the cards, each once. */
+function textFindings ({ byVersion, extended = null }: LoadedCards): CardFinding[] {
+  const raws = new Set([byVersion['1.0'].card.raw, byVersion['0.3'].card.raw, ...(extended === null ? [] : [extended.raw])])
+  const found = [...raws].flatMap(lintTexts).map(({ message, hint }) => ({ message: visible(message, LONGEST), hint }))
+  return [...new Map(found.map(one => [one.message, one])).values()]
 }
 
 /**

@@ -16,17 +16,20 @@ export interface AuditViolation {
 
 /** A request or response with violations, a forwarded call, or a change of a task's state, under the names of the audit line. */
 export interface AuditEntry {
-  /** request, response = the evaluated message (each event of a stream is evaluated by itself); call = the whole call; task = its task. */
-  readonly phase: 'request' | 'response' | 'call' | 'task'
+  /**
+   * request, response = the evaluated message (each event of a stream is evaluated by itself); call = the whole call; task = its task;
+   * card = the card of the agent.
+   */
+  readonly phase: 'request' | 'response' | 'call' | 'task' | 'card'
   readonly agent: string
   readonly operation: string
   readonly binding: string
   readonly version: string
   /**
    * rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged, despite violations;
-   * forwarded = of the phase call; changed = of the phase task.
+   * forwarded = of the phase call; changed = of the phase task; held = the card waits for an agreement, agreed = no card waits any more.
    */
-  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed'
+  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed' | 'held' | 'agreed'
   /** Reason of the violation that decided; null without violations. */
   readonly reason: string | null
   readonly extension: string | null
@@ -46,6 +49,9 @@ export interface AuditEntry {
   /** Phase task: the state, and the state that this process saw before, or null. */
   readonly task_state?: string
   readonly previous_state?: string | null
+  /** Phase card: digest of the card that waits, and places in the card whose differences would lower enforcement. */
+  readonly card_digest?: string
+  readonly lowers?: readonly string[]
   readonly task_id: string | null
   readonly context_id: string | null
   readonly trace_id: string | null
@@ -186,6 +192,8 @@ function formatLine (entry: AuditEntry, time: string): string {
     extensions: entry.extensions?.slice(0, EXTENSIONS).map(uri => clip(uri)),
     task_state: entry.task_state,
     previous_state: entry.previous_state,
+    card_digest: entry.card_digest,
+    lowers: entry.lowers?.slice(0, VIOLATIONS).map(path => clip(path)),
     task_id: clip(entry.task_id),
     context_id: clip(entry.context_id),
     trace_id: entry.trace_id,
