@@ -338,6 +338,12 @@ const cards: Row = {
       unit: 'short',
       queries: [[`sum by (agent, outcome) (increase(a2a_gateway_card_refreshes_total{${ONE}}[$__rate_interval]))`, '{{agent}} {{outcome}}']]
     }),
+    lines({
+      title: 'Waiting for an agreement',
+      about: 'Agents whose card waits (card.changes: hold). The agreed card stays in force. a2a-gateway agents diff shows the card.',
+      unit: 'short',
+      queries: [[`max by (agent) (a2a_gateway_cards_held{${ONE}}) or vector(0)`, '{{agent}}']]
+    }),
     stacked({
       title: 'Signatures',
       about: 'Cards that card.verify has verified. invalid, unsigned and unknown_key: no configured key has signed the card. partial: the signature does not cover all members.',

@@ -9,7 +9,7 @@
 const UNIT_GROUPS = {
   protocol: ['a2a', 'pipeline', 'catalogue', 'state', 'helpers'],
   config: ['config', 'console', 'deploy'],
-  policy: ['policy'],
+  policy: ['policy', 'agents'],
   offline: ['offline', 'docs', 'sandbox'],
   wire: ['wire', 'fuzz', 'runtimes']
 }

@@ -114,6 +114,11 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
       }
       return await (await import('./cli/policy-tests/watch.js')).watchUntilInterrupted({ names: positionals, config, run: runOnce }, { err })
     }
+    case 'agents':
+      return await (await import('./cli/agents/agents.js')).runAgents(
+        { action: positionals[0], config, agents: list('agent'), by: text('by'), json, env },
+        { out, err }
+      )
     case 'key':
       return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires'), json }, { out, err })
     case 'schema':

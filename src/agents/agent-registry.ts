@@ -23,6 +23,8 @@ import { AgentCredentials } from './credentials/agent-credentials.js'
 import { Identity } from './identity/identity.js'
 import type { InFlight } from './in-flight.js'
 import type { Snapshot } from './snapshot.js'
+import type { LockFile } from './lock/lock-file.js'
+import { readLockFile } from './lock/lock-file.js'
 
 export interface AgentRegistryOptions {
   readonly metrics: Metrics
@@ -34,6 +36,7 @@ export interface AgentRegistryOptions {
   /** As in {@link AgentOptions}. */
   readonly onCard?: AgentOptions['onCard'] | undefined
   readonly keeper?: AgentOptions['keeper'] | undefined
+  readonly audit?: AgentOptions['audit'] | undefined
 }
 
 /** A configuration that is ready to put in force: all steps that may fail are done. The caller calls either `commit` or `discard`, once. */
@@ -128,9 +131,10 @@ export class AgentRegistry {
 
   /** Returns one agent per entry: the current agent if nothing about it has changed, otherwise a new agent. */
   private prepare (config: Config): Agent[] {
-    const { metrics, log, env, onCard, keeper } = this.options
+    const { metrics, log, env, onCard, keeper, audit } = this.options
     const current = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     const sources = config.identity === null ? null : callerSources(config.identity)
+    const lock = lockOf(config)
     // All files are read before any agent is created, because any file may be unusable.
     const entries = config.agents.map(entry => {
       const { publicUrl } = config.server
@@ -146,8 +150,10 @@ export class AgentRegistry {
         sources,
         credentials: AgentCredentials.prepare(entry, { env, publicUrl, tls }),
         cardKeys: readAgentCardKeys(entry),
+        agreed: Object.hasOwn(lock.agents, entry.name) ? lock.agents[entry.name] : null,
         onCard,
-        keeper
+        keeper,
+        audit
       }
     })
     return entries.map(options => {
@@ -166,7 +172,12 @@ export class AgentRegistry {
       new Map(
         all.map(agent => [
           agent.name,
-          { limits: agent.config.concurrency, maxStale: agent.config.card.maxStale / 1_000, hasCard: () => agent.state !== null }
+          {
+            limits: agent.config.concurrency,
+            maxStale: agent.config.card.maxStale / 1_000,
+            hasCard: () => agent.state !== null,
+            holds: () => agent.holds
+          }
         ])
       )
     )
@@ -199,6 +210,12 @@ function snapshotOf (config: Config, agents: readonly Agent[], identity: Identit
     rates: compileLimits(config),
     keys: publicKeysOf(agents)
   }
+}
+
+/** All agents have one lock file. @throws LockFileError when it cannot be used */
+function lockOf ({ agents }: Config): LockFile {
+  const path = agents.map(({ card }) => card.lock).find(one => one !== null) ?? null
+  return path === null ? { agents: {} } : readLockFile(path)
 }
 
 function readAgentCardKeys ({ name, card }: AgentConfig): CardKeys {

@@ -32,6 +32,11 @@ import type { AgentCredentials } from './credentials/agent-credentials.js'
 import type { PastRejection } from './describe/describe-agent.js'
 import { describeAgent } from './describe/describe-agent.js'
 import { parseUrl } from '#wire/url.js'
+import { CardAgreement } from './lock/agreement.js'
+import type { LockEntry } from './lock/lock-file.js'
+import { auditHeld } from './card/held-audit.js'
+import { sameSource } from './card/same-source.js'
+import type { Audit } from '#telemetry/audit.js'
 
 export interface AgentOptions {
   readonly config: AgentConfig
@@ -50,6 +55,10 @@ export interface AgentOptions {
   readonly credentials?: AgentCredentials | null
   /** Keys that verify and sign its card. */
   readonly cardKeys: CardKeys
+  /** The agreement about its card in the lock file; null or absent for none. Counts only with `card.changes: hold`. */
+  readonly agreed?: LockEntry | null | undefined
+  /** Records cards that wait. Absent: nothing is recorded. */
+  readonly audit?: Audit | undefined
   /** Called when the card of the agent, or the status of the card, has changed. */
   readonly onCard?: ((agent: Agent) => void) | undefined
   /** Source of the card when another process fetches the card from the agent. That process also logs the warnings about the card. */
@@ -64,7 +73,8 @@ type Connections = Pick<AgentPools, keyof AgentPools>
 export function identityOf (options: AgentOptions): string {
   const { config, publicUrl, tls, secrets, sources = null, credentials, cardKeys } = options
   const { card, jsonDepth, jsonMembers, extensions } = options.limits
-  const contents = [tls.fingerprint, secrets.fingerprint, credentials?.fingerprint, cardKeys.fingerprint]
+  const agreed = config.card.changes === 'hold' ? options.agreed ?? null : null
+  const contents = [tls.fingerprint, secrets.fingerprint, credentials?.fingerprint, cardKeys.fingerprint, agreed]
   return digest([config, publicUrl, [card, jsonDepth, jsonMembers, extensions], ...contents, sources])
 }
 
@@ -90,6 +100,8 @@ export class Agent {
   readonly credentials: AgentCredentials | null
   /** Changes when the keys of `card.verify` change. */
   readonly trust: string
+  /** Null with `card.changes: apply`. */
+  readonly agreement: CardAgreement | null
   /** Null without `card.verify`, and where another process fetches the card. */
   private readonly cardTrust: CardTrust | null
   private readonly cors: CorsSource
@@ -121,6 +133,7 @@ export class Agent {
     this.publicBase = options.publicUrl === null ? null : options.publicUrl + config.path
     this.identity = identityOf(options)
     this.fixedRequirement = fixedRequirement(config, options.sources ?? null)
+    this.agreement = config.card.changes === 'hold' ? new CardAgreement(config, options.agreed ?? null) : null
     const { cardKeys: { trust, verification: keys } } = options
     const { verify } = config.card
     this.trust = trust
@@ -137,6 +150,9 @@ export class Agent {
       dispatcher: origin => this.pools.for(origin),
       verify: this.cardTrust === null ? null : cards => (this.cardTrust as CardTrust).verify(cards),
       trust,
+      agree: this.agreement === null ? null : cards => (this.agreement as CardAgreement).decide(cards),
+      agreement: this.agreement?.key ?? null,
+      onHeld: held => { auditHeld(options.audit, config.name, held) },
       prepare: (cards, signal, elsewhere) => this.prepare(cards, this.lastState, signal, elsewhere as WrittenSchemas | undefined),
       onCards: cards => {
         this.use(cards, log)
@@ -159,9 +175,19 @@ export class Agent {
     return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.schemas.written }
   }
 
+  /** The cards in force as the agent sent them; null while there are none, and where another process fetches them. */
+  get sentCards (): LoadedCards | null {
+    return this.source.handover()?.sent ?? null
+  }
+
   /** The public keys of `card.sign` and of the identity header. */
   get publicKeys (): readonly PublicJwk[] {
     return [...this.options.cardKeys.published, ...(this.credentials?.publicKeys ?? [])]
+  }
+
+  /** True while a card waits for an agreement; null with `card.changes: apply`. */
+  get holds (): boolean | null {
+    return this.agreement === null ? null : this.source.status.held !== null
   }
 
   get lastRefusals (): readonly PastRejection[] {
@@ -364,17 +390,7 @@ export class Agent {
     const { config, upstream, publicBase, ready, state, source: { status }, concurrency, rejections, options } = this
     const requirement = this.requirementIn(state)
     const signedBy = config.card.signature === 'resign' ? options.cardKeys.signing?.jwk.kid ?? null : null
-    return describeAgent({ config, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections })
+    const agreed = this.agreement?.entry ?? null
+    return describeAgent({ config, agreed, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections })
   }
-}
-
-function sameSource (a: Agent, b: Agent): boolean {
-  const [one, other] = [a.config.card, b.config.card]
-  return (
-    a.config.upstream.url === b.config.upstream.url &&
-    a.trust === b.trust &&
-    one.url === other.url &&
-    one.file === other.file &&
-    (one.extended === null) === (other.extended === null)
-  )
 }

@@ -2,6 +2,7 @@ import { overridesFromEnvironment } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
 import { readConfiguration } from '#offline/configuration.js'
 import { LOADING_CARDS, withProgress } from './command-line/progress.js'
+import { agreementFindings } from './agents/agreement-findings.js'
 import { lookAtAgents, lookAtCardFiles } from './live.js'
 import type { Output } from './output.js'
 import type { CheckFormat, CheckResult } from './reports/check-report.js'
@@ -58,7 +59,7 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
     const { problems, usage } = unusableConfiguration(name, loaded)
     return { file, findings: problems.map(one => findingOf(one)), summary: null, ok: false, usage }
   }
-  const warnings = loaded.warnings.map(one => findingOf(one, 'warning'))
+  const warnings = [...loaded.warnings, ...agreementFindings(loaded.config)].map(one => findingOf(one, 'warning'))
   const summary = summaryOf(loaded.config)
   if (!live) {
     const { findings, notes } = await lookAtCardFiles(loaded.config, env)

@@ -39,6 +39,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: 'yaml',
     choices: { format: ['tap', 'pretty', 'json', 'junit', 'github'] }
   },
+  agents: { flags: ['config', 'by'], lists: ['agent'], switches: ['json'], positionals: 1, words: ['lock', 'diff'] },
   key: { flags: ['id', 'client', 'expires'], switches: ['json'] },
   schema: { switches: ['tests', 'json'] },
   health: { flags: ['admin'], switches: ['json'] },

@@ -19,6 +19,7 @@ import { readResponse } from '#offline/recording/recorded-response.js'
 import type { RecordedRequest } from '#offline/recording/recording.js'
 import { isCurl, openRecording, parseHeader, pickRequest, readCurlCommand, readRecording, RecordingError, STANDARD_INPUT } from '#offline/recording/recording.js'
 import type { ReadBeside, Recordings } from '#offline/recording/http-file.js'
+import { cardsInForce } from '#agents/lock/agreement.js'
 import { loadCardsOnce } from '#agents/card/card-once.js'
 import { readTlsFiles } from '#upstream/tls.js'
 import { readConfiguration } from '#offline/configuration.js'
@@ -215,7 +216,8 @@ function read (file: string | null, overrides: Parameters<typeof readConfigurati
 
 function withCard (config: Config, card: string | null): Config {
   if (card === null) return config
-  return { ...config, agents: config.agents.map(agent => ({ ...agent, card: { ...agent.card, url: null, file: resolve(card) } })) }
+  const onDisk = { url: null, file: resolve(card), lock: null }
+  return { ...config, agents: config.agents.map(agent => ({ ...agent, card: { ...agent.card, ...onDisk } })) }
 }
 
 async function cardsOf (
@@ -229,7 +231,11 @@ async function cardsOf (
     readTlsFiles(agent.upstream.tls),
     env
   )
-  if (loaded.ok) return loaded.cards
+  if (loaded.ok) {
+    const cards = cardsInForce(agent, loaded.cards)
+    if (typeof cards !== 'string') return cards
+    throw new CannotExplain(`no card of agent ${agent.name} is in force: ${cards} (or give a card from disk with --card)`)
+  }
   throw new CannotExplain(`no card of agent ${agent.name}: ${loaded.problem} (give one from disk with --card)`)
 }
 

@@ -24,6 +24,8 @@ import type { CardSecurity } from '#a2a/card/security.js'
 import { schemeText } from '#identity/requirement.js'
 import type { CallerSource } from '#identity/schemes.js'
 import { proposedSources } from './init/proposed-identity.js'
+import { lintTexts } from '#a2a/card/texts.js'
+import { inParallel } from './in-parallel.js'
 
 export interface Look {
   /** Findings in the order of the agents. */
@@ -32,8 +34,6 @@ export interface Look {
   readonly usable: boolean
 }
 
-/** Number of agents contacted in parallel. */
-const AT_ONCE = 8
 /** Largest length of a sentence that quotes a card, in characters. */
 const LONGEST = 1_000
 /** Largest number of findings per agent. A card may have any number of faults. */
@@ -76,14 +76,7 @@ export async function lookAtCardFiles (config: Config, env: NodeJS.ProcessEnv): 
 
 /** Loads the cards of every agent. Never rejects. */
 export async function lookAtAgents (config: Config, env: NodeJS.ProcessEnv): Promise<Look> {
-  const looks: Look[] = []
-  let next = 0
-  const work = async (): Promise<void> => {
-    for (let index = next++; index < config.agents.length; index = next++) {
-      looks[index] = await lookAt(config.agents[index] as AgentConfig, config, env)
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, config.agents.length) }, work))
+  const looks = await inParallel(config.agents, agent => lookAt(agent, config, env))
   return { findings: looks.flatMap(look => look.findings), usable: looks.every(look => look.usable) }
 }
 
@@ -114,7 +107,8 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
       const hint = error instanceof OnlyGrpc ? 'set server.grpc.listen: the gateway would reject every call with 501' : 'the gateway would reject every call'
       return unusable(`card ${cards.origin}: ${(error as Error).message}`, hint)
     }
-    const all = [...oddities(state), ...securityFindings(state, agent, sources), ...credentialFindings(agent, config, cards), ...lintCards({
+    const ofConfiguration = [...securityFindings(state, agent, sources), ...credentialFindings(agent, config, cards)]
+    const all = [...oddities(state), ...ofConfiguration, ...textFindings(cards), ...lintCards({
       cards: { 0.3: cards.byVersion['0.3'].card, '1.0': cards.byVersion['1.0'].card },
       inForce: Object.fromEntries(agent.policies.map(({ name, policy }) => [name, policy])),
       byDefault: agent.extensions.join() === DEFAULT_POLICIES.join() ? DEFAULT_POLICIES : [],
@@ -134,6 +128,13 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
   } catch (error) {
     return unusable(`upstream.tls: ${(error as Error).message}`, 'the files of upstream.tls changed while they were read')
   }
+}
+
+/** Suspicious texts of the cards, each once. */
+function textFindings ({ byVersion, extended = null }: LoadedCards): CardFinding[] {
+  const raws = new Set([byVersion['1.0'].card.raw, byVersion['0.3'].card.raw, ...(extended === null ? [] : [extended.raw])])
+  const found = [...raws].flatMap(lintTexts).map(({ message, hint }) => ({ message: visible(message, LONGEST), hint }))
+  return [...new Map(found.map(one => [one.message, one])).values()]
 }
 
 /**

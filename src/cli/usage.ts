@@ -101,6 +101,21 @@ const HELP: Readonly<Record<string, Help>> = {
       ...exits('all tests passed', 'a test failed', 'a file is not valid, or wrong arguments')
     ]
   },
+  agents: {
+    synopsis: 'agents lock|diff [--config FILE] [--agent NAME]... [--by NAME] [--json]',
+    does: 'agrees on the cards of agents, or shows what has changed since',
+    more: [
+      'lock                     fetches the cards, and writes those that differ to agents.lock, beside the configuration file',
+      'diff                     fetches the cards, and shows how they differ from agents.lock and what that does to enforcement',
+      CONFIG,
+      '--agent NAME             only this agent; can be repeated',
+      '--by NAME                who agrees, for lock; default: the user of the CI system or of the machine',
+      '--json                   prints the result as JSON',
+      '',
+      'Exit of lock: 0 written or unchanged, 1 a card cannot be fetched and its entry stays, 2 wrong arguments, or a file cannot be used',
+      'Exit of diff: 0 all cards are as agreed, 1 a card differs or is new, 2 wrong arguments, or a file or card cannot be read'
+    ]
+  },
   key: {
     synopsis: 'key --id NAME [--client NAME] [--expires DATE] [--json]',
     does: 'creates an API key for a caller',

@@ -17,6 +17,7 @@ import type {
 import type { AccessConfig } from './model/access-model.js'
 import { resolveAccess } from './model/access-model.js'
 import type { CardVerifyConfig } from './model/card-model.js'
+import { LOCK_FILE } from './model/card-model.js'
 import type { EnvoyJwtConfig, IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import type { BudgetConfig, RateConfig } from './model/rates-model.js'
 import { rateOf } from './model/rates-model.js'
@@ -72,7 +73,7 @@ interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'grpc' | '
   }
   readonly grpc: AgentGrpcFile
   readonly cors: Texts<CorsConfig, 'maxAge'>
-  readonly card: Texts<Omit<CardConfig, 'verify'>, 'refresh' | 'maxStale'> & { readonly verify: VerifyFile | null }
+  readonly card: Texts<Omit<CardConfig, 'verify' | 'lock'>, 'refresh' | 'maxStale'> & { readonly verify: VerifyFile | null }
 }
 
 type VerifyFile = Omit<CardVerifyConfig, 'keys'> & { readonly keys: Texts<CardVerifyConfig['keys'], 'maxStale'> }
@@ -222,6 +223,7 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
     card: {
       ...card,
       file: onDisk(card.file),
+      lock: card.changes === 'hold' ? resolvePath(baseDir, LOCK_FILE) : null,
       refresh: duration(card.refresh),
       maxStale: duration(card.maxStale),
       headers: headersOf(card.headers, baseDir),

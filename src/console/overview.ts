@@ -91,6 +91,8 @@ interface CardStatus {
   readonly ageSeconds: number | null
   readonly etag: unknown
   readonly problem: string | null
+  /** Null with `card.changes: apply`. */
+  readonly agreement: { readonly held: object | null } | null
   readonly changes: readonly CardChange[]
   readonly warnings: readonly string[]
 }
@@ -99,9 +101,10 @@ interface CardStatus {
 const CHANGES = 100
 
 /** Truncates the texts. A card is untrusted, and so are the messages that quote it. */
-function cardOf (card: CardStatus): object {
+function cardOf ({ agreement, ...card }: CardStatus): object {
   return {
     ...card,
+    waits: agreement?.held != null,
     problem: card.problem === null ? null : clip(card.problem, 500),
     changes: card.changes.slice(0, CHANGES).map(one => ({ ...one, name: clip(one.name, 300) })),
     warnings: clipAll(card.warnings, 20)

@@ -10,6 +10,8 @@ import type { Check, LoadResult, Overrides } from '#config/load.js'
 import { fault, items, mapping } from '#config/yaml/values.js'
 import { accessSchemaFaults, policySchemaFaults, schemaFaults } from '#policy/compile/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '#upstream/tls.js'
+import { LockFileError, readLockFile } from '#agents/lock/lock-file.js'
+import { LOCK_FILE } from '#config/model/card-model.js'
 import { parsePointer } from '#wire/json/pointer.js'
 import { unusableCardKeys } from '#agents/card/key-files.js'
 import { unusableSigningKeys } from '#agents/keys/signing-keys.js'
@@ -30,7 +32,7 @@ export function readConfiguration (options: {
 }
 
 export const CHECKS: readonly Check[] = [
-  unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls, unusableCardKeys, unusableSigningKeys
+  unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls, unusableCardKeys, unusableSigningKeys, unusableLockFile
 ]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */
@@ -91,6 +93,19 @@ function unusableIssuerTls (value: unknown, baseDir: string): PathProblem[] {
     const { ca } = mapping(mapping(mapping(source).jwt).tls)
     return unusable({ ca, cert: null, key: null }, baseDir, setting => ['identity', 'sources', name, 'jwt', 'tls', setting])
   })
+}
+
+/** Reads the file with agreed cards, if an agent needs the file. */
+function unusableLockFile (value: unknown, baseDir: string): PathProblem[] {
+  const index = items(mapping(value).agents).findIndex(agent => mapping(mapping(agent).card).changes === 'hold')
+  if (index < 0) return []
+  try {
+    readLockFile(resolve(baseDir, LOCK_FILE))
+    return []
+  } catch (error) {
+    if (!(error instanceof LockFileError)) throw error
+    return [fault(['agents', index, 'card', 'changes'], error.message)]
+  }
 }
 
 function unusable (

@@ -160,7 +160,8 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     signature: agent.card.signature === 'verbatim' ? 'verbatim' : 'strip',
     routed: one => carries(one) && routed.has(routeKey(one)),
     additions,
-    security: security.offered
+    security: security.offered,
+    texts: agent.card.texts
   }
   const cache = new SchemaCache({
     previous: previous?.cache,

@@ -57,7 +57,8 @@ function filesRead (config: Config): string[] {
   const { tls: own } = config.server
   const listener = own === null ? [] : [own.cert, own.key, own.clientCa].filter(name => name !== null)
   const ofAgents = config.agents.flatMap(agent => [
-    ...secretFiles(agent), ...cardKeyFiles(agent.card), ...credentialSecretFiles(agent.upstream.credentials)
+    ...secretFiles(agent), ...cardKeyFiles(agent.card), ...credentialSecretFiles(agent.upstream.credentials),
+    ...(agent.card.lock === null ? [] : [agent.card.lock])
   ])
   return [...tls, ...listener, ...identityFiles(config.identity), ...ofAgents]
 }

@@ -139,7 +139,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   }
 
   const frameworkLog = log.child({}, { level: quietened(config.telemetry.logs.level) })
-  const registry = new AgentRegistry(config, { metrics, log, tracing, inFlight, env, keeper: options.keeper })
+  const registry = new AgentRegistry(config, { metrics, log, tracing, inFlight, env, keeper: options.keeper, audit })
   slowReaders.use(config.limits.writeTimeout)
   const apply = (config: Config): void => {
     const { shedding, telemetry, state } = config

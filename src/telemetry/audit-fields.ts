@@ -13,17 +13,20 @@ export interface AuditViolation {
 
 /** A request or response with violations, a forwarded call, or a change of a task's state, under the names of the audit line. */
 export interface AuditEntry {
-  /** request, response = the evaluated message (each event of a stream is evaluated by itself); call = the whole call; task = its task. */
-  readonly phase: 'request' | 'response' | 'call' | 'task'
+  /**
+   * request, response = the evaluated message (each event of a stream is evaluated by itself); call = the whole call; task = its task;
+   * card = the card of the agent.
+   */
+  readonly phase: 'request' | 'response' | 'call' | 'task' | 'card'
   readonly agent: string
   readonly operation: string
   readonly binding: string
   readonly version: string
   /**
    * rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged, despite violations;
-   * forwarded = of the phase call; changed = of the phase task.
+   * forwarded = of the phase call; changed = of the phase task; held = the card waits for an agreement, agreed = no card waits any more.
    */
-  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed'
+  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed' | 'held' | 'agreed'
   /** Reason of the violation that decided; null without violations. */
   readonly reason: string | null
   readonly extension: string | null
@@ -43,6 +46,9 @@ export interface AuditEntry {
   /** Phase task: the state, and the state that this process saw before, or null. */
   readonly task_state?: string
   readonly previous_state?: string | null
+  /** Phase card: digest of the card that waits, and places in the card whose differences would lower enforcement. */
+  readonly card_digest?: string
+  readonly lowers?: readonly string[]
   readonly task_id: string | null
   readonly context_id: string | null
   readonly trace_id: string | null
@@ -68,12 +74,12 @@ type Member = keyof AuditEntry | 'audit' | 'time' | 'violations_omitted'
 export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   audit: { type: 'boolean', meaning: 'always true; distinguishes the line from log lines' },
   time: { type: 'string', meaning: 'ISO 8601, UTC' },
-  phase: { type: 'string', meaning: 'what the line is about: `request` or `response`, a `call`, or the state of a `task`' },
+  phase: { type: 'string', meaning: 'what the line is about: `request` or `response`, a `call`, the state of a `task`, or a `card` that [waits for an agreement](../how-to/agree-on-cards.md)' },
   agent: { type: 'string', meaning: 'its name in the configuration' },
   operation: { type: 'string', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', meaning: '`JSONRPC`, `HTTP+JSON` or `GRPC`' },
   version: { type: 'string', meaning: 'A2A version' },
-  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`' },
+  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`; `held`: a `card` waits; `agreed`: no `card` waits any more' },
   reason: { type: 'string or null', meaning: '[reason](errors.md#reasons) of the violation that decided' },
   extension: { type: 'string or null', meaning: "the policy's name, or the URI if there is no policy" },
   rule: { type: 'string or null', meaning: 'id of the rule' },
@@ -92,6 +98,8 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   extensions: { type: 'list', when: 'phase `call`, if any are active', meaning: 'URIs of the extensions that are active, at most 64' },
   task_state: { type: 'string', when: 'phase `task`', meaning: 'state of the task, in the words of A2A 0.3: `input-required`' },
   previous_state: { type: 'string or null', when: 'phase `task`', meaning: 'the last state that this process saw before' },
+  card_digest: { type: 'string', when: 'phase `card`, decision `held`', meaning: '[digest](../how-to/agree-on-cards.md#what-counts) of the card that waits' },
+  lowers: { type: 'list', when: 'phase `card`, decision `held`', meaning: 'places in the card whose differences would lower what the gateway enforces, at most 20' },
   task_id: { type: 'string or null', meaning: 'id of the task in the request, or else in the response, if it was read' },
   context_id: { type: 'string or null', meaning: 'id of the context, likewise' },
   trace_id: { type: 'string or null', meaning: 'trace id of the gateway, or else of the client' },

@@ -122,6 +122,8 @@ function formatLine (entry: AuditEntry, time: string): string {
     extensions: entry.extensions?.slice(0, EXTENSIONS).map(uri => clip(uri)),
     task_state: entry.task_state,
     previous_state: entry.previous_state,
+    card_digest: entry.card_digest,
+    lowers: entry.lowers?.slice(0, VIOLATIONS).map(path => clip(path)),
     task_id: clip(entry.task_id),
     context_id: clip(entry.context_id),
     trace_id: entry.trace_id,

@@ -34,7 +34,7 @@ t.test('counts are summed, common values are reported once, and counts of an end
   primary.cardAge('a', () => 7)
   one.cardAge('a', () => 9)
   for (const metrics of [primary, one, other]) {
-    metrics.vitals.agents(new Map([['a', { limits: { requests: 8, streams: 4 }, maxStale: 60, hasCard: () => true }]]))
+    metrics.vitals.agents(new Map([['a', { limits: { requests: 8, streams: 4 }, maxStale: 60, hasCard: () => true, holds: () => true }]]))
     metrics.vitals.spansLost(1)
   }
   for (const metrics of [one, other]) {

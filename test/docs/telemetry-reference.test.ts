@@ -166,6 +166,7 @@ async function traffic (t: Test): Promise<TestGateway> {
     entry('changing', changing.url),
     entry('paid', agent.url).replace('upstream: {', `upstream: {credentials: {send: [${token}]}, `),
     entry('away', 'http://127.0.0.1:1'),
+    entry('waiting', agent.url).replace('card: {', 'card: {changes: hold, '),
     EXTENSIONS
   ].join('\n')
   const env = { OTEL_TRACES_EXPORTER: 'console', CLIENT_SECRET: 'secret' }

@@ -84,6 +84,6 @@ export function recordOne (m: Metrics): void {
   m.observed(a, { extension: 'e', metric: 'm', type: 'gauge', by: '', value: 1 })
   m.responseUnread(a, 'encoding')
   m.workers(() => 1, () => 0)
-  m.vitals.agents(new Map([[a, { limits: { requests: 1, streams: 1 }, maxStale: 1, hasCard: () => true }]]))
+  m.vitals.agents(new Map([[a, { limits: { requests: 1, streams: 1 }, maxStale: 1, hasCard: () => true, holds: () => true }]]))
   m.vitals.heldBytes(() => 1, () => 2)
 }

@@ -39,6 +39,8 @@ export interface Confines {
   readonly metrics?: string
   /** The settings of `server.tls`, in one line. */
   readonly tls?: string
+  /** Further files beside the configuration file, by name. */
+  readonly files?: Readonly<Record<string, string>>
   /** Further settings of `server`, each `key: value`. */
   readonly server?: readonly string[]
 }
@@ -47,6 +49,8 @@ export interface ServedGateway {
   readonly url: string
   readonly adminUrl: string
   readonly pid: number
+  /** Directory of the configuration file. */
+  readonly directory: string
   /** The log lines so far that match, for a condition that is awaited: a line arrives later than the response of its request. */
   said (text: RegExp): Line[]
   /** Waits for exactly so many log lines that match. Rejects if fewer arrive in a minute, or more until a round trip is over. */
@@ -69,11 +73,12 @@ export async function serve (
   t: Test,
   yaml: string,
   env: NodeJS.ProcessEnv = {},
-  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', adminAccess = 'null', metrics, tls = '{}', publicUrl, server = [] }: Confines = {}
+  { descriptors, flags = [], drainTimeout = '200ms', console = '{}', adminAccess = 'null', metrics, tls = '{}', publicUrl, server = [], files = {} }: Confines = {}
 ): Promise<ServedGateway> {
   if (!existsSync(MAIN)) throw new Error('dist/ is not built: run "npm run build"')
   const directory = mkdtempSync(join(tmpdir(), 'served-'))
   const file = join(directory, 'gateway.yaml')
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
   const rewrite = (text: string, access = adminAccess): void => {
     writeFileSync(
       `${file}.new`,
@@ -132,6 +137,7 @@ export async function serve (
   return {
     url,
     adminUrl: admin,
+    directory,
     pid: child.pid ?? 0,
     said,
     heard,

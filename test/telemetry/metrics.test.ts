@@ -70,6 +70,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   requests_limit: ['gauge', ['agent']],
   streams_limit: ['gauge', ['agent']],
   card_usable: ['gauge', ['agent']],
+  cards_held: ['gauge', ['agent']],
   card_max_stale_seconds: ['gauge', ['agent']],
   config_last_reload_successful: ['gauge', []],
   held_bytes: ['gauge', []],
@@ -134,7 +135,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.grpcResponse('echo', 'SendMessage', 'OK')
   metrics.clientError('timeout')
   metrics.requestsActive(new Map([['weather', () => 3]]))
-  metrics.vitals.agents(new Map([['weather', { limits: { requests: 10, streams: 4 }, maxStale: 3_600, hasCard: () => true }]]))
+  metrics.vitals.agents(new Map([['weather', { limits: { requests: 10, streams: 4 }, maxStale: 3_600, hasCard: () => true, holds: () => true }]]))
   metrics.vitals.heldBytes(() => 5, () => 50)
   metrics.vitals.spansLost(2)
   metrics.vitals.auditLineLost()

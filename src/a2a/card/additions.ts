@@ -34,8 +34,8 @@ export interface CardAdditions {
 
 /** A difference between an agent's card and the served card, besides URLs and interfaces. */
 export interface CardChange {
-  readonly part: 'extension' | 'schema' | 'signatures' | 'security'
-  /** URI of the extension, name of the schema, or member of the card. */
+  readonly part: 'extension' | 'schema' | 'signatures' | 'security' | 'text'
+  /** URI of the extension, name of the schema, member of the card, or JSON Pointer of the text. */
   readonly name: string
   /** `required` and `optional`: the value of `required` has changed. `merged`: other keys of the extension have changed. */
   readonly change: 'added' | 'merged' | 'required' | 'optional' | 'replaced' | 'removed'

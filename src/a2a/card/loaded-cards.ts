@@ -55,3 +55,34 @@ export interface LoadedCards {
   /** URL or path of the source, for logs and /agents. */
   readonly origin: string
 }
+
+/**
+ * What a difference between two cards does to enforcement. `lowers`: the gateway enforces less. `raises`: it enforces more. `opens`: the
+ * agent offers something new, at an address or in a skill. `neutral`: nothing is enforced differently.
+ */
+export type CardEffect = 'lowers' | 'raises' | 'opens' | 'neutral'
+
+/** One difference between an agreed card and another card. `message` is one sentence, with texts of the card clipped and escaped. */
+export interface CardDifference {
+  readonly kind: string
+  readonly effect: CardEffect
+  /** JSON Pointer in the new card, or in the old card for what is gone. */
+  readonly path: string
+  readonly message: string
+}
+
+/** A card of the agent that waits until somebody agrees (`card.changes: hold`). */
+export interface HeldCard {
+  /** Digest of the card for A2A 1.0. */
+  readonly digest: string
+  /** `new`: nobody has agreed on any card of the agent. */
+  readonly reason: 'new' | 'changed'
+  /** Milliseconds since the epoch: since then, some card waits. */
+  readonly since: number
+  /** Number of different cards that came since then. */
+  readonly versions: number
+  /** Differences from the agreed card, those that lower enforcement first. Empty when the agreed card is not known. */
+  readonly differences: readonly CardDifference[]
+  /** Differences that are not listed. */
+  readonly omitted: number
+}

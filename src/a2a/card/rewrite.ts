@@ -12,6 +12,7 @@ import type { MappedInterface } from './map.js'
 import type { OfferedSecurity } from './offered-security.js'
 import { hasSecurity, withSecurity } from './offered-security.js'
 import type { PathScope } from './path-scope.js'
+import { stripTexts } from './texts.js'
 
 /** The changes to an agent's card that do not depend on the request. */
 export interface CardRewrite {
@@ -30,6 +31,8 @@ export interface CardRewrite {
   readonly additions?: CardAdditions
   /** The security schemes of the gateway; null or absent for those of the agent. Not used with `verbatim`. */
   readonly security?: OfferedSecurity | null
+  /** `strip` removes suspicious texts. Default: all texts stay. Not used with `verbatim`. */
+  readonly texts?: 'report' | 'strip'
 }
 
 export interface RewriteOptions extends CardRewrite {
@@ -44,7 +47,8 @@ export interface RewriteOptions extends CardRewrite {
 export function rewriteCard (agents: JsonObject, options: RewriteOptions): Record<string, unknown> {
   if (options.signature === 'verbatim') return agents
   const { additions, security = null } = options
-  const amended = additions === undefined ? agents : amendCard(agents, additions).card
+  const clean = options.texts === 'strip' ? stripTexts(agents).card : agents
+  const amended = additions === undefined ? clean : amendCard(clean, additions).card
   const raw = security === null ? amended : withSecurity(amended, security)
   const placed = placeInterfaces(raw)
   const urls = publicUrls(placed, options)
@@ -75,14 +79,19 @@ export function rewriteCard (agents: JsonObject, options: RewriteOptions): Recor
   return Object.fromEntries(entries)
 }
 
+/** Maximum number of changed texts that are listed. A card may have any number. */
+const MANY_TEXTS = 50
+
 /** Lists what `rewriteCard` changes in a card, besides URLs and interfaces. */
-export function changesOf (agents: JsonObject, { signature, additions, security = null }: CardRewrite): CardChange[] {
+export function changesOf (agents: JsonObject, { signature, additions, security = null, texts }: CardRewrite): CardChange[] {
   if (signature === 'verbatim') return []
   const changes = additions === undefined ? [] : [...amendCard(agents, additions).changes]
   if (security !== null && (hasSecurity(agents) || security.schemes.length > 0)) {
     const change = !hasSecurity(agents) ? 'added' : security.schemes.length === 0 ? 'removed' : 'replaced'
     changes.push({ part: 'security', name: 'securitySchemes', change, by: 'identity' })
   }
+  const stripped = texts === 'strip' ? stripTexts(agents).paths : []
+  changes.push(...stripped.slice(0, MANY_TEXTS).map(name => ({ part: 'text', name, change: 'removed', by: 'card.texts' }) as const))
   if (isSigned(agents)) changes.push({ part: 'signatures', name: 'signatures', change: 'removed', by: 'card.signature' })
   return changes
 }

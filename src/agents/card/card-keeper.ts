@@ -1,11 +1,11 @@
 /** The source of an agent's card, as the agent sees it: a source in this process (card-source.ts), or one in another process. */
 import type { Dispatcher } from 'undici'
-import type { LoadedCards } from '#a2a/card/loaded-cards.js'
+import type { HeldCard, LoadedCards } from '#a2a/card/loaded-cards.js'
 import type { CardConfig } from '#config/model/model.js'
 import type { CardLimits } from './card-fetch.js'
 import type { CardLoadOptions, KeptByVersion } from './card-load.js'
 
-export type RefreshOutcome = 'changed' | 'unchanged' | 'not_modified' | 'invalid' | 'unreachable'
+export type RefreshOutcome = 'changed' | 'unchanged' | 'not_modified' | 'held' | 'invalid' | 'unreachable'
 
 interface CardLog {
   info (values: object, message: string): void
@@ -18,6 +18,12 @@ export type CardTrusting =
   | { readonly ok: true, readonly cards: LoadedCards }
   /** `unavailable`: the keys cannot be fetched, so the cards may be good. */
   | { readonly ok: false, readonly unavailable: boolean, readonly problem: string }
+
+/** Whether loaded cards may be used, with `card.changes: hold`. */
+export type CardDecision =
+  | { readonly kind: 'agreed' }
+  /** `agreed`: the cards to use instead; null when they are not known. `problem` is the reason why there are none. */
+  | { readonly kind: 'held', readonly held: HeldCard, readonly agreed: LoadedCards | null, readonly problem: string }
 
 export interface CardSourceOptions {
   readonly agent: string
@@ -34,6 +40,12 @@ export interface CardSourceOptions {
   readonly verify?: ((cards: LoadedCards) => Promise<CardTrusting>) | null
   /** Changes when the keys of `card.verify` change. */
   readonly trust?: string
+  /** Decides about cards as the agent sent them, with `card.changes: hold`. Null or absent: every card may be used. Never throws. */
+  readonly agree?: ((cards: LoadedCards) => CardDecision) | null
+  /** Changes with the agreement about the card. Null or absent without one. */
+  readonly agreement?: string | null
+  /** Called when a card begins to wait, when another card waits, and with null when none waits any more. */
+  readonly onHeld?: (held: HeldCard | null) => void
   /**
    * Compiles the schemas of new cards, away from requests. Null when there is nothing to wait for. Rejects when compilation exceeds its
    * limits: the old cards then stay.
@@ -62,11 +74,16 @@ export interface CardStatus {
   readonly origin: string | null
   /** True when the card that was read last names only gRPC interfaces, and the gateway serves none of them. */
   readonly onlyGrpc: boolean
+  /** The card that waits for an agreement; null for none. */
+  readonly held: HeldCard | null
 }
 
 /** State of one source, for the source that replaces it. */
 export interface CardHandover {
   readonly cards: LoadedCards
+  /** The same cards as the agent sent them, before `card.verify` dropped members. Null in a process that does not load cards. */
+  readonly sent: LoadedCards | null
+  readonly held: HeldCard | null
   readonly kept: KeptByVersion
   readonly fetchedAt: number | null
   /** Time on the monotonic clock. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { BACKGROUND, guarded } from '#guard.js'
 import { OnlyGrpc } from '#a2a/grpc/card-map.js'
-import type { CardDocument, ExtendedCard, LoadedCards } from '#a2a/card/loaded-cards.js'
+import type { CardDocument, ExtendedCard, HeldCard, LoadedCards } from '#a2a/card/loaded-cards.js'
 import { MAX_TIMER, nextRefresh, nextRetry } from './card-cache.js'
 import type { CardHandover, CardKeeper, CardSourceOptions, CardStatus, CardTrusting, RefreshOutcome } from './card-keeper.js'
 import { loadCards } from './card-load.js'
@@ -17,11 +17,21 @@ const WANTED_AFTER = 1_000
 /** Time that a refresh usually takes, ms. */
 const USUAL_FETCH = 500
 
+/** Differences that one log line names. */
+const LOGGED = 3
+/** Number of different cards in a row from which the log says that the card changes too often. */
+const OFTEN = 4
+
 /** Cards after preparation. A problem means that the cards cannot be used. */
 interface Prepared {
   readonly cards: LoadedCards
   readonly problem: string | null
 }
+
+/** The cards to use: those that were loaded, or the agreed ones while the loaded cards wait. */
+type Agreed =
+  | { readonly ok: true, readonly sent: LoadedCards, readonly cards: LoadedCards, readonly held: HeldCard | null }
+  | { readonly ok: false, readonly outcome: 'held' | 'invalid' | 'unreachable', readonly problem: string, readonly held: HeldCard | null }
 
 const NOTHING: KeptByVersion = { 0.3: null, '1.0': null }
 
@@ -34,6 +44,9 @@ export class CardSource implements CardKeeper {
   readonly #random: () => number
   readonly #now: () => number
   #cards: LoadedCards | null = null
+  /** `#cards` as the agent sent them. */
+  #sent: LoadedCards | null = null
+  #held: HeldCard | null = null
   #kept: KeptByVersion = NOTHING
   #fetchedAt: number | null = null
   #freshAt = 0
@@ -70,6 +83,8 @@ export class CardSource implements CardKeeper {
     if (this.#cards === null) return null
     return {
       cards: this.#cards,
+      sent: this.#sent,
+      held: this.#held,
       kept: this.#kept,
       fetchedAt: this.#fetchedAt,
       freshAt: this.#freshAt,
@@ -84,7 +99,13 @@ export class CardSource implements CardKeeper {
   /** Called instead of `start`: continues with the card and the next refresh time of another source of the same card. */
   takeOver (from: CardHandover): void {
     if (this.#closed) return
+    const { config, agree } = this.#options
     this.#cards = from.cards
+    this.#sent = from.sent
+    // Without an agreement, the card that waits may be used now.
+    const isReleased = from.held !== null && agree == null
+    this.#held = isReleased ? null : from.held
+    if (isReleased) this.#options.onHeld?.(null)
     this.#kept = from.kept
     this.#fetchedAt = from.fetchedAt
     this.#freshAt = from.freshAt
@@ -92,9 +113,8 @@ export class CardSource implements CardKeeper {
     this.#overdue = from.overdue
     this.#failures = from.failures
     this.#problem = from.problem
-    const { config } = this.#options
     if (!from.expired && !from.overdue) this.#armExpiry(Math.max(0, config.maxStale - (performance.now() - from.freshAt)))
-    const due = Math.max(0, (from.nextAt ?? 0) - this.#now())
+    const due = isReleased ? 0 : Math.max(0, (from.nextAt ?? 0) - this.#now())
     this.#schedule(Math.min(due, nextRefresh(null, { ...config, random: this.#random })))
   }
 
@@ -128,7 +148,8 @@ export class CardSource implements CardKeeper {
       nextAt: this.#nextAt,
       problem: this.#problem,
       origin: this.#cards?.origin ?? null,
-      onlyGrpc: this.#onlyGrpc
+      onlyGrpc: this.#onlyGrpc,
+      held: this.#held
     }
   }
 
@@ -146,17 +167,18 @@ export class CardSource implements CardKeeper {
     clearTimeout(deadline)
     if (this.#closed) return
 
-    const trusting = load.ok ? await this.#verify(load) : null
+    const agreed = load.ok ? await this.#agree(load) : null
     if (this.#closed) return
     const begin = performance.now()
-    const prepared = trusting?.ok === true ? await this.#prepare(trusting.cards, abort.signal) : null
+    const prepared = agreed?.ok === true ? await this.#prepare(agreed.cards, abort.signal) : null
     if (this.#closed) return
 
+    if (agreed !== null) this.#hold(agreed.held)
     const outcome = !load.ok
       ? this.#fail(load.outcome, load.problem)
-      : trusting?.ok === false
-        ? this.#fail(trusting.unavailable ? 'unreachable' : 'invalid', `${load.origin}: ${trusting.problem}`)
-        : this.#accept(load, prepared as Prepared)
+      : agreed?.ok === false
+        ? this.#fail(agreed.outcome, `${load.origin}: ${agreed.problem}`)
+        : this.#accept(load, prepared as Prepared, agreed as Agreed & { ok: true })
     const delays = { ...this.#options.config, random: this.#random }
     const delay = this.#failures > 0 ? nextRetry(this.#failures, delays) : nextRefresh(load.ok ? load.lifetime : null, delays)
     const now = performance.now()
@@ -172,9 +194,27 @@ export class CardSource implements CardKeeper {
     this.#refreshTimer = setTimeout(guarded(BACKGROUND, () => { this.refreshNow() }), delay).unref()
   }
 
+  /** Verifies the signatures, and then chooses the cards to use. */
+  async #agree ({ byVersion, extended, origin }: CardLoad & { ok: true }): Promise<Agreed> {
+    const sent: LoadedCards = { byVersion, extended, fetchedAt: this.#now(), origin }
+    const trusting = await this.#verify(sent)
+    if (!trusting.ok) return this.#rejected(trusting, this.#held)
+    const decision = this.#options.agree?.(sent) ?? { kind: 'agreed' }
+    if (decision.kind === 'agreed') return { ok: true, sent, cards: trusting.cards, held: null }
+    const { held, agreed, problem } = decision
+    // Cards in force are agreed: a source with another agreement does not take them over.
+    if (this.#cards !== null) return { ok: true, sent: this.#sent ?? this.#cards, cards: this.#cards, held }
+    if (agreed === null) return { ok: false, outcome: 'held', problem, held }
+    const trusted = await this.#verify(agreed)
+    return trusted.ok ? { ok: true, sent: agreed, cards: trusted.cards, held } : this.#rejected(trusted, held)
+  }
+
+  #rejected ({ unavailable, problem }: CardTrusting & { ok: false }, held: HeldCard | null): Agreed {
+    return { ok: false, outcome: unavailable ? 'unreachable' : 'invalid', problem, held }
+  }
+
   /** Verifies the signatures at every load: the keys may have changed even if the cards have not. */
-  async #verify ({ byVersion, extended, origin }: CardLoad & { ok: true }): Promise<CardTrusting> {
-    const cards: LoadedCards = { byVersion, extended, fetchedAt: this.#now(), origin }
+  async #verify (cards: LoadedCards): Promise<CardTrusting> {
     return await this.#options.verify?.(cards) ?? { ok: true, cards }
   }
 
@@ -198,12 +238,32 @@ export class CardSource implements CardKeeper {
     return this.#cards === null || !sameCards(this.#cards, cards)
   }
 
-  #accept (load: CardLoad & { ok: true }, { cards, problem }: Prepared): RefreshOutcome {
+  /** Reports a card that begins to wait, or no longer waits. */
+  #hold (held: HeldCard | null): void {
+    if (held === this.#held) return
+    const before = this.#held
+    this.#held = held
+    const { agent, log, onHeld } = this.#options
+    onHeld?.(held)
+    if (held === null) return log.info({ agent }, `agent ${agent}: no card waits for an agreement any more`)
+    // An agent whose card differs at every fetch does not fill the log.
+    if (before !== null && !Number.isInteger(Math.log2(held.versions))) return
+    const { digest, differences, versions } = held
+    const lowering = differences.filter(({ effect }) => effect === 'lowers').map(({ message }) => message)
+    const lost = lowering.length === 0 ? '' : `; it would lower what the gateway enforces: ${lowering.slice(0, LOGGED).join('; ')}`
+    const often = versions < OFTEN ? '' : `; the card has differed ${versions} times: a card must not change with every fetch`
+    log.warn(
+      { agent, digest, differences: differences.length, versions },
+      `agent ${agent}: a ${held.reason} card waits for an agreement (card.changes: hold)${lost}${often}; a2a-gateway agents diff --agent ${agent} shows the card`
+    )
+  }
+
+  #accept (load: CardLoad & { ok: true }, { cards, problem }: Prepared, { sent, held }: Agreed & { ok: true }): RefreshOutcome {
     const { origin } = load
     if (problem !== null) return this.#fail('invalid', `${origin} does not contain a usable card: ${problem}`)
     const before = this.#cards
     const changed = this.#isNew(cards)
-    const { fetchedAt } = cards
+    const fetchedAt = held === null ? cards.fetchedAt : this.#now()
     if (changed || this.#expired) {
       try {
         this.#options.onCards(cards)
@@ -216,6 +276,7 @@ export class CardSource implements CardKeeper {
       }
       this.#cards = cards
     }
+    this.#sent = sent
     this.#logSuccess(cards, changed, before === null)
     this.#kept = load.kept
     this.#fetchedAt = fetchedAt
@@ -226,11 +287,12 @@ export class CardSource implements CardKeeper {
     this.#problem = null
     this.#onlyGrpc = false
     this.#armExpiry(this.#options.config.maxStale)
+    if (held !== null) return 'held'
     if (changed) return 'changed'
     return load.notModified ? 'not_modified' : 'unchanged'
   }
 
-  #fail (outcome: 'invalid' | 'unreachable', problem: string): RefreshOutcome {
+  #fail (outcome: 'held' | 'invalid' | 'unreachable', problem: string): RefreshOutcome {
     this.#failures++
     if (problem !== this.#problem) {
       this.#problem = problem

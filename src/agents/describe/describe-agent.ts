@@ -4,6 +4,7 @@ import { describeAccess } from '#pipeline/access/agent-security.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { modeOf } from '#policy/compile/identity.js'
 import type { CardStatus } from '../card/card-keeper.js'
+import type { LockEntry } from '../lock/lock-file.js'
 import type { ConcurrencyLimit } from '../concurrency-limit.js'
 import { describeCard } from './describe-card.js'
 import { describePolicy } from './describe-policy.js'
@@ -14,6 +15,8 @@ export interface PastRejection { readonly at: string, readonly rule: string, rea
 
 export interface DescribedAgent {
   readonly config: AgentConfig
+  /** The agreement about its card; null for none. */
+  readonly agreed: LockEntry | null
   readonly upstream: URL
   readonly publicBase: string | null
   readonly ready: boolean
@@ -29,7 +32,7 @@ export interface DescribedAgent {
 }
 
 export function describeAgent (agent: DescribedAgent): object {
-  const { config, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections } = agent
+  const { config, agreed, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections } = agent
   return {
     name: config.name,
     url: publicBase ?? (config.path === '' ? '/' : config.path),
@@ -38,7 +41,7 @@ export function describeAgent (agent: DescribedAgent): object {
     mode: config.mode,
     responses: config.mode === 'off' ? 'off' : config.responses,
     ready,
-    card: describeCard({ config: config.card, status, state, publicBase, signedBy }),
+    card: describeCard({ config: config.card, agreed, status, state, publicBase, signedBy }),
     interfaces:
       state?.interfaces.map(one => ({
         binding: one.binding,

@@ -4,10 +4,12 @@ import { publicCard } from '#a2a/card/minimal.js'
 import type { Version } from '#a2a/versions.js'
 import type { CardConfig } from '#config/model/model.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
+import type { LockEntry } from '../lock/lock-file.js'
 import type { CardStatus } from '../card/card-keeper.js'
 
 export interface DescribedCard {
   readonly config: CardConfig
+  readonly agreed: LockEntry | null
   readonly status: CardStatus
   readonly state: AgentState | null
   readonly publicBase: string | null
@@ -15,7 +17,7 @@ export interface DescribedCard {
   readonly signedBy: string | null
 }
 
-export function describeCard ({ config, status, state, publicBase, signedBy }: DescribedCard): object {
+export function describeCard ({ config, agreed, status, state, publicBase, signedBy }: DescribedCard): object {
   return {
     state: status.state,
     public: publicCard(config),
@@ -30,8 +32,18 @@ export function describeCard ({ config, status, state, publicBase, signedBy }: D
     },
     views: config.views.map(({ id }) => id),
     problem: status.problem,
+    agreement: config.changes === 'apply' ? null : describeAgreement(agreed, status),
+    texts: config.texts,
     changes: state?.changes ?? [],
     warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
+  }
+}
+
+/** What was agreed, and the card that waits. */
+function describeAgreement (agreed: LockEntry | null, { held }: CardStatus): object {
+  return {
+    ...(agreed === null ? { digest: null } : { digest: agreed.digest, pinnedAt: agreed.pinnedAt, pinnedBy: agreed.pinnedBy }),
+    held: held === null ? null : { ...held, since: new Date(held.since).toISOString() }
   }
 }
 

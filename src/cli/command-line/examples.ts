@@ -32,6 +32,12 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
     ["a2a-gateway test 'services/**/*.test.yaml' --only invoice", 'the tests whose name contains "invoice"'],
     ['a2a-gateway test policies/ --watch', 'while you write policies']
   ],
+  agents: [
+    ['a2a-gateway agents lock', 'agrees on the current cards of all agents'],
+    ['a2a-gateway agents diff', 'shows how the cards differ from the agreed cards, and what that does to enforcement'],
+    ['a2a-gateway agents lock --agent billing --by "Ada Lovelace"', 'agrees on one card'],
+    ['a2a-gateway agents diff --json || exit 1', 'in CI: fails when a card is not as agreed']
+  ],
   key: [
     ['a2a-gateway key --id billing-2027 --client billing --expires 2027-12-31', 'a key of the caller billing'],
     ['a2a-gateway key --id ci --json | jq .entry', 'for a script']

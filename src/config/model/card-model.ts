@@ -12,6 +12,9 @@ export interface CardVerifyConfig {
   readonly uncovered: 'drop' | 'allow'
 }
 
+/** Name of the file with agreed cards, beside the configuration file. */
+export const LOCK_FILE = 'agents.lock'
+
 /** The word for every skill, and for every extension. */
 export const ALL = 'all'
 

@@ -275,6 +275,12 @@ export interface CardConfig {
   /** The card for callers without credentials. Null: `none` with `headers`, otherwise `full`. */
   readonly public: PublicCard | null
   readonly onUnavailable: 'reject' | 'forward'
+  /** `hold`: a card that differs from the agreed card waits. */
+  readonly changes: 'apply' | 'hold'
+  /** Absolute path of the file with agreed cards. Null with `changes: apply`. */
+  readonly lock: string | null
+  /** `strip` removes suspicious texts from the served card. */
+  readonly texts: 'report' | 'strip'
   readonly signature: 'strip' | 'resign' | 'verbatim'
   /** Whose security schemes the served card has. Null: those of `identity`, unless `signature` is `verbatim`. */
   readonly security: 'gateway' | 'agent' | null

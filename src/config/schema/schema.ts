@@ -139,6 +139,16 @@ const card = section("The agent's AgentCard.", {
     default: null
   },
   onUnavailable: choice('What to do while the gateway has no usable card: `reject` calls with 503, or `forward` them without any checks.', ['reject', 'forward'], 'reject'),
+  changes: choice(
+    '`apply`: a new card is in force at once. `hold`: a new or changed card waits until `agents.lock` beside the configuration file has it; the agreed card stays in force. `a2a-gateway agents lock` writes the file.',
+    ['apply', 'hold'],
+    'apply'
+  ),
+  texts: choice(
+    'Texts of the card that give instructions to models, or contain invisible characters, secrets or internal addresses. `report`: `check --live` and `agents diff` report them. `strip`: the gateway also removes them from the served card.',
+    ['report', 'strip'],
+    'report'
+  ),
   interfaces: list(
     'Additional path prefixes that interfaces of the card may have, from the root of the agent\'s origin. The path of `upstream.url` is always allowed; `/` allows all paths. The gateway does not serve interfaces at other paths, because they could belong to another agent.',
     { type: 'string', 'x-format': 'path' },

@@ -1,4 +1,5 @@
 /** One agent: its health, its card, its policy, and calls to try. */
+import { agreementSection } from './agreement.js'
 import { get, poll } from './api.js'
 import { cardPanel } from './card.js'
 import { badge, code, data, h, notice, replace, tabs } from './dom.js'
@@ -119,6 +120,7 @@ function health (agent) {
           )
       )
     ),
+    agreementSection(agent.name, card.agreement),
     card.changes.length === 0
       ? null
       : h(

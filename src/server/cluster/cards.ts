@@ -14,16 +14,18 @@ interface CardPlace {
   readonly card: Pick<AgentConfig['card'], 'url' | 'file' | 'extended'>
   /** As in {@link CardSourceOptions}: a card that was verified with other keys is another card. */
   readonly trust: string
+  /** As in {@link CardSourceOptions}. */
+  readonly agreement: string | null
 }
 
 /** The key is equal for two agents that get one card from one place. */
-function sourceKey ({ name, upstream, card, trust }: CardPlace): string {
-  return JSON.stringify([name, new URL(upstream).href, card.url, card.file, card.extended !== null, trust])
+function sourceKey ({ name, upstream, card, trust, agreement }: CardPlace): string {
+  return JSON.stringify([name, new URL(upstream).href, card.url, card.file, card.extended !== null, trust, agreement])
 }
 
 /** Builds the message about an agent's card that the primary sends to workers. */
-export function handoutOf ({ name, config, trust, cards: { cards, status, written } }: Agent): Handout {
-  const key = sourceKey({ name, upstream: config.upstream.url, card: config.card, trust })
+export function handoutOf ({ name, config, trust, agreement, cards: { cards, status, written } }: Agent): Handout {
+  const key = sourceKey({ name, upstream: config.upstream.url, card: config.card, trust, agreement: agreement?.key ?? null })
   return { key, cards: cards === null ? null : { ...packCards(cards), written }, status }
 }
 
@@ -57,7 +59,7 @@ const WANTED_AFTER = 1_000
 /** Time until the primary has tried to read a card that a worker wants, and has handed out the card, ms. */
 const NOTICED = 2_000
 
-const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false }
+const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false, held: null }
 
 /** In a worker: the newest handout of each source, and the agents that wait for that source. */
 export class HandedCards {
@@ -128,8 +130,8 @@ class HandedCard implements CardKeeper {
   constructor (all: HandedCards, options: CardSourceOptions) {
     this.all = all
     this.options = options
-    const { agent, upstream, config, trust = '' } = options
-    this.key = sourceKey({ name: agent, upstream: upstream.href, card: config, trust })
+    const { agent, upstream, config, trust = '', agreement = null } = options
+    this.key = sourceKey({ name: agent, upstream: upstream.href, card: config, trust, agreement })
   }
 
   start (): void {
@@ -161,9 +163,10 @@ class HandedCard implements CardKeeper {
   }
 
   handover (): CardHandover | null {
-    const { cards, expired, lastStatus: { problem, nextAt, fetchedAt } } = this
+    const { cards, expired, lastStatus: { problem, nextAt, fetchedAt, held } } = this
     if (cards === null) return null
-    return { cards, kept: { 0.3: null, '1.0': null }, fetchedAt, freshAt: 0, expired, overdue: false, failures: 0, problem, nextAt }
+    const kept = { 0.3: null, '1.0': null }
+    return { cards, sent: null, held, kept, fetchedAt, freshAt: 0, expired, overdue: false, failures: 0, problem, nextAt }
   }
 
   takeOver ({ cards, expired }: CardHandover): void {

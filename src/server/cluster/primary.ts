@@ -24,7 +24,10 @@ import { quietened } from '../runtime.js'
 import { stateOf } from '../start.js'
 import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
 import type { Log } from '#telemetry/log.js'
-import { createLogger } from '#telemetry/logging.js'
+import type { Audit } from '#telemetry/audit.js'
+import { createAudit } from '#telemetry/audit.js'
+import { createLogger, lineFormat } from '#telemetry/logging.js'
+import { standardOutput } from '#telemetry/standard-output.js'
 import { Metrics } from '#telemetry/metrics/metrics.js'
 import { ExportedLines, exportMetrics } from '#telemetry/otlp/exports.js'
 import { consoleOfWorkers } from './console.js'
@@ -108,11 +111,11 @@ type Start = Pick<ClusterParts, 'size' | 'telemetry' | 'at'> & { readonly env: N
 
 /** Connects the parts: the registry hands cards out to workers, and workers ask for cards, tasks, limits and the configuration. */
 function partsOf (config: Config, { size, env, telemetry, at }: Start): ClusterParts {
-  const { log, metrics } = telemetry
+  const { log, metrics, audit } = telemetry
   const tasks = new KeptTasks(config.state)
   metrics.tasksRemembered(() => tasks.remembered)
   const inFlight = new InFlight()
-  const registry = new AgentRegistry(config, { metrics, log, inFlight, env, onCard: agent => { handOut(agent) } })
+  const registry = new AgentRegistry(config, { metrics, log, inFlight, env, audit, onCard: agent => { handOut(agent) } })
   const changes: ConfigurationChanges = new ConfigurationChanges({
     registry,
     workers: () => workers.all,
@@ -191,6 +194,8 @@ interface PrimaryTelemetry {
   /** Logger for Fastify's own lines. */
   readonly frameworkLog: Logger
   readonly metrics: Metrics
+  /** For cards: workers record calls. */
+  readonly audit: Audit
   readonly useLevel: (level: Config['telemetry']['logs']['level']) => void
   /** Sends the last lines of the log to a collector, if there is one. */
   readonly logsSent: () => Promise<void>
@@ -209,7 +214,14 @@ async function startTelemetry (config: Config, env: NodeJS.ProcessEnv): Promise<
     log.level = level
     frameworkLog.level = quietened(level)
   }
-  return { log, frameworkLog, metrics, useLevel, logsSent: () => lines.shutdown() }
+  const audit = createAudit({
+    enabled: config.telemetry.audit.enabled,
+    lines: standardOutput(),
+    format: lineFormat(logs, false),
+    onLine: lines.add,
+    onLost: () => { metrics.vitals.auditLineLost() }
+  })
+  return { log, frameworkLog, metrics, audit, useLevel, logsSent: () => lines.shutdown() }
 }
 
 /** Responds to workers about tasks and limits, which the primary keeps for all of them. */

@@ -204,7 +204,7 @@ const NO_CARDS: CardKeeper = {
   refreshNow: async () => {},
   want: () => 0,
   close: async () => {},
-  status: { state: 'ok', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false }
+  status: { state: 'ok', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false, held: null }
 }
 
 function accepting (listener: RequestListener): (end: Duplex) => void {

@@ -215,9 +215,17 @@ export const METRICS = {
     labels: { agent: served },
     present: 'for each agent'
   },
+  cards_held: {
+    type: 'gauge',
+    help: 'Whether a new or changed AgentCard waits until somebody agrees (1) or not (0).',
+    more: 'The agreed card stays in force. Without an agreed card, `card_usable` is 0',
+    labels: { agent: served },
+    present: 'for each agent with `card.changes: hold`'
+  },
   card_refreshes_total: {
     type: 'counter',
     help: 'Attempts to refresh an AgentCard.',
+    more: '`held`: the card waits for an agreement (`card.changes: hold`)',
     labels: { agent: served, outcome: values.CARD_OUTCOMES }
   },
   card_signatures_total: {

@@ -20,7 +20,7 @@ export const PHASES = ['request', 'response', 'card'] as const
 export const VIOLATION_MODES = ['enforce', 'observe'] as const
 export const SOURCES = ['client', 'gateway'] as const
 export const ECHOES = ['confirmed', 'absent', 'unexpected'] as const
-export const CARD_OUTCOMES = ['changed', 'unchanged', 'not_modified', 'invalid', 'unreachable'] as const
+export const CARD_OUTCOMES = ['changed', 'unchanged', 'not_modified', 'held', 'invalid', 'unreachable'] as const
 export const RELOAD_OUTCOMES = ['ok', 'invalid'] as const
 export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
 /** Outcomes of `Claimed`. */

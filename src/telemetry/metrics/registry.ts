@@ -28,6 +28,7 @@ const TOGETHER: Readonly<Record<string, 'first' | 'max'>> = {
   [`${PREFIX}card_age_seconds`]: 'first',
   [`${PREFIX}card_max_stale_seconds`]: 'first',
   [`${PREFIX}card_usable`]: 'first',
+  [`${PREFIX}cards_held`]: 'first',
   [`${PREFIX}config_info`]: 'first',
   [`${PREFIX}config_last_reload_successful`]: 'first',
   [`${PREFIX}build_info`]: 'first',

@@ -17,6 +17,8 @@ export interface AgentVitals {
   readonly maxStale: number
   /** True when the agent has a card in force. */
   readonly hasCard: () => boolean
+  /** True while a card waits for an agreement; null for an agent whose cards need none. */
+  readonly holds: () => boolean | null
 }
 
 export class Vitals {
@@ -44,6 +46,7 @@ export class Vitals {
         : [],
       this.perAgent('card_usable', one => one.hasCard() ? 1 : 0),
       this.perAgent('card_max_stale_seconds', one => one.maxStale),
+      this.perAgent('cards_held', one => ({ true: 1, false: 0, null: null })[`${one.holds()}`]),
       this.callbackMetric('identity_keys_age_seconds', () => [...this.issuers].map(([source, one]): LabelledSample => [{ source }, one.age()])),
       this.callbackMetric('token_cache_entries', () => [...this.issuers].map(([source, one]): LabelledSample => [{ source }, one.tokens()])),
       this.single('config_last_reload_successful', () => this.reloaded ? 1 : 0),
@@ -94,7 +97,7 @@ export class Vitals {
     this.logRecords += n
   }
 
-  private perAgent (name: MetricName, read: (agent: AgentVitals) => number): CallbackMetric {
+  private perAgent (name: MetricName, read: (agent: AgentVitals) => number | null): CallbackMetric {
     return this.callbackMetric(name, () => [...this.agentsNow].map(([agent, vitals]): LabelledSample => [{ agent }, read(vitals)]))
   }
 

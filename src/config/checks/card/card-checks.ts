@@ -7,7 +7,7 @@ import { parseUrl } from '#wire/url.js'
 
 const EXAMPLE = 'such as "{env: CARD_TOKEN, prefix: \'Bearer \'}"'
 
-/** Checks `card.headers`, `card.extended` and `card.public`. */
+/** Checks `card.headers`, `card.extended`, `card.public`, `card.changes` and `card.texts`. */
 export function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
   const problems = [
     ...headerProblems(mapping(card.headers), [...path, 'headers']),
@@ -22,6 +22,24 @@ export function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
         [...path, 'public'],
         `${dotted([...path, 'public'])}: minimal contradicts signature: verbatim, which serves the card unchanged`,
         'write none or full'
+      )
+    )
+  }
+  if (card.changes === 'hold' && card.onUnavailable === 'forward') {
+    problems.push(
+      fault(
+        [...path, 'changes'],
+        `${dotted([...path, 'changes'])}: hold contradicts onUnavailable: forward, which forwards calls without checks while a card waits`,
+        'write onUnavailable: reject'
+      )
+    )
+  }
+  if (card.texts === 'strip' && card.signature === 'verbatim') {
+    problems.push(
+      fault(
+        [...path, 'texts'],
+        `${dotted([...path, 'texts'])}: strip contradicts signature: verbatim, which serves the card unchanged`,
+        'write report, or signature: strip'
       )
     )
   }

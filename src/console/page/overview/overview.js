@@ -192,6 +192,7 @@ function rowOf (agent) {
     cell(
       'State',
       ready ? (card.problem === null ? badge('good', 'ready') : badge('warn', 'ready, card old')) : badge('bad', 'not ready'),
+      card.waits ? [' ', badge('warn', 'a card waits')] : null,
       ready && card.problem === null ? null : h('small', null, data(card.problem ?? card.state))
     ),
     cell('Mode', h('span', null, mode), h('small', null, `responses: ${responses}`)),

@@ -1,0 +1,22 @@
+/** Whether an agent of a new configuration may keep the card of its predecessor. */
+import type { Agent } from '../agent.js'
+
+/** @returns true if both agents get the card from one place, with the same trust, and the agreement allows the card */
+export function sameSource (agent: Agent, predecessor: Agent): boolean {
+  const [one, other] = [agent.config.card, predecessor.config.card]
+  return (
+    agent.config.upstream.url === predecessor.config.upstream.url &&
+    agent.trust === predecessor.trust &&
+    keepsAgreement(agent, predecessor) &&
+    one.url === other.url &&
+    one.file === other.file &&
+    (one.extended === null) === (other.extended === null)
+  )
+}
+
+/** True if the card of the predecessor may stay in force: by the same agreement, or by another one about the same card. */
+function keepsAgreement ({ agreement }: Agent, predecessor: Agent): boolean {
+  if (agreement === null || agreement.key === predecessor.agreement?.key) return true
+  const sent = predecessor.sentCards
+  return sent !== null && agreement.covers(sent)
+}
