@@ -1,9 +1,10 @@
 /**
- * `node dist/test/hostile/flood.js [--seconds=30] [--seed=1] [--only=TEXT] [--memory=16MiB] [--flags=--max-semi-space-size=1]`: floods each
- * listener with each kind of hostile traffic, and prints a row of a table for each kind: attacks, honest calls and the slowest five of them,
- * bytes in the memory budget at most, and the memory of the process. `--only` selects kinds by a part of their name, and `--flags` are flags
- * of Node, separated by blanks. Exit code 1 if the process ends, an honest call fails, the budget does not hold, a kind that sends messages
- * holds none, or an unexpected error is counted.
+ * `node dist/test/hostile/flood.js [--seconds=30] [--seed=1] [--only=TEXT] [--memory=16MiB] [--flags=--max-semi-space-size=1]`
+ *
+ * Floods each listener with each kind of hostile traffic, and prints a row of a table for each kind: attacks, honest calls and the slowest
+ * five of them, bytes in the memory budget at most, and the memory of the process. `--only` selects kinds by a part of their name, and
+ * `--flags` are flags of Node, separated by blanks. Exit code 1 if the process ends, an honest call fails, the budget does not hold, a kind
+ * that sends messages holds none, or an unexpected error is counted.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

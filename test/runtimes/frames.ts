@@ -1,6 +1,6 @@
 /**
- * A listener of HTTP/2 as a reader of frames: the calls that the gateway gets for the bytes of a client, and the frames that the client gets.
- * nghttp2 and its use differ by version of Node.
+ * A listener of HTTP/2 as a reader of frames: the calls that the gateway gets for the bytes of a client, and the frames that the client
+ * gets. nghttp2 and its use differ by version of Node.
  */
 import type { AddressInfo } from 'node:net'
 import type { GrpcFrontOptions } from '../../src/front/grpc/front.js'
@@ -53,7 +53,7 @@ export async function frames (): Promise<Reader> {
     maxBytes: 700,
     seeds,
     dictionary: [
-      frame(FRAME.data, 1, 1), frame(FRAME.reset, 0, 1, Buffer.alloc(4)), frame(FRAME.continuation, 4, 1), frame(FRAME.priority, 0, 1, Buffer.alloc(5)),
+      frame(FRAME.data, 1, 1), frame(FRAME.reset, 0, 1, Buffer.alloc(4)), frame(FRAME.continuation, 4, 1),
       frame(FRAME.goaway, 0, 0, Buffer.alloc(8)), frame(10, 0, 0, Buffer.alloc(2)), frame(12, 0, 0), frame(16, 0, 0, Buffer.alloc(5))
     ].map(bytes => bytes.toString('latin1')),
     read: async bytes => {
