@@ -384,7 +384,6 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'identity_key_refreshes_total outcome failed': 'test/identity/jwt.test.ts',
   a2a_gateway_identity_keys_age_seconds: 'test/identity/jwt.test.ts',
   a2a_gateway_token_cache_entries: 'test/identity/jwt.test.ts',
-  a2a_gateway_token_verifications_waiting: 'test/identity/flood.test.ts',
   'log caller': 'test/identity/api-keys.test.ts',
   'log source': 'test/identity/api-keys.test.ts',
   'log omitted': 'test/identity/api-keys.test.ts',
