@@ -72,6 +72,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   card_usable: ['gauge', ['agent']],
   card_max_stale_seconds: ['gauge', ['agent']],
   config_last_reload_successful: ['gauge', []],
+  token_verifications_waiting: ['gauge', []],
   held_bytes: ['gauge', []],
   held_limit_bytes: ['gauge', []],
   heap_limit_bytes: ['gauge', []],
