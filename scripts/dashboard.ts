@@ -497,6 +497,12 @@ const saturation: Row = {
       queries: [[`sum by (source) (a2a_gateway_token_cache_entries{${ALL}})`, '{{source}}']]
     }),
     lines({
+      title: 'Access tokens that wait for a verification',
+      about: 'At most 250 in each process. A flood of forged tokens fills the queue; callers who renew a token pass before others.',
+      unit: 'short',
+      queries: [[`sum by (instance) (a2a_gateway_token_verifications_waiting{${ALL}})`, '{{instance}}']]
+    }),
+    lines({
       title: 'Credentials for agents',
       about: 'By agent, kind and outcome; only with upstream.credentials. unavailable: calls fail with 502.',
       unit: 'reqps',

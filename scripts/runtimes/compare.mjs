@@ -55,7 +55,7 @@ export async function compareVersions ({ programs, count, seed, readers = [] }) 
   return { compared: names.length, differences }
 }
 
-const TIMED = ['listener']
+const TIMED = ['listener', 'frames']
 const NOT_FOUND = { index: 0, from: 0, input: '', outcomes: ['the comparison does not find a known fault of Node 24', ''] }
 
 async function bisect (one, other, batch, end) {

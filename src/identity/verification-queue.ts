@@ -70,6 +70,11 @@ export class VerificationQueue {
   #since = performance.now()
   #timer: NodeJS.Timeout | null = null
 
+  /** Number of tokens that wait. */
+  get size (): number {
+    return this.#known.size + this.#others.size
+  }
+
   /** Notes the subject of a valid token. */
   note (issuer: string, subject: string): void {
     this.#subjects.set(keyOf(issuer, subject), true)
@@ -101,7 +106,7 @@ export class VerificationQueue {
       this.#credit--
       next.enter(true)
     }
-    if (this.#known.size + this.#others.size === 0) return
+    if (this.size === 0) return
     this.#timer ??= setTimeout(() => {
       this.#timer = null
       this.#admit()

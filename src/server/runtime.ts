@@ -8,6 +8,7 @@ import { packageVersion } from '#config/paths.js'
 import type { ConsolePart } from '#console/process-part.js'
 import { consolePart } from '#console/process-part.js'
 import { reportErrors } from '#guard.js'
+import { verificationQueue } from '#identity/verification-queue.js'
 import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
 import { createAudit } from '#telemetry/audit.js'
 import { createLogger, lineFormat } from '#telemetry/logging.js'
@@ -115,6 +116,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const slowReaders = new SlowReaders({ live: inFlight, metrics, log })
   const heldBytes = new MemoryBudget(config.limits.memory)
   metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
+  metrics.vitals.verificationsWaiting(() => verificationQueue.size)
   const errors = new FailureLog(1, ERRORS_LOGGED)
   const reported = reportErrors((place, error, facts) => {
     metrics.unexpectedError(place)

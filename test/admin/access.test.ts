@@ -13,6 +13,7 @@ import { fakeAgent } from '../helpers/raw.js'
 import { AUDIENCE } from '../identity/issuer.js'
 import { ACME, GONE, keyFiles, PARTNERS, PEOPLE, USER } from '../identity/kit.js'
 import { privateKey, provider } from '../identity/provider.js'
+import { escapedNames, poisonEngine } from '../wire/fixtures/escaped-names.js'
 
 const PROTECTED = ['/agents', '/console/api/status', '/console/api/overview', '/console/api/decisions', '/console/api/try', '/console/api/unknown', '/docs/', '/docs/style.css', '/docs/reasons/RATE_LIMITED']
 const OPEN = ['/livez', '/readyz', '/metrics', '/console/', '/console/main.js', '/console/sign-in.html', '/console/sign-in.js', '/console/console.css']
@@ -95,6 +96,12 @@ t.test('a browser signs in, reads, and signs out', async t => {
     t.equal((await signIn(wrong)).status, 400, JSON.stringify(wrong))
   }
   t.equal((await signIn({ credential: 'x'.repeat(20_000) })).status, 413)
+  const text = JSON.stringify({ user: 'ada', credential: USER })
+  for (const name of escapedNames(text)) {
+    poisonEngine(name)
+    const { status } = await call(session, { method: 'POST', headers: flat(page), body: name.text })
+    t.equal(status, 204, `an escaped name is the same name: ${name.label}`)
+  }
   const denied = await signIn({ credential: 'guess' })
   t.equal(denied.status, 401)
   t.equal(denied.headers['www-authenticate'], undefined, "the browser's own dialog stays closed")

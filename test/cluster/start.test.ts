@@ -1,12 +1,15 @@
 /** Conditions under which a gateway with several processes cannot start. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
 import { oneAgent } from '../helpers/gateway.js'
-import { fakeAgent } from '../helpers/raw.js'
+import { freePort, until } from '../helpers/http.js'
 import { MAIN } from '../helpers/paths.js'
+import { fakeAgent, plainCard } from '../helpers/raw.js'
+import { serve } from '../helpers/serve.js'
 
 const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
 
@@ -50,4 +53,62 @@ t.test('an address in use is reported as with one process', async t => {
     code: 1,
     errors: /is already in use; choose another with --listen/
   })
+})
+
+/** Another process that takes the port of the main listener as soon as the primary has made it available to the workers. */
+const THIEF = `
+const cluster = require('node:cluster')
+const net = require('node:net')
+if (cluster.isPrimary) {
+  const { close } = net.Server.prototype
+  let left = Number(process.env.PORTS_TO_TAKE)
+  net.Server.prototype.close = function (...args) {
+    const at = this.address()
+    if (left === 0 || at === null) return close.apply(this, args)
+    left--
+    this.once('close', () => { net.createServer().listen(at.port, at.address).unref() })
+    return close.apply(this, args)
+  }
+}`
+
+t.test('a port of the system that another process takes before the workers listen: the gateway starts with another port', async t => {
+  const directory = t.testdir({ 'thief.cjs': THIEF })
+  const flags = ['--require', join(directory, 'thief.cjs')]
+  const agent = await fakeAgent(t)
+  const gateway = await serve(t, oneAgent(agent.url), { A2A_GATEWAY_WORKERS: '2', PORTS_TO_TAKE: '1' }, { flags })
+  t.equal((await fetch(`${gateway.url}/.well-known/agent-card.json`)).status, 200)
+  t.equal((await gateway.heard(/^worker \d+ ended: .*EADDRINUSE/, 2)).length, 2, 'the workers could not listen at first')
+})
+
+t.test('a configured port that another process takes before the workers listen is reported', async t => {
+  const directory = t.testdir({ 'thief.cjs': THIEF })
+  const agent = await fakeAgent(t)
+  const { code, errors } = await ended(t, ['--upstream', agent.url, '--listen', `127.0.0.1:${await freePort()}`, '--admin', '127.0.0.1:0'], {
+    PORTS_TO_TAKE: '1',
+    NODE_OPTIONS: `--require=${join(directory, 'thief.cjs')}`
+  })
+  t.equal(code, 1)
+  t.match(errors, /EADDRINUSE/)
+})
+
+t.test('no other process can take the port while the gateway reads its cards', async t => {
+  const port = await freePort()
+  const attempts: Promise<boolean>[] = []
+  const listens = async (): Promise<boolean> => {
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(() => true, () => false)
+    if (isFree) server.close()
+    return isFree
+  }
+  const agent = await fakeAgent(t, {
+    card: url => {
+      attempts.push(listens())
+      return plainCard(url)
+    }
+  })
+  const flags = ['--upstream', agent.url, '--listen', `127.0.0.1:${port}`, '--admin', '127.0.0.1:0']
+  const child = spawn(process.execPath, [MAIN, 'serve', ...flags], { env: { PATH: process.env.PATH, A2A_GATEWAY_WORKERS: '2' }, stdio: 'ignore' })
+  t.teardown(() => child.kill('SIGKILL'))
+  await until(() => attempts.length > 0, 'the gateway to read a card')
+  t.equal(await attempts[0], false)
 })

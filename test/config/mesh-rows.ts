@@ -19,6 +19,13 @@ export const MESH_ROWS: readonly Row[] = [
     withServer('mesh: {listen: ":9"}'),
     'g.yaml:2:25: any client that reaches server.mesh.listen can probe the policies and learn the addresses of agents (listen on a loopback address, or set server.mesh.tls with clientCertificate: require)'
   ],
+  ['bodies of the default length', `${withServer(LOCAL)}limits: {body: 20MiB}\n`],
+  ['large bodies without a mesh', 'version: 1\nagents: [{name: a, upstream: {url: "http://a.test"}}]\nlimits: {body: 64MiB}\n'],
+  [
+    'large bodies',
+    `${withServer(LOCAL)}limits: {body: 64MiB}\n`,
+    'g.yaml:5:16: limits.body "64MiB" also bounds the messages of ext_authz, which contain the bodies of strangers (set max_request_bytes of ext_authz to the largest body that agents need, such as 1 MiB; or use ext_proc)'
+  ],
   [
     'address of another listener',
     withServer('admin: "127.0.0.1:9", mesh: {listen: "127.0.0.1:9"}'),

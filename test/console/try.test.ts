@@ -10,6 +10,7 @@ import type { Answer } from '../helpers/http.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import { consoleFor, REQUIRED, SERVER } from './kit.js'
+import { escapedNames, poisonEngine } from '../wire/fixtures/escaped-names.js'
 
 const BODY = rpcBody('SendMessage', { message: MESSAGE })
 const CALL = { agent: 'agent', binding: 'JSONRPC', version: '1.0', operation: 'send', extensions: [] as string[], headers: [], body: BODY }
@@ -241,4 +242,18 @@ t.test('a stream is shown while it runs, and ends with its viewer', async t => {
   t.notOk(ended, 'the stream is open')
   abort.abort()
   await until(() => ended, 'the gateway to let the agent go')
+})
+
+t.test('a name of the body has the same effect, escaped or not', async t => {
+  const { gateway, agent } = await consoleFor(t, '{tryIt: true}')
+  const sent = { ...CALL, extensions: [REQUIRED], headers: [['X-Note', 'hello']] }
+  const names = escapedNames(JSON.stringify(sent))
+  for (const name of names) {
+    poisonEngine(name)
+    agent.received.length = 0
+    const { answer } = (await send(gateway.adminUrl, name.text)).json() as unknown as TryResult
+    t.equal(answer?.status, 200, name.label)
+    t.match(agent.received, [{ headers: { 'a2a-extensions': REQUIRED, 'x-note': 'hello' } }], name.label)
+  }
+  t.equal(names.length, Object.keys(sent).length)
 })

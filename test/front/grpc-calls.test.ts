@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { grpcMessage, RawGrpc } from '../helpers/grpc-raw.js'
-import { until } from '../helpers/http.js'
+import { MESSAGE, until } from '../helpers/http.js'
 import { EVENT, grpcAgent, grpcGateway, HELLO, openCall, readResponse, REPLY, reply, requestOf } from './grpc-kit.js'
 
 t.test('a unary call: bytes, metadata and trailers go through unchanged', async t => {
@@ -176,4 +176,16 @@ t.test('deadlines: the gateway ends the call, and the agent sees a reset', async
     t.match(await gateway.client.call({ body: HELLO, headers: { 'grpc-timeout': timeout } }), { status: 3, message: /grpc-timeout/ }, timeout)
   }
   t.equal(agent.calls.length, 1, 'none of them reached the agent')
+})
+
+t.test('names with a backslash go through: no JSON text is between a client and an agent of gRPC', async t => {
+  const agent = await grpcAgent(t)
+  const { client } = await grpcGateway(t, agent)
+  for (const name of ['\\', '\\u00', 'https:\\/\\/a', 'C:\\Users', 'a\\']) {
+    const metadata = { [name]: { [name]: 1 } }
+    const body = requestOf({ message: { ...MESSAGE, metadata, parts: [{ data: metadata }] }, metadata })
+    t.equal((await client.call({ body })).status, 0, name)
+    t.same(Buffer.concat(agent.calls.at(-1)?.chunks ?? []), body, name)
+  }
+  t.equal(agent.calls.length, 5)
 })

@@ -52,7 +52,8 @@ export const GRPC_SERVICES: readonly Service[] = [
 
 const pick = <T> (random: Random, list: readonly T[]): T => list[random.below(list.length)] as T
 
-function headOf ({ path, headers = [] }: Service): Buffer {
+/** The head of a call of the service, as a block of headers. */
+export function headOf ({ path, headers = [] }: Service): Buffer {
   return headerBlock([
     [':method', 'POST'], [':scheme', 'http'], [':path', path], [':authority', '127.0.0.1'], ['te', 'trailers'],
     ['content-type', 'application/grpc'], ...headers

@@ -147,6 +147,11 @@ export async function serve (
       child.kill(signal)
     },
     exited,
-    metric: async selector => sampleIn(await (await fetch(`${admin}/metrics`)).text(), selector)
+    metric: async selector => {
+      const response = await fetch(`${admin}/metrics`)
+      const text = await response.text()
+      if (response.status !== 200 || text === '') throw new Error(`${admin}/metrics: ${response.status} ${JSON.stringify(text)}`)
+      return sampleIn(text, selector)
+    }
   }
 }

@@ -20,13 +20,18 @@ export interface Attacked {
   honest (): Promise<number>
 }
 
-export async function attackedGateway (t: Test, limits = ''): Promise<Attacked> {
+/**
+ * @param limits settings of `limits`, in one line
+ * @param flags of Node
+ */
+export async function attackedGateway (t: Test, limits = 'requestTimeout: 2s, idleTimeout: 2s', flags: readonly string[] = []): Promise<Attacked> {
   const agent = await grpcAgent(t, {
     answer: call => { if (!call.stream.closed && !call.stream.destroyed) reply(call) }
   })
   const [grpc, mesh] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
-  const gateway = await serve(t, `limits: {requestTimeout: 2s, idleTimeout: 2s${limits}}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]`, {}, {
-    server: [`grpc: {listen: "${grpc}", publicAddress: "${grpc}"}`, `mesh: {listen: "${mesh}"}`]
+  const gateway = await serve(t, `limits: {${limits}}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]`, {}, {
+    server: [`grpc: {listen: "${grpc}", publicAddress: "${grpc}"}`, `mesh: {listen: "${mesh}"}`],
+    flags
   })
   const listeners = {
     grpc: { address: grpc, services: GRPC_SERVICES },

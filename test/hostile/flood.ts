@@ -1,34 +1,58 @@
 /**
- * `node dist/test/hostile/flood.js [--seconds=30] [--seed=1]`: floods each listener with each kind of hostile traffic, and prints a line
- * for each kind: honest calls and the slowest of them, bytes in the memory budget at most, and the resident memory of the process. Exit
- * code 1 if the process ends, an honest call fails, the budget does not hold, or an unexpected error is counted.
+ * `node dist/test/hostile/flood.js [--seconds=30] [--seed=1] [--only=TEXT] [--memory=16MiB] [--flags=--max-semi-space-size=1]`
+ *
+ * Floods each listener with each kind of hostile traffic, and prints a row of a table for each kind: attacks, honest calls and the slowest
+ * five of them, bytes in the memory budget at most, and the memory of the process. `--only` selects kinds by a part of their name, and
+ * `--flags` are flags of Node, separated by blanks. Exit code 1 if the process ends, an honest call fails, the budget does not hold, a kind
+ * that sends messages holds none, or an unexpected error is counted.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import t from 'tap'
+import { readSize } from '#config/model/units.js'
 import { grpcMessage } from '../helpers/grpc-raw.js'
-import { END_HEADERS, FRAME, H2Socket, frame, headerBlock } from '../helpers/h2-frames.js'
-import { everyPair, http1Sequence, sequence } from '../helpers/h2-sequences.js'
-import type { Sequence } from '../helpers/h2-sequences.js'
+import { END_HEADERS, FRAME, H2Socket, frame } from '../helpers/h2-frames.js'
+import { everyPair, headOf, http1Sequence, sequence } from '../helpers/h2-sequences.js'
+import type { Sequence, Service } from '../helpers/h2-sequences.js'
 import { random, SEED } from '../helpers/seed.js'
 import { attackedGateway, play } from './attacked-gateway.js'
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '30' }, seed: { type: 'string', default: String(SEED) } }, strict: false })
+const text = (value: string): { type: 'string', default: string } => ({ type: 'string', default: value })
+const options = { seconds: text('30'), seed: text(String(SEED)), only: text(''), memory: text('16MiB'), flags: text('') }
+const { values } = parseArgs({ options })
 const seconds = Number(values.seconds)
 const seed = Number(values.seed)
 const MIB = 1_048_576
-const BUDGET = 16 * MIB
+const budget = readSize(values.memory)
+if (!('value' in budget)) throw new Error(`--memory: ${budget.hint}`)
+const BUDGET = budget.value
+const LARGE = grpcMessage(Buffer.alloc(2_000_000), 0, 4_000_000)
+/** Bytes of a frame of DATA, at most (RFC 9113 §4.2). */
+const PIECE = 16_384
 /** Connections of the attacker at once. */
 const AT_ONCE = 16
+/** Milliseconds between two looks at the memory budget. Honest calls take longer under attack. */
+const LOOK = 50
+/** Milliseconds after the last attack, in which V8 and the allocator give memory back. */
+const REST = 10_000
+
+/** Services that keep a message until it ends: the others end the call at its head, or take no message of this length. */
+const HOLDING = new Set(['SendMessage', 'SendStreamingMessage', 'ext_authz', 'ext_proc'])
+
+interface Kind {
+  readonly name: string
+  readonly attack: () => Promise<void>
+  /** True for messages that the gateway keeps until they end. */
+  readonly holds: boolean
+}
 
 /** A message of 2 MB that never ends, on a connection of its own. */
-async function incomplete (address: string, path: string): Promise<void> {
+async function incomplete (address: string, service: Service): Promise<void> {
   const h2 = await H2Socket.to(address)
-  const head = headerBlock([[':method', 'POST'], [':scheme', 'http'], [':path', path], [':authority', 'a.test'], ['content-type', 'application/grpc']])
-  h2.send(frame(FRAME.headers, END_HEADERS, 1, head))
-  const bytes = grpcMessage(Buffer.alloc(2_000_000), 0, 4_000_000)
-  for (let at = 0; at < bytes.length && !h2.closed; at += 16_384) h2.send(frame(FRAME.data, 0, 1, bytes.subarray(at, at + 16_384)))
+  h2.send(frame(FRAME.headers, END_HEADERS, 1, headOf(service)))
+  const bytes = LARGE
+  await h2.flood(Math.ceil(bytes.length / PIECE), i => frame(FRAME.data, 0, 1, bytes.subarray(i * PIECE, (i + 1) * PIECE)))
   await sleep(300)
   h2.close()
 }
@@ -36,12 +60,13 @@ async function incomplete (address: string, path: string): Promise<void> {
 // eslint-disable-next-line no-restricted-syntax -- a program of its own process, which lasts as long as its argument says
 t.setTimeout(0)
 t.test('floods', { timeout: 0 }, async t => {
-  const { gateway, listeners, honest } = await attackedGateway(t, ', memory: 16MiB, body: 4MiB')
+  const flags = values.flags.split(' ').filter(flag => flag !== '')
+  const { gateway, listeners, honest } = await attackedGateway(t, `requestTimeout: 10s, idleTimeout: 2s, memory: ${values.memory}, body: 4MiB`, flags)
   const life = { isOver: false }
   gateway.exited.then(() => { life.isOver = true }, () => {})
-  const kinds: Array<readonly [name: string, attack: () => Promise<void>]> = []
+  const kinds: Kind[] = []
   const sequences = (name: string, address: string, next: () => Sequence, isHttp2: boolean): void => {
-    kinds.push([name, async () => { await play(address, next(), isHttp2) }])
+    kinds.push({ name, attack: async () => { await play(address, next(), isHttp2) }, holds: false })
   }
   for (const [listener, { address, services }] of Object.entries(listeners)) {
     for (const service of services) {
@@ -54,14 +79,20 @@ t.test('floods', { timeout: 0 }, async t => {
         return sequence(service, numbers)
       }, true)
       sequences(`${listener}, ${service.name}: random sequences`, address, () => sequence(service, numbers), true)
-      kinds.push([`${listener}, ${service.name}: messages of 2 MB without an end`, async () => { await incomplete(address, service.path) }])
+      const attack = async (): Promise<void> => { await incomplete(address, service) }
+      kinds.push({ name: `${listener}, ${service.name}: messages of 2 MB without an end`, attack, holds: HOLDING.has(service.name) })
     }
     const numbers = random(`flood ${listener}`, seed)
     sequences(`${listener}: bytes of HTTP/1.1`, address, () => http1Sequence(numbers), false)
   }
   const rss = (): number => Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8'))?.[1]) / 1_024)
-  console.log(`# ${kinds.length} kinds, ${seconds} s each, seed ${seed}; at rest ${rss()} MB`)
-  for (const [name, attack] of kinds) {
+  const megabytes = async (metric: string): Promise<number> => Math.round(await gateway.metric(metric) / MIB)
+  const memory = async (): Promise<string> => `${rss()} | ${await megabytes('nodejs_heap_size_used_bytes')} | ${await megabytes('nodejs_external_memory_bytes')}`
+  console.log(`# ${seconds} s for each kind, seed ${seed}, Node flags ${JSON.stringify(values.flags)}`)
+  console.log('# | kind | attacks | honest calls | slowest five, ms | held, MiB, at most | RSS, MB, at most | RSS after it, MB | heap, MB | external, MB |')
+  console.log('# |---|---|---|---|---|---|---|---|---|')
+  console.log(`# | at rest | | | | | | ${await memory()} |`)
+  for (const { name, attack, holds } of kinds.filter(one => one.name.includes(values.only))) {
     const end = performance.now() + seconds * 1_000
     const seen = { attacks: 0, calls: 0, slowest: 0, held: 0, rss: 0 }
     const isDone = (): boolean => life.isOver || performance.now() > end
@@ -75,17 +106,25 @@ t.test('floods', { timeout: 0 }, async t => {
       while (!isDone()) {
         seen.slowest = Math.max(seen.slowest, await honest())
         seen.calls += 5
-        seen.held = Math.max(seen.held, await gateway.metric('a2a_gateway_held_bytes'))
-        seen.rss = Math.max(seen.rss, rss())
         await sleep(20)
       }
     }
-    const all = Promise.all([caller(), ...Array.from({ length: AT_ONCE }, attacker)])
+    const watcher = async (): Promise<void> => {
+      while (!isDone()) {
+        seen.held = Math.max(seen.held, await gateway.metric('a2a_gateway_held_bytes'))
+        seen.rss = Math.max(seen.rss, rss())
+        await sleep(LOOK)
+      }
+    }
+    const all = Promise.all([caller(), watcher(), ...Array.from({ length: AT_ONCE }, attacker)])
     const failure = await all.then(() => null, (error: Error) => error.message)
     if (life.isOver) return t.fail(`${name}: the process ended\n${gateway.output().slice(-2_000)}`)
-    console.log(`# ${name}: ${seen.attacks} attacks, ${seen.calls} honest calls, five took at most ${Math.round(seen.slowest)} ms, held ${(seen.held / MIB).toFixed(1)} MiB, ${seen.rss} MB`)
+    console.log(`# | ${name} | ${seen.attacks} | ${seen.calls} | ${Math.round(seen.slowest)} | ${(seen.held / MIB).toFixed(1)} | ${seen.rss} | ${await memory()} |`)
     t.equal(failure, null, `${name}: honest calls have their responses`)
     t.ok(seen.held <= BUDGET, `${name}: ${seen.held} bytes in the budget`)
+    if (holds) t.ok(seen.held > MIB, `${name}: ${seen.held} bytes were held, so the kind reaches the budget`)
   }
+  await sleep(REST)
+  console.log(`# | ${REST / 1_000} s later | | | | ${(await gateway.metric('a2a_gateway_held_bytes') / MIB).toFixed(1)} | | ${await memory()} |`)
   t.equal(await gateway.metric('a2a_gateway_unexpected_errors_total'), 0, 'no unexpected error')
 })

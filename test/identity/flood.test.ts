@@ -154,6 +154,7 @@ for (const { name, connections, share } of [
     await until(async () => await send(forged[0] as string) === 429, 'the brake to close')
     const fresh = await Promise.all(Array.from({ length: 15 }, (_, i) => issuer.token(key, { sub: `new${i}` })))
     const renewed = await Promise.all(Array.from({ length: 15 }, (_, i) => issuer.token(key, { sub: 'renewing', jti: `next${i}` })))
+    t.ok(await gateway.metric('a2a_gateway_token_verifications_waiting') > 0, 'tokens wait')
     const waits: number[] = []
     const passed = async (tokens: readonly string[]): Promise<number> => {
       let count = 0
@@ -170,9 +171,11 @@ for (const { name, connections, share } of [
     const statuses = await flooding
     const seconds = (performance.now() - startedAt) / 1_000
     const cost = verifications()
+    t.equal(await gateway.metric('a2a_gateway_token_verifications_waiting'), 0, 'all have had their turn')
     waits.sort((a, b) => a - b)
     t.comment(`${Math.round(statuses.length / seconds)} forged tokens in a second; of 15 valid ones each, ${new15} new callers and ${renewed15} renewed tokens passed; ` +
-      `p50 ${Math.round(waits[waits.length >> 1] ?? 0)} ms, longest ${Math.round(waits.at(-1) ?? 0)} ms; ${Math.round(cost / seconds)} verifications in a second`)
+      `p50 ${Math.round(waits[waits.length >> 1] ?? 0)} ms, longest ${Math.round(waits.at(-1) ?? 0)} ms; ${Math.round(cost / seconds)} verifications in a second, ` +
+      `${(100 - 100 * cost / statuses.length).toFixed(0)}% without one`)
     t.equal(renewed15, 15, 'a caller who renews a token is not affected')
     t.ok(new15 >= 15 * share, `${new15} of 15 new callers`)
     t.ok(statuses.every(status => status === 401 || status === 429))

@@ -1,6 +1,6 @@
 /**
- * Clients of Java: the JDK's own, which offers `Upgrade: h2c` with its first request, and the official SDK for 0.3, whose operations have
- * the same results through the gateway as without it.
+ * Clients of Java: the JDK's own, which offers `Upgrade: h2c` with its first request, and the official SDKs for 0.3 and 1.0, whose
+ * operations have the same results through the gateway as without it.
  */
 import t from 'tap'
 import { execFile } from 'node:child_process'
@@ -11,7 +11,7 @@ import { MESSAGE, rpcBody } from '../helpers/http.js'
 import { grpcGatewayFor } from '../helpers/grpc-gateway.js'
 import { inTests } from '../helpers/paths.js'
 import { REQUIRED, agentOf } from './grpc-agents.js'
-import { JAVA_VERSION, SETUP_TIMEOUT, javaClient, programs, runClient } from './toolchains.js'
+import { JAVA_V1, JAVA_VERSION, NO_JAVA_V1, SETUP_TIMEOUT, javaClient, programs, runClient } from './toolchains.js'
 import type { ClientRun, ForeignStory } from './toolchains.js'
 
 quietSdk()
@@ -61,6 +61,23 @@ for (const language of ['JavaScript', 'Python', 'Go'] as const) {
       const { sendData } = await run(gateway, { data: { a: 1 } })
       // From errors over HTTP+JSON, the SDK expects a form that A2A 0.3 does not define.
       t.match(sendData?.error, transport === 'HTTP+JSON' ? /Exception/ : REQUIRED, `${transport}: without the extension, it is rejected`)
+    }
+  })
+}
+
+for (const language of ['JavaScript', 'Python', 'Go'] as const) {
+  t.test(`the Java SDK ${JAVA_V1} and the ${language} agent`, { skip: NO_JAVA_V1 }, async t => {
+    const agent = await agentOf(t, language)
+    const gateway = await grpcGatewayFor(t, { upstream: agent.url })
+    for (const transport of ['GRPC', 'JSONRPC', 'HTTP+JSON'] as const) {
+      const run = async ({ url, grpcAddress }: Served, more: Partial<ClientRun>): Promise<ForeignStory> =>
+        await runClient('java-1', { transport, url, grpcAddress, ...more })
+      const required = { extensions: [REQUIRED] }
+      const direct = await run(agent, required)
+      for (const operation of WORKING) t.ok(direct[operation]?.value, `${transport}: ${operation} works at all: ${direct[operation]?.error ?? ''}`)
+      t.same(await run(gateway, required), direct, `${transport}: the same through the gateway`)
+      const { sendData } = await run(gateway, { data: { a: 1 } })
+      t.match(sendData?.error, /ExtensionSupportRequiredError/, `${transport}: without the extension, the SDK raises its own error`)
     }
   })
 }

@@ -22,8 +22,9 @@ const CACHE = join(HERE, '../../node_modules/.cache/interop')
 export const SETUP_TIMEOUT = 600_000
 
 export type Sdk = 'py-1' | 'py-0.3' | 'go-2' | 'go-0.3'
-/** The newest release of the Java SDK in the registry. */
+/** The newest release of the Java SDK in the registry that is no preview. */
 export const JAVA_VERSION = '0.3.3.Final'
+export const JAVA_V1 = '1.2.0.Final'
 export const SDK_VERSIONS: Readonly<Record<Sdk, string>> = { 'py-1': '1.3.0', 'py-0.3': '0.3.26', 'go-2': 'v2.3.1', 'go-0.3': 'v0.3.3' }
 
 const PYTHON: Partial<Record<Sdk, readonly string[]>> = {
@@ -64,15 +65,25 @@ async function goBuild (module: 'v2' | 'v03'): Promise<string> {
   })
 }
 
-/** Command line of the client of the Java SDK for 0.3. */
-export async function javaClient (): Promise<readonly string[]> {
-  const source = join(HERE, 'java/v03')
+/**
+ * A local repository of Maven with the release {@link JAVA_V1} of the Java SDK, which the registry does not have.
+ * docs/contributing/interoperability.md describes how to build it.
+ */
+const JAVA_REPOSITORY = process.env.A2A_JAVA_REPOSITORY ?? ''
+/** The reason why the Java SDK for 1.0 is not there; false when it is. */
+export const NO_JAVA_V1 = JAVA_REPOSITORY === '' &&
+  'set A2A_JAVA_REPOSITORY to a local repository of Maven with the Java SDK for 1.0: see docs/contributing/interoperability.md'
+
+/** Command line of the client of the Java SDK for a version. */
+export async function javaClient (version: 'v03' | 'v1' = 'v03'): Promise<readonly string[]> {
+  const source = join(HERE, 'java', version)
+  const repository = version === 'v1' ? [`-Dmaven.repo.local=${JAVA_REPOSITORY}`] : []
   const files = await Promise.all(['pom.xml', 'Client.java'].map(file => readFile(join(source, file))))
-  const directory = await madeOnce(`java-v03-${digest(Buffer.concat(files))}`, async directory => {
+  const directory = await madeOnce(`java-${version}-${digest(Buffer.concat(files))}`, async directory => {
     const lib = join(directory, 'lib')
     await tool(
       'mvn',
-      ['-B', '-q', '-f', join(source, 'pom.xml'), 'dependency:copy-dependencies', `-DoutputDirectory=${lib}`],
+      ['-B', '-q', ...repository, '-f', join(source, 'pom.xml'), 'dependency:copy-dependencies', `-DoutputDirectory=${lib}`],
       'install Maven (Debian: maven); is its registry reachable?'
     )
     await tool('javac', ['-d', directory, '-cp', join(lib, '*'), join(source, 'Client.java')], 'install a JDK, 17 or later (Debian: default-jdk-headless)')
@@ -216,9 +227,14 @@ export interface Outcome {
 }
 export type ForeignStory = Partial<Record<Operation, Outcome>>
 
+async function commandOf (sdk: Sdk | 'java-0.3' | 'java-1'): Promise<readonly string[]> {
+  if (sdk === 'java-0.3') return await javaClient()
+  return sdk === 'java-1' ? await javaClient('v1') : (await programs(sdk)).client
+}
+
 /** Runs the client of an SDK through its operations; ids, times and addresses in the results are replaced. */
-export async function runClient (sdk: Sdk | 'java-0.3', options: ClientRun): Promise<ForeignStory> {
-  const [command = '', ...rest] = sdk === 'java-0.3' ? await javaClient() : (await programs(sdk)).client
+export async function runClient (sdk: Sdk | 'java-0.3' | 'java-1', options: ClientRun): Promise<ForeignStory> {
+  const [command = '', ...rest] = await commandOf(sdk)
   const args = [...rest]
   if (options.transport !== undefined && sdk !== 'go-0.3') args.push('--transport', options.transport)
   for (const uri of options.extensions ?? []) args.push('--extension', uri)

@@ -37,5 +37,6 @@ t.test('every reader has an outcome for any bytes, the same each time', async t 
       // V8 reads the same text differently the second time: see `control`.
       if (name !== 'control') t.equal(read(), read(), `${name}: ${JSON.stringify(bytes.toString('latin1'))}`)
     }
+    await reader.close?.()
   }
 })

@@ -49,6 +49,7 @@ import type { Inputs, Reader } from '../fuzz/engine/target.js'
 import { TARGETS } from '../fuzz/targets/index.js'
 import { inTests } from '../helpers/paths.js'
 import { outcomeOf } from './exact.js'
+import { frames } from './frames.js'
 import { listener } from './listener.js'
 import { readClientCert } from '#identity/certificate/certificates.js'
 
@@ -386,7 +387,8 @@ const OWN: readonly Reader[] = [
 export const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
   ...TARGETS,
   ...Object.fromEntries(OWN.map(reader => [reader.name, async () => reader])),
-  listener
+  listener,
+  frames
 }
 
 /** Cost of one input in comparison with an input of most other readers. */
@@ -400,5 +402,6 @@ export const COSTS: Readonly<Record<string, number>> = {
   card: 20,
   regexp: 5,
   'code-points': 3,
-  listener: 10
+  listener: 10,
+  frames: 10
 }

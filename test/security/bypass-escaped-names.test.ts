@@ -3,13 +3,19 @@
  * something, must have the same effect escaped as plain, whatever this process has read before. On other versions of Node the tests pass
  * also with `JSON.parse`.
  */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { readCall } from '#a2a/message/call.js'
 import { viewResponse } from '#a2a/message/read-result.js'
 import type { JwtConfig } from '#config/model/identity-model.js'
 import { readJwkSet } from '#identity/jwk-set.js'
 import { readToken } from '#identity/jwt.js'
+import { KeyedMemory } from '#policy/task/keyed-memory.js'
+import { FIELDS, TaskMemory } from '#policy/task/memory.js'
 import { readRecording } from '#offline/recording/recording.js'
+import { otlpExporter } from '#telemetry/otlp/exporter.js'
 import { redactLine } from '#telemetry/redact.js'
 import { readDocument } from '#agents/card/card-fetch.js'
 import { JSON_PAYLOAD } from '#a2a/payload.js'
@@ -62,6 +68,17 @@ const call = (form: Form, text: string, from: 'body' | 'route'): unknown => {
   return plain({ ...read, id: read.id() })
 }
 
+const TASK_KEYS = ['call-1', 2]
+const TASK_FIELDS = [FIELDS.state, FIELDS.substate('')]
+
+/** The states of two keys of a task, as a gateway writes them. */
+function recordText (): string {
+  const memory = new TaskMemory(null)
+  const keys = new KeyedMemory(memory, 'p')
+  for (const key of TASK_KEYS) for (const field of TASK_FIELDS) keys.of(key)?.set(field, `value of ${key}`)
+  return memory.get(FIELDS.keyed('p')) ?? ''
+}
+
 /** Each text that others write, and what the gateway reads from it. */
 const PLACES: readonly (readonly [place: string, text: string, read: (text: string) => unknown])[] = [
   ...FORMS.map(form => [`request, ${nameOf(form)}`, requestText(form), (text: string) => call(form, text, 'body')] as const),
@@ -100,6 +117,10 @@ const PLACES: readonly (readonly [place: string, text: string, read: (text: stri
     JSON.stringify({ method: 'POST', url: '/rpc', headers: { 'content-type': 'application/json', 'a2a-version': '1.0' }, body: { a: { b: 1 } } }),
     text => plain(readRecording(Buffer.from(text), 'request.json', () => Buffer.alloc(0)))
   ],
+  ['record of a task in Redis', recordText(), text => {
+    const keys = new KeyedMemory(new TaskMemory(new Map([[FIELDS.keyed('p'), text]])), 'p')
+    return TASK_KEYS.map(key => TASK_FIELDS.map(field => keys.of(key)?.get(field)))
+  }],
   ['log line', '{"level":"info","err":{"config":{"headers":{"authorization":"Bearer abcdefg123","x":"y"}}},"msg":"m"}\n', text => redactLine(text)],
   ['edit of a document', '{"a":{"b":[1,{"c":2}],"d":3}}', text => {
     const bytes = editJson(Buffer.from(text), [{ path: ['a', 'b', 1, 'c'], value: Buffer.from('9') }, { path: ['a', 'd'], value: null }])
@@ -202,6 +223,36 @@ t.test('a response with such a name is forwarded, and counted', async t => {
   t.equal(text, answer)
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   t.match(metrics.split('\n').find(one => one.includes('rule="answer-backslash-name"')), /phase="response",mode="observe".* 1$/)
+})
+
+t.test('the reply of a collector is not read', async t => {
+  const reply = '{"\\u0070artialSuccess":{"rejectedLogRecords":"1","errorMessage":"full"}}'
+  let replies = 0
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      replies++
+      response.setHeader('content-type', 'application/json').end(reply)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const read: string[] = []
+  const { parse } = JSON
+  JSON.parse = ((text: string, ...more: [never]) => {
+    read.push(text)
+    return parse(text, ...more) as unknown
+  }) as typeof parse
+  t.teardown(() => { JSON.parse = parse })
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  t.teardown(() => { delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT })
+  for (const signal of ['TRACES', 'METRICS', 'LOGS'] as const) {
+    const exporter = otlpExporter(signal, { contentType: 'application/json', encode: () => Buffer.from('{}'), count: () => 1 })
+    const { code } = await new Promise<{ code: number }>(resolve => { exporter.export('items', resolve) })
+    t.equal(code, 0, signal)
+    await exporter.shutdown()
+  }
+  t.equal(replies, 3)
+  t.same(read.filter(text => text.includes('artialSuccess')), [])
 })
 
 t.test('the start says which fault of the engine is worked around', async t => {

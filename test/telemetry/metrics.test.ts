@@ -73,6 +73,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   cards_held: ['gauge', ['agent']],
   card_max_stale_seconds: ['gauge', ['agent']],
   config_last_reload_successful: ['gauge', []],
+  token_verifications_waiting: ['gauge', []],
   held_bytes: ['gauge', []],
   held_limit_bytes: ['gauge', []],
   heap_limit_bytes: ['gauge', []],

@@ -1,9 +1,10 @@
 /** Checks of `server.mesh`, and of a gateway without a main listener. */
-import { dotted } from '../diagnostics.js'
+import { dotted, shown } from '../diagnostics.js'
 import type { PathProblem } from '../diagnostics.js'
 import { listenerTls } from '../checks/listener-tls.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
+import { readSize } from '../model/units.js'
 import { hostPortText, parseHostPort } from './host-port.js'
 
 const MESH = ['server', 'mesh']
@@ -39,8 +40,23 @@ export function meshWarnings (config: Mapping, version = process.versions.node):
           [...MESH, 'listen'],
           `with Node.js ${version}, calls through ext_proc can fail: Node.js closes connections on which Envoy resets many streams`,
           'run the gateway on Node.js 24, use ext_authz, or set the runtime flag envoy.reloadable_features.ext_proc_graceful_grpc_close of Envoy'
-        )])
+        )]),
+    ...largeQuestions(mapping(config.limits).body)
   ]
+}
+
+/** Bytes: the default of `limits.body`. */
+const LARGE_QUESTION = 20 * 1024 * 1024
+
+/** @param body `limits.body` */
+function largeQuestions (body: unknown): PathProblem[] {
+  const size = typeof body === 'string' ? readSize(body) : null
+  if (size === null || !('value' in size) || size.value <= LARGE_QUESTION) return []
+  return [fault(
+    ['limits', 'body'],
+    `limits.body ${shown(body)} also bounds the messages of ext_authz, which contain the bodies of strangers`,
+    'set max_request_bytes of ext_authz to the largest body that agents need, such as 1 MiB; or use ext_proc'
+  )]
 }
 
 const LOCAL = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/

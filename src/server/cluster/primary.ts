@@ -43,6 +43,9 @@ import { Totals } from './totals.js'
 import type { Gateway } from '../about.js'
 import type { HostPort } from '#config/model/listener-model.js'
 
+/** Attempts to start with a port that the system chooses: another process may take the port before the first worker listens. */
+const PORT_ATTEMPTS = 5
+
 /**
  * Starts the primary and its workers.
  * @param size number of processes that serve, at least 2
@@ -52,9 +55,21 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   digestKey()
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(config, size, env)
+    } catch (error) {
+      const isTaken = config.server.listen?.port === 0 && error instanceof Error && error.message.includes('EADDRINUSE')
+      if (!isTaken || attempt === PORT_ATTEMPTS) throw error
+    }
+  }
+}
+
+async function startOnce (config: Config, size: number, env: NodeJS.ProcessEnv): Promise<Gateway> {
   const telemetry = await startTelemetry(config, env)
   const { listen } = config.server
-  const at: HostPort | null = listen === null ? null : { host: listen.host, port: await freePort(listen) }
+  const reserved = listen === null ? null : await reservePort(listen)
+  const at = reserved?.at ?? null
   const parts = partsOf(config, { size, env, telemetry, at })
   const { registry, workers } = parts
   const reloads = reloadsOf(parts)
@@ -62,6 +77,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   try {
     const { adminUrl, metricsUrl } = await admin.listen()
     await registry.start()
+    await reserved?.release()
     await workers.start()
     const addresses = {
       url: at === null ? '' : urlOf(at, config.server.tls === null ? 'http' : 'https'),
@@ -85,7 +101,7 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
       close
     }
   } catch (error) {
-    await Promise.allSettled([admin.close(), registry.close()])
+    await Promise.allSettled([reserved?.release(), admin.close(), registry.close()])
     telemetry.metrics.close()
     await telemetry.logsSent()
     throw error
@@ -264,14 +280,24 @@ function stateOfCluster ({ registry, inFlight, workers, handedAgents, size }: Cl
   }
 }
 
-/** Finds the port that all workers will share. Also checks that the port is available before any worker starts. */
-async function freePort (at: HostPort): Promise<number> {
-  const server = createServer().listen({ host: at.host, port: at.port })
+/** A port that all workers will share. */
+interface ReservedPort {
+  readonly at: HostPort
+  /** Makes the port available to the workers. Later calls do nothing. */
+  readonly release: () => Promise<void>
+}
+
+/**
+ * Takes the port until the first worker starts, so that no other process gets the port while the gateway reads its cards.
+ * @throws Error when the address is in use
+ */
+async function reservePort ({ host, port }: HostPort): Promise<ReservedPort> {
+  const server = createServer(socket => { socket.destroy() }).listen({ host, port })
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  const at = { host, port: (server.address() as AddressInfo).port }
+  let released: Promise<void> | null = null
+  const release = async (): Promise<void> => { await once(server.close(), 'close') }
+  return { at, release: () => (released ??= release()) }
 }
 
 // Builds `/agents` of a gateway with workers: the descriptions of the primary, completed with data that only workers have.

@@ -33,6 +33,8 @@ class WorkerProcess {
   private serving: Serving | null = null
   private port = 0
   private listening = false
+  /** True once all listeners are open. */
+  private opened = false
   /** The configuration that is ready to commit. */
   private prepared: {
     readonly change: number
@@ -79,7 +81,7 @@ class WorkerProcess {
   /** Handles an uncaught fault: finishes the exchanges in flight, then ends the process. The primary starts a replacement at once. */
   async fault (error: unknown): Promise<void> {
     const { serving } = this
-    if (serving === null) this.send({ kind: 'failed', problem: wordsOf(error) })
+    if (serving === null || !this.opened) this.send({ kind: 'failed', problem: wordsOf(error) })
     else serving.services.log.fatal({ err: error }, 'an uncaught error: this worker ends')
     this.send({ kind: 'leaving' })
     await this.end(1)
@@ -180,6 +182,7 @@ class WorkerProcess {
     if (at !== null) await listen(serving.app, { host: at.host, port: this.port }, tls === null ? 'http' : 'https')
     await serving.grpc.listen()
     await serving.mesh?.listen()
+    this.opened = true
     this.send({ kind: 'serving' })
   }
 

@@ -149,6 +149,13 @@ export const METRICS = {
     labels: { source: 'name in `identity.sources`' },
     present: 'for each `jwt` source'
   },
+  token_verifications_waiting: {
+    type: 'gauge',
+    help: 'Access tokens that wait for the verification of their signature.',
+    more: 'Tokens wait once too many tokens of their address were not valid: at most 250 in each process',
+    labels: {},
+    present: 'from the start'
+  },
   rate_limited_total: {
     type: 'counter',
     help: 'Requests that a limit rejected, by limit.',

@@ -29,6 +29,7 @@ export class Vitals {
   private agentsNow: ReadonlyMap<string, AgentVitals> = new Map()
   private issuers: ReadonlyMap<string, { readonly age: () => number | null; readonly tokens: () => number }> = new Map()
   private held: { readonly bytes: () => number, readonly limit: () => number } | null = null
+  private waiting: (() => number) | null = null
   private spans = 0
   private auditLines = 0
   private logLines = 0
@@ -50,6 +51,7 @@ export class Vitals {
       this.callbackMetric('identity_keys_age_seconds', () => [...this.issuers].map(([source, one]): LabelledSample => [{ source }, one.age()])),
       this.callbackMetric('token_cache_entries', () => [...this.issuers].map(([source, one]): LabelledSample => [{ source }, one.tokens()])),
       this.single('config_last_reload_successful', () => this.reloaded ? 1 : 0),
+      this.single('token_verifications_waiting', () => this.waiting?.() ?? null),
       this.single('held_bytes', () => this.held?.bytes() ?? null),
       this.single('held_limit_bytes', () => this.held?.limit() ?? null),
       this.single('heap_limit_bytes', () => getHeapStatistics().heap_size_limit),
@@ -75,6 +77,11 @@ export class Vitals {
   /** Sets the functions that return the held bytes of bodies and their limit. */
   heldBytes (bytes: () => number, limit: () => number): void {
     this.held = { bytes, limit }
+  }
+
+  /** Sets the function that returns the number of tokens that wait for a verification. */
+  verificationsWaiting (waiting: () => number): void {
+    this.waiting = waiting
   }
 
   /** Counts spans that were lost. */
