@@ -15,6 +15,7 @@ import type {
   AdminAccessConfig,
   AgentConfig,
   CardConfig,
+  CatalogConfig,
   Config,
   CorsConfig,
   HostPort,
@@ -42,7 +43,8 @@ import { parseUrl } from '../wire/url.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
-  readonly server: Texts<Omit<ServerConfig, 'listen' | 'metrics' | 'tls' | 'grpc' | 'mesh' | 'adminAccess'>, 'admin' | 'drainTimeout'> & {
+  readonly server: Texts<Omit<ServerConfig, 'listen' | 'metrics' | 'tls' | 'grpc' | 'mesh' | 'adminAccess' | 'catalog'>, 'admin' | 'drainTimeout'> & {
+    readonly catalog: { readonly publish: boolean, readonly publisher: CatalogConfig['publisher'] | null, readonly documentationUrl: string | null }
     readonly listen: string | null
     readonly adminAccess: Texts<AdminAccessConfig, 'session'> | null
     readonly metrics: string | null
@@ -77,7 +79,7 @@ type EnvoyJwtFile = Texts<EnvoyJwtConfig, 'leeway' | 'maxLifetime'>
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'grpc' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'leftOut' | 'reservedPaths'> {
+interface AgentFile extends Omit<AgentConfig, 'origin' | 'access' | 'upstream' | 'grpc' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'leftOut' | 'reservedPaths'> {
   readonly access: Partial<AccessConfig>
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts' | 'credentials'> & {
@@ -115,6 +117,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       drainTimeout: duration(file.server.drainTimeout),
       workers: file.server.workers,
       console: file.server.console,
+      catalog: catalogOf(file.server.catalog),
       tls: listenerTls(file.server.tls, baseDir),
       grpc: grpcListener(file.server.grpc, listenerTls(file.server.grpc.tls, baseDir), file.agents),
       mesh: meshListener(file.server.mesh, listenerTls(file.server.mesh.tls, baseDir))
@@ -153,6 +156,10 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
+}
+
+function catalogOf ({ publish, publisher, documentationUrl }: ConfigFile['server']['catalog']): CatalogConfig | null {
+  return publish && publisher !== null ? { publisher, documentationUrl } : null
 }
 
 function adminAccess (file: ConfigFile['server']['adminAccess']): AdminAccessConfig | null {
@@ -212,6 +219,7 @@ function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, 
   const onDisk = (file: string | null) => file === null ? null : resolvePath(baseDir, file)
   return {
     ...agent,
+    origin: null,
     path: agent.path === '/' ? '' : agent.path,
     host: agent.host?.toLowerCase() ?? null,
     cors: { origins: agent.cors.origins.map(origin => origin.toLowerCase()), maxAge: duration(agent.cors.maxAge) },

@@ -160,6 +160,11 @@ export class Agent {
     return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.schemas.written }
   }
 
+  /** Keys that verify and sign its card. */
+  get cardKeys (): CardKeys {
+    return this.options.cardKeys
+  }
+
   /** The public keys of `card.sign` and of the identity header. */
   get publicKeys (): readonly PublicJwk[] {
     return [...this.options.cardKeys.published, ...(this.credentials?.publicKeys ?? [])]

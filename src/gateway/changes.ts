@@ -109,7 +109,7 @@ function shortened (list: readonly string[]): string {
 }
 
 const SERVER = [
-  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls', 'grpc', 'mesh'
+  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'catalog', 'tls', 'grpc', 'mesh'
 ] as const
 
 function differences (a: Config, b: Config): string[] {

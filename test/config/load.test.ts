@@ -103,6 +103,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     adminHosts: [],
     adminAccess: null,
     console: { enabled: true, tryIt: false, playground: false, requests: 0, decisions: 200, hosts: [], traceUrl: null, public: null },
+    catalog: null,
     tls: null,
     grpc: null,
     mesh: null

@@ -38,7 +38,7 @@ export const FAILURE_KINDS = [
  * Operations of A2A, and other purposes of a request. An operation without an entry does not compile. `Extension` has none: each route of
  * an extension has the name that a policy gives it.
  */
-export const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'AgentCard' | 'Directory' | 'Passthrough' | 'Preflight', true>> = {
+export const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'AgentCard' | 'Catalog' | 'Directory' | 'Passthrough' | 'Preflight', true>> = {
   SendMessage: true,
   SendStreamingMessage: true,
   GetTask: true,
@@ -51,6 +51,7 @@ export const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'Agen
   DeleteTaskPushNotificationConfig: true,
   GetExtendedAgentCard: true,
   AgentCard: true,
+  Catalog: true,
   Directory: true,
   Passthrough: true,
   Preflight: true,
