@@ -21,6 +21,7 @@ import { listenerTls } from './listener-tls.js'
 import { ownershipProblems, ownershipWarnings } from './callers/ownership-checks.js'
 import { unpaired, unreadable } from './named-files.js'
 import { requireProblems, unusedSources } from './callers/require-checks.js'
+import { sourceProblems } from './source-checks.js'
 import { secretProblems } from './secret-checks.js'
 import { upstreamCredentialProblems, upstreamCredentialWarnings } from './upstream-credentials.js'
 import type { Environment } from '../yaml/substitute.js'
@@ -54,6 +55,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...grpcProblems(config, context.baseDir),
     ...meshProblems(config, context.baseDir),
     ...catalogProblems(mapping(mapping(config.server).catalog)),
+    ...sourceProblems(config, context.baseDir),
     ...identityProblems(mapping(config.identity), mapping(config.server), context.baseDir),
     ...adminAccess(mapping(config.server), mapping(config.identity)),
     ...rateProblems(config, context.layers),

@@ -11,6 +11,7 @@ import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
 import type { AgentGrpcConfig, GrpcListenerConfig } from './grpc-model.js'
 import type { MeshListenerConfig } from './mesh-model.js'
 import type { CatalogPublisher } from '../../a2a/catalog/catalog.js'
+import type { AgentSourceConfig } from './source-model.js'
 import type { UpstreamCredentialsConfig } from './credentials-model.js'
 import type { Mode, PolicyConfig, SecretConfig } from './policy-model.js'
 import type { InlineSchema, SchemaSet } from './schema-model.js'
@@ -26,6 +27,8 @@ export interface Config {
   readonly limits: Limits
   readonly shedding: SheddingConfig
   readonly agents: readonly AgentConfig[]
+  /** Sources of further agents. Those that they have found are in `agents`. */
+  readonly agentSources: readonly AgentSourceConfig[]
   /** Policies of the file's `extensions:` key, by name. A policy that overrides the catalogue is merged with the catalogue's policy. */
   readonly extensions: Readonly<Record<string, PolicyConfig>>
   /** Schemas of the `bundles:` key, by name. */
@@ -61,6 +64,8 @@ export interface ServerConfig {
   readonly trustedProxies: readonly string[]
   /** Time that a stop waits for calls and streams in flight, ms. */
   readonly drainTimeout: number
+  /** Directory for what the gateway remembers over a restart, absolute. Null: nothing. */
+  readonly stateDir: string | null
   /** Number of processes that serve the main listener. `auto` is the number of available processors. */
   readonly workers: number | 'auto'
   readonly console: ConsoleConfig

@@ -76,6 +76,10 @@ export const serverSchema = section('Where the gateway listens.', {
     []
   ),
   drainTimeout: duration('How long the gateway waits for calls and streams in flight when it stops.', '20s', '0s', '1h'),
+  stateDir: nullable(
+    'Directory in which the gateway keeps the last good state of `agentSources`, so that it has their agents after a restart while a source cannot be read. Relative to the configuration file; the gateway creates it. `null`: the state is lost with a restart.',
+    'file'
+  ),
   workers: {
     type: ['integer', 'string'],
     description:

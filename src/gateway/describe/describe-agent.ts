@@ -34,6 +34,7 @@ export function describeAgent (agent: DescribedAgent): object {
     name: config.name,
     url: publicBase ?? (config.path === '' ? '/' : config.path),
     host: config.host,
+    origin: config.origin === null ? null : { source: config.origin.source, kind: config.origin.kind, identifier: config.origin.identifier },
     upstream: upstream.origin + upstream.pathname,
     mode: config.mode,
     responses: config.mode === 'off' ? 'off' : config.responses,

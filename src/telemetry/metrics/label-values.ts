@@ -27,6 +27,7 @@ export const OWNER_OUTCOMES = ['match', 'mismatch', 'unknown', 'unavailable', 's
 export const CLAIM_OUTCOMES = ['new', 'seen', 'unavailable'] as const
 export const ACCESS_DECISIONS = ['allow', 'deny'] as const
 export const PUSH_DECISIONS = ['allow', 'observe', 'reject'] as const
+export const ENTRY_STATES = ['admitted', 'waiting', 'rejected'] as const
 export const WRITE_OUTCOMES = ['kept', 'lost'] as const
 export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
 export const FAILURE_KINDS = [
