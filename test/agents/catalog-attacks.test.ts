@@ -11,8 +11,9 @@ import { readSigningKey } from '../../src/identity/signing-key.js'
 import { AddressGuard } from '../../src/upstream/address-guard.js'
 import type { JsonObject } from '../../src/wire/json/object.js'
 import { gatewayFor } from '../helpers/gateway.js'
-import { freePort, untilSame } from '../helpers/http.js'
+import { call, freePort, rpc, untilSame } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
+import { serve } from '../helpers/serve.js'
 import { catalogAt, catalogServer, sourceAt, sourcedGateway } from './kit.js'
 import type { Report } from './kit.js'
 
@@ -199,9 +200,12 @@ t.test('two gateways: one publishes, the other reads it and verifies the signatu
     ].join('\n')
   })
   const source = (more: string): string => `agentSources: [{name: partners, catalog: "${publisher.url}/.well-known/ai-catalog.json", refresh: 1s, agent: {path: "/agents/{name}"${more}}, allowPrivate: [127.0.0.1], admit: signed, keys: {url: "${publisher.url}/.well-known/jwks.json"}}]`
-  const reader = await sourcedGateway(t, ['agents: []', source(`, card: {verify: {keys: {url: "${publisher.url}/.well-known/jwks.json"}}}`)].join('\n'))
-  t.strictSame(await reader.agents(), ['billing /agents/billing'])
-  await untilSame(t, async () => (await fetch(`${reader.adminUrl}/readyz`)).status, 200, 'the card is verified too')
+  const reader = await serve(t, ['agents: []', source(`, card: {verify: {keys: {url: "${publisher.url}/.well-known/jwks.json"}}}`)].join('\n'))
+  await untilSame(t, async () => (await call(`${reader.adminUrl}/readyz`)).status, 200, 'the card is verified too')
+  const [agentHere] = JSON.parse((await call(`${reader.adminUrl}/agents`)).text) as object[]
+  t.match(agentHere, { name: 'billing', origin: { source: 'partners', identifier: 'urn:air:agents.example.com:agent:billing' } })
+  t.match((await rpc(`${reader.url}/agents/billing/rpc`)).json(), { result: { message: { parts: [{ text: 'ok' }] } } }, 'through both gateways')
+  t.match(await reader.heard(/agent source partners: 1 agents, 0 waiting, 0 rejected/, 1), [{ level: 'info' }])
 })
 
 t.test('the guard of addresses', async t => {

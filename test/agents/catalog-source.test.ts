@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { cardDigest } from '../../src/agents/sources/admit.js'
-import { call, MESSAGE, rpcBody, untilSame, V1 } from '../helpers/http.js'
+import { call, rpc, untilSame } from '../helpers/http.js'
 import { plainCard } from '../helpers/raw.js'
 import { catalogAt, catalogServer, sourceAt, sourcedGateway } from './kit.js'
 
@@ -20,7 +20,7 @@ t.test('the entries of a catalog become agents; an entry that comes, goes or cha
   const gateway = await sourcedGateway(t, ['agents: []', sourceAt(catalog.url, ', select: {tags: []}')].join('\n'))
   await untilSame(t, () => gateway.agents(), ['billing /agents/billing', 'nested /agents/nested', 'search /agents/search'], 'a relative address too')
   await untilSame(t, async () => (await call(`${gateway.adminUrl}/readyz`)).status, 200)
-  const answer = await call(`${gateway.url}/agents/billing/rpc`, { headers: V1, body: rpcBody('SendMessage', { message: MESSAGE }) })
+  const answer = await rpc(`${gateway.url}/agents/billing/rpc`)
   t.match(answer.json(), { result: { message: { parts: [{ text: '/billing/rpc' }] } } })
   const [first] = JSON.parse((await call(`${gateway.adminUrl}/agents`)).text) as object[]
   t.match(first, { origin: { source: 'partners', kind: 'catalog', identifier: 'urn:air:example.com:agent:billing' } })
