@@ -102,8 +102,7 @@ export class Expansion {
       this.#probes.push(i)
       // No entry has this name.
       const name = `p-${digest([i, source.name]).slice(0, 40)}`
-      const url = source.kubernetes === undefined || source.kubernetes === null ? `https://${name}.example/` : `http://${name}.example/`
-      return agentFrom(mapping(source.agent), { name, identifier: '', published: null, upstream: url, card: null, extensions: [] })
+      return agentFrom(mapping(source.agent), { name, identifier: '', published: null, upstream: `https://${name}/`, card: null, extensions: [] })
     })
     this.value = { ...value, agents: [...own, ...agents, ...probes] }
   }

@@ -12,7 +12,7 @@ export interface SourceFile extends Omit<AgentSourceConfig, 'catalog' | 'keys' |
 }
 
 /** True for the address of a catalog; false for a file. */
-export function isCatalogUrl (place: string): boolean {
+function isCatalogUrl (place: string): boolean {
   return /^https?:\/\//i.test(place)
 }
 

@@ -3,7 +3,6 @@ import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
-import { isCatalogUrl } from '../resolve-source.js'
 import { unreadable } from './named-files.js'
 
 /** Keys of the template that come from the source. */
@@ -28,12 +27,12 @@ export function sourceProblems (config: Mapping, baseDir: string): PathProblem[]
   ]
 }
 
+// A file that is missing now may come later: the source reads it again and again.
 function kindProblems ({ catalog, kubernetes, allowPrivate }: Mapping, path: Path, baseDir: string): PathProblem[] {
   const [one, other] = [typeof catalog === 'string', typeof kubernetes === 'object' && kubernetes !== null]
   if (one === other) {
     return [fault(path, `${dotted(path)} needs exactly one of catalog and kubernetes`, 'such as catalog: https://agents.example.com/.well-known/ai-catalog.json')]
   }
-  if (one && catalog !== '' && !isCatalogUrl(String(catalog))) return unreadable(catalog, [...path, 'catalog'], baseDir)
   if (other && items(allowPrivate).length > 0) {
     return [fault([...path, 'allowPrivate'], `${dotted([...path, 'allowPrivate'])} is for catalogs: addresses of Services come from the cluster`, 'remove it', 'key')]
   }
