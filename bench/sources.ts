@@ -42,7 +42,8 @@ const gateway = spawn(process.execPath, [MAIN, 'serve', '--config', join(dir, 'g
 let output = ''
 gateway.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
 const until = async (done: () => boolean | Promise<boolean>): Promise<void> => {
-  for (const end = performance.now() + 300_000; !await done(); await sleep(50)) if (performance.now() > end) throw new Error(output.slice(-2_000))
+  const end = performance.now() + 300_000
+  for (; !await done(); await sleep(50)) if (performance.now() > end) throw new Error(output.slice(-2_000))
 }
 /** Processor time so far, ms, and resident memory, MB. */
 const usage = (): { cpu: number, rss: number } => {

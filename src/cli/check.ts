@@ -67,7 +67,13 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
   }
   const sources = name === null ? null : await lookAtSources(name, loaded.config, env)
   const { findings, usable } = await withProgress(LOADING_CARDS, lookAtAgents(sources?.config ?? loaded.config, env))
-  return { file, findings: [...warnings, ...(sources?.findings ?? []).map(one => findingOf(one)), ...findings.map(one => findingOf(one))], summary: summaryOf(sources?.config ?? loaded.config), ok: usable && sources?.readable !== false, usage: false }
+  return {
+    file,
+    findings: [...warnings, ...[...sources?.findings ?? [], ...findings].map(one => findingOf(one))],
+    summary: summaryOf(sources?.config ?? loaded.config),
+    ok: usable && sources?.readable !== false,
+    usage: false
+  }
 }
 
 function isFormat (text: string): text is CheckFormat {

@@ -41,7 +41,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   }
   // A change of the agents that sources have found is read and put in force like a change of the file.
   const sources: AgentSources | null = file === null ? null : new AgentSources(file, () => { followed?.reread() })
-  const load = (): LoadResult => readConfiguration({ file, env, overrides, ...(sources === null ? {} : { discovered: sources.discovered() }) })
+  const load = (): LoadResult => readConfiguration({ file, env, overrides, discovered: sources?.discovered() })
   const followed = file === null ? null : new FollowedConfiguration(file, load)
   let loaded = followed?.first ?? load()
   if (loaded.ok && loaded.config.agentSources.length > 0) {

@@ -47,7 +47,12 @@ import { Totals } from './totals.js'
  * @param size number of processes that serve, at least 2
  * @throws Error with a readable message when the cluster cannot start, as `startGateway` does
  */
-export async function startCluster (config: Config, size: number, env: NodeJS.ProcessEnv, sources: AgentSources | null = null): Promise<Gateway> {
+export async function startCluster (
+  config: Config,
+  size: number,
+  env: NodeJS.ProcessEnv,
+  sources: AgentSources | null = null
+): Promise<Gateway> {
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   digestKey()
@@ -238,7 +243,8 @@ function stateForWorkers (tasks: KeptTasks, limits: KeptLimits, log: Log): Pick<
 }
 
 /** State of all processes, for probes, `/agents` and the console. */
-function stateOfCluster ({ registry, inFlight, workers, handedAgents, size, sources = null }: ClusterParts): AdminState & { agents (): Promise<unknown> } {
+function stateOfCluster (parts: ClusterParts): AdminState & { agents (): Promise<unknown> } {
+  const { registry, inFlight, workers, handedAgents, size, sources = null } = parts
   const own = stateOf(registry, inFlight, { workers: size, sources })
   return {
     live: () => !workers.hopeless,

@@ -26,7 +26,7 @@ export function readConfiguration (options: {
   readonly env: NodeJS.ProcessEnv
   readonly overrides: Overrides
   readonly secrets?: boolean
-  readonly discovered?: Discovered
+  readonly discovered?: Discovered | undefined
 }): LoadResult {
   const { file, env, overrides, secrets, discovered } = options
   if (file === null) return defaultConfig({ env, overrides, checks: CHECKS })

@@ -48,7 +48,13 @@ export async function verifyCard (
   return { outcome: fits || texts.length === 0 ? 'invalid' : 'unknown_key', form: null, key: null }
 }
 
-interface Entry { readonly head: string, readonly signature: string, readonly alg: string, readonly kid: string | null, readonly typ: string | null }
+interface Entry {
+  readonly head: string
+  readonly signature: string
+  readonly alg: string
+  readonly kid: string | null
+  readonly typ: string | null
+}
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 

@@ -120,7 +120,11 @@ const NO_SOURCES = 'agentSources has no effect in an application: only serve rea
 function overHttp (result: LoadResult): LoadResult {
   if (!result.ok) return result
   const { agentSources, server: { grpc, mesh } } = result.config
-  const useless = [...(grpc === null ? [] : [NO_GRPC]), ...(mesh === null ? [] : [NO_MESH]), ...(agentSources.length === 0 ? [] : [NO_SOURCES])]
+  const useless = [
+    ...(grpc === null ? [] : [NO_GRPC]),
+    ...(mesh === null ? [] : [NO_MESH]),
+    ...(agentSources.length === 0 ? [] : [NO_SOURCES])
+  ]
   if (useless.length === 0) return result
   const warnings = useless.map(message => diagnostic('a2aGateway', 0, 0, { message }))
   return { ...result, config: withoutGrpc(result.config), warnings: [...result.warnings, ...warnings] }

@@ -8,6 +8,9 @@ import { ignoreErrors } from '../guard.js'
 import { agentClass } from './undici.js'
 import { VIA } from './via.js'
 
+/** Connections, for folders that do not import undici. */
+export type Connections = Dispatcher
+
 export interface BoundedRequest {
   readonly method: 'GET' | 'POST'
   /** Names in lower case. `via` is added. */
@@ -71,7 +74,13 @@ export async function boundedRequest<T> (
     signal
   })
   try {
-    return await use({ status, headers: responded, encoded: isEncoded(responded), read: limit => readBody(body, limit), chunks: body as AsyncIterable<Buffer> })
+    return await use({
+      status,
+      headers: responded,
+      encoded: isEncoded(responded),
+      read: limit => readBody(body, limit),
+      chunks: body as AsyncIterable<Buffer>
+    })
   } finally {
     if (!body.destroyed && !body.readableEnded) discard(body, signal)
   }

@@ -14,11 +14,9 @@ import { gatewayFor } from '../helpers/gateway.js'
 import { call, freePort, rpc, untilSame } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { serve } from '../helpers/serve.js'
-import { catalogAt, catalogServer, sourceAt, sourcedGateway } from './kit.js'
-import type { Report } from './kit.js'
+import { catalogAt, catalogServer, reasons, sourceAt, sourcedGateway } from './kit.js'
 
 const card = (identifier: string, url: string): object => ({ identifier, type: 'application/a2a-agent-card+json', url })
-const reasons = ({ entries }: Report): Record<string, string | null> => Object.fromEntries(entries.map(({ identifier, reason }) => [identifier, reason]))
 
 t.test('names and paths', async t => {
   const catalog = await catalogServer(t)
@@ -114,7 +112,13 @@ t.test('the card of an entry cannot name a private address either', async t => {
   t.match(reasons(await inner.report()), { 'a:x': /does not contain a usable card|names no/ })
   const far = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({
-      name: 'x', description: 'x', version: '1', capabilities: {}, defaultInputModes: [], defaultOutputModes: [], skills: [],
+      name: 'x',
+      description: 'x',
+      version: '1',
+      capabilities: {},
+      defaultInputModes: [],
+      defaultOutputModes: [],
+      skills: [],
       supportedInterfaces: [{ url: 'https://192.168.0.1/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
     }))
   }).listen(0, '127.0.0.1')

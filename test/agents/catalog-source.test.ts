@@ -7,8 +7,9 @@ import { cardDigest } from '../../src/agents/sources/admit.js'
 import { call, rpc, untilSame } from '../helpers/http.js'
 import { plainCard } from '../helpers/raw.js'
 import { catalogAt, catalogServer, sourceAt, sourcedGateway } from './kit.js'
+import type { Report } from './kit.js'
 
-const names = async (report: Promise<{ entries: readonly { agent: string | null, state: string }[] }>, state: string): Promise<(string | null)[]> =>
+const names = async (report: Promise<Report>, state: string): Promise<(string | null)[]> =>
   (await report).entries.filter(one => one.state === state).map(({ agent }) => agent)
 
 t.test('the entries of a catalog become agents; an entry that comes, goes or changes is a change of the configuration', async t => {
@@ -44,7 +45,8 @@ t.test('the entries of a catalog become agents; an entry that comes, goes or cha
 
 t.test('select and limit', async t => {
   const catalog = await catalogServer(t)
-  const entry = (name: string, more: object): object => ({ ...(catalogAt(catalog.url, [name]) as { entries: object[] }).entries[0], ...more })
+  const entry = (name: string, more: object): object =>
+    ({ ...(catalogAt(catalog.url, [name]) as { entries: object[] }).entries[0], ...more })
   catalog.content = catalogAt(catalog.url, [], [
     entry('a', { tags: ['eu', 'billing'], publisher: { identifier: 'did:web:example.com', displayName: 'E' } }),
     entry('b', { tags: ['eu'], publisher: { identifier: 'did:web:example.com', displayName: 'E' } }),

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import type { Test } from 'tap'
+import type { EntryReport } from '../../src/agents/sources/candidates.js'
 import { AgentSources } from '../../src/agents/sources/sources.js'
 import { formatDiagnostic } from '../../src/config/load.js'
 import type { LoadResult } from '../../src/config/load.js'
@@ -18,8 +19,18 @@ import { call } from '../helpers/http.js'
 import { plainCard } from '../helpers/raw.js'
 import { sampleIn } from '../helpers/samples.js'
 
-export interface Entry { readonly identifier: string, readonly agent: string | null, readonly state: string, readonly reason: string | null }
-export interface Report { readonly name: string, readonly problem: string | null, readonly restored: boolean, readonly counts: object, readonly entries: readonly Entry[] }
+export interface Report {
+  readonly name: string
+  readonly problem: string | null
+  readonly restored: boolean
+  readonly counts: object
+  readonly entries: readonly EntryReport[]
+}
+
+/** The reasons of the entries by their identifier. */
+export function reasons ({ entries }: Report): Record<string, string | null> {
+  return Object.fromEntries(entries.map(({ identifier, reason }) => [identifier, reason]))
+}
 
 export interface SourcedGateway extends Gateway {
   readonly file: string
@@ -50,7 +61,8 @@ export async function sourcedGateway (t: Test, yaml: string, { server = '', dir 
   await sources.use(first.config, first.leftOut)
   const loaded = must(load())
   await sources.use(loaded.config, loaded.leftOut)
-  const gateway = await startGateway(loaded.config, { env: {}, sources, logs: new PassThrough().resume(), audit: new PassThrough().resume(), processMetrics: false })
+  const [logs, audit] = [new PassThrough().resume(), new PassThrough().resume()]
+  const gateway = await startGateway(loaded.config, { env: {}, sources, logs, audit, processMetrics: false })
   followed.follow(now => {
     if (now.ok) sources.use(now.config, now.leftOut).catch(() => {})
     if (now.ok) gateway.reload(now.config).catch(() => {})
@@ -84,7 +96,7 @@ export interface CatalogServer {
   readonly requests: string[]
 }
 
-/** Serves a catalog at `/.well-known/ai-catalog.json`, and a card with one interface at `/NAME/.well-known/agent-card.json` for each name. */
+/** Serves a catalog at `/.well-known/ai-catalog.json`, and a card at `/NAME/.well-known/agent-card.json` for each name. */
 export async function catalogServer (t: Test, content: CatalogServer['content'] = { specVersion: '1.0', entries: [] }): Promise<CatalogServer> {
   const requests: string[] = []
   const server = createServer((request, response) => {

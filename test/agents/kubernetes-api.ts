@@ -8,16 +8,25 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import type { Test } from 'tap'
 
-interface Meta { name: string, namespace: string, labels?: Record<string, string>, annotations?: Record<string, string>, resourceVersion?: string, uid?: string }
+type Texts = Record<string, string>
+interface Meta { name: string, namespace: string, labels?: Texts, annotations?: Texts, resourceVersion?: string }
 export interface Stored { metadata: Meta, [key: string]: unknown }
 
 type Kind = 'services' | 'endpointslices'
-interface Event { readonly version: number, readonly kind: Kind, readonly namespace: string, readonly type: string, readonly object: Stored, readonly before: Stored | null }
+interface Event {
+  readonly version: number
+  readonly kind: Kind
+  readonly namespace: string
+  readonly type: string
+  readonly object: Stored
+  readonly before: Stored | null
+}
+interface Asked { readonly kind: Kind, readonly watch: boolean, readonly version: string | null, readonly authorization: string | undefined }
 
 export class KubernetesApi {
   url = ''
   /** Requests so far: the kind, and whether it is a watch. */
-  readonly requests: { readonly kind: Kind, readonly watch: boolean, readonly version: string | null, readonly authorization: string | undefined }[] = []
+  readonly requests: Asked[] = []
   /** Responds instead of the API; null: the API responds. */
   fail: ((request: IncomingMessage, response: ServerResponse) => void) | null = null
   page = 2
@@ -108,14 +117,16 @@ export class KubernetesApi {
     response.writeHead(200, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' })
     response.flushHeaders()
     const entry = { kind, namespace, selector, response } as const
-    for (const event of this.#events) if (event.version > Number(version) && event.kind === kind && event.namespace === namespace) send(entry, event)
+    const later = this.#events.filter(event => event.version > Number(version) && event.kind === kind && event.namespace === namespace)
+    for (const event of later) send(entry, event)
     this.#watches.add(entry)
     response.once('close', () => { this.#watches.delete(entry) })
   }
 }
 
 /** An object that leaves or enters the selection is deleted from or added to the watch. */
-function send ({ selector, response }: { selector: (object: Stored) => boolean, response: ServerResponse }, { type, object, before }: Event): void {
+function send (watch: { selector: (object: Stored) => boolean, response: ServerResponse }, { type, object, before }: Event): void {
+  const { selector, response } = watch
   const [was, is] = [before !== null && selector(before), type !== 'DELETED' && selector(object)]
   if (!was && !is) return
   const shown = was && is ? 'MODIFIED' : is ? 'ADDED' : 'DELETED'
@@ -125,8 +136,10 @@ function send ({ selector, response }: { selector: (object: Stored) => boolean, 
   response.write(`${text.slice(10)}\n`)
 }
 
+export interface ServiceOptions { ready?: boolean, namespace?: string, annotations?: Texts, spec?: object, label?: string }
+
 /** A Service with a port of this machine, and its EndpointSlice. */
-export function serviceOf (name: string, port: number, more: { ready?: boolean, namespace?: string, annotations?: Record<string, string>, spec?: object, label?: string } = {}): { service: Stored, slice: Stored } {
+export function serviceOf (name: string, port: number, more: ServiceOptions = {}): { service: Stored, slice: Stored } {
   const { ready = true, namespace = 'agents', annotations = {}, spec = {}, label = 'true' } = more
   const labels = { 'a2a-gateway.io/agent': label }
   return {

@@ -4,12 +4,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { KubernetesServices } from '../../src/upstream/kubernetes/services.js'
 import { call, rpc, until, untilSame } from '../helpers/http.js'
-import { catalogServer, sourcedGateway } from './kit.js'
-import type { Report } from './kit.js'
+import { catalogServer, reasons, sourcedGateway } from './kit.js'
 import { KubernetesApi, serviceOf } from './kubernetes-api.js'
 
 const NAMESPACE = 'agents'
-const reasons = ({ entries }: Report): Record<string, string | null> => Object.fromEntries(entries.map(({ identifier, reason }) => [identifier, reason]))
 const source = (api: string, more = ''): string =>
   `agentSources: [{name: cluster, kubernetes: {namespaces: [${NAMESPACE}], selector: "a2a-gateway.io/agent=true", api: {url: "${api}", token: token}}, agent: {path: "/agents/{name}"}, admit: all${more}}]`
 
@@ -33,9 +31,9 @@ t.test('Services come, go and change while calls are in flight, and no call fail
   // Calls to an agent that stays, all the time.
   let calls = 0
   const failed: string[] = []
-  let over = false
+  const calling = { over: false }
   const caller = (async () => {
-    for (; !over; calls++) {
+    for (; !calling.over; calls++) {
       const { status, text } = await rpc(`${gateway.url}/agents/a/rpc`)
       if (status !== 200) failed.push(`${status} ${text}`)
     }
@@ -56,7 +54,7 @@ t.test('Services come, go and change while calls are in flight, and no call fail
   put('a', { ready: false })
   await until(() => calls > 20, 'calls')
   t.ok((await gateway.agents()).includes('a /agents/a'), 'an agent in force stays while it is not ready')
-  over = true
+  calling.over = true
   await caller
   t.strictSame(failed, [], `${calls} calls`)
 })

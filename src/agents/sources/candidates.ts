@@ -1,5 +1,4 @@
 /** Makes agents of the entries of a source: their names, addresses and cards, and whether they are admitted. */
-import type { Dispatcher } from 'undici'
 import { CARD_PATHS } from '../../a2a/card/map.js'
 import type { CardDocument } from '../../a2a/card/loaded-cards.js'
 import { isVerified } from '../../a2a/card/signing/verified.js'
@@ -9,6 +8,7 @@ import type { AgentSourceConfig } from '../../config/model/source-model.js'
 import { verifyCard } from '../../identity/card-signature.js'
 import type { VerificationKey } from '../../identity/jwk-set.js'
 import type { AddressGuard } from '../../upstream/address-guard.js'
+import type { Connections } from '../../upstream/bounded-request.js'
 import type { CardLimits } from '../../upstream/cards/card-fetch.js'
 import { fetchCard, readDocument } from '../../upstream/cards/card-fetch.js'
 import { isAtOrBelow, loosePath } from '../../wire/target.js'
@@ -54,7 +54,7 @@ export interface Resolution {
 export interface ResolverOptions {
   readonly config: AgentSourceConfig
   readonly limits: CardLimits
-  readonly dispatcher: Dispatcher
+  readonly dispatcher: Connections
   /** Null: addresses come from a cluster and may be any. */
   readonly guard: AddressGuard | null
 }

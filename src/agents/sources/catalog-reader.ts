@@ -1,11 +1,11 @@
 /** Reads an AI Catalog and the catalogs within it, from a URL or a file. */
 import { open } from 'node:fs/promises'
-import type { Dispatcher } from 'undici'
 import { AGENT_CARD_TYPE, CATALOG_TYPE, readCatalog } from '../../a2a/catalog/catalog.js'
 import type { CatalogEntry } from '../../a2a/catalog/catalog.js'
 import { verifyCatalog } from '../../identity/catalog-signature.js'
 import type { VerificationKey } from '../../identity/jwk-set.js'
 import type { AddressGuard } from '../../upstream/address-guard.js'
+import type { Connections } from '../../upstream/bounded-request.js'
 import { errorCode } from '../../upstream/bounded-request.js'
 import { fetchDocument } from '../../upstream/keys/keys-fetch.js'
 import { parseStrict } from '../../wire/json/json.js'
@@ -45,9 +45,9 @@ export interface CatalogContent {
 export interface CatalogReading {
   readonly place: { readonly url: string | null, readonly file: string | null }
   /** Connections to the URL of the configuration. */
-  readonly own: Dispatcher
+  readonly own: Connections
   /** Connections to addresses that a catalog names. */
-  readonly guarded: Dispatcher
+  readonly guarded: Connections
   readonly guard: AddressGuard
   /** Null: nothing is verified. */
   readonly keys: readonly VerificationKey[] | null
@@ -82,6 +82,12 @@ export async function readCatalogs (reading: CatalogReading): Promise<CatalogCon
   }
 }
 
+interface Signed {
+  readonly signedBy: string | null
+  /** Why the document is not signed; null when it is, or without keys. */
+  readonly signature: string | null
+}
+
 class Walk {
   readonly agents: AgentEntry[] = []
   readonly faults: EntryFault[] = []
@@ -96,7 +102,7 @@ class Walk {
   }
 
   /** Reads a document and the documents within it. */
-  async read (document: Document): Promise<{ readonly signedBy: string | null, readonly signature: string | null } | { readonly problem: string }> {
+  async read (document: Document): Promise<Signed | { readonly problem: string }> {
     const { value, base, depth } = document
     this.documents++
     const found = readCatalog(value)
@@ -150,7 +156,7 @@ export function addressIn (text: string, base: URL | null, guard: AddressGuard):
 
 type Read = { readonly value: unknown, readonly etag: string | null } | { readonly unchanged: true } | { readonly problem: string }
 
-async function fetchCatalog (url: URL, dispatcher: Dispatcher, etag: string | null): Promise<Read> {
+async function fetchCatalog (url: URL, dispatcher: Connections, etag: string | null): Promise<Read> {
   const found = await fetchDocument(url, dispatcher, etag, undefined, { accept: `${CATALOG_TYPE}, application/json`, maxBytes: MAX_BYTES })
   if ('problem' in found) return { problem: found.problem }
   if ('unchanged' in found) return { unchanged: true }

@@ -1,16 +1,16 @@
 /** The keys that may sign the catalog or the cards of a source. */
 import { readFileSync } from 'node:fs'
-import type { Dispatcher } from 'undici'
 import type { SourceKeysConfig } from '../../config/model/source-model.js'
 import type { VerificationKey } from '../../identity/jwk-set.js'
 import { readJwkSet } from '../../identity/jwk-set.js'
+import type { Connections } from '../../upstream/bounded-request.js'
 import { fetchDocument, issuerPool } from '../../upstream/keys/keys-fetch.js'
 
 type Keys = { readonly keys: readonly VerificationKey[] } | { readonly problem: string }
 
 export class SourceKeys {
   readonly #config: SourceKeysConfig
-  #pool: Dispatcher | null = null
+  #pool: Connections | null = null
   #last: { readonly keys: readonly VerificationKey[], readonly at: number } | null = null
 
   constructor (config: SourceKeysConfig) {

@@ -1,8 +1,8 @@
 /** One source of agents while the gateway runs: reads it again and again, and keeps its last good state. */
-import type { Dispatcher } from 'undici'
 import type { DiscoveredAgent } from '../../config/discovered.js'
 import type { AgentSourceConfig } from '../../config/model/source-model.js'
 import type { VerificationKey } from '../../identity/jwk-set.js'
+import type { Connections } from '../../upstream/bounded-request.js'
 import { serviceConnections } from '../../upstream/bounded-request.js'
 import { AddressGuard } from '../../upstream/address-guard.js'
 import type { CardLimits } from '../../upstream/cards/card-fetch.js'
@@ -58,8 +58,8 @@ export class AgentSource {
   agents: readonly DiscoveredAgent[] = []
   readonly #options: SourceOptions
   readonly #guard: AddressGuard | null
-  readonly #own: Dispatcher
-  readonly #guarded: Dispatcher
+  readonly #own: Connections
+  readonly #guarded: Connections
   readonly #resolver: CandidateResolver
   readonly #keys: SourceKeys | null
   readonly #cluster: KubernetesServices | null
@@ -80,7 +80,7 @@ export class AgentSource {
     this.config = config
     this.#guard = config.kubernetes === null ? new AddressGuard(config.allowPrivate) : null
     this.#own = serviceConnections(2, TIMEOUT)
-    this.#guarded = this.#guard === null ? serviceConnections(CONNECTIONS, TIMEOUT) : serviceConnections(CONNECTIONS, TIMEOUT, { lookup: this.#guard.lookup })
+    this.#guarded = serviceConnections(CONNECTIONS, TIMEOUT, this.#guard === null ? {} : { lookup: this.#guard.lookup })
     this.#resolver = new CandidateResolver({ config, limits, dispatcher: this.#guarded, guard: this.#guard })
     this.#keys = keysOf(config)
     this.#cluster = config.kubernetes === null ? null : new KubernetesServices(config.kubernetes, () => { this.#schedule(COLLECTED) })
@@ -247,7 +247,14 @@ function catalogCandidates ({ agents, faults, etag }: CatalogContent, { select }
     if ('problem' in cardUrl) wrong.push({ identifier, problem: cardUrl.problem })
     else {
       candidates.push({
-        identifier, name: nameIn(identifier), cardUrl, upstream: null, published: identifier, extensions: [], signedBy: entry.signedBy, waits: null
+        identifier,
+        name: nameIn(identifier),
+        cardUrl,
+        upstream: null,
+        published: identifier,
+        extensions: [],
+        signedBy: entry.signedBy,
+        waits: null
       })
     }
   }

@@ -1,4 +1,7 @@
-/** The sources of agents of a gateway (`agentSources`). A change of their agents is a change of the configuration: see `config/discovered.ts`. */
+/**
+ * The sources of agents of a gateway (`agentSources`). A change of their agents is a change of the configuration: see
+ * `config/discovered.ts`.
+ */
 import { dirname, join, resolve } from 'node:path'
 import type { Discovered, LeftOut } from '../../config/discovered.js'
 import { digest } from '../../config/digest.js'
@@ -107,10 +110,12 @@ export class AgentSources implements SourcesView {
   #watchLock (): void {
     const pinned = this.#sources.map(({ source }) => source).filter(({ config: { admit } }) => admit === 'pinned')
     this.#lock?.close()
-    this.#lock = pinned.length === 0 ? null : new FileWatch([this.#lockFile], () => {
-      this.#lock?.acknowledge()
-      for (const source of pinned) source.refresh().catch(() => {})
-    })
+    this.#lock = pinned.length === 0
+      ? null
+      : new FileWatch([this.#lockFile], () => {
+        this.#lock?.acknowledge()
+        for (const source of pinned) source.refresh().catch(() => {})
+      })
   }
 
   /** Logs what is new about each source. */

@@ -103,9 +103,8 @@ export class PublishedCatalog {
     }
     const signing = signingKeyOf(agents.all)
     const known = this.#listings.get(key)
-    if (known?.config === config && known.signing === signing && known.cards.length === listed.length && known.cards.every((card, i) => card === listed[i]?.card)) {
-      return known.text
-    }
+    const same = known?.cards.length === listed.length && known.cards.every((card, i) => card === listed[i]?.card)
+    if (same && known.config === config && known.signing === signing) return known.text
     const entries = listed.map(({ agent, card }): PublishedAgent => ({
       name: agent.name,
       identifier: agent.config.origin?.published ?? null,

@@ -45,7 +45,7 @@ function templateProblems ({ agent, limit }: Mapping, path: Path): PathProblem[]
   const place = [...path, 'agent']
   const named = (key: string): boolean => typeof template[key] !== 'string' || template[key].includes('{name}')
   return [
-    ...FROM_SOURCE.filter(([key, part]) => mapping(template[key])[part] !== undefined && mapping(template[key])[part] !== null).map(([key, part]) =>
+    ...FROM_SOURCE.filter(([key, part]) => typeof mapping(template[key])[part] === 'string').map(([key, part]) =>
       fault([...place, key, part], `${dotted([...place, key, part])} comes from the source`, 'remove it', 'key')
     ),
     ...(limit === 1 ? [] : ['name', 'path'].filter(key => !named(key))).map(key =>

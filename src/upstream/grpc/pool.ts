@@ -32,8 +32,9 @@ export class GrpcPool extends EventEmitter<{ drain: [] }> {
   private full = false
   private closed = false
 
-  constructor ({ host, port, tls }: GrpcAddress, { timeouts, tls: { serverName } }: UpstreamConfig, files: TlsFiles, guard: AddressGuard | null = null) {
+  constructor ({ host, port, tls }: GrpcAddress, config: UpstreamConfig, files: TlsFiles, guard: AddressGuard | null = null) {
     super()
+    const { timeouts, tls: { serverName } } = config
     this.authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
     this.scheme = tls ? 'https' : 'http'
     this.target = {

@@ -79,7 +79,7 @@ export class KubernetesServices {
     const { api, ca, token } = access
     const { namespaces, selector } = this.#config
     this.#dispatcher = serviceConnections(2 * namespaces.length + 1, TIMEOUT, ca === null ? {} : { ca })
-    const common = { dispatcher: this.#dispatcher, api, token, onChange: this.#onChange, ...(this.#retry === undefined ? {} : { retry: this.#retry }) }
+    const common = { dispatcher: this.#dispatcher, api, token, onChange: this.#onChange, retry: this.#retry }
     this.#watches = namespaces.map(namespace => ({
       services: new ObjectWatch({ ...common, path: `/api/v1/namespaces/${namespace}/services`, selector }),
       // Kubernetes copies the labels of a Service to its EndpointSlices.
@@ -147,7 +147,11 @@ function serviceOf ({ metadata, spec }: JsonObject, wanted: string | null, ready
   const badPath = cardPath !== null && (!cardPath.startsWith('/') || parseUrl(cardPath, 'http://service.invalid')?.origin !== 'http://service.invalid')
   const problem = badPath ? `has an annotation ${PREFIX}card-path that is not a path` : 'problem' in at ? at.problem : null
   return {
-    namespace, name, extensions, cardPath, problem,
+    namespace,
+    name,
+    extensions,
+    cardPath,
+    problem,
     address: problem === null && 'url' in at ? at.url : null,
     ready: ready.has(`${namespace}/${name}`)
   }
@@ -155,7 +159,9 @@ function serviceOf ({ metadata, spec }: JsonObject, wanted: string | null, ready
 
 interface Wanted { readonly port: string | null, readonly scheme: string, readonly path: string }
 
-function addressOf (namespace: string, name: string, spec: JsonObject, { port: wanted, scheme, path }: Wanted): { readonly url: URL } | { readonly problem: string } {
+type Address = { readonly url: URL } | { readonly problem: string }
+
+function addressOf (namespace: string, name: string, spec: JsonObject, { port: wanted, scheme, path }: Wanted): Address {
   // An ExternalName may be any host: the cluster does not know its endpoints.
   if (spec['type'] === 'ExternalName') return { problem: 'is an ExternalName' }
   if (scheme !== 'http' && scheme !== 'https') return { problem: `has an annotation ${PREFIX}scheme that is neither http nor https` }

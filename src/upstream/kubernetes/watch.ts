@@ -7,6 +7,7 @@ import { BACKGROUND, guarded } from '../../guard.js'
 import { parseStrict } from '../../wire/json/json.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
+import type { BoundedResponse } from '../bounded-request.js'
 import { boundedRequest, errorCode } from '../bounded-request.js'
 
 export interface WatchOptions {
@@ -21,7 +22,7 @@ export interface WatchOptions {
   readonly token: () => string | null
   readonly onChange: () => void
   /** Milliseconds of the first wait after a failure; tests use shorter ones. */
-  readonly retry?: number
+  readonly retry?: number | undefined
 }
 
 /** Objects of one list response, and bytes of a response and of one event. */
@@ -94,7 +95,8 @@ export class ObjectWatch {
     let version = ''
     for (let more = ''; ;) {
       const query = { limit: String(PAGE), ...(more === '' ? {} : { continue: more }) }
-      const page = await this.#request(query, AbortSignal.any([this.#abort.signal, AbortSignal.timeout(TIMEOUT)]), async (response, status) => {
+      const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(TIMEOUT)])
+      const page = await this.#request(query, signal, async (response, status) => {
         const bytes = await response.read(MAX_BYTES)
         const value = bytes === null ? null : read(bytes)
         if (status === 410) throw new Gone()
@@ -156,7 +158,7 @@ export class ObjectWatch {
   async #request<T> (
     query: Readonly<Record<string, string>>,
     signal: AbortSignal,
-    use: (response: { readonly read: (limit: number) => Promise<Buffer | null>, readonly chunks: AsyncIterable<Buffer> }, status: number) => Promise<T>
+    use: (response: Pick<BoundedResponse, 'read' | 'chunks'>, status: number) => Promise<T>
   ): Promise<T> {
     const { dispatcher, api, path, selector, token } = this.#options
     const url = new URL(api + path)

@@ -116,4 +116,3 @@ export class Directory {
     return new PlacedText(text.split(this.placeholder).map(piece => Buffer.from(piece)))
   }
 }
-
