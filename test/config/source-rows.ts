@@ -37,6 +37,11 @@ export const SOURCE_ROWS: readonly Row[] = [
     sources(`{name: a, ${CATALOG}, agent: {path: /a}}`),
     'g.yaml:4:63: agentSources[0].agent.path must contain "{name}": the source may have several agents (or set limit: 1)'
   ],
+  [
+    'no path',
+    sources(`{name: a, ${CATALOG}, agent: {mode: off}}`),
+    'g.yaml:4:54: agentSources[0].agent.path is required (such as "path: /agents/{name}")'
+  ],
   ['one agent', sources(`{name: a, ${CATALOG}, limit: 1, agent: {path: /a, name: b}}`)],
   [
     'a template that is wrong',

@@ -44,7 +44,9 @@ function templateProblems ({ agent, limit }: Mapping, path: Path): PathProblem[]
   const template = mapping(agent)
   const place = [...path, 'agent']
   const named = (key: string): boolean => typeof template[key] !== 'string' || template[key].includes('{name}')
+  const noPath = template.path === undefined && typeof agent === 'object'
   return [
+    ...(noPath ? [fault([...place, 'path'], `${dotted([...place, 'path'])} is required`, 'such as "path: /agents/{name}"')] : []),
     ...FROM_SOURCE.filter(([key, part]) => typeof mapping(template[key])[part] === 'string').map(([key, part]) =>
       fault([...place, key, part], `${dotted([...place, key, part])} comes from the source`, 'remove it', 'key')
     ),

@@ -75,11 +75,7 @@ const source: Schema = mapping('One source.', ['name', 'agent'], {
   agent: {
     type: 'object',
     description: 'Template: keys of each agent of the source, as in `agents`, without `upstream.url` and `card.url`, which come from the source. `path` is required. `{name}` in `path` and `name` is the name of the entry: the last part of its identifier in lower case, or the name of the Service.',
-    required: ['path'],
-    properties: {
-      path: { type: 'string', description: 'Path of each agent.', pattern: '^/', maxLength: 1000, examples: ['/agents/{name}'] },
-      name: { type: 'string', description: 'Name of each agent.', maxLength: 200, examples: ['partner-{name}'] }
-    }
+    examples: [{ path: '/agents/{name}', extensions: ['traceability'] }]
   },
   admit: choice(
     'Which entries become agents: `pinned` those in `agents.lock`, with the same address and card; `signed` those of a catalog that a key of `keys` has signed, and those whose card a key of `agent.card.verify` has signed; `all` every entry. Entries that wait are in `/agent-sources`.',
