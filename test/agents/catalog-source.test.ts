@@ -28,6 +28,7 @@ t.test('the entries of a catalog become agents; an entry that comes, goes or cha
   t.match(await gateway.report(), { name: 'partners', problem: null, counts: { admitted: 3, waiting: 0, rejected: 0 } })
   t.equal(await gateway.metric('a2a_gateway_agent_sources{source="partners",state="admitted"}'), 3)
   t.equal(await gateway.metric('a2a_gateway_agent_source_readable{source="partners"}'), 1)
+  t.ok(await gateway.metric('a2a_gateway_agent_source_age_seconds{source="partners"}') < 60)
 
   catalog.content = catalogAt(catalog.url, ['search', 'later'])
   await untilSame(t, () => gateway.agents(), ['later /agents/later', 'search /agents/search'])

@@ -40,7 +40,7 @@ export const SOURCE_ROWS: readonly Row[] = [
   [
     'no path',
     sources(`{name: a, ${CATALOG}, agent: {mode: off}}`),
-    'g.yaml:4:54: agentSources[0].agent.path is required (such as "path: /agents/{name}")'
+    'g.yaml:4:56: agentSources[0].agent.path is required (such as "path: /agents/{name}")'
   ],
   ['one agent', sources(`{name: a, ${CATALOG}, limit: 1, agent: {path: /a, name: b}}`)],
   [
