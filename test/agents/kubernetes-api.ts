@@ -21,7 +21,12 @@ interface Event {
   readonly object: Stored
   readonly before: Stored | null
 }
-interface Asked { readonly kind: Kind, readonly watch: boolean, readonly version: string | null, readonly authorization: string | undefined }
+interface Asked {
+  readonly kind: Kind
+  readonly watch: boolean
+  readonly version: string | null
+  readonly authorization: string | undefined
+}
 
 export class KubernetesApi {
   url = ''

@@ -120,12 +120,15 @@ const SLICES = '/apis/discovery.k8s.io/v1/namespaces/agents/endpointslices'
 
 async function makeAgent (cluster: Cluster, name: string, port: number, ready = true): Promise<void> {
   await cluster.make(SERVICES, {
-    apiVersion: 'v1', kind: 'Service',
+    apiVersion: 'v1',
+    kind: 'Service',
     metadata: { name, labels: LABELS, annotations: { 'a2a-gateway.io/path': `/${name}` } },
     spec: { ports: [{ name: 'http', port, protocol: 'TCP' }] }
   })
   await cluster.make(SLICES, {
-    apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4',
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    addressType: 'IPv4',
     metadata: { name: `${name}-1`, labels: { ...LABELS, 'kubernetes.io/service-name': name } },
     endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready } }],
     ports: [{ name: 'http', port, protocol: 'TCP' }]
@@ -160,11 +163,15 @@ t.test('Services of a real API server come, go and become ready, and no call fai
   const verbs = ['get', 'list', 'watch']
   const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/agents'
   await cluster.make(`${rbac}/roles`, {
-    apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'gateway' },
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'Role',
+    metadata: { name: 'gateway' },
     rules: [{ apiGroups: [''], resources: ['services'], verbs }, { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs }]
   })
   await cluster.make(`${rbac}/rolebindings`, {
-    apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name: 'gateway' },
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'gateway' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'gateway' },
     subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'gateway' }]
   })
