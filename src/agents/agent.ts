@@ -21,6 +21,7 @@ import { requestAccess } from './card/card-access.js'
 import type { CardKeeper, CardSourceOptions, CardStatus } from './card/card-keeper.js'
 import { CardSource } from './card/card-source.js'
 import { CorsSource } from '#upstream/cors-source.js'
+import { AddressGuard } from '#upstream/address-guard.js'
 import { AgentPools } from '#upstream/pool.js'
 import type { TlsFiles } from '#upstream/tls.js'
 import { signerOf } from './card/signer.js'
@@ -115,7 +116,7 @@ export class Agent {
     this.config = config
     this.name = config.name
     this.credentials = options.credentials ?? null
-    this.pools = options.pools ?? new AgentPools(config.upstream, options.tls)
+    this.pools = options.pools ?? new AgentPools(config.upstream, options.tls, guardOf(config))
     this.upstream = new URL(config.upstream.url)
     this.cors = new CorsSource(() => this.pools.for(this.upstream.origin))
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
@@ -158,6 +159,11 @@ export class Agent {
   /** Card, status and compiled schemas for processes that do not fetch the card themselves. */
   get cards (): { readonly cards: LoadedCards | null; readonly status: CardStatus; readonly written: WrittenSchemas } {
     return { cards: this.source.handover()?.cards ?? null, status: this.source.status, written: this.schemas.written }
+  }
+
+  /** Keys that verify and sign its card. */
+  get cardKeys (): CardKeys {
+    return this.options.cardKeys
   }
 
   /** The public keys of `card.sign` and of the identity header. */
@@ -367,6 +373,11 @@ export class Agent {
     const signedBy = config.card.signature === 'resign' ? options.cardKeys.signing?.jwk.kid ?? null : null
     return describeAgent({ config, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections })
   }
+}
+
+/** Null for an agent of the file, and of a cluster: their addresses may be private. */
+function guardOf ({ origin }: AgentConfig): AddressGuard | null {
+  return origin === null || origin.allowPrivate === null ? null : new AddressGuard(origin.allowPrivate)
 }
 
 function sameSource (a: Agent, b: Agent): boolean {

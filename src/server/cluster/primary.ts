@@ -2,6 +2,8 @@
  * A gateway of several processes: the primary reads configuration and cards and has the admin listener; workers serve the main listener.
  */
 import { AdminAccess } from '../admin/access.js'
+import type { AgentSources } from '#agents/sources/sources.js'
+import { describeSources } from '#agents/sources/sources.js'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
@@ -22,7 +24,7 @@ import { logListening } from '../about.js'
 import { Reloads } from '../reload.js'
 import type { Gateway } from '../start.js'
 import { quietened } from '../runtime.js'
-import { stateOf } from '../start.js'
+import { showSources, stateOf } from '../start.js'
 import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
 import type { Log } from '#telemetry/log.js'
 import { createLogger } from '#telemetry/logging.js'
@@ -45,14 +47,20 @@ import { Totals } from './totals.js'
  * @param size number of processes that serve, at least 2
  * @throws Error with a readable message when the cluster cannot start, as `startGateway` does
  */
-export async function startCluster (config: Config, size: number, env: NodeJS.ProcessEnv): Promise<Gateway> {
+export async function startCluster (
+  config: Config,
+  size: number,
+  env: NodeJS.ProcessEnv,
+  sources: AgentSources | null = null
+): Promise<Gateway> {
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   digestKey()
   const telemetry = await startTelemetry(config, env)
   const { listen } = config.server
   const at: HostPort | null = listen === null ? null : { host: listen.host, port: await freePort(listen) }
-  const parts = partsOf(config, { size, env, telemetry, at })
+  const parts = { ...partsOf(config, { size, env, telemetry, at }), sources }
+  showSources(sources, telemetry.metrics, telemetry.log)
   const { registry, workers } = parts
   const reloads = reloadsOf(parts)
   const admin = adminOf(config, parts)
@@ -102,6 +110,8 @@ interface ClusterParts {
   readonly size: number
   /** Address of the main listener of all workers; null without one. */
   readonly at: HostPort | null
+  /** Sources of agents; the primary reads them for all workers. */
+  readonly sources?: AgentSources | null
 }
 
 type Start = Pick<ClusterParts, 'size' | 'telemetry' | 'at'> & { readonly env: NodeJS.ProcessEnv }
@@ -233,10 +243,12 @@ function stateForWorkers (tasks: KeptTasks, limits: KeptLimits, log: Log): Pick<
 }
 
 /** State of all processes, for probes, `/agents` and the console. */
-function stateOfCluster ({ registry, inFlight, workers, handedAgents, size }: ClusterParts): AdminState & { agents (): Promise<unknown> } {
-  const own = stateOf(registry, inFlight, { workers: size })
+function stateOfCluster (parts: ClusterParts): AdminState & { agents (): Promise<unknown> } {
+  const { registry, inFlight, workers, handedAgents, size, sources = null } = parts
+  const own = stateOf(registry, inFlight, { workers: size, sources })
   return {
     live: () => !workers.hopeless,
+    sources: () => describeSources(sources),
     ready: enough => {
       const { reasons } = own.ready(enough)
       const { all } = registry.snapshot.agents
