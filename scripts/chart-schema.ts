@@ -40,6 +40,7 @@ const PROPERTIES: Schema = {
   extraVolumes: parts,
   extraVolumeMounts: parts,
   serviceAccount: group({ create: flag, name: text, annotations: texts }),
+  rbac: group({ create: flag }),
   podAnnotations: texts,
   podLabels: texts,
   priorityClassName: text,

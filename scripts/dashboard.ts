@@ -353,6 +353,30 @@ const cards: Row = {
   ]
 }
 
+const sources: Row = {
+  title: 'Sources of agents',
+  panels: [
+    stacked({
+      title: 'Entries of sources',
+      about: 'admitted: agents. waiting: nobody has agreed to the entry, or its card or Service is not ready. rejected: /agent-sources has the reasons.',
+      unit: 'short',
+      queries: [[`max by (source, state) (a2a_gateway_agent_sources{${ALL}}) or vector(0)`, '{{source}} {{state}}']]
+    }),
+    lines({
+      title: 'Sources that cannot be read',
+      about: 'Their last good state stays in force.',
+      unit: 'short',
+      queries: [[`count(a2a_gateway_agent_source_readable{${ALL}} == 0) or vector(0)`, 'unreadable']]
+    }),
+    lines({
+      title: 'Age of the last good reading',
+      about: 'Sources are read again after their refresh.',
+      unit: 's',
+      queries: [[`max by (source) (a2a_gateway_agent_source_age_seconds{${ALL}}) or vector(0)`, '{{source}}']]
+    })
+  ]
+}
+
 const configuration: Row = {
   title: 'Configuration and versions',
   panels: [
@@ -622,6 +646,6 @@ export function dashboard (): string {
         text: '{{instance}}: reload, {{outcome}}'
       }
     ],
-    rows: [overview, traffic, decisions, violations, activation, latency, streams, cards, configuration, saturation, tasks]
+    rows: [overview, traffic, decisions, violations, activation, latency, streams, cards, sources, configuration, saturation, tasks]
   })
 }

@@ -208,7 +208,8 @@ function snapshotOf (config: Config, agents: readonly Agent[], identity: Identit
     agents: new Agents(agents),
     identity,
     rates: compileLimits(config),
-    keys: publicKeysOf(agents)
+    keys: publicKeysOf(agents),
+    catalog: config.server.catalog
   }
 }
 

@@ -20,6 +20,7 @@ import { requestAccess } from './card/card-access.js'
 import type { CardKeeper, CardSourceOptions, CardStatus } from './card/card-keeper.js'
 import { CardSource } from './card/card-source.js'
 import { CorsSource } from '#upstream/cors-source.js'
+import { AddressGuard } from '#upstream/address-guard.js'
 import { AgentPools } from '#upstream/pool.js'
 import type { TlsFiles } from '#upstream/tls.js'
 import { signerOf } from './card/signer.js'
@@ -126,7 +127,7 @@ export class Agent {
     this.config = config
     this.name = config.name
     this.credentials = options.credentials ?? null
-    this.pools = options.pools ?? new AgentPools(config.upstream, options.tls)
+    this.pools = options.pools ?? new AgentPools(config.upstream, options.tls, guardOf(config))
     this.upstream = new URL(config.upstream.url)
     this.cors = new CorsSource(() => this.pools.for(this.upstream.origin))
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
@@ -178,6 +179,11 @@ export class Agent {
   /** The cards in force as the agent sent them; null while there are none, and where another process fetches them. */
   get sentCards (): LoadedCards | null {
     return this.source.handover()?.sent ?? null
+  }
+
+  /** Keys that verify and sign its card. */
+  get cardKeys (): CardKeys {
+    return this.options.cardKeys
   }
 
   /** The public keys of `card.sign` and of the identity header. */
@@ -393,4 +399,9 @@ export class Agent {
     const agreed = this.agreement?.entry ?? null
     return describeAgent({ config, agreed, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections })
   }
+}
+
+/** Null for an agent of the file, and of a cluster: their addresses may be private. */
+function guardOf ({ origin }: AgentConfig): AddressGuard | null {
+  return origin === null || origin.allowPrivate === null ? null : new AddressGuard(origin.allowPrivate)
 }

@@ -110,7 +110,7 @@ function shortened (list: readonly string[]): string {
 }
 
 const SERVER = [
-  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'workers', 'console', 'tls', 'grpc', 'mesh'
+  'listen', 'admin', 'metrics', 'adminHosts', 'adminAccess', 'publicUrl', 'hosts', 'trustedProxies', 'drainTimeout', 'stateDir', 'workers', 'console', 'catalog', 'tls', 'grpc', 'mesh'
 ] as const
 
 function differences (a: Config, b: Config): string[] {
@@ -127,6 +127,7 @@ function differences (a: Config, b: Config): string[] {
       b.shedding[key]
     ]),
     ['agents[].grpc.listen', grpcListens(a), grpcListens(b)],
+    ['agentSources', a.agentSources, b.agentSources],
     ['identity', a.identity, b.identity],
     ['rates', a.rates, b.rates],
     ['budgets', a.budgets, b.budgets],

@@ -19,4 +19,6 @@ export interface Snapshot {
   readonly rates: ReadonlyMap<string, AgentLimits> | null
   /** The public keys of the gateway, in the order of the agents. Null: the gateway signs nothing, and has no key set. */
   readonly keys: readonly PublicJwk[] | null
+  /** `server.catalog`. Null: the gateway publishes no AI Catalog. */
+  readonly catalog: Config['server']['catalog']
 }

@@ -35,7 +35,7 @@ import type { Found } from '#console/entry.js'
 import type { Claim } from '#policy/request/decision.js'
 
 /** Kind of the exchange: the operation, or a name for requests that reach no operation of a card. */
-export type Label = Operation | 'AgentCard' | 'Directory' | 'Passthrough' | 'Preflight'
+export type Label = Operation | 'AgentCard' | 'Catalog' | 'Directory' | 'Passthrough' | 'Preflight'
 
 /** Random prefix of request ids. It keeps ids of several workers and of successive processes distinct in shared logs. */
 const PROCESS = randomBytes(4).toString('hex')

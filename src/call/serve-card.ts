@@ -62,6 +62,11 @@ export function publicCardOf (config: CardConfig, { served, minimal }: AgentStat
   return shown === 'full' ? served : shown === 'minimal' ? minimal : null
 }
 
+/** The card that `serveCard` sends to callers without credentials; null when they get none. */
+export function cardForStrangers ({ config }: Agent, state: AgentState): AgentState['served'] | null {
+  return viewFor(state.views, null)?.served ?? publicCardOf(config.card, state)
+}
+
 function rejectCredentials (exchange: Exchange, { config }: Agent, status: 401 | 403): Result {
   const [name = ''] = credentialHeaders(config.card)
   return reject(exchange, rejections.cardCredentials(name, status), 'rejected', status, status === 401 ? ['www-authenticate', challengeOf(config.card)] : [])

@@ -1,5 +1,6 @@
 import { overridesFromEnvironment } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
+import { lookAtSources } from './live-sources.js'
 import { readConfiguration } from '#offline/configuration.js'
 import { LOADING_CARDS, withProgress } from './command-line/progress.js'
 import { agreementFindings } from './agents/agreement-findings.js'
@@ -65,8 +66,15 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
     const { findings, notes } = await lookAtCardFiles(loaded.config, env)
     return { file, findings: [...warnings, ...findings.map(one => findingOf(one, 'warning'))], notes, summary, ok: true, usage: false }
   }
-  const { findings, usable } = await withProgress(LOADING_CARDS, lookAtAgents(loaded.config, env))
-  return { file, findings: [...warnings, ...findings.map(one => findingOf(one))], summary, ok: usable, usage: false }
+  const sources = name === null ? null : await lookAtSources(name, loaded.config, env)
+  const { findings, usable } = await withProgress(LOADING_CARDS, lookAtAgents(sources?.config ?? loaded.config, env))
+  return {
+    file,
+    findings: [...warnings, ...[...sources?.findings ?? [], ...findings].map(one => findingOf(one))],
+    summary: summaryOf(sources?.config ?? loaded.config),
+    ok: usable && sources?.readable !== false,
+    usage: false
+  }
 }
 
 function isFormat (text: string): text is CheckFormat {

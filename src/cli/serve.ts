@@ -1,5 +1,6 @@
 /** `serve`: runs the gateway until a signal, then drains. Reloads the configuration when its file changes, and on SIGHUP. */
 import closeWithGrace from 'close-with-grace'
+import { AgentSources } from '#agents/sources/sources.js'
 import type { LoadResult } from '#config/load.js'
 import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
@@ -38,11 +39,19 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
     io.err('a2a-gateway serve: nothing to run: name a configuration (a2a-gateway serve FILE) or an agent (--upstream URL); there is no ./gateway.yaml')
     return 2
   }
-  const load = (): LoadResult => readConfiguration({ file, env, overrides })
+  // A change of the agents that sources have found is read and put in force like a change of the file.
+  const sources: AgentSources | null = file === null ? null : new AgentSources(file, () => { followed?.reread() })
+  const load = (): LoadResult => readConfiguration({ file, env, overrides, discovered: sources?.discovered() })
   const followed = file === null ? null : new FollowedConfiguration(file, load)
-  const loaded = followed?.first ?? load()
+  let loaded = followed?.first ?? load()
+  if (loaded.ok && loaded.config.agentSources.length > 0) {
+    await sources?.use(loaded.config, loaded.leftOut)
+    loaded = load()
+    if (loaded.ok) await sources?.use(loaded.config, loaded.leftOut)
+  }
   if (!loaded.ok) {
     followed?.close()
+    sources?.close()
     const { problems, usage } = unusableConfiguration(file, loaded)
     for (const problem of problems) io.err(formatDiagnostic(problem))
     return usage ? 2 : 1
@@ -52,9 +61,12 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const logError = (message: unknown): void => {
     io.err(`a2a-gateway serve: ${message instanceof Error ? (message.stack ?? message.message) : String(message)}`)
   }
-  const starting = start(config, env)
+  const starting = start(config, env, sources)
   if (followed !== null) {
-    followed.follow(now => { reload(starting, now).catch(logError) })
+    followed.follow(now => {
+      if (now.ok) sources?.use(now.config, now.leftOut).catch(logError)
+      reload(starting, now).catch(logError)
+    })
     process.on('SIGHUP', () => { followed.reread() })
   }
   return await new Promise<number>(resolve => {
@@ -64,6 +76,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
       { delay: config.server.drainTimeout + 10_000, skip: [...UNKNOWN, ...file === null ? [] : ['SIGHUP' as const]], logger: { error: logError } },
       async () => {
         followed?.close()
+        sources?.close()
         const gateway = await starting
         await gateway.close()
         // close-with-grace exits with 0.
@@ -82,6 +95,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
     starting.catch(error => {
       grace.uninstall()
       followed?.close()
+      sources?.close()
       io.err(`a2a-gateway serve: ${startProblem(error)}`)
       resolve(1)
     })
@@ -89,11 +103,11 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
 }
 
 /** Starts the gateway. Loads the code for several processes only when there are several. */
-async function start (config: Config, env: NodeJS.ProcessEnv): Promise<Gateway> {
+async function start (config: Config, env: NodeJS.ProcessEnv, sources: AgentSources | null): Promise<Gateway> {
   const workers = workersOf(config.server.workers)
-  if (workers === 1) return await startGateway(config, { env, warmUp: true })
+  if (workers === 1) return await startGateway(config, { env, sources, warmUp: true })
   const { startCluster } = await import('#server/cluster/primary.js')
-  return await startCluster(config, workers, env)
+  return await startCluster(config, workers, env, sources)
 }
 
 async function reload (starting: Promise<Gateway>, loaded: LoadResult): Promise<void> {

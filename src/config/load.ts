@@ -2,6 +2,8 @@ import { dirname, resolve } from 'node:path'
 import { loadCatalogue } from './catalogue.js'
 import { checkConfig } from './checks/checks.js'
 import { describe } from './describe.js'
+import { Expansion } from './discovered.js'
+import type { Discovered, LeftOut } from './discovered.js'
 import { diagnostic, dotted, sortDiagnostics } from './diagnostics.js'
 import type { Diagnostic, Path, PathProblem } from './diagnostics.js'
 import { locate, readYaml } from './yaml/document.js'
@@ -35,6 +37,8 @@ export type LoadResult =
     readonly ok: true
     readonly config: Config
     readonly warnings: readonly Diagnostic[]
+    /** Agents of sources that this configuration does not have, with the reason. */
+    readonly leftOut: readonly LeftOut[]
     /** Schema files and bundle directories that were read. The configuration changes when one of them changes. */
     readonly files: readonly string[]
   }
@@ -55,6 +59,8 @@ interface Surroundings {
   readonly checks?: readonly Check[] | undefined
   /** True when the secrets that policies name must exist. Default true; false for tools that send nothing. */
   readonly secrets?: boolean | undefined
+  /** Agents that the sources of the file have found. Default: none. */
+  readonly discovered?: Discovered | undefined
 }
 
 /**
@@ -76,7 +82,7 @@ export function loadConfig (options: Surroundings): LoadResult {
  * @param options.baseDir directory that paths in the text are relative to
  */
 export function parseConfig (text: string, options: Surroundings & { readonly baseDir: string }): LoadResult {
-  const { file, env, baseDir, overrides = {}, checks = [], secrets = true } = options
+  const { file, env, baseDir, overrides = {}, checks = [], secrets = true, discovered = NOTHING } = options
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
   const yaml = readYaml(text, env)
   const masked = maskVariables(yaml)
@@ -85,7 +91,7 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
   if (yaml.root === null || yaml.root.value === null) {
     return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
   }
-  const result = build(yaml.root.value, { file, baseDir, env: secrets ? env : null, overrides, checks, yaml, problems })
+  const result = build(yaml.root.value, { file, baseDir, env: secrets ? env : null, overrides, checks, yaml, problems, discovered })
   if (result.ok && text.length <= REMEMBERED) rememberOrigins(result.config, { file, lineOf: path => lineOf(yaml, path) })
   return result.ok ? { ...result, warnings: result.warnings.map(masked) } : { ...result, problems: result.problems.map(masked) }
 }
@@ -97,7 +103,7 @@ export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly 
     return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
   }
   const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
-  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [] })
+  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [], discovered: NOTHING })
 }
 
 /** Largest file, in characters, for which the line positions are kept. The positions take about twenty times as many bytes as the file. */
@@ -119,16 +125,19 @@ interface Building {
   readonly yaml: YamlFile | null
   /** Problems found already. */
   readonly problems: readonly Diagnostic[]
+  readonly discovered: Discovered
 }
 
-function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found }: Building): LoadResult {
+const NOTHING: Discovered = new Map()
+
+function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found, discovered }: Building): LoadResult {
   const place = (problem: PathProblem): Diagnostic => {
     const source = overriding(overrides, problem.path)
     if (source !== null) return diagnostic(source, 0, 0, problem)
     return yaml === null ? diagnostic(file, 0, 0, problem) : at(file, yaml, locate(yaml.root, problem.path, problem.at), problem)
   }
   const rejected = applyOverrides(value, overrides).map(({ source, problem }) => diagnostic(source, 0, 0, problem))
-  return loadValue(value, { baseDir, env, place, catalogue: loadCatalogue(), checks, found: [...found, ...rejected] })
+  return loadValue(value, { baseDir, env, place, catalogue: loadCatalogue(), checks, found: [...found, ...rejected], discovered })
 }
 
 interface ValueOptions {
@@ -143,11 +152,32 @@ interface ValueOptions {
   readonly found: readonly Diagnostic[]
   /** Reads the schema files of the value. Default: from the disk. */
   readonly schemas?: SchemaFiles
+  readonly discovered?: Discovered
 }
 
-/** Checks and resolves a configuration value that another module has read. Fills in the defaults, in place. */
+/** Passes that leave out agents of sources. A further problem leaves all of them out. */
+const PASSES = 4
+
+/**
+ * Checks and resolves a configuration value that another module has read. Fills in the defaults, in place. Agents of sources that fail a
+ * check are left out, until all checks of the rest pass.
+ */
 export function loadValue (value: unknown, options: ValueOptions): LoadResult {
+  const { discovered = NOTHING } = options
+  let dropped: ReadonlyMap<string, string> = new Map()
+  for (let pass = 0; ; pass++) {
+    // Validation fills in defaults in place: each pass begins with the value as it was read.
+    const now = pass === PASSES ? NOTHING : discovered
+    const expansion = new Expansion(discovered.size === 0 ? value : structuredClone(value), now, dropped)
+    const result = loadExpanded(expansion, options)
+    if (!('dropped' in result)) return result
+    dropped = new Map([...dropped, ...result.dropped])
+  }
+}
+
+function loadExpanded (expansion: Expansion, options: ValueOptions): LoadResult | { readonly dropped: ReadonlyMap<string, string> } {
   const { baseDir, env, place, catalogue, checks, found, schemas = new SchemaFiles(baseDir) } = options
+  const { value } = expansion
   const old = deprecations(configSchema, value)
   const invalid = validateConfig(value)
   const bundles = schemas.readBundles(mapping(value).bundles)
@@ -155,12 +185,15 @@ export function loadValue (value: unknown, options: ValueOptions): LoadResult {
   const layers = new PolicyLayers(whole.extensions, catalogue as Mapping)
   const { problems, warnings } = checkConfig(whole, { baseDir, env, layers })
   const further = checks.flatMap(check => check(whole, baseDir))
-  const all = [...found, ...[...invalid, ...schemas.problems, ...problems, ...further].map(place)]
+  const { own, dropped } = expansion.sort([...invalid, ...schemas.problems, ...problems, ...further])
+  const all = [...found, ...own.map(place)]
   if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: [...namedFiles(value, baseDir), ...schemas.files] }
+  if (dropped.size > 0) return { dropped }
   return {
     ok: true,
-    config: resolveConfig(whole, baseDir, layers, bundles),
-    warnings: sortDiagnostics([...old, ...warnings].map(place)),
+    config: resolveConfig(expansion.withoutProbes(whole), baseDir, layers, bundles, expansion.origins(whole)),
+    warnings: sortDiagnostics(expansion.sort([...old, ...warnings]).own.map(place)),
+    leftOut: expansion.leftOut,
     files: schemas.files
   }
 }

@@ -12,7 +12,8 @@ import type { CredentialsFile } from './credentials/resolve-credentials.js'
 import { credentialFiles, resolveCredentials } from './credentials/resolve-credentials.js'
 import { namedKeyFiles, resolveSigningKeys } from './signing-keys.js'
 import type {
-  AdminAccessConfig, AgentConfig, CardConfig, Config, CorsConfig, Limits, PolicyConfig, ResolvedPolicy, SecretHeaders, ServerConfig, SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig
+  AdminAccessConfig, AgentConfig, AgentOrigin, CardConfig, CatalogConfig, Config, CorsConfig, Limits, PolicyConfig, ResolvedPolicy, SecretHeaders, ServerConfig,
+  SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig
 } from './model/model.js'
 import type { AccessConfig } from './model/access-model.js'
 import { resolveAccess } from './model/access-model.js'
@@ -22,6 +23,8 @@ import type { EnvoyJwtConfig, IdentityConfig, JwtConfig, SourceConfig } from './
 import type { BudgetConfig, RateConfig } from './model/rates-model.js'
 import { rateOf } from './model/rates-model.js'
 import { duration, size } from './model/units.js'
+import type { SourceFile } from './resolve-source.js'
+import { namedSourceFiles, resolveSource } from './resolve-source.js'
 import { DEFAULT_POLICIES } from './schema/schema.js'
 import { items, mapping } from './yaml/values.js'
 import { parseUrl } from '#wire/url.js'
@@ -29,7 +32,8 @@ import type { HostPort, ListenerTlsConfig } from './model/listener-model.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {
-  readonly server: Texts<Omit<ServerConfig, 'listen' | 'metrics' | 'tls' | 'grpc' | 'mesh' | 'adminAccess'>, 'admin' | 'drainTimeout'> & {
+  readonly server: Texts<Omit<ServerConfig, 'listen' | 'metrics' | 'tls' | 'grpc' | 'mesh' | 'adminAccess' | 'catalog'>, 'admin' | 'drainTimeout'> & {
+    readonly catalog: { readonly publish: boolean, readonly publisher: CatalogConfig['publisher'] | null, readonly documentationUrl: string | null }
     readonly listen: string | null
     readonly adminAccess: Texts<AdminAccessConfig, 'session'> | null
     readonly metrics: string | null
@@ -43,6 +47,7 @@ interface ConfigFile {
   >
   readonly shedding: Texts<SheddingConfig, 'eventLoopDelay' | 'heapUsed' | 'rss' | 'retryAfter'>
   readonly agents: readonly AgentFile[]
+  readonly agentSources: readonly SourceFile[]
   readonly identity: IdentityFile | null
   readonly rates: readonly (Texts<Omit<RateConfig, 'burst'>, 'rate'> & { readonly burst: number | null })[]
   readonly budgets: readonly Texts<BudgetConfig, 'window'>[]
@@ -64,7 +69,7 @@ type EnvoyJwtFile = Texts<EnvoyJwtConfig, 'leeway' | 'maxLifetime'>
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
-interface AgentFile extends Omit<AgentConfig, 'access' | 'upstream' | 'grpc' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'leftOut' | 'reservedPaths'> {
+interface AgentFile extends Omit<AgentConfig, 'origin' | 'access' | 'upstream' | 'grpc' | 'card' | 'cors' | 'extensions' | 'policies' | 'dependencies' | 'leftOut' | 'reservedPaths'> {
   readonly access: Partial<AccessConfig>
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'timeouts' | 'credentials'> & {
@@ -84,8 +89,9 @@ type VerifyFile = Omit<CardVerifyConfig, 'keys'> & { readonly keys: Texts<CardVe
  * @param baseDir directory that the file's paths are relative to
  * @param layers policies of the file
  * @param bundles loaded schemas of the file
+ * @param origins sources of agents that are not in the file, by name
  */
-export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, bundles: Config['bundles']): Config {
+export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, bundles: Config['bundles'], origins: ReadonlyMap<string, AgentOrigin>): Config {
   const file = value as ConfigFile
   const reserved = reservedPaths(file.agents.map(({ upstream, card }) => ({ url: urlOf(upstream.url), allowed: card.interfaces })))
   const shared = sharedHosts(file.agents)
@@ -100,8 +106,10 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       hosts: file.server.hosts,
       trustedProxies: file.server.trustedProxies,
       drainTimeout: duration(file.server.drainTimeout),
+      stateDir: file.server.stateDir === null ? null : resolvePath(baseDir, file.server.stateDir),
       workers: file.server.workers,
       console: file.server.console,
+      catalog: catalogOf(file.server.catalog),
       tls: listenerTls(file.server.tls, baseDir),
       grpc: grpcListener(file.server.grpc, listenerTls(file.server.grpc.tls, baseDir), file.agents),
       mesh: meshListener(file.server.mesh, listenerTls(file.server.mesh.tls, baseDir))
@@ -128,18 +136,24 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     },
     agents: file.agents.map((agent, index) => ({
       ...resolveAgent(agent, baseDir, layers, reserved[index] ?? []),
+      origin: origins.get(agent.name) ?? null,
       grpc: agentGrpc(agent, file.server.grpc, shared, file.server.mesh.listen !== null),
       access: resolveAccess(file.accessDefaults, agent.access)
     })),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,
     identity: identityOf(file.identity, baseDir),
+    agentSources: file.agentSources.map(source => resolveSource(source, baseDir)),
     rates: file.rates.map(({ rate, burst, ...limit }) => ({ ...limit, rate: rateOf(rate), burst: burst ?? rateOf(rate).count })),
     budgets: file.budgets.map(budget => ({ ...budget, window: duration(budget.window) })),
     state: { ...file.state, ttl: duration(file.state.ttl), timeout: duration(file.state.timeout) },
     telemetry: file.telemetry
   }
   return freeze({ ...config, hash: digest(config).slice(0, 12) })
+}
+
+function catalogOf ({ publish, publisher, documentationUrl }: ConfigFile['server']['catalog']): CatalogConfig | null {
+  return publish && publisher !== null ? { publisher, documentationUrl } : null
 }
 
 function adminAccess (file: ConfigFile['server']['adminAccess']): AdminAccessConfig | null {
@@ -191,7 +205,7 @@ function envoyJwtOf ({ header, leeway, maxLifetime, ...envoyJwt }: EnvoyJwtFile)
   return { ...envoyJwt, header: header?.toLowerCase() ?? null, leeway: duration(leeway), maxLifetime: duration(maxLifetime) }
 }
 
-function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): Omit<AgentConfig, 'access' | 'grpc'> {
+function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): Omit<AgentConfig, 'access' | 'grpc' | 'origin'> {
   const { upstream, card } = agent
   const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
   // Only problems need the place of a policy in the file, so the path is empty here.
@@ -318,7 +332,7 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
     .flatMap(source => [mapping(mapping(source).keys).file, mapping(mapping(source).tls).ca])
   const { tls, grpc, mesh } = mapping(server)
   const listenerFiles = [tls, mapping(grpc).tls, mapping(mesh).tls].map(mapping).flatMap(({ cert, key, clientCa }) => [cert, key, clientCa])
-  return [...secrets, ...others, ...keyFiles, ...listenerFiles]
+  return [...secrets, ...others, ...keyFiles, ...listenerFiles, ...namedSourceFiles(value)]
     .filter(file => typeof file === 'string')
     .filter(file => file !== '' && !file.includes('\0'))
     .map(file => resolvePath(baseDir, file))

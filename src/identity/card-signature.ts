@@ -48,7 +48,13 @@ export async function verifyCard (
   return { outcome: fits || texts.length === 0 ? 'invalid' : 'unknown_key', form: null, key: null }
 }
 
-interface Entry { readonly head: string, readonly signature: string, readonly alg: string, readonly kid: string | null }
+interface Entry {
+  readonly head: string
+  readonly signature: string
+  readonly alg: string
+  readonly kid: string | null
+  readonly typ: string | null
+}
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 
@@ -63,9 +69,42 @@ function readEntry (entry: unknown, algorithms: readonly string[]): Entry | null
   // jose reads the header again, with the engine's parser: a header with an escape in a member name has two readings.
   if (!parsed.ok || !isObject(parsed.value) || hasEscapedName(bytes.toString())) return null
   // Only the protected header counts: the signature does not cover `header`. No extension of RFC 7515 §4.1.11 is supported.
-  const { alg, kid, crit, b64 } = parsed.value
+  const { alg, kid, typ, crit, b64 } = parsed.value
   if (typeof alg !== 'string' || !algorithms.includes(alg) || crit !== undefined || b64 !== undefined) return null
-  return { head, signature, alg, kid: typeof kid === 'string' ? kid : null }
+  return { head, signature, alg, kid: typeof kid === 'string' ? kid : null, typ: typeof typ === 'string' ? typ : null }
+}
+
+/** What the protected header of a detached signature must say. */
+export interface DetachedHeader {
+  readonly algorithm: string
+  readonly typ: string
+  /** Beginning of `kid`. */
+  readonly kid: string
+}
+
+/**
+ * Verifies one detached signature (RFC 7515, appendix F).
+ * @returns the key that has made it; null when none has
+ */
+export async function verifyDetached (
+  jws: { readonly protected: string, readonly signature: string },
+  text: string,
+  keys: readonly VerificationKey[],
+  { algorithm, typ, kid }: DetachedHeader
+): Promise<VerificationKey | null> {
+  const entry = readEntry(jws, [algorithm])
+  if (entry === null || entry.typ !== typ || entry.kid?.startsWith(kid) !== true) return null
+  const payload = Buffer.from(text).toString('base64url')
+  const { compactVerify, importJWK } = await import('jose')
+  for (const key of candidates(keys, algorithm, entry.kid).slice(0, MAX_ATTEMPTS)) {
+    try {
+      await compactVerify(`${entry.head}.${payload}.${entry.signature}`, await importJWK(key.jwk, algorithm), { algorithms: [algorithm] })
+      return key
+    } catch {
+      // The next key may fit.
+    }
+  }
+  return null
 }
 
 /** The keys that may have made a signature. A `kid` that no key has is no reason to reject the signature. */

@@ -7,6 +7,7 @@ import { dotted } from '#config/diagnostics.js'
 import type { Path, PathProblem } from '#config/diagnostics.js'
 import { defaultConfig, loadConfig } from '#config/load.js'
 import type { Check, LoadResult, Overrides } from '#config/load.js'
+import type { Discovered } from '#config/discovered.js'
 import { fault, items, mapping } from '#config/yaml/values.js'
 import { accessSchemaFaults, policySchemaFaults, schemaFaults } from '#policy/compile/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '#upstream/tls.js'
@@ -19,6 +20,7 @@ import { unusableSigningKeys } from '#agents/keys/signing-keys.js'
 /**
  * Reads the configuration.
  * @param options.file the file, or null for the configuration that `overrides.upstream` alone makes
+ * @param options.discovered agents of the sources of the file; default: none
  * @param options.secrets true when the secrets that policies name must exist; default true
  */
 export function readConfiguration (options: {
@@ -26,9 +28,11 @@ export function readConfiguration (options: {
   readonly env: NodeJS.ProcessEnv
   readonly overrides: Overrides
   readonly secrets?: boolean
+  readonly discovered?: Discovered | undefined
 }): LoadResult {
-  const { file, env, overrides, secrets } = options
-  return file === null ? defaultConfig({ env, overrides, checks: CHECKS }) : loadConfig({ file, env, overrides, secrets, checks: CHECKS })
+  const { file, env, overrides, secrets, discovered } = options
+  if (file === null) return defaultConfig({ env, overrides, checks: CHECKS })
+  return loadConfig({ file, env, overrides, secrets, checks: CHECKS, discovered })
 }
 
 export const CHECKS: readonly Check[] = [

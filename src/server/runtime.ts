@@ -20,6 +20,7 @@ import type { StoreOptions } from '#state/create-store.js'
 import type { LimitStore } from '#state/limits/limit-store.js'
 import type { Services } from '#call/services.js'
 import { SlowReaders } from '#front/listener/slow-readers.js'
+import type { AgentSources } from '#agents/sources/sources.js'
 import type { AgentRegistryOptions } from '#agents/agent-registry.js'
 import { AgentRegistry } from '#agents/agent-registry.js'
 import { FailureLog } from '#agents/identity/failure-log.js'
@@ -41,6 +42,8 @@ export interface StartOptions {
   readonly traces?: Writable
   /** Node's process metrics; off in tests that start many gateways. Default true. */
   readonly processMetrics?: boolean
+  /** The sources of agents (`agentSources`); null or absent without any. */
+  readonly sources?: AgentSources | null
   /** True to warm the process up before it reports that it is ready. Default false. */
   readonly warmUp?: boolean
 }

@@ -1,6 +1,8 @@
 /**
  * Starts and stops a whole gateway in one process: both listeners, agents and telemetry. A worker uses only the part of the main listener.
  */
+import type { AgentSources, SourcesView } from '#agents/sources/sources.js'
+import { countsOf, describeSources } from '#agents/sources/sources.js'
 import type { FastifyInstance } from 'fastify'
 import { AdminAccess } from './admin/access.js'
 import type { AdminState } from './admin/server.js'
@@ -20,6 +22,8 @@ import type { InFlight } from '#agents/in-flight.js'
 import { Reloads } from './reload.js'
 import type { Runtime, RuntimeOptions, StartOptions } from './runtime.js'
 import { buildRuntime, hasPassthrough } from './runtime.js'
+import type { Log } from '#telemetry/log.js'
+import type { Metrics } from '#telemetry/metrics/metrics.js'
 import { WarmUp } from './warm-up/warm-up.js'
 import type { Gateway } from './about.js'
 
@@ -67,7 +71,9 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   const warmUp = options.warmUp === true ? new WarmUp(registry, log) : null
   const warming = (): boolean => warmUp?.pending === true
   if (serving.mesh !== null) serving.mesh.warming = warming
-  const state = stateOf(registry, inFlight, { warming })
+  const sources = options.sources ?? null
+  showSources(sources, metrics, log)
+  const state = stateOf(registry, inFlight, { warming, sources })
   const main = (): MainAddress | null => {
     const at = dialled(app, config.server)
     return at === null ? null : { ...at, tls: config.server.tls !== null }
@@ -124,12 +130,26 @@ interface StateOptions {
   readonly workers?: number
   /** True while this process warms up. */
   readonly warming?: () => boolean
+  /** Sources of agents; default: none. */
+  readonly sources?: SourcesView | null
+}
+
+/** Shows the sources of agents in metrics and log. */
+export function showSources (sources: AgentSources | null, metrics: Metrics, log: Log): void {
+  if (sources === null) return
+  metrics.vitals.sourcesOf(() => sources.reports().map(report => ({
+    name: report.name,
+    entries: countsOf(report),
+    age: report.readAt === null ? null : (Date.now() - report.readAt) / 1_000,
+    readable: report.problem === null
+  })))
+  sources.logTo(log)
 }
 
 export function stateOf (
   registry: AgentRegistry,
   inFlight: Pick<InFlight, 'draining'>,
-  { workers = 1, warming = () => false }: StateOptions = {}
+  { workers = 1, warming = () => false, sources = null }: StateOptions = {}
 ): AdminState {
   const agents = (): readonly Agent[] => registry.snapshot.agents.all
   return {
@@ -140,14 +160,16 @@ export function stateOf (
         enough === 'any' && missing.length < agents().length ? [] : missing.map(agent => `agent ${agent.name}: ${agent.problem}`)
       reasons.push(...(registry.snapshot.identity?.problems ?? []))
       if (inFlight.draining) reasons.unshift('the gateway is shutting down')
-      if (agents().length === 0) reasons.unshift('the gateway is starting')
+      // A source may have no agent; its first reading has ended before the gateway starts.
+      if (agents().length === 0 && registry.config.agentSources.length === 0) reasons.unshift('the gateway is starting')
       if (warming()) reasons.push('the gateway is warming up')
       return { ready: reasons.length === 0, reasons }
     },
     agents: () => {
       const gateway = aboutGateway(registry.config.hash, workers)
       return agents().map(agent => ({ ...agent.describe(), gateway }))
-    }
+    },
+    sources: () => describeSources(sources)
   }
 }
 

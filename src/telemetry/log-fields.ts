@@ -41,7 +41,11 @@ export const LOG_FIELDS = {
   client: { type: 'string', when: 'a connection without a request; rejected credentials', meaning: 'address of the client' },
   caller: { type: 'object', when: '`request`, of an [authenticated](../how-to/authenticate-callers.md) caller', meaning: '`source`, `id`, `client`, `tenant`, `act`, as in the audit line' },
   access_rule: { type: 'string', when: '`request`, of an agent with [access lists](../how-to/authorize-callers.md)', meaning: 'id of the entry that decided, or `none`, as in the audit line' },
-  source: { type: 'string', when: 'rejected credentials', meaning: 'source of `identity.sources`; `other` if several share the header' },
+  source: { type: 'string', when: 'rejected credentials; a source of agents was read', meaning: 'source of `identity.sources`; `other` if several share the header; source of `agentSources`' },
+  identifier: { type: 'string', when: 'an entry of a source of agents is rejected', meaning: 'the entry; at most 200 characters, as the source wrote it' },
+  admitted: { type: 'number', when: 'a source of agents was read', meaning: 'entries that are agents' },
+  waiting: { type: 'number', when: 'a source of agents was read', meaning: 'entries that nobody has agreed to, or whose card or Service is not ready' },
+  rejected: { type: 'number', when: 'a source of agents was read', meaning: 'entries that cannot be agents' },
   place: { type: 'string', when: 'an unexpected error', meaning: 'part of the gateway, as in `unexpected_errors_total`' },
   omitted: {
     type: 'number',

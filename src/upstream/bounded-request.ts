@@ -2,10 +2,14 @@
  * Requests of the gateway itself, for cards, key sets and tokens: bounded in time and size, without redirects, compression and retries.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { ignoreErrors } from '#guard.js'
 import { agentClass } from './undici.js'
 import { VIA } from './via.js'
+
+/** Connections, for folders that do not import undici. */
+export type Connections = Dispatcher
 
 export interface BoundedRequest {
   readonly method: 'GET' | 'POST'
@@ -25,6 +29,8 @@ export interface BoundedResponse {
   readonly encoded: boolean
   /** Reads the body. @returns null for a body of more than `limit` bytes */
   readonly read: (limit: number) => Promise<Buffer | null>
+  /** The body as it arrives, for responses without an end; instead of `read`. */
+  readonly chunks: AsyncIterable<Buffer>
 }
 
 /** Bytes of an unwanted body that are read to keep its connection. */
@@ -34,7 +40,7 @@ const DISCARDED = 16_384
 export function serviceConnections (
   connections: number,
   timeout: number,
-  tls: { readonly ca?: Buffer, readonly cert?: Buffer, readonly key?: Buffer } = {}
+  tls: { readonly ca?: Buffer, readonly cert?: Buffer, readonly key?: Buffer, readonly lookup?: LookupFunction } = {}
 ): Dispatcher {
   const Agent = agentClass()
   return new Agent({
@@ -68,7 +74,13 @@ export async function boundedRequest<T> (
     signal
   })
   try {
-    return await use({ status, headers: responded, encoded: isEncoded(responded), read: limit => readBody(body, limit) })
+    return await use({
+      status,
+      headers: responded,
+      encoded: isEncoded(responded),
+      read: limit => readBody(body, limit),
+      chunks: body as AsyncIterable<Buffer>
+    })
   } finally {
     if (!body.destroyed && !body.readableEnded) discard(body, signal)
   }

@@ -1,6 +1,7 @@
 /** Connection pools: separate pools for each agent, never shared, with TLS verified. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamConfig } from '#config/model/model.js'
+import type { AddressGuard } from './address-guard.js'
 import { ConnectionPool } from './connection-pool.js'
 import { ConnectionQueue } from './connection-queue.js'
 import type { GrpcAddress } from './grpc/pool.js'
@@ -15,7 +16,7 @@ const CALLS_PER_CONNECTION = 1_000
  * response to the next caller. Idle connections are closed after 4 s, before the 5 s of Node and most servers, so that a request seldom
  * meets a closing socket.
  */
-function createPool (origin: string, config: UpstreamConfig, files: TlsFiles): ConnectionPool {
+function createPool (origin: string, config: UpstreamConfig, files: TlsFiles, guard: AddressGuard | null): ConnectionPool {
   const { timeouts, tls } = config
   return new ConnectionPool(origin, {
     connections: config.connections,
@@ -32,6 +33,7 @@ function createPool (origin: string, config: UpstreamConfig, files: TlsFiles): C
       allowH2: false,
       timeout: timeouts.connect,
       rejectUnauthorized: true,
+      ...(guard === null ? {} : { lookup: guard.lookup }),
       ...(files.ca === null ? {} : { ca: files.ca }),
       ...(files.cert === null ? {} : { cert: files.cert }),
       ...(files.key === null ? {} : { key: files.key }),
@@ -53,15 +55,18 @@ export class AgentPools {
   private readonly origin: string
   private readonly config: UpstreamConfig
   private readonly files: TlsFiles
+  /** Null: the addresses come from the configuration, and may be any. */
+  private readonly guard: AddressGuard | null
   private readonly cards = new Map<string, ConnectionPool>()
   /** By `grpc://host:port`, or `grpcs://` with TLS. A card may name several ports. */
   private readonly grpc = new Map<string, GrpcPool>()
 
-  constructor (config: UpstreamConfig, files: TlsFiles) {
+  constructor (config: UpstreamConfig, files: TlsFiles, guard: AddressGuard | null = null) {
+    this.guard = guard
     this.origin = new URL(config.url).origin
     this.config = config
     this.files = files
-    this.main = createPool(this.origin, config, files)
+    this.main = createPool(this.origin, config, files, guard)
     this.queue = new ConnectionQueue(this.main, config.timeouts.queue)
   }
 
@@ -80,7 +85,7 @@ export class AgentPools {
     const key = `${address.tls ? 'grpcs' : 'grpc'}://${address.host}:${address.port}`
     let pool = this.grpc.get(key)
     if (pool === undefined) {
-      pool = new GrpcPool(address, this.config, this.files)
+      pool = new GrpcPool(address, this.config, this.files, this.guard)
       this.grpc.set(key, pool)
     }
     return pool
@@ -91,7 +96,7 @@ export class AgentPools {
     if (pool === undefined) {
       const { config } = this
       const tls = origin === this.origin ? config.tls : { ...config.tls, serverName: null }
-      pool = createPool(origin, { ...config, connections, tls }, this.files)
+      pool = createPool(origin, { ...config, connections, tls }, this.files, this.guard)
       this.cards.set(key, pool)
     }
     return pool

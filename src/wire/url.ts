@@ -7,9 +7,9 @@
  */
 
 /** @returns an absolute URL, or null when the text is none */
-export function parseUrl (text: string): URL | null {
+export function parseUrl (text: string, base?: string): URL | null {
   try {
-    return new URL(text.includes('^') ? text.replace(/^[^?#]*/, head => head.replaceAll('^', '%5E')) : text)
+    return new URL(text.includes('^') ? text.replace(/^[^?#]*/, head => head.replaceAll('^', '%5E')) : text, base)
   } catch {
     return null
   }

@@ -77,7 +77,7 @@ t.test('other paths and methods', async t => {
   const app = build()
   const unknown = await app.inject('/')
   t.equal(unknown.statusCode, 404)
-  t.same(unknown.json(), { error: 'not found', endpoints: ['/livez', '/readyz', '/metrics', '/agents', '/docs/'] })
+  t.same(unknown.json(), { error: 'not found', endpoints: ['/livez', '/readyz', '/metrics', '/agents', '/agent-sources', '/docs/'] })
   t.equal(unknown.headers['cache-control'], 'no-store')
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
     const response = await app.inject({ method, url: '/metrics', headers: { 'content-type': 'text/odd' }, payload: 'x'.repeat(5000) })

@@ -51,7 +51,8 @@ const BY_ENVIRONMENT = 'telemetry.traces.enabled'
  * defaults of the other sections are null.
  */
 const OFF = [
-  'accessDefaults', 'identity.', 'server.tls.', 'server.grpc.', 'server.mesh.', 'server.adminAccess.', 'agents[].access', 'agents[].grpc.',
+  'accessDefaults', 'identity.', 'server.catalog', 'agentSources[].', 'server.tls.', 'server.grpc.', 'server.mesh.', 'server.adminAccess.',
+  'agents[].access', 'agents[].grpc.',
   'agents[].card.extended.', 'agents[].push.', 'rates[].', 'budgets[].', 'agents[].card.verify.', 'agents[].card.sign.',
   'agents[].card.views[].', 'agents[].upstream.credentials.identity.'
 ]

@@ -103,6 +103,8 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     adminHosts: [],
     adminAccess: null,
     console: { enabled: true, tryIt: false, playground: false, requests: 0, decisions: 200, hosts: [], traceUrl: null, public: null },
+    catalog: null,
+    stateDir: null,
     tls: null,
     grpc: null,
     mesh: null
@@ -126,6 +128,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
   t.same(result.shedding, { eventLoopDelay: 500, eventLoopUtilization: 0.9, heapUsed: 1024 ** 3, rss: 2 * 1024 ** 3, retryAfter: 1000 })
   t.same(result.agents[0], {
     name: 'first',
+    origin: null,
     path: '/agents/first',
     host: 'agents.example.com',
     grpc: null,

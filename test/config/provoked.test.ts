@@ -23,6 +23,7 @@ import { MESH_ROWS } from './mesh-rows.js'
 import { RATE_ROWS } from './rate-rows.js'
 import { OWNERSHIP_ROWS } from './ownership-rows.js'
 import { REQUIRE_ROWS } from './require-rows.js'
+import { SOURCE_ROWS } from './source-rows.js'
 import { AGENT, lines, ROWS } from './rows.js'
 import { ROOT } from '../helpers/paths.js'
 
@@ -66,6 +67,9 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'run the gateway on Node.js 22.22.2, 24.14.1 or later': 'the same',
   'with Node.js …, calls through ext_proc can fail: Node.js closes connections on which Envoy resets many streams': 'the same: test/config/mesh-messages.test.ts',
   'run the gateway on Node.js 24, use ext_authz, or set the runtime flag envoy.reloadable_features.ext_proc_graceful_grpc_close of Envoy': 'the same',
+  // Said of agents that a source has found: test/config/source-messages.test.ts and test/agents/catalog-attacks.test.ts.
+  'its path belongs to an agent of the file, or to the directory': 'agents of sources',
+  'its address lies below the address of another agent, whose paths it would take': 'agents of sources',
   // Said of a request's data, where a schema judges it.
   'is not allowed here': 'data',
   'could not be validated: the schema takes too many steps on data like this': 'data',
@@ -151,7 +155,7 @@ t.test('every message of the sources is provoked', async t => {
     ...ofCredentials,
     ...ofCards,
     ...RATE_ROWS.flatMap(([, text]) => lines(text)),
-    ...[...GRPC_ROWS, ...MESH_ROWS].flatMap(([, text]) => lines(text)),
+    ...[...GRPC_ROWS, ...MESH_ROWS, ...SOURCE_ROWS].flatMap(([, text]) => lines(text)),
     ...ofAccess,
     ...ofSchemas
   ]

@@ -123,7 +123,7 @@ const SCHEMA: readonly Row[] = [
   [
     'unknown key, far',
     `${AGENT}server: {x: 1}\n`,
-    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, adminAccess, publicUrl, hosts, trustedProxies, drainTimeout, workers, tls, grpc, mesh, console)'
+    'g.yaml:5:10: unknown key "x" in server (known keys: listen, admin, metrics, adminHosts, adminAccess, publicUrl, hosts, trustedProxies, drainTimeout, stateDir, workers, tls, grpc, mesh, catalog, console)'
   ],
   [
     'key of a later version',

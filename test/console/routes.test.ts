@@ -131,7 +131,7 @@ t.test('off with one setting', async t => {
   for (const path of ['', 'main.js', 'api/overview', 'api/decisions']) t.equal((await api(path)).status, 404, path)
   const root = await call(`${gateway.adminUrl}/`)
   t.equal(root.status, 404)
-  t.same(root.json(), { error: 'not found', endpoints: ['/livez', '/readyz', '/metrics', '/agents', '/docs/'] })
+  t.same(root.json(), { error: 'not found', endpoints: ['/livez', '/readyz', '/metrics', '/agents', '/agent-sources', '/docs/'] })
   t.equal((await rpc(`${gateway.url}/rpc`)).status, 200, 'calls are refused and counted all the same')
   t.equal(await gateway.metric(`a2a_gateway_refusals_total{agent="agent",rule="${REQUIRED}/required"}`), 1)
 })

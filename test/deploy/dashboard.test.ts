@@ -83,6 +83,7 @@ t.test('rows answer the questions of operators, and variables choose job, gatewa
     'Latency added by the gateway',
     'Streams',
     'Cards',
+    'Sources of agents',
     'Configuration and versions',
     'Saturation',
     'Tasks, and what policies watch'

@@ -268,6 +268,17 @@ const IN_A_MESH = 'test/front/mesh-responses.test.ts'
 
 /** In the tables, and not told by the traffic here: the test whose text has it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  'requests_total operation Catalog': 'test/gateway/catalog.test.ts',
+  a2a_gateway_agent_sources: 'test/agents/catalog-source.test.ts',
+  a2a_gateway_agent_source_age_seconds: 'test/agents/catalog-source.test.ts',
+  a2a_gateway_agent_source_readable: 'test/agents/catalog-source.test.ts',
+  'agent_sources state admitted': 'test/agents/catalog-source.test.ts',
+  'agent_sources state waiting': 'test/agents/catalog-source.test.ts',
+  'agent_sources state rejected': 'test/agents/catalog-source.test.ts',
+  'log identifier': 'test/agents/catalog-source.test.ts',
+  'log admitted': 'test/agents/catalog-source.test.ts',
+  'log waiting': 'test/agents/catalog-source.test.ts',
+  'log rejected': 'test/agents/catalog-source.test.ts',
   a2a_gateway_workers: 'test/cluster/workers.test.ts',
   a2a_gateway_worker_restarts_total: 'test/cluster/workers.test.ts',
   // Only where something bounds the memory.
@@ -614,6 +625,9 @@ t.test('every field of a log line in the sources is in the table', async t => {
  * name.
  */
 const THROUGH_SPREADS = [
+  'admitted',
+  'waiting',
+  'rejected',
   'front',
   'status',
   'rules',

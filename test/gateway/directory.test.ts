@@ -8,7 +8,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import { call, until, V1 } from '../helpers/http.js'
-import type { Answer, Json } from '../helpers/http.js'
+import type { Answer } from '../helpers/http.js'
 import { fakeAgent, plainCard } from '../helpers/raw.js'
 import type { FakeAgent } from '../helpers/raw.js'
 import { ACME, guarded } from '../identity/kit.js'
@@ -34,7 +34,7 @@ const server = (path = '/catalogue', more = ''): string =>
   `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, console: {public: ${path}}${more}}`
 const entry = (agent: FakeAgent, name: string, more = ''): string => `  - {name: ${name}, path: /${name}, upstream: {url: "${agent.url}"}${more}}`
 const HTML = ['accept', 'text/html,application/xhtml+xml,*/*;q=0.8']
-const names = ({ json }: Answer): unknown[] => (json()['agents'] as unknown as Json[]).map(one => one['name'])
+const names = ({ text }: Answer): unknown[] => [...text.matchAll(/<h2><bdi>([^<]*)/g)].map(([, name]) => name)
 
 /** The first `pre` of the page as text, as a reader copies it. */
 function firstCall (page: string): string {
@@ -50,7 +50,7 @@ async function run (t: Test, command: string): Promise<{ readonly output: string
   return { output: stdout, wrote: existsSync(join(folder, 'pwned')) }
 }
 
-t.test('the page and its JSON show what the served cards say, and a call that works', async t => {
+t.test('the page shows what the served cards say, and a call that works', async t => {
   const agent = await fakeAgent(t, { card })
   const gateway = await gatewayFor(t, { yaml: [server(), 'agents:', entry(agent, 'billing'), entry(agent, 'other')].join('\n') })
   const url = `${gateway.url}/catalogue`
@@ -58,7 +58,6 @@ t.test('the page and its JSON show what the served cards say, and a call that wo
   t.equal(page.status, 200)
   t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
   t.equal(page.headers['cache-control'], 'public, max-age=60')
-  t.equal(page.headers.vary, 'Accept')
   t.match(page.headers['content-security-policy'], /^default-src 'none'; style-src 'sha256-/)
   for (const text of ['Billing &amp; more', OPEN, REQUIRED, 'Skill pay', 'invoice', `${gateway.url}/billing/rest`, '"#/other"', 'id="/other"']) {
     t.ok(page.text.includes(text), text)
@@ -71,20 +70,7 @@ t.test('the page and its JSON show what the served cards say, and a call that wo
   const counted = 'a2a_gateway_requests_total{agent="other",operation="Directory",binding="HTTP+JSON",version="1.0",outcome="forwarded"}'
   await until(async () => await gateway.metric(counted) >= 1, counted)
 
-  for (const json of [await call(`${url}?format=json`, { headers: HTML }), await call(url, { headers: ['accept', 'application/json'] })]) {
-    t.equal(json.headers['content-type'], 'application/json')
-    t.match(json.json(), {
-      agents: [{
-        name: 'Billing & more',
-        card: `${gateway.url}/billing/.well-known/agent-card.json`,
-        interfaces: [{ url: `${gateway.url}/billing/rpc`, binding: 'JSONRPC', version: '1.0' }, {}, {}, {}],
-        streaming: true,
-        extensions: [{ uri: OPEN, required: false, description: 'An open one.' }, { uri: SECRET, params: { endpoint: 'internal' } }, { uri: REQUIRED, required: true }],
-        skills: [{ id: 'status' }, { id: 'pay' }],
-        schemas: { invoice: { required: ['number'] } }
-      }, { card: `${gateway.url}/other/.well-known/agent-card.json` }]
-    })
-  }
+  t.equal((await call(`${url}?format=json`, { headers: ['accept', 'application/json'] })).text, page.text, 'programs read the AI Catalog')
 
   const etag = page.headers.etag ?? ''
   const again = await call(url, { headers: [...HTML, 'if-none-match', etag] })
@@ -122,11 +108,10 @@ t.test('the page shows to everybody what a caller without credentials gets', asy
   await Promise.all(rows.map(async ([extra, shown, hidden]) => {
     const { gateway } = await guarded(t, { agent: { card }, extra: [extra], root: [server()] })
     const pages = await Promise.all([[], ['x-api-key', ACME]].map(more => call(`${gateway.url}/catalogue`, { headers: [...HTML, ...more] })))
-    const json = await call(`${gateway.url}/catalogue?format=json`, { headers: ['x-api-key', ACME] })
     const text = pages[0]?.text ?? ''
     t.equal(pages[1]?.text, text, extra)
     t.same(shown.filter(one => !text.includes(one)), [], extra)
-    t.same(hidden.filter(one => text.includes(one) || json.text.includes(one)), [], extra)
+    t.same(hidden.filter(one => text.includes(one)), [], extra)
   }))
 })
 
@@ -149,7 +134,6 @@ t.test('texts of a card are texts of the page', async t => {
   const gateway = await gatewayFor(t, { yaml: [server(), 'agents:', entry(agent, 'billing')].join('\n') })
   const { text } = await call(`${gateway.url}/catalogue`, { headers: HTML })
   t.notMatch(text, /<script|href="(?!https?:|#|\?|data:,)|x{10000}/)
-  t.equal((await call(`${gateway.url}/catalogue?format=json`)).headers['content-type'], 'application/json')
   const command = firstCall(text)
   t.notMatch(command, '\u202e')
   const { wrote } = await run(t, command)
@@ -195,7 +179,7 @@ t.test('the host decides which agents the page lists', async t => {
     `  - {name: c, path: /a, host: two.example, upstream: {url: "${agents[2]?.url ?? ''}"}}`
   ].join('\n')
   const gateway = await gatewayFor(t, { yaml })
-  const at = async (host: string): Promise<unknown[]> => names(await call(`${gateway.url}/catalogue?format=json`, { headers: ['host', host] }))
+  const at = async (host: string): Promise<unknown[]> => names(await call(`${gateway.url}/catalogue`, { headers: ['host', host] }))
   t.same(await at('any.example'), ['everywhere'])
   t.same(await at('one.example:80'), ['everywhere', 'one'])
   t.same(await at('two.example'), ['below'], 'the agent of the host has the path of the other one')

@@ -63,6 +63,7 @@ export function recordOne (m: Metrics): void {
   m.keyRefresh('s', 'changed')
   m.upstreamCredential(a, 'exchange', 'new')
   m.vitals.issuersOf(new Map([['s', { age: () => 1, tokens: () => 1 }]]))
+  m.vitals.sourcesOf(() => [{ name: 's', entries: { admitted: 1, waiting: 1, rejected: 1 }, age: 1, readable: true }])
   m.requestsActive(new Map([[a, () => 1]]))
   m.streamEvents(a, 1)
   m.cardAge(a, () => 1)

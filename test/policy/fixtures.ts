@@ -40,6 +40,7 @@ export function declaring (...extensions: readonly (string | object)[]): object 
 export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
   return {
     name: 'a',
+    origin: null,
     path: '',
     host: null,
     upstream: {

@@ -51,6 +51,33 @@ t.test('it equals the output of kustomize for the base', async t => {
   t.same(byName(charted('', '--no-hooks')), byName(kustomized('deploy/kubernetes/base')))
 })
 
+const WATCHING = {
+  agents: [],
+  agentSources: [
+    { name: 'cluster', kubernetes: { namespaces: ['agents', 'more'], selector: 'a2a-gateway.io/agent=true' }, agent: { path: '/agents/{name}' } },
+    { name: 'far', kubernetes: { namespaces: ['far'], selector: 'x=y', api: { url: 'https://far.example' } }, agent: { path: '/far/{name}' } }
+  ]
+}
+
+t.test('a source of Services gets the right to read them, in its namespaces', async t => {
+  const all = of({ config: WATCHING })
+  t.equal(pod(all).automountServiceAccountToken, true)
+  t.equal(pod(of({})).automountServiceAccountToken, false)
+  const roles = all.filter(one => one.kind === 'Role')
+  t.strictSame(roles.map(one => one.metadata.namespace), ['agents', 'more'])
+  for (const { rules } of roles) {
+    t.strictSame(rules.map((rule: Tree) => [rule.apiGroups, rule.resources, rule.verbs]), [
+      [[''], ['services'], ['get', 'list', 'watch']],
+      [['discovery.k8s.io'], ['endpointslices'], ['get', 'list', 'watch']]
+    ])
+  }
+  const bindings = all.filter(one => one.kind === 'RoleBinding')
+  t.strictSame(bindings.map(one => [one.metadata.namespace, one.roleRef.kind, one.subjects[0].name]), [
+    ['agents', 'Role', pod(all).serviceAccountName], ['more', 'Role', pod(all).serviceAccountName]
+  ])
+  t.equal(all.filter(one => one.kind.startsWith('ClusterRole')).length, 0)
+})
+
 /** By the path of a value: another value, where it shows, and what shows there. */
 const CHANGES: Readonly<Record<string, readonly [object, (all: readonly Manifest[]) => unknown, unknown]>> = {
   'image.repository': [{ image: { repository: 'r.example/g' } }, all => container(all).image, 'r.example/g:0.1.0'],
@@ -97,6 +124,11 @@ const CHANGES: Readonly<Record<string, readonly [object, (all: readonly Manifest
     { extraVolumes: [{ name: 'v', emptyDir: {} }], extraVolumeMounts: [{ name: 'v', mountPath: '/v' }] },
     all => container(all).volumeMounts[1],
     { name: 'v', mountPath: '/v' }
+  ],
+  'rbac.create': [
+    { rbac: { create: false }, config: WATCHING },
+    all => [pod(all).automountServiceAccountToken, all.filter(one => one.kind === 'Role').length],
+    [true, 0]
   ],
   'serviceAccount.create': [
     { serviceAccount: { create: false } },
@@ -280,13 +312,14 @@ t.test('each value changes its setting, and the result is coherent', async t => 
     const all = of(values)
     t.same(show(all), expected, path)
     t.notSame(attempt(() => show(before)), expected, `${path}: which is not the default`)
-    const extras = new Set(['serviceAccount.create', 'existingConfigMap'])
+    const extras = new Set(['serviceAccount.create', 'existingConfigMap', 'rbac.create'])
     if (!extras.has(path)) coherent(t, all)
   }
   const defaults = parse(readFileSync(`${CHART}/values.yaml`, 'utf8')) as Tree
   const GROUPS = new Set([
     'image',
     'serviceAccount',
+    'rbac',
     'resources',
     'termination',
     'service',

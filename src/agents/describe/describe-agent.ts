@@ -31,12 +31,19 @@ export interface DescribedAgent {
   readonly rejections: readonly PastRejection[]
 }
 
+function originOf ({ origin }: AgentConfig): object | null {
+  if (origin === null) return null
+  const { source, kind, identifier } = origin
+  return { source, kind, identifier }
+}
+
 export function describeAgent (agent: DescribedAgent): object {
   const { config, agreed, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections } = agent
   return {
     name: config.name,
     url: publicBase ?? (config.path === '' ? '/' : config.path),
     host: config.host,
+    origin: originOf(config),
     upstream: upstream.origin + upstream.pathname,
     mode: config.mode,
     responses: config.mode === 'off' ? 'off' : config.responses,

@@ -38,12 +38,18 @@ export function isSafeUrl (text: string): boolean {
 }
 
 /** Fetches one document, without redirects and without compression. Never throws. */
-export async function fetchDocument (url: URL, dispatcher: Dispatcher, etag: string | null, trace?: FetchTrace): Promise<Fetched> {
+export async function fetchDocument (
+  url: URL,
+  dispatcher: Dispatcher,
+  etag: string | null,
+  trace?: FetchTrace,
+  { accept = 'application/json', maxBytes = MAX_BYTES }: { readonly accept?: string, readonly maxBytes?: number } = {}
+): Promise<Fetched> {
   const from = url.origin + url.pathname
   const ended = trace?.(url)
   const failed = (text: string, status: number | null = null): Fetched => ({ problem: `${from} ${text}`, status })
   const signal = AbortSignal.timeout(TIMEOUT)
-  const headers = { accept: 'application/json', 'accept-encoding': 'identity', ...(etag === null ? {} : { 'if-none-match': etag }) }
+  const headers = { accept, 'accept-encoding': 'identity', ...(etag === null ? {} : { 'if-none-match': etag }) }
   let responded: number | null = null
   let failure: string | null = null
   try {
@@ -54,8 +60,8 @@ export async function fetchDocument (url: URL, dispatcher: Dispatcher, etag: str
       if (status >= 300 && status < 400) return failed(`responded with ${status}; the gateway follows no redirect`, status)
       if (status !== 200) return failed(`responded with ${status}`, status)
       if (response.encoded) return failed('responded with a content-encoding, although the request accepted none', status)
-      const bytes = await response.read(MAX_BYTES)
-      if (bytes === null) return failed('responded with more than 256 KiB', status)
+      const bytes = await response.read(maxBytes)
+      if (bytes === null) return failed(`responded with more than ${maxBytes / 1_024} KiB`, status)
       const tag = headerValue(headers['etag'])
       return { bytes, etag: tag === '' ? null : tag, lifetime: cacheLifetime(headers) }
     })

@@ -8,13 +8,21 @@ import { respond } from '../reply.js'
 
 const KEY_SET = '/.well-known/jwks.json'
 
-/** True for a request for the key set of the gateway. `server.publicUrl` may have a path of its own, which a proxy in front may remove. */
-export function asksForKeys (request: ClientRequest, { agents }: Pick<Snapshot, 'agents'>): boolean {
+/** True for a request for the key set of the gateway. */
+export function asksForKeys (request: ClientRequest, snapshot: Pick<Snapshot, 'agents'>): boolean {
+  return asksForWellKnown(request, snapshot, KEY_SET)
+}
+
+/**
+ * True for a GET or HEAD for a document of the gateway. `server.publicUrl` may have a path of its own, which a proxy in front may remove.
+ * @param document path of the document, from the root of the gateway's public URL
+ */
+export function asksForWellKnown (request: ClientRequest, { agents }: Pick<Snapshot, 'agents'>, document: string): boolean {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false
   const { path } = splitTarget(request.url ?? '')
-  if (!path.endsWith(KEY_SET)) return false
-  if (path === KEY_SET) return true
-  return agents.all.some(({ publicBase, config }) => publicBase !== null && pathOf(publicBase, config.path) + KEY_SET === path)
+  if (!path.endsWith(document)) return false
+  if (path === document) return true
+  return agents.all.some(({ publicBase, config }) => publicBase !== null && pathOf(publicBase, config.path) + document === path)
 }
 
 /** The path of `server.publicUrl`. @param agentPath path of the agent below it */

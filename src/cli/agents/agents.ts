@@ -13,6 +13,7 @@ import type { Diagnostic } from '#config/diagnostics.js'
 import { overridesFromEnvironment } from '#config/load.js'
 import { LOCK_FILE } from '#config/model/card-model.js'
 import type { Config } from '#config/model/model.js'
+import { lookAtSources } from '../live-sources.js'
 import { readConfiguration } from '#offline/configuration.js'
 import { LOADING_CARDS, withProgress } from '../command-line/progress.js'
 import { JSON_FORMAT } from '../output.js'
@@ -55,7 +56,10 @@ export async function runAgents (args: AgentsArguments, io: Output): Promise<num
   if (file === null) return fail(usageProblem(`there is no ./gateway.yaml: name a configuration with --config; ${LOCK_FILE} stands beside it`))
   const loaded = readConfiguration({ file, env, overrides: overridesFromEnvironment(env), secrets: false })
   if (!loaded.ok) return fail(...unusableConfiguration(file, loaded).problems)
-  const { config } = loaded
+  // An entry of a source can only be pinned after somebody has seen the agent.
+  const sources = await lookAtSources(file, loaded.config, env, true)
+  if (sources?.readable === false) return fail(...sources.findings)
+  const config = sources?.config ?? loaded.config
   const names = config.agents.map(({ name }) => name)
   const unknown = args.agents.find(name => !names.includes(name))
   if (unknown !== undefined) return fail(usageProblem(`there is no agent "${unknown}"; ${didYouMean(unknown, names) ?? `agents are ${names.join(', ')}`}`))

@@ -20,6 +20,7 @@ import { listenerTls } from './listener-tls.js'
 import { ownershipProblems, ownershipWarnings } from './callers/ownership-checks.js'
 import { unpaired, unreadable } from './named-files.js'
 import { requireProblems, unusedSources } from './callers/require-checks.js'
+import { sourceProblems } from './source-checks.js'
 import { secretProblems } from './secret-checks.js'
 import { upstreamCredentialProblems, upstreamCredentialWarnings } from './upstream-credentials.js'
 import type { Environment } from '../yaml/substitute.js'
@@ -53,6 +54,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...listenerTls(mapping(mapping(config.server).tls), context.baseDir, ['server', 'tls']),
     ...grpcProblems(config, context.baseDir),
     ...meshProblems(config, context.baseDir),
+    ...catalogProblems(mapping(mapping(config.server).catalog)),
+    ...sourceProblems(config, context.baseDir),
     ...identityProblems(mapping(config.identity), mapping(config.server), context.baseDir),
     ...adminAccess(mapping(config.server), mapping(config.identity)),
     ...rateProblems(config, context.layers),
@@ -121,6 +124,19 @@ function listeners (server: Mapping): PathProblem[] {
         )
       )
   ]
+}
+
+function catalogProblems ({ publish, publisher }: Mapping): PathProblem[] {
+  return publish === true && (publisher === null || publisher === undefined)
+    ? [
+        fault(
+          ['server', 'catalog', 'publisher'],
+          'server.catalog.publisher is required to publish a catalog',
+          'such as {domain: agents.example.com, name: Example Inc.}',
+          'key'
+        )
+      ]
+    : []
 }
 
 /** Checks that the names and the public addresses of agents are unique. */

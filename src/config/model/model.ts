@@ -9,6 +9,8 @@ import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
 import type { AgentGrpcConfig, GrpcListenerConfig, HostPort, ListenerTlsConfig, MeshListenerConfig } from './listener-model.js'
+import type { CatalogPublisher } from '#a2a/catalog/catalog.js'
+import type { AgentSourceConfig } from './source-model.js'
 import type { UpstreamCredentialsConfig } from './credentials-model.js'
 import type { Mode, PolicyConfig, SecretConfig } from './policy-model.js'
 import type { InlineSchema, SchemaSet } from './schema-model.js'
@@ -22,6 +24,8 @@ export interface Config {
   readonly limits: Limits
   readonly shedding: SheddingConfig
   readonly agents: readonly AgentConfig[]
+  /** Sources of further agents. Those that they have found are in `agents`. */
+  readonly agentSources: readonly AgentSourceConfig[]
   /** Policies of the file's `extensions:` key, by name. A policy that overrides the catalogue is merged with the catalogue's policy. */
   readonly extensions: Readonly<Record<string, PolicyConfig>>
   /** Schemas of the `bundles:` key, by name. */
@@ -57,9 +61,13 @@ export interface ServerConfig {
   readonly trustedProxies: readonly string[]
   /** Time that a stop waits for calls and streams in flight, ms. */
   readonly drainTimeout: number
+  /** Directory for what the gateway remembers over a restart, absolute. Null: nothing. */
+  readonly stateDir: string | null
   /** Number of processes that serve the main listener. `auto` is the number of available processors. */
   readonly workers: number | 'auto'
   readonly console: ConsoleConfig
+  /** Null: the gateway publishes no AI Catalog. */
+  readonly catalog: CatalogConfig | null
   /** TLS of the main listener. Null: plain HTTP. */
   readonly tls: ListenerTlsConfig | null
   /** Null: the gateway serves no gRPC. */
@@ -78,6 +86,12 @@ export interface AdminAccessConfig {
   readonly allow: readonly CallerConfig[]
   /** Longest session of a browser, ms. */
   readonly session: number
+}
+
+/** The AI Catalog that the gateway publishes. */
+export interface CatalogConfig {
+  readonly publisher: CatalogPublisher
+  readonly documentationUrl: string | null
 }
 
 /** Settings of the console page on the admin listener, and of the directory of agents on the main listener. */
@@ -149,8 +163,23 @@ export interface SheddingConfig {
   readonly retryAfter: number
 }
 
+/** The source that has found an agent (`agentSources`). */
+export interface AgentOrigin {
+  /** Name of the source. */
+  readonly source: string
+  readonly kind: 'catalog' | 'kubernetes'
+  /** Identifier of the entry, or `NAMESPACE/SERVICE`. */
+  readonly identifier: string
+  /** Identifier under which the gateway publishes the agent in its catalog; null: one of the gateway. */
+  readonly published: string | null
+  /** Networks that the agent may have private addresses in; null: its addresses come from the cluster and are not checked. */
+  readonly allowPrivate: readonly string[] | null
+}
+
 export interface AgentConfig {
   readonly name: string
+  /** Null for an agent of the configuration file. */
+  readonly origin: AgentOrigin | null
   /** Path prefix without trailing slash; the empty string is the root. */
   readonly path: string
   /** Host to match (lower case, without port), or null for any. */

@@ -45,6 +45,14 @@ export const FORMATS = {
           message: 'must be a host name or IP address',
           hint: text.includes(':') ? 'without scheme or port; IPv6 in brackets' : 'such as "agents.example.com"'
         },
+  'catalog-place': (text: string) =>
+    /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
+      ? urlFault(text, false)
+      : text === '' || text.includes('\0') ? { message: 'must be a URL or the name of a file' } : null,
+  domain: (text: string) =>
+    /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(text)
+      ? null
+      : { message: 'must be a domain name in lower case', hint: 'such as "agents.example.com", without scheme, port and final dot' },
   origin: (text: string) =>
     text === '*' || (/^https?:\/\/[^/?#]+$/i.test(text) && parseUrl(text)?.origin === text.toLowerCase())
       ? null

@@ -10,6 +10,7 @@ import { budgetsSchema, ratesSchema } from './rates-schema.js'
 import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text, SECRET_SOURCES } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 import { serverSchema } from './server-schema.js'
+import { agentSourcesSchema } from './source-schema.js'
 
 /** The only version of the configuration format. */
 export const CONFIG_VERSION = 1
@@ -323,7 +324,14 @@ export const configSchema: Schema = {
     server: serverSchema,
     limits,
     shedding,
-    agents: { type: 'array', description: 'The agents served, at least one.', items: agent, minItems: 1, maxItems: 10000 },
+    agents: {
+      type: 'array',
+      description: 'The agents served: at least one, or `[]` beside `agentSources`.',
+      items: agent,
+      // The agents of sources are checked with those of the file.
+      maxItems: 20000
+    },
+    agentSources: agentSourcesSchema,
     extensions: {
       type: 'object',
       description:

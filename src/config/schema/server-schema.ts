@@ -4,7 +4,7 @@ import { meshListener } from '../listeners/mesh-schema.js'
 import { listenerTls } from '../listeners/tls-schema.js'
 import { audiences, callerWithoutMatch } from './caller-schema.js'
 import type { Schema } from './schema-kit.js'
-import { count, duration, flag, list, nullable, section, text } from './schema-kit.js'
+import { count, duration, flag, list, mapping, nullable, section, text } from './schema-kit.js'
 
 const adminAccess: Schema = {
   type: ['object', 'null'],
@@ -76,6 +76,10 @@ export const serverSchema = section('Where the gateway listens.', {
     []
   ),
   drainTimeout: duration('How long the gateway waits for calls and streams in flight when it stops.', '20s', '0s', '1h'),
+  stateDir: nullable(
+    'Directory in which the gateway keeps the last good state of `agentSources`, so that it has their agents after a restart while a source cannot be read. Relative to the configuration file; the gateway creates it. `null`: the state is lost with a restart.',
+    'file'
+  ),
   workers: {
     type: ['integer', 'string'],
     description:
@@ -91,6 +95,24 @@ export const serverSchema = section('Where the gateway listens.', {
   ),
   grpc: grpcListener,
   mesh: meshListener,
+  catalog: section(
+    'The AI Catalog of the agents at `/.well-known/ai-catalog.json` of the main listener: an entry for each agent whose card callers without credentials may see. The gateway signs the catalog with the first ES256 key of `card.sign`, and publishes the keys at `/.well-known/did.json`.',
+    {
+      publish: flag('Whether the gateway publishes the catalog. Needs `publisher`.', false),
+      publisher: {
+        ...mapping('The operator of the catalog. `null`: none.', ['domain', 'name'], {
+          domain: {
+            ...text('Domain name that you control. The publisher is `did:web:` and this name, and identifiers begin with `urn:air:` and this name.', 'domain'),
+            examples: ['agents.example.com']
+          },
+          name: { type: 'string', description: 'Name for people, such as that of your organization.', minLength: 1, maxLength: 200, examples: ['Example Inc.'] }
+        }),
+        type: ['object', 'null'],
+        default: null
+      },
+      documentationUrl: nullable('URL of documentation about your agents. `null`: none.', 'url')
+    }
+  ),
   console: section('The page on the admin listener, under `/console/`, and the directory of agents. Changes need a restart.', {
     enabled: flag('Whether the gateway serves the console.', true),
     tryIt: flag('Whether the console can send calls to the agents, through the main listener.', false),

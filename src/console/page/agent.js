@@ -70,6 +70,7 @@ function health (agent) {
     ['Served at', code(agent.url)],
     ['Host', agent.host === null ? null : code(agent.host)],
     ['Agent', code(agent.upstream)],
+    ['Found by', agent.origin === null ? null : data(`source ${agent.origin.source}: ${agent.origin.identifier}`)],
     ['Mode', `${agent.mode}, responses: ${agent.responses}`],
     ['Card', `${card.state}, ${age(card.ageSeconds)} old`],
     ['Card from', card.origin === null ? null : code(card.origin)],

@@ -17,6 +17,7 @@ import { STEPS } from '#call/steps.js'
 import type { RouteTarget } from '#call/route-target.js'
 import { keepAppHeaders } from '#call/app-headers.js'
 import { Passthrough } from './passthrough.js'
+import { asksForCatalog, PublishedCatalog } from '#call/well-known/catalog.js'
 import { asksForMetadata, serveMetadata } from '#call/well-known/resource-metadata.js'
 import { routeTargetOf } from '#call/route-target.js'
 import { asksForKeys, serveKeys } from '#call/well-known/jwks.js'
@@ -37,6 +38,7 @@ export class HttpFront {
   private readonly options: FrontOptions
   private readonly passthrough: Passthrough
   readonly directory: Directory | null
+  private readonly catalog = new PublishedCatalog()
 
   private constructor (options: FrontOptions, passthrough: Passthrough, directory: Directory | null) {
     this.options = options
@@ -85,14 +87,14 @@ export class HttpFront {
     const now = this.options.snapshot()
     const target = routeTargetOf(request, now)
     const jwks = now.keys !== null && asksForKeys(request, now)
-    if (target.kind === 'passthrough' && rejection === null && !jwks && !asksForMetadata(request, now)) {
+    if (target.kind === 'passthrough' && rejection === null && !jwks && !asksForMetadata(request, now) && !asksForCatalog(request, now)) {
       return this.passthrough.handle(request, response)
     }
     const wholeTarget = rejection === null ? target : { ...target, rejection: target.rejection ?? rejection }
     const exchange = this.begin(request, response, wholeTarget, now)
     try {
       if (exchange.target.rejection === null && now.keys !== null && jwks) serveKeys(exchange, now.keys)
-      else if (exchange.target.rejection !== null || !serveMetadata(exchange)) start(exchange, STEPS.http)
+      else if (exchange.target.rejection !== null || !(serveMetadata(exchange) || this.catalog.serve(exchange))) start(exchange, STEPS.http)
     } catch (error) {
       fail(exchange, error)
     }

@@ -25,6 +25,8 @@ export interface AdminState {
   ready (agents: Enough): { ready: boolean, reasons: string[] }
   /** The content of `/agents`, or a promise of it; must be serialisable and hold no secrets. */
   agents (): unknown
+  /** The content of `/agent-sources`, default `[]`; must be serialisable and hold no secrets. */
+  sources? (): unknown
 }
 
 /** Limits of a listener of its own: those of the main listener, below the bounds of this file. */
@@ -157,13 +159,17 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
   })
 
   if (probesOnly) return
-  get('/agents', async (request, reply) => {
-    const rejected = hostProblem(request.headers.host, names) ?? readProblem(request.headers)
-    if (rejected !== null) return reply.code(rejected.status).send({ error: rejected.error })
-    const denied = await access?.check(request.raw) ?? null
-    if (denied !== null) return reply.code(denied.status).headers(denied.headers).send({ error: denied.error })
-    return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await state.agents(), null, 2) + '\n')
-  })
+  const listing = (path: string, content: () => unknown): void => {
+    get(path, async (request, reply) => {
+      const rejected = hostProblem(request.headers.host, names) ?? readProblem(request.headers)
+      if (rejected !== null) return reply.code(rejected.status).send({ error: rejected.error })
+      const denied = await access?.check(request.raw) ?? null
+      if (denied !== null) return reply.code(denied.status).headers(denied.headers).send({ error: denied.error })
+      return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await content(), null, 2) + '\n')
+    })
+  }
+  listing('/agents', () => state.agents())
+  listing('/agent-sources', () => state.sources?.() ?? [])
 
   docsRoutes({
     get,
@@ -216,7 +222,7 @@ function recheck (access: AdminAccess, request: IncomingMessage, response: Serve
 }
 
 function endpointsOf ({ probesOnly = false }: AdminOptions): readonly string[] {
-  return probesOnly ? PROBES : [...PROBES, '/agents', '/docs/']
+  return probesOnly ? PROBES : [...PROBES, '/agents', '/agent-sources', '/docs/']
 }
 
 /** Loads the console's code at the first request, to keep the start fast. */

@@ -1,6 +1,8 @@
 /**
  * A gateway of several processes: the primary reads configuration and cards and has the admin listener; workers serve the main listener.
  */
+import type { AgentSources } from '#agents/sources/sources.js'
+import { describeSources } from '#agents/sources/sources.js'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
@@ -21,7 +23,7 @@ import { InFlight } from '#agents/in-flight.js'
 import { logListening } from '../about.js'
 import { Reloads } from '../reload.js'
 import { quietened } from '../runtime.js'
-import { stateOf } from '../start.js'
+import { showSources, stateOf } from '../start.js'
 import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
 import type { Log } from '#telemetry/log.js'
 import type { Audit } from '#telemetry/audit.js'
@@ -51,13 +53,18 @@ const PORT_ATTEMPTS = 5
  * @param size number of processes that serve, at least 2
  * @throws Error with a readable message when the cluster cannot start, as `startGateway` does
  */
-export async function startCluster (config: Config, size: number, env: NodeJS.ProcessEnv): Promise<Gateway> {
+export async function startCluster (
+  config: Config,
+  size: number,
+  env: NodeJS.ProcessEnv,
+  sources: AgentSources | null = null
+): Promise<Gateway> {
   const problems = inlineSchemaProblems(config)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   digestKey()
   for (let attempt = 1; ; attempt++) {
     try {
-      return await startOnce(config, size, env)
+      return await startOnce(config, size, env, sources)
     } catch (error) {
       const isTaken = config.server.listen?.port === 0 && error instanceof Error && error.message.includes('EADDRINUSE')
       if (!isTaken || attempt === PORT_ATTEMPTS) throw error
@@ -65,12 +72,13 @@ export async function startCluster (config: Config, size: number, env: NodeJS.Pr
   }
 }
 
-async function startOnce (config: Config, size: number, env: NodeJS.ProcessEnv): Promise<Gateway> {
+async function startOnce (config: Config, size: number, env: NodeJS.ProcessEnv, sources: AgentSources | null): Promise<Gateway> {
   const telemetry = await startTelemetry(config, env)
   const { listen } = config.server
   const reserved = listen === null ? null : await reservePort(listen)
   const at = reserved?.at ?? null
-  const parts = partsOf(config, { size, env, telemetry, at })
+  const parts = { ...partsOf(config, { size, env, telemetry, at }), sources }
+  showSources(sources, telemetry.metrics, telemetry.log)
   const { registry, workers } = parts
   const reloads = reloadsOf(parts)
   const admin = adminOf(config, parts)
@@ -121,6 +129,8 @@ interface ClusterParts {
   readonly size: number
   /** Address of the main listener of all workers; null without one. */
   readonly at: HostPort | null
+  /** Sources of agents; the primary reads them for all workers. */
+  readonly sources?: AgentSources | null
 }
 
 type Start = Pick<ClusterParts, 'size' | 'telemetry' | 'at'> & { readonly env: NodeJS.ProcessEnv }
@@ -261,10 +271,12 @@ function stateForWorkers (tasks: KeptTasks, limits: KeptLimits, log: Log): Pick<
 }
 
 /** State of all processes, for probes, `/agents` and the console. */
-function stateOfCluster ({ registry, inFlight, workers, handedAgents, size }: ClusterParts): AdminState & { agents (): Promise<unknown> } {
-  const own = stateOf(registry, inFlight, { workers: size })
+function stateOfCluster (parts: ClusterParts): AdminState & { agents (): Promise<unknown> } {
+  const { registry, inFlight, workers, handedAgents, size, sources = null } = parts
+  const own = stateOf(registry, inFlight, { workers: size, sources })
   return {
     live: () => !workers.hopeless,
+    sources: () => describeSources(sources),
     ready: enough => {
       const { reasons } = own.ready(enough)
       const { all } = registry.snapshot.agents

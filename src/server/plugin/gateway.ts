@@ -114,12 +114,17 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
 
 const NO_GRPC = 'server.grpc and grpc.listen of agents have no effect in an application: its listener has no gRPC, so the served cards name none'
 const NO_MESH = 'server.mesh has no effect in an application: only serve has a listener for a mesh'
+const NO_SOURCES = 'agentSources has no effect in an application: only serve reads sources of agents'
 
 /** The application listens, without gRPC and for no mesh: cards must not name an address at which nothing listens. */
 function overHttp (result: LoadResult): LoadResult {
   if (!result.ok) return result
-  const { grpc, mesh } = result.config.server
-  const useless = [...(grpc === null ? [] : [NO_GRPC]), ...(mesh === null ? [] : [NO_MESH])]
+  const { agentSources, server: { grpc, mesh } } = result.config
+  const useless = [
+    ...(grpc === null ? [] : [NO_GRPC]),
+    ...(mesh === null ? [] : [NO_MESH]),
+    ...(agentSources.length === 0 ? [] : [NO_SOURCES])
+  ]
   if (useless.length === 0) return result
   const warnings = useless.map(message => diagnostic('a2aGateway', 0, 0, { message }))
   return { ...result, config: withoutGrpc(result.config), warnings: [...result.warnings, ...warnings] }

@@ -132,6 +132,7 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     identity: null,
     rates: null,
     keys: null,
+    catalog: null,
     agents: new Agents(agents.map(agent => twinOf(agent, { config, metrics, log, upstream })))
   }
   const app = await buildApp({ services, snapshot: () => snapshot, passthrough: false, directory: null }, null)

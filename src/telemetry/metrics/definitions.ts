@@ -34,6 +34,7 @@ const AUTHENTICATION_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0
 
 const agent = 'name of the agent in the configuration; `other` if the address belongs to no agent'
 const served = 'name of the agent in the configuration'
+const source = 'name of the source in `agentSources`'
 const operations = Object.keys(values.OPERATIONS).map(name => `\`${name}\``).join(' ')
 const operation = `${operations}, and the methods and routes that policies declare, as they write them`
 const extension = 'name of the policy, or the URI in the card if there is no policy; at most 256 for each agent, then `other`'
@@ -203,6 +204,25 @@ export const METRICS = {
     present: 'for each agent'
   },
   stream_events_total: { type: 'counter', help: 'Forwarded server-sent events.', labels: { agent: served } },
+  agent_sources: {
+    type: 'gauge',
+    help: 'Entries of the sources of agents.',
+    more: '`admitted`: the entry is an agent; `waiting`: nobody has agreed to the entry, its card cannot be read, or its Service is not ready; `rejected`: the entry is not valid, or another agent has its name, path or address. `/agent-sources` has the reasons',
+    labels: { source, state: values.ENTRY_STATES },
+    present: 'with `agentSources`'
+  },
+  agent_source_age_seconds: {
+    type: 'gauge',
+    help: 'Seconds since the last good reading of a source of agents.',
+    labels: { source },
+    present: 'with `agentSources`, after the first good reading'
+  },
+  agent_source_readable: {
+    type: 'gauge',
+    help: '1 when the last reading of a source of agents was good, otherwise 0.',
+    labels: { source },
+    present: 'with `agentSources`'
+  },
   card_age_seconds: {
     type: 'gauge',
     help: 'Seconds since the gateway last loaded the current AgentCard, or the agent confirmed it.',

@@ -28,6 +28,7 @@ export const OWNER_OUTCOMES = ['match', 'mismatch', 'unknown', 'unavailable', 's
 export const CLAIM_OUTCOMES = ['new', 'seen', 'unavailable'] as const
 export const ACCESS_DECISIONS = ['allow', 'deny'] as const
 export const PUSH_DECISIONS = ['allow', 'observe', 'reject'] as const
+export const ENTRY_STATES = ['admitted', 'waiting', 'rejected'] as const
 export const WRITE_OUTCOMES = ['kept', 'lost'] as const
 export const UNREAD_REASONS = ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const
 export const FAILURE_KINDS = [
@@ -39,7 +40,7 @@ export const FAILURE_KINDS = [
  * Operations of A2A, and other purposes of a request. An operation without an entry does not compile. `Extension` has none: each route of
  * an extension has the name that a policy gives it.
  */
-export const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'AgentCard' | 'Directory' | 'Passthrough' | 'Preflight', true>> = {
+export const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'AgentCard' | 'Catalog' | 'Directory' | 'Passthrough' | 'Preflight', true>> = {
   SendMessage: true,
   SendStreamingMessage: true,
   GetTask: true,
@@ -52,6 +53,7 @@ export const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'Agen
   DeleteTaskPushNotificationConfig: true,
   GetExtendedAgentCard: true,
   AgentCard: true,
+  Catalog: true,
   Directory: true,
   Passthrough: true,
   Preflight: true,

@@ -21,6 +21,17 @@ export interface AgentVitals {
   readonly holds: () => boolean | null
 }
 
+/** Data about a source of agents that the metrics read. */
+export interface SourceVitals {
+  readonly name: string
+  /** Number of entries by state. */
+  readonly entries: Readonly<Record<'admitted' | 'waiting' | 'rejected', number>>
+  /** Seconds since the last good reading; null before the first. */
+  readonly age: number | null
+  /** True when the last reading was good. */
+  readonly readable: boolean
+}
+
 export class Vitals {
   readonly metrics: readonly CallbackMetric[]
   /** True when the last reload succeeded. */
@@ -28,6 +39,7 @@ export class Vitals {
   private readonly prefix: string
   private agentsNow: ReadonlyMap<string, AgentVitals> = new Map()
   private issuers: ReadonlyMap<string, { readonly age: () => number | null; readonly tokens: () => number }> = new Map()
+  private sources: () => readonly SourceVitals[] = () => []
   private held: { readonly bytes: () => number, readonly limit: () => number } | null = null
   private waiting: (() => number) | null = null
   private spans = 0
@@ -50,6 +62,10 @@ export class Vitals {
       this.perAgent('cards_held', one => ({ true: 1, false: 0, null: null })[`${one.holds()}`]),
       this.callbackMetric('identity_keys_age_seconds', () => [...this.issuers].map(([source, one]): LabelledSample => [{ source }, one.age()])),
       this.callbackMetric('token_cache_entries', () => [...this.issuers].map(([source, one]): LabelledSample => [{ source }, one.tokens()])),
+      this.callbackMetric('agent_sources', () => this.sources().flatMap(({ name: source, entries }) =>
+        Object.entries(entries).map(([state, n]): LabelledSample => [{ source, state }, n]))),
+      this.callbackMetric('agent_source_age_seconds', () => this.sources().map(({ name: source, age }): LabelledSample => [{ source }, age])),
+      this.callbackMetric('agent_source_readable', () => this.sources().map(({ name: source, readable }): LabelledSample => [{ source }, readable ? 1 : 0])),
       this.single('config_last_reload_successful', () => this.reloaded ? 1 : 0),
       this.single('token_verifications_waiting', () => this.waiting?.() ?? null),
       this.single('held_bytes', () => this.held?.bytes() ?? null),
@@ -72,6 +88,11 @@ export class Vitals {
   /** Sets the sources with keys of an issuer in force. Other sources have no sample. */
   issuersOf (issuers: Vitals['issuers']): void {
     this.issuers = issuers
+  }
+
+  /** Sets the function that returns the sources of agents in force. */
+  sourcesOf (sources: () => readonly SourceVitals[]): void {
+    this.sources = sources
   }
 
   /** Sets the functions that return the held bytes of bodies and their limit. */

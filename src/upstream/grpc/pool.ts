@@ -1,5 +1,6 @@
 /** Connections to the gRPC server of one agent. */
 import { EventEmitter } from 'node:events'
+import type { AddressGuard } from '../address-guard.js'
 import type { UpstreamConfig } from '#config/model/model.js'
 import { ConnectionQueue } from '../connection-queue.js'
 import type { TlsFiles } from '../tls.js'
@@ -31,8 +32,9 @@ export class GrpcPool extends EventEmitter<{ drain: [] }> {
   private full = false
   private closed = false
 
-  constructor ({ host, port, tls }: GrpcAddress, { timeouts, tls: { serverName } }: UpstreamConfig, files: TlsFiles) {
+  constructor ({ host, port, tls }: GrpcAddress, config: UpstreamConfig, files: TlsFiles, guard: AddressGuard | null = null) {
     super()
+    const { timeouts, tls: { serverName } } = config
     this.authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
     this.scheme = tls ? 'https' : 'http'
     this.target = {
@@ -47,6 +49,7 @@ export class GrpcPool extends EventEmitter<{ drain: [] }> {
             ...(serverName === null ? {} : { servername: serverName })
           }
         : {},
+      ...(guard === null ? {} : { lookup: guard.lookup }),
       connectTimeout: timeouts.connect
     }
     this.queue = new ConnectionQueue(this, timeouts.queue)

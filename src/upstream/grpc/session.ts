@@ -1,5 +1,6 @@
 /** One HTTP/2 connection to a gRPC server of an agent. */
 import { connect, constants } from 'node:http2'
+import type { LookupFunction } from 'node:net'
 import type { Guarded } from '#guard.js'
 import { guarded, listen, run } from '#guard.js'
 import type {
@@ -12,6 +13,8 @@ export interface GrpcTarget {
   readonly origin: string
   /** Options of the TLS connection. */
   readonly tls: SecureClientSessionOptions
+  /** Resolves the name of the server; absent: as Node does. */
+  readonly lookup?: LookupFunction
   /** Milliseconds until the server has sent its settings. */
   readonly connectTimeout: number
 }
@@ -75,7 +78,7 @@ export class GrpcSession implements Guarded {
   private connecting: NodeJS.Timeout | null
 
   /** @param onChange called when the session has more room, and when it takes no more calls */
-  constructor ({ origin, tls, connectTimeout }: GrpcTarget, onChange: (session: GrpcSession) => void, times = TIMES) {
+  constructor ({ origin, tls, lookup, connectTimeout }: GrpcTarget, onChange: (session: GrpcSession) => void, times = TIMES) {
     this.onChange = onChange
     this.times = times
     const options: ClientSessionOptions = {
@@ -84,7 +87,7 @@ export class GrpcSession implements Guarded {
       peerMaxConcurrentStreams: 0xffffffff,
       maxSessionMemory: SESSION_MEMORY
     }
-    const session = connect(origin, { ...tls, ...options })
+    const session = connect(origin, { ...tls, ...options, ...(lookup === undefined ? {} : { lookup }) } as ClientSessionOptions)
     this.session = session
     this.connecting = setTimeout(guarded(this, () => { this.end(timedOut()) }), connectTimeout)
     listen(this, session, 'connect', () => { session.setLocalWindowSize(CONNECTION_WINDOW) })

@@ -24,6 +24,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.serviceAccount.create -}}{{ .Values.serviceAccount.name | default (include "gateway.name" .) }}{{- else -}}{{ .Values.serviceAccount.name | default "default" }}{{- end -}}
 {{- end -}}
 
+{{- /* Namespaces whose Services config.agentSources watches with the service account of the gateway, separated by spaces; empty for none. */ -}}
+{{- define "gateway.watched" -}}
+{{- $names := list -}}
+{{- range .Values.config.agentSources -}}
+{{- $cluster := .kubernetes | default dict -}}
+{{- if and $cluster (not $cluster.api) -}}{{- $names = concat $names $cluster.namespaces -}}{{- end -}}
+{{- end -}}
+{{- $names | uniq | join " " -}}
+{{- end -}}
+
 {{- /* The port of config.server.listen. */ -}}
 {{- define "gateway.port" -}}
 {{- dig "server" "listen" "0.0.0.0:8080" .Values.config | toString | regexFind "[0-9]+$" | default "8080" -}}

@@ -1,25 +1,22 @@
 /**
- * The directory of agents (`server.console.public`): one page, as HTML and as JSON, for developers of clients. The page repeats the cards
+ * The directory of agents (`server.console.public`): one page for developers of clients. The page repeats the cards
  * that the gateway serves to callers without credentials, and nothing else.
  */
+import { CATALOG_PATH, CATALOG_TYPE } from '#a2a/catalog/catalog.js'
 import { parseJson } from '#wire/json/parse-json.js'
 import { PlacedText } from '#wire/placed-text.js'
 import type { ServedCard } from '#a2a/card/served-card.js'
 import { VERSIONS } from '#a2a/versions.js'
 import type { Agent } from '#agents/agent.js'
 import type { Snapshot } from '#agents/snapshot.js'
-import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { hostName } from '#pipeline/agents.js'
-import { viewFor } from '#pipeline/card/served-cards.js'
 import { badHost } from '#pipeline/rejections.js'
 import { matchesEtag } from '#wire/etag.js'
 import type { JsonObject } from '#wire/json/object.js'
-import { splitTarget } from '#wire/target.js'
-import type { ClientRequest } from '#call/client-streams.js'
 import { publicOriginOf } from '#call/client-address.js'
 import type { Exchange } from '#call/exchange.js'
 import type { RouteTarget } from '#call/route-target.js'
-import { publicCardOf } from '#call/serve-card.js'
+import { cardForStrangers } from '#call/serve-card.js'
 import { entryOf } from './entry.js'
 import type { Section } from './page.js'
 import { PAGE_POLICY, pageOf, sectionOf } from './page.js'
@@ -28,7 +25,6 @@ import { reject, respond } from '#call/reply.js'
 interface Listing {
   readonly sections: readonly Section[]
   readonly html: PlacedText
-  readonly json: PlacedText
 }
 
 export class Directory {
@@ -66,13 +62,13 @@ export class Directory {
       reject(exchange, badHost, 'rejected')
       return
     }
-    const json = wantsJson(request)
-    const { bytes, etag } = this.listing(snapshot, hostName(request.headers.host))[json ? 'json' : 'html'].at(origin.url)
+    const { bytes, etag } = this.listing(snapshot, hostName(request.headers.host)).html.at(origin.url)
     const refresh = Math.min(...snapshot.agents.all.map(({ config }) => config.card.refresh))
     const headers = [
       'etag', etag,
       'cache-control', `public, max-age=${Number.isFinite(refresh) ? Math.max(1, Math.round(refresh / 1_000)) : 60}`,
-      'vary', ['Accept', ...origin.proxied ? ['X-Forwarded-Host', 'X-Forwarded-Proto'] : []].join(', '),
+      ...(origin.proxied ? ['vary', 'X-Forwarded-Host, X-Forwarded-Proto'] : []),
+      ...(snapshot.catalog === null ? [] : ['link', `<${origin.url}${CATALOG_PATH}>; rel="ai-catalog"; type="${CATALOG_TYPE}"`]),
       'content-security-policy', PAGE_POLICY,
       'cross-origin-resource-policy', 'same-origin',
       'referrer-policy', 'no-referrer',
@@ -82,7 +78,7 @@ export class Directory {
       respond(exchange, 304, headers, null)
       return
     }
-    headers.push('content-type', json ? 'application/json' : 'text/html; charset=utf-8', 'content-length', String(bytes.length))
+    headers.push('content-type', 'text/html; charset=utf-8', 'content-length', String(bytes.length))
     respond(exchange, 200, headers, bytes)
   }
 
@@ -97,11 +93,7 @@ export class Directory {
     }
     const known = this.listings.get(key)
     if (known?.sections.length === sections.length && known.sections.every((one, i) => one === sections[i])) return known
-    const listing: Listing = {
-      sections,
-      html: this.placed(pageOf(sections)),
-      json: this.placed(JSON.stringify({ agents: sections.map(({ entry }) => entry) }))
-    }
+    const listing: Listing = { sections, html: this.placed(pageOf(sections)) }
     this.listings.set(key, listing)
     return listing
   }
@@ -123,14 +115,4 @@ export class Directory {
   private placed (text: string): PlacedText {
     return new PlacedText(text.split(this.placeholder).map(piece => Buffer.from(piece)))
   }
-}
-
-/** The card that `serveCard` sends to callers without credentials; null when they get none. */
-function cardForStrangers ({ config }: Agent, state: AgentState): AgentState['served'] | null {
-  return viewFor(state.views, null)?.served ?? publicCardOf(config.card, state)
-}
-
-/** Browsers ask for HTML. Programs ask for JSON by `Accept`, people by a link. */
-function wantsJson ({ url = '', headers: { accept = '' } }: ClientRequest): boolean {
-  return splitTarget(url).query === '?format=json' || (accept.includes('application/json') && !accept.includes('text/html'))
 }

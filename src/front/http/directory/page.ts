@@ -33,7 +33,7 @@ export function pageOf (sections: readonly Section[]): string {
 <body>
 <header>
 <h1>Agents</h1>
-<p>${length === 0 ? NOBODY : `${length === 1 ? 'One agent' : `${length} agents`} that clients call with ${A2A}.`} <a href="?format=json">This page as JSON</a></p>
+<p>${length === 0 ? NOBODY : `${length === 1 ? 'One agent' : `${length} agents`} that clients call with ${A2A}.`}</p>
 </header>
 ${length > 1 ? contentsOf(sections) : ''}
 <main>
