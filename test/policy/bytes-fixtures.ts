@@ -109,7 +109,7 @@ function objectFor (random: Random, root: Json, schema: Record<string, Json>, de
     const isRequired = (required as Json[]).includes(name)
     if (isRequired ? !random.chance(30) : !random.chance(4)) found.push([name, documentFor(random, root, one, depth + 1)])
   }
-  if (more !== false ? random.chance(3) : random.chance(30)) found.push([random.pick(NAMES), documentFor(random, root, more ?? true, depth + 1)])
+  if (random.chance(more === false ? 30 : 3)) found.push([random.pick(NAMES), documentFor(random, root, more ?? true, depth + 1)])
   return Object.fromEntries(random.chance(4) ? random.shuffled(found) : found)
 }
 

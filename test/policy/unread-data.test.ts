@@ -120,7 +120,7 @@ t.test('rules decide about unread data as they decide about data that is read', 
   const broken = { ...row(3), quantity: 0 }
   const documents: readonly (readonly [string, unknown])[] = [
     ['order', { items: rows(100) }], ['order', { items: [...rows(100), broken] }], ['rows', rows(100)], ['order', rows(100)], ['rows', { items: rows(100) }],
-    ['names', Array.from({ length: 200 }, (_none, i) => `n${i}`)], ['names', Array.from({ length: 200 }, (_none, i) => `${i}`)], ['unknown', rows(100)],
+    ['names', Array.from({ length: 400 }, (_none, i) => `n${i}`)], ['names', Array.from({ length: 400 }, (_none, i) => `${i}`)], ['unknown', rows(100)],
     ['order', { items: rows(2) }], ['order', { items: [...rows(50), { ...row(1), sku: 'é' }] }]
   ]
   let left = 0

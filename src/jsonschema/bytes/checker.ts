@@ -6,7 +6,8 @@
  * "Surely valid" means: RFC 8259 holds for the value, no member name has an escape, no object has two members of one name, the depth is
  * within the limit, and Ajv would accept the value that `JSON.parse` makes of it. UTF-8 is the caller's part.
  *
- * Measured with 50 kB of data, 890 rows of three members: 33 µs with Node 20, where `JSON.parse` alone takes 224, and plain JavaScript 76.
+ * Measured with 47 kB of data, 700 rows of five members, on a busy machine: 0.44 of the time of the same checks in plain JavaScript with
+ * Node 20 and 0.54 with Node 24; 0.05 and 0.07 of `JSON.parse` alone.
  */
 import { RESERVED } from '../../wire/shared-memory.js'
 import { WebAssemblyCode, withMemory } from '../../wire/web-assembly.js'
