@@ -105,6 +105,7 @@ class ProgramWriter {
   readonly #open = new Set<number>()
   readonly #any: number
   readonly #never: number
+  #hasNames: boolean | null = null
   #end = PROGRAM
 
   constructor (root: unknown, formats: Formats) {
@@ -156,7 +157,8 @@ class ProgramWriter {
   #referenced (reference: unknown): unknown {
     if (typeof reference !== 'string' || (reference !== '#' && !reference.startsWith('#/'))) throw UNSUPPORTED
     // A schema with a name of its own is the root of the references below it.
-    if (hasNamesBelow(this.#root)) throw UNSUPPORTED
+    this.#hasNames ??= hasNamesBelow(this.#root)
+    if (this.#hasNames) throw UNSUPPORTED
     return resolvePointer(this.#root, decodeFragment(reference.slice(1)))
   }
 
