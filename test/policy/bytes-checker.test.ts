@@ -126,7 +126,8 @@ t.test('schemas without a program', async t => {
   const many = Object.fromEntries(Array.from({ length: 65 }, (_none, i) => [`p${i}`, true]))
   for (const schema of [
     { format: 'date' }, { pattern: 'a' }, { nullable: true, type: 'string' }, { uniqueItems: true }, { items: [{}] }, { prefixItems: [{}] }, { not: {} },
-    { if: {}, then: {} }, { unknown: 1 }, { enum: [[]] }, { const: {} }, { multipleOf: 0.01 }, { minLength: 2 ** 30 }, { properties: many },
+    { if: {}, then: {} }, { unknown: 1 }, { enum: [[]] },
+    { enum: Object.keys(many) }, { const: {} }, { multipleOf: 0.01 }, { minLength: 2 ** 30 }, { properties: many },
     { $ref: '#' }, { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }, { $ref: 'other.json' }, { $ref: '#name' },
     { $ref: '#/$defs/a', $defs: { a: { $id: 'x' } } }, { $ref: '#/$defs/a', type: 'string', $defs: { a: {} } }, { anyOf: [{ type: 'string' }, { minLength: 1 }] },
     { anyOf: [{ type: 'integer' }, { type: 'number' }] }, { allOf: [{}, {}] }, { properties: { '\ud800': {} } }, { required: ['__proto__'] },

@@ -13,6 +13,8 @@ const LEAST = 512
 const MAX_VALUES = 16
 /** Schemas that are tried for one value. Most agents have few, and their clients repeat one. */
 const MAX_TRIES = 4
+/** Bytes from which a text gets one try: a hostile value may fail at its end. */
+const LARGE = 262_144
 
 /** Points for a value that was read after all, points that a value which was not takes away, and the points at which the judge pauses. */
 const READ = 3
@@ -68,7 +70,7 @@ export class DataJudge implements ValueJudge {
     let depth = 0
     let left = 0
     for (let at = first; at !== -1 && values.length < MAX_VALUES;) {
-      const found = this.#check(checker, at, limits)
+      const found = this.#check(checker, at, limits, bytes.length < LARGE ? MAX_TRIES : 1)
       if (found === null) return null
       const { value, note } = found
       if (value.end - at < LEAST) return null
@@ -84,11 +86,16 @@ export class DataJudge implements ValueJudge {
     return { values, members, depth, numbers: numbers.length === 0 ? null : numbers }
   }
 
-  #check (checker: Checker, at: number, { depth }: JsonLimits): { readonly value: CheckedValue, readonly note: Program } | null {
+  #check (
+    checker: Checker,
+    at: number,
+    { depth }: JsonLimits,
+    maxTries: number
+  ): { readonly value: CheckedValue, readonly note: Program } | null {
     const programs = this.#known ??= this.#made()
     const last = this.#last
     let tries = 0
-    for (let i = last === null ? 0 : -1; i < programs.length && tries < MAX_TRIES; i++) {
+    for (let i = last === null ? 0 : -1; i < programs.length && tries < maxTries; i++) {
       const program = (i === -1 ? last : programs[i]) as Program
       if (i !== -1 && program === last) continue
       const value = checker.check(program, at, depth)

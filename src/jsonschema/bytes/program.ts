@@ -35,7 +35,9 @@ const FALSE = 2
 const NULL = 4
 const OBJECT_HEAD = 32
 const MEMBER = 40
+/** Members of an object, and values of a list: the checker compares them one by one. */
 const MAX_MEMBERS = 64
+const MAX_LISTED = 64
 const INTEGER = 1
 const COMPARED = 2
 const OVER = 4
@@ -337,7 +339,7 @@ function typesOf (type: unknown): ReadonlySet<string> | null {
 }
 
 function scalars (values: unknown): readonly unknown[] {
-  if (!Array.isArray(values) || values.some(value => typeof value === 'object' && value !== null)) throw UNSUPPORTED
+  if (!Array.isArray(values) || values.length > MAX_LISTED || values.some(value => typeof value === 'object' && value !== null)) throw UNSUPPORTED
   return values
 }
 
