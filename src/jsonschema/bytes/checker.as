@@ -59,14 +59,10 @@ function pastSpace (at: usize): usize {
   return at
 }
 
-// @ts-ignore: decorator
-@inline
 function isHex (byte: u32): bool {
   return byte - 0x30 < 10 || (byte | 0x20) - 0x61 < 6
 }
 
-// @ts-ignore: decorator
-@inline
 function isDigit (byte: u32): bool {
   return byte - 0x30 < 10
 }
