@@ -2,10 +2,12 @@
 import type { AgentCard } from '#a2a/card/card.js'
 import type { SeenNames } from '#a2a/card/seen-names.js'
 import type { AgentConfig, InjectionConfig } from '#config/model/model.js'
+import { DataJudge } from '#jsonschema/bytes/data-judge.js'
+import type { Program } from '#jsonschema/bytes/program.js'
 import { claimedUris } from './identity.js'
 import type { SchemaCache } from './schema-source.js'
 import { idle, isPlain } from '../request/activation.js'
-import type { AgentPolicy } from './compiled.js'
+import type { AgentPolicy, CompiledPolicy } from './compiled.js'
 import { compileGuards } from '../access/guard.js'
 import { compilePush } from '../push/check.js'
 import { compileOwnership } from '../access/ownership.js'
@@ -25,6 +27,20 @@ export interface CompileOptions {
   readonly seen?: SeenNames | null
   /** Returns an injected secret as JSON text. */
   readonly secretOf: (injection: InjectionConfig) => string
+}
+
+/** The member of a part that holds its data, in every version and binding. */
+const DATA = 'data'
+/** Schemas that data is checked against before its rule names the schema. */
+const MAX_PROGRAMS = 16
+
+/** The programs of the schemas for the data of parts. */
+function programsOf (policies: readonly CompiledPolicy[]): readonly Program[] {
+  const rules = policies.flatMap(({ rules, responses }) => [...rules, ...responses?.rules ?? []])
+  const entries = rules.filter(({ select }) => select.selectsData === true).flatMap(({ schema }) => schema?.entries ?? [])
+  const programs = new Set<Program>()
+  for (const entry of entries.slice(0, MAX_PROGRAMS)) if (entry.usable && entry.program !== null) programs.add(entry.program)
+  return [...programs]
 }
 
 export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
@@ -81,6 +97,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     noted,
     echoes,
     keepsVerbatim: policies.some(one => one.verbatim),
+    judge: new DataJudge(DATA, () => programsOf(policies)),
     unusable: all.unusable,
     warnings: all.warnings
   }
