@@ -20,7 +20,7 @@ import { OBSERVABILITY_PAGES } from './observability-pages.js'
 import { policyPage } from './policy-page.js'
 import { ADDRESSED_FILES } from './public-address.js'
 import { refusalsPage } from './rejections-page.js'
-import { writeStructuralScan } from './structural-scan.js'
+import { writeWebAssembly } from './web-assembly.js'
 import { writeValidators } from './validators.js'
 
 /** All generators. The build writes the file of each generator in this list, and the tests fail when a file is out of date. */
@@ -86,7 +86,7 @@ async function main (args: readonly string[]): Promise<number> {
     writeCatalogue()
     copyPage()
     writeManual(new Map(catalogueGenerators().map(({ file, render }) => [file.replace(/^docs\//, ''), render()])))
-    await writeStructuralScan()
+    await writeWebAssembly()
     return 0
   }
   const files = drifted()

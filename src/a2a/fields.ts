@@ -7,6 +7,7 @@
  */
 
 import { hasUnread, isUnread } from '#wire/json/lazy-string.js'
+import { unreadValue } from '#wire/json/unread-value.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 import { accepts, ANY, OBJECT, typeProblem, typeProblemAt } from './json-types.js'
@@ -178,11 +179,12 @@ export class Fields {
 
   /**
    * Like `get`, for callers that need to know only whether the value is a string: a long string that nobody has read is returned as '' and
-   * stays unread.
+   * stays unread, and so does an object or a list, which is returned as an object.
    */
   peek (field: string): unknown {
     const key = this.key(field)
-    return key === null ? undefined : isUnread(this.object, key) ? '' : this.object[key]
+    if (key === null) return undefined
+    return isUnread(this.object, key) ? '' : unreadValue(this.object, key) ?? this.object[key]
   }
 
   /** Returns the path of the field in the client's own spelling; the field's own name when it is absent. */

@@ -4,8 +4,9 @@ import { whole } from '#wire/chunked-buffer.js'
 import type { JsonEdit } from '#wire/json/edit.js'
 import { editJson } from '#wire/json/edit.js'
 import type { JsonProblem } from '#wire/json/json.js'
-import { parseStrict } from '#wire/json/json.js'
+import { parseJudged, parseStrict } from '#wire/json/json.js'
 import type { InexactNumbers } from '#wire/json/number.js'
+import type { ValueJudge } from '#wire/json/unread-value.js'
 import type { StringSpan } from '#wire/json/template.js'
 import { JsonTemplate } from '#wire/json/template.js'
 import { editProtobuf } from '#wire/protobuf/edit.js'
@@ -37,8 +38,11 @@ export type ParsedPayload =
 export interface Payload {
   /** For sentences: `JSON` or `protobuf`. */
   readonly format: 'JSON' | 'protobuf'
-  /** @param bytes must not change while the value is used */
-  parse (bytes: Bytes, limits: JsonLimits): ParsedPayload
+  /**
+   * @param bytes must not change while the value is used
+   * @param judge accepts values of JSON that stay unread; null for none
+   */
+  parse (bytes: Bytes, limits: JsonLimits, judge?: ValueJudge | null): ParsedPayload
   /** @throws TypeError when a protobuf message has no place for a value */
   edit (bytes: Buffer, edits: readonly JsonEdit[]): Buffer
   /** Parses, and leaves all strings unread: `unreadStrings` finds those that nobody has read. */
@@ -59,7 +63,7 @@ export type PayloadSide = 'request' | 'response'
 
 export const JSON_PAYLOAD: Payload = {
   format: 'JSON',
-  parse: (bytes, limits) => parseStrict(bytes, limits),
+  parse: (bytes, limits, judge = null) => parseJudged(bytes, limits, judge),
   edit: editJson,
   parseUnread: (bytes, limits) => parseStrict(bytes, limits, EACH),
   template: (bytes, free) => new JsonTemplate(bytes, free)

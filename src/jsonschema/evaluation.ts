@@ -107,6 +107,11 @@ export function isInexact (value: unknown): boolean {
   return inexact !== null && typeof value === 'number' && inexact.has(value)
 }
 
+/** True when the document of this evaluation may have inexact numbers. */
+export function hasInexactNumbers (): boolean {
+  return inexact !== null
+}
+
 /** Path to the first number beyond the range of doubles. Ajv does not treat such a number as a number, so `maximum` does not check it. */
 export function infinitePath (root: unknown): (string | number)[] | null {
   return isInexact(Number.POSITIVE_INFINITY) || isInexact(Number.NEGATIVE_INFINITY)

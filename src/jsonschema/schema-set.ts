@@ -1,6 +1,8 @@
 /** Compiles a schema from a file, together with the schemas of its set that it refers to. */
 import type { JsonSchemaConfig, SchemaRef, SchemaSet } from '#config/model/model.js'
 import type { Draft, Formats } from './ajv.js'
+import type { Program } from './bytes/program.js'
+import { programFor } from './bytes/program.js'
 import type { CompileResult } from './schema.js'
 import { formatsOf } from './format-assertion.js'
 import { compileLinted } from './schema.js'
@@ -26,6 +28,13 @@ export function compileRef ({ ref, set }: SchemaRef, setting: JsonSchemaConfig['
   let result = known.get(key)
   if (result === undefined) known.set(key, result = compileNew(ref, set, formats))
   return result
+}
+
+/** The program of a schema that `compileRef` has compiled. @returns null when the schema has none */
+export function programOfRef ({ ref, set }: SchemaRef, setting: JsonSchemaConfig['formats'] = 'draft'): Program | null {
+  const [entry = '', fragment = ''] = ref.split('#', 2)
+  const document = set.documents.get(entry)?.schema
+  return programFor(document, formatsOf(document, setting, true), decodeFragment(fragment))
 }
 
 function compileNew (ref: string, set: SchemaSet, formats: Formats): CompileResult {

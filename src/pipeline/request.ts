@@ -97,7 +97,7 @@ export interface OperationRequest {
   readonly bytes: Bytes
   /** Problem of the Content-Encoding; `bytes` is then the body as sent. */
   readonly encodingProblem: CallProblem | null
-  readonly state: Pick<AgentState, 'backslashNames'>
+  readonly state: Pick<AgentState, 'backslashNames' | 'policy'>
 }
 
 /** Reads the call from the body of a request. */
@@ -113,7 +113,8 @@ export function callOf (
     version: route.version,
     contentType: headers['content-type'],
     restOperation: route.operation,
-    limits: { depth: limits.jsonDepth, members: limits.jsonMembers }
+    limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
+    judge: state.policy[route.version].judge
   })
   if (problem !== null) return { ...call, problem }
   if (encodingProblem !== null) return { ...call, problem: encodingProblem }

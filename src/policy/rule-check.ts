@@ -2,6 +2,7 @@
 import { quoted, visible } from '#a2a/fields.js'
 import type { ErrorClass, Mode } from '#config/model/model.js'
 import type { CompiledPolicy } from './compile/compiled.js'
+import { isValidUnread } from '#jsonschema/bytes/data-judge.js'
 import { step } from '#jsonschema/evaluation.js'
 import type { Side } from './reasons.js'
 import type { CompiledFreshness, CountProblem } from './freshness.js'
@@ -66,6 +67,7 @@ function matchesSchema (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, o
       violations
     )
   }
+  if (one.unread !== undefined && entry.program !== null && isValidUnread(one.unread, entry.program)) return true
   const problems = entry.schema.validate(one.value)
   if (problems === null) return true
   const label = labelOf(name)

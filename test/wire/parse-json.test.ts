@@ -4,7 +4,6 @@ import t from 'tap'
 import { isBackslashName, readExactly } from '#wire/json/exact-reader.js'
 import { parseStrict } from '#wire/json/json.js'
 import { hasEscapedName, parseJson } from '#wire/json/parse-json.js'
-import { readRecords } from '#wire/json/records.js'
 import type { Node } from '../fuzz/oracles/slow-json.js'
 import { parseSlowly, readSlowly } from '../fuzz/oracles/slow-json.js'
 import { check } from '../helpers/seed.js'
@@ -148,8 +147,6 @@ t.test('rows of a table, names in other scripts and duplicates: each of our read
     const rows = `[${`${before},${JSON.stringify(literal)}:1},`.repeat(40)}${`${before},"${escaped}":1},`.repeat(40)}0]`
     for (let i = 0; i < 3; i++) JSON.parse(rows)
     const expected = parseSlowly(rows)
-    const records = readRecords(Buffer.from(rows), LIMITS, 100)
-    if (records !== null && !/[^\x20-\x7e]/.test(rows)) t.same(records.value, expected, escaped)
     const strict = parseStrict(Buffer.from(rows), LIMITS)
     t.same(strict.ok && strict.value, expected, escaped)
     t.equal(strict.ok && strict.backslashName === true, OPTIONAL.test(literal), `a name that may hide others is reported: ${literal}`)

@@ -6,8 +6,9 @@ import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 import { findName } from '#wire/json/duplicate.js'
 import { isBackslashName } from '#wire/json/exact-reader.js'
-import { parseStrict } from '#wire/json/json.js'
+import { parseJudged } from '#wire/json/json.js'
 import type { InexactNumbers } from '#wire/json/number.js'
+import type { ValueJudge } from '#wire/json/unread-value.js'
 import { isJsonContentType } from '#wire/media-type.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import { whole } from '#wire/chunked-buffer.js'
@@ -76,6 +77,8 @@ export interface CallInput {
   /** Operation of the HTTP+JSON route or of the gRPC method; null for JSON-RPC, because the body names the operation. */
   readonly restOperation: Operation | null
   readonly limits: JsonLimits
+  /** Accepts data of parts that stays unread. Default: none. */
+  readonly judge?: ValueJudge | null
 }
 
 const NO_ID = (): string => 'null'
@@ -91,7 +94,7 @@ function readRpcCall (input: CallInput): Call {
   const { bytes, version } = input
   const typeProblem = contentTypeProblem(input)
   if (typeProblem !== null) return blank(version, 'Other', typeProblem)
-  const parsed = parseStrict(bytes, input.limits)
+  const parsed = parseJudged(bytes, input.limits, input.judge ?? null)
   if (!parsed.ok) {
     return blank(version, 'Other', {
       reason: 'PARSE_ERROR',
@@ -180,7 +183,7 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   }
   const typeProblem = contentTypeProblem(input)
   if (typeProblem !== null) return blank(input.version, operation, typeProblem)
-  const parsed = parseStrict(bytes, input.limits)
+  const parsed = parseJudged(bytes, input.limits, input.judge ?? null)
   if (!parsed.ok) {
     return blank(input.version, operation, {
       reason: 'PARSE_ERROR',

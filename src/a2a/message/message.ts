@@ -11,6 +11,8 @@ import type { Binding, Version } from '../versions.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject, own } from '#wire/json/object.js'
 import type { JsonPath } from '#wire/json/edit.js'
+import type { UnreadValue } from '#wire/json/unread-value.js'
+import { unreadValue } from '#wire/json/unread-value.js'
 
 /** Places at which a part may state its media type. Agents differ on the places that they read. */
 export type MediaTypePlace = 'mediaType' | 'metadata.mediaType' | 'metadata.mimeType' | 'file.mimeType'
@@ -27,6 +29,8 @@ export interface PartView {
   readonly isData: boolean
   /** The DataPart's data; undefined for other parts. */
   readonly data: unknown
+  /** Set when nobody had read the data when the part was read: `data` reads it. */
+  readonly unread?: UnreadValue
   /** `params.message.parts[0].data` */
   readonly dataPath: string
   /** Keys from the part to its data. */
@@ -240,6 +244,8 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
       ambiguity: null
     }
   }
+  const unread = nested || (version === '0.3' && Boolean(wrapperFlag(part))) ? null : unreadValue(part.object, 'data')
+  if (unread !== null) return unreadPart(part, { index, unread, kind, known }, problems)
   let data = part.get('data')
   let dataPath = part.pathOf('data')
   let dataSteps = DATA
@@ -264,9 +270,29 @@ function viewPart (part: Fields, index: number, known: Members, nested: boolean,
     }
   }
   const ambiguity = version === '0.3' && !nested && kind !== 'data'
-    ? 'contains "data" without kind "data", so some agents do not read it as data; set kind to "data"'
+    ? NOT_OF_KIND
     : data === null || data === undefined ? 'contains null as data, which some agents read as no data; send a value' : null
   return { fields: part, path, index, isData: true, data, dataPath, dataSteps, mediaTypes: mediaTypesOf(part, known, problems), ambiguity }
+}
+
+const NOT_OF_KIND = 'contains "data" without kind "data", so some agents do not read it as data; set kind to "data"'
+
+interface UnreadPart { readonly index: number, readonly unread: UnreadValue, readonly kind: unknown, readonly known: Members }
+
+/** A part whose data nobody has read: an object or a list that is the document itself. */
+function unreadPart (part: Fields, { index, unread, kind, known }: UnreadPart, problems: FieldProblem[]): PartView {
+  return {
+    fields: part,
+    path: part.path,
+    index,
+    isData: true,
+    get data () { return part.get('data') },
+    unread,
+    dataPath: part.pathOf('data'),
+    dataSteps: DATA,
+    mediaTypes: mediaTypesOf(part, known, problems),
+    ambiguity: known.version === '0.3' && kind !== 'data' ? NOT_OF_KIND : null
+  }
 }
 
 function mediaTypesOf (part: Fields, { version, partMetadata }: Members, problems: FieldProblem[]): readonly StatedMediaType[] {

@@ -1,12 +1,28 @@
 /** Compiles policies and a card once into the tables that a request uses. One result per agent and protocol version. */
+import { DataJudge } from '#jsonschema/bytes/data-judge.js'
+import type { Program } from '#jsonschema/bytes/program.js'
 import { claimedUris } from './identity.js'
 import { idle, isPlain } from '../request/activation.js'
-import type { AgentPolicy } from './compiled.js'
+import type { AgentPolicy, CompiledPolicy } from './compiled.js'
 import { compileGuards } from '../access/guard.js'
 import { compilePush } from '../push/check.js'
 import { compileOwnership } from '../access/ownership.js'
 import { PolicyCollector } from './policy-collector.js'
 import type { CompileOptions } from './policy-collector.js'
+
+/** The member of a part that holds its data, in every version and binding. */
+const DATA = 'data'
+/** Schemas that data is checked against before its rule names the schema. */
+const MAX_PROGRAMS = 16
+
+/** The programs of the schemas for the data of parts. */
+function programsOf (policies: readonly CompiledPolicy[]): readonly Program[] {
+  const rules = policies.flatMap(({ rules, responses }) => [...rules, ...responses?.rules ?? []])
+  const entries = rules.filter(({ select }) => select.selectsData === true).flatMap(({ schema }) => schema?.entries ?? [])
+  const programs = new Set<Program>()
+  for (const entry of entries.slice(0, MAX_PROGRAMS)) if (entry.usable && entry.program !== null) programs.add(entry.program)
+  return [...programs]
+}
 
 export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
   const { agent, card } = options
@@ -62,6 +78,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     noted,
     echoes,
     keepsVerbatim: policies.some(one => one.verbatim),
+    judge: new DataJudge(DATA, () => programsOf(policies)),
     unusable: all.unusable,
     warnings: all.warnings
   }

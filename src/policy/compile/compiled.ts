@@ -11,6 +11,7 @@ import type { CompiledFreshness } from '../freshness.js'
 import type { CompiledOwnership } from '../access/ownership.js'
 import type { CompiledPush } from '../push/check.js'
 import type { Glob } from '#wire/glob.js'
+import type { ValueJudge } from '#wire/json/unread-value.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { Selector } from '../selectors/kit.js'
 import type { Subject } from '../selectors/subject.js'
@@ -284,6 +285,8 @@ export interface AgentPolicy {
   /** `policy/rule` of the request rules that `requestMatched` refers to. */
   readonly noted: ReadonlySet<string>
   readonly keepsVerbatim: boolean
+  /** Accepts data that stays unread, in requests and responses. */
+  readonly judge: ValueJudge
   readonly unusable: readonly UnusableSchema[]
   readonly warnings: readonly string[]
 }

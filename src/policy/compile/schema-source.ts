@@ -1,6 +1,8 @@
 /** Finds and compiles the schema of a rule, once: inline, from a file, or from the agent's card by JSON Pointer template. */
 import type { SeenNames } from '#a2a/card/seen-names.js'
 import type { JsonSchemaConfig, SchemaRef, SchemaSource } from '#config/model/model.js'
+import type { Program } from '#jsonschema/bytes/program.js'
+import { programFor } from '#jsonschema/bytes/program.js'
 import type { SchemaToWrite } from '#jsonschema/code.js'
 import { formatsOf } from '#jsonschema/format-assertion.js'
 import type { CompiledSchema, CompileResult } from '#jsonschema/schema.js'
@@ -8,7 +10,7 @@ import { compileSchema } from '#jsonschema/schema.js'
 import { compileShared, schemaKey } from '#jsonschema/shared-schemas.js'
 import { MAX_PATTERNS_SIZE, Patterns } from '#jsonschema/regexp.js'
 import { costOf, countValues, SCHEMA_LIMITS } from '#jsonschema/lint.js'
-import { compileRef } from '#jsonschema/schema-set.js'
+import { compileRef, programOfRef } from '#jsonschema/schema-set.js'
 import { valuesAt } from '../selectors/values-at.js'
 import { escapePointer, resolvePointer } from '#wire/json/pointer.js'
 import { isObject } from '#wire/json/object.js'
@@ -16,11 +18,20 @@ import { isObject } from '#wire/json/object.js'
 /** A schema that could not be compiled. The gateway rejects data that names it. The rest of the agent works. */
 export interface UnusableSchema { readonly pointer: string, readonly message: string }
 
-export type SchemaEntry = { readonly usable: true, readonly schema: CompiledSchema } | ({ readonly usable: false } & UnusableSchema)
+export type SchemaEntry = UsableSchema | ({ readonly usable: false } & UnusableSchema)
+
+export interface UsableSchema {
+  readonly usable: true
+  readonly schema: CompiledSchema
+  /** The schema for data that nobody has read. Made at the first read; null when the schema has no program. */
+  readonly program: Program | null
+}
 
 export interface CompiledSource {
   /** Names that the card declares, for the rejection of an undeclared name. Empty for sources without a captured name. */
   readonly names: readonly string[]
+  /** All schemas that `find` returns. */
+  readonly entries: readonly SchemaEntry[]
   /** True when an extended card of the agent has a schema of that name, which the gateway does not know. */
   isSeen?: (captures: ReadonlyMap<string, string>) => boolean
   /** @returns null when the card has no schema of that name */
@@ -177,7 +188,7 @@ const CAPTURE = /^\{([a-z][a-z0-9_-]*)\}$/
 
 export function compileSource (source: SchemaSource, context: SourceContext): CompiledSource {
   if (isEnumFromCard(source)) return always(compileEnum(source.enumFromCard, context))
-  if (!isFromCard(source)) return always(isSchemaRef(source) ? entryOf(compileRef(source, context.cache.formats), '', context) : compileEntry(source, '', context))
+  if (!isFromCard(source)) return always(isSchemaRef(source) ? compileRefEntry(source, context) : compileEntry(source, '', context))
   const fixed: SchemaEntry[] = []
   const named = new Map<string, SchemaEntry>()
   let capture: string | null = null
@@ -192,6 +203,7 @@ export function compileSource (source: SchemaSource, context: SourceContext): Co
   const { seen } = context
   return {
     names: [...named.keys()],
+    entries: [...fixed.slice(0, 1), ...named.values()],
     isSeen: captures => {
       const name = capture === null ? undefined : captures.get(capture)
       return name !== undefined && seen?.hasSchema(name) === true
@@ -233,7 +245,7 @@ export function schemasAt (
 }
 
 function always (entry: SchemaEntry): CompiledSource {
-  return { names: [], find: () => ({ name: null, entry }) }
+  return { names: [], entries: [entry], find: () => ({ name: null, entry }) }
 }
 
 /** Compiles a schema for one of the values that the card lists. The first of the agent's cards that lists any values is used. */
@@ -242,7 +254,7 @@ function compileEnum (template: string, context: SourceContext): SchemaEntry {
     const values = valuesAt(card.raw, template.replaceAll('{self}', String(card.self)))
     if (values.length > 0) return compileEntry({ enum: values }, template, context, true)
   }
-  return entryOf({ ok: false, problem: { pointer: '', message: 'the card lists no values there' } }, template, context)
+  return entryOf({ ok: false, problem: { pointer: '', message: 'the card lists no values there' } }, template, context, NO_PROGRAM)
 }
 
 function searches (templates: readonly string[], cards: readonly CardToSearch[]): { card: CardToSearch, template: string }[] {
@@ -274,11 +286,39 @@ export function isSchemaRef (source: unknown): source is SchemaRef {
 }
 
 function compileEntry (schema: unknown, pointer: string, context: SourceContext, fromCard = false): SchemaEntry {
-  return entryOf(context.cache.compile(schema, fromCard), pointer, context)
+  const { cache } = context
+  return entryOf(cache.compile(schema, fromCard), pointer, context, () => programFor(schema, formatsOf(schema, cache.formats, !fromCard)))
 }
 
-function entryOf (result: CompileResult, pointer: string, context: SourceContext): SchemaEntry {
-  if (result.ok) return { usable: true, schema: result.schema }
+function compileRefEntry (source: SchemaRef, context: SourceContext): SchemaEntry {
+  const { formats } = context.cache
+  return entryOf(compileRef(source, formats), '', context, () => programOfRef(source, formats))
+}
+
+function NO_PROGRAM (): null {
+  return null
+}
+
+/** A schema whose program is made when it is asked for: most processes never need most of them. */
+class LazyEntry implements UsableSchema {
+  readonly usable = true
+  readonly schema: CompiledSchema
+  readonly #make: () => Program | null
+  #program: Program | null | undefined
+
+  constructor (schema: CompiledSchema, make: () => Program | null) {
+    this.schema = schema
+    this.#make = make
+  }
+
+  get program (): Program | null {
+    if (this.#program === undefined) this.#program = this.#make()
+    return this.#program
+  }
+}
+
+function entryOf (result: CompileResult, pointer: string, context: SourceContext, program: () => Program | null): SchemaEntry {
+  if (result.ok) return new LazyEntry(result.schema, program)
   const [first, ...others] = [result.problem, ...result.problem.others ?? []].map(problem => ({
     pointer: `${pointer}${problem.pointer}`,
     message: problem.message

@@ -159,7 +159,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private evaluateBytes (bytes: Bytes, stream: boolean): ResponseDecision {
     const outcome = new EvaluationOutcome(new ResponseEdits())
     const { payload } = this
-    const parsed = payload.parse(bytes, this.context.limits)
+    const parsed = payload.parse(bytes, this.context.limits, this.context.policy.judge)
     if (!parsed.ok) {
       const mode = this.enforces ? 'enforce' : 'observe'
       const message = `is not acceptable ${payload.format}: ${parsed.problem.message}`

@@ -4,6 +4,7 @@ import type { InlineSchema } from '#config/model/model.js'
 import { step as charge } from '#jsonschema/evaluation.js'
 import { keysOf } from '#jsonschema/keyword-functions.js'
 import type { JsonPath } from '#wire/json/edit.js'
+import type { UnreadValue } from '#wire/json/unread-value.js'
 import type { MediaType } from '#wire/media-type.js'
 import { childOf } from '#wire/json/pointer.js'
 import type { RequestSubject, Subject } from './subject.js'
@@ -14,6 +15,8 @@ export interface Selected {
   /** Path of the media type that selected the value, or null. */
   readonly typePath: string | null
   readonly value: unknown
+  /** Set when nobody had read the value when it was selected: `value` reads it. */
+  readonly unread?: UnreadValue
   /** Values captured by `name=*` parameters, by name. */
   readonly captures: ReadonlyMap<string, string>
   /** Set when different readers would select different values: the reason, as text for the caller. */
@@ -32,6 +35,8 @@ export interface Selector<S extends Subject = RequestSubject> {
   select (subject: S): readonly Selected[]
   /** True when there is nothing to evaluate in a request without a message. */
   readonly needsMessage: boolean
+  /** True when the selector selects the data of parts as a whole. */
+  readonly selectsData?: boolean
   /** Path of the only value that the selector can select, or null when there may be several. */
   readonly missing: ((subject: S) => string) | null
 }

@@ -41,8 +41,12 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         const at = located ? partSteps(content, part) : NOWHERE
         for (const value of values) {
           if (value === null && steps.length === 0) {
-            const { isData, data: whole } = part
-            found.push({ path: isData ? part.dataPath : part.path, typePath, value: whole, captures, ambiguous, fragment: !isData, at })
+            const { isData, unread } = part
+            found.push(
+              unread === undefined
+                ? { path: isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, fragment: !isData, at }
+                : { path: part.dataPath, typePath, get value () { return part.data }, unread, captures, ambiguous, fragment: false, at }
+            )
             continue
           }
           const inside: Steps | null = located ? [] : null
@@ -61,7 +65,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
     }
     return found
   }
-  return { select, needsMessage: true, missing: null }
+  return { select, needsMessage: true, selectsData: config.dataKey === undefined && steps.length === 0, missing: null }
 }
 
 const MESSAGE = ['message'] as const

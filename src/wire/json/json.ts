@@ -7,8 +7,9 @@ import type { LongString } from './lazy-string.js'
 import { LazyString, LONG, longString, withoutLong } from './lazy-string.js'
 import { ALWAYS_EXACT, InexactNumbers, NUMERIC } from './number.js'
 import { hasEscapedName } from './parse-json.js'
-import { parseRecords } from './records.js'
 import { SCANNED, scanStructure } from './structural-scan.js'
+import type { ValueJudge } from './unread-value.js'
+import { parseAround } from './unread-value.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { withContiguous } from '../chunked-buffer.js'
 import type { JsonLimits } from './structural-scan.js'
@@ -61,6 +62,16 @@ export function parseStrict (bytes: Bytes, limits: JsonLimits, long = LONG, scan
 }
 
 /**
+ * `parseStrict`, which leaves the values unread that the judge accepts (`unread-value.ts`). Readers cannot see the difference.
+ * @param judge null for none
+ */
+export function parseJudged (bytes: Bytes, limits: JsonLimits, judge: ValueJudge | null): JsonResult {
+  return judge === null
+    ? parseStrict(bytes, limits)
+    : withContiguous(bytes, lent => parseAround(lent, bytes, limits, judge, parseStrict) ?? parse(lent, bytes, limits, LONG, SCANNED))
+}
+
+/**
  * @param bytes may be a temporary view: the parser keeps no reference to it
  * @param kept the same bytes, for later reads
  */
@@ -70,8 +81,6 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, sc
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return reject('bom', 0, 'the JSON begins with a byte order mark')
     if (!isUtf8(bytes)) return reject('encoding', null, 'the JSON is not UTF-8')
   }
-  const records = ascii ? parseRecords(bytes, limits, long) : null
-  if (records !== null) return accepted(records.value, kept, records.tokens, records.backslashName)
   const length = bytes.length
   let i = skipSpace(bytes, 0)
   if (i === length) return reject('empty', null, 'the body is empty, JSON was expected')

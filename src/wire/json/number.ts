@@ -23,21 +23,24 @@ for (const character of 'eE') NUMERIC[character.charCodeAt(0)] = 2
 export class InexactNumbers {
   private readonly bytes: Bytes
   private readonly tokens: readonly number[]
+  private readonly more: InexactNumbers | null
   private known: Set<number> | null = null
 
   /**
    * @param bytes must not change afterwards
    * @param tokens offsets of the tokens that may be inexact: beginning, end, beginning, end
+   * @param more numbers of the same document in other bytes
    */
-  constructor (bytes: Bytes, tokens: readonly number[]) {
+  constructor (bytes: Bytes, tokens: readonly number[], more: InexactNumbers | null = null) {
     this.bytes = bytes
     this.tokens = tokens
+    this.more = more
   }
 
   /** True when `JSON.parse` made this double from a token of the document that stands for another number. */
   has (value: number): boolean {
     this.known ??= this.look()
-    return this.known.has(value)
+    return this.known.has(value) || this.more?.has(value) === true
   }
 
   private look (): Set<number> {

@@ -1,6 +1,6 @@
 /**
  * Structural scan of JSON text, in AssemblyScript (https://www.assemblyscript.org): TypeScript's syntax, compiled to WebAssembly with SIMD.
- * `structural-scan.ts` describes the promise and loads the module; `scripts/structural-scan.ts` compiles this file.
+ * `structural-scan.ts` describes the promise and loads the module; `scripts/web-assembly.ts` compiles this file.
  *
  * The method is simdjson's (Langdale, Lemire: "Parsing Gigabytes of JSON per Second", 2019). Each step reads 64 bytes and makes masks of
  * 64 bits: bit i stands for byte i. Bits, not bytes, then say which characters are escaped, which lie inside strings, and where the

@@ -11,8 +11,9 @@
  */
 import { structuralScan } from '../built/structural-scan.js'
 import type { LongString } from './lazy-string.js'
-import type { SharedMemory, WebAssemblyMemory } from '../shared-memory.js'
-import { giveBack, holderOf, RESERVED, take, webAssembly } from '../shared-memory.js'
+import type { SharedMemory } from '../shared-memory.js'
+import { RESERVED } from '../shared-memory.js'
+import { WebAssemblyCode, withMemory } from '../web-assembly.js'
 
 export interface JsonLimits {
   /** Maximum number of objects and arrays open at once; `[]` has depth 1. */
@@ -51,31 +52,15 @@ const STRINGS = 16
 const NUMBERS = STRINGS + 3 * 1_024
 const MAX_UINT32 = 0xffff_ffff
 
-/** Null before the first use; undefined when this system cannot run the module. */
-let module: object | null | undefined = webAssembly === undefined ? undefined : null
-const instances = new WeakMap<WebAssemblyMemory, Exports>()
+const code = new WebAssemblyCode<Exports>(structuralScan)
 
 /** @returns null when the plain code must read the text */
 export function scanStructure (bytes: Buffer, limits: JsonLimits, long: number): Structure | null {
-  if (module === undefined || long < 0) return null
-  const held = holderOf(bytes)
-  if (held !== null) return run(held, bytes.length, limits, long)
-  const memory = take(bytes.length)
-  if (memory === null) return null
-  try {
-    if (memory.memory === null) return null
-    memory.holder = 0
-    memory.bytes.set(bytes)
-    return run(memory, bytes.length, limits, long)
-  } finally {
-    giveBack()
-  }
+  return long < 0 ? null : withMemory(bytes, code, (memory, exports) => run(memory, exports, bytes.length, limits, long))
 }
 
-function run ({ memory, words }: SharedMemory, size: number, limits: JsonLimits, long: number): Structure | null {
-  if (memory === null) return null
-  const exports = instances.get(memory) ?? instantiate(memory)
-  const outcome = exports?.scan(RESERVED, size, uint32(limits.depth), uint32(limits.members), uint32(long)) ?? LOOK_CLOSER
+function run ({ words }: SharedMemory, exports: Exports, size: number, limits: JsonLimits, long: number): Structure | null {
+  const outcome = exports.scan(RESERVED, size, uint32(limits.depth), uint32(limits.members), uint32(long))
   if (outcome === LOOK_CLOSER) return null
   const strings = words[1] as number
   const numbers = words[2] as number
@@ -100,25 +85,6 @@ function readNumbers (words: Uint32Array, count: number): number[] {
   const offsets: number[] = []
   for (let i = NUMBERS; i < NUMBERS + 2 * count; i++) offsets.push(words[i] as number)
   return offsets
-}
-
-function instantiate (memory: WebAssemblyMemory): Exports | undefined {
-  try {
-    module ??= compiled()
-    if (module === undefined || webAssembly === undefined) return undefined
-    const exports = new webAssembly.Instance(module, { env: { memory } }).exports as Exports
-    instances.set(memory, exports)
-    return exports
-  } catch {
-    // A processor without SIMD.
-    module = undefined
-    return undefined
-  }
-}
-
-function compiled (): object | undefined {
-  const code = structuralScan()
-  return code === null || webAssembly === undefined ? undefined : new webAssembly.Module(Buffer.from(code, 'base64'))
 }
 
 /** Limits beyond 32 bits limit nothing here: a text has at most 4 MB. */

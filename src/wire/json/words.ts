@@ -13,13 +13,6 @@ export function isOddWord (word: number): boolean {
   return ((((word - CONTROLS) & ~word) | ((backslash - ONES) & ~backslash)) & HIGH_BITS) !== 0
 }
 
-/** Like `isOddWord`, for eight words of ASCII from `at`: a third of the time, because ASCII has no high bits and there is one branch. */
-export function areOddAsciiWords (words: Int32Array, at: number): boolean {
-  return ((oddBits(words[at] as number) | oddBits(words[at + 1] as number) | oddBits(words[at + 2] as number) |
-    oddBits(words[at + 3] as number) | oddBits(words[at + 4] as number) | oddBits(words[at + 5] as number) |
-    oddBits(words[at + 6] as number) | oddBits(words[at + 7] as number)) & HIGH_BITS) !== 0
-}
-
 /**
  * True when one of sixteen bytes from `at` is a quote, a backslash, a control character or beyond ASCII, and never for bytes without them.
  * One branch for four words.

@@ -6,7 +6,7 @@ import type { Reader, Target } from '../engine/target.js'
 export const TARGETS: Readonly<Record<string, () => Promise<Target & Reader>>> = {
   json: async () => (await import('./json.js')).json,
   scan: async () => (await import('./scan.js')).scan,
-  records: async () => (await import('./records.js')).records,
+  data: async () => (await import('./data.js')).data,
   'json-edit': async () => (await import('./json-edit.js')).jsonEdit,
   protobuf: async () => (await import('./protobuf.js')).protobuf,
   sse: async () => (await import('./sse.js')).sse,
