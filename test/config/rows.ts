@@ -737,7 +737,7 @@ const POLICY: readonly Row[] = [
   [
     'rule without effect',
     policyWith('request: [{id: r, select: {part: {}}}]'),
-    'g.yaml:9:15: extensions.p.request[0] needs count, required or schema (a rule without them checks nothing)'
+    'g.yaml:9:15: extensions.p.request[0] needs count, required, schema or external (a rule without them checks nothing)'
   ],
   [
     'same rule id',

@@ -1,6 +1,6 @@
 /** Headers that no key of the configuration may set on requests to the agent. */
-import { HOP_BY_HOP } from '../../wire/headers.js'
-import { plainHeaderName } from '../../wire/header-names.js'
+import { HOP_BY_HOP } from '../wire/headers.js'
+import { plainHeaderName } from '../wire/header-names.js'
 
 /**
  * Headers that frame or describe the message, that the gateway writes itself, or that some agents read instead of method and address:
