@@ -101,7 +101,8 @@ export interface DryRunMemory {
   readonly answers?: (asking: Asking) => Answer | null
 }
 
-const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
+/** Remembers nothing, and has no recorded answers. */
+export const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
 
 export interface DryRunAgent {
   readonly config: AgentConfig

@@ -186,6 +186,7 @@ t.test('a client that leaves cancels its question', async t => {
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['external: [{id: spend, use: corp}]'], [pointLine(server.url, 'timeout: 30s')]) })
   const request = open(`${gateway.url}/rpc`, { method: 'POST', headers: [...JSON_TYPE, ...V1], body: rpcBody('SendMessage', REST) })
   request.on('error', () => {})
+  request.end(rpcBody('SendMessage', REST))
   await untilSame(t, () => server.received.length, 1, 'questions')
   request.destroy()
   await untilSame(t, () => server.cancelled(), 1, 'cancelled questions')
