@@ -128,7 +128,7 @@ const SCHEMA: readonly Row[] = [
   [
     'key of a later version',
     agentWith('identity: observe'),
-    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, grpc, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, access, push, responses, jsonSchema, extensions, passthrough)'
+    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, grpc, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, access, push, external, responses, jsonSchema, extensions, passthrough)'
   ],
   [
     'null section',
