@@ -36,7 +36,12 @@ export function readAnswers (given: string): RecordedAnswers {
   return readGiven(given, '--external', recordedAnswers, 'the answers').value as RecordedAnswers
 }
 
-function readGiven (given: string, flag: string, schema: Schema, what: string): { readonly value: unknown, readonly fail: (message: string) => never } {
+function readGiven (
+  given: string,
+  flag: string,
+  schema: Schema,
+  what: string
+): { readonly value: unknown, readonly fail: (message: string) => never } {
   const inline = given.trimStart().startsWith('{')
   const content = inline ? { text: given } : readText(given)
   const fail = (message: string): never => {

@@ -111,7 +111,8 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   for (const [i, recorded] of chosen.entries()) {
     const place = { file, number: requests.indexOf(picked[i] as RecordedRequest) + 1 }
     const first = await explainRequest(recorded, place, options)
-    explanations.push(args.ask !== true ? first : await explainRequest(recorded, place, { ...options, answers: await askServers(first, config, args.env) }))
+    if (args.ask !== true) explanations.push(first)
+    else explanations.push(await explainRequest(recorded, place, { ...options, answers: await askServers(first, config, args.env) }))
   }
   const ok = explanations.every(one => one.decision !== 'reject' && one.answer?.decision !== 'reject')
   if (args.json) {

@@ -205,7 +205,10 @@ function jwtOf ({ keys, tls, header, types, leeway, maxLifetime, ...jwt }: JwtFi
   }
 }
 
-function decisionPointOf ({ url, batchUrl, timeout, headers, tls, cache, ...point }: DecisionPointFile, baseDir: string): DecisionPointConfig {
+function decisionPointOf (
+  { url, batchUrl, timeout, headers, tls, cache, ...point }: DecisionPointFile,
+  baseDir: string
+): DecisionPointConfig {
   const onDisk = (file: string | null) => file === null ? null : resolvePath(baseDir, file)
   return {
     ...point,

@@ -122,7 +122,9 @@ export function dryRunOperation (
     )
   const evaluator =
     card === null
-      ? evaluatorFor(route, accepted, evaluation, { taskId, limits, tracer, clock, owned: plannedOwners !== null, asks: questions?.mode ?? null })
+      ? evaluatorFor(route, accepted, evaluation, {
+        taskId, limits, tracer, clock, owned: plannedOwners !== null, asks: questions?.mode ?? null
+      })
       : null
   const forwarded = forwardedOf(
     config,

@@ -65,7 +65,9 @@ export function runRules (
             violations,
             countProblem(rule, subject, selected, placeOf(subject), injects ? suppliedTo(rule, subject, selected) : 0)
           ) && checkValues(policy, rule, selected, { violations, claims }))
-      if (rule.external !== null && asked !== null && holds && selected.length > 0) asked.push(askedRule(policy, rule, rule.external, selected))
+      if (rule.external !== null && asked !== null && holds && selected.length > 0) {
+        asked.push(askedRule(policy, rule, rule.external, selected))
+      }
       if (looked !== null && selected !== null) for (const { path } of selected) looked.push(path)
       if (rule.noted && holds && selected.length > 0) matched?.add(`${policy.name}/${rule.id}`)
       tracer?.evaluated(policy, rule, selected?.length ?? 0, violations.slice(before))

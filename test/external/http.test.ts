@@ -147,9 +147,17 @@ t.test('changed data is evaluated again by the rules of the gateway', async t =>
 
 function plainDeclaring (url: string): object {
   return {
-    name: 'a', description: 'd', version: '1', protocolVersion: '1.0', url: `${url}/rpc`, preferredTransport: 'JSONRPC',
+    name: 'a',
+    description: 'd',
+    version: '1',
+    protocolVersion: '1.0',
+    url: `${url}/rpc`,
+    preferredTransport: 'JSONRPC',
     supportedInterfaces: [{ url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
-    capabilities: { streaming: true, extensions: [{ uri: 'urn:p' }] }, defaultInputModes: [], defaultOutputModes: [], skills: []
+    capabilities: { streaming: true, extensions: [{ uri: 'urn:p' }] },
+    defaultInputModes: [],
+    defaultOutputModes: [],
+    skills: []
   }
 }
 

@@ -42,10 +42,12 @@ t.test('a whole response: permit, deny, strip, set', async t => {
 })
 
 t.test('the error of an agent, and a response of another operation, have no question', async t => {
-  const agent = await fakeAgent(t, { answer: (_, response) => {
-    response.setHeader('content-type', 'application/json')
-    response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"none"}}')
-  } })
+  const agent = await fakeAgent(t, {
+    answer: (_, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"none"}}')
+    }
+  })
   const server = await policyServer(t, () => DENY)
   const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [RESPONSE], [pointLine(server.url, LONG)]) })
   t.match((await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't' })).json(), { error: { code: -32001 } })
@@ -55,10 +57,12 @@ t.test('the error of an agent, and a response of another operation, have no ques
 
 t.test('events: one question at a time, in order; a denied event ends the stream', async t => {
   const events = ['SUBMITTED', 'WORKING', 'WORKING', 'COMPLETED'].map((state, i) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: task(state, { iban: 'DE2', i }) })}\n\n`)
-  const agent = await fakeAgent(t, { answer: (_, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(`: hello\n\n${events.join('')}`)
-  } })
+  const agent = await fakeAgent(t, {
+    answer: (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(`: hello\n\n${events.join('')}`)
+    }
+  })
   const open: ServerResponse[] = []
   let most = 0
   let last: object = PERMIT

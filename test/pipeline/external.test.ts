@@ -1,4 +1,4 @@
-/** Questions and answers of policy servers: the vectors of docs/reference/authzen-a2a.md, their JSON Schemas, and answers that are not valid. */
+/** Questions and answers of policy servers: the vectors of docs/reference/authzen-a2a.md, their JSON Schemas, and bad answers. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -50,7 +50,8 @@ t.test('the vectors', t => {
       const found = typeof read === 'string'
         ? ({ kind: 'failed', failure: 'malformed', problem: read, forward: false } as const)
         : { ...read, cached: false }
-      const { settled, violations, effects } = settle([{ asking: asking(asked.phase), answer: found }], { phase: asked.phase, value: body, root: [], fixed: null, reads: true })
+      const target = { phase: asked.phase, value: body, root: [], fixed: null, reads: true }
+      const { settled, violations, effects } = settle([{ asking: asking(asked.phase), answer: found }], target)
       t.equal(settled[0]?.outcome, expected.outcome)
       t.equal(violations.length, expected.outcome === 'allow' ? 0 : 1)
       if (expected.reasonUser !== undefined && typeof read !== 'string') t.equal(read.reasonUser, expected.reasonUser)

@@ -37,7 +37,9 @@ export function send (exchange: Exchange): Result {
   const { tasks, audit: { forwarded: follows } } = exchange.services
   exchange.active = evaluation.decision.active
   const ownership = ownershipPlanOf(policy.ownership, parsed, owners as OwnerFindings | undefined)
-  const questions = card === null ? responseQuestionsOf(state.external, { agent: agent.name, route, call: parsed, head: exchange.request, caller: exchange.principal, evaluation }, work.redactions, { depth: limits.jsonDepth, members: limits.jsonMembers }) : null
+  const accepted = { agent: agent.name, route, call: parsed, head: exchange.request, caller: exchange.principal, evaluation }
+  const json = { depth: limits.jsonDepth, members: limits.jsonMembers }
+  const questions = state.external === null || card !== null ? null : responseQuestionsOf(state.external, accepted, work.redactions, json)
   const evaluator =
     card === null
       ? evaluatorFor(route, parsed, evaluation, {

@@ -9,7 +9,11 @@ import { noticeEntry } from './request-telemetry.js'
 const KEPT = 20
 
 /** Opens a span for a question. @returns a function for its end */
-export function watchQuestion (exchange: Exchange, use: string, { hostname, port, protocol, pathname }: URL): (failure: DecisionFailure | null) => void {
+export function watchQuestion (
+  exchange: Exchange,
+  use: string,
+  { hostname, port, protocol, pathname }: URL
+): (failure: DecisionFailure | null) => void {
   const { span, agentName, services: { log } } = exchange
   const ended = span.recording
     ? span.dialled('ExternalDecision', {

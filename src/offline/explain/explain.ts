@@ -92,7 +92,8 @@ export async function explainRequest (
     : { request: plainRequest(request, found.path, state), notes: [] }
   const plain = { ...sent.request, caller: by }
   const traces = new ExchangeTraces(by)
-  const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces, { ...NOTHING, answers: options.answers ?? (() => null) })
+  const memory = { ...NOTHING, answers: options.answers ?? (() => null) }
+  const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces, memory)
   const { route, call, evaluation, caller, rejection } = dryRun
   const decision = evaluation?.decision ?? null
   const operation = call?.operation ?? (route?.kind === 'operation' ? route.operation : null)

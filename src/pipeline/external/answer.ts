@@ -1,4 +1,4 @@
-/** Reads the answer of a policy server (AuthZEN 1.0 §5.5, and the draft of the profile for obligations). Pure. Anything unexpected fails. */
+/** Reads the answer of a policy server (AuthZEN 1.0 §5.5, draft of the profile for obligations). Pure. Anything unexpected fails. */
 import { visible } from '../../a2a/fields.js'
 import { isObject } from '../../wire/json/object.js'
 

@@ -89,7 +89,8 @@ function compileCondition (
     if (taskId !== undefined && taskId !== subject.taskId) return false
     if (contextId !== undefined && contextId !== subject.contextId) return false
     try {
-      return evaluate(call.inexact, () => (isCaller === null || isCaller(facts.caller)) && (matches === null || matches(subject.normalised)))
+      return evaluate(call.inexact, () =>
+        (isCaller === null || isCaller(facts.caller)) && (matches === null || matches(subject.normalised)))
     } catch (error) {
       if (unevaluated(error) === null) throw error
       return true

@@ -58,13 +58,19 @@ export const VENDOR = 'a2a'
 /** `properties.action` of custom obligations, by phase. */
 export const ACTIONS = { request: ['strip', 'set', 'header', 'redact'], response: ['strip', 'set'] } as const
 
-/** Names the JSON-RPC method that no table and no policy has: text of a client. */
+/** Characters of a JSON-RPC method that no table and no policy has: text of a client. */
 const MAX_METHOD = 200
 const MAX_URLS = 8
 const MAX_URL = 2048
 
-/** @param path of the HTTP+JSON request at the agent, percent-encoded; null for other bindings */
-export function factsOf (agent: string, route: OperationRoute, call: Call, caller: Principal | null, evaluation: RequestEvaluation): CallFacts {
+/** Collects what questions about a call say. */
+export function factsOf ({ agent, route, call, caller, evaluation }: {
+  readonly agent: string
+  readonly route: OperationRoute
+  readonly call: Call
+  readonly caller: Principal | null
+  readonly evaluation: RequestEvaluation
+}): CallFacts {
   const { decision, requested, policy } = evaluation
   const { operation, method } = call
   const { taskId, contextId } = namesOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null)

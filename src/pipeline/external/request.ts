@@ -13,7 +13,6 @@ import type { Bytes } from '../../wire/chunked-buffer.js'
 import { whole } from '../../wire/chunked-buffer.js'
 import { plainHeaderName, withoutHeaders } from '../../wire/header-names.js'
 import type { JsonPath } from '../../wire/json/edit.js'
-import type { JsonObject } from '../../wire/json/object.js'
 import type { RequestHead } from '../request-head.js'
 import type { OperationRoute, RequestEvaluation } from '../request.js'
 import { MAX_QUESTION } from './limits.js'
@@ -43,21 +42,22 @@ function rootOf ({ request }: Call): JsonPath {
 
 /** Returns the questions about a request, in order: those of the agent, then those of its policies. */
 export function asksOf (plan: ExternalPlan, request: AcceptedRequest): readonly Asking[] {
-  const { agent, route, call, head, caller, evaluation } = request
+  const { route, call, head, evaluation } = request
   if (evaluation.decision.rejection !== null) return []
-  const facts = factsOf(agent, route, call, caller, evaluation)
+  const facts = factsOf(request)
   const asked: AskedCall = { route, call, head, evaluation, facts }
   const entries = plan.entries.filter(one => one.request && one.applies(asked))
   const mode = (one: 'enforce' | 'observe'): Asking['mode'] => plan.observes ? 'observe' : one
   const message = (entry: CompiledExternal): unknown => entry.send === 'message' ? sentMessage(call, evaluation.decision, entry.redact) : undefined
   return [
-    ...entries.map(entry => askingOf(facts, entry.id, null, entry.use, mode(entry.mode), call, {
+    ...entries.map(entry => askingOf(facts, { rule: entry.id, policy: null, use: entry.use, mode: mode(entry.mode) }, call, {
       phase: 'request', selected: null, message: message(entry), results: []
     })),
     ...evaluation.decision.asked.map(rule => {
       const name = `${rule.policy}/${rule.rule}`
       const policy = { name: rule.policy, uri: rule.uri, rule: rule.rule, path: rule.values[0]?.path ?? '' }
-      return askingOf(facts, name, policy, rule.use, mode(rule.mode === 'enforce' ? 'enforce' : 'observe'), call, {
+      const own = mode(rule.mode === 'enforce' ? 'enforce' : 'observe')
+      return askingOf(facts, { rule: name, policy, use: rule.use, mode: own }, call, {
         phase: 'request', selected: { rule: name, values: sentValues(rule, rootOf(call)) }, message: undefined, results: []
       })
     })
@@ -72,20 +72,17 @@ function sentMessage (call: Call, { edits }: Decision, redact: CompiledExternal[
   return withoutPlaces(call.request?.object ?? null, [...redact, ...removed])
 }
 
-/** @param call whose numbers a question with values must keep; null for none */
+/** @param call whose numbers a question with values must keep */
 export function askingOf (
   facts: CallFacts,
-  rule: string,
-  policy: Asking['policy'],
-  use: string,
-  mode: Asking['mode'],
+  by: Pick<Asking, 'rule' | 'policy' | 'use' | 'mode'>,
   call: Pick<Call, 'inexact'>,
   asked: Asked
 ): Asking {
   const hasValues = asked.selected !== null || asked.message !== undefined
   const body = JSON.stringify(questionOf(facts, asked))
   const unaskable = hasValues && call.inexact !== null ? 'inexact' : Buffer.byteLength(body) > MAX_QUESTION ? 'too_large' : null
-  return { rule, policy, use, phase: asked.phase, mode, body, unaskable }
+  return { ...by, phase: asked.phase, body, unaskable }
 }
 
 /** A request after the answers. */
@@ -173,5 +170,3 @@ function withHeaders (decision: Decision, head: RequestHead, added: Effects['hea
   const kept = withoutHeaders(decision.headers ?? head.rawHeaders, replaced)
   return { ...decision, headers: [...kept, ...added.flat()] }
 }
-
-export type { JsonObject }

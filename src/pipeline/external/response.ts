@@ -49,10 +49,11 @@ export function responseQuestionsOf (
 ): ResponseQuestions | null {
   const { route, call, evaluation } = request
   if (plan === null || route.extensionRoute !== null || !hasResults(call.operation)) return null
-  const facts = factsOf(request.agent, route, call, request.caller, evaluation)
+  const facts = factsOf(request)
   const asked: AskedCall = { route, call, head: request.head, evaluation, facts }
   const entries = plan.entries.filter(one => one.response && one.applies(asked))
-  const rules = plan.rules.response && evaluation.decision.activity.some(({ policy }) => policy.responses?.rules.some(rule => rule.external !== null) === true)
+  const rules = plan.rules.response &&
+    evaluation.decision.activity.some(({ policy }) => policy.responses?.rules.some(rule => rule.external !== null) === true)
   if (entries.length === 0 && !rules && redactions.length === 0) return null
   const enforces = redactions.length > 0 || (!plan.observes && (rules || entries.some(({ mode }) => mode === 'enforce')))
   return {
@@ -67,13 +68,19 @@ export function responseQuestionsOf (
   }
 }
 
+/** A response whose answers are here. */
+interface Answering {
+  readonly bytes: Bytes
+  readonly result: unknown
+  readonly removed: readonly JsonEdit[]
+  readonly event: number | null
+}
+
 /** What the questions need of the machine that evaluates the response. */
 export interface EvaluatesAgain {
   /** Evaluates changed bytes by the gateway's own rules. */
   again (bytes: Buffer): ResponseDecision
 }
-
-const NO_CALL: Pick<Call, 'inexact'> = { inexact: null }
 
 export class ResponseAsks {
   readonly #questions: ResponseQuestions
@@ -90,13 +97,19 @@ export class ResponseAsks {
    * @param event from 1; null for a whole response
    * @returns the decision with its consequences; a promise, which never rejects, when a server is asked
    */
-  apply (decision: ResponseDecision, bytes: Bytes, event: number | null, evaluator: EvaluatesAgain): ResponseDecision | Promise<ResponseDecision> {
+  apply (
+    decision: ResponseDecision,
+    bytes: Bytes,
+    event: number | null,
+    evaluator: EvaluatesAgain
+  ): ResponseDecision | Promise<ResponseDecision> {
     if (decision.rejection !== null || decision.results.length === 0) return decision
     const { payload, root, limits, redactions } = this.#questions
     const parsed = payload.parse(bytes, limits)
     if (!parsed.ok) return decision
     const result = root.reduce<unknown>((value, step) => isObject(value) ? value[step] : undefined, parsed.value)
-    const removed = redactions.flatMap(steps => placesOf(result, steps) ?? []).map((path): JsonEdit => ({ path: [...root, ...path], value: null }))
+    const removed = redactions.flatMap(steps => placesOf(result, steps) ?? [])
+      .map((path): JsonEdit => ({ path: [...root, ...path], value: null }))
     const asks = this.#asks(decision, result, parsed.inexact ?? null)
     const enforced = asks.filter(({ mode }) => mode === 'enforce')
     const observed = asks.filter(({ mode }) => mode !== 'enforce')
@@ -127,7 +140,7 @@ export class ResponseAsks {
       .map(edit => edit.path.slice(root.length).map(String))
     const mode = (own: Asking['mode']): Asking['mode'] => observes ? 'observe' : own
     return [
-      ...entries.map(entry => askingOf(facts, entry.id, null, entry.use, mode(entry.mode), { inexact }, {
+      ...entries.map(entry => askingOf(facts, { rule: entry.id, policy: null, use: entry.use, mode: mode(entry.mode) }, { inexact }, {
         phase: 'response',
         selected: null,
         message: entry.send === 'message' ? withoutPlaces(result, [...entry.redact, ...removed]) : undefined,
@@ -136,7 +149,8 @@ export class ResponseAsks {
       ...asked.map(rule => {
         const name = `${rule.policy}/${rule.rule}`
         const policy = { name: rule.policy, uri: rule.uri, rule: rule.rule, path: rule.values[0]?.path ?? '' }
-        return askingOf(facts, name, policy, rule.use, mode(rule.mode === 'enforce' ? 'enforce' : 'observe'), inexact === null ? NO_CALL : { inexact }, {
+        const own = mode(rule.mode === 'enforce' ? 'enforce' : 'observe')
+        return askingOf(facts, { rule: name, policy, use: rule.use, mode: own }, { inexact }, {
           phase: 'response',
           selected: { rule: name, values: sentValues(rule, root) },
           message: undefined,
@@ -149,7 +163,7 @@ export class ResponseAsks {
   #settled (
     decision: ResponseDecision,
     answered: readonly Answered[],
-    { bytes, result, removed, event }: { readonly bytes: Bytes, readonly result: unknown, readonly removed: readonly JsonEdit[], readonly event: number | null },
+    { bytes, result, removed, event }: Answering,
     evaluator: EvaluatesAgain
   ): ResponseDecision {
     const { root, payload } = this.#questions
@@ -157,7 +171,9 @@ export class ResponseAsks {
     this.#driver.answered(settled, effects.notices)
     const rejection = rejectionOf(violations)
     const reported = { ...decision, violations, rejection }
-    if (violations.length > 0) this.#driver.evaluated({ ...reported, edits: [], edited: [], annotations: [], measures: [], attributes: [] }, event)
+    // Everything else of the decision has been reported.
+    const news = { ...reported, edits: [], edited: [], annotations: [], measures: [], attributes: [] }
+    if (violations.length > 0) this.#driver.evaluated(news, event)
     if (rejection !== null) return { ...reported, edits: [], remember: null }
     const own = [...removed, ...effects.edits]
     if (own.length === 0) return decision

@@ -1,4 +1,4 @@
-/** The consequences of answers: violations, and the effects of obligations. Pure: the same answers have the same consequences everywhere. */
+/** The consequences of answers: violations, and the effects of obligations. Pure: equal answers have equal consequences everywhere. */
 import type { Violation } from '../../policy/violation.js'
 import { GATEWAY, violation } from '../../policy/violation.js'
 import type { Answer } from './answer.js'

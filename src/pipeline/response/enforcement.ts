@@ -94,7 +94,8 @@ export class Enforcement {
     const { asks } = this
     if (asks === null || bytes === null) return owned
     const again = (changed: Buffer): ResponseDecision => this.evaluator.evaluate(changed, event !== null)
-    return owned instanceof Promise ? owned.then(one => asks.apply(one, bytes, event, { again })) : asks.apply(owned, bytes, event, { again })
+    const ask = (one: ResponseDecision): ResponseDecision | Promise<ResponseDecision> => asks.apply(one, bytes, event, { again })
+    return owned instanceof Promise ? owned.then(ask) : ask(owned)
   }
 
   /** Stores before the client sees the response. */

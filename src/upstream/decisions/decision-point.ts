@@ -9,6 +9,8 @@ import type { Headers } from '../../config/secrets.js'
 import type { JsonObject } from '../../wire/json/object.js'
 import { isObject } from '../../wire/json/object.js'
 import { RecentMap } from '../../wire/recent-map.js'
+import type { Guarded } from '../../guard.js'
+import { guarded } from '../../guard.js'
 import { serviceConnections } from '../bounded-request.js'
 import type { TlsFiles } from '../tls.js'
 import { Breaker } from './breaker.js'
@@ -39,6 +41,9 @@ const WAITING = 16
 const MAX_REMEMBERED = 4_096
 /** Time for which metadata are used, ms. */
 const METADATA_TTL = 300_000
+
+/** An error of a timer ends nothing: the exchange has a timeout of its own. */
+const UPSTREAM: Guarded = { place: 'upstream', endAfter: () => {} }
 
 /** Failures that show a server which cannot answer anybody now. */
 const DOWN: ReadonlySet<DecisionFailure> = new Set<DecisionFailure>(['timeout', 'unreachable', 'status'])
@@ -91,7 +96,7 @@ export class DecisionPoint<T> {
     const { bodies } = questions
     const replies: (Reply<T> | null)[] = bodies.map(body => this.remembered(body))
     const open = bodies.flatMap((body, i) => replies[i] === null ? [{ body, i }] : [])
-    const together = open.length > 1 && (this.#endpoints === null ? isOrigin(new URL(this.#config.url)) : this.#endpoints.found.evaluations !== null)
+    const together = open.length > 1 && (this.#endpoints === null || this.#endpoints.found.evaluations !== null)
     const groups = together ? [open] : open.map(one => [one])
     await Promise.all(groups.map(async group => {
       if (group.length === 0) return
@@ -117,8 +122,8 @@ export class DecisionPoint<T> {
     if (!this.#breaker.enter()) return all(failed('open', `${this.#config.url} is not asked: it failed several times in a row`))
     const controller = new AbortController()
     const isCancelled = (): boolean => signal.aborted
-    const timer = setTimeout(() => { controller.abort() }, timeout)
     const leave = (): void => { controller.abort() }
+    const timer = setTimeout(guarded(UPSTREAM, leave), timeout)
     signal.addEventListener('abort', leave, { once: true })
     let entered = false
     try {
