@@ -51,7 +51,10 @@ const condition: Schema = {
   ...mapping('The gateway asks only if all of these conditions match. An undecidable condition matches.', [], {
     taskId: CONDITIONS.taskId,
     contextId: CONDITIONS.contextId,
-    active: CONDITIONS.active,
+    active: {
+      ...text('URI of an extension that is active in the request, as the card spells it.', 'extension-uri'),
+      examples: ['https://example.com/ext/payments/v1']
+    },
     caller: CONDITIONS.caller,
     match: CONDITIONS.match
   }),
