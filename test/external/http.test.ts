@@ -39,6 +39,7 @@ t.test('every binding and version: the question, a permit and a denial', async t
   }
   t.equal(await gateway.metric('a2a_gateway_external_decisions_total{agent="agent",rule="spend",outcome="allow"}'), forms.length)
   t.equal(await gateway.metric('a2a_gateway_external_decisions_total{agent="agent",rule="spend",outcome="deny"}'), forms.length)
+  // Each question counts in the histogram a2a_gateway_external_decision_duration_seconds.
   t.equal(await gateway.metric('a2a_gateway_external_decision_duration_seconds_count{agent="agent",phase="request"}'), forms.length * 2)
   await untilSame(t, () => gateway.audits().filter(line => line.decision === 'rejected').length, forms.length, 'audit lines')
   t.match(gateway.audits().find(line => line.decision === 'rejected'), {
