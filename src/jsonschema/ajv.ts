@@ -98,12 +98,18 @@ export function create (
   return ajv as unknown as Ajv
 }
 
+/** Each class has a variable: TypeScript 6.0.3 sometimes writes `new (require(x) as X).Y()` without its parentheses. */
 function newAjv (draft: Draft, options: Options) {
-  switch (draft) {
-    case '2020-12': return new (require('ajv/dist/2020.js') as typeof Ajv2020Module).Ajv2020(options)
-    case '2019-09': return new (require('ajv/dist/2019.js') as typeof Ajv2019Module).Ajv2019(options)
-    case 'draft-07': return new (require('ajv') as typeof Ajv07Module).Ajv(options)
+  if (draft === '2020-12') {
+    const { Ajv2020 } = require('ajv/dist/2020.js') as typeof Ajv2020Module
+    return new Ajv2020(options)
   }
+  if (draft === '2019-09') {
+    const { Ajv2019 } = require('ajv/dist/2019.js') as typeof Ajv2019Module
+    return new Ajv2019(options)
+  }
+  const { Ajv } = require('ajv') as typeof Ajv07Module
+  return new Ajv(options)
 }
 
 /** Shortens text that the author of the schema wrote. The author is untrusted too. */

@@ -1,7 +1,7 @@
 /** Drives the response machine from a recording: all that the gateway would do with an agent's whole response, for the offline tools. */
 import type { Rejection } from '#a2a/errors.js'
 import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
-import type { DryRun } from './dry-run.js'
+import type { DryAsk, DryRun } from './dry-run.js'
 import type { RejectionResponse } from './rejection-response.js'
 import { PLAIN } from './response/driver.js'
 import { grpcDryRunResponse } from './response/grpc-recording.js'
@@ -49,6 +49,8 @@ export interface ResponseDryRun {
   readonly rejection: Rejection | null
   /** The rejected event, from 1; null when no event is rejected. */
   readonly rejectedEvent: number | null
+  /** The questions for policy servers about the response. */
+  readonly external: readonly DryAsk[]
   /** The activations at the end; null when nothing needs them. */
   readonly activationReport: ActivationReport | null
   /** URIs of the extension header that the client gets. */

@@ -20,6 +20,8 @@ import { callerOf, dryRunOperation, forwardedOf, undecided } from './dry-run-ope
 import { dryRunGrpc } from './grpc/dry-run.js'
 import { guard, isPassthrough, isPreflight } from './guard.js'
 import * as rejections from './rejections.js'
+import type { Answer } from './external/answer.js'
+import type { Asking, Settled } from './external/settle.js'
 import type { RequestEvaluation } from './request.js'
 import { askedVersion, versionProblem } from './request.js'
 import { headOf } from './request-head.js'
@@ -70,7 +72,14 @@ export interface DryRun {
   readonly forwarded: Forwarded | null
   /** The work on the response; null unless an operation is forwarded. For one response. */
   readonly plan: ResponsePlan | null
+  /** The questions for policy servers about the request, and what became of them. */
+  readonly external: readonly DryAsk[]
+  /** The recorded answers, for the response. */
+  readonly answers?: DryRunMemory['answers']
 }
+
+/** One question; `settled` is null where no answer is recorded. */
+export interface DryAsk { readonly asking: Asking, readonly settled: Settled | null }
 
 /** Returns the remembered record of a task; null for none. */
 export type Recall = (taskId: string) => TaskRecord | null
@@ -88,9 +97,12 @@ export interface DryRunMemory {
   readonly claim: (claims: readonly Claim[], now: number | null) => readonly Claimed[]
   /** To whom tasks and contexts belong (`access.tasks`). Default: the caller. */
   readonly owner?: TaskOwner
+  /** Returns the recorded answer to a question; null for none: the question then has no effect. */
+  readonly answers?: (asking: Asking) => Answer | null
 }
 
-const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
+/** Remembers nothing, and has no recorded answers. */
+export const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
 
 export interface DryRunAgent {
   readonly config: AgentConfig

@@ -12,7 +12,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   operation: { type: 'string', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', meaning: '`JSONRPC`, `HTTP+JSON` or `GRPC`' },
   version: { type: 'string', meaning: 'A2A version' },
-  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`' },
+  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`; `notified`: a [policy server](../how-to/external-decisions.md) asks to notify somebody' },
   reason: { type: 'string or null', meaning: '[reason](errors.md#reasons) of the violation that decided' },
   extension: { type: 'string or null', meaning: "the policy's name, or the URI if there is no policy" },
   rule: { type: 'string or null', meaning: 'id of the rule' },
@@ -53,6 +53,12 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
     when: '[tasks have owners](../how-to/protect-tasks.md), and the call names a task or context',
     meaning: '`match`, `mismatch`, `unknown`, `unavailable` or `shared`, as in `task_owner_checks_total`'
   },
+  external: {
+    type: 'list',
+    when: '[policy servers](../how-to/external-decisions.md) have answered',
+    meaning: 'at most 20 answers: `rule`, `phase`, `mode`, `outcome` as in `external_decisions_total`, `failure` or `cached`, and if the server sent them `id` of the decision and `reason` for administrators; `refused`: the obligation that the gateway cannot fulfil'
+  },
+  notices: { type: 'list', when: 'decision `notified`', meaning: 'messages of obligations: `to`, `topic`, `body`' },
   exchange: {
     type: 'string',
     when: 'the gateway exchanged the token of the caller ([credentials for the agent](../how-to/credentials-for-agents.md))',

@@ -14,6 +14,23 @@ export interface AuditViolation {
   readonly message: string
 }
 
+/** One answer of a policy server. */
+export interface ExternalAnswer {
+  /** Id of the entry in `external`, or `policy/rule`. */
+  readonly rule: string
+  readonly phase: 'request' | 'response'
+  readonly mode: 'enforce' | 'observe'
+  /** As in `external_decisions_total`. */
+  readonly outcome: string
+  readonly failure?: string
+  readonly cached?: boolean
+  /** The server's id of the decision, and its reason for administrators. */
+  readonly id?: string
+  readonly reason?: string
+  /** The obligation that the gateway cannot fulfil. */
+  readonly refused?: string
+}
+
 /** A request or response with violations, a forwarded call, or a change of a task's state, under the names of the audit line. */
 export interface AuditEntry {
   /** request, response = the evaluated message (each event of a stream is evaluated by itself); call = the whole call; task = its task. */
@@ -24,9 +41,9 @@ export interface AuditEntry {
   readonly version: string
   /**
    * rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged, despite violations;
-   * forwarded = of the phase call; changed = of the phase task.
+   * forwarded = of the phase call; changed = of the phase task; notified = a policy server asks to notify somebody.
    */
-  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed'
+  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed' | 'notified'
   /** Reason of the violation that decided; null without violations. */
   readonly reason: string | null
   readonly extension: string | null
@@ -61,6 +78,9 @@ export interface AuditEntry {
   readonly owner?: string
   /** The entry of `access` that decided, or `none`. */
   readonly access_rule?: string
+  /** The answers of policy servers so far, and the messages that they ask to send. */
+  readonly external?: readonly ExternalAnswer[]
+  readonly notices?: readonly object[]
   /** Result of the exchange of the caller's token for one of the agent: cached, new, or rejected. */
   readonly exchange?: string
   readonly request_id: string | null
@@ -193,6 +213,8 @@ function formatLine (entry: AuditEntry, time: string): string {
     client: clip(entry.client),
     caller: entry.caller,
     credential: entry.credential,
+    external: entry.external,
+    notices: entry.notices,
     limit: entry.limit,
     owner: entry.owner,
     access_rule: entry.access_rule,

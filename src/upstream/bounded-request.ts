@@ -34,7 +34,7 @@ const DISCARDED = 16_384
 export function serviceConnections (
   connections: number,
   timeout: number,
-  tls: { readonly ca?: Buffer, readonly cert?: Buffer, readonly key?: Buffer } = {}
+  tls: { readonly ca?: Buffer, readonly cert?: Buffer, readonly key?: Buffer, readonly servername?: string } = {}
 ): Dispatcher {
   const Agent = agentClass()
   return new Agent({

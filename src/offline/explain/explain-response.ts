@@ -8,6 +8,7 @@ import type { DryRun } from '#pipeline/dry-run.js'
 import { rejectionEvent } from '#pipeline/rejection-response.js'
 import type { AgentConfig } from '#config/model/model.js'
 import { parseJson } from '#wire/json/parse-json.js'
+import { externalShown } from './external-shown.js'
 import type { ResponseExplanation } from './response-explanation.js'
 import type { ExchangeTraces } from './response-trace.js'
 import type { RejectionShown } from './explanation.js'
@@ -56,6 +57,7 @@ export function explainResponse (
           message: found.message
         }))
     ),
+    ...externalShown(evaluated.external),
     activation: evaluated.activationReport,
     shown: evaluated.shown,
     edited: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.edited)) : [],

@@ -2,7 +2,7 @@
  * The result of `explain` for the response to a request: member `answer` of `--json`. Format 1: members may be added; no member changes its
  * meaning.
  */
-import type { CheckTrace, RejectionShown, RuleTrace } from './explanation.js'
+import type { CheckTrace, ExternalShown, RejectionShown, RuleTrace } from './explanation.js'
 
 export interface ResponseExplanation {
   readonly status: number
@@ -20,6 +20,8 @@ export interface ResponseExplanation {
   readonly results: readonly ResultTrace[]
   /** Every violation that no response rule of a policy found. */
   readonly checks: readonly (CheckTrace & { readonly event: number | null })[]
+  /** Questions to policy servers about the response; omitted without any. */
+  readonly external?: readonly ExternalShown[]
   /** Null when nothing is known about the activation: the response is not that of an operation, or no policy uses the activation. */
   readonly activation: {
     readonly confirmed: readonly string[]

@@ -2,7 +2,8 @@
 import type { Rejection } from '#a2a/errors.js'
 import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
 import { copyResponseHeaders } from '#wire/headers.js'
-import type { DryRun } from '../dry-run.js'
+import type { DryAsk, DryRun } from '../dry-run.js'
+import type { Answered, Asking, Settled } from '../external/settle.js'
 import type { ClientResponse, EvaluatedResult, NotEvaluatedReason, PlainResponse, ResponseDryRun } from '../dry-run-response.js'
 import { takeEcho } from '../echo.js'
 import { rejectionEvent, rejectionResponse } from '../rejection-response.js'
@@ -30,6 +31,7 @@ export class RecordingDriver implements ResponseDriver {
   protected replaced: 'redirect' | 'page' | null = null
   protected rejection: Rejection | null = null
   protected events = 0
+  protected readonly asked: DryAsk[] = []
   protected report: (() => ActivationReport) | null = null
 
   constructor (dryRun: DryRun, response: PlainResponse, before: (event: number | null) => void) {
@@ -71,6 +73,20 @@ export class RecordingDriver implements ResponseDriver {
   /** Tasks and contexts of the response belong to the caller. */
   owners (names: OwnedNames, owner: string): OwnersOf {
     return names.map(() => owner)
+  }
+
+  /** Questions without a recorded answer have no effect. */
+  ask (asks: readonly Asking[]): readonly Answered[] {
+    const answered = asks.flatMap(asking => {
+      const answer = this.dryRun.answers?.(asking) ?? null
+      return answer === null ? [] : [{ asking, answer }]
+    })
+    this.asked.push(...asks.filter(asking => answered.every(one => one.asking !== asking)).map(asking => ({ asking, settled: null })))
+    return answered
+  }
+
+  answered (settled: readonly Settled[]): void {
+    this.asked.push(...settled.map(one => ({ asking: one.asking, settled: one })))
   }
 
   resume (): void {}
@@ -117,6 +133,7 @@ export class RecordingDriver implements ResponseDriver {
       results: this.results,
       rejection,
       rejectedEvent: rejection !== null && stream && this.events > 0 ? this.events : null,
+      external: this.asked,
       activationReport: this.report?.() ?? null,
       shown: this.shown(),
       client: this.replaced !== null
