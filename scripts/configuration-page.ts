@@ -124,6 +124,7 @@ const PAGES: readonly Page[] = [
       { title: '`agents[]`', schema: at(configSchema, 'agents') },
       { title: '`agents[].access`, `accessDefaults`', schema: accessSchema },
       { title: '`agents[].access.allow[]`, `agents[].access.deny[]`', schema: accessEntrySchema },
+      { title: '`agents[].external[]`', schema: at(configSchema, 'agents', 'external') },
       { title: '`agents[].upstream`', schema: at(configSchema, 'agents', 'upstream') },
       { title: '`agents[].upstream.credentials.send[]`', schema: sentCredentialSchema },
       { title: '`agents[].card`', schema: at(configSchema, 'agents', 'card') },
@@ -132,10 +133,11 @@ const PAGES: readonly Page[] = [
   },
   {
     file: 'docs/reference/configuration-callers.md',
-    intro: `# Configuration: callers\n\nKeys of the sources of callers, of limits per caller, and of budgets. ${BACK}\n\n`,
+    intro: `# Configuration: callers\n\nKeys of the sources of callers, of policy servers, of limits per caller, and of budgets. ${BACK}\n\n`,
     sections: [
       { title: '`identity`', schema: identitySchema },
       { title: '`identity.sources.<name>`', schema: sourceSchema },
+      { title: '`decisionPoints.<name>`', schema: at(configSchema, 'decisionPoints').additionalProperties as Schema },
       { title: '`rates[]`', schema: at(configSchema, 'rates') },
       { title: '`budgets[]`', schema: at(configSchema, 'budgets') }
     ]

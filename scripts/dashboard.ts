@@ -533,6 +533,18 @@ const saturation: Row = {
       queries: [[rate('upstream_credentials_total', ONE, 'agent, kind, outcome'), '{{agent}} {{kind}} {{outcome}}']]
     }),
     lines({
+      title: 'Decisions of policy servers',
+      about: 'By agent, rule and outcome; only with external. error: calls fail with 503. forwarded: calls pass without a decision.',
+      unit: 'reqps',
+      queries: [[rate('external_decisions_total', ONE, 'agent, rule, outcome'), '{{agent}} {{rule}} {{outcome}}']]
+    }),
+    lines({
+      title: 'Wait for policy servers',
+      about: 'Seconds, 99% of calls; only with external, without calls whose answers are remembered.',
+      unit: 's',
+      queries: [[quantile(0.99, 'external_decision_duration_seconds', ONE, 'agent, phase, le'), '{{agent}} {{phase}}']]
+    }),
+    lines({
       title: 'Garbage collection',
       about: 'Seconds per second.',
       unit: 'percentunit',

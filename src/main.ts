@@ -98,9 +98,15 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
           headers: list('header'),
           request: text('request') ?? null,
           response: text('answer') ?? null,
+          external: text('external') ?? null,
           json,
           env
         },
+        { out, err }
+      )
+    case 'external':
+      return await (await import('./cli/external.js')).runExternal(
+        { words: positionals, config, agent: text('agent') ?? null, caller: text('caller') ?? null, headers: list('header'), request: text('request') ?? null, json, env },
         { out, err }
       )
     case 'test': {

@@ -75,6 +75,24 @@ export function inMessageScope (operation: Operation): boolean {
   return carriesMessage(operation) || operation === 'Other' || operation === 'Extension'
 }
 
+const RESPONDED: ReadonlySet<Operation> = new Set<Operation>([
+  'SendMessage',
+  'SendStreamingMessage',
+  'GetTask',
+  'ListTasks',
+  'CancelTask',
+  'SubscribeToTask',
+  'Other'
+])
+
+/**
+ * True for operations whose responses contain messages and tasks. Methods that no table knows are included: their responses are read when
+ * they look like messages or tasks.
+ */
+export function hasResults (operation: Operation): boolean {
+  return RESPONDED.has(operation)
+}
+
 export interface RestMatch {
   readonly operation: Operation
   /** Tenant of the path prefix (1.0 only), percent-encoded as the client sent it, or null. */

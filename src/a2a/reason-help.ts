@@ -100,6 +100,24 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
       metadata: { rule: 'requires', extension: 'https://example.com/ext/v2' }
     })
   },
+  EXTERNAL_DECISION_DENIED: {
+    cause: 'A policy server of the operator (`decisionPoints`) has denied the call or its response, or asks for an obligation that the gateway cannot fulfil.',
+    client: 'Follow the reason in the message, if the message has one. The same call gets the same answer until the policy changes.',
+    operator: 'The audit line names the entry of `external`, the decision\'s id and the reason for administrators. To record answers without effect, write `mode: observe` in the entry. `a2a-gateway external ask` sends a recorded call to the server.',
+    see: ['external', 'authzen-a2a'],
+    example: gateway('external', 'The policy server of this gateway does not allow the call: Payments above 1000 EUR need an approval.', {
+      metadata: { rule: 'external', decision: 'spend' }
+    })
+  },
+  EXTERNAL_DECISION_UNAVAILABLE: {
+    cause: 'A policy server (`decisionPoints`) did not answer in time, or its answer is not a valid decision.',
+    client: RETRY_LATER,
+    operator: 'The log line "no decision of the policy server" has the problem. Calls pass without a decision only with `onError: forward`.',
+    see: ['external'],
+    example: gateway('external', 'The gateway could not get a decision of its policy server about the call; call again later.', {
+      metadata: { rule: 'external', decision: 'spend' }
+    })
+  },
   PUSH_URL_NOT_ALLOWED: {
     cause: 'A push notification configuration does not comply with `push` of the agent.',
     client: 'Use a URL that the operator allows, with the credentials that the message names.',
@@ -377,6 +395,7 @@ function withoutParams (example: ReasonHelp['example']): ReasonHelp['example'] {
 /** Pages of the documentation by topic: `help TOPIC`. Each topic lists the names that its page may have, without `.md`. */
 export const TOPICS: Readonly<Record<string, readonly string[]>> = {
   access: ['authorize-callers'],
+  'authzen-a2a': ['authzen-a2a'],
   callers: ['use-the-caller'],
   cards: ['cards'],
   catalogue: ['extensions/README'],
@@ -390,6 +409,7 @@ export const TOPICS: Readonly<Record<string, readonly string[]>> = {
   'envoy-settings': ['reference/envoy'],
   errors: ['errors'],
   explain: ['explain-a-call'],
+  external: ['external-decisions'],
   grpc: ['grpc'],
   identity: ['authenticate-callers'],
   json: ['json'],

@@ -20,6 +20,7 @@ import { readCardKeys } from './card/key-files.js'
 import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import { AgentCredentials } from './credentials/agent-credentials.js'
+import { DecisionPoints } from '#gateway/decision-points.js'
 import { Identity } from './identity/identity.js'
 import type { InFlight } from './in-flight.js'
 import type { Snapshot } from './snapshot.js'
@@ -61,14 +62,15 @@ export class AgentRegistry {
   constructor (config: Config, options: AgentRegistryOptions) {
     this.options = options
     this.config = config
-    this.snapshot = snapshotOf(config, [], null)
+    this.snapshot = snapshotOf(config, [], null, null)
   }
 
   /** @throws Error with a readable message when the start fails, for example because of an unusable TLS file */
   async start (): Promise<void> {
     const identity = await Identity.prepare(this.config.identity, null, this.options)
+    const points = DecisionPoints.prepare(this.config, null, this.options.env)
     const agents = this.prepare(this.config)
-    this.snapshot = snapshotOf(this.config, agents, identity)
+    this.snapshot = snapshotOf(this.config, agents, identity, points)
     this.updateMetrics()
     await firstCards(agents)
   }
@@ -86,6 +88,8 @@ export class AgentRegistry {
     const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     const earlier = this.snapshot.identity
     const identity = await Identity.prepare(config.identity, earlier, this.options)
+    const earlierPoints = this.snapshot.decisionPoints
+    const points = DecisionPoints.prepare(config, earlierPoints, this.options.env)
     const next = this.prepare(config)
     const made = next.filter(agent => old.get(agent.name) !== agent)
     await Promise.all(
@@ -109,7 +113,8 @@ export class AgentRegistry {
       }
       if (earlier !== identity) earlier?.close(identity)
       if (identity !== null && identity !== earlier) this.options.log.info({}, 'the sources of callers have changed')
-      this.snapshot = snapshotOf(config, next, identity)
+      this.snapshot = snapshotOf(config, next, identity, points)
+      earlierPoints?.close(points)
       this.config = config
       this.updateMetrics()
       for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
@@ -118,6 +123,7 @@ export class AgentRegistry {
     }
     const discard = async (): Promise<void> => {
       if (identity !== earlier) identity?.close(earlier)
+      points?.close(earlierPoints)
       await Promise.all(made.map(agent => agent.close()))
     }
     return { agents: next, commit, discard }
@@ -126,6 +132,7 @@ export class AgentRegistry {
   /** Closes all agents, even those that exchanges still use. */
   async close (): Promise<void> {
     this.snapshot.identity?.close(null)
+    this.snapshot.decisionPoints?.close(null)
     await Promise.all([...this.snapshot.agents.all, ...this.retired].map(agent => agent.close()))
   }
 
@@ -200,13 +207,14 @@ export class AgentRegistry {
   }
 }
 
-function snapshotOf (config: Config, agents: readonly Agent[], identity: Identity | null): Snapshot {
+function snapshotOf (config: Config, agents: readonly Agent[], identity: Identity | null, decisionPoints: DecisionPoints | null): Snapshot {
   return {
     limits: config.limits,
     trusted: new TrustedProxies(config.server.trustedProxies),
     hosts: servedHosts(config),
     agents: new Agents(agents),
     identity,
+    decisionPoints,
     rates: compileLimits(config),
     keys: publicKeysOf(agents),
     catalog: config.server.catalog

@@ -4,6 +4,7 @@ import type { Agents } from '#pipeline/agents.js'
 import type { AgentLimits } from '#policy/limits/charge.js'
 import type { TrustedProxies } from '#wire/forwarded.js'
 import type { Agent } from './agent.js'
+import type { DecisionPoints } from '#gateway/decision-points.js'
 import type { Identity } from './identity/identity.js'
 
 /** The state that a request begins with and keeps. A configuration change replaces it as a whole. */
@@ -15,6 +16,8 @@ export interface Snapshot {
   readonly agents: Agents<Agent>
   /** Null: nobody needs to authenticate. */
   readonly identity: Identity | null
+  /** Null: no policy server decides about calls. */
+  readonly decisionPoints: DecisionPoints | null
   /** `rates` and `budgets` by name of the agent; null without any. */
   readonly rates: ReadonlyMap<string, AgentLimits> | null
   /** The public keys of the gateway, in the order of the agents. Null: the gateway signs nothing, and has no key set. */

@@ -1,5 +1,7 @@
 /** Effects of a response machine on one exchange, and its facts for telemetry: for all bindings. */
 import type { EchoPlan } from '#pipeline/echo.js'
+import type { Notice } from '#pipeline/external/obligations.js'
+import type { Answered, Asking, Settled } from '#pipeline/external/settle.js'
 import type { ResponseDriver, ResponsePlan, Unusable } from '#pipeline/response/driver.js'
 import type { UnreadableReason } from '#pipeline/response-problems.js'
 import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
@@ -14,6 +16,8 @@ import { schedule } from './event-loop-batch.js'
 import type { Guarded } from '#guard.js'
 import { agentFailed, pageReplaced } from './response/agent-failure.js'
 import type { Exchange } from './exchange.js'
+import { askFor } from './external-questions.js'
+import { recordAnswers } from './telemetry/external-telemetry.js'
 import { countActivations, ResponseTelemetry } from './telemetry/response-telemetry.js'
 import { hold } from './capacity.js'
 import { noteOwner } from './outcome.js'
@@ -104,6 +108,14 @@ export abstract class ExchangeDriver implements ResponseDriver {
   unusable (why: Unusable, status: number, headers: readonly string[]): void {
     if (why === 'page') pageReplaced(this.exchange, status, headers)
     else agentFailed(this.exchange, why)
+  }
+
+  ask (asks: readonly Asking[]): readonly Answered[] | Promise<readonly Answered[]> {
+    return askFor(this.exchange, asks)
+  }
+
+  answered (settled: readonly Settled[], notices: readonly Notice[]): void {
+    recordAnswers(this.exchange, settled, notices)
   }
 
   resume (): void {

@@ -16,6 +16,7 @@ import type { Principal } from '#identity/principal.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { NO_ID } from '#pipeline/caller.js'
 import type { Asked } from '#pipeline/request.js'
+import type { ExternalAnswer } from '#telemetry/audit-fields.js'
 import type { OwnerOutcome } from '#policy/access/ownership.js'
 import type { Guarded } from '#guard.js'
 import type { FrontName, Outcome } from '#telemetry/metrics/metrics.js'
@@ -124,6 +125,10 @@ export class Exchange implements LiveCall, Guarded {
   /** Neighbours in the list of exchanges in flight. Only `InFlight` uses them. */
   previousLive: LiveCall | null = null
   nextLive: LiveCall | null = null
+  /** The answers of policy servers; null for none. */
+  external: readonly ExternalAnswer[] | null = null
+  /** Aborted when the client has disconnected; null while nobody needs to know. */
+  gone: AbortSignal | null = null
   /** Result of the check of owners; null when no task or context was checked. */
   owner: OwnerOutcome | null = null
   /** Push notification configurations that the request counts; null for none. */

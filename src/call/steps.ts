@@ -10,6 +10,7 @@ import { claimUnique } from './steps/claims.js'
 import { readCors, servePreflight } from './steps/cors.js'
 import { getCredentials } from './steps/credentials.js'
 import { checkAccess, evaluate, loadOwners, loadTask, parseCall, recordOutcome, shedLoad } from './steps/evaluate.js'
+import { askPolicyServers } from './steps/external-decisions.js'
 import { limitByBody, limitByHead } from './steps/limits.js'
 import { checkPushUrls, countPushConfigs } from './steps/push.js'
 import { matchRoute, readVersion, rejectTarget } from './steps/route.js'
@@ -32,7 +33,7 @@ export const STEPS = {
   operation: [
     shedLoad, checkAccess, limitByHead,
     readBody, decodeBody, parseCall, loadTask, loadOwners,
-    evaluate, checkPushUrls, countPushConfigs, limitByBody, claimUnique, recordOutcome,
+    evaluate, askPolicyServers, checkPushUrls, countPushConfigs, limitByBody, claimUnique, recordOutcome,
     getCredentials, send
   ],
   /** A preflight that the agent itself responds to. */

@@ -4,6 +4,7 @@ import type { Call, CallProblem } from '#a2a/message/call.js'
 import type { Agent } from '#agents/agent.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import type { Encoding } from '#pipeline/content-encoding.js'
+import type { Effects } from '#pipeline/external/obligations.js'
 import type { RequestHead } from '#pipeline/request-head.js'
 import type { RequestEvaluation } from '#pipeline/request.js'
 import type { ResponseDriver, ResponsePlan } from '#pipeline/response/driver.js'
@@ -49,6 +50,10 @@ export class Work {
   /** Seconds that reading took. */
   seconds = 0
   evaluation: RequestEvaluation = UNSET
+  /** The decoded body as policy servers have changed it; null for the body as it came. */
+  changed: Buffer | null = null
+  /** Values that the answers of policy servers remove from each result of the response. */
+  redactions: Effects['redactions'] = []
   /** The body for the agent with the edits of the policies; null before it is made. */
   edited: Bytes | null = null
 

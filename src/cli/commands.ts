@@ -26,12 +26,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   init: { flags: ['output'], lists: ['upstream', 'card', 'from'], switches: ['json'], positionals: Infinity },
   explain: {
-    flags: ['config', 'card', 'upstream', 'agent', 'caller', 'request', 'answer'],
+    flags: ['config', 'card', 'upstream', 'agent', 'caller', 'request', 'answer', 'external'],
     lists: ['header'],
     switches: ['json'],
     positionals: Infinity,
     curl: true
   },
+  external: { flags: ['config', 'agent', 'caller', 'request'], lists: ['header'], switches: ['json'], positionals: 2 },
   test: {
     flags: ['config', 'format', 'only'],
     switches: ['json', 'watch'],

@@ -23,7 +23,9 @@ import { cardsInForce } from '#agents/lock/agreement.js'
 import { loadCardsOnce } from '#agents/card/card-once.js'
 import { readTlsFiles } from '#upstream/tls.js'
 import { readConfiguration } from '#offline/configuration.js'
-import { readCaller } from './caller.js'
+import { askServers } from './external.js'
+import { answersOf } from '#offline/recorded-answers.js'
+import { readAnswers, readCaller } from './caller.js'
 import { COMMANDS } from './commands.js'
 import { kindOfFile, wrongKind } from './command-line/file-kind.js'
 import { withProgress } from './command-line/progress.js'
@@ -52,6 +54,10 @@ export interface ExplainArguments {
   readonly request: string | null
   /** File of the response to the one explained request. Null: the responses of the recording. */
   readonly response: string | null
+  /** Answers of policy servers: JSON, or a JSON or YAML file. Null: none. */
+  readonly external?: string | null
+  /** True: the policy servers of the configuration are asked. */
+  readonly ask?: boolean
   readonly json: boolean
   readonly env: NodeJS.ProcessEnv
 }
@@ -95,6 +101,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
     agent: args.agent,
     caller: args.caller === null ? null : readCaller(args.caller, config),
     headers,
+    answers: (args.external ?? null) === null ? undefined : answersOf(readAnswers(args.external as string)),
     known: (agent: AgentConfig): Promise<KnownAgent> => {
       const made = known.get(agent.name) ?? knownAgent(agent, config, args)
       known.set(agent.name, made)
@@ -103,7 +110,10 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   }
   const explanations: Explanation[] = []
   for (const [i, recorded] of chosen.entries()) {
-    explanations.push(await explainRequest(recorded, { file, number: requests.indexOf(picked[i] as RecordedRequest) + 1 }, options))
+    const place = { file, number: requests.indexOf(picked[i] as RecordedRequest) + 1 }
+    const first = await explainRequest(recorded, place, options)
+    if (args.ask !== true) explanations.push(first)
+    else explanations.push(await explainRequest(recorded, place, { ...options, answers: await askServers(first, config, args.env) }))
   }
   const ok = explanations.every(one => one.decision !== 'reject' && one.answer?.decision !== 'reject')
   if (args.json) {

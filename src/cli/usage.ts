@@ -69,7 +69,7 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   explain: {
     synopsis:
-      "explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--caller FILE|JSON] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--answer FILE] [--json] REQUEST",
+      "explain [--config FILE] [--card FILE] [--upstream URL] [--agent NAME] [--caller FILE|JSON] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--answer FILE] [--external FILE|JSON] [--json] REQUEST",
     does: 'explains how the gateway would handle a recorded request and its response',
     more: [
       'REQUEST                  an .http file, captured JSON, a HAR file or entry, a curl command (as the last argument), or - for standard input.',
@@ -82,9 +82,26 @@ const HELP: Readonly<Record<string, Help>> = {
       "--header 'NAME: VALUE'   replaces the recorded headers of that name; can be repeated",
       '--request NAME|NUMBER    explains only this request of the file',
       "--answer FILE            the agent's response: status line, headers and body, or JSON, or an event stream",
+      '--external FILE|JSON     answers of policy servers by name, such as {"corp": {"decision": false}}',
       '--json                   prints the explanation as JSON',
       '',
       ...exits('the gateway forwards request and response', 'the gateway rejects the request or the response, or the call failed', 'explain could not explain the request')
+    ]
+  },
+  external: {
+    synopsis: "external ask [--config FILE] [--agent NAME] [--caller FILE|JSON] [--header 'NAME: VALUE']... [--request NAME|NUMBER] [--json] REQUEST",
+    does: 'asks the policy servers of the configuration about a recorded request',
+    more: [
+      'REQUEST                  as in "explain": an .http file, captured JSON, a HAR file, or - for standard input',
+      CONFIG,
+      '--agent NAME             the agent of the request, instead of finding it by address',
+      '--caller FILE|JSON       who calls: source, subject, client, scopes, groups, tenant, spiffe, claims; each has a default',
+      "--header 'NAME: VALUE'   replaces the recorded headers of that name; can be repeated",
+      '--request NAME|NUMBER    one request of the file',
+      '--json                   prints questions, answers and their effects as JSON',
+      '',
+      'Sends the questions of decisionPoints to their servers, and explains the request with the answers.',
+      'Exit: 0 forwarded, 1 rejected, 2 could not be asked'
     ]
   },
   test: {

@@ -19,6 +19,7 @@ import type { AccessConfig } from './model/access-model.js'
 import { resolveAccess } from './model/access-model.js'
 import type { CardVerifyConfig } from './model/card-model.js'
 import { LOCK_FILE } from './model/card-model.js'
+import type { DecisionPointConfig } from './model/external-model.js'
 import type { EnvoyJwtConfig, IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import type { BudgetConfig, RateConfig } from './model/rates-model.js'
 import { rateOf } from './model/rates-model.js'
@@ -49,6 +50,7 @@ interface ConfigFile {
   readonly agents: readonly AgentFile[]
   readonly agentSources: readonly SourceFile[]
   readonly identity: IdentityFile | null
+  readonly decisionPoints: Readonly<Record<string, DecisionPointFile>>
   readonly rates: readonly (Texts<Omit<RateConfig, 'burst'>, 'rate'> & { readonly burst: number | null })[]
   readonly budgets: readonly Texts<BudgetConfig, 'window'>[]
   readonly accessDefaults: Partial<AccessConfig>
@@ -66,6 +68,8 @@ interface IdentityFile extends Omit<IdentityConfig, 'sources'> {
 type JwtFile = Texts<Omit<JwtConfig, 'keys'>, 'leeway' | 'maxLifetime'> & { readonly keys: 'discover' | Texts<JwtConfig['keys'], 'maxStale'> }
 
 type EnvoyJwtFile = Texts<EnvoyJwtConfig, 'leeway' | 'maxLifetime'>
+
+type DecisionPointFile = Texts<Omit<DecisionPointConfig, 'cache'>, 'timeout'> & { readonly cache: Texts<DecisionPointConfig['cache'], 'ttl'> }
 
 type Texts<T, K extends keyof T> = Omit<T, K> & Readonly<Record<K, string>>
 
@@ -144,6 +148,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
     bundles,
     identity: identityOf(file.identity, baseDir),
     agentSources: file.agentSources.map(source => resolveSource(source, baseDir)),
+    decisionPoints: Object.fromEntries(Object.entries(file.decisionPoints).map(([name, one]) => [name, decisionPointOf(one, baseDir)])),
     rates: file.rates.map(({ rate, burst, ...limit }) => ({ ...limit, rate: rateOf(rate), burst: burst ?? rateOf(rate).count })),
     budgets: file.budgets.map(budget => ({ ...budget, window: duration(budget.window) })),
     state: { ...file.state, ttl: duration(file.state.ttl), timeout: duration(file.state.timeout) },
@@ -198,6 +203,22 @@ function jwtOf ({ keys, tls, header, types, leeway, maxLifetime, ...jwt }: JwtFi
     types: types.map(type => type.toLowerCase()),
     leeway: duration(leeway),
     maxLifetime: duration(maxLifetime)
+  }
+}
+
+function decisionPointOf (
+  { url, batchUrl, timeout, headers, tls, cache, ...point }: DecisionPointFile,
+  baseDir: string
+): DecisionPointConfig {
+  const onDisk = (file: string | null) => file === null ? null : resolvePath(baseDir, file)
+  return {
+    ...point,
+    url: urlOf(url).href,
+    batchUrl: batchUrl === null ? null : urlOf(batchUrl).href,
+    timeout: duration(timeout),
+    headers: headersOf(headers, baseDir),
+    tls: { ca: onDisk(tls.ca), cert: onDisk(tls.cert), key: onDisk(tls.key), serverName: tls.serverName },
+    cache: { ttl: duration(cache.ttl), entries: cache.entries }
   }
 }
 
@@ -314,7 +335,7 @@ function freeze<T> (value: T): T {
 
 /** Returns the absolute path of every file that the configuration names. The value may still be wrong. */
 export function namedFiles (value: unknown, baseDir: string): string[] {
-  const { agents, extensions, identity, server } = mapping(value)
+  const { agents, decisionPoints, extensions, identity, server } = mapping(value)
   const overlays = items(agents).flatMap((agent) => items(mapping(agent).extensions)).flatMap((entry) => Object.values(mapping(entry)))
   const secrets = [...Object.values(mapping(extensions)), ...overlays]
     .flatMap(policy => items(mapping(policy).inject))
@@ -330,9 +351,13 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
   const keyFiles = Object.values(mapping(mapping(identity).sources))
     .flatMap(source => Object.values(mapping(source)))
     .flatMap(source => [mapping(mapping(source).keys).file, mapping(mapping(source).tls).ca])
+  const pointFiles = Object.values(mapping(decisionPoints)).map(mapping).flatMap(({ tls, headers }) => {
+    const { ca, cert, key } = mapping(tls)
+    return [ca, cert, key, ...Object.values(mapping(headers)).map(one => mapping(one).file)]
+  })
   const { tls, grpc, mesh } = mapping(server)
   const listenerFiles = [tls, mapping(grpc).tls, mapping(mesh).tls].map(mapping).flatMap(({ cert, key, clientCa }) => [cert, key, clientCa])
-  return [...secrets, ...others, ...keyFiles, ...listenerFiles, ...namedSourceFiles(value)]
+  return [...secrets, ...others, ...keyFiles, ...pointFiles, ...listenerFiles, ...namedSourceFiles(value)]
     .filter(file => typeof file === 'string')
     .filter(file => file !== '' && !file.includes('\0'))
     .map(file => resolvePath(baseDir, file))

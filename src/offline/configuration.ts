@@ -36,7 +36,7 @@ export function readConfiguration (options: {
 }
 
 export const CHECKS: readonly Check[] = [
-  unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls, unusableCardKeys, unusableSigningKeys, unusableLockFile
+  unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls, unusableDecisionTls, unusableCardKeys, unusableSigningKeys, unusableLockFile
 ]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */
@@ -63,7 +63,18 @@ function unusableSchemas (value: unknown): PathProblem[] {
     ...Object.entries(mapping(extensions)).map(([name, policy]) => ({ root: ['extensions', name], policy })),
     ...overlays
   ].flatMap(({ root, policy }) => policySchemaFaults(policy).map(({ path, ...found }) => ({ ...found, path: [...root, ...path] })))
-  return [...written, ...added, ...lists, ...ofViews].map(({ path, pointer, message, hint }) =>
+  const asked = items(agents).flatMap((agent, index) =>
+    items(mapping(agent).external).flatMap((entry, at) => {
+      const { match, caller } = mapping(mapping(entry).when)
+      const when: Path = ['agents', index, 'external', at, 'when']
+      const { match: ofCaller } = mapping(caller)
+      return [
+        ...(match === undefined ? [] : schemaFaults([...when, 'match'], match)),
+        ...(ofCaller === undefined ? [] : schemaFaults([...when, 'caller', 'match'], ofCaller))
+      ]
+    })
+  )
+  return [...written, ...added, ...lists, ...ofViews, ...asked].map(({ path, pointer, message, hint }) =>
     fault(
       [...path, ...parsePointer(pointer)],
       `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,
@@ -110,6 +121,13 @@ function unusableLockFile (value: unknown, baseDir: string): PathProblem[] {
     if (!(error instanceof LockFileError)) throw error
     return [fault(['agents', index, 'card', 'changes'], error.message)]
   }
+}
+
+function unusableDecisionTls (value: unknown, baseDir: string): PathProblem[] {
+  return Object.entries(mapping(mapping(value).decisionPoints)).flatMap(([name, point]) => {
+    const { ca, cert, key } = mapping(mapping(point).tls)
+    return unusable({ ca, cert, key }, baseDir, setting => ['decisionPoints', name, 'tls', setting])
+  })
 }
 
 function unusable (

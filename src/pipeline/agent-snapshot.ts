@@ -40,6 +40,8 @@ import type { AgentPolicy } from '#policy/compile/compiled.js'
 import { compileAgentPolicy } from '#policy/compile/agent-policy.js'
 import type { KnownSchema } from '#policy/compile/schema-source.js'
 import type { JsonObject } from '#wire/json/object.js'
+import type { ExternalPlan } from './external/plan.js'
+import { externalPlanOf } from './external/plan.js'
 import { SchemaCache, SchemaCollector } from '#policy/compile/schema-source.js'
 
 export interface AgentState extends Omit<ServedCards, 'warnings'> {
@@ -55,6 +57,8 @@ export interface AgentState extends Omit<ServedCards, 'warnings'> {
   readonly backslashNames: 'forward' | 'reject'
   /** Null: everybody may do everything. */
   readonly access: Access | null
+  /** Null: no policy server decides about calls. */
+  readonly external: ExternalPlan | null
   readonly policy: Readonly<Record<Version, AgentPolicy>>
   /** Differences between the agent's cards and the served cards, besides URLs and interfaces. */
   readonly changes: readonly CardChange[]
@@ -196,6 +200,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
     unknownMinor: agent.protocol.unknownMinor,
     backslashNames: agent.protocol.backslashNames,
     access: accessOf(agent),
+    external: externalPlanOf(agent),
     policy,
     ...served,
     changes: distinctChanges([documents['1.0'], documents['0.3']].flatMap(({ card }) => changesOf(card.raw, rewrite))),

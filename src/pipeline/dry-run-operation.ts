@@ -16,6 +16,12 @@ import { admissionOf, admit } from './access/access.js'
 import { namedIds, ownershipPlanOf } from './access/ownership.js'
 import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
 import { decodeSync } from './content-encoding.js'
+import type { Answer } from './external/answer.js'
+import type { Asking, Settled } from './external/settle.js'
+import type { ExternalPlan } from './external/plan.js'
+import type { AcceptedRequest, AnsweredRequest, AnswerOptions } from './external/request.js'
+import { answeredRequest, asksOf } from './external/request.js'
+import { responseQuestionsOf } from './external/response.js'
 import { grpcUpstreamHeaders } from './grpc/upstream-headers.js'
 import { MAX_GET_BODY } from './guard.js'
 import * as rejections from './rejections.js'
@@ -80,7 +86,14 @@ export interface DryRun {
   readonly forwarded: Forwarded | null
   /** The work on the response; null unless an operation is forwarded. For one response. */
   readonly plan: ResponsePlan | null
+  /** The questions for policy servers about the request, and what became of them. */
+  readonly external: readonly DryAsk[]
+  /** The recorded answers, for the response. */
+  readonly answers?: DryRunMemory['answers']
 }
+
+/** One question; `settled` is null where no answer is recorded. */
+export interface DryAsk { readonly asking: Asking, readonly settled: Settled | null }
 
 /** The state that earlier requests of a dry run left. */
 export type TaskOwner = 'caller' | 'other' | 'unknown'
@@ -95,6 +108,8 @@ export interface DryRunMemory {
   readonly claim: (claims: readonly Claim[], now: number | null) => readonly Claimed[]
   /** To whom tasks and contexts belong (`access.tasks`). Default: the caller. */
   readonly owner?: TaskOwner
+  /** Returns the recorded answer to a question; null for none: the question then has no effect. */
+  readonly answers?: (asking: Asking) => Answer | null
 }
 
 export interface DryRunAgent {
@@ -133,7 +148,8 @@ export function undecided (route: Route | null, caller: Caller): DryRun {
     access: null,
     rejection: null,
     forwarded: null,
-    plan: null
+    plan: null,
+    external: []
   }
 }
 
@@ -161,20 +177,44 @@ export function dryRunOperation (
   const { ownership } = state.policy[route.version]
   const owners = ownership === null ? undefined : ownersOf(namedIds(ownership, route, call, request.query), memory.owner ?? 'caller')
   const input = { route, call, head, record, owners, caller: principal, now: request.now ?? null }
-  const evaluation = claimed(ruleOn(state, input, tracer), request, memory)
+  const ruled = ruleOn(state, input, tracer)
+  const external = state.external === null
+    ? null
+    : askedInDryRun(state.external, { agent: config.name, route, call, head, caller: principal, evaluation: ruled }, memory, {
+      bytes: content,
+      evaluateAgain: bytes => {
+        const call = callOf({ route, problem, query: request.query, bytes, encodingProblem: null, state }, head, limits)
+        return { call, evaluation: ruleOn(state, { ...input, call }, null) }
+      }
+    })
+  const evaluation = claimed(external?.evaluation ?? ruled, request, memory)
+  const accepted = external?.changed?.call ?? call
   const { access, decision: { rejection } } = evaluation
   const caller = callerOf(route, call, asked, head)
-  if (rejection !== null) return { kind: 'refused', route, caller, call, evaluation, access, rejection, forwarded: null, plan: null }
-  const edited = editedBody(evaluation, call.explicit ?? body, call.explicit ?? content, payloadOf(route.binding, route.version, call.operation, 'request'))
-  if (edited === null) {
-    return { kind: 'refused', route, caller, call, evaluation, access, rejection: rejections.internal, forwarded: null, plan: null }
-  }
+  const answers = memory.answers === undefined ? {} : { answers: memory.answers }
+  const decided = { route, caller, call: accepted, evaluation, access, external: external?.asks ?? [], ...answers }
+  if (rejection !== null) return { ...decided, kind: 'refused', rejection, forwarded: null, plan: null }
+  const base = accepted.explicit ?? external?.changed?.bytes
+  const edited = editedBody(evaluation, base ?? body, base ?? content, payloadOf(route.binding, route.version, call.operation, 'request'))
+  if (edited === null) return { ...decided, kind: 'refused', rejection: rejections.internal, forwarded: null, plan: null }
   const publicUrl = agent.publicUrl ?? `http://${head.headers.host ?? 'localhost'}`
   const card = rewritesResponse(state, call) ? extendedCardOf(state, route, limits, publicUrl + config.path) : null
   const clock = (): number | null => request.now ?? null
   const plannedOwners = ownershipPlanOf(ownership, call, owners)
+  const questions = card !== null
+    ? null
+    : responseQuestionsOf(
+      state.external,
+      { agent: config.name, route, call: accepted, head, caller: principal, evaluation },
+      external?.redactions ?? [],
+      { depth: limits.jsonDepth, members: limits.jsonMembers }
+    )
   const evaluator =
-    card === null ? evaluatorFor(route, call, evaluation, { taskId, limits, tracer, clock, owned: plannedOwners !== null }) : null
+    card === null
+      ? evaluatorFor(route, accepted, evaluation, {
+        taskId, limits, tracer, clock, owned: plannedOwners !== null, asks: questions?.mode ?? null
+      })
+      : null
   const forwarded = forwardedOf(
     config,
     { ...request, body: edited },
@@ -185,10 +225,23 @@ export function dryRunOperation (
   const plan = {
     echo: echoOf(evaluation),
     card,
-    evaluation: evaluator === null ? null : { evaluator, limits, ownership: plannedOwners },
+    evaluation: evaluator === null ? null : { evaluator, limits, ownership: plannedOwners, external: questions },
     anyPage: route.extensionRoute !== null
   }
-  return { kind: 'operation', route, caller, call, evaluation, access, rejection: null, forwarded, plan }
+  return { ...decided, kind: 'operation', rejection: null, forwarded, plan }
+}
+
+/** A request after the recorded answers. */
+interface AskedInDryRun extends AnsweredRequest { readonly asks: readonly DryAsk[] }
+
+function askedInDryRun (plan: ExternalPlan, request: AcceptedRequest, { answers }: DryRunMemory, options: AnswerOptions): AskedInDryRun {
+  const asks = asksOf(plan, request)
+  const answered = asks.flatMap(asking => {
+    const answer = answers?.(asking) ?? null
+    return answer === null ? [] : [{ asking, answer }]
+  })
+  const result = answeredRequest(request, answered, options)
+  return { ...result, asks: asks.map(asking => ({ asking, settled: result.settled.find(one => one.asking === asking) ?? null })) }
 }
 
 /** @returns null when the message of a gRPC call has no place for an edit */

@@ -16,7 +16,8 @@ import { askedVersion, versionProblem } from './request.js'
 import { headOf } from './request-head.js'
 import type { DryRun, DryRunAgent, DryRunMemory, PlainRequest } from './dry-run-operation.js'
 
-const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
+/** Remembers nothing, and has no recorded answers. */
+export const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
 
 /**
  * Evaluates one request.

@@ -179,7 +179,7 @@ export function ruleOn (
   return { decision, access, policy, requested: requested.values, headerName }
 }
 
-export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'owned' | 'clock'> {
+export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'owned' | 'asks' | 'clock'> {
   /** Id of the task that the request names, as `taskIdOf` reads it. */
   readonly taskId: string | null
   readonly limits: Pick<Limits, 'jsonDepth' | 'jsonMembers'>
@@ -190,10 +190,10 @@ export function evaluatorFor (
   route: OperationRoute,
   call: Call,
   { policy, decision, requested }: RequestEvaluation,
-  { taskId, limits, tracer, recall, clock, follows = false, owned = false }: EvaluatorOptions
+  { taskId, limits, tracer, recall, clock, follows = false, owned = false, asks = null }: EvaluatorOptions
 ): ResponseEvaluator | null {
   // The response of an extension's route may have any form.
-  if (policy.mode === 'off' || (!policy.reads && !follows && !owned) || route.extensionRoute !== null) return null
+  if (policy.mode === 'off' || (!policy.reads && !follows && !owned && asks === null) || route.extensionRoute !== null) return null
   return evaluatorOf({
     policy,
     decision,
@@ -208,6 +208,7 @@ export function evaluatorFor (
     tracer,
     follows,
     owned,
+    asks,
     ...(clock === undefined ? {} : { clock }),
     ...(recall === undefined ? {} : { recall })
   })

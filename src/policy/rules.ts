@@ -2,6 +2,8 @@
 import { carriesMessage } from '#a2a/operations.js'
 import type { Mode } from '#config/model/model.js'
 import type { CompiledPolicy, CompiledRule, PolicyActivity } from './compile/compiled.js'
+import type { AskedRule } from './asked-rule.js'
+import { askedRule } from './asked-rule.js'
 import { claimValues } from './request/claims.js'
 import type { Edits } from './request/edits.js'
 import { conflict } from './request/edits.js'
@@ -28,6 +30,8 @@ export interface RequestFindings {
   readonly matched: Set<string> | null
   /** Receives the values of rules with `unique`. Null when no rule has it. */
   readonly claims: Map<string, Claim> | null
+  /** Receives the rules with `external` that found values. Null when no rule has it. */
+  readonly asked: AskedRule[] | null
   /** Receives the paths of the values that rules select. Null when nobody asks for them. */
   readonly looked: string[] | null
 }
@@ -36,7 +40,7 @@ export interface RequestFindings {
 export function runRules (
   { policy, active }: PolicyActivity,
   subject: RequestSubject,
-  { violations, edits, matched, claims, looked }: RequestFindings,
+  { violations, edits, matched, claims, asked, looked }: RequestFindings,
   tracer: Tracer | null
 ): void {
   const injects = active && edits !== null && edits.verbatim === null
@@ -61,6 +65,9 @@ export function runRules (
             violations,
             countProblem(rule, subject, selected, placeOf(subject), injects ? suppliedTo(rule, subject, selected) : 0)
           ) && checkValues(policy, rule, selected, { violations, claims }))
+      if (rule.external !== null && asked !== null && holds && selected.length > 0) {
+        asked.push(askedRule(policy, rule, rule.external, selected))
+      }
       if (looked !== null && selected !== null) for (const { path } of selected) looked.push(path)
       if (rule.noted && holds && selected.length > 0) matched?.add(`${policy.name}/${rule.id}`)
       tracer?.evaluated(policy, rule, selected?.length ?? 0, violations.slice(before))

@@ -11,6 +11,23 @@ export interface AuditViolation {
   readonly message: string
 }
 
+/** One answer of a policy server. */
+export interface ExternalAnswer {
+  /** Id of the entry in `external`, or `policy/rule`. */
+  readonly rule: string
+  readonly phase: 'request' | 'response'
+  readonly mode: 'enforce' | 'observe'
+  /** As in `external_decisions_total`. */
+  readonly outcome: string
+  readonly failure?: string
+  readonly cached?: boolean
+  /** The server's id of the decision, and its reason for administrators. */
+  readonly id?: string
+  readonly reason?: string
+  /** The obligation that the gateway cannot fulfil. */
+  readonly refused?: string
+}
+
 /** A request or response with violations, a forwarded call, or a change of a task's state, under the names of the audit line. */
 export interface AuditEntry {
   /**
@@ -24,9 +41,9 @@ export interface AuditEntry {
   readonly version: string
   /**
    * rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged, despite violations;
-   * forwarded = of the phase call; changed = of the phase task; held = the card waits for an agreement, agreed = no card waits any more.
+   * forwarded = of the phase call; changed = of the phase task; notified = a policy server asks to notify somebody; held = the card waits for an agreement, agreed = no card waits any more.
    */
-  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed' | 'held' | 'agreed'
+  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed' | 'notified' | 'held' | 'agreed'
   /** Reason of the violation that decided; null without violations. */
   readonly reason: string | null
   readonly extension: string | null
@@ -64,6 +81,9 @@ export interface AuditEntry {
   readonly owner?: string
   /** The entry of `access` that decided, or `none`. */
   readonly access_rule?: string
+  /** The answers of policy servers so far, and the messages that they ask to send. */
+  readonly external?: readonly ExternalAnswer[]
+  readonly notices?: readonly object[]
   /** Result of the exchange of the caller's token for one of the agent: cached, new, or rejected. */
   readonly exchange?: string
   readonly request_id: string | null
@@ -79,7 +99,7 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   operation: { type: 'string', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', meaning: '`JSONRPC`, `HTTP+JSON` or `GRPC`' },
   version: { type: 'string', meaning: 'A2A version' },
-  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`; `held`: a `card` waits; `agreed`: no `card` waits any more' },
+  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`; `notified`: a [policy server](../how-to/external-decisions.md) asks to notify somebody; `held`: a `card` waits; `agreed`: no `card` waits any more' },
   reason: { type: 'string or null', meaning: '[reason](errors.md#reasons) of the violation that decided' },
   extension: { type: 'string or null', meaning: "the policy's name, or the URI if there is no policy" },
   rule: { type: 'string or null', meaning: 'id of the rule' },
@@ -122,6 +142,12 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
     when: '[tasks have owners](../how-to/protect-tasks.md), and the call names a task or context',
     meaning: '`match`, `mismatch`, `unknown`, `unavailable` or `shared`, as in `task_owner_checks_total`'
   },
+  external: {
+    type: 'list',
+    when: '[policy servers](../how-to/external-decisions.md) have answered',
+    meaning: 'at most 20 answers: `rule`, `phase`, `mode`, `outcome` as in `external_decisions_total`, `failure` or `cached`, and if the server sent them `id` of the decision and `reason` for administrators; `refused`: the obligation that the gateway cannot fulfil'
+  },
+  notices: { type: 'list', when: 'decision `notified`', meaning: 'messages of obligations: `to`, `topic`, `body`' },
   exchange: {
     type: 'string',
     when: 'the gateway exchanged the token of the caller ([credentials for the agent](../how-to/credentials-for-agents.md))',

@@ -131,6 +131,8 @@ function formatLine (entry: AuditEntry, time: string): string {
     client: clip(entry.client),
     caller: entry.caller,
     credential: entry.credential,
+    external: entry.external,
+    notices: entry.notices,
     limit: entry.limit,
     owner: entry.owner,
     access_rule: entry.access_rule,

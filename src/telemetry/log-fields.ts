@@ -75,9 +75,10 @@ export const LOG_FIELDS = {
     when: 'a reload',
     meaning: 'changed keys outside of `agents`; or, in a separate line, the keys that need a restart'
   },
+  decision_point: { type: 'string', when: 'a policy server did not answer', meaning: 'its name in `decisionPoints`' },
   problem: {
     type: 'string',
-    when: 'a rejected configuration; an expired card; a worker that ended; rejected credentials; no token for an agent',
+    when: 'a rejected configuration; an expired card; a worker that ended; rejected credentials; no token for an agent; a policy server did not answer',
     meaning: 'description of the problem; for credentials, `outcome` of `authentications_total`'
   },
   problems: { type: 'number', when: 'a rejected configuration', meaning: 'number of problems; each has a line before this one' },

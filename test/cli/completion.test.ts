@@ -25,7 +25,7 @@ t.test('bash completes commands, flags, values and files', async t => {
     [['serve', '--l'], ['--listen']],
     [['check', '--format', ''], [...CHECK_FORMATS].sort()],
     [['test', '--format', 'p'], ['pretty']],
-    [['help', 'ex'], ['explain']],
+    [['help', 'ex'], ['explain', 'external']],
     [['serve', 'gate'], ['gateway.yaml']],
     [['serve', ''], ['bin', 'gateway.yaml', 'my file.yaml', 'old.yml']],
     [['check', '--config', 'm'], ['my file.yaml']],

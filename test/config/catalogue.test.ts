@@ -25,7 +25,7 @@ t.test('a bad policy of the catalogue is an error with every problem', t => {
   t.match(read('uri: ""\nnothing: {}\nrequest: [{id: r, select: {part: {}}}]\n'), [
     'p.yaml:1:6: uri must be an extension URI (ASCII, without commas, spaces and control characters: clients send it in a comma-separated header)',
     /^p\.yaml:2:1: unknown key "nothing" \(known keys: uri, .*\brequest\b.*\)$/,
-    'p.yaml:3:11: request[0] needs count, required or schema (a rule without them checks nothing)'
+    'p.yaml:3:11: request[0] needs count, required, schema or external (a rule without them checks nothing)'
   ])
   t.same(read('['), ['p.yaml:1:2: the "[" is not closed, or a line before its "]" is not indented'])
   t.same(read(''), ['p.yaml:1:1: the policy must be a mapping, not null'])

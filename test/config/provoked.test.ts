@@ -20,6 +20,7 @@ import { CALLER_ROWS } from './caller-rows.js'
 import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js'
 import { GRPC_ROWS } from './grpc-rows.js'
 import { MESH_ROWS } from './mesh-rows.js'
+import { EXTERNAL_ROWS } from './external-rows.js'
 import { RATE_ROWS } from './rate-rows.js'
 import { OWNERSHIP_ROWS } from './ownership-rows.js'
 import { REQUIRE_ROWS } from './require-rows.js'
@@ -155,6 +156,7 @@ t.test('every message of the sources is provoked', async t => {
     ...ofCredentials,
     ...ofCards,
     ...RATE_ROWS.flatMap(([, text]) => lines(text)),
+    ...EXTERNAL_ROWS.flatMap(([, text]) => lines(text)),
     ...[...GRPC_ROWS, ...MESH_ROWS, ...SOURCE_ROWS].flatMap(([, text]) => lines(text)),
     ...ofAccess,
     ...ofSchemas

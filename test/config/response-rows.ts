@@ -16,7 +16,7 @@ const RULES: readonly Row[] = [
   [
     'rule that checks nothing',
     responding('{part: {}}', 'verdict: warn'),
-    'g.yaml:9:16: extensions.p.response[0] needs count, required or schema (a rule without them checks nothing)'
+    'g.yaml:9:16: extensions.p.response[0] needs count, required, schema or external (a rule without them checks nothing)'
   ],
   [
     'place of requests',

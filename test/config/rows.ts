@@ -128,7 +128,7 @@ const SCHEMA: readonly Row[] = [
   [
     'key of a later version',
     agentWith('identity: observe'),
-    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, grpc, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, access, push, responses, jsonSchema, extensions, passthrough)'
+    'g.yaml:5:5: unknown key "identity" in agents[0] (known keys: name, path, host, upstream, grpc, card, concurrency, protocol, cors, mode, enforceOn, unlistedExtensions, unknownMethods, untaggedData, access, push, external, responses, jsonSchema, extensions, passthrough)'
   ],
   [
     'null section',
@@ -737,7 +737,7 @@ const POLICY: readonly Row[] = [
   [
     'rule without effect',
     policyWith('request: [{id: r, select: {part: {}}}]'),
-    'g.yaml:9:15: extensions.p.request[0] needs count, required or schema (a rule without them checks nothing)'
+    'g.yaml:9:15: extensions.p.request[0] needs count, required, schema or external (a rule without them checks nothing)'
   ],
   [
     'same rule id',

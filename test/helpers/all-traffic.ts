@@ -12,6 +12,7 @@ import { serve } from './serve.js'
 import { nonceCard, nonceMessage, nonceRules } from './unique.js'
 import type { Key } from '../identity/issuer.js'
 import { issuerFor, jwtSource, keyOf } from '../identity/issuer.js'
+import { policyServer } from '../external/kit.js'
 import { tokenEndpoint } from '../identity/token-endpoint.js'
 import { grpcMessage, RawGrpc } from './grpc-raw.js'
 import { freePort, rpc, until } from './http.js'
@@ -143,6 +144,7 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
     }
   })
   const endpoint = await tokenEndpoint(t)
+  const decisions = await policyServer(t, () => ({ decision: true }))
   const entry = `{clientCredentials: {endpoint: "${endpoint.url}", client: {id: gateway, secret: {env: AGENT_SECRET}}}}`
   const gateway = await serve(t, [
     'agents:',
@@ -152,6 +154,8 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
     '    extensions: [nonces]',
     '    access: {allow: [{id: callers, on: [messages, GetTask]}], tasks: {}}',
     '    push: {resolve: false}',
+    '    external: [{id: spend, use: corp}]',
+    `decisionPoints: {corp: {url: "${decisions.url}", timeout: 5s}}`,
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}'),
     '    observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}',

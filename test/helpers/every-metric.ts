@@ -57,6 +57,8 @@ export function recordOne (m: Metrics): void {
   m.refusal(a, 'gateway/json')
   m.grpcResponse(a, 'SendMessage', 'OK')
   m.clientError('other')
+  m.externalDecision(a, 'spend', 'allow')
+  m.externalWait(a, 'request', 1)
   m.unexpectedError('http')
   m.authentication(a, 's', 'ok')
   m.authenticated('s', 'hit', 0.1)

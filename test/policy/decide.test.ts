@@ -57,6 +57,7 @@ t.test('a missing required extension: named, with the header to send', async t =
     activity: [],
     matched: new Set(),
     claims: [],
+    asked: [],
     caller: null,
     owner: null,
     forbidden: null,

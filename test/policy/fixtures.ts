@@ -57,6 +57,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     card: CARD_CONFIG,
     concurrency: { requests: 1, streams: 1 },
     protocol: { unknownMinor: 'carry', backslashNames: 'reject' },
+    external: [],
     mode: 'enforce',
     enforceOn: 'messages',
     unlistedExtensions: 'forward',

@@ -39,6 +39,8 @@ const DESIGN: Record<string, [string, string[]]> = {
   requests_total: ['counter', ['agent', 'operation', 'binding', 'version', 'outcome', 'front']],
   request_duration_seconds: ['histogram', ['agent', 'operation', 'outcome']],
   decision_duration_seconds: ['histogram', ['agent']],
+  external_decisions_total: ['counter', ['agent', 'rule', 'outcome']],
+  external_decision_duration_seconds: ['histogram', ['agent', 'phase']],
   upstream_duration_seconds: ['histogram', ['agent', 'operation']],
   violations_total: ['counter', ['agent', 'extension', 'rule', 'phase', 'mode']],
   unexamined_data_total: ['counter', ['agent', 'extension']],
@@ -127,6 +129,8 @@ function recordEverything (metrics: Metrics): void {
   metrics.authenticated('corp', 'miss', 0.0002)
   metrics.keyRefresh('corp', 'failed')
   metrics.upstreamCredential('weather', 'exchange', 'unavailable')
+  metrics.externalDecision('weather', 'spend', 'allow')
+  metrics.externalWait('weather', 'request', 0.01)
   metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))
   metrics.tasksRemembered(() => 7)
   metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: '', value: 120 })

@@ -42,8 +42,9 @@ function keep (exchange: Exchange, prepared: Prepared): Result {
 }
 
 /** The body to forward. @throws TypeError when the message of a gRPC call has no place for an edit */
-export function editedBody ({ route, sent, bytes, parsed: { operation, explicit }, evaluation }: Work): Bytes {
-  return bodyOf(evaluation, explicit ?? sent, explicit ?? bytes, payloadOf(route.binding, route.version, operation, 'request'))
+export function editedBody ({ route, sent, bytes, changed, parsed: { operation, explicit }, evaluation }: Work): Bytes {
+  const whole = explicit ?? changed
+  return bodyOf(evaluation, whole ?? sent, whole ?? bytes, payloadOf(route.binding, route.version, operation, 'request'))
 }
 
 function rejectMissing (exchange: Exchange, failed: 'rejected' | 'unavailable'): Result {

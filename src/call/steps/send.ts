@@ -1,5 +1,6 @@
 /** Sends a request that the rules accepted to its agent. */
 import { tenantOf } from '#a2a/task-id.js'
+import { responseQuestionsOf } from '#pipeline/external/response.js'
 import { ownershipPlanOf } from '#pipeline/access/ownership.js'
 import * as rejections from '#pipeline/rejections.js'
 import type { Asked } from '#pipeline/request.js'
@@ -36,6 +37,9 @@ export function send (exchange: Exchange): Result {
   const { tasks, audit: { forwarded: follows } } = exchange.services
   exchange.active = evaluation.decision.active
   const ownership = ownershipPlanOf(policy.ownership, parsed, owners as OwnerFindings | undefined)
+  const accepted = { agent: agent.name, route, call: parsed, head: exchange.request, caller: exchange.principal, evaluation }
+  const json = { depth: limits.jsonDepth, members: limits.jsonMembers }
+  const questions = state.external === null || card !== null ? null : responseQuestionsOf(state.external, accepted, work.redactions, json)
   const evaluator =
     card === null
       ? evaluatorFor(route, parsed, evaluation, {
@@ -45,6 +49,7 @@ export function send (exchange: Exchange): Result {
         clock: Date.now,
         follows,
         owned: ownership !== null,
+        asks: questions?.mode ?? null,
         recall: taskId => tasks.now(keyOf(taskId))
       })
       : null
@@ -53,7 +58,7 @@ export function send (exchange: Exchange): Result {
   const plan = {
     echo: echoOf(evaluation),
     card,
-    evaluation: evaluator === null ? null : { evaluator, limits, ownership },
+    evaluation: evaluator === null ? null : { evaluator, limits, ownership, external: questions },
     anyPage: route.extensionRoute !== null
   }
   exchange.forwarding = exchange.transport.send(exchange, {

@@ -172,6 +172,11 @@ export function taskEntry (exchange: Exchange, { taskId, contextId, state }: Res
   }
 }
 
+/** The audit line of messages that policy servers ask to send. */
+export function noticeEntry (exchange: Exchange, phase: 'request' | 'response', notices: readonly object[]): AuditEntry {
+  return { ...plainEntry(exchange, phase, 'notified'), notices, ...namesIn(exchange) }
+}
+
 function plainEntry (
   exchange: Exchange,
   phase: AuditEntry['phase'],
@@ -196,6 +201,7 @@ function plainEntry (
     ...callerOf(exchange),
     ...(exchange.owner === null ? {} : { owner: exchange.owner }),
     ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule }),
+    ...(exchange.external === null ? {} : { external: exchange.external }),
     request_id: exchange.id
   }
 }

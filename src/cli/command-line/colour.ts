@@ -6,7 +6,7 @@ import { inColour } from '#wire/terminal.js'
 const PARTS: Readonly<Record<string, readonly (readonly [part: RegExp, colour: Colour])[]>> = {
   check: [[/^\S+:\d+:\d+:(?= )/gm, 'bold'], [/(?<=: )warning:/g, 'yellow'], [/(?<=^\S+: )ok:/gm, 'green']],
   explain: [
-    [/^(?:extensions|policies|results|the response to the client|the forwarded request)(?=$| )/gm, 'bold'],
+    [/^(?:extensions|policies|policy servers|results|the response to the client|the forwarded request)(?=$| )/gm, 'bold'],
     [/(?<=^decision {3})forward.*$/gm, 'green'],
     [/(?<=^decision {3})reject.*$/gm, 'red'],
     [/(?<=^ {4,6}[\w-]+: )violated(?=$|[;,])/gm, 'red']

@@ -27,6 +27,10 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
     ["pbpaste | a2a-gateway explain --header 'A2A-Version: 1.0' -", 'a JSON-RPC request, curl command or HAR entry of the clipboard'],
     ['pbpaste | a2a-gateway explain -', 'the error of a client, a decision of the console or an audit line: which rule rejected, and the fix']
   ],
+  external: [
+    ['a2a-gateway external ask call.http', 'the questions of ./gateway.yaml about all requests of a file'],
+    ["a2a-gateway external ask --caller '{subject: alice, groups: [finance]}' --request pay calls.http", 'one request, of a caller']
+  ],
   test: [
     ['a2a-gateway test policies/', 'all files *.test.yaml of a directory, with ./gateway.yaml'],
     ["a2a-gateway test 'services/**/*.test.yaml' --only invoice", 'the tests whose name contains "invoice"'],

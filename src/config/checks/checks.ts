@@ -14,6 +14,7 @@ import { signatureProblems, signatureWarnings } from './card/card-signatures.js'
 import { viewProblems, viewWarnings } from './card/card-views.js'
 import { audienceProblems, audienceWarnings } from './callers/audience-checks.js'
 import { identityProblems, identityWarnings } from './callers/identity.js'
+import { externalProblems, externalWarnings } from './external-checks.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { rateProblems, rateWarnings } from './rate-checks.js'
 import { listenerTls } from './listener-tls.js'
@@ -77,7 +78,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ]),
     ...layeredProblems(context.layers, agents),
     ...secretProblems(mapping(config.extensions), agents, context),
-    ...upstreamCredentialProblems(config, context)
+    ...upstreamCredentialProblems(config, context),
+    ...externalProblems(config, context)
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
@@ -85,6 +87,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...meshWarnings(config),
     ...rateWarnings(config),
     ...ownershipWarnings(config),
+    ...externalWarnings(config),
     ...callers.warnings,
     ...identityWarnings(mapping(config.identity), mapping(config.server)),
     ...unusedSources(config),

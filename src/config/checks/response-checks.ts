@@ -5,7 +5,7 @@ import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { LayeredPolicy } from '../layers.js'
 import { RESPONDING } from '../schema/response-schema.js'
-import { contradictions, countProblems, exclusions, lowerBound, matchProblems, NEVER } from './rule-checks.js'
+import { contradictions, countProblems, exclusions, externalRuleProblems, lowerBound, matchProblems, NEVER } from './rule-checks.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
@@ -17,6 +17,7 @@ export function responseProblems (policy: Mapping, path: Path): PathProblem[] {
       const at = [...path, 'response', index]
       return [
         ...countProblems(rule, at),
+        ...externalRuleProblems(rule, at),
         ...alwaysMet(rule, at),
         ...exclusions(rule, at),
         ...matchProblems(rule, at),

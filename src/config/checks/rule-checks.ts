@@ -14,6 +14,7 @@ export function ruleProblems (rule: Mapping, at: Path, policy: Mapping): PathPro
     ...matchProblems(rule, at),
     ...unseen(rule, at),
     ...stripsUnique(rule, at),
+    ...externalRuleProblems(rule, at),
     ...idleUnknown(rule, at)
   ]
 }
@@ -35,6 +36,18 @@ function idleUnknown (rule: Mapping, at: Path): PathProblem[] {
 function stripsUnique (rule: Mapping, at: Path): PathProblem[] {
   if (rule.unique === undefined || rule.verdict !== 'strip') return []
   return [fault([...at, 'unique'], `${dotted(at)} has both unique and verdict: strip`, 'use reject or warn', 'key')]
+}
+
+/** Finds `external` beside a key that it replaces, and in a rule that removes values without a decision of their own. */
+export function externalRuleProblems (rule: Mapping, at: Path): PathProblem[] {
+  if (rule.external === undefined) return []
+  const place: Path = [...at, 'external']
+  return [
+    ...(rule.schema === undefined ? [] : [fault(place, `${dotted(at)} has both schema and external`, 'write two rules', 'key')]),
+    ...(rule.verdict !== 'strip'
+      ? []
+      : [fault(place, `${dotted(at)} has both external and verdict: strip`, 'the policy server can ask to remove values, with an obligation', 'key')])
+  ]
 }
 
 const SOURCES: ReadonlySet<string> = new Set(['file', 'ref', 'fromCard', 'enumFromCard'])
@@ -125,10 +138,10 @@ export function countProblems (rule: Mapping, at: Path): PathProblem[] {
   const min = lowerBound(rule)
   if (
     Object.keys(rule).length > 0 &&
-    ['count', 'schema', 'notOlderThan', 'unique'].every(key => rule[key] === undefined) &&
+    ['count', 'schema', 'notOlderThan', 'unique', 'external'].every(key => rule[key] === undefined) &&
     rule.required !== true
   ) {
-    problems.push(fault(at, `${dotted(at)} needs count, required or schema`, 'a rule without them checks nothing'))
+    problems.push(fault(at, `${dotted(at)} needs count, required, schema or external`, 'a rule without them checks nothing'))
   }
   if (rule.notOlderThan !== undefined && ['age', 'ttl', 'expires'].every(key => mapping(rule.notOlderThan)[key] === undefined)) {
     problems.push(fault([...at, 'notOlderThan'], `${dotted([...at, 'notOlderThan'])} needs age, ttl or expires`, 'such as "age: 5m"'))
@@ -139,7 +152,7 @@ export function countProblems (rule: Mapping, at: Path): PathProblem[] {
   if (rule.required === true && max === 0) {
     problems.push(fault([...at, 'required'], `${dotted(at)} requires a value, but count.max is 0`, 'keep one', 'key'))
   }
-  if (min === 0 && max === undefined && rule.schema === undefined) {
+  if (min === 0 && max === undefined && rule.schema === undefined && rule.external === undefined) {
     problems.push(fault([...at, 'count', 'min'], `${dotted(at)}: at least 0 is always satisfied`, 'the rule checks nothing'))
   }
   if (rule.required !== true && typeof min === 'number' && typeof max === 'number' && min > max) {

@@ -8,7 +8,7 @@ import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
-interface Surroundings { readonly baseDir: string, readonly env: Environment | null }
+export interface Surroundings { readonly baseDir: string, readonly env: Environment | null }
 
 /** Checks the secrets of the file's policies and of the agents' overlays. */
 export function secretProblems (policies: Mapping, agents: readonly unknown[], { baseDir, env }: Surroundings): PathProblem[] {
@@ -27,8 +27,8 @@ export function secretProblems (policies: Mapping, agents: readonly unknown[], {
       const { headers, extended } = mapping(mapping(agent).card)
       const path: Path = ['agents', index, 'card']
       return [
-        ...headerProblems(headers, [...path, 'headers'], context),
-        ...headerProblems(mapping(extended).headers, [...path, 'extended', 'headers'], context)
+        ...headerSecretProblems(headers, [...path, 'headers'], context),
+        ...headerSecretProblems(mapping(extended).headers, [...path, 'extended', 'headers'], context)
       ]
     })
   ]
@@ -37,7 +37,7 @@ export function secretProblems (policies: Mapping, agents: readonly unknown[], {
 interface Context { readonly baseDir: string, readonly env: Environment }
 
 /** Checks the secrets of headers. */
-function headerProblems (headers: unknown, path: Path, { baseDir, env }: Context): PathProblem[] {
+export function headerSecretProblems (headers: unknown, path: Path, { baseDir, env }: Context): PathProblem[] {
   return Object.entries(mapping(headers)).flatMap(([name, source]) => {
     const { file, env: variable, prefix } = mapping(source)
     const at: Path = [...path, name, file === undefined ? 'env' : 'file']

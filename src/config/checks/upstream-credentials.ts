@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
-import { isReservedHeader } from '../credentials/reserved-headers.js'
+import { isReservedHeader } from '#a2a/reserved-headers.js'
 import { FORMATS } from '../schema/formats.js'
 import { readHeader, readSecret } from '../secrets.js'
 import { fault, items, mapping } from '../yaml/values.js'

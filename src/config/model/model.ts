@@ -5,6 +5,7 @@
 
 import type { AdvertisedExtension } from '#a2a/card/additions.js'
 import type { AccessConfig } from './access-model.js'
+import type { DecisionPointConfig, ExternalConfig } from './external-model.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
@@ -32,6 +33,8 @@ export interface Config {
   readonly bundles: Readonly<Record<string, SchemaSet>>
   /** Null: the gateway authenticates nobody. */
   readonly identity: IdentityConfig | null
+  /** Policy servers, by name. */
+  readonly decisionPoints: Readonly<Record<string, DecisionPointConfig>>
   /** Limits of requests. */
   readonly rates: readonly RateConfig[]
   /** Limits of what agents report. */
@@ -206,6 +209,8 @@ export interface AgentConfig {
   readonly access: AccessConfig
   /** Null: push notification configurations are not checked. */
   readonly push: PushConfig | null
+  /** Calls about which a policy server decides. */
+  readonly external: readonly ExternalConfig[]
   /** Treatment of violations in responses: `enforce` acts on them, `observe` records them, `off` does not read responses. */
   readonly responses: Mode
   readonly jsonSchema: JsonSchemaConfig

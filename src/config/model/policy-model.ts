@@ -226,6 +226,8 @@ export interface RuleConfig {
   readonly unique?: UniqueConfig
   /** JSON Schema that every selected value must satisfy, or the location of the schema in the card. */
   readonly schema?: SchemaSource
+  /** Name of the policy server that decides about the selected values. */
+  readonly external?: string
   /** warn = the violation is observed, whatever the mode; strip = the gateway removes the violating values. Default reject. */
   readonly verdict?: 'reject' | 'warn' | 'strip'
   /** Applies to conditions on the state of a task that the gateway has not seen. Default allow: the rule does not apply. */
@@ -248,6 +250,8 @@ export interface ResponseRuleConfig {
   /** Every selected value must be fresh. */
   readonly notOlderThan?: FreshnessConfig
   readonly schema?: SchemaSource
+  /** Name of the policy server that decides about the selected values. */
+  readonly external?: string
   /** annotate = the gateway forwards the result and notifies the caller. Default warn. */
   readonly verdict?: 'reject' | 'warn' | 'strip' | 'annotate'
   /**

@@ -1,7 +1,7 @@
 /** JSON Schema of the response rules of a policy, and of its rules across the messages of one task. */
 import { TASK_STATES } from '#a2a/task-state.js'
 import type { Format } from './formats.js'
-import { CALLED, freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
+import { askedServer, CALLED, freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
 import { choice, flag, list, mapping, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 
@@ -73,7 +73,7 @@ const either: Schema = {
   maxProperties: 1
 }
 
-export const responseRule = mapping('One rule; needs `count`, `required: true`, `notOlderThan` or `schema`.', ['id', 'select'], {
+export const responseRule = mapping('One rule; needs `count`, `required: true`, `notOlderThan`, `schema` or `external`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['result-is-valid'] },
   on: {
     type: 'array',
@@ -91,6 +91,7 @@ export const responseRule = mapping('One rule; needs `count`, `required: true`, 
   count: { ...occurrences, description: 'How many values the rule may select from a result that has one of the selected places.' },
   notOlderThan: freshness,
   schema: source,
+  external: askedServer('result'),
   verdict: choice(
     '`warn`: the gateway records violations and forwards the response. `annotate`: like `warn`, and the header `gateway-decision` or a comment of the stream informs the client. `strip`: the gateway removes the data that breaks the rule (the selected value; the part, if parts are selected). `reject`: the gateway rejects the response. Default: `warn`.',
     ['reject', 'warn', 'strip', 'annotate']

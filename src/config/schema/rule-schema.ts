@@ -29,7 +29,8 @@ const active = (where: 'request' | 'result'): Schema => ({
 /** A condition on the caller. The reference describes its keys once, at `activation.callers`. */
 export const CALLED = caller('The caller of the request; all given keys must match. Keys as in `activation.callers`.')
 
-const CONDITIONS = {
+/** Conditions on a request. */
+export const CONDITIONS = {
   taskId: presence('taskId'),
   contextId: presence('contextId'),
   listed: flag('Whether `message.extensions` names the extension.'),
@@ -237,7 +238,14 @@ export const rejection = mapping('The error of the rejection.', [], {
 
 export const onUnknown = (description: string): Schema => choice(description, ['allow', 'reject'])
 
-export const rule = mapping('One rule; needs `count`, `required: true`, `notOlderThan`, `unique` or `schema`.', ['id', 'select'], {
+/** `external` of a rule. */
+export const askedServer = (what: 'request' | 'result'): Schema =>
+  text(
+    `Name of a policy server in \`decisionPoints\`, in the place of \`schema\`: the server gets the values that the rule selects from the ${what}, and decides whether they pass. It is not asked when the rule selects nothing.`,
+    'name'
+  )
+
+export const rule = mapping('One rule; needs `count`, `required: true`, `notOlderThan`, `unique`, `schema` or `external`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
   on: {
     type: 'array',
@@ -257,6 +265,7 @@ export const rule = mapping('One rule; needs `count`, `required: true`, `notOlde
   notOlderThan: freshness,
   unique,
   schema: source,
+  external: askedServer('request'),
   verdict: choice(
     '`warn`: the gateway records violations and forwards the request, in every mode. `strip`: the gateway records and removes the data that breaks the rule (the selected value; the part, if parts are selected; the line of a header). Default: `reject`.',
     ['reject', 'warn', 'strip']

@@ -2,6 +2,7 @@ import { accessEntrySchema, accessSchema, accessSchemaRef } from './access-schem
 import { cardSecurity } from './card-security-schema.js'
 import { cardTrust } from './card-schema.js'
 import { credentialsSchema, sentCredentialSchema } from './credentials-schema.js'
+import { decisionPoints, externalSchema } from './external-schema.js'
 import { agentGrpc } from '../listeners/grpc-schema.js'
 import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
@@ -235,6 +236,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   ),
   access: accessSchemaRef('Who may call the agent, and what callers may do. Keys that you leave out come from `accessDefaults`.'),
   push: pushSchema,
+  external: externalSchema,
   responses: choice(
     'What to do with violations in responses: `enforce` applies the verdict of the rule, `observe` only records violations, `off` evaluates no responses.',
     ['enforce', 'observe', 'off'],
@@ -357,6 +359,7 @@ export const configSchema: Schema = {
       maxProperties: 100
     },
     identity: identitySchema,
+    decisionPoints: decisionPoints(secretHeaders),
     rates: ratesSchema,
     budgets: budgetsSchema,
     accessDefaults: accessSchemaRef('`access` of all agents. A key in `access` of an agent replaces the same key here.'),

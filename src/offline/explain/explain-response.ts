@@ -6,6 +6,7 @@ import { dryRunResponse } from '#pipeline/dry-run-response.js'
 import { rejectionEvent } from '#pipeline/rejection-response.js'
 import type { AgentConfig } from '#config/model/model.js'
 import { parseJson } from '#wire/json/parse-json.js'
+import { externalShown } from './external-shown.js'
 import type { ExchangeTraces } from './response-trace.js'
 import type { RejectionShown, ResponseExplanation } from './explanation.js'
 import type { RecordedResponse } from '../recording/recorded-response.js'
@@ -55,6 +56,7 @@ export function explainResponse (
           message: found.message
         }))
     ),
+    ...externalShown(evaluated.external),
     activation: evaluated.activationReport,
     shown: evaluated.shown,
     edited: rejection === null || stream ? names(results.flatMap(({ decision }) => decision.edited)) : [],

@@ -3,6 +3,7 @@ import { INACTIVE } from '#policy/request/activation.js'
 import { CALLERS } from '#policy/request/callers.js'
 import { callerText } from '../caller.js'
 import { INJECT } from '#policy/request/inject.js'
+import { externalText } from './external-shown.js'
 import { responseText } from './response-text.js'
 import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RuleTrace } from './explanation.js'
 import { brokenOr, bytes, field, MARKS, rejection, set, valuesText } from '../text-kit.js'
@@ -31,6 +32,7 @@ export function explanationText (one: Explanation): string {
     ...policies(one.policies),
     ...checks(one),
     ...unexamined(one),
+    ...externalText(one.external),
     '',
     ...(one.limits === undefined ? [] : [field('limits', `${one.limits.join(', ')} (counts are known only to a running gateway)`)]),
     field('decision', decision(one)),

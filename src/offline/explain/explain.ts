@@ -8,7 +8,8 @@ import { compileLimits } from '#policy/limits/compile.js'
 import { additionName } from '#policy/request/methods.js'
 import { earlyCharges, lateCharges } from '#pipeline/access/limits.js'
 import { headOf } from '#pipeline/request-head.js'
-import { dryRunRequest } from '#pipeline/dry-run.js'
+import { dryRunRequest, NOTHING } from '#pipeline/dry-run.js'
+import type { DryRun, DryRunMemory } from '#pipeline/dry-run-operation.js'
 import { mediaTypeOf } from '#pipeline/caller.js'
 import { badTarget, unknownAgent } from '#pipeline/rejections.js'
 import { rejectionResponse } from '#pipeline/rejection-response.js'
@@ -18,6 +19,7 @@ import type { AgentConfig, Config } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import { checkTarget, joinPath, splitTarget } from '#wire/target.js'
 import { ExchangeTraces } from './response-trace.js'
+import { externalShown } from './external-shown.js'
 import { explainResponse } from './explain-response.js'
 import type { Explanation, ExtensionSets, RejectionShown } from './explanation.js'
 import { grpcHeaders, grpcPlaceOf, grpcRequestOf, isGrpcCall } from './grpc-call.js'
@@ -27,7 +29,6 @@ import { placeOf, plainRequest, sentHeaders } from '../place.js'
 import type { RecordedRequest } from '../recording/recorded-request.js'
 import { shownTarget } from '../shown.js'
 import type { GrpcTarget } from '#a2a/card/map.js'
-import type { DryRun } from '#pipeline/dry-run-operation.js'
 
 /** One agent, with the state built from its card. */
 export interface KnownAgent {
@@ -42,6 +43,8 @@ export interface ExplainOptions {
   readonly agent: string | null
   /** Who calls. Default: nobody that the gateway knows. */
   readonly caller?: Principal | null
+  /** Returns recorded answers of policy servers. Default: none. */
+  readonly answers?: DryRunMemory['answers'] | undefined
   /** Flat list of headers that replace recorded headers of the same name. */
   readonly headers: readonly string[]
   /**
@@ -89,7 +92,8 @@ export async function explainRequest (
     : { request: plainRequest(request, found.path, state), notes: [] }
   const plain = { ...sent.request, caller: by }
   const traces = new ExchangeTraces(by)
-  const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces)
+  const memory = { ...NOTHING, answers: options.answers ?? (() => null) }
+  const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces, memory)
   const { route, call, evaluation, caller, rejection } = dryRun
   const decision = evaluation?.decision ?? null
   const operation = call?.operation ?? (route?.kind === 'operation' ? route.operation : null)
@@ -120,6 +124,7 @@ export async function explainRequest (
     policies: evaluation === null ? [] : traces.policies(config, evaluation.policy, edited),
     checks: decision === null ? [] : traces.checks(decision),
     unexamined: decision?.unexamined ?? [],
+    ...externalShown(dryRun.external),
     ...limitsShown(dryRun, found.config.name, options.config),
     decision: rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
     rule: rejection?.rule ?? null,

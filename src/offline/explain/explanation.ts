@@ -47,6 +47,8 @@ export interface Explanation {
   readonly checks: readonly CheckTrace[]
   /** Data that a policy owns and none of the rules that applied looked at. */
   readonly unexamined: readonly { readonly extension: string, readonly path: string }[]
+  /** Questions to policy servers about the request; omitted without any. */
+  readonly external?: readonly ExternalShown[]
   /** Ids of the limits and budgets in which the request counts, in their order; omitted without any. */
   readonly limits?: readonly string[]
   /** answer: the gateway itself responds, with the agent's card. */
@@ -65,6 +67,19 @@ export interface Explanation {
 }
 
 export type CallerShown = Pick<Principal, 'source' | 'subject' | 'client' | 'spiffe' | 'scopes' | 'groups' | 'tenant' | 'claims'>
+
+/** One question to a policy server. `outcome` is that of the recorded answer; null without one. */
+export interface ExternalShown {
+  readonly rule: string
+  readonly use: string
+  readonly mode: 'enforce' | 'observe'
+  readonly question: JsonObject
+  readonly outcome: string | null
+  /** The obligation that the gateway cannot fulfil. */
+  readonly refused: string | null
+  /** The answer; null without one. */
+  readonly answer: Readonly<Record<string, unknown>> | null
+}
 
 export interface ExtensionSets {
   readonly declared: readonly string[]
@@ -177,6 +192,8 @@ export interface ResponseExplanation {
   readonly why: string
   /** Each evaluated message, task or update. */
   readonly results: readonly ResultTrace[]
+  /** Questions to policy servers about the response; omitted without any. */
+  readonly external?: readonly ExternalShown[]
   /** Every violation that no response rule of a policy found. */
   readonly checks: readonly (CheckTrace & { readonly event: number | null })[]
   /** Null when nothing is known about the activation: the response is not that of an operation, or no policy uses the activation. */

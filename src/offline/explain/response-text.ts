@@ -1,4 +1,5 @@
 /** Formats the explanation of a response as text. */
+import { externalText } from './external-shown.js'
 import { bodyLines, brokenOr, bytes, field, grpcStatusLines, MARKS, rejection, set, valuesText } from '../text-kit.js'
 import type { ResponseExplanation, ResultTrace } from './explanation.js'
 
@@ -14,6 +15,7 @@ export function responseText (one: ResponseExplanation): string[] {
     field('read', `${one.read ? 'yes' : 'no'}: ${one.why}`),
     ...results(one),
     ...checks(one),
+    ...externalText(one.external),
     ...activation(one),
     ...recorded(one),
     '',

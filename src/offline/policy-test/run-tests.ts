@@ -101,7 +101,7 @@ function runTest (
 ): Run | { readonly problem: string; readonly at: Path } {
   const made = requestOf(test.request, variant, agent, directory)
   if ('problem' in made) return { problem: made.problem, at: ['request'] }
-  const memory = new Memory(test.memory)
+  const memory = new Memory(test.memory, test.external)
   const asCaller = (spec: CallerSpec | null): { caller: Principal | null } =>
     ({ caller: spec === null ? null : principalOf(spec, sources) })
   const mine = test.caller === undefined ? caller : test.caller

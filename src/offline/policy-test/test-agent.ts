@@ -37,6 +37,13 @@ const GRPC_UPSTREAM = 'agent.test:50051'
 const PUBLIC_URL = 'http://gateway.test'
 const GRPC: AgentGrpcConfig = { listen: null, publicAddress: 'gateway.test:443', upstream: null, passthrough: [] }
 
+/** Names of policy servers in an agent and in policies. */
+function pointsOf (value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, one]: [string, unknown]) =>
+    (key === 'use' || key === 'external') && typeof one === 'string' ? [one] : pointsOf(one))
+}
+
 /** Builds the agents of one file. Each pair of card and agent is built once. */
 export class TestAgents {
   private readonly tests: LoadedTests
@@ -111,7 +118,9 @@ export class TestAgents {
       version: CONFIG_VERSION,
       agents: [{ name: 'agent', ...agent, upstream }],
       ...(value.extensions === undefined ? {} : { extensions: value.extensions }),
-      ...(value.bundles === undefined ? {} : { bundles: value.bundles })
+      ...(value.bundles === undefined ? {} : { bundles: value.bundles }),
+      // Tests ask nobody: their answers are recorded.
+      decisionPoints: Object.fromEntries(pointsOf([agent, value.extensions]).map(name => [name, { url: UPSTREAM }]))
     })
     const place = (problem: PathProblem): Diagnostic => {
       const [first, , ...rest] = problem.path

@@ -2,6 +2,7 @@
 import type { Binding, Version } from '#a2a/versions.js'
 import type { GrpcCodeName } from '#wire/grpc/codes.js'
 import type { CallerSpec } from '../caller.js'
+import type { RecordedAnswers } from '../recorded-answers.js'
 import type { OPERATION_NAMES } from './test-schema.js'
 
 export type JsonMap = Readonly<Record<string, unknown>>
@@ -26,6 +27,8 @@ export interface PolicyTest {
   readonly caller?: CallerSpec | null
   /** State and owner of the task before the test. Default: the state that `before` leaves, and a task of the caller. */
   readonly memory?: 'unknown' | { readonly state?: string, readonly owner?: 'caller' | 'other' | 'unknown' }
+  /** Answers of policy servers, by name. */
+  readonly external?: RecordedAnswers
   /** Exchanges that run before the test. */
   readonly before?: readonly ExchangeSpec[]
   readonly request: RequestSpec

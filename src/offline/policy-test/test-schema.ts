@@ -3,6 +3,7 @@ import { TASK_STATES } from '#a2a/task-state.js'
 import { GRPC_CODE_NAMES } from '#wire/grpc/code-names.js'
 import { choice, flag, mapping } from '#config/schema/schema-kit.js'
 import type { Schema } from '#config/schema/schema-kit.js'
+import { recordedAnswers } from '../recorded-answers.js'
 import { callerSpec } from '../caller.js'
 import { responseExpectation, responseSchema } from './response-schema.js'
 
@@ -130,6 +131,7 @@ const test = mapping('One test.', ['name', 'request', 'expect'], {
   agent,
   caller,
   memory,
+  external: recordedAnswers,
   before: {
     type: 'array',
     description: 'Exchanges that run first, in the same version and binding, so that the test knows their task state.',

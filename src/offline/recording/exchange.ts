@@ -5,6 +5,7 @@ import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import { taskIdOf } from '#a2a/task-id.js'
 import { dryRunResponse } from '#pipeline/dry-run-response.js'
 import { dryRunRequest } from '#pipeline/dry-run.js'
+import { answersOf } from '../recorded-answers.js'
 import type { Claimed } from '#policy/request/claims.js'
 import type { TaskRecord } from '#policy/task/memory.js'
 import { FIELDS } from '#policy/task/memory.js'
@@ -34,11 +35,14 @@ export class Memory implements DryRunMemory {
   private readonly given: TaskRecord | null
 
   readonly owner: TaskOwner
+  readonly answers: NonNullable<DryRunMemory['answers']>
 
-  constructor (memory: PolicyTest['memory'] = 'unknown') {
+  /** @param external answers of policy servers */
+  constructor (memory: PolicyTest['memory'] = 'unknown', external?: PolicyTest['external']) {
     const { state, owner = 'caller' } = memory === 'unknown' ? {} : memory
     this.given = state === undefined ? null : new Map([[FIELDS.state, state]])
     this.owner = owner
+    this.answers = answersOf(external) ?? (() => null)
   }
 
   readonly recall: Recall = taskId => this.records.get(taskId) ?? this.given

@@ -3,6 +3,9 @@ import type { Rejection } from '#a2a/errors.js'
 import type { ActivationReport, ResponseDecision, ResponseEvaluator } from '#policy/response/evaluator.js'
 import type { TaskRecord } from '#policy/task/memory.js'
 import type { EchoPlan } from '../echo.js'
+import type { Notice } from '../external/obligations.js'
+import type { ResponseQuestions } from '../external/response.js'
+import type { Answered, Asking, Settled } from '../external/settle.js'
 import type { ExtendedCardPlan } from '../card/extended-card.js'
 import type { UnreadableReason } from '../response-problems.js'
 import type { CompiledOwnership, TaskCaller } from '#policy/access/ownership.js'
@@ -36,6 +39,8 @@ export interface EvaluationPlan {
   readonly limits: { readonly response: number, readonly event: number }
   /** Null: nothing in the response needs an owner. */
   readonly ownership?: OwnershipPlan | null
+  /** Null: no policy server decides about the response. */
+  readonly external?: ResponseQuestions | null
 }
 
 /** Tasks and contexts to look up. */
@@ -72,6 +77,10 @@ export interface ResponseDriver {
    * @returns a promise, which never rejects, when that takes time
    */
   owners (names: OwnedNames, owner: string, claim: boolean): OwnersOf | Promise<OwnersOf>
+  /** Asks policy servers. @returns a promise, which never rejects, when that takes time */
+  ask (asks: readonly Asking[]): readonly Answered[] | Promise<readonly Answered[]>
+  /** Answers with their consequences, for telemetry. */
+  answered (settled: readonly Settled[], notices: readonly Notice[]): void
   /** The agent may send more, after a call of `onChunk` that returned false. */
   resume (): void
   /** Reserves memory. @returns false when the process holds as much as it may */

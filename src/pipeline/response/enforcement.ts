@@ -11,6 +11,7 @@ import { internal } from '../rejections.js'
 import type { UnreadableReason } from '../response-problems.js'
 import { ambiguousStream, encoded, eventTooLarge, noMemoryForResponse, notJson, responseTooLarge } from '../response-problems.js'
 import type { EvaluationPlan, ResponseDriver } from './driver.js'
+import { ResponseAsks } from '../external/response.js'
 import { ResponseOwnership } from './ownership.js'
 import type { RelayedBody } from './relay.js'
 import { relayed } from './relay.js'
@@ -36,10 +37,12 @@ export class Enforcement {
   private readonly stop: () => void
   /** Null: nothing in the response needs an owner. */
   private readonly ownership: ResponseOwnership | null
+  /** Null: no policy server decides about the response. */
+  private readonly asks: ResponseAsks | null
 
   /** @param echoed URIs of the agent's header */
   constructor (
-    { evaluator, limits, ownership = null }: EvaluationPlan,
+    { evaluator, limits, ownership = null, external = null }: EvaluationPlan,
     echo: EchoPlan,
     echoed: readonly string[],
     driver: ResponseDriver,
@@ -51,6 +54,7 @@ export class Enforcement {
     this.echo = echo
     this.stop = stop
     this.ownership = ownership === null ? null : new ResponseOwnership(ownership, driver)
+    this.asks = external === null ? null : new ResponseAsks(external, driver)
     evaluator.echoed(echoed)
     driver.evaluating(() => evaluator.activationReport())
   }
@@ -80,9 +84,18 @@ export class Enforcement {
     return this.recorded(0, () => this.evaluator.end())
   }
 
-  /** Applies `access.tasks`. @returns a promise, which never rejects, when the store needs time */
-  owned (decision: ResponseDecision, event: number | null): ResponseDecision | Promise<ResponseDecision> {
-    return this.ownership === null ? decision : this.ownership.apply(decision, event)
+  /**
+   * Applies `access.tasks`, and then the answers of policy servers.
+   * @param bytes the evaluated body, or the data of the event; null at the end of a stream
+   * @returns a promise when the store or a server needs time
+   */
+  settled (decision: ResponseDecision, bytes: Bytes | null, event: number | null): ResponseDecision | Promise<ResponseDecision> {
+    const owned = this.ownership === null ? decision : this.ownership.apply(decision, event)
+    const { asks } = this
+    if (asks === null || bytes === null) return owned
+    const again = (changed: Buffer): ResponseDecision => this.evaluator.evaluate(changed, event !== null)
+    const ask = (one: ResponseDecision): ResponseDecision | Promise<ResponseDecision> => asks.apply(one, bytes, event, { again })
+    return owned instanceof Promise ? owned.then(ask) : ask(owned)
   }
 
   /** Stores before the client sees the response. */

@@ -36,10 +36,11 @@ export class GrpcEnforcement extends Enforcement {
    * Makes the edits of a decision, and writes the nulls that clients read differently.
    * @returns the frame of the message; null when an edit does not fit, and the response is rejected
    */
-  edited ({ frame, bytes }: GrpcMessage, { edits, nulls }: ResponseDecision): Buffer | null {
-    if (edits.length === 0 && nulls === undefined) return frame
+  edited ({ frame, bytes }: GrpcMessage, { edits, nulls, changed }: ResponseDecision): Buffer | null {
+    if (edits.length === 0 && nulls === undefined && changed === undefined) return frame
     try {
-      return grpcFrame(editProtobuf(nulls === undefined ? bytes : withExplicitNulls(bytes, nulls), this.table, edits))
+      const body = changed ?? bytes
+      return grpcFrame(editProtobuf(nulls === undefined ? body : withExplicitNulls(body, nulls), this.table, edits))
     } catch (error) {
       this.driver.fault(error)
       this.reject(internal)

@@ -78,6 +78,7 @@ class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver 
       results: this.results,
       rejection,
       rejectedEvent: rejection !== null && stream && events > 0 ? events : null,
+      external: this.asked,
       activationReport: this.report?.() ?? null,
       shown: this.shown(),
       client: this.client()

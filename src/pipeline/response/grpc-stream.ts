@@ -106,7 +106,7 @@ export class HeldMessages extends HeldQueue<GrpcMessage | Unreadable, GrpcEnforc
       this.add([{ fault: deframer.fault, rest: deframer.rest }])
     }
     this.after(() => {
-      if (envelope.code === 0) this.settle(this.enforcement.evaluateEnd(), null)
+      if (envelope.code === 0) this.settle(this.enforcement.evaluateEnd(), null, null)
       else this.finish()
     })
   }
@@ -122,7 +122,7 @@ export class HeldMessages extends HeldQueue<GrpcMessage | Unreadable, GrpcEnforc
       return
     }
     this.events++
-    this.settle(this.enforcement.evaluate(piece.bytes, this.events), piece)
+    this.settle(this.enforcement.evaluate(piece.bytes, this.events), piece, piece.bytes)
   }
 
   protected override send (decision: ResponseDecision, piece: GrpcMessage | Unreadable | null): void {

@@ -100,7 +100,7 @@ export class HeldUnary implements GrpcBody {
       if (this.relaying) this.envelope.finish([])
       return
     }
-    const decision = enforcement.owned(enforcement.evaluate(message.bytes, null), null)
+    const decision = enforcement.settled(enforcement.evaluate(message.bytes, null), message.bytes, null)
     if (!(decision instanceof Promise)) return this.store(decision, message)
     decision.then(decision => { this.store(decision, message) }).catch((error: unknown) => { this.driver.abort(error) })
   }

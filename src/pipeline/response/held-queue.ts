@@ -1,5 +1,6 @@
 /** Pieces of a stream that wait for their decisions, one at a time and in order: events over HTTP, messages over gRPC. */
 import type { ResponseDecision } from '#policy/response/evaluator.js'
+import type { Bytes } from '#wire/chunked-buffer.js'
 import type { ResponseDriver } from './driver.js'
 import type { Enforcement } from './enforcement.js'
 
@@ -65,9 +66,12 @@ export abstract class HeldQueue<Piece, Kind extends Enforcement = Enforcement> {
     return this.over || (!this.waiting && !this.driver.blocked)
   }
 
-  /** @param piece null at the end of the stream */
-  protected settle (decision: ResponseDecision, piece: Piece | null): void {
-    const owned = this.enforcement.owned(decision, piece === null ? 0 : this.events)
+  /**
+   * @param piece null at the end of the stream
+   * @param bytes that were evaluated; null at the end of the stream
+   */
+  protected settle (decision: ResponseDecision, piece: Piece | null, bytes: Bytes | null): void {
+    const owned = this.enforcement.settled(decision, bytes, piece === null ? 0 : this.events)
     if (owned instanceof Promise) {
       return this.wait(owned.then(async decision => {
         await this.enforcement.remember(decision)

@@ -2,13 +2,14 @@
 import type { Rejection } from '#a2a/errors.js'
 import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
 import { copyResponseHeaders } from '#wire/headers.js'
+import type { DryAsk, DryRun } from '../dry-run-operation.js'
+import type { Answered, Asking, Settled } from '../external/settle.js'
 import { takeEcho } from '../echo.js'
 import { rejectionEvent, rejectionResponse } from '../rejection-response.js'
 import { isEventStream, OF_THE_GATEWAY, streamHeaders, valueOf } from '../response-head.js'
 import type { UnreadableReason } from '../response-problems.js'
 import type { OwnedNames, OwnersOf, ResponseDriver, Unusable } from './driver.js'
 import type { RejectionResponse } from '../rejection-response.js'
-import type { DryRun } from '../dry-run-operation.js'
 
 export interface PlainResponse {
   readonly status: number
@@ -50,6 +51,8 @@ export interface ResponseDryRun {
   readonly rejection: Rejection | null
   /** The rejected event, from 1; null when no event is rejected. */
   readonly rejectedEvent: number | null
+  /** The questions for policy servers about the response. */
+  readonly external: readonly DryAsk[]
   /** The activations at the end; null when nothing needs them. */
   readonly activationReport: ActivationReport | null
   /** URIs of the extension header that the client gets. */
@@ -77,6 +80,7 @@ export class RecordingDriver implements ResponseDriver {
   protected replaced: 'redirect' | 'page' | null = null
   protected rejection: Rejection | null = null
   protected events = 0
+  protected readonly asked: DryAsk[] = []
   protected report: (() => ActivationReport) | null = null
 
   constructor (dryRun: DryRun, response: PlainResponse, before: (event: number | null) => void) {
@@ -118,6 +122,20 @@ export class RecordingDriver implements ResponseDriver {
   /** Tasks and contexts of the response belong to the caller. */
   owners (names: OwnedNames, owner: string): OwnersOf {
     return names.map(() => owner)
+  }
+
+  /** Questions without a recorded answer have no effect. */
+  ask (asks: readonly Asking[]): readonly Answered[] {
+    const answered = asks.flatMap(asking => {
+      const answer = this.dryRun.answers?.(asking) ?? null
+      return answer === null ? [] : [{ asking, answer }]
+    })
+    this.asked.push(...asks.filter(asking => answered.every(one => one.asking !== asking)).map(asking => ({ asking, settled: null })))
+    return answered
+  }
+
+  answered (settled: readonly Settled[]): void {
+    this.asked.push(...settled.map(one => ({ asking: one.asking, settled: one })))
   }
 
   resume (): void {}
@@ -164,6 +182,7 @@ export class RecordingDriver implements ResponseDriver {
       results: this.results,
       rejection,
       rejectedEvent: rejection !== null && stream && this.events > 0 ? this.events : null,
+      external: this.asked,
       activationReport: this.report?.() ?? null,
       shown: this.shown(),
       client: this.replaced !== null

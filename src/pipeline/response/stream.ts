@@ -85,13 +85,13 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
 
   end (): void {
     this.add(this.splitter.end())
-    this.after(() => { this.settle(this.enforcement.evaluateEnd(), null) })
+    this.after(() => { this.settle(this.enforcement.evaluateEnd(), null, null) })
   }
 
   protected override take (piece: SsePiece): void {
     if (piece.kind !== 'pass') this.events++
     if (this.ambiguity.isIn(piece) && this.enforcement.unreadable('malformed', this.events)) this.over = true
-    else if (piece.kind === 'event') this.settle(this.enforcement.evaluate(piece.data, this.events), piece)
+    else if (piece.kind === 'event') this.settle(this.enforcement.evaluate(piece.data, this.events), piece, piece.data)
     else if (piece.kind === 'overflow' && this.enforcement.unreadable('too_large', this.events)) this.over = true
     else this.pass(piece.bytes)
   }
@@ -100,8 +100,8 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
     this.begin()
     for (const notice of noticesOf(decision)) this.driver.write(commentBytes(`gateway-decision: ${notice}`))
     if (event !== null) {
-      const edited = event.kind === 'event' && decision.edits.length > 0
-      this.driver.write(edited ? withData(event.bytes, editJson(event.data, decision.edits)) : event.bytes)
+      const edited = event.kind === 'event' && (decision.edits.length > 0 || decision.changed !== undefined)
+      this.driver.write(edited ? withData(event.bytes, editJson(decision.changed ?? event.data, decision.edits)) : event.bytes)
       return
     }
     this.over = true

@@ -81,7 +81,7 @@ export class HeldJson extends WholeBody {
   }
 
   protected override whole (bytes: Bytes): void {
-    const decision = this.enforcement.owned(this.enforcement.evaluate(bytes, null), null)
+    const decision = this.enforcement.settled(this.enforcement.evaluate(bytes, null), bytes, null)
     if (!(decision instanceof Promise)) return this.store(decision, bytes)
     decision.then(decision => { this.store(decision, bytes) }).catch((error: unknown) => { this.driver.abort(error) })
   }
@@ -98,7 +98,8 @@ export class HeldJson extends WholeBody {
     this.chunks = []
     if (driver.gone) return
     if (decision.rejection !== null) return this.enforcement.reject(decision.rejection)
-    const edited = decision.edits.length === 0 ? null : editJson(whole(bytes), decision.edits)
+    const changed = decision.changed ?? null
+    const edited = decision.edits.length === 0 ? changed : editJson(changed ?? whole(bytes), decision.edits)
     this.enforcement.begin(
       this.status,
       edited === null ? this.headers : headersOfChanged(this.headers, edited.length),

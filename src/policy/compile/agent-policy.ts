@@ -63,6 +63,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     push,
     ownership,
     claims: policies.some(one => one.rules.some(rule => rule.unique !== null)),
+    asks: policies.some(one => one.rules.some(rule => rule.external !== null)),
     edits:
       guards.some(one => one.strips || one.data.some(({ strips }) => strips)) ||
       policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),

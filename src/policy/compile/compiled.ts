@@ -32,6 +32,8 @@ export interface CompiledRule {
   readonly min: number
   readonly max: number
   readonly schema: CompiledSource | null
+  /** Name of the policy server that decides about the selected values; null for none. */
+  readonly external: string | null
   readonly freshness: CompiledFreshness | null
   readonly unique: CompiledUnique | null
   readonly errorClass: ErrorClass
@@ -130,6 +132,8 @@ export interface CompiledResponseRule {
   readonly min: number
   readonly max: number
   readonly schema: CompiledSource | null
+  /** Name of the policy server that decides about the selected values; null for none. */
+  readonly external: string | null
   readonly freshness: CompiledFreshness | null
   readonly message: string | null
   readonly reason: string | null
@@ -267,6 +271,8 @@ export interface AgentPolicy {
   readonly ownership: CompiledOwnership | null
   /** True when any rule has `unique`. */
   readonly claims: boolean
+  /** True when any rule for requests has `external`. */
+  readonly asks: boolean
   /** True when any policy can change a request. */
   readonly edits: boolean
   /** Handling of violations in responses. */

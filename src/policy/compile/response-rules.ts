@@ -62,7 +62,7 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     undeclaredClass: 'invalid',
     on: rule.on === undefined ? null : new Set<string>(rule.on),
     ofMethod: rule.select.result !== undefined,
-    select: compileResponseSelector(rule.select, context, verdict === 'strip' && rule.select.event === undefined),
+    select: compileResponseSelector(rule.select, context, (verdict === 'strip' || rule.external !== undefined) && rule.select.event === undefined),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
     chunked: rule.chunked ?? null,
@@ -70,6 +70,7 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     min: atLeast(rule),
     max: rule.count?.max ?? Number.POSITIVE_INFINITY,
     schema: rule.schema === undefined ? null : source(rule.schema),
+    external: rule.external ?? null,
     freshness: rule.notOlderThan === undefined ? null : compileFreshness(rule.notOlderThan),
     message: rule.error?.message ?? null,
     reason: rule.error?.reason ?? null

@@ -5,6 +5,7 @@ import type { Principal } from '#identity/principal.js'
 import type { Settled } from './edits.js'
 import type { CompiledPolicy, CompiledRule, PolicyActivity } from '../compile/compiled.js'
 import type { OwnerFindings, OwnerOutcome } from '../access/ownership.js'
+import type { AskedRule } from '../asked-rule.js'
 import type { TaskMemory, TaskRecord } from '../task/memory.js'
 import type { UnexaminedData } from './unexamined.js'
 import type { Violation } from '../violation.js'
@@ -53,6 +54,8 @@ export interface Decision extends Settled {
   readonly owner: OwnerOutcome | null
   /** The values that must not have been accepted before. Empty when a rule rejects the request. `settleClaims` adds the outcome. */
   readonly claims: readonly Claim[]
+  /** Rules whose values a policy server decides about. Empty when a rule rejects the request. */
+  readonly asked: readonly AskedRule[]
   /**
    * URIs as the card spells them. `declared`: in the card. `listed`: in the message. `evidenced`: the message carries data of the
    * extension. `active`: the extension is active.

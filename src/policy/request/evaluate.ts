@@ -8,6 +8,7 @@ import type { RequestView } from '#a2a/message/message.js'
 import { carriesMessage } from '#a2a/operations.js'
 import { taskStateOf } from '#a2a/task-state.js'
 import { activityOf, INACTIVE, isEvaluated, stripInactive } from './activation.js'
+import { NOTHING_ASKED } from '../asked-rule.js'
 import { checkCallers } from './callers.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } from '../compile/compiled.js'
 import { restrictionsOf } from '../access/guard.js'
@@ -127,6 +128,7 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
     violations,
     owner: null,
     claims: rejection === null && findings.claims !== null ? [...findings.claims.values()] : NO_CLAIMS,
+    asked: rejection === null && findings.asked !== null ? findings.asked : NOTHING_ASKED,
     declared: policy.declared,
     listed,
     evidenced,
@@ -170,6 +172,7 @@ function newFindings (
     edits,
     matched: policy.noted.size === 0 ? null : new Set<string>(),
     claims: policy.claims ? new Map<string, Claim>() : null,
+    asked: policy.asks ? [] : null,
     looked,
     memory
   }
@@ -250,6 +253,7 @@ function nothing ({ declared }: AgentPolicy, caller: DecisionRequest['caller']):
     activity: NO_ACTIVITY,
     owner: null,
     claims: NO_CLAIMS,
+    asked: NOTHING_ASKED,
     matched: NOTHING_MATCHED,
     caller,
     forbidden: null,

@@ -10,6 +10,7 @@ import type { Decision } from '../request/decision.js'
 import type { TaskRecord } from '../task/memory.js'
 import type { Tracer } from '../trace.js'
 import type { Violation } from '../violation.js'
+import type { AskedRule } from '../asked-rule.js'
 import type { ListPlaces } from './list-places.js'
 import type { JsonLimits } from '#wire/json/structural-scan.js'
 
@@ -37,6 +38,11 @@ export interface ResponseContext {
   readonly follows?: boolean
   /** True when the tasks and contexts of the response need an owner before the client sees them (`access.tasks`). */
   readonly owned?: boolean
+  /**
+   * Set when a policy server decides about the response: `enforce` when its decision counts. Results are then read, and events wait for
+   * their answers.
+   */
+  readonly asks?: 'enforce' | 'observe' | null
 }
 
 /** Decision on one whole response, or on one event. */
@@ -54,6 +60,10 @@ export interface ResponseDecision {
   readonly annotations: readonly string[]
   readonly attributes: readonly ObservedAttribute[]
   readonly measures: readonly Measure[]
+  /** Rules whose values a policy server decides about. */
+  readonly asked?: readonly AskedRule[]
+  /** The body in the place of the evaluated one; its edits refer to it. Absent: the body as it came. */
+  readonly changed?: Buffer
   /** Places of the list, for ListTasks with `access.tasks`. `results` are its tasks, in order. */
   readonly list?: ListPlaces
   /**

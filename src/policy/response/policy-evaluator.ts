@@ -6,6 +6,7 @@ import type { ResponseView, ResultView, ValuePlace } from '#a2a/message/result.j
 import type { Bytes } from '#wire/chunked-buffer.js'
 import { whole } from '#wire/chunked-buffer.js'
 import type { InexactNumbers } from '#wire/json/number.js'
+import type { AskedRule } from '../asked-rule.js'
 import { activeUri, INACTIVE } from '../request/activation.js'
 import { Activations } from './activation-report.js'
 import { addAdvisory } from './advisory.js'
@@ -25,7 +26,8 @@ import { responseRejection, noteFault } from './rejection.js'
 import type { Findings, ResultPosition } from './rules.js'
 import { runResponseRules } from './rules.js'
 import type { Work } from './scope.js'
-import { hasResults, isResponseEvaluated, remembersOf, workOf } from './scope.js'
+import { isResponseEvaluated, remembersOf, workOf } from './scope.js'
+import { hasResults } from '#a2a/operations.js'
 import type { Selected } from '../selectors/kit.js'
 import { checkTaskState } from '../task/state.js'
 import type { TaskMemory, TaskRecord } from '../task/memory.js'
@@ -35,14 +37,15 @@ import type { Violation } from '../violation.js'
 /** @returns null when nothing applies to this response: then no byte of it is read */
 export function evaluatorOf (context: ResponseContext): ResponseEvaluator | null {
   const { policy, decision, operation, requested } = context
-  const { owned = false } = context
-  const follows = owned || context.follows === true
+  const { owned = false, asks = null } = context
+  const follows = owned || asks !== null || context.follows === true
   if (!hasResults(operation)) return null
   if (!follows && (!policy.reads || (!policy.evaluates && decision.outbound.length === 0))) return null
   const activations = new Activations(policy, decision, requested)
   const works = workOf(context, activations.sought)
   const says =
     owned ||
+    asks !== null ||
     works.some(one => !one.idle) ||
     activations.sought ||
     policy.echoes.size > 0 ||
@@ -71,6 +74,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private readonly idle: boolean
   private readonly follows: boolean
   private readonly owned: boolean
+  private readonly asks: boolean
   readonly quiet: boolean
   /** True when the evaluator looks only for the URIs that a response lists. */
   private readonly listsOnly: boolean
@@ -97,21 +101,22 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     this.memory = remembersOf(context.operation) ? context.decision.memory : null
     this.owned = context.owned ?? false
     // A response that the gateway cannot read could name the task of another caller.
-    this.enforces = this.owned || works.some(one => one.enforces)
+    this.enforces = this.owned || context.asks === 'enforce' || works.some(one => one.enforces)
     this.annotates = works.some(one => one.annotates)
     this.strips = works.some(one => one.strips)
     this.evaluatesLast = works.some(one => one.evaluatesLast)
     this.readsMethod = context.method !== null && works.some(one => one.responses.rules.some(rule => rule.ofMethod))
     this.idle = works.every(one => one.idle)
     this.quiet = quiet
-    this.follows = this.owned || (context.follows ?? false)
+    this.asks = (context.asks ?? null) !== null
+    this.follows = this.owned || this.asks || (context.follows ?? false)
     this.listsOnly = works.length === 0 && this.memory === null && !activations.holdsHead && !this.follows
-    this.repeats = this.memory === null && context.tracer === null && !this.evaluatesLast && !this.readsMethod
+    this.repeats = !this.asks && this.memory === null && context.tracer === null && !this.evaluatesLast && !this.readsMethod
     this.taskId = context.taskId
   }
 
   get holds (): boolean {
-    return this.enforces || this.annotates || this.memory !== null || this.holdsHead
+    return this.enforces || this.asks || this.annotates || this.memory !== null || this.holdsHead
   }
 
   get holdsHead (): boolean {
@@ -371,6 +376,7 @@ class EvaluationOutcome implements Findings {
   readonly annotations = new Set<string>()
   readonly attributes: ObservedAttribute[] = []
   readonly measures: Measure[] = []
+  readonly asked: AskedRule[] = []
   /** The request's task, when this response contains it. */
   taskId: string | null = null
   results: readonly ResultSummary[] = NONE
@@ -397,6 +403,7 @@ class EvaluationOutcome implements Findings {
       attributes,
       measures,
       results,
+      ...(this.asked.length === 0 ? {} : { asked: this.asked }),
       ...(this.list === null ? {} : { list: this.list }),
       remember: taskId === null || fields === null ? null : { taskId, fields }
     }

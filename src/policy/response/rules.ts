@@ -3,6 +3,8 @@ import type { Mode } from '#config/model/model.js'
 import type { CompiledResponseRule, CompiledResponses } from '../compile/compiled.js'
 import { unevaluated } from '#jsonschema/evaluation.js'
 import { addAdvisory } from './advisory.js'
+import type { AskedRule } from '../asked-rule.js'
+import { askedRule } from '../asked-rule.js'
 import type { ResultSubject } from './result-subject.js'
 import { MethodResultSubject } from './result-subject.js'
 import type { ResponseEdits } from './edits.js'
@@ -21,6 +23,8 @@ export interface Findings {
   /** Null when nothing can be removed any more: after the last event. */
   readonly edits: ResponseEdits | null
   readonly annotations: Set<string>
+  /** Receives the rules with `external` that found values. */
+  readonly asked: AskedRule[]
 }
 
 /**
@@ -52,6 +56,9 @@ export function runResponseRules (
     const before = findings.violations.length
     const selected = selectedBy(work, rule, subject, findings)
     const isBroken = selected === null ? !isChunk(rule, subject, false) : evaluate(work, rule, subject, selected, findings)
+    if (rule.external !== null && selected !== null && !isBroken && selected.length > 0 && position !== 'afterwards') {
+      findings.asked.push(askedRule(policy, rule, rule.external, selected))
+    }
     if (isBroken && rule.verdict === 'annotate' && responses.acts) findings.annotations.add(`${policy.name}/${rule.id}`)
     tracer?.responseRule?.(policy, rule, subject.result, { selected: selected?.length ?? 0, found: findings.violations.slice(before) })
   }

@@ -1,27 +1,10 @@
 /** Determines which policies have work with a response, before the first byte of the response arrives. */
 import type { Operation } from '#a2a/operations.js'
+import { hasResults } from '#a2a/operations.js'
 import type { ResponseContext } from './evaluator.js'
 import type { CompiledResponseRule, CompiledResponses, PolicyActivity } from '../compile/compiled.js'
 import type { Decision } from '../request/decision.js'
 import type { ResultSubject } from './result-subject.js'
-
-/**
- * Operations whose responses contain messages and tasks. Methods that no table knows are included: their responses are read when they look
- * like messages or tasks.
- */
-const RESPONDED: ReadonlySet<Operation> = new Set<Operation>([
-  'SendMessage',
-  'SendStreamingMessage',
-  'GetTask',
-  'ListTasks',
-  'CancelTask',
-  'SubscribeToTask',
-  'Other'
-])
-
-export function hasResults (operation: Operation): boolean {
-  return RESPONDED.has(operation)
-}
 
 /** True when the memory of a task matters to a response. A list shows tasks in earlier states, and in no order. */
 export function remembersOf (operation: Operation): boolean {

@@ -130,6 +130,7 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     trusted: new TrustedProxies([]),
     hosts: null,
     identity: null,
+    decisionPoints: null,
     rates: null,
     keys: null,
     catalog: null,
@@ -191,8 +192,8 @@ function twinOf (
       close: async () => {}
     }
   })
-  // The calls have no caller.
-  twin.state = state === null ? null : { ...state, access: null }
+  // The calls have no caller, and no policy server learns of them.
+  twin.state = state === null ? null : { ...state, access: null, external: null }
   return twin
 }
 

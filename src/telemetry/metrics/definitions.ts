@@ -181,6 +181,19 @@ export const METRICS = {
     more: 'Only with `upstream.credentials`. `new`: fetched or signed; calls that wait for one fetch count too. `rejected`: the authorization server does not accept the token of the caller. `unavailable`: the gateway got no token. `dropped`: the agent responded with 401, so the next call gets a new token',
     labels: { agent: served, kind: values.CREDENTIAL_KINDS, outcome: values.CREDENTIAL_OUTCOMES }
   },
+  external_decisions_total: {
+    type: 'counter',
+    help: 'Questions to policy servers, by the entry that asked and the outcome.',
+    more: 'Only with `external`. Remembered answers count too. `obligation`: allowed, with an obligation that the gateway cannot fulfil, so denied; `error`: no valid answer in time; `forwarded`: the same, with `onError: forward`',
+    labels: { agent: served, rule: 'id of the entry in `external`, or `policy/rule`', outcome: values.EXTERNAL_OUTCOMES }
+  },
+  external_decision_duration_seconds: {
+    type: 'histogram',
+    help: 'Seconds that a call waited for the answers of policy servers.',
+    more: 'Only with `external`. Calls whose answers are remembered are not counted',
+    labels: { agent: served, phase: values.CALL_PHASES },
+    buckets: REQUEST_BUCKETS
+  },
   requests_active: {
     type: 'gauge',
     help: 'Calls in flight, without streams.',

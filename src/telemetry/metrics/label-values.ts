@@ -15,8 +15,11 @@ export const TOKEN_CACHE = ['hit', 'miss', 'none'] as const
 export const RATE_STORE_OUTCOMES = ['ok', 'unavailable'] as const
 export const CREDENTIAL_KINDS = ['clientCredentials', 'exchange', 'identity'] as const
 export const CREDENTIAL_OUTCOMES = ['cached', 'new', 'rejected', 'unavailable', 'dropped'] as const
+export const EXTERNAL_OUTCOMES = ['allow', 'deny', 'obligation', 'error', 'forwarded'] as const
 export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export const PHASES = ['request', 'response', 'card'] as const
+/** Halves of a call. */
+export const CALL_PHASES = ['request', 'response'] as const
 export const VIOLATION_MODES = ['enforce', 'observe'] as const
 export const SOURCES = ['client', 'gateway'] as const
 export const ECHOES = ['confirmed', 'absent', 'unexpected'] as const

@@ -98,6 +98,8 @@ export class Metrics {
   private readonly authentications: LabelledValues<NumberCell>
   private readonly authenticationTimes: Distribution
   private readonly credentials: LabelledValues<NumberCell>
+  private readonly external: LabelledValues<NumberCell>
+  private readonly externalTimes: Distribution
   private readonly keyRefreshes: LabelledValues<NumberCell>
   private readonly limited: LabelledValues<NumberCell>
   private readonly rateStores: LabelledValues<NumberCell>
@@ -131,6 +133,8 @@ export class Metrics {
     this.authentications = registry.counter('authentications_total')
     this.authenticationTimes = registry.distribution('authentication_duration_seconds')
     this.credentials = registry.counter('upstream_credentials_total')
+    this.external = registry.counter('external_decisions_total')
+    this.externalTimes = registry.distribution('external_decision_duration_seconds')
     this.keyRefreshes = registry.counter('identity_key_refreshes_total')
     this.limited = registry.counter('rate_limited_total')
     this.rateStores = registry.counter('rate_store_total')
@@ -215,6 +219,16 @@ export class Metrics {
     outcome: One<typeof LabelValues.CREDENTIAL_OUTCOMES>
   ): void {
     this.credentials.at(agent, kind, outcome).value++
+  }
+
+  /** @param rule id of the entry, or `policy/rule` */
+  externalDecision (agent: string, rule: string, outcome: One<typeof LabelValues.EXTERNAL_OUTCOMES>): void {
+    this.external.at(agent, rule, outcome).value++
+  }
+
+  /** Records how long a call waited for policy servers. */
+  externalWait (agent: string, phase: One<typeof LabelValues.CALL_PHASES>, seconds: number): void {
+    this.externalTimes.tree.at(agent, phase).observe(seconds, null)
   }
 
   clientError (kind: ClientError): void {

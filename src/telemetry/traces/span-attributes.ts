@@ -114,6 +114,12 @@ export const SPAN_ATTRIBUTES = {
     meaning: 'id of the entry that decided, or `none`'
   },
   'a2a_gateway.limit': { on: 'SERVER', type: 'string', when: 'a limit rejected the request', meaning: 'id of the [limit](../how-to/limit-requests.md)' },
+  'a2a_gateway.external': {
+    on: 'SERVER',
+    type: 'list',
+    when: '[policy servers](../how-to/external-decisions.md) have answered',
+    meaning: 'at most 20 answers, as `rule: outcome`'
+  },
   'a2a_gateway.front': { on: 'SERVER', type: 'string', when: 'a proxy of a mesh asked', meaning: '`ext_authz` or `ext_proc`' },
   'a2a_gateway.outcome': { on: 'SERVER', type: 'string', meaning: 'as in `requests_total`' },
   'http.request.method': { on: 'both', type: 'string', meaning: 'method of the request, or of the call to the agent; `_OTHER` if unknown' },
@@ -140,6 +146,7 @@ export const SPAN_NAMES = {
   Passthrough: 'a request below a prefix of `passthrough`, or to an agent without a card with `onUnavailable: forward`',
   Preflight: 'a forwarded CORS preflight',
   'the method or route of an extension as a policy declares it, such as `GET /commands/{name}`': 'a request for it',
+  ExternalDecision: 'a question to a [policy server](../how-to/external-decisions.md), below the request that caused it',
   TokenRequest: 'a request to a token endpoint ([credentials for the agent](../how-to/credentials-for-agents.md)), below the request that caused it',
   Other: 'a forwarded method that neither A2A nor a policy declares',
   IssuerKeys: 'a fetch of the keys of an [issuer](../how-to/authenticate-callers.md#keys-of-the-issuer) or of its metadata; a CLIENT span of a separate trace',

@@ -7,7 +7,8 @@
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { BACKSLASH, QUOTE } from './bytes.js'
-import type { JsonLimits, JsonResult } from './json.js'
+import type { JsonResult } from './json.js'
+import type { JsonLimits } from './structural-scan.js'
 import { hasUnread, isUnread } from './lazy-string.js'
 import { InexactNumbers } from './number.js'
 import { parseJson } from './parse-json.js'

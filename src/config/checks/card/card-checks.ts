@@ -46,7 +46,8 @@ export function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
   return problems
 }
 
-function headerProblems (headers: Mapping, path: Path): PathProblem[] {
+/** Checks headers with secrets: where their values come from, and that the gateway does not set them itself. */
+export function headerProblems (headers: Mapping, path: Path): PathProblem[] {
   const seen = new Set<string>()
   return Object.entries(headers).flatMap(([name, source]) => {
     const at: Path = [...path, name]
@@ -63,10 +64,10 @@ function headerProblems (headers: Mapping, path: Path): PathProblem[] {
   })
 }
 
-/** Headers of the requests for cards that only the gateway may set. */
+/** Headers of requests for cards and of questions that only the gateway may set. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'accept', 'accept-encoding', 'a2a-version', 'connection', 'content-length', 'content-type', 'expect', 'host', 'if-modified-since', 'if-none-match',
-  'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'via'
+  'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'via', 'x-request-id'
 ])
 
 /** Finds credentials that the gateway would send without encryption. */
