@@ -168,7 +168,8 @@ export class Http1Reader {
 
 function lineOf (line: string): Line {
   const colon = line.indexOf(':')
-  return colon < 0 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')]
+  // A name that no header can have.
+  return colon < 0 ? [`${line} (no colon)`, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')]
 }
 
 /** The values of all lines with the name. */

@@ -7,8 +7,16 @@ const card = (id: string, name: string, rule: CardRule, level: Row['level'], spe
   id: `D-${id}`, name, group: 'discovery', level, spec, on: CARD, operation: 'card', expect: [{ check: 'card', rule }], ...claims.length > 0 ? { claims } : {}, ...register === undefined ? {} : { register }
 })
 const header = (id: string, name: string, level: Row['level'], spec: string, expect: Row['expect'], lines: ReadonlyArray<readonly [string, string]> = [], extra: Partial<Row> = {}): Row => ({
-  id: `D-${id}`, name, group: 'discovery', level, spec, on: CARD, operation: 'card', expect,
-  request: () => ({ kind: 'http', method: 'GET', target: '/.well-known/agent-card.json', headers: [['Accept', 'application/json'], ...lines], body: null }), ...extra
+  id: `D-${id}`,
+  name,
+  group: 'discovery',
+  level,
+  spec,
+  on: CARD,
+  operation: 'card',
+  expect,
+  request: () => ({ kind: 'http', method: 'GET', target: '/.well-known/agent-card.json', headers: [['Accept', 'application/json'], ...lines], body: null }),
+  ...extra
 })
 
 export const DISCOVERY_CASES: readonly Case[] = casesOf([

@@ -18,7 +18,12 @@ const BASE = { group: 'errors', operation: 'send_message', level: 'must' } as co
 const INFO = (reason: string): string => `[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"${reason}","domain":"a2a-protocol.org","metadata":{"x":"größer"}},{"@type":"type.googleapis.com/conform.Unknown","n":1.0}]`
 
 const ofAgent = ([code, status, name, reason]: (typeof ERRORS)[number]): Row => ({
-  ...BASE, id: `E-AGENT${code}`, name: `the error ${reason} of the agent reaches the client with its details`, spec: 'A2A 1.0.1 §5.4, §9.5, §11.6', on: HTTP_1_0, operation: 'get_task',
+  ...BASE,
+  id: `E-AGENT${code}`,
+  name: `the error ${reason} of the agent reaches the client with its details`,
+  spec: 'A2A 1.0.1 §5.4, §9.5, §11.6',
+  on: HTTP_1_0,
+  operation: 'get_task',
   agent: ([transport]) => transport === 'rest'
     ? { status, headers: [['Content-Type', 'application/a2a+json']], pieces: [`{"error":{"code":${status},"status":"${name}","message":"no ${CALL}","details":${INFO(reason)}}}`] }
     : { status: 200, headers: [['Content-Type', 'application/json']], pieces: [`{"jsonrpc":"2.0","id":"${CALL}","error":{"code":${code},"message":"no ${CALL}","data":${INFO(reason)}}}`] },
@@ -28,7 +33,7 @@ const ofAgent = ([code, status, name, reason]: (typeof ERRORS)[number]): Row => 
 const UNAVAILABLE: Check = { check: 'error', statuses: [500, 502, 503, 504], grpc: [2, 13, 14, 4] }
 /** Faults of the connection to the agent. */
 const FAULTS: readonly Row[] = [
-  { ...BASE, id: 'E-UNREACHABLE', name: 'an agent that breaks the connection is an error in the form of the binding', spec: 'profile E2; A2A 1.0.1 §9.5, §10.6, §11.6', on: [...HTTP, ...GRPC], claims: ['ownErrors'], agent: () => ({ begin: 'reset' }), expect: [UNAVAILABLE] },
+  { ...BASE, id: 'E-UNREACHABLE', name: 'an agent that breaks the connection is an error in the form of the binding', spec: 'profile E2; A2A 1.0.1 §9.5, §10.6, §11.6', on: [...HTTP, ...GRPC], claims: ['ownErrors'], agent: () => ({ begin: 'reset' }), expect: ([transport]) => transport === 'grpc' ? [{ check: 'either', of: [[UNAVAILABLE], [{ check: 'end', is: 'broken' }]] }] : [UNAVAILABLE] },
   { ...BASE, id: 'E-UNREACHABLE-STATUS', name: 'an agent that breaks the connection is a server error of HTTP', spec: 'RFC 9110 §15.6.3', on: HTTP_1_0, level: 'should', agent: () => ({ begin: 'reset' }), expect: [{ check: 'status', is: [500, 502, 503, 504] }] },
   { ...BASE, id: 'E-UNREACHABLE-STREAM', operation: 'send_streaming_message', name: 'an agent that breaks the connection before a stream is an error in the form of the binding', spec: 'profile E2', on: HTTP_1_0, claims: ['ownErrors'], agent: () => ({ begin: 'reset' }), expect: [UNAVAILABLE] },
   { ...BASE, id: 'E-UNREACHABLE-HTML', name: 'a program that reads JSON gets no HTML when the agent breaks the connection', spec: 'profile E1', on: HTTP_1_0, level: 'should', agent: () => ({ begin: 'reset' }), expect: [{ check: 'not-html' }] },
@@ -44,7 +49,11 @@ const invalid = (id: string, name: string, body: string, codes: readonly number[
 })
 
 const rejected = (status: number, header: readonly [string, string]): Row => ({
-  ...BASE, id: `E-HEADER-${header[0].toUpperCase()}-${status}`, name: `${header[0]} of a response with the status ${status} reaches the client`, spec: 'RFC 9110 §10.2.3, §11.6.1', on: HTTP_1_0,
+  ...BASE,
+  id: `E-HEADER-${header[0].toUpperCase()}-${status}`,
+  name: `${header[0]} of a response with the status ${status} reaches the client`,
+  spec: 'RFC 9110 §10.2.3, §11.6.1',
+  on: HTTP_1_0,
   agent: ([transport]: Place) => ({
     status, headers: [['Content-Type', 'application/json'], header], pieces: [transport === 'rest' ? `{"error":{"code":${status},"status":"UNAVAILABLE","message":"for ${CALL}"}}` : `{"jsonrpc":"2.0","id":"${CALL}","error":{"code":-32000,"message":"later"}}`]
   }),

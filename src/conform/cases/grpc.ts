@@ -17,7 +17,9 @@ const metadata = (id: string, name: string, lines: readonly Line[], check: Check
 })
 
 const status = (code: number, name: string): Row => ({
-  ...BASE, id: `T-GRPC-STATUS-${code}`, name: `the status ${name} and its message reach the client`,
+  ...BASE,
+  id: `T-GRPC-STATUS-${code}`,
+  name: `the status ${name} and its message reach the client`,
   agent: () => ({ trailers: [['grpc-status', String(code)], ['grpc-message', 'no: gr%C3%B6%C3%9Fer %25']] }),
   expect: [ONCE, { check: 'trailer', name: 'grpc-status', as: 'is', value: String(code) }, { check: 'trailer', name: 'grpc-message', as: 'same' }]
 })
@@ -36,7 +38,11 @@ export const GRPC_CASES: readonly Case[] = casesOf([
   { ...BASE, id: 'T-GRPC-TRAILERS', name: 'metadata after the response reaches the client', agent: () => ({ ...unary, trailers: [['grpc-status', '0'], ['x-conform-last', 'yes']] }), expect: [ONCE, OK, { check: 'trailer', name: 'x-conform-last', as: 'same' }] },
   status(3, 'INVALID_ARGUMENT'), status(5, 'NOT_FOUND'), status(7, 'PERMISSION_DENIED'), status(8, 'RESOURCE_EXHAUSTED'), status(9, 'FAILED_PRECONDITION'), status(12, 'UNIMPLEMENTED'), status(13, 'INTERNAL'), status(14, 'UNAVAILABLE'), status(16, 'UNAUTHENTICATED'),
   {
-    ...BASE, id: 'T-GRPC-DETAILS', name: 'details of a status reach the client', spec: 'A2A 1.0.1 §10.6', on: GRPC,
+    ...BASE,
+    id: 'T-GRPC-DETAILS',
+    name: 'details of a status reach the client',
+    spec: 'A2A 1.0.1 §10.6',
+    on: GRPC,
     agent: () => ({ trailers: [['grpc-status', '9'], ['grpc-message', 'no'], ['grpc-status-details-bin', base64(pb([1, 9], [2, 'no'], [3, pb([1, 'type.googleapis.com/google.rpc.ErrorInfo'], [2, pb([1, 'EXTENSION_SUPPORT_REQUIRED'], [2, 'a2a-protocol.org'])])])).replace(/=+$/, '')]] }),
     expect: [ONCE, { check: 'trailer', name: 'grpc-status-details-bin', as: 'same' }]
   },

@@ -47,7 +47,11 @@ export const NEGOTIATION_CASES: readonly Case[] = casesOf([
   echo('0.3', 'the echo of 0.3 reaches the client', [['X-A2A-Extensions', A]], 'members', { on: [['jsonrpc', '0.3']], spec: 'A2A 0.3.0 extensions topic', request: withHeaders('send_message', ['X-A2A-Extensions', A]) }),
   echo('NONE', 'the proxy invents no echo', [['X-Conform-One', 'x']], 'same', { spec: 'profile N4', expect: [ONCE, { check: 'response-header', name: 'A2A-Extensions', as: 'absent' }] }),
   {
-    ...BASE, id: 'N-REQUIRED-ERROR', name: 'the error of the agent about a required extension reaches the client unchanged', spec: 'A2A 1.0.1 §3.3.4', register: 'X17',
+    ...BASE,
+    id: 'N-REQUIRED-ERROR',
+    name: 'the error of the agent about a required extension reaches the client unchanged',
+    spec: 'A2A 1.0.1 §3.3.4',
+    register: 'X17',
     agent: ([transport]) => transport === 'rest'
       ? { status: 400, headers: [['Content-Type', 'application/a2a+json']], pieces: [`{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"needs ${A}","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"EXTENSION_SUPPORT_REQUIRED","domain":"a2a-protocol.org"}]}}`] }
       : { status: 200, headers: [['Content-Type', 'application/json']], pieces: [`{"jsonrpc":"2.0","id":"${CALL}","error":{"code":-32008,"message":"needs ${A}","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"EXTENSION_SUPPORT_REQUIRED","domain":"a2a-protocol.org"}]}}`] },
@@ -59,7 +63,11 @@ export const NEGOTIATION_CASES: readonly Case[] = casesOf([
   { ...BASE, id: 'N-VERSION-GRPC-0.3', on: [['grpc', '0.3']], name: 'a client of 0.3 over gRPC is not made one of 1.0', spec: 'A2A 1.0.1 §3.6.2', agent: () => responseOf('send_message', 'grpc', '0.3'), expect: [ONCE, { check: 'request-header', name: 'a2a-version', as: 'not', value: '1' }] },
   { ...BASE, id: 'N-VERSION-PARAMETER', on: REST_1_0, operation: 'get_task', name: 'the version in the query reaches the agent', spec: 'A2A 1.0.1 §3.6.1', request: () => { const request = httpRequest('get_task', 'rest', '1.0'); return { ...request, target: `${request.target}?A2A-Version=1.0`, headers: request.headers.filter(([name]) => name !== 'A2A-Version') } }, agent: answering('get_task', []), expect: [ONCE, { check: 'either', of: [[{ check: 'request', part: 'target' }], [{ check: 'request-header', name: 'A2A-Version', as: 'is', value: '1.0' }]] }] },
   {
-    ...BASE, id: 'N-VERSION-UNKNOWN', name: 'a version that no interface has is an error, from the proxy or from the agent', spec: 'A2A 1.0.1 §3.6.2', request: replacing('send_message', ['A2A-Version', '99.0']),
+    ...BASE,
+    id: 'N-VERSION-UNKNOWN',
+    name: 'a version that no interface has is an error, from the proxy or from the agent',
+    spec: 'A2A 1.0.1 §3.6.2',
+    request: replacing('send_message', ['A2A-Version', '99.0']),
     agent: ([transport]) => transport === 'rest'
       ? { status: 400, headers: [['Content-Type', 'application/a2a+json']], pieces: ['{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"no such version"}}'] }
       : { status: 200, headers: [['Content-Type', 'application/json']], pieces: [`{"jsonrpc":"2.0","id":"${CALL}","error":{"code":-32009,"message":"no such version"}}`] },

@@ -60,10 +60,15 @@ export const STREAM_CASES: readonly Case[] = casesOf([
   { ...BASE, id: 'T-STREAM-TYPE', name: 'the content type and the headers of the stream reach the client', agent: stream(events => events, { headers: [['Content-Type', 'text/event-stream; charset=utf-8'], ['Cache-Control', 'no-cache'], ['X-Conform-One', 'yes']] }), expect: [{ check: 'response-header', name: 'Content-Type', as: 'same' }, { check: 'response-header', name: 'Cache-Control', as: 'same' }, { check: 'response-header', name: 'X-Conform-One', as: 'lines' }] },
   { ...BASE, id: 'T-STREAM-BROKEN', name: 'the client sees that the stream broke', spec: 'RFC 9112 §8', agent: stream(events => events.slice(0, 2), { end: 'reset', framing: 'chunked' }), expect: [{ check: 'either', of: [[{ check: 'end', is: 'broken' }], [{ check: 'error' }]] }] },
   { ...BASE, id: 'T-STREAM-LEAVE', name: 'the agent sees that the client has left the stream', spec: 'profile T8', request: place => ({ ...httpRequest('send_streaming_message', ...place), leaveAfter: 1 }), agent: stream(events => events.slice(0, 1), { end: 'hang', framing: 'chunked' }), expect: [{ check: 'cancelled' }] },
-  { ...BASE, id: 'T-STREAM-REFUSED', name: 'an error before the stream reaches the client as it is', agent: ([transport]) => transport === 'rest'
-    ? { status: 400, headers: [['Content-Type', 'application/a2a+json']], pieces: [`{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"for ${CALL}"}}`] }
-    : { status: 200, headers: [['Content-Type', 'application/json']], pieces: [`{"jsonrpc":"2.0","id":"${CALL}","error":{"code":-32004,"message":"no streams"}}`] },
-  expect: [ONCE, SAME_STATUS, { check: 'response-header', name: 'Content-Type', as: 'same' }, SAME_BYTES] },
+  {
+    ...BASE,
+    id: 'T-STREAM-REFUSED',
+    name: 'an error before the stream reaches the client as it is',
+    agent: ([transport]) => transport === 'rest'
+      ? { status: 400, headers: [['Content-Type', 'application/a2a+json']], pieces: [`{"error":{"code":400,"status":"FAILED_PRECONDITION","message":"for ${CALL}"}}`] }
+      : { status: 200, headers: [['Content-Type', 'application/json']], pieces: [`{"jsonrpc":"2.0","id":"${CALL}","error":{"code":-32004,"message":"no streams"}}`] },
+    expect: [ONCE, SAME_STATUS, { check: 'response-header', name: 'Content-Type', as: 'same' }, SAME_BYTES]
+  },
   odd('ERROR-EVENT', 'an event with an error passes', (events, [transport]) => [...events.slice(0, 1), transport === 'rest'
     ? 'event: error\ndata: {"error":{"code":500,"status":"INTERNAL","message":"broken"}}\n\n'
     : `event: error\ndata: {"jsonrpc":"2.0","id":"${CALL}","error":{"code":-32603,"message":"broken"}}\n\n`]),

@@ -121,8 +121,12 @@ const RESPONSE_BODIES: readonly Row[] = [
   responseBody('UNTIL-CLOSE', 'a body that ends with the connection passes', { spec: 'RFC 9112 §6.3', agent: answering('send_message', [], { framing: 'close' }) }),
   responseBody('LARGE', 'a body of 2 MB passes', { on: HTTP_1_0, agent: resulting(task(`,"metadata":{"text":"${'x'.repeat(2_000_000)}"}`)) }),
   responseBody('COMPRESSED', 'a compressed body passes as it is', {
-    on: HTTP_1_0, level: 'should', spec: 'RFC 9110 §8.4', claims: ['compression'],
-    request: withHeaders('send_message', ['Accept-Encoding', 'gzip']), agent: answering('send_message', [], { framing: 'gzip' }),
+    on: HTTP_1_0,
+    level: 'should',
+    spec: 'RFC 9110 §8.4',
+    claims: ['compression'],
+    request: withHeaders('send_message', ['Accept-Encoding', 'gzip']),
+    agent: answering('send_message', [], { framing: 'gzip' }),
     expect: [SAME_STATUS, { check: 'response-header', name: 'Content-Encoding', as: 'same' }, SAME_BYTES]
   }),
   responseBody('OTHER-TYPE', 'a response that is no JSON passes', {
@@ -133,7 +137,12 @@ const RESPONSE_BODIES: readonly Row[] = [
 const STATUSES = [201, 202, 400, 401, 403, 404, 409, 422, 429, 500, 501, 503]
 const STATUS_ROWS: readonly Row[] = [
   ...STATUSES.map((status): Row => ({
-    ...BASE, id: `T-STATUS-${status}`, name: `the status ${status} and its body reach the client`, level: 'must', spec: 'RFC 9110 §15', on: REST_1_0,
+    ...BASE,
+    id: `T-STATUS-${status}`,
+    name: `the status ${status} and its body reach the client`,
+    level: 'must',
+    spec: 'RFC 9110 §15',
+    on: REST_1_0,
     agent: () => ({ status, headers: [['Content-Type', 'application/a2a+json']], pieces: [status < 300 ? `{"task":${taskText('1.0', 'rest')}}` : `{"error":{"code":${status},"status":"UNKNOWN","message":"for ${CALL}"}}`] }),
     expect: [ONCE, SAME_STATUS, SAME_BYTES]
   })),

@@ -22,8 +22,10 @@ export interface Result {
   readonly lines: readonly string[]
 }
 
+/** Milliseconds that a proxy gets to reject a request that is invalid or never ends. */
+const RAW_TIMEOUT = 2_500
 /** Cases that run at once. */
-const AT_ONCE = 6
+const AT_ONCE = 12
 /** Checks that need to know what the agent got. */
 const NEED_RECEIPTS: ReadonlySet<string> = new Set<Check['check']>(['calls', 'request', 'request-header', 'cancelled', 'timely', 'no-fetch', 'trace'])
 
@@ -94,7 +96,7 @@ async function exchangeOf ({ request, agent }: Case, context: Context, base: str
   const release = (piece: number): void => { context.control.release(name, piece).catch(() => {}) }
   if (request.kind === 'grpc') return await callGrpc(request, { base, name, messages: pieces.length, ...isGated ? { release } : {} })
   const gates = { pieces: pieces.map(piece => filled(piece, name)), release }
-  return await sendHttp(request, { base, name, agent: new URL(context.direct.base).origin, ...isGated ? { gates } : {} })
+  return await sendHttp(request, { base, name, agent: new URL(context.direct.base).origin, ...request.raw === undefined ? {} : { timeout: RAW_TIMEOUT }, ...isGated ? { gates } : {} })
 }
 
 /** Without what differs from run to run. */

@@ -41,7 +41,7 @@ export async function proxyTarget (url: string, direct: Target, grpc: string | n
   const own = card === null ? [] : interfacesOf(card)
   const proxy = new URL(base)
   const interfaces = direct.interfaces.map((one): Interface => {
-    if (one.transport === 'grpc' && grpc !== null) return { ...one, url: baseOf(grpc, '--through-grpc') }
+    if (one.transport === 'grpc' && grpc !== null) return { ...one, url: baseOf(grpc, '--grpc') }
     const served = own.find(other => other.transport === one.transport && other.version === one.version && other.url !== one.url)
     if (served !== undefined && (one.transport === 'grpc' || new URL(served.url).host === proxy.host)) return served
     if (one.transport === 'grpc') return { ...one, url: proxy.origin }
