@@ -125,7 +125,8 @@ function listOf<T extends string> (flag: string, text: string | undefined, value
 async function runAgent ({ listen = '127.0.0.1:9999', required }: ConformArguments, io: Output): Promise<number> {
   const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(listen) ?? []
   if (host === '' || Number(port) > 65_535) throw new Unusable(`--listen ${listen}: use HOST:PORT, such as 127.0.0.1:9999`)
-  const started = await startAgent({ host: host.replace(/^\[|\]$/g, ''), port: Number(port), required: required ? REQUIRED : [] }).catch((error: NodeJS.ErrnoException) => {
+  const options = { host: host.replace(/^\[|\]$/g, ''), port: Number(port), required: required ? REQUIRED : [] }
+  const started = await startAgent(options).catch((error: NodeJS.ErrnoException) => {
     throw new Unusable(`--listen ${listen}: ${error.code ?? error.message}`)
   })
   io.out(`the conformance agent listens at ${started.url}, with JSON-RPC, HTTP+JSON and gRPC; it does what any client says, so never make it public`)

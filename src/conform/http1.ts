@@ -1,6 +1,7 @@
 /**
- * Reads HTTP/1.1 messages as they are on the wire (RFC 9112): each header line with its spelling, and bodies in pieces. Node's parser merges
- * lines and rejects what a test of proxies has to see, so the client, the scripted agent and the faulty proxy of the tests share this reader.
+ * Reads HTTP/1.1 messages as they are on the wire (RFC 9112): each header line with its spelling, and bodies in pieces. Node's parser
+ * merges lines, and rejects what a test of proxies has to see. The client, the scripted agent and the faulty proxy of the tests share this
+ * reader.
  */
 import type { Line } from './model.js'
 

@@ -37,7 +37,7 @@ export interface HttpRequest {
   readonly body: string | null
   /** How the body is sent. `gzip`: compressed, with its length. Default: `length`. */
   readonly framing?: 'length' | 'chunked' | 'gzip'
-  /** All bytes of the request, instead of the other members. `{host}` and `{path}` stand for the authority and the path of the interface. */
+  /** All bytes of the request, instead of the other members. `{host}` and `{path}` stand for authority and path of the interface. */
   readonly raw?: string
   /** The client disconnects when it has this number of pieces of the response. */
   readonly leaveAfter?: number

@@ -296,8 +296,10 @@ function grpcResponse (operation: Operation, version: Version): Script {
   }
 }
 
+interface OperationPlace { readonly operation: Operation, readonly transport: Transport, readonly version: Version }
+
 /** The operation of a request that no script belongs to, or null. */
-export function operationOf (method: string, target: string, body: string): { operation: Operation, transport: Transport, version: Version } | null {
+export function operationOf (method: string, target: string, body: string): OperationPlace | null {
   const [path = ''] = target.split('?')
   for (const operation of OPERATIONS) {
     const names = NAMES[operation]

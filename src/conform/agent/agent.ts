@@ -90,7 +90,10 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
     socket.on('error', () => socket.destroy())
     socket.once('readable', () => {
       const first = socket.read() as Buffer | null
-      if (first === null) return void socket.destroy()
+      if (first === null) {
+        socket.destroy()
+        return
+      }
       socket.unshift(first)
       if (PREFACE.startsWith(first.toString('latin1', 0, PREFACE.length))) http2.emit('connection', socket)
       else serveHttp1(socket, { store, respond, control })

@@ -37,13 +37,13 @@ export function serveGrpc (stream: ServerHttp2Stream, headers: IncomingHttpHeade
 
 async function play (stream: ServerHttp2Stream, store: CallStore, name: string | null, script: Script, seen: Seen): Promise<void> {
   if (stream.destroyed) return
-  if (script.begin === 'reset') return void stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  if (script.begin === 'reset') return stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   const call = name ?? CALL
   const text = (value: string): string => filled(value, call).toString('latin1')
   const trailers = grouped((script.trailers ?? []).map(([key, value]) => [key, text(value)]))
   const initial = { ':status': script.status ?? 200, 'content-type': 'application/grpc', ...grouped((script.headers ?? []).map(([key, value]) => [key, text(value)])) }
   const pieces = script.pieces ?? []
-  if (pieces.length === 0 && script.end === undefined) return void stream.respond({ ...initial, ...trailers }, { endStream: true })
+  if (pieces.length === 0 && script.end === undefined) return stream.respond({ ...initial, ...trailers }, { endStream: true })
   stream.respond(initial, { waitForTrailers: true })
   stream.on('wantTrailers', () => { stream.sendTrailers(trailers) })
   for (const [index, piece] of pieces.entries()) {
@@ -57,7 +57,7 @@ async function play (stream: ServerHttp2Stream, store: CallStore, name: string |
   if (script.end === 'hang') return
   if (script.end === 'reset') {
     await new Promise(resolve => setTimeout(resolve, 30))
-    return void stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    return stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   }
   stream.end()
 }

@@ -85,7 +85,10 @@ class Playing {
   async play (script: Script, early: boolean): Promise<void> {
     const socket = this.#socket
     if (socket.destroyed) return
-    if (script.begin === 'reset') return void socket.resetAndDestroy()
+    if (script.begin === 'reset') {
+      socket.resetAndDestroy()
+      return
+    }
     const name = this.#name ?? CALL
     const pieces = (script.pieces ?? []).map(piece => filled(piece, name))
     const { status = 200, headers = [] } = script
@@ -106,7 +109,8 @@ class Playing {
     if (script.end === 'reset') {
       // The client gets what was written before, and then the end.
       await new Promise(resolve => setTimeout(resolve, 30))
-      return void socket.resetAndDestroy()
+      socket.resetAndDestroy()
+      return
     }
     const wantsClose = /\bclose\b/i.test(valueOf(this.#seen.headers, 'connection') ?? '')
     if (closes || wantsClose) socket.end()

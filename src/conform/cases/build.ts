@@ -70,14 +70,16 @@ export const replacing = (operation: Operation, ...lines: readonly Line[]) => ([
   return { ...request, headers: [...request.headers.filter(([name]) => !names.has(name.toLowerCase())), ...lines.filter(([, value]) => value !== '')] }
 }
 
+export type BodyChange = (place: Place, ordinary: string) => string
 /** The ordinary request with another body. */
-export const withBody = (operation: Operation, body: (place: Place, ordinary: string) => string, changes: Partial<HttpRequest> = {}) => (place: Place): HttpRequest => {
+export const withBody = (operation: Operation, body: BodyChange, changes: Partial<HttpRequest> = {}) => (place: Place): HttpRequest => {
   const request = httpRequest(operation, place[0], place[1])
   return { ...request, ...changes, body: body(place, request.body ?? '') }
 }
 
+type Answer = (place: Place) => Script
 /** The ordinary response with further header lines, or other members. */
-export const answering = (operation: Operation, headers: readonly Line[], changes: Partial<Script> = {}) => ([transport, version]: Place): Script => {
+export const answering = (operation: Operation, headers: readonly Line[], changes: Partial<Script> = {}): Answer => ([transport, version]) => {
   const script = responseOf(operation, transport, version)
   const names = new Set(headers.map(([name]) => name.toLowerCase()))
   return { ...script, headers: [...(script.headers ?? []).filter(([name]) => !names.has(name.toLowerCase())), ...headers], ...changes }

@@ -13,8 +13,8 @@ import { STREAM_CASES } from './streams.js'
 import { TRANSPARENT_CASES } from './transparent.js'
 
 export const CASES: readonly Case[] = [
-  ...OPERATION_CASES, ...TRANSPARENT_CASES, ...STREAM_CASES, ...GRPC_CASES, ...DISCOVERY_CASES, ...NEGOTIATION_CASES, ...ERROR_CASES, ...SAFETY_CASES,
-  ...OBSERVABILITY_CASES, ...ENFORCING_CASES
+  ...OPERATION_CASES, ...TRANSPARENT_CASES, ...STREAM_CASES, ...GRPC_CASES, ...DISCOVERY_CASES, ...NEGOTIATION_CASES, ...ERROR_CASES,
+  ...SAFETY_CASES, ...OBSERVABILITY_CASES, ...ENFORCING_CASES
 ]
 
 /** SHA-256 of the cases as JSON: two reports with the same digest have asked the same. */

@@ -9,12 +9,13 @@ const BASE = { group: 'transparent', operation: 'send_streaming_message', on: HT
 const EVENTS: Check = { check: 'body', as: 'events' }
 const STREAM = [['Content-Type', 'text/event-stream']] as const
 
+type Change = (events: readonly string[], place: Place) => readonly string[]
 /** A stream of the ordinary events, changed. */
-const stream = (change: (events: readonly string[], place: Place) => readonly string[], more: Partial<Script> = {}) => (place: Place): Script => ({
+const stream = (change: Change, more: Partial<Script> = {}) => (place: Place): Script => ({
   status: 200, headers: STREAM, pieces: change(eventTexts(...place), place), ...more
 })
 
-const odd = (id: string, name: string, change: (events: readonly string[], place: Place) => readonly string[], extra: Partial<Row> = {}): Row => ({
+const odd = (id: string, name: string, change: Change, extra: Partial<Row> = {}): Row => ({
   ...BASE, id: `T-STREAM-${id}`, name, agent: stream(change), expect: [ONCE, SAME_STATUS, SAME_BYTES, COMPLETE], ...extra
 })
 

@@ -1,58 +1,62 @@
 /** Transparent, over HTTP: header lines, bodies, framing, statuses, targets. */
-import type { Case, Check } from '../model.js'
+import type { Case, Check, Line } from '../model.js'
 import { CALL } from '../model.js'
 import { httpRequest, messageText, responseOf, taskText } from '../protocol.js'
-import type { Place, Row } from './build.js'
+import type { BodyChange, Place, Row } from './build.js'
 import {
-  answering, casesOf, COMPLETE, HTTP, HTTP_1_0, JSONRPC_1_0, ONCE, replacing, REST_1_0, resulting, SAME_BODY, SAME_BYTES, SAME_STATUS, SAME_TARGET, withBody, withHeaders
+  answering, casesOf, COMPLETE, HTTP, HTTP_1_0, JSONRPC_1_0, ONCE, replacing, REST_1_0, resulting, SAME_BODY, SAME_BYTES, SAME_STATUS,
+  SAME_TARGET, withBody, withHeaders
 } from './build.js'
 
 const BASE = { group: 'transparent', operation: 'send_message', on: HTTP_1_0 } as const
 const SENT = answering('send_message', [])
 
+type Clause = readonly [level: Row['level'], spec: string]
 /** A header line of a request. */
-const requestHeader = (id: string, name: string, level: Row['level'], spec: string, lines: readonly (readonly [string, string])[], check: Check): Row => ({
+const requestHeader = (id: string, name: string, [level, spec]: Clause, lines: readonly Line[], check: Check): Row => ({
   ...BASE, id: `T-REQUEST-${id}`, name, level, spec, request: replacing('send_message', ...lines), agent: SENT, expect: [ONCE, check]
 })
 
 const REQUEST_HEADERS: readonly Row[] = [
-  requestHeader('HEADER-UNKNOWN', 'a header that no specification names reaches the agent', 'must', 'RFC 9110 §5.1', [['X-Conform-One', 'first value; with="parts", and commas']],
+  requestHeader('HEADER-UNKNOWN', 'a header that no specification names reaches the agent', ['must', 'RFC 9110 §5.1'], [['X-Conform-One', 'first value; with="parts", and commas']],
     { check: 'request-header', name: 'X-Conform-One', as: 'lines' }),
-  requestHeader('HEADER-REPEATED', 'repeated lines keep their values and their order', 'must', 'RFC 9110 §5.3', [['X-Conform-Many', 'b'], ['X-Conform-Many', 'a'], ['X-Conform-Many', 'c, d']],
+  requestHeader('HEADER-REPEATED', 'repeated lines keep their values and their order', ['must', 'RFC 9110 §5.3'], [['X-Conform-Many', 'b'], ['X-Conform-Many', 'a'], ['X-Conform-Many', 'c, d']],
     { check: 'request-header', name: 'X-Conform-Many', as: 'same' }),
-  requestHeader('HEADER-LINES', 'repeated lines stay lines of their own', 'may', 'RFC 9110 §5.2', [['X-Conform-Many', 'b'], ['X-Conform-Many', 'a']],
+  requestHeader('HEADER-LINES', 'repeated lines stay lines of their own', ['may', 'RFC 9110 §5.2'], [['X-Conform-Many', 'b'], ['X-Conform-Many', 'a']],
     { check: 'request-header', name: 'X-Conform-Many', as: 'lines' }),
-  requestHeader('HEADER-EMPTY', 'a header with an empty value reaches the agent', 'should', 'RFC 9110 §5.5', [['X-Conform-Empty', ' ']],
+  requestHeader('HEADER-EMPTY', 'a header with an empty value reaches the agent', ['should', 'RFC 9110 §5.5'], [['X-Conform-Empty', ' ']],
     { check: 'request-header', name: 'X-Conform-Empty', as: 'lines' }),
-  requestHeader('HEADER-LONG', 'a value of 6,000 bytes reaches the agent', 'should', 'RFC 9110 §5.4; profile T2', [['X-Conform-Long', 'x'.repeat(6_000)]],
+  requestHeader('HEADER-LONG', 'a value of 6,000 bytes reaches the agent', ['should', 'RFC 9110 §5.4; profile T2'], [['X-Conform-Long', 'x'.repeat(6_000)]],
     { check: 'request-header', name: 'X-Conform-Long', as: 'lines' }),
-  requestHeader('HEADER-UTF8', 'bytes above 127 of a value reach the agent', 'should', 'RFC 9110 §5.5', [['X-Conform-Text', Buffer.from('größer').toString('latin1')]],
+  requestHeader('HEADER-UTF8', 'bytes above 127 of a value reach the agent', ['should', 'RFC 9110 §5.5'], [['X-Conform-Text', Buffer.from('größer').toString('latin1')]],
     { check: 'request-header', name: 'X-Conform-Text', as: 'lines' }),
-  requestHeader('HEADER-MANY', '60 header lines reach the agent', 'should', 'RFC 9110 §5.4; profile T2', Array.from({ length: 60 }, (_, i) => [`X-Conform-${i}`, `value ${i}`] as const),
+  requestHeader('HEADER-MANY', '60 header lines reach the agent', ['should', 'RFC 9110 §5.4; profile T2'], Array.from({ length: 60 }, (_, i) => [`X-Conform-${i}`, `value ${i}`] as const),
     { check: 'request-header', name: 'X-Conform-59', as: 'lines' }),
-  requestHeader('AUTHORIZATION', 'credentials of the caller reach the agent', 'must', 'A2A 1.0.1 §7; RFC 9110 §11.6.2', [['Authorization', 'Bearer abc.def-_~+/=']],
+  requestHeader('AUTHORIZATION', 'credentials of the caller reach the agent', ['must', 'A2A 1.0.1 §7; RFC 9110 §11.6.2'], [['Authorization', 'Bearer abc.def-_~+/=']],
     { check: 'request-header', name: 'Authorization', as: 'lines' }),
-  requestHeader('API-KEY', 'an API key in a header reaches the agent', 'must', 'A2A 1.0.1 §7', [['X-API-Key', 'key-123']], { check: 'request-header', name: 'X-API-Key', as: 'lines' }),
-  requestHeader('COOKIE', 'cookies reach the agent', 'should', 'RFC 6265 §5.4', [['Cookie', 'a=1; b="two"']], { check: 'request-header', name: 'Cookie', as: 'same' }),
-  requestHeader('ACCEPT', 'Accept reaches the agent', 'must', 'RFC 9110 §12.5.1', [['Accept', 'application/json;q=0.8, text/event-stream']], { check: 'request-header', name: 'Accept', as: 'same' }),
-  requestHeader('LANGUAGE', 'Accept-Language reaches the agent', 'should', 'RFC 9110 §12.5.4', [['Accept-Language', 'de, en;q=0.5']], { check: 'request-header', name: 'Accept-Language', as: 'same' }),
-  requestHeader('USER-AGENT', 'User-Agent reaches the agent', 'should', 'RFC 9110 §10.1.5', [['User-Agent', 'conform/1.0 (test)']], { check: 'request-header', name: 'User-Agent', as: 'same' }),
-  requestHeader('IDEMPOTENCY', 'Idempotency-Key reaches the agent', 'should', 'draft-ietf-httpapi-idempotency-key', [['Idempotency-Key', '"8e03978e"']], { check: 'request-header', name: 'Idempotency-Key', as: 'same' }),
-  requestHeader('CONTENT-TYPE', 'parameters of the content type reach the agent', 'must', 'RFC 9110 §8.3', [['Content-Type', 'application/json; charset=utf-8']],
+  requestHeader('API-KEY', 'an API key in a header reaches the agent', ['must', 'A2A 1.0.1 §7'], [['X-API-Key', 'key-123']], { check: 'request-header', name: 'X-API-Key', as: 'lines' }),
+  requestHeader('COOKIE', 'cookies reach the agent', ['should', 'RFC 6265 §5.4'], [['Cookie', 'a=1; b="two"']], { check: 'request-header', name: 'Cookie', as: 'same' }),
+  requestHeader('ACCEPT', 'Accept reaches the agent', ['must', 'RFC 9110 §12.5.1'], [['Accept', 'application/json;q=0.8, text/event-stream']], { check: 'request-header', name: 'Accept', as: 'same' }),
+  requestHeader('LANGUAGE', 'Accept-Language reaches the agent', ['should', 'RFC 9110 §12.5.4'], [['Accept-Language', 'de, en;q=0.5']], { check: 'request-header', name: 'Accept-Language', as: 'same' }),
+  requestHeader('USER-AGENT', 'User-Agent reaches the agent', ['should', 'RFC 9110 §10.1.5'], [['User-Agent', 'conform/1.0 (test)']], { check: 'request-header', name: 'User-Agent', as: 'same' }),
+  requestHeader('IDEMPOTENCY', 'Idempotency-Key reaches the agent', ['should', 'draft-ietf-httpapi-idempotency-key'], [['Idempotency-Key', '"8e03978e"']], { check: 'request-header', name: 'Idempotency-Key', as: 'same' }),
+  requestHeader('CONTENT-TYPE', 'parameters of the content type reach the agent', ['must', 'RFC 9110 §8.3'], [['Content-Type', 'application/json; charset=utf-8']],
     { check: 'request-header', name: 'Content-Type', as: 'same' }),
-  requestHeader('HOP-BY-HOP', 'a header that Connection names does not reach the agent', 'must', 'RFC 9110 §7.6.1', [['Connection', 'X-Conform-Hop'], ['X-Conform-Hop', '1']],
+  requestHeader('HOP-BY-HOP', 'a header that Connection names does not reach the agent', ['must', 'RFC 9110 §7.6.1'], [['Connection', 'X-Conform-Hop'], ['X-Conform-Hop', '1']],
     { check: 'request-header', name: 'X-Conform-Hop', as: 'absent' }),
-  requestHeader('KEEP-ALIVE', 'Keep-Alive of the client does not reach the agent', 'must', 'RFC 9110 §7.6.1', [['Connection', 'keep-alive'], ['Keep-Alive', 'timeout=77']],
+  requestHeader('KEEP-ALIVE', 'Keep-Alive of the client does not reach the agent', ['must', 'RFC 9110 §7.6.1'], [['Connection', 'keep-alive'], ['Keep-Alive', 'timeout=77']],
     { check: 'request-header', name: 'Keep-Alive', as: 'not', value: '77' })
 ]
 
 /** A body of a request. */
-const requestBody = (id: string, name: string, body: (place: Place, ordinary: string) => string, extra: Partial<Row> = {}): Row => ({
+const requestBody = (id: string, name: string, body: BodyChange, extra: Partial<Row> = {}): Row => ({
   ...BASE, on: HTTP, id: `T-REQUEST-BODY-${id}`, name, level: 'must', spec: 'RFC 9110 §6.4; profile T1', request: withBody('send_message', body), agent: SENT, expect: [ONCE, SAME_BODY, SAME_STATUS], ...extra
 })
 
-const inMessage = (members: string) => ([transport, version]: Place, ordinary: string): string => ordinary.replace(messageText(version, transport), messageText(version, transport, 'Hello', members))
-const text = (value: string) => ([transport, version]: Place, ordinary: string): string => ordinary.replace(messageText(version, transport), messageText(version, transport, value))
+const inMessage = (members: string) => ([transport, version]: Place, ordinary: string): string =>
+  ordinary.replace(messageText(version, transport), messageText(version, transport, 'Hello', members))
+const text = (value: string) => ([transport, version]: Place, ordinary: string): string =>
+  ordinary.replace(messageText(version, transport), messageText(version, transport, value))
 
 const REQUEST_BODIES: readonly Row[] = [
   requestBody('SPACES', 'white space in and after the body stays', (_, ordinary) => ordinary.replaceAll('":', '"  :\n\t ') + ' \r\n\n'),
@@ -87,20 +91,20 @@ const CONTINUE: readonly Row[] = [
 ]
 
 /** A header line of a response. */
-const responseHeader = (id: string, name: string, level: Row['level'], spec: string, lines: readonly (readonly [string, string])[], check: Check): Row => ({
+const responseHeader = (id: string, name: string, [level, spec]: Clause, lines: readonly Line[], check: Check): Row => ({
   ...BASE, id: `T-RESPONSE-${id}`, name, level, spec, agent: answering('send_message', lines), expect: [SAME_STATUS, check]
 })
 
 const RESPONSE_HEADERS: readonly Row[] = [
-  responseHeader('HEADER-UNKNOWN', 'a header that no specification names reaches the client', 'must', 'RFC 9110 §5.1', [['X-Conform-One', 'first; second=", third"']], { check: 'response-header', name: 'X-Conform-One', as: 'lines' }),
-  responseHeader('HEADER-REPEATED', 'repeated lines keep their values and their order', 'must', 'RFC 9110 §5.3', [['X-Conform-Many', 'b'], ['X-Conform-Many', 'a']], { check: 'response-header', name: 'X-Conform-Many', as: 'same' }),
-  responseHeader('SET-COOKIE', 'cookies stay lines of their own', 'must', 'RFC 6265 §3', [['Set-Cookie', 'a=1; Path=/'], ['Set-Cookie', 'b=2; Expires=Wed, 09 Jun 2027 10:18:14 GMT']], { check: 'response-header', name: 'Set-Cookie', as: 'lines' }),
-  responseHeader('CACHE-CONTROL', 'Cache-Control reaches the client', 'must', 'RFC 9111 §5.2', [['Cache-Control', 'private, no-store']], { check: 'response-header', name: 'Cache-Control', as: 'same' }),
-  responseHeader('ETAG', 'ETag reaches the client', 'should', 'RFC 9110 §8.8.3', [['ETag', 'W/"abc"']], { check: 'response-header', name: 'ETag', as: 'same' }),
-  responseHeader('LANGUAGE', 'Content-Language reaches the client', 'should', 'RFC 9110 §8.5', [['Content-Language', 'de']], { check: 'response-header', name: 'Content-Language', as: 'same' }),
-  responseHeader('CONTENT-TYPE', 'parameters of the content type reach the client', 'must', 'RFC 9110 §8.3', [['Content-Type', 'application/json; charset=utf-8']], { check: 'response-header', name: 'Content-Type', as: 'same' }),
-  responseHeader('HOP-BY-HOP', 'a header that Connection names does not reach the client', 'must', 'RFC 9110 §7.6.1', [['Connection', 'X-Conform-Hop'], ['X-Conform-Hop', '1']], { check: 'response-header', name: 'X-Conform-Hop', as: 'absent' }),
-  responseHeader('DATE', 'Date of the agent reaches the client', 'should', 'RFC 9110 §6.6.1', [], { check: 'response-header', name: 'Date', as: 'same' })
+  responseHeader('HEADER-UNKNOWN', 'a header that no specification names reaches the client', ['must', 'RFC 9110 §5.1'], [['X-Conform-One', 'first; second=", third"']], { check: 'response-header', name: 'X-Conform-One', as: 'lines' }),
+  responseHeader('HEADER-REPEATED', 'repeated lines keep their values and their order', ['must', 'RFC 9110 §5.3'], [['X-Conform-Many', 'b'], ['X-Conform-Many', 'a']], { check: 'response-header', name: 'X-Conform-Many', as: 'same' }),
+  responseHeader('SET-COOKIE', 'cookies stay lines of their own', ['must', 'RFC 6265 §3'], [['Set-Cookie', 'a=1; Path=/'], ['Set-Cookie', 'b=2; Expires=Wed, 09 Jun 2027 10:18:14 GMT']], { check: 'response-header', name: 'Set-Cookie', as: 'lines' }),
+  responseHeader('CACHE-CONTROL', 'Cache-Control reaches the client', ['must', 'RFC 9111 §5.2'], [['Cache-Control', 'private, no-store']], { check: 'response-header', name: 'Cache-Control', as: 'same' }),
+  responseHeader('ETAG', 'ETag reaches the client', ['should', 'RFC 9110 §8.8.3'], [['ETag', 'W/"abc"']], { check: 'response-header', name: 'ETag', as: 'same' }),
+  responseHeader('LANGUAGE', 'Content-Language reaches the client', ['should', 'RFC 9110 §8.5'], [['Content-Language', 'de']], { check: 'response-header', name: 'Content-Language', as: 'same' }),
+  responseHeader('CONTENT-TYPE', 'parameters of the content type reach the client', ['must', 'RFC 9110 §8.3'], [['Content-Type', 'application/json; charset=utf-8']], { check: 'response-header', name: 'Content-Type', as: 'same' }),
+  responseHeader('HOP-BY-HOP', 'a header that Connection names does not reach the client', ['must', 'RFC 9110 §7.6.1'], [['Connection', 'X-Conform-Hop'], ['X-Conform-Hop', '1']], { check: 'response-header', name: 'X-Conform-Hop', as: 'absent' }),
+  responseHeader('DATE', 'Date of the agent reaches the client', ['should', 'RFC 9110 §6.6.1'], [], { check: 'response-header', name: 'Date', as: 'same' })
 ]
 
 /** A body of a response. */

@@ -57,7 +57,7 @@ export class AgentControl {
           try {
             resolve(parseJson(Buffer.concat(chunks)))
           } catch (error) {
-            reject(error as Error)
+            reject(error instanceof Error ? error : new Error('the agent sends no JSON'))
           }
         })
       })

@@ -35,7 +35,8 @@ export async function callGrpc (request: GrpcRequest, options: CallOptions): Pro
       if (lateTimer !== null) clearTimeout(lateTimer)
       if (end === 'left') stream.close(constants.NGHTTP2_CANCEL, () => session.destroy())
       else session.destroy()
-      resolve({ status: state.status, headers: state.headers, trailers: state.trailers, body: Buffer.concat(state.chunks), end, late, problem })
+      const { status, headers, trailers, chunks } = state
+      resolve({ status, headers, trailers, body: Buffer.concat(chunks), end, late, problem })
     }
     const timer = setTimeout(() => settle('timeout', `no complete response within ${timeout} ms`), timeout)
     const watch = (): void => {

@@ -37,7 +37,8 @@ export async function sendHttp (request: HttpRequest, options: SendOptions): Pro
     : connect({ host, port, noDelay: true })
   const bytes = bytesOf(request, url, name, agent)
   return await new Promise(resolve => {
-    const state = { status: 0, headers: [] as readonly Line[], trailers: [] as readonly Line[], chunks: [] as Buffer[], size: 0, left: request.repeat ?? 0 }
+    const none: readonly Line[] = []
+    const state = { status: 0, headers: none, trailers: none, chunks: [] as Buffer[], left: request.repeat ?? 0 }
     const late: number[] = []
     let settled = false
     let piece = 0
@@ -48,14 +49,16 @@ export async function sendHttp (request: HttpRequest, options: SendOptions): Pro
       clearTimeout(timer)
       if (lateTimer !== null) clearTimeout(lateTimer)
       socket.destroy()
-      resolve({ status: state.status, headers: state.headers, trailers: state.trailers, body: Buffer.concat(state.chunks), end, late, problem })
+      const { status, headers, trailers, chunks } = state
+      resolve({ status, headers, trailers, body: Buffer.concat(chunks), end, late, problem })
     }
     const timer = setTimeout(() => settle('timeout', `no complete response within ${timeout} ms`), timeout)
     const advance = (): void => {
       if (settled) return
       const body = Buffer.concat(state.chunks)
-      while (gates !== undefined && piece < gates.pieces.length && body.includes(gates.pieces[piece] as Buffer)) {
-        gates.release(piece)
+      const { pieces = [], release } = gates ?? {}
+      for (let next = pieces[piece]; next !== undefined && body.includes(next); next = pieces[piece]) {
+        release?.(piece)
         piece++
         watch()
       }

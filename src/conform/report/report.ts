@@ -40,7 +40,15 @@ export interface Report {
 
 export function reportOf (results: readonly Result[], { name, version }: Declaration, scripted: boolean): Report {
   const cases = results.map(({ case: one, outcome, lines }): ReportedCase => ({
-    id: one.id, name: one.name, group: one.group, level: one.level, spec_ref: one.spec_ref, transport: one.transport, version: one.version, outcome, lines
+    id: one.id,
+    name: one.name,
+    group: one.group,
+    level: one.level,
+    spec_ref: one.spec_ref,
+    transport: one.transport,
+    version: one.version,
+    outcome,
+    lines
   }))
   const groups = GROUPS.filter(group => cases.some(one => one.group === group)).map(group => {
     const levels = LEVELS.map(level => [level, countsOf(cases.filter(one => one.group === group && one.level === level))] as const)
@@ -60,7 +68,8 @@ export function reportOf (results: readonly Result[], { name, version }: Declara
 }
 
 export function countsOf (cases: readonly ReportedCase[]): Counts {
-  return Object.fromEntries(OUTCOMES.map(outcome => [outcome, cases.filter(one => one.outcome === outcome).length])) as Record<Outcome, number>
+  const count = (outcome: Outcome): number => cases.filter(one => one.outcome === outcome).length
+  return Object.fromEntries(OUTCOMES.map(outcome => [outcome, count(outcome)])) as Record<Outcome, number>
 }
 
 /** The report as JSON, with a final line break. */

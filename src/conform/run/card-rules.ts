@@ -92,7 +92,8 @@ function orderProblem (original: Card, card: Card): Lines {
 }
 
 function membersProblem (original: Card, card: Card): Lines {
-  const rest = (of: Card): Buffer => Buffer.from(JSON.stringify(sorted(Object.fromEntries(Object.entries(of).filter(([name]) => !ADDRESSED.has(name))))))
+  const others = (of: Card): Card => Object.fromEntries(Object.entries(of).filter(([name]) => !ADDRESSED.has(name)))
+  const rest = (of: Card): Buffer => Buffer.from(JSON.stringify(sorted(others(of))))
   return difference('the card, without its addresses,', rest(original), rest(card))
 }
 
@@ -102,7 +103,8 @@ function sorted (value: unknown): unknown {
 }
 
 function signatureProblem (original: Card, card: Card): Lines {
-  const without = (of: Card): string => JSON.stringify(sorted(Object.fromEntries(Object.entries(of).filter(([name]) => name !== 'signatures'))))
+  const unsigned = (of: Card): Card => Object.fromEntries(Object.entries(of).filter(([name]) => name !== 'signatures'))
+  const without = (of: Card): string => JSON.stringify(sorted(unsigned(of)))
   const before = own(original, 'signatures')
   const after = own(card, 'signatures')
   const texts = (of: unknown): string[] => (Array.isArray(of) ? of : []).map(one => JSON.stringify(sorted(one)))

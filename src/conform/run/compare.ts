@@ -31,8 +31,11 @@ export function printable (bytes: Buffer): string {
   })
 }
 
-/** @returns the problem, or null */
-export function headerProblem (what: string, name: string, rule: HeaderRule, value: string | undefined, { direct, through }: { readonly direct: readonly Line[], readonly through: readonly Line[] }): string[] | null {
+export interface HeaderCheck { readonly name: string, readonly as: HeaderRule, readonly value?: string }
+interface BothWays { readonly direct: readonly Line[], readonly through: readonly Line[] }
+
+/** @param what kind of line, for the message. @returns the problem, or null */
+export function headerProblem (what: string, { name, as: rule, value }: HeaderCheck, { direct, through }: BothWays): string[] | null {
   const key = name.toLowerCase()
   const before = valuesOf(direct, key)
   const after = valuesOf(through, key)

@@ -37,7 +37,8 @@ export async function runConform (options: ConformOptions): Promise<Report> {
   const direct = await directTarget(options.direct)
   const through = await proxyTarget(options.through, direct, options.throughGrpc ?? null)
   const control = new AgentControl(direct.base)
-  const context: Context = { direct, through, control, scripted: await control.isScripted(), declaration, required: requiredOf(direct.card), name: callNames() }
+  const scripted = await control.isScripted()
+  const context: Context = { direct, through, control, scripted, declaration, required: requiredOf(direct.card), name: callNames() }
   const chosen = (options.cases ?? CASES).filter(one =>
     (groups === undefined || groups.includes(one.group)) &&
     (transports === undefined || transports.includes(one.transport) || one.transport === 'card') &&

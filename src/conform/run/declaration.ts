@@ -68,7 +68,9 @@ export const KEYS: Readonly<Record<string, Key>> = {
 
 export interface DeclarationProblem { readonly line: number, readonly column: number, readonly message: string }
 
-export type DeclarationResult = { readonly ok: true, readonly declaration: Declaration } | { readonly ok: false, readonly problems: readonly DeclarationProblem[] }
+export type DeclarationResult =
+  | { readonly ok: true, readonly declaration: Declaration }
+  | { readonly ok: false, readonly problems: readonly DeclarationProblem[] }
 
 type Values = Readonly<Record<string, string | readonly string[]>>
 

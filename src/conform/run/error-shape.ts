@@ -5,8 +5,11 @@ import type { ErrorShape, Exchange, Transport, Version } from '../model.js'
 import { CALL } from '../model.js'
 import { jsonOf, printable } from './compare.js'
 
+interface Place { readonly transport: Transport, readonly version: Version }
+type Value = Readonly<Record<string, unknown>>
+
 /** @returns the problem, or null. @param id the id that a JSON-RPC error repeats; null: none */
-export function errorProblem (shape: ErrorShape, exchange: Exchange, transport: Transport, version: Version, id: string | null): string[] | null {
+export function errorProblem (shape: ErrorShape, exchange: Exchange, { transport, version }: Place, id: string | null): string[] | null {
   if (exchange.status === 0) return [`no response: ${exchange.problem ?? 'the connection ended'}`]
   const missing = (shape.mentions ?? []).find(text => !mentions(exchange, text))
   if (missing !== undefined) return [`the error does not name ${missing}`, `  through:  ${start(exchange)}`]
@@ -29,7 +32,7 @@ function bodyOf ({ body }: Exchange, type: string): Buffer {
   return Buffer.from(/^data: ?(.*)$/m.exec(body.toString('utf8'))?.[1] ?? '')
 }
 
-function jsonrpcProblem ({ codes = [], anyId = false }: ErrorShape, exchange: Exchange, value: Readonly<Record<string, unknown>>, id: string | null): string[] | null {
+function jsonrpcProblem ({ codes = [], anyId = false }: ErrorShape, exchange: Exchange, value: Value, id: string | null): string[] | null {
   const error = own(value, 'error')
   const code = isObject(error) ? own(error, 'code') : undefined
   if (own(value, 'jsonrpc') !== '2.0' || typeof code !== 'number' || !isObject(error) || typeof own(error, 'message') !== 'string') {
@@ -39,7 +42,7 @@ function jsonrpcProblem ({ codes = [], anyId = false }: ErrorShape, exchange: Ex
   return codes.length === 0 || codes.includes(code) ? null : [`the error has the code ${code}, not ${codes.join(' or ')}`, `  through:  ${start(exchange)}`]
 }
 
-function restProblem ({ statuses = [] }: ErrorShape, exchange: Exchange, value: Readonly<Record<string, unknown>>, version: Version): string[] | null {
+function restProblem ({ statuses = [] }: ErrorShape, exchange: Exchange, value: Value, version: Version): string[] | null {
   const error = own(value, 'error')
   const isShaped = isObject(error) ? typeof own(error, 'message') === 'string' && (version === '0.3' || typeof own(error, 'status') === 'string') : version === '0.3' && typeof own(value, 'message') === 'string'
   if (!isShaped) return ['an error of HTTP+JSON is an object that has the member error, with code, status and message', `  through:  ${start(exchange)}`]

@@ -37,16 +37,16 @@ async function problemOf (check: Check, seen: Seen): Promise<Lines> {
     case 'request-header': {
       const receipt = through.receipts.at(-1)
       if (receipt === undefined) return ['the request did not reach the agent']
-      return headerProblem('request header', check.name, check.as, check.value, { direct: marked(direct?.receipts.at(-1)?.headers, direct), through: marked(receipt.headers, through) })
+      return headerProblem('request header', check, { direct: marked(direct?.receipts.at(-1)?.headers, direct), through: marked(receipt.headers, through) })
     }
     case 'status': return statusProblem(check.is, direct, exchange)
     case 'body': return bodyProblem(check.as, seen)
     case 'messages': return answered(exchange) ?? sameMessages('the messages of the response', direct?.exchange.body, exchange.body, seen)
     case 'response-header': return answered(exchange) ??
-      headerProblem('response header', check.name, check.as, check.value, { direct: marked(direct?.exchange.headers, direct), through: marked(exchange.headers, through) })
+      headerProblem('response header', check, { direct: marked(direct?.exchange.headers, direct), through: marked(exchange.headers, through) })
     case 'trailer': return answered(exchange) ??
-      headerProblem('trailer', check.name, check.as, check.value, { direct: marked(direct?.exchange.trailers, direct), through: marked(exchange.trailers, through) })
-    case 'error': return errorProblem(check, { ...exchange, body: unfilled(exchange.body, through.name) }, seen.case.transport, seen.case.version, idOf(seen.case))
+      headerProblem('trailer', check, { direct: marked(direct?.exchange.trailers, direct), through: marked(exchange.trailers, through) })
+    case 'error': return errorProblem(check, { ...exchange, body: unfilled(exchange.body, through.name) }, seen.case, idOf(seen.case))
     case 'not-html': {
       const type = valueOf(exchange.headers, 'content-type') ?? ''
       const isHtml = /html/i.test(type) || /^\s*<(?:!doctype|html)/i.test(exchange.body.toString('latin1', 0, 64))

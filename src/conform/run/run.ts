@@ -1,7 +1,7 @@
 /** Runs cases: each request directly and through the proxy, and the checks on what was seen. */
 import { callGrpc } from '../client/grpc-client.js'
 import { sendHttp } from '../client/http-client.js'
-import { filled, filledBytes } from '../mark.js'
+import { filled } from '../mark.js'
 import type { Case, Check, Exchange } from '../model.js'
 import { CALL } from '../model.js'
 import type { Context } from './context.js'
@@ -29,8 +29,10 @@ const AT_ONCE = 12
 /** Checks that need to know what the agent got. */
 const NEED_RECEIPTS: ReadonlySet<string> = new Set<Check['check']>(['calls', 'request', 'request-header', 'cancelled', 'timely', 'no-fetch', 'trace'])
 
+type Progress = (done: number, result: Result) => void
+
 /** Runs all cases. The results have the order of the cases. @param progress called after each case */
-export async function runCases (cases: readonly Case[], context: Context, progress: (done: number, result: Result) => void = () => {}): Promise<Result[]> {
+export async function runCases (cases: readonly Case[], context: Context, progress: Progress = () => {}): Promise<Result[]> {
   const results: Result[] = []
   let next = 0
   let done = 0
@@ -46,14 +48,16 @@ export async function runCases (cases: readonly Case[], context: Context, progre
   return results
 }
 
+interface Reason { readonly outcome: Outcome, readonly line: string }
+
 /** Why a case does not run, or null. */
-function leftOut (one: Case, { declaration, scripted, through, required }: Context): { readonly outcome: Outcome, readonly line: string } | null {
-  const notClaimed = (line: string): { outcome: Outcome, line: string } => ({ outcome: 'not claimed', line })
+function leftOut (one: Case, { declaration, scripted, through, required }: Context): Reason | null {
+  const notClaimed = (line: string): Reason => ({ outcome: 'not claimed', line })
   if (one.transport !== 'card' && !declaration.bindings.includes(one.transport)) return notClaimed(`the proxy does not forward ${one.transport}`)
   if (!declaration.versions.includes(one.version)) return notClaimed(`the proxy does not forward ${one.version}`)
   const claim = one.claims?.find(name => !declaration.claims.has(name))
   if (claim !== undefined) return notClaimed(`the proxy does not claim ${claim}`)
-  const notApplicable = (line: string): { outcome: Outcome, line: string } => ({ outcome: 'not applicable', line })
+  const notApplicable = (line: string): Reason => ({ outcome: 'not applicable', line })
   if (interfaceUrl(through, one.transport, one.version) === null) return notApplicable(`the agent has no interface for ${one.transport} ${one.version}`)
   if (one.group === 'enforcing' && required.length === 0) return notApplicable('the agent requires no extension: start "conform agent --require URI"')
   if (one.group !== 'enforcing' && required.length > 0) return notApplicable('the agent requires an extension, so that ordinary requests are rejected')
@@ -103,12 +107,9 @@ async function exchangeOf ({ request, agent }: Case, context: Context, base: str
 function stable (line: string, ways: ReadonlyArray<Way | null>, { direct, through }: Context): string {
   let text = line
   for (const way of ways) if (way !== null) text = text.replaceAll(way.name, CALL)
-  const hosts = [...direct.interfaces.map(({ url }) => [url, '{agent}'] as const), ...[through.base, ...through.interfaces.map(({ url }) => url)].map(url => [url, '{proxy}'] as const)]
+  const agents = direct.interfaces.map(({ url }) => [url, '{agent}'] as const)
+  const proxies = [through.base, ...through.interfaces.map(({ url }) => url)].map(url => [url, '{proxy}'] as const)
+  const hosts = [...agents, ...proxies]
   for (const [url, mark] of hosts) text = text.replaceAll(new URL(url).host, mark)
   return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '{time}').replaceAll(/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} [\d:]{8} GMT/g, '{time}')
-}
-
-/** The bytes of a message in base64, with the name of a call: for cases that print their requests. */
-export function messageBytes (base64: string, name = CALL): Buffer {
-  return filledBytes(Buffer.from(base64, 'base64'), name)
 }

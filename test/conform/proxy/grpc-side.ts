@@ -17,7 +17,8 @@ export function forwardGrpc (stream: ServerHttp2Stream, incoming: IncomingHttpHe
   }
   if (has('answers-html')) {
     stream.respond({ ':status': 502, 'content-type': 'text/html' })
-    return void stream.end('<html></html>')
+    stream.end('<html></html>')
+    return
   }
   const lines: Array<[string, string]> = []
   for (let i = 0; i + 1 < raw.length; i += 2) if (raw[i]?.startsWith(':') === false) lines.push([raw[i] as string, raw[i + 1] as string])
@@ -25,10 +26,19 @@ export function forwardGrpc (stream: ServerHttp2Stream, incoming: IncomingHttpHe
   if (missing !== null) return finish(9, has('names-nothing') ? 'an extension is missing' : `EXTENSION_SUPPORT_REQUIRED: ${missing.join(', ')}`)
   const chunks: Buffer[] = []
   stream.on('data', (chunk: Buffer) => { chunks.push(chunk) })
-  stream.on('end', () => call(stream, incoming, lines, Buffer.concat(chunks), state, finish))
+  stream.on('end', () => call({ stream, incoming, lines, body: Buffer.concat(chunks), finish }, state))
 }
 
-function call (stream: ServerHttp2Stream, incoming: IncomingHttpHeaders, lines: ReadonlyArray<[string, string]>, body: Buffer, state: ProxyState, finish: (status: number, message: string) => void, tries = 0): void {
+interface Call {
+  readonly stream: ServerHttp2Stream
+  readonly incoming: IncomingHttpHeaders
+  readonly lines: ReadonlyArray<[string, string]>
+  readonly body: Buffer
+  readonly finish: (status: number, message: string) => void
+}
+
+function call (one: Call, state: ProxyState, tries = 0): void {
+  const { stream, incoming, lines, body, finish } = one
   const { has, agent } = state
   const headers: Record<string, string | string[]> = { ':method': 'POST', ':path': String(incoming[':path']) }
   for (const [name, value] of lines) {
@@ -82,7 +92,7 @@ function call (stream: ServerHttp2Stream, incoming: IncomingHttpHeaders, lines: 
     const broken = upstream.rstCode !== 0
     for (const chunk of held.splice(0)) stream.write(chunk)
     held = []
-    if (broken && !stream.headersSent && has('grpc-retries') && tries === 0) return call(stream, incoming, lines, body, state, finish, 1)
+    if (broken && !stream.headersSent && has('grpc-retries') && tries === 0) return call(one, state, 1)
     if (broken && !stream.headersSent) return finish(14, 'the agent cannot be reached')
     if (broken && has('completes-broken')) trailers = { 'grpc-status': '0' }
     if (broken && !has('completes-broken')) stream.close(constants.NGHTTP2_INTERNAL_ERROR)

@@ -10,7 +10,15 @@ import { missingOf } from './enforce.js'
 import type { ProxyState } from './proxy.js'
 import { changedEvents, changedRequest, changedRequestLines, changedResponse, changedResponseLines, changedTarget } from './changes.js'
 
-export interface ClientRequest { readonly method: string, readonly target: string, readonly headers: readonly Line[], readonly body: Buffer, readonly version: string }
+export interface ClientRequest {
+  readonly method: string
+  readonly target: string
+  readonly headers: readonly Line[]
+  readonly body: Buffer
+  readonly version: string
+}
+
+type SendError = (code: number, status: number, name: string, message: string) => void
 
 export function serveClient (socket: Socket, state: ProxyState): void {
   let head: Head | null = null
@@ -78,16 +86,17 @@ async function handle (socket: Socket, request: ClientRequest, state: ProxyState
     const { status, headers, body } = await cardResponse(request, state)
     return send(status, status === 304 ? '' : 'application/json', body, headers)
   }
-  await forward(socket, request, state, error, 0)
+  await forward(socket, request, state, error)
 }
 
 /** Sends the request to the agent on a new connection, and its response to the client. */
-async function forward (socket: Socket, request: ClientRequest, state: ProxyState, error: (code: number, status: number, name: string, message: string) => void, tries: number, place = ''): Promise<void> {
+async function forward (socket: Socket, request: ClientRequest, state: ProxyState, error: SendError, place: string | null = null): Promise<void> {
+  const tries = place === null ? 0 : 1
   const { has, agent } = state
   const { hostname, port } = new URL(agent)
   const upstream = connect({ host: hostname, port: Number(port), noDelay: true })
   const { body, headers } = changedRequest(request, state)
-  upstream.write(Buffer.concat([headBytes(`${request.method} ${place === '' ? changedTarget(request.target, state) : place} HTTP/1.1`, changedRequestLines(request, headers, body, state)), body]))
+  upstream.write(Buffer.concat([headBytes(`${request.method} ${place === null || place === '' ? changedTarget(request.target, state) : place} HTTP/1.1`, changedRequestLines(request, headers, body, state)), body]))
   await new Promise<void>(resolve => {
     let begun = false
     let done = false
@@ -117,7 +126,7 @@ async function forward (socket: Socket, request: ClientRequest, state: ProxyStat
     const again = (where = ''): void => {
       done = true
       upstream.destroy()
-      forward(socket, request, state, error, 1, where).then(resolve, resolve)
+      forward(socket, request, state, error, where).then(resolve, resolve)
     }
     const watch = (): void => {
       clearTimeout(idle)

@@ -26,7 +26,8 @@ export interface FaultyProxy {
 
 /** @param faults none: the faultless proxy */
 export async function startProxy (agent: string, faults: readonly FaultName[] = [], required: readonly string[] = []): Promise<FaultyProxy> {
-  const state: ProxyState = { agent, origin: '', has: fault => faults.includes(fault), required, stored: new Map() }
+  const has = (fault: FaultName): boolean => faults.includes(fault)
+  const state: ProxyState = { agent, origin: '', has, required, stored: new Map() }
   const sessions = new Set<ServerHttp2Session>()
   const sockets = new Set<Socket>()
   const http2 = createHttp2()
