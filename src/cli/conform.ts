@@ -96,7 +96,8 @@ async function runSuite (args: ConformArguments, io: Output): Promise<number> {
   if (terminal) process.stderr.write(ERASE_LINE)
   if (report.cases.length === 0) throw new Unusable('no case has been chosen: use other values of --profile, --binding, --protocol or --only')
   if (args.html !== undefined) writeFileSync(args.html, reportHtml(report))
-  io.out(args.json ? reportJson(report).trimEnd() : args.junit ? reportJunit(report).trimEnd() : reportText(report, hasColours(process.stdout, env)))
+  const text = args.json ? reportJson(report) : args.junit ? reportJunit(report) : reportText(report, hasColours(process.stdout, env))
+  io.out(text.trimEnd())
   return report.cases.some(({ outcome }) => outcome === 'error') ? UNUSABLE : report.conformant ? CONFORMANT : NOT_CONFORMANT
 }
 

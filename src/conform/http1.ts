@@ -88,7 +88,7 @@ export class Http1Reader {
       return false
     }
     const [start = '', ...lines] = this.#take(end.index + end[0].length).toString('latin1').replace(/(?:\r?\n){2}$/, '').split(/\r?\n/)
-    const isStart = this.#role === 'request' ? /^\S+ \S.* HTTP\/1\.[01]$/.test(start) : /^HTTP\/1\.[01] \d{3}/.test(start)
+    const isStart = this.#role === 'request' ? /^\S+ \S.* HTTP\/\d\.\d$/.test(start) : /^HTTP\/1\.[01] \d{3}/.test(start)
     if (!isStart) return this.#fail(`no ${this.#role} line`)
     const headers = lines.map(lineOf)
     this.#events.head({ start, headers })

@@ -306,9 +306,9 @@ export function operationOf (method: string, target: string, body: string): Oper
     const version: Version = /"method"\s*:\s*"[a-z]/.test(body) || path.includes('/v1/') || path.startsWith('/a2a.v1.') ? '0.3' : '1.0'
     if (path === grpcPath(operation, version)) return { operation, transport: 'grpc', version }
     const rpc = version === '1.0' ? names.method : names.method03
-    if (rpc !== null && new RegExp(`"method"\\s*:\\s*"${rpc}"`).test(body)) return { operation, transport: 'jsonrpc', version }
+    if (rpc !== null && path === '/jsonrpc' && new RegExp(`"method"\\s*:\\s*"${rpc}"`).test(body)) return { operation, transport: 'jsonrpc', version }
     const pattern = (version === '1.0' ? names.path : names.path03).split('?')[0]?.replace(CALL, '[^/:]+').replace(/\/c1$/, '/[^/]+')
-    if (method === names.verb && new RegExp(`${pattern ?? ''}$`).test(path)) return { operation, transport: 'rest', version }
+    if (method === names.verb && new RegExp(`^/rest${pattern ?? ''}$`).test(path)) return { operation, transport: 'rest', version }
   }
   return null
 }

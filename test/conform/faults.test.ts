@@ -6,8 +6,8 @@ import { runAgainst } from './kit.js'
 import type { Fault, FaultName } from './proxy/faults.js'
 import { FAULTS } from './proxy/faults.js'
 
-/** Runs of the faultless proxy. Fifty before a release: A2A_TEST_RUNS=50. */
-const RUNS = Number(process.env.A2A_TEST_RUNS ?? 1)
+/** Runs of the faultless proxy. Fifty before a release: CONFORM_RUNS=50. */
+const RUNS = Number(process.env.CONFORM_RUNS ?? 1)
 const failedOf = (cases: readonly ReportedCase[]): ReportedCase[] => cases.filter(({ outcome }) => outcome === 'failed')
 const broken = new Set<string>()
 

@@ -47,10 +47,6 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
   let publicCard = ''
   const respond = (seen: Seen): Script | null => {
     const path = seen.target.split('?')[0] ?? ''
-    if (path.startsWith(TRAP)) {
-      store.trap(seen.target)
-      return { status: 200, headers: [['Content-Type', 'application/json']], pieces: ['{"keys":[]}'] }
-    }
     if (CARD_PATHS.has(path)) return servedCard(seen, publicCard)
     const operation = operationOf(seen.method, seen.target, seen.body.toString('latin1'))
     if (operation === null) return null
@@ -60,6 +56,11 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
     return withId({ ...script, headers: [...script.headers ?? [], ['Cache-Control', 'private, no-store'], ['Vary', 'Authorization']] }, seen)
   }
   const control = (seen: Seen): Script | null => {
+    // Whatever the script of the call says: nobody should come here.
+    if (seen.target.startsWith(`${TRAP}/`)) {
+      store.trap(seen.target)
+      return json({ keys: [] })
+    }
     const [, what, name = '', piece = ''] = /^\/\.conform\/(script|release|receipts|traps)\/(conform-call-[0-9a-f]{8})(?:\/(\d+))?$/.exec(seen.target) ?? []
     switch (what) {
       case 'script':

@@ -79,7 +79,11 @@ export const withBody = (operation: Operation, body: BodyChange, changes: Partia
 
 type Answer = (place: Place) => Script
 /** The ordinary response with further header lines, or other members. */
-export const answering = (operation: Operation, headers: readonly Line[], changes: Partial<Script> = {}): Answer => ([transport, version]) => {
+export const answering = (
+  operation: Operation,
+  headers: readonly Line[],
+  changes: Partial<Script> = {}
+): Answer => ([transport, version]) => {
   const script = responseOf(operation, transport, version)
   const names = new Set(headers.map(([name]) => name.toLowerCase()))
   return { ...script, headers: [...(script.headers ?? []).filter(([name]) => !names.has(name.toLowerCase())), ...headers], ...changes }

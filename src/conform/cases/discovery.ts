@@ -38,7 +38,6 @@ export const DISCOVERY_CASES: readonly Case[] = casesOf([
     spec: 'RFC 9110 §7.1',
     request: () => ({ kind: 'http', method: 'GET', target: '/.well-known/agent-card.json?x=1', headers: [], body: null })
   }),
-  header('NO-FETCH', 'addresses in the card are not fetched', 'must', [{ check: 'no-fetch' }], { spec: 'profile S7; A2A 1.0.1 §14.1.1' }),
   {
     id: 'D-EXTENDED', name: 'the addresses of an extended card lead to the proxy', group: 'discovery', level: 'must', spec: 'profile D1; A2A 1.0.1 §13.3', on: HTTP, operation: 'get_extended_agent_card', expect: [{ check: 'status' }, { check: 'card', rule: 'extended' }], claims: ['rewritesCards']
   },

@@ -10,15 +10,14 @@ const BODY = `{"jsonrpc":"2.0","id":"${CALL}","method":"SendMessage","params":{"
 const SENT = answering('send_message', [])
 const SMUGGLED = `GET /.conform/trap/${CALL} HTTP/1.1\r\nHost: {host}\r\n\r\n`
 const HOST = 'Host: {host}\r\n'
-const JSON_HEADERS = 'Content-Type: application/json\r\nA2A-Version: 1.0\r\n'
+const JSON_HEADERS = `Content-Type: application/json\r\nA2A-Version: 1.0\r\nConform-Call: ${CALL}\r\n`
 
 /** A request that is ambiguous or invalid: written by hand, sent through the proxy only. */
-const raw = (id: string, name: string, spec: string, text: string, expect: readonly Check[], level: Level = 'must'): Row => ({
+const raw = (id: string, name: string, spec: string, text: string, expect: readonly Check[]): Row => ({
   ...BASE,
   id: `S-${id}`,
   name,
   spec,
-  level,
   on: JSONRPC_1_0,
   operation: 'raw',
   direct: false,
@@ -35,7 +34,7 @@ const absent = (name: string): Check => ({ check: 'request-header', name, as: 'a
 const FRAMING: readonly Row[] = [
   raw('LENGTH-AND-CHUNKED', 'Content-Length beside Transfer-Encoding: rejected, or one of the two', 'RFC 9112 §6.1', post(`${length(chunked())}Transfer-Encoding: chunked\r\n`, chunked()), [rejectedOr(ONCE, { check: 'either', of: [[absent('Content-Length')], [absent('Transfer-Encoding')]] })]),
   raw('SMUGGLED', 'a second request in the body does not become a request', 'RFC 9112 §6.1, §11.2', `POST {path} HTTP/1.1\r\n${HOST}${JSON_HEADERS}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${SMUGGLED}`, []),
-  raw('SMUGGLED-SPACE', 'a space before the colon hides no framing', 'RFC 9112 §5.1', `POST {path} HTTP/1.1\r\n${HOST}${JSON_HEADERS}Content-Length: ${BODY.length + SMUGGLED.length}\r\nTransfer-Encoding : chunked\r\n\r\n${BODY}${SMUGGLED}`, [rejectedOr({ check: 'request-header', name: 'Transfer-Encoding', as: 'absent' })]),
+  raw('SMUGGLED-SPACE', 'a space before the colon hides no framing', 'RFC 9112 §5.1', `POST {path} HTTP/1.1\r\n${HOST}${JSON_HEADERS}Content-Length: ${BODY.length + SMUGGLED.length}\r\nTransfer-Encoding : chunked\r\n\r\n${BODY}${SMUGGLED}`, [rejectedOr(absent('Transfer-Encoding'), absent('Transfer-Encoding '))]),
   raw('TWO-LENGTHS', 'two different lengths are rejected', 'RFC 9112 §6.3', post(`Content-Length: 5\r\n${length()}`), [NEVER]),
   raw('LENGTH-LIST', 'a list of different lengths is rejected', 'RFC 9110 §8.6', post(`Content-Length: 5, ${BODY.length}\r\n`), [NEVER]),
   raw('LENGTH-SIGN', 'a length with a sign is rejected', 'RFC 9110 §8.6', post(`Content-Length: +${BODY.length}\r\n`), [NEVER]),
@@ -43,13 +42,11 @@ const FRAMING: readonly Row[] = [
   raw('LENGTH-HEX', 'a hexadecimal length is rejected', 'RFC 9110 §8.6', post(`Content-Length: 0x${BODY.length.toString(16)}\r\n`), [NEVER]),
   raw('CODING-UNKNOWN', 'a transfer coding that the proxy does not know is rejected', 'RFC 9112 §6.1', post('Transfer-Encoding: xchunked\r\n', chunked()), [NEVER]),
   raw('CODING-NOT-LAST', 'chunked before another transfer coding is rejected', 'RFC 9112 §6.3', post('Transfer-Encoding: chunked, identity\r\n', chunked()), [NEVER]),
-  raw('CHUNK-SIZE', 'a size of a chunk that is no number is rejected', 'RFC 9112 §7.1', post('Transfer-Encoding: chunked\r\n', `zz\r\n${BODY}\r\n0\r\n\r\n`), [{ check: 'either', of: [[NEVER], [{ check: 'end', is: 'broken' }], [{ check: 'status', is: [400] }]] }]),
-  raw('CHUNK-SIZE-LARGE', 'a size of a chunk above 2^64 is rejected', 'RFC 9112 §7.1', post('Transfer-Encoding: chunked\r\n', `ffffffffffffffffff\r\n${BODY}\r\n0\r\n\r\n`), [{ check: 'either', of: [[NEVER], [{ check: 'end', is: 'broken' }], [{ check: 'status', is: [400, 413, 502, 500] }]] }]),
   raw('TRAILER', 'fields after the body do not become headers', 'RFC 9110 §6.5.1', post('Transfer-Encoding: chunked\r\n', `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\nX-Forwarded-For: 203.0.113.7\r\nAuthorization: Bearer trailer\r\n\r\n`), [rejectedOr(ONCE, absent('Authorization'))])
 ]
 
 const HEADS: readonly Row[] = [
-  raw('FOLDED', 'a folded line is rejected, or becomes one line', 'RFC 9112 §5.2', post(`X-Conform: one\r\n two\r\n${length()}`), [rejectedOr(ONCE, { check: 'request-header', name: 'X-Conform', as: 'has', value: 'one' })]),
+  raw('FOLDED', 'a folded line is rejected, or becomes one line', 'RFC 9112 §5.2', post(`X-Conform: one\r\n two\r\n${length()}`), [rejectedOr(ONCE, { check: 'request-header', name: 'X-Conform', as: 'has', value: 'one' }, absent(' two (no colon)'))]),
   raw('NUL', 'a NUL in a value does not reach the agent', 'RFC 9110 §5.5', post(`X-Conform: a\0b\r\n${length()}`), [rejectedOr(ONCE, { check: 'request-header', name: 'X-Conform', as: 'not', value: '\0' })]),
   raw('BARE-CR', 'a CR in a value does not reach the agent', 'RFC 9110 §5.5', post(`X-Conform: a\rX-Other: b\r\n${length()}`), [rejectedOr(ONCE, { check: 'request-header', name: 'X-Conform', as: 'not', value: '\r' }, absent('X-Other'))]),
   raw('NAME', 'a name that is no token does not reach the agent', 'RFC 9110 §5.1', post(`X Conform: 1\r\n${length()}`), [rejectedOr(ONCE, absent('X Conform'))]),
@@ -59,7 +56,7 @@ const HEADS: readonly Row[] = [
   raw('CONNECT', 'CONNECT opens no tunnel', 'RFC 9110 §9.3.6', `CONNECT {host} HTTP/1.1\r\n${HOST}\r\n${SMUGGLED}`, [{ check: 'either', of: [[{ check: 'status', is: [400, 403, 404, 405, 501] }], [{ check: 'end', is: 'broken' }]] }]),
   raw('UPGRADE-H2C', 'an upgrade to HTTP/2 does not reach the agent', 'RFC 9110 §7.8; RFC 9113 §3.1', post(`Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n${length()}`).replace('Connection: close\r\n', ''), [rejectedOr(ONCE, absent('Upgrade'), absent('HTTP2-Settings'))]),
   { ...raw('VERSION', 'a request of HTTP/2.0 in the form of 1.1 is rejected', 'RFC 9112 §2.3', post(length()).replace('HTTP/1.1', 'HTTP/2.0'), [NEVER]), level: 'should' },
-  { ...raw('HEAD-SIZE', 'a head of 200 kB is rejected, or passes whole', 'RFC 6585 §5', post(`X-Conform: ${'x'.repeat(200_000)}\r\n${length()}`), [rejectedOr(ONCE)]), level: 'should' }
+  { ...raw('HEAD-SIZE', 'a head of 100 kB is rejected, or passes whole', 'RFC 6585 §5', post(`X-Conform: ${'x'.repeat(100_000)}\r\n${length()}`), [rejectedOr(ONCE, { check: 'request-header', name: 'X-Conform', as: 'has', value: 'x'.repeat(100_000) })]), level: 'should' }
 ]
 
 const json = (id: string, name: string, body: (ordinary: string) => string, spec = 'profile S3; RFC 8259 §4'): Row => ({

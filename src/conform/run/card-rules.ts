@@ -78,8 +78,9 @@ async function reachableProblem (card: Card, context: Context): Promise<Lines> {
     const exchange = transport === 'grpc'
       ? await callGrpc(grpcRequest('get_task', version), { base: url, name })
       : await sendHttp(httpRequest('get_task', transport, version), { base: url, name })
-    const receipts = await context.control.receipts(name)
-    if (receipts.length === 0) problems.push(`the interface ${transport} ${version} of the card does not lead to the agent: ${exchange.problem ?? `status ${exchange.status}`}`)
+    const arrived = context.scripted ? (await context.control.receipts(name)).length : 1
+    const isReached = arrived > 0 && (context.scripted ? exchange.status === 200 : exchange.status !== 0)
+    if (!isReached) problems.push(`the interface ${transport} ${version} of the card does not lead to the agent: ${exchange.problem ?? `status ${exchange.status}`}`)
   }
   return problems.length === 0 ? null : problems
 }

@@ -136,7 +136,8 @@ function messagesOf (body: Buffer): Buffer[] {
 
 function sameMessages (what: string, before: Buffer | undefined, after: Buffer, { direct, through, context }: Seen): Lines {
   if (before === undefined || direct === null || !context.scripted) return null
-  return difference(what, unfilled(Buffer.concat(messagesOf(before)), direct.name), unfilled(Buffer.concat(messagesOf(after)), through.name))
+  const messages = (body: Buffer, way: Way): Buffer => unfilled(Buffer.concat(messagesOf(body)), way.name)
+  return difference(what, messages(before, direct), messages(after, through))
 }
 
 function endProblem (is: 'complete' | 'broken', { end, problem, trailers }: Exchange): Lines {

@@ -100,7 +100,8 @@ async function exchangeOf ({ request, agent }: Case, context: Context, base: str
   const release = (piece: number): void => { context.control.release(name, piece).catch(() => {}) }
   if (request.kind === 'grpc') return await callGrpc(request, { base, name, messages: pieces.length, ...isGated ? { release } : {} })
   const gates = { pieces: pieces.map(piece => filled(piece, name)), release }
-  return await sendHttp(request, { base, name, agent: new URL(context.direct.base).origin, ...request.raw === undefined ? {} : { timeout: RAW_TIMEOUT }, ...isGated ? { gates } : {} })
+  const limits = request.raw === undefined ? {} : { timeout: RAW_TIMEOUT }
+  return await sendHttp(request, { base, name, agent: new URL(context.direct.base).origin, ...limits, ...isGated ? { gates } : {} })
 }
 
 /** Without what differs from run to run. */

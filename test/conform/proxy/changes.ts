@@ -18,7 +18,8 @@ export function changedTarget (target: string, { has }: ProxyState): string {
   let changed = path
   if (has('normalizes-paths')) {
     try {
-      changed = new URL(decodeURIComponent(path).replaceAll(/\/+/g, '/'), 'http://x').pathname
+      const [decoded = ''] = decodeURIComponent(path).replaceAll(/;[^/]*/g, '').split('\0')
+      changed = new URL(decoded.replaceAll(/\/+/g, '/'), 'http://x').pathname
     } catch {
       changed = path
     }
@@ -54,7 +55,7 @@ function rewritten (body: Buffer, { has }: ProxyState): Buffer {
 
 export function changedRequestLines (request: ClientRequest, headers: readonly Line[], body: Buffer, state: ProxyState): Line[] {
   const { has } = state
-  const out = copied(headers, state, has('trusts-framing'))
+  const out = copied(headers, state)
     .filter(([name]) => {
       const key = name.toLowerCase()
       if (FORGED.has(key)) return has('forwards-forged-addresses')
@@ -66,31 +67,31 @@ export function changedRequestLines (request: ClientRequest, headers: readonly L
       const key = name.toLowerCase()
       if (EXTENSIONS.test(key) && has('lower-case-uris')) return [name, value.toLowerCase()]
       if (EXTENSIONS.test(key) && has('first-extension')) return [name, value.split(',')[0] ?? '']
+      if (has('cuts-values')) return [name, value.slice(0, 8_000)]
       return key === 'traceparent' ? [name, value.replace(/^(00-[0-9a-f]{32}-)[0-9a-f]{16}/, '$1b7ad6b7169203331')] : [name, value]
     })
   if (has('adds-version') && valueOf(out, 'a2a-version') === null) out.push(['A2A-Version', '1.0'])
   if (!has('hides-itself')) out.push(['Via', '1.1 conform'], ...has('forwards-forged-addresses') ? [] : [['X-Forwarded-For', '127.0.0.1'] as const])
-  const isFramed = has('trusts-framing') && (valueOf(out, 'transfer-encoding') !== null || valueOf(out, 'content-length') !== null)
-  if (!isFramed && (body.length > 0 || request.method === 'POST')) out.push(['Content-Length', String(body.length)])
+  if (body.length > 0 || request.method === 'POST') out.push(['Content-Length', String(body.length)])
   return out
 }
 
 export function changedResponseLines (headers: readonly Line[], state: ProxyState): Line[] {
   const { has } = state
-  const out = copied(headers, state, false).filter(([name]) => !(has('drops-echo') && EXTENSIONS.test(name.toLowerCase())))
+  const out = copied(headers, state).filter(([name]) => !(has('drops-echo') && EXTENSIONS.test(name.toLowerCase())))
   if (has('invents-echo')) out.push(['A2A-Extensions', 'urn:invented'])
   return out
 }
 
 /** All lines but those of the connection. */
-function copied (headers: readonly Line[], { has }: ProxyState, keepsFraming: boolean): Line[] {
+function copied (headers: readonly Line[], { has }: ProxyState): Line[] {
   const named = new Set((valueOf(headers, 'connection') ?? '').toLowerCase().split(',').map(name => name.trim()))
   const out: Line[] = []
   for (const [name, value] of headers) {
     const key = name.toLowerCase()
     const isHop = HOP.has(key) || named.has(key)
     const isFraming = key === 'content-length' || key === 'transfer-encoding'
-    if (isFraming ? !keepsFraming : isHop && !(has('keeps-hop-by-hop') && key !== 'connection' && key !== 'expect')) continue
+    if (isFraming || (isHop && !(has('keeps-hop-by-hop') && key !== 'connection' && key !== 'expect'))) continue
     if (has('drops-credentials') && CREDENTIALS.has(key)) continue
     if (has('drops-unknown-headers') && !KNOWN.test(key)) continue
     const before = out.findIndex(line => line[0].toLowerCase() === key)

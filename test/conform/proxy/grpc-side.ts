@@ -76,6 +76,7 @@ function call (one: Call, state: ProxyState, tries = 0): void {
       stream.respond(changed(kept, state) as never, { endStream: true })
       return
     }
+    if (has('grpc-assumes-ok')) kept[':status'] = 200
     stream.respond(kept as never, { waitForTrailers: true })
     stream.on('wantTrailers', () => stream.sendTrailers(changed(trailers, state) as never))
   })
@@ -104,6 +105,7 @@ function call (one: Call, state: ProxyState, tries = 0): void {
 
 function changed (lines: Readonly<Record<string, unknown>>, { has }: ProxyState): Record<string, unknown> {
   const result = { ...lines }
+  if (has('grpc-assumes-ok')) result['grpc-status'] ??= '0'
   if (has('grpc-drops-trailers')) for (const name of Object.keys(result)) if (!['grpc-status', 'grpc-message', ':status', 'content-type'].includes(name)) delete result[name]
   if (has('grpc-hides-statuses') && result['grpc-status'] !== '0') Object.assign(result, { 'grpc-status': '2', 'grpc-message': 'error' })
   return result

@@ -21,6 +21,23 @@ export interface ClientRequest {
 type SendError = (code: number, status: number, name: string, message: string) => void
 
 export function serveClient (socket: Socket, state: ProxyState): void {
+  if (!state.has('trusts-framing') && !state.has('opens-tunnels')) return serveRequests(socket, state)
+  socket.once('data', (first: Buffer) => {
+    const isTunnel = first.toString('latin1', 0, 8) === 'CONNECT '
+    if (state.has('opens-tunnels') && !isTunnel) {
+      socket.unshift(first)
+      return serveRequests(socket, state)
+    }
+    const { hostname, port } = new URL(state.agent)
+    const upstream = connect({ host: hostname, port: Number(port) })
+    for (const one of [socket, upstream]) one.on('error', () => { socket.destroy(); upstream.destroy() })
+    if (isTunnel) socket.write('HTTP/1.1 200 OK\r\n\r\n')
+    upstream.write(isTunnel ? first.subarray(first.indexOf('\r\n\r\n') + 4) : first)
+    socket.pipe(upstream).pipe(socket)
+  })
+}
+
+function serveRequests (socket: Socket, state: ProxyState): void {
   let head: Head | null = null
   let chunks: Buffer[] = []
   let turn = Promise.resolve()
@@ -37,11 +54,16 @@ export function serveClient (socket: Socket, state: ProxyState): void {
       if (/100-continue/i.test(valueOf(received.headers, 'expect') ?? '')) socket.write('HTTP/1.1 100 Continue\r\n\r\n')
     },
     data: bytes => { chunks.push(bytes) },
-    end: () => {
+    end: trailers => {
       if (head === null || rejected) return
       const [method = '', target = '', version = ''] = head.start.split(' ')
-      const request = { method, target, version, headers: head.headers, body: Buffer.concat(chunks) }
+      const headers = state.has('merges-trailers') ? [...head.headers, ...trailers] : head.headers
+      const request = { method, target, version, headers, body: Buffer.concat(chunks) }
       turn = turn.then(async () => await handle(socket, request, state))
+      const [, inner] = /^GET (\S+) HTTP/.exec(request.body.toString('latin1')) ?? []
+      if (state.has('skips-body-of-get') && inner !== undefined) {
+        turn = turn.then(async () => await handle(socket, { ...request, method: 'GET', target: inner, body: Buffer.alloc(0) }, state))
+      }
     },
     fault: invalid
   })
@@ -54,12 +76,12 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 function isInvalid ({ start, headers }: Head, { has }: ProxyState): boolean {
   const names = headers.some(([name, value]) => !TOKEN.test(name) || /[\0\r\n]/.test(value))
   const hosts = valuesOf(headers, 'host').length
-  const isBadHead = names || hosts !== 1 || start.startsWith('CONNECT')
+  const isBadHead = names || hosts !== 1 || start.startsWith('CONNECT') || !/ HTTP\/1\.[01]$/.test(start)
   if (isBadHead && !has('trusts-heads')) return true
   const lengths = valuesOf(headers, 'content-length')
   const coding = valueOf(headers, 'transfer-encoding')
-  const isBadFraming = lengths.length > 1 || lengths.some(value => !/^\d+$/.test(value)) || (coding !== null && coding.toLowerCase() !== 'chunked') || (coding !== null && lengths.length > 0)
-  return isBadFraming && !has('trusts-framing')
+  const isBadLength = lengths.length > 1 || lengths.some(value => !/^\d+$/.test(value))
+  return isBadLength || (coding !== null && (coding.toLowerCase() !== 'chunked' || lengths.length > 0))
 }
 
 async function handle (socket: Socket, request: ClientRequest, state: ProxyState): Promise<void> {
@@ -86,11 +108,14 @@ async function handle (socket: Socket, request: ClientRequest, state: ProxyState
     const { status, headers, body } = await cardResponse(request, state)
     return send(status, status === 304 ? '' : 'application/json', body, headers)
   }
-  await forward(socket, request, state, error)
+  await forward({ socket, request, error }, state)
 }
 
+interface Client { readonly socket: Socket, readonly request: ClientRequest, readonly error: SendError }
+
 /** Sends the request to the agent on a new connection, and its response to the client. */
-async function forward (socket: Socket, request: ClientRequest, state: ProxyState, error: SendError, place: string | null = null): Promise<void> {
+async function forward (client: Client, state: ProxyState, place: string | null = null): Promise<void> {
+  const { socket, request, error } = client
   const tries = place === null ? 0 : 1
   const { has, agent } = state
   const { hostname, port } = new URL(agent)
@@ -126,7 +151,7 @@ async function forward (socket: Socket, request: ClientRequest, state: ProxyStat
     const again = (where = ''): void => {
       done = true
       upstream.destroy()
-      forward(socket, request, state, error, where).then(resolve, resolve)
+      forward(client, state, where).then(resolve, resolve)
     }
     const watch = (): void => {
       clearTimeout(idle)
@@ -185,7 +210,7 @@ async function forward (socket: Socket, request: ClientRequest, state: ProxyStat
         done = true
         clearTimeout(idle)
         if (has('html-errors')) socket.write('HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<html></html>')
-        else error(-32603, 502, 'UNAVAILABLE', 'the agent cannot be reached')
+        else error(-32603, has('hides-failures') ? 200 : 502, 'UNAVAILABLE', 'the agent cannot be reached')
         return resolve()
       }
       if (has('completes-broken')) {

@@ -25,7 +25,11 @@ export interface FaultyProxy {
 }
 
 /** @param faults none: the faultless proxy */
-export async function startProxy (agent: string, faults: readonly FaultName[] = [], required: readonly string[] = []): Promise<FaultyProxy> {
+export async function startProxy (
+  agent: string,
+  faults: readonly FaultName[] = [],
+  required: readonly string[] = []
+): Promise<FaultyProxy> {
   const has = (fault: FaultName): boolean => faults.includes(fault)
   const state: ProxyState = { agent, origin: '', has, required, stored: new Map() }
   const sessions = new Set<ServerHttp2Session>()
