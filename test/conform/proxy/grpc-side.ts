@@ -105,7 +105,10 @@ function call (one: Call, state: ProxyState, tries = 0): void {
 
 function changed (lines: Readonly<Record<string, unknown>>, { has }: ProxyState): Record<string, unknown> {
   const result = { ...lines }
-  if (has('grpc-assumes-ok')) result['grpc-status'] ??= '0'
+  if (has('grpc-assumes-ok')) {
+    result['grpc-status'] ??= '0'
+    if (result[':status'] !== undefined) result[':status'] = 200
+  }
   if (has('grpc-drops-trailers')) for (const name of Object.keys(result)) if (!['grpc-status', 'grpc-message', ':status', 'content-type'].includes(name)) delete result[name]
   if (has('grpc-hides-statuses') && result['grpc-status'] !== '0') Object.assign(result, { 'grpc-status': '2', 'grpc-message': 'error' })
   return result
