@@ -72,8 +72,9 @@ async function runCase (one: Case, context: Context): Promise<Result> {
   if (reason !== null) return { case: one, outcome: reason.outcome, lines: [reason.line] }
   try {
     const direct = one.direct === false ? null : await send(one, context, 'direct')
-    if (direct !== null && direct.exchange.status === 0 && one.agent?.begin !== 'reset') {
-      return { case: one, outcome: 'error', lines: [`directly: ${direct.exchange.problem ?? 'no response'}`] }
+    const isAnswered = direct === null || direct.exchange.status !== 0 || direct.exchange.end === 'left'
+    if (!isAnswered && one.agent?.begin !== 'reset') {
+      return { case: one, outcome: 'error', lines: [`directly: ${direct?.exchange.problem ?? 'no response'}`] }
     }
     const through = await send(one, context, 'through')
     const seen = { case: one, direct, through, context }

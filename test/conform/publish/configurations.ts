@@ -1,4 +1,4 @@
-/** The configuration files of the proxies, as their manuals describe a proxy for event streams and gRPC. Each also listens for gRPC, if it can. */
+/** The configuration files of the proxies, as their manuals describe a proxy for event streams and gRPC. */
 
 export interface Ports { readonly http: number, readonly grpc: number, readonly agent: number, readonly admin: number }
 

@@ -45,8 +45,11 @@ const libraryVersion = (name: string): string | null => {
   return path === null ? null : /"version": "([^"]+)"/.exec(readFileSync(join(path, 'package.json'), 'utf8'))?.[1] ?? null
 }
 
-/** Starts a program with files of its own, and waits until it forwards. */
-async function program (agent: string, configure: (ports: Ports, directory: string) => readonly string[], grpcPort: (ports: Ports) => number | null = ({ http }) => http): Promise<Running> {
+type Configure = (ports: Ports, directory: string) => readonly string[]
+type GrpcPort = (ports: Ports) => number | null
+
+/** Starts a program with its files, and waits until it forwards. */
+async function program (agent: string, configure: Configure, grpcPort: GrpcPort = ({ http }) => http): Promise<Running> {
   const [http = 0, grpc = 0, admin = 0] = await freePorts(3)
   const ports = { http, grpc, admin, agent: Number(new URL(agent).port) }
   const directory = mkdtempSync(join(tmpdir(), 'conform-'))
@@ -121,7 +124,7 @@ const resolved = (name: string): string => JSON.stringify(library(name) === null
 
 export const PROXIES: readonly Proxy[] = [
   { name: 'a2a-extension-gateway', version: packageVersion, claims: OURS, start: async agent => await program(agent, gateway, ({ grpc }) => grpc) },
-  { name: 'a2a-extension-gateway behind Envoy, ext_proc', version: () => NO_ENVOY === false ? packageVersion() : null, claims: OURS, start: async agent => await behindEnvoy('ext-proc', agent) },
+  { name: 'a2a-extension-gateway behind Envoy, ext_proc', version: () => NO_ENVOY === false ? packageVersion() : null, claims: `${OURS}errors: own\n`, start: async agent => await behindEnvoy('ext-proc', agent) },
   {
     name: 'a2a-extension-gateway behind Envoy, ext_authz',
     version: () => NO_ENVOY === false ? packageVersion() : null,
@@ -155,7 +158,10 @@ app.listen({ port: PORT, host: '127.0.0.1' })
     version: () => libraryVersion('http-proxy'),
     claims: HTTP_ONLY,
     start: node(`const proxy = require(${resolved('http-proxy')}).createProxyServer({ target: 'AGENT', xfwd: true })
-proxy.on('error', (error, request, response) => { if (response.writableEnded !== true) response.writeHead?.(502).end() })
+proxy.on('error', (error, request, response) => {
+  if (response.headersSent === false) response.writeHead(502)
+  response.end()
+})
 require('node:http').createServer((request, response) => proxy.web(request, response)).listen(PORT, '127.0.0.1')
 `)
   }

@@ -4,8 +4,8 @@
  *
  *     npm run build && node scripts/build-tests.mjs && node dist/test/conform/publish/publish.js [--check] [NAME...]
  *
- * `--check` writes nothing, and exits 1 when this gateway has another result than the page says. `--reports DIRECTORY` also writes the reports
- * as JSON. ENVOY and TRAEFIK name programs, CONFORM_PACKAGES a folder whose node_modules has http-proxy.
+ * `--check` writes nothing, and exits 1 when this gateway has another result than the page says. `--reports DIRECTORY` also writes the
+ * reports as JSON. ENVOY and TRAEFIK name programs, CONFORM_PACKAGES a folder whose node_modules has http-proxy.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +51,13 @@ async function resultsOf (proxy: Proxy, version: string): Promise<Report> {
   }
   const [first, second] = reports
   if (first === undefined || second === undefined) throw new Error('no report')
-  return { ...first, conformant: first.conformant && second.conformant, groups: { ...first.groups, ...second.groups }, cases: [...first.cases, ...second.cases] }
+  const { groups, cases, conformant } = first
+  return {
+    ...first,
+    conformant: conformant && second.conformant,
+    groups: { ...groups, ...second.groups },
+    cases: [...cases, ...second.cases]
+  }
 }
 
 const results: Results[] = []
