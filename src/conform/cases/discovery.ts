@@ -19,7 +19,7 @@ export const DISCOVERY_CASES: readonly Case[] = casesOf([
   card('ORDER', 'the order of the interfaces, which is their preference, stays', 'order', 'must', { spec: 'A2A 1.0.1 §8.3.1' }),
   card('MEMBERS', 'all other members of the card stay', 'members', 'must', { spec: 'A2A 1.0.1 §5.7', register: 'A4' }),
   card('SIGNATURE', 'a card that has changed keeps no signature of the old content', 'signature', 'must', { spec: 'A2A 1.0.1 §8.4; profile D3' }),
-  card('VALIDATOR', 'the card has an entity tag, of its own content', 'validator', 'should', { spec: 'A2A 1.0.1 §8.6; RFC 9110 §8.8.3' }),
+  card('VALIDATOR', 'the card has an entity tag that follows from its content', 'validator', 'should', { spec: 'A2A 1.0.1 §8.6; RFC 9110 §8.8.3' }),
   card('NOT-MODIFIED', 'a client that has the card gets 304', 'not-modified', 'should', { spec: 'A2A 1.0.1 §8.6; RFC 9110 §13.1.2' }),
   card('HOST', 'the Host of one client does not change the card of another', 'host', 'must', { spec: 'RFC 9110 §7.2; profile D4' }),
   card('FORWARDED-HOST', 'a forwarding header of a client does not change the card', 'forwarded-host', 'must', { spec: 'RFC 7239 §8.1; profile D4' }),

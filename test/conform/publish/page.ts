@@ -38,7 +38,7 @@ function text (results: readonly Results[]): string {
     ...results.flatMap(({ name, version, claims, report }) => [
       `### ${name} ${version}`,
       '',
-      `Declared: ${claims.trim().split('\n').map(line => `\`${line}\``).join(', ')}.`,
+      `${name} declares ${claims.trim().split('\n').map(line => `\`${line}\``).join(', ')}.`,
       '',
       ...failures(report).length === 0 ? ['No case failed.'] : ['| case | level | what failed |', '|---|---|---|', ...failures(report).slice(0, MOST)],
       ''
