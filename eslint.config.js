@@ -37,7 +37,7 @@ const required = group => {
   return names.length === 0 ? [] : [`CallExpression[callee.name='require']${argument}`, `CallExpression[callee.callee.name='createRequire']${argument}`]
 }
 const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
-const FOLDERS = ['wire', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'identity', 'offline', 'state', 'upstream', 'telemetry', 'console', 'sandbox', 'call', 'front', 'gateway', 'admin', 'cluster', 'plugin', 'cli']
+const FOLDERS = ['wire', 'conform', 'a2a', 'jsonschema', 'config', 'policy', 'pipeline', 'identity', 'offline', 'state', 'upstream', 'telemetry', 'console', 'sandbox', 'call', 'front', 'gateway', 'admin', 'cluster', 'plugin', 'cli']
 /** Files of a folder, and of folders in it, import these folders and no others. `config/model`: the types of the configuration. */
 const arrows = (folder, may, packages, message) => {
   const others = FOLDERS.filter(one => one !== folder && !may.includes(one))
@@ -52,6 +52,7 @@ const CAN_PARSE = { object: 'URL', property: 'canParse', message: 'Use parseUrl(
 export default [
   ...neostandard({ ts: true, ignores: ['dist', 'node_modules', '.tap'] }),
   arrows('wire', [], EDGES, 'wire/ imports nothing of ours and does no I/O.'),
+  arrows('conform', ['wire'], ['fastify', 'fastify-plugin', '@fastify/*', ...EDGES_OF_OTHERS, 'pino', 'ajv', 'jose'], 'conform/ tests any proxy: it imports wire/ only, so that it can become a package of its own.'),
   arrows('a2a', ['wire'], EDGES, 'a2a/ is pure protocol knowledge: it imports wire/ only.'),
   arrows('jsonschema', ['wire', 'a2a', 'config/model'], EDGES, 'jsonschema/ is pure, and knows no policy.'),
   arrows('policy', ['wire', 'a2a', 'jsonschema', 'identity', 'config/model'], EDGES, 'policy/ is pure: it imports wire/, a2a/, jsonschema/, identity/ and the types of config/ only.'),
