@@ -28,6 +28,7 @@ const RUNNING = ['wire', 'a2a', 'jsonschema', 'config', 'identity', 'policy', 'p
 export const MAY_IMPORT = {
   vendor: [],
   wire: [],
+  conform: ['wire'],
   a2a: ['wire'],
   jsonschema: ['wire', 'a2a', 'config/model'],
   config: ['wire', 'a2a'],
@@ -44,7 +45,7 @@ export const MAY_IMPORT = {
   call: RUNNING,
   front: [...RUNNING, 'call'],
   server: [...RUNNING, 'call', 'front', 'offline'],
-  cli: [...RUNNING, 'call', 'front', 'offline', 'sandbox', 'server']
+  cli: [...RUNNING, 'call', 'front', 'offline', 'sandbox', 'server', 'conform']
 }
 /** Packages and parts of Node that a folder must not import. */
 const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
@@ -53,6 +54,7 @@ const SERVERS = ['fastify', '@fastify/*']
 const PURE = 'This folder is pure: it does no I/O.'
 const NOT_HERE = {
   ...Object.fromEntries(['wire', 'a2a', 'jsonschema', 'identity', 'policy', 'pipeline'].map(folder => [folder, [EDGES, PURE]])),
+  conform: [['fastify-plugin', ...SERVERS, ...EDGES_OF_OTHERS, 'pino', 'ajv', 'jose'], 'conform/ tests any proxy, so that it can become a package.'],
   config: [[...SERVERS, ...EDGES_OF_OTHERS], 'config/ loads files; it knows nothing of the running gateway.'],
   state: [EDGES.filter(one => one !== '@redis/*'), 'state/ stores records; Redis is its only package.'],
   telemetry: [[...SERVERS, '@redis/*', 'undici'], 'telemetry/ records events; it does not look for them.'],

@@ -94,7 +94,7 @@ const SLOW_FIRST = [
   'system/container', 'system/redis-outage', 'system/console', 'system/dashboard', 'system/helm',
   'clients', 'hostile/scenarios', 'identity', 'cluster-calls', 'pages', 'gateway/hostile-cards', 'differential', 'bypass', 'grpc',
   'cluster-processes', 'states', 'forwarding', 'proxy', 'bench/run', 'cli', 'services', 'advisories', 'stories',
-  'e2e/responses-slow', 'faults', 'cluster/workers', 'cluster/reload', 'faults/soak', 'bench/parties', 'security/CVE-2026-109924', 'limits',
+  'conform/run', 'conform/faults', 'e2e/responses-slow', 'faults', 'cluster/workers', 'cluster/reload', 'faults/soak', 'bench/parties', 'security/CVE-2026-109924', 'limits',
   'config/hostile', 'cli/bundled', 'gateway/serve-cli', 'faults/table', 'upstream/upstream-failures', 'limits/connections'
 ]
 

@@ -125,6 +125,27 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
         { action: positionals[0], config, agents: list('agent'), by: text('by'), json, env },
         { out, err }
       )
+    case 'conform':
+      return await (await import('./cli/conform.js')).runConformCommand(
+        {
+          words: positionals,
+          direct: text('direct'),
+          through: text('through'),
+          throughGrpc: text('grpc'),
+          declare: text('declare'),
+          profile: text('profile'),
+          binding: text('binding'),
+          protocol: text('protocol'),
+          only: text('only'),
+          html: text('html'),
+          listen: text('listen'),
+          json,
+          junit: values.junit === true,
+          required: values.required === true,
+          env
+        },
+        { out, err }
+      )
     case 'key':
       return (await import('./cli/key.js')).runKey({ id: text('id'), client: text('client'), expires: text('expires'), json }, { out, err })
     case 'schema':

@@ -11,6 +11,10 @@ const gatewaysModule = () => import('./gateways.mjs')
 const here = name => fileURLToPath(new URL(name, import.meta.url))
 
 export const SUITES = {
+  profile: {
+    title: 'proxy profile: a2a-gateway conform with its own agent',
+    run: runProfile
+  },
   tck: {
     title: 'test kit of the protocol for 1.0, an agent of the JavaScript SDK',
     variable: 'A2A_CONFORMANCE_TCK',
@@ -60,11 +64,36 @@ export const SUITES = {
 
 /** The problem that keeps a suite from running, with its fix, or null. */
 export function unprepared ({ variable, repository, needs, also }) {
+  if (variable === undefined) return null
   const directory = process.env[variable]
   if (directory === undefined || directory === '') return `set ${variable} to a prepared checkout of ${repository}`
   const missing = needs.filter(path => !existsSync(join(directory, path)))
   if (missing.length > 0) return `${variable}=${directory} has no ${missing.join(', ')}; prepare a checkout of ${repository}`
   return also === undefined ? null : unprepared(SUITES[also])
+}
+
+/** Every case passes directly, because the agent sends what the case says: only the run through the gateway asks. */
+async function runProfile ({ throughGateway }) {
+  const { CASES } = await import('../../dist/src/conform/cases/index.js')
+  if (!throughGateway) return new Map(CASES.map(({ id }) => [id, 'passed']))
+  const [{ startAgent: startScripted }, { REQUIRED }, { runConform }, { readDeclaration }, { gatewayTo }] = await Promise.all([
+    import('../../dist/src/conform/agent/agent.js'), import('../../dist/src/conform/cases/enforcing.js'), import('../../dist/src/conform/run/conform.js'),
+    import('../../dist/src/conform/run/declaration.js'), gatewaysModule()
+  ])
+  const { declaration } = readDeclaration('name: a2a-extension-gateway\nextensions: enforced\nversionHeader: enforced\n')
+  const results = new Map(CASES.map(({ id }) => [id, 'passed']))
+  for (const required of [[], REQUIRED]) {
+    const agent = await startScripted({ host: '127.0.0.1', port: 0, required })
+    const gateway = await gatewayTo(agent.url, { grpcAddress: `127.0.0.1:${await freePort()}` })
+    try {
+      const { cases } = await runConform({ direct: agent.url, through: gateway.url, declaration })
+      for (const { id, outcome } of cases) if (outcome === 'failed' || outcome === 'error') results.set(id, outcome)
+    } finally {
+      await gateway.close()
+      await agent.close()
+    }
+  }
+  return results
 }
 
 async function runTck (directory, { throughGateway, scratch }, { agent, arguments: argumentsFor, inFront }) {

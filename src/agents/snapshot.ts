@@ -4,7 +4,7 @@ import type { Agents } from '#pipeline/agents.js'
 import type { AgentLimits } from '#policy/limits/charge.js'
 import type { TrustedProxies } from '#wire/forwarded.js'
 import type { Agent } from './agent.js'
-import type { DecisionPoints } from '#gateway/decision-points.js'
+import type { DecisionPoints } from './decision-points.js'
 import type { Identity } from './identity/identity.js'
 
 /** The state that a request begins with and keeps. A configuration change replaces it as a whole. */

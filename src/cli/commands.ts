@@ -41,6 +41,17 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     choices: { format: ['tap', 'pretty', 'json', 'junit', 'github'] }
   },
   agents: { flags: ['config', 'by'], lists: ['agent'], switches: ['json'], positionals: 1, words: ['lock', 'diff'] },
+  conform: {
+    flags: ['direct', 'through', 'grpc', 'declare', 'profile', 'binding', 'protocol', 'only', 'html', 'listen'],
+    switches: ['json', 'junit', 'required'],
+    positionals: 3,
+    words: ['agent', 'diff', 'cases', 'schema'],
+    choices: {
+      profile: ['transparent', 'discovery', 'negotiation', 'errors', 'safety', 'observability', 'enforcing'],
+      binding: ['jsonrpc', 'rest', 'grpc'],
+      protocol: ['1.0', '0.3']
+    }
+  },
   key: { flags: ['id', 'client', 'expires'], switches: ['json'] },
   schema: { switches: ['tests', 'json'] },
   health: { flags: ['admin'], switches: ['json'] },

@@ -1,6 +1,6 @@
 /** `external ask`: asks the policy servers of a configuration about recorded requests, and explains the requests with the answers. */
 import type { Config } from '#config/model/model.js'
-import { DecisionPoints } from '#gateway/decision-points.js'
+import { DecisionPoints } from '#agents/decision-points.js'
 import { CannotExplain } from '#offline/explain/cannot-explain.js'
 import type { Explanation } from '#offline/explain/explanation.js'
 import type { Answer } from '#pipeline/external/answer.js'

@@ -133,6 +133,30 @@ const HELP: Readonly<Record<string, Help>> = {
       'Exit of diff: 0 all cards are as agreed, 1 a card differs or is new, 2 wrong arguments, or a file or card cannot be read'
     ]
   },
+  conform: {
+    synopsis: 'conform --direct URL --through URL [FLAGS] | conform agent [--listen HOST:PORT] [--required] | conform diff BEFORE AFTER | conform cases | conform schema',
+    does: 'tests a proxy: compares what agent and client see directly and through the proxy',
+    more: [
+      '--direct URL             URL of the agent; "conform agent" runs one that every case needs, other agents allow fewer cases',
+      '--through URL            URL of the same agent behind the proxy',
+      "--grpc URL               URL of the proxy's gRPC listener, if its card does not name it",
+      '--declare FILE           what the proxy claims to do, as YAML; cases that it does not claim cannot fail',
+      '--profile LIST           groups of cases: transparent, discovery, negotiation, errors, safety, observability, enforcing; default: all',
+      '--binding LIST           bindings: jsonrpc, rest, grpc; default: all that the card names',
+      '--protocol LIST          versions of A2A: 1.0, 0.3; default: both',
+      '--only TEXT              cases whose id contains TEXT',
+      '--json                   prints the report as JSON: the same proxy has the same report',
+      '--junit                  prints the report for CI systems',
+      '--html FILE              also writes the report as a page',
+      '--listen HOST:PORT       address of "conform agent", default 127.0.0.1:9999',
+      '--required               the card of "conform agent" requires two extensions, for the group enforcing',
+      '',
+      'conform diff compares two reports of --json; conform cases prints all cases; conform schema prints the JSON Schema of the file for --declare.',
+      'Exit: 0 no case with the level MUST failed',
+      '      1 such a case failed, or a report is worse than the one before',
+      '      2 the suite could not run, or a case failed without the proxy'
+    ]
+  },
   key: {
     synopsis: 'key --id NAME [--client NAME] [--expires DATE] [--json]',
     does: 'creates an API key for a caller',

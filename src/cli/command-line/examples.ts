@@ -42,6 +42,12 @@ export const EXAMPLES: Readonly<Record<string, readonly (readonly [command: stri
     ['a2a-gateway agents lock --agent billing --by "Ada Lovelace"', 'agrees on one card'],
     ['a2a-gateway agents diff --json || exit 1', 'in CI: fails when a card is not as agreed']
   ],
+  conform: [
+    ['a2a-gateway conform agent --listen 127.0.0.1:9999', 'an agent for the tests; put the proxy in front of it'],
+    ['a2a-gateway conform --direct http://127.0.0.1:9999 --through http://127.0.0.1:8080', 'all cases'],
+    ['a2a-gateway conform --direct http://127.0.0.1:9999 --through http://127.0.0.1:8080 --declare proxy.yaml --json > report.json', 'a report to publish'],
+    ['a2a-gateway conform diff before.json report.json', 'what another version of the proxy has changed']
+  ],
   key: [
     ['a2a-gateway key --id billing-2027 --client billing --expires 2027-12-31', 'a key of the caller billing'],
     ['a2a-gateway key --id ci --json | jq .entry', 'for a script']

@@ -1,0 +1,134 @@
+/**
+ * `conform agent`: a scripted A2A agent for 0.3 and 1.0 with JSON-RPC, HTTP+JSON and gRPC on one port. A runner gives it a script for each
+ * call, and reads what arrived. Requests without a script get an ordinary response.
+ */
+import { createHash } from 'node:crypto'
+import { createServer as createHttp2 } from 'node:http2'
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
+import { createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { parseJson } from '#wire/json/parse-json.js'
+import { valueOf } from '../http1.js'
+import type { Script } from '../model.js'
+import { CALL } from '../model.js'
+import { operationOf, responseOf } from '../protocol.js'
+import { cardText, TRAP } from './card.js'
+import { serveGrpc } from './grpc-connection.js'
+import { serveHttp1 } from './http-connection.js'
+import type { Seen } from './store.js'
+import { CallStore } from './store.js'
+
+/** The path of requests that a runner sends. A proxy forwards them like all others. */
+export const CONTROL = '/.conform/'
+
+export interface AgentOptions {
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+  /** URIs of extensions that the card declares as required. */
+  readonly required?: readonly string[]
+}
+
+export interface ConformAgent {
+  readonly url: string
+  close (): Promise<void>
+}
+
+const CARD_PATHS: ReadonlySet<string> = new Set(['/.well-known/agent-card.json', '/.well-known/agent.json'])
+const PREFACE = 'PRI * HTTP/2.0'
+
+/** @throws Error when the address cannot be used */
+export async function startAgent ({ host, port, required = [] }: AgentOptions): Promise<ConformAgent> {
+  const store = new CallStore()
+  let origin = ''
+  const card = (caller?: string): string => cardText({
+    origin, grpc: origin.replace(/^http:\/\//, ''), required, ...caller === undefined ? {} : { extended: true, caller }
+  })
+  let publicCard = ''
+  const respond = (seen: Seen): Script | null => {
+    const path = seen.target.split('?')[0] ?? ''
+    if (CARD_PATHS.has(path)) return servedCard(seen, publicCard)
+    const operation = operationOf(seen.method, seen.target, seen.body.toString('latin1'))
+    if (operation === null) return null
+    const caller = valueOf(seen.headers, 'authorization') ?? 'nobody'
+    const script = responseOf(operation.operation, operation.transport, operation.version, card(caller))
+    if (operation.operation !== 'get_extended_agent_card' || operation.transport === 'grpc') return withId(script, seen)
+    return withId({ ...script, headers: [...script.headers ?? [], ['Cache-Control', 'private, no-store'], ['Vary', 'Authorization']] }, seen)
+  }
+  const control = (seen: Seen): Script | null => {
+    // Whatever the script of the call says: nobody should come here.
+    if (seen.target.startsWith(`${TRAP}/`)) {
+      store.trap(seen.target)
+      return json({ keys: [] })
+    }
+    const [, what, name = '', piece = ''] = /^\/\.conform\/(script|release|receipts|traps)\/(conform-call-[0-9a-f]{8})(?:\/(\d+))?$/.exec(seen.target) ?? []
+    switch (what) {
+      case 'script':
+        store.script(name, parseJson(seen.body) as Script)
+        return json({})
+      case 'release':
+        store.release(name, Number(piece))
+        return json({})
+      case 'receipts': return json(store.receipts(name))
+      case 'traps': return json(store.trappedOf(name))
+      default: return null
+    }
+  }
+  const sessions = new Set<ServerHttp2Session>()
+  const http2 = createHttp2()
+  http2.on('session', session => {
+    sessions.add(session)
+    session.on('error', () => session.destroy())
+    session.on('close', () => sessions.delete(session))
+  })
+  http2.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+    serveGrpc(stream, headers, raw, { store, respond })
+  })
+  const sockets = new Set<Socket>()
+  const server = createServer({ noDelay: true }, socket => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => socket.destroy())
+    socket.once('readable', () => {
+      const first = socket.read() as Buffer | null
+      if (first === null) {
+        socket.destroy()
+        return
+      }
+      socket.unshift(first)
+      if (PREFACE.startsWith(first.toString('latin1', 0, PREFACE.length))) http2.emit('connection', socket)
+      else serveHttp1(socket, { store, respond, control })
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  origin = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`
+  publicCard = card()
+  return {
+    url: origin,
+    close: async () => {
+      const closed = new Promise<void>(resolve => { server.close(() => { resolve() }) })
+      for (const session of sessions) session.destroy()
+      for (const socket of sockets) socket.destroy()
+      await closed
+    }
+  }
+}
+
+const json = (value: unknown): Script => ({ status: 200, headers: [['Content-Type', 'application/json']], pieces: [JSON.stringify(value)] })
+
+/** RFC 9110 §13.1.2, for the one entity tag of the card. */
+function servedCard (seen: Seen, text: string): Script {
+  const tag = `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`
+  const headers = [['ETag', tag], ['Cache-Control', 'public, max-age=3600'], ['Content-Type', 'application/json']] as const
+  return valueOf(seen.headers, 'if-none-match') === tag ? { status: 304, headers: headers.slice(0, 2) } : { status: 200, headers, pieces: [text] }
+}
+
+/** A request without a mark has an id of its own. */
+function withId (script: Script, seen: Seen): Script {
+  const id = /"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)/.exec(seen.body.toString('utf8'))?.[1]
+  if (id === undefined) return script
+  return { ...script, pieces: (script.pieces ?? []).map(piece => piece.replaceAll(`"id":"${CALL}","result"`, `"id":${id},"result"`)) }
+}

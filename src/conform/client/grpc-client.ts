@@ -1,0 +1,108 @@
+/** Sends one gRPC call over a connection of its own, and reads headers, messages and trailers as they are. */
+import { connect, constants } from 'node:http2'
+import { grpcFrame, GrpcDeframer } from '#wire/grpc/deframer.js'
+import { filled, filledBytes } from '../mark.js'
+import type { Exchange, GrpcRequest, Line } from '../model.js'
+
+export interface CallOptions {
+  /** `http://host:port` or `https://host:port`. */
+  readonly base: string
+  readonly name: string
+  /** Called when the client has a message. */
+  readonly release?: (message: number) => void
+  readonly messages?: number
+  readonly timeout?: number
+}
+
+const TIMEOUT = 8_000
+const LATE = 2_000
+const LARGEST = 64 * 1024 * 1024
+
+/** @returns the exchange, whose body is the messages with their prefixes; `status` is the HTTP status */
+export async function callGrpc (request: GrpcRequest, options: CallOptions): Promise<Exchange> {
+  const { base, name, release, messages = 0, timeout = TIMEOUT } = options
+  return await new Promise(resolve => {
+    const session = connect(base, { rejectUnauthorized: false, settings: { initialWindowSize: 4 * 1024 * 1024 } })
+    const state = { status: 0, headers: [] as Line[], trailers: [] as Line[], chunks: [] as Buffer[] }
+    const late: number[] = []
+    let settled = false
+    let count = 0
+    let lateTimer: NodeJS.Timeout | null = null
+    const settle = (end: Exchange['end'], problem: string | null = null): void => {
+      if (settled) return
+      settled = true
+      clearTimeout(timer)
+      if (lateTimer !== null) clearTimeout(lateTimer)
+      if (end === 'left') stream.close(constants.NGHTTP2_CANCEL, () => session.destroy())
+      else session.destroy()
+      const { status, headers, trailers, chunks } = state
+      resolve({ status, headers, trailers, body: Buffer.concat(chunks), end, late, problem })
+    }
+    const timer = setTimeout(() => settle('timeout', `no complete response within ${timeout} ms`), timeout)
+    const watch = (): void => {
+      if (lateTimer !== null) clearTimeout(lateTimer)
+      if (release === undefined || count >= messages) return
+      const waited = count
+      lateTimer = setTimeout(() => {
+        late.push(waited)
+        release(waited)
+        count = Math.max(count, waited + 1)
+        watch()
+      }, LATE)
+    }
+    session.on('error', error => settle('broken', `no response: ${(error as NodeJS.ErrnoException).code ?? error.message}`))
+    const headers: Record<string, string | string[]> = {
+      ':method': 'POST', ':path': request.path, te: 'trailers', 'content-type': 'application/grpc'
+    }
+    for (const [key, value] of request.metadata) {
+      const text = filled(value, name).toString('latin1')
+      const before = headers[key]
+      headers[key] = before === undefined ? text : [...Array.isArray(before) ? before : [before], text]
+    }
+    const stream = session.request(headers)
+    const deframer = new GrpcDeframer(LARGEST)
+    stream.on('response', (response, _flags, ...rest: unknown[]) => {
+      state.status = Number(response[':status'])
+      state.headers = linesOf(rest[0] as string[] | undefined ?? flat(response))
+      watch()
+    })
+    stream.on('trailers', (trailers, _flags, ...rest: unknown[]) => { state.trailers = linesOf(rest[0] as string[] | undefined ?? flat(trailers)) })
+    stream.on('data', (chunk: Buffer) => {
+      state.chunks.push(chunk)
+      for (let i = deframer.feed(chunk).length; i > 0; i--) {
+        release?.(count)
+        count++
+        watch()
+      }
+      if (request.leaveAfter !== undefined && count >= request.leaveAfter) settle('left')
+    })
+    stream.on('end', () => {
+      if (state.trailers.length === 0) {
+        // Trailers-only: the status comes with the headers.
+        const isStatus = (line: Line): boolean => line[0].startsWith('grpc-')
+        if (state.headers.some(([key]) => key === 'grpc-status')) state.trailers = state.headers.filter(isStatus)
+      }
+    })
+    stream.on('error', error => settle('broken', error.message))
+    stream.on('close', () => {
+      if (stream.rstCode !== 0) settle('broken', `the stream ended with HTTP/2 error ${stream.rstCode}`)
+      else settle(state.status === 0 ? 'broken' : 'complete', state.status === 0 ? 'the connection ended before a response' : null)
+    })
+    for (const message of request.messages) {
+      const frame = grpcFrame(filledBytes(Buffer.from(message, 'base64'), name))
+      if (request.compressed === true) frame[0] = 1
+      stream.write(frame)
+    }
+    stream.end()
+  })
+}
+
+function flat (headers: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(headers).flatMap(([key, value]) => (Array.isArray(value) ? value : [value]).flatMap(one => [key, String(one)]))
+}
+
+function linesOf (raw: readonly string[]): Line[] {
+  const lines: Line[] = []
+  for (let i = 0; i + 1 < raw.length; i += 2) if (raw[i]?.startsWith(':') === false) lines.push([raw[i] as string, raw[i + 1] as string])
+  return lines
+}

@@ -1,0 +1,168 @@
+/** Evaluates the checks of a case. Each check gives the lines of its failure, or null. */
+import { gunzipSync } from 'node:zlib'
+import { GrpcDeframer } from '#wire/grpc/deframer.js'
+import { valueOf } from '../http1.js'
+import { unfilled } from '../mark.js'
+import type { Case, Check, Exchange, Line, Receipt } from '../model.js'
+import { CALL } from '../model.js'
+import { cardProblem } from './card-rules.js'
+import { difference, eventsOf, headerProblem, jsonOf, printable, shapeOf } from './compare.js'
+import { errorProblem, requestId } from './error-shape.js'
+import type { Context } from './context.js'
+
+/** What was seen on one way: names of calls are marks again. */
+export interface Way {
+  readonly name: string
+  readonly exchange: Exchange
+  readonly receipts: readonly Receipt[]
+}
+
+export interface Seen { readonly case: Case, readonly direct: Way | null, readonly through: Way, readonly context: Context }
+
+type Lines = string[] | null
+
+/** @returns the lines of all checks that fail; empty: the case passes */
+export async function evaluate (seen: Seen, checks: readonly Check[] = seen.case.expect): Promise<string[]> {
+  const problems: string[] = []
+  for (const check of checks) problems.push(...await problemOf(check, seen) ?? [])
+  return problems
+}
+
+async function problemOf (check: Check, seen: Seen): Promise<Lines> {
+  const { direct, through, context } = seen
+  const { exchange } = through
+  switch (check.check) {
+    case 'calls': return callsProblem(check, through)
+    case 'request': return requestProblem(check.part, seen)
+    case 'request-header': {
+      const receipt = through.receipts.at(-1)
+      if (receipt === undefined) return ['the request did not reach the agent']
+      return headerProblem('request header', check, { direct: marked(direct?.receipts.at(-1)?.headers, direct), through: marked(receipt.headers, through) })
+    }
+    case 'status': return statusProblem(check.is, direct, exchange)
+    case 'body': return bodyProblem(check.as, seen)
+    case 'messages': return answered(exchange) ?? sameMessages('the messages of the response', direct?.exchange.body, exchange.body, seen)
+    case 'response-header': return answered(exchange) ??
+      headerProblem('response header', check, { direct: marked(direct?.exchange.headers, direct), through: marked(exchange.headers, through) })
+    case 'trailer': return answered(exchange) ??
+      headerProblem('trailer', check, { direct: marked(direct?.exchange.trailers, direct), through: marked(exchange.trailers, through) })
+    case 'error': return errorProblem(check, { ...exchange, body: unfilled(exchange.body, through.name) }, seen.case, idOf(seen.case))
+    case 'not-html': {
+      const type = valueOf(exchange.headers, 'content-type') ?? ''
+      const isHtml = /html/i.test(type) || /^\s*<(?:!doctype|html)/i.test(exchange.body.toString('latin1', 0, 64))
+      return answered(exchange) ?? (isHtml ? [`the response is HTML (${type})`, `  through:  status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`] : null)
+    }
+    case 'timely': return answered(exchange) ?? (exchange.late.length === 0 ? null : [`the proxy holds events back: events ${exchange.late.join(', ')} came only after later ones`])
+    case 'cancelled': return await context.control.until(through.name, receipt => receipt.left, 3_000) ? null : ['the agent did not see that the client had left']
+    case 'end': return endProblem(check.is, exchange)
+    case 'no-fetch': {
+      const fetched = await context.control.traps(through.name)
+      return fetched.length === 0 ? null : [`the proxy has fetched ${fetched.map(target => target.replaceAll(through.name, CALL)).join(', ')}`]
+    }
+    case 'card': return await cardProblem(check.rule, seen)
+    case 'trace': return traceProblem(direct, through)
+    case 'either': return await eitherProblem(check.of, seen)
+  }
+}
+
+const marked = (headers: readonly Line[] | undefined, way: Way | null): Line[] =>
+  (headers ?? []).map(([name, value]) => [name, way === null ? value : value.replaceAll(way.name, CALL)] as const)
+
+const answered = (exchange: Exchange): Lines => exchange.status === 0 ? [`no response: ${exchange.problem ?? 'the connection ended'}`] : null
+
+/** An HTTP request without a body that names the call has no id. */
+function idOf ({ request }: Case): string | null {
+  return request.kind === 'http' ? requestId(request.raw ?? request.body) : null
+}
+
+function callsProblem ({ least, most }: { readonly least: number, readonly most: number }, { receipts, exchange }: Way): Lines {
+  if (receipts.length >= least && receipts.length <= most) return null
+  const expected = least === most ? String(least) : `${least} to ${most}`
+  const said = exchange.status === 0 ? exchange.problem ?? 'no response' : `status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`
+  return [`the agent got ${receipts.length} requests instead of ${expected}`, `  through:  ${said}`]
+}
+
+function requestProblem (part: 'method' | 'target' | 'body' | 'messages', seen: Seen): Lines {
+  const { direct, through } = seen
+  const before = direct?.receipts.at(-1)
+  const after = through.receipts.at(-1)
+  if (after === undefined) {
+    const { exchange } = through
+    return ['the request did not reach the agent', `  through:  ${exchange.status === 0 ? exchange.problem ?? 'no response' : `status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`}`]
+  }
+  if (before === undefined || direct === null) return ['the request did not reach the agent directly']
+  const bytes = (receipt: Receipt, way: Way): Buffer => unfilled(decoded(Buffer.from(receipt.body, 'base64'), receipt.headers), way.name)
+  switch (part) {
+    case 'method': return before.method === after.method ? null : [`the method is ${after.method} instead of ${before.method}`]
+    case 'target': return difference('the target of the request', Buffer.from(before.target.replaceAll(direct.name, CALL)), Buffer.from(after.target.replaceAll(through.name, CALL)))
+    case 'body': return difference('the body of the request', bytes(before, direct), bytes(after, through))
+    case 'messages': return sameMessages('the messages of the request', Buffer.from(before.body, 'base64'), Buffer.from(after.body, 'base64'), seen)
+  }
+}
+
+/** The content of a compressed body: compressed, the names of two calls have other bytes. */
+function decoded (body: Buffer, headers: readonly Line[]): Buffer {
+  if (valueOf(headers, 'content-encoding') !== 'gzip') return body
+  try {
+    return gunzipSync(body)
+  } catch {
+    return body
+  }
+}
+
+function statusProblem (is: readonly number[] | undefined, direct: Way | null, exchange: Exchange): Lines {
+  if (exchange.status === 0) return answered(exchange)
+  const expected = is ?? [direct?.exchange.status ?? 0]
+  return expected.includes(exchange.status) ? null : [`the status is ${exchange.status} instead of ${expected.join(' or ')}`, `  through:  ${printable(exchange.body.subarray(0, 120))}`]
+}
+
+function bodyProblem (as: 'bytes' | 'events' | 'json', { direct, through, context }: Seen): Lines {
+  const missing = answered(through.exchange)
+  if (missing !== null || direct === null) return missing
+  const before = unfilled(decoded(direct.exchange.body, direct.exchange.headers), direct.name)
+  const after = unfilled(decoded(through.exchange.body, through.exchange.headers), through.name)
+  if (!context.scripted) {
+    const [first, second] = [before, after].map(body => shapeOf(jsonOf(body)))
+    return first === second ? null : difference('the shape of the response', Buffer.from(first ?? ''), Buffer.from(second ?? ''))
+  }
+  if (as === 'bytes') return difference('the body of the response', before, after)
+  const text = (body: Buffer): Buffer => Buffer.from(as === 'events' ? eventsOf(body) : JSON.stringify(jsonOf(body)))
+  return difference(as === 'events' ? 'the stream of events' : 'the value of the response', text(before), text(after))
+}
+
+function messagesOf (body: Buffer): Buffer[] {
+  return new GrpcDeframer(64 * 1024 * 1024).feed(body).map(({ frame }) => frame)
+}
+
+function sameMessages (what: string, before: Buffer | undefined, after: Buffer, { direct, through, context }: Seen): Lines {
+  if (before === undefined || direct === null || !context.scripted) return null
+  const messages = (body: Buffer, way: Way): Buffer => unfilled(Buffer.concat(messagesOf(body)), way.name)
+  return difference(what, messages(before, direct), messages(after, through))
+}
+
+function endProblem (is: 'complete' | 'broken', { end, problem, trailers }: Exchange): Lines {
+  const status = valueOf(trailers, 'grpc-status')
+  const isBroken = end === 'broken' || (status !== null && status !== '0')
+  if (is === 'broken') return isBroken ? null : [`the client cannot see that the response is incomplete (${end})`]
+  return end === 'complete' ? null : [`the response is not complete: ${problem ?? end}`]
+}
+
+function traceProblem (direct: Way | null, through: Way): Lines {
+  const of = (way: Way | null): string | null => valueOf(way?.receipts.at(-1)?.headers ?? [], 'traceparent')
+  const [before, after] = [of(direct), of(through)]
+  if (after === null) return ['request header traceparent is missing']
+  const pattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+  const [, trace] = pattern.exec(after) ?? []
+  const [, expected] = pattern.exec(before ?? '') ?? []
+  return trace !== undefined && trace === expected ? null : ['the trace does not go on', `  directly: ${before ?? 'no line'}`, `  through:  ${after}`]
+}
+
+async function eitherProblem (of: readonly (readonly Check[])[], seen: Seen): Promise<Lines> {
+  const problems: string[][] = []
+  for (const checks of of) {
+    const lines = await evaluate(seen, checks)
+    if (lines.length === 0) return null
+    problems.push(lines)
+  }
+  return problems.flatMap((lines, i) => [`${i === 0 ? 'either' : 'or'}:`, ...lines.map(line => `  ${line}`)])
+}
