@@ -340,7 +340,7 @@ const cards: Row = {
     }),
     lines({
       title: 'Waiting for an agreement',
-      about: 'Agents whose card waits (card.changes: hold). The agreed card stays in force. a2a-gateway agents diff shows the card.',
+      about: 'Agents whose card waits (card.changes: hold). The agreed card stays in use. a2a-gateway agents diff shows the card.',
       unit: 'short',
       queries: [[`max by (agent) (a2a_gateway_cards_held{${ONE}}) or vector(0)`, '{{agent}}']]
     }),
@@ -364,7 +364,7 @@ const sources: Row = {
     }),
     lines({
       title: 'Sources that cannot be read',
-      about: 'Their last good state stays in force.',
+      about: 'Their last good state stays in use.',
       unit: 'short',
       queries: [[`count(a2a_gateway_agent_source_readable{${ALL}} == 0) or vector(0)`, 'unreadable']]
     }),
@@ -382,13 +382,13 @@ const configuration: Row = {
   panels: [
     stacked({
       title: 'Reloads',
-      about: 'invalid: the previous configuration stays in force.',
+      about: 'invalid: the previous configuration stays in use.',
       unit: 'short',
       queries: [[`sum by (outcome) (increase(a2a_gateway_config_reloads_total{${ALL}}[$__rate_interval]))`, '{{outcome}}']]
     }),
     states({
-      title: 'Last configuration in force',
-      about: 'no: an older configuration is in force.',
+      title: 'Last configuration in use',
+      about: 'no: an older configuration is in use.',
       unit: 'short',
       queries: [[`a2a_gateway_config_last_reload_successful{${ALL}}`, '{{instance}}']]
     }),

@@ -8,7 +8,7 @@ import { watchQuestion } from './telemetry/external-telemetry.js'
 export function askFor (exchange: Exchange, asks: readonly Asking[]): readonly Answered[] | Promise<readonly Answered[]> {
   const points = exchange.snapshot.decisionPoints
   // The configuration names every server that an agent asks, so that this is a fault of the gateway. It must not let a call pass.
-  if (points === null) throw new Error('an agent asks a policy server that is not in force')
+  if (points === null) throw new Error('an agent asks a policy server that is not in use')
   const known = points.known(asks)
   if (known !== null) return known
   const startedAt = performance.now()

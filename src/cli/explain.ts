@@ -244,7 +244,7 @@ async function cardsOf (
   if (loaded.ok) {
     const cards = cardsInForce(agent, loaded.cards)
     if (typeof cards !== 'string') return cards
-    throw new CannotExplain(`no card of agent ${agent.name} is in force: ${cards} (or give a card from disk with --card)`)
+    throw new CannotExplain(`no card of agent ${agent.name} is in use: ${cards} (or give a card from disk with --card)`)
   }
   throw new CannotExplain(`no card of agent ${agent.name}: ${loaded.problem} (give one from disk with --card)`)
 }

@@ -133,7 +133,7 @@ t.test('redirects, circles and sizes', async t => {
   const target = await catalogServer(t, catalogAt('https://example.com', ['x']))
   catalog.content = (_request, response) => { response.writeHead(302, { location: `${target.url}/.well-known/ai-catalog.json` }).end() }
   const gateway = await sourcedGateway(t, ['agents: []', sourceAt(catalog.url)].join('\n'))
-  t.match((await gateway.report()).problem, /responded with 302; redirects are not followed/)
+  t.match((await gateway.report()).problem, /responded with 302; the gateway follows no redirect/)
   t.strictSame(target.requests, [])
 
   const nested = (url: string): object => ({ identifier: `c:${url}`, type: 'application/ai-catalog+json', url })

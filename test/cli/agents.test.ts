@@ -109,7 +109,7 @@ t.test('explain uses the agreed card, and says when there is none', async t => {
     ['explain', '--agent', 'one', ...args, 'curl', 'http://localhost:8080/one/rpc', '-H', 'A2A-Version: 1.0', '-H', 'content-type: application/json', '-d', rpcBody('SendMessage', { message: MESSAGE })],
     { cwd: directory }
   )
-  t.match(await explain(), { code: 2, err: /no card of agent one is in force: .*agents\.lock has no entry for one/ })
+  t.match(await explain(), { code: 2, err: /no card of agent one is in use: .*agents\.lock has no entry for one/ })
   await agents('lock')
   t.match(await explain(), { code: 1, out: /consent/ }, 'the card requires the extension')
   state.one = url => declaring(url, false)

@@ -130,6 +130,16 @@ export const CARD_ROWS: readonly Row[] = [
     'g.yaml:6:47: agents[0].card.views contradicts signature: verbatim, which serves the card unchanged (write strip or resign)'
   ],
   [
+    'a card that waits for an agreement, and calls that do not',
+    withCard('changes: hold, onUnavailable: forward'),
+    'PLACEHOLDER1'
+  ],
+  [
+    'texts removed from a card that is served unchanged',
+    withCard('texts: strip, signature: verbatim'),
+    'PLACEHOLDER2'
+  ],
+  [
     'a view of an unknown source',
     withViews('{id: v, caller: {source: [crop], anonymous: true}, skills: [all], extensions: [all]}'),
     'g.yaml:6:63: agents[0].card.views[0].caller.source[0]: identity has no source "crop" (did you mean "corp"?)',

@@ -163,7 +163,10 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
       verify: null,
       sign: null,
       views: [],
-      publicSkills: []
+      publicSkills: [],
+      changes: 'apply',
+      texts: 'report',
+      lock: null
     },
     concurrency: { requests: 4, streams: 3 },
     protocol: { unknownMinor: 'carry', backslashNames: 'reject' },
@@ -178,6 +181,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',
     extensions: ['own'],
+    external: [],
     policies: [
       {
         name: 'own',

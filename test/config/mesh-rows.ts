@@ -24,7 +24,7 @@ export const MESH_ROWS: readonly Row[] = [
   [
     'large bodies',
     `${withServer(LOCAL)}limits: {body: 64MiB}\n`,
-    'g.yaml:5:16: limits.body "64MiB" also bounds the messages of ext_authz, which contain the bodies of strangers (set max_request_bytes of ext_authz to the largest body that agents need, such as 1 MiB; or use ext_proc)'
+    'g.yaml:5:16: limits.body "64MiB" also bounds the messages of ext_authz, which contain bodies of unauthenticated requests (set max_request_bytes of ext_authz to the largest body that agents need, such as 1 MiB; or use ext_proc)'
   ],
   [
     'address of another listener',

@@ -34,7 +34,7 @@ t.test('the sources import only packages that an installation contains; src/vend
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).map(file => file.split(sep).join('/'))
     .filter(file => file.endsWith('.ts') && !file.startsWith('vendor/') && !file.startsWith('console/editor/'))
   const imported = files.flatMap(file => [...readFileSync(join(ROOT, 'src', file), 'utf8')
-    .matchAll(/^(?:import (?!type )[^']*|\} )from '([^.'][^']*)'|(?:await import|require)\('([^.'][^']*)'\)/gm)]
+    .matchAll(/^(?:import (?!type )[^']*|\} )from '([^.#'][^']*)'|(?:await import|require)\('([^.#'][^']*)'\)/gm)]
     .map(([, fixed, late]) => [file, (fixed ?? late ?? '').split('/').slice(0, (fixed ?? late ?? '').startsWith('@') ? 2 : 1).join('/')] as const))
     .filter(([, name]) => !isBuiltin(name))
   t.ok(imported.length > 20, `${imported.length} imports`)

@@ -43,7 +43,7 @@ t.test('without its store: onUnknown decides', async t => {
   const agent = await fakeAgent(t, { card: nonceCard })
   const root = [`state: {store: "redis://127.0.0.1:${await freePort()}"}`]
   const strict = await gatewayFor(t, { yaml: nonceGateway(agent.url, { root }) })
-  t.match((await sendNonce(strict.url, 'a')).text, /cannot tell whether the value was accepted before; try again later/)
+  t.match((await sendNonce(strict.url, 'a')).text, /does not know whether it has accepted the value before; try again later/)
   t.equal(agent.received.length, 0)
   const lenient = await gatewayFor(t, { yaml: nonceGateway(agent.url, { root, unique: '{window: 10m, onUnknown: allow}' }) })
   t.equal((await sendAtOnce([lenient.url], 'a', 2)).passed, 2)

@@ -57,6 +57,7 @@ export function recordOne (m: Metrics): void {
   m.refusal(a, 'gateway/json')
   m.grpcResponse(a, 'SendMessage', 'OK')
   m.clientError('other')
+  m.vitals.verificationsWaiting(() => 0)
   m.externalDecision(a, 'spend', 'allow')
   m.externalWait(a, 'request', 1)
   m.unexpectedError('http')

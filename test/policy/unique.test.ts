@@ -90,5 +90,5 @@ t.test('the outcome of the claims', async t => {
   })
   const own = withRules([once({ error: { class: 'conflict', message: 'The nonce was used.', reason: 'NONCE_REUSED' } })])
   t.match(settleClaims(ask(own, 'a'), ['seen']).rejection, { reason: 'EXTENSION_CONFLICT', customReason: 'NONCE_REUSED', message: /The nonce was used/ })
-  t.match(settleClaims(ask(own, 'a'), ['unavailable']).rejection, { message: /cannot tell whether the value was accepted before/ })
+  t.match(settleClaims(ask(own, 'a'), ['unavailable']).rejection, { message: /does not know whether it has accepted the value before/ })
 })

@@ -54,7 +54,7 @@ function largeQuestions (body: unknown): PathProblem[] {
   if (size === null || !('value' in size) || size.value <= LARGE_QUESTION) return []
   return [fault(
     ['limits', 'body'],
-    `limits.body ${shown(body)} also bounds the messages of ext_authz, which contain the bodies of strangers`,
+    `limits.body ${shown(body)} also bounds the messages of ext_authz, which contain bodies of unauthenticated requests`,
     'set max_request_bytes of ext_authz to the largest body that agents need, such as 1 MiB; or use ext_proc'
   )]
 }

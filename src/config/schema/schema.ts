@@ -16,7 +16,7 @@ import { agentSourcesSchema } from './source-schema.js'
 /** The only version of the configuration format. */
 export const CONFIG_VERSION = 1
 
-/** Policies in force for an agent that lists none. */
+/** Policies in use for an agent that lists none. */
 export const DEFAULT_POLICIES: readonly string[] = ['object-schemas']
 
 const limits = section('Limits for one request, one response and one client. The gateway rejects what exceeds them.', {
@@ -142,7 +142,7 @@ const card = section("The agent's AgentCard.", {
   },
   onUnavailable: choice('What to do while the gateway has no usable card: `reject` calls with 503, or `forward` them without any checks.', ['reject', 'forward'], 'reject'),
   changes: choice(
-    '`apply`: a new card is in force at once. `hold`: a new or changed card waits until `agents.lock` beside the configuration file has it; the agreed card stays in force. `a2a-gateway agents lock` writes the file.',
+    '`apply`: a new card is in use at once. `hold`: a new or changed card waits until `agents.lock` beside the configuration file has it; the agreed card stays in use. `a2a-gateway agents lock` writes the file.',
     ['apply', 'hold'],
     'apply'
   ),

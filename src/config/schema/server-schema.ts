@@ -77,7 +77,7 @@ export const serverSchema = section('Where the gateway listens.', {
   ),
   drainTimeout: duration('How long the gateway waits for calls and streams in flight when it stops.', '20s', '0s', '1h'),
   stateDir: nullable(
-    'Directory in which the gateway keeps the last good state of `agentSources`, so that it has their agents after a restart while a source cannot be read. Relative to the configuration file; the gateway creates it. `null`: the state is lost with a restart.',
+    'Directory for the last good state of `agentSources`. After a restart, the gateway uses this state while it cannot read a source. Relative to the configuration file; the gateway creates it. `null`: the state is lost with a restart.',
     'file'
   ),
   workers: {

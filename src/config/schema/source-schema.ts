@@ -58,7 +58,7 @@ const source: Schema = mapping('One source.', ['name', 'agent'], {
   },
   kubernetes,
   refresh: duration('Time between two reads of the catalog.', '5m', '1s', '24h'),
-  select: section('Conditions on entries of the catalog; all must hold.', {
+  select: section('Conditions on entries of the catalog; an entry must match all of them.', {
     tags: list('Tags that an entry must have.', { type: 'string', minLength: 1, maxLength: 200 }, []),
     identifiers: list(
       'Patterns of which one must match the identifier of an entry; `*` is any text. Empty: any identifier.',
@@ -88,7 +88,7 @@ const source: Schema = mapping('One source.', ['name', 'agent'], {
     { type: 'string', 'x-format': 'proxy' },
     []
   ),
-  limit: count('Largest number of agents of the source. A catalog with more entries that `select` matches is not used; its last good state stays in force.', 100, 1, 10000)
+  limit: count('Largest number of agents of the source. A catalog with more entries that `select` matches is not used; its last good state stays in use.', 100, 1, 10000)
 })
 
 export const agentSourcesSchema: Schema = {

@@ -190,7 +190,7 @@ export const METRICS = {
   external_decision_duration_seconds: {
     type: 'histogram',
     help: 'Seconds that a call waited for the answers of policy servers.',
-    more: 'Only with `external`. Calls whose answers are remembered are not counted',
+    more: 'Only with `external`, and without calls whose answers the gateway remembers',
     labels: { agent: served, phase: values.CALL_PHASES },
     buckets: REQUEST_BUCKETS
   },
@@ -258,7 +258,7 @@ export const METRICS = {
   cards_held: {
     type: 'gauge',
     help: 'Whether a new or changed AgentCard waits until somebody agrees (1) or not (0).',
-    more: 'The agreed card stays in force. Without an agreed card, `card_usable` is 0',
+    more: 'The agreed card stays in use. Without an agreed card, `card_usable` is 0',
     labels: { agent: served },
     present: 'for each agent with `card.changes: hold`'
   },

@@ -50,7 +50,7 @@ export async function exchange (dispatcher: Dispatcher, { url, body, headers, ti
       { method: body === null ? 'GET' : 'POST', headers: { ...headers, ...own }, ...(body === null ? {} : { body }), timeout, signal },
       async (response): Promise<Responded> => {
         const { status, headers } = response
-        if (status >= 300 && status < 400) return failed('redirect', `${from} responded with ${status}; redirects are not followed`)
+        if (status >= 300 && status < 400) return failed('redirect', `${from} responded with ${status}; the gateway follows no redirect`)
         if (status !== 200) return failed('status', `${from} responded with ${status}`)
         if (response.encoded) return failed('malformed', `${from} responded with a content-encoding, although the request accepted none`)
         if (parseMediaType(headerValue(headers['content-type']))?.essence !== 'application/json') {
