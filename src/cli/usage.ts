@@ -134,7 +134,7 @@ const HELP: Readonly<Record<string, Help>> = {
     ]
   },
   conform: {
-    synopsis: 'conform --direct URL --through URL [FLAGS] | conform agent [--listen HOST:PORT] [--required] | conform diff BEFORE AFTER | conform cases | conform schema',
+    synopsis: 'conform --direct URL --through URL [--grpc URL] [--declare FILE] [--profile LIST] [--binding LIST] [--protocol LIST] [--only TEXT] [--json] [--junit] [--html FILE] | conform agent [--listen HOST:PORT] [--required] | conform diff BEFORE AFTER | conform cases | conform schema',
     does: 'tests a proxy: compares what agent and client see directly and through the proxy',
     more: [
       '--direct URL             URL of the agent; "conform agent" runs one that every case needs, other agents allow fewer cases',

@@ -9,7 +9,7 @@ const COMPILES =
   /import \{[^}]*\b(?:compileSchema|compilePattern|writeSchemas?|Patterns|buildAgentState|compileAgentPolicy|loadConfig|loadValue|parseConfig)\b[^}]*\} from/
 
 t.test('no route of the admin listener or the console compiles anything', async t => {
-  const files = ['src/admin', 'src/console'].flatMap(folder =>
+  const files = ['src/server/admin', 'src/console'].flatMap(folder =>
     readdirSync(join(packageRoot(), folder), { recursive: true, encoding: 'utf8' })
       .filter(name => name.endsWith('.ts'))
       .map(name => join(folder, name))

@@ -116,7 +116,8 @@ t.test('each command as a process', async t => {
   const directory = t.testdir({ 'gateway.yaml': GOOD, 'a.test.yaml': 'tests: 1\n', 'card.json': '{}', 'x.http': 'GET /x\n' })
   const lines: ReadonlyArray<readonly string[]> = [
     [], ['--version'], ['check'], ['check', '--format', 'xml'], ['init', 'nonsense'], ['explain', '--card', 'card.json', 'x.http'], ['test', '.'],
-    ['key', '--id', ''], ['schema'], ['health', '--admin', '127.0.0.1:1'], ['completion', 'fish'], ['help', 'serve']
+    ['key', '--id', ''], ['schema'], ['health', '--admin', '127.0.0.1:1'], ['completion', 'fish'], ['help', 'serve'],
+    ['external', 'ask', 'x.http'], ['agents', 'unlock'], ['conform', '--direct', 'nonsense']
   ]
   await Promise.all(lines.map(async args => { t.strictSame(await asProcess(directory, args), await run(directory, args), args.join(' ')) }))
   t.same(Object.keys(COMMANDS).filter(name => name !== 'serve' && !lines.some(([first]) => first === name)), [])

@@ -140,6 +140,7 @@ t.test('cards written by hand', async t => {
       'extensions[0] (urn:root/v1): "required" is not a boolean; the gateway treats it as true (fix the card)',
       'HTTP+JSON 1.0 http://a.test//x is not served: the path contains an empty segment ("//") (fix the card)',
       'GRPC 1.0 http://a.test:9/ is not served: the gateway has no gRPC listener for the agent (server.grpc.listen, or agents[].grpc) (set server.grpc.listen, or close this port of the agent: calls to it bypass the gateway)',
+      '/capabilities/extensions/1/uri contains invisible characters: U+0007, U+202E (remove the characters; card.texts: strip removes them from the served card)',
       'only the card for 0.3 declares "urn:root/v1" (the card of its version applies to each client)',
       'only the card for 1.0 declares "urn:twin/v1" (the card of its version applies to each client)',
       '/extensions/0 requires "urn:root/v1", and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it (write a policy for its data; if it only adds data to the card, write required: false in the card)',
@@ -295,5 +296,5 @@ t.test('a policy and a list that lower what the card declares, with the card at 
 
 t.test('every message has been printed', async t => {
   const elsewhere = ['the files of upstream.tls changed while they were read', 'upstream.tls: …']
-  t.same(unsaid(['src/cli/live.ts', 'src/cli/security-findings.ts'].flatMap(sentencesOf).filter(({ text }) => !elsewhere.includes(text)), printed), [])
+  t.same(unsaid(sentencesOf('src/cli/live.ts').filter(({ text }) => !elsewhere.includes(text)), printed), [])
 })

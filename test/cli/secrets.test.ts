@@ -58,7 +58,7 @@ t.test('reloads that fail, the log, /agents and /metrics', async t => {
   for (const [at, text] of INVALID.entries()) {
     gateway.rewrite(`${text}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]\n`)
     gateway.kill('SIGHUP')
-    t.equal((await gateway.heard(/^the new configuration is not used/, at + 1)).length, at + 1, text)
+    t.equal((await gateway.heard(/^the gateway does not use the new configuration/, at + 1)).length, at + 1, text)
   }
   for (const path of ['/agents', '/metrics', '/readyz', '/console/api/status', '/console/api/agent?name=agent']) {
     t.notMatch(await (await fetch(gateway.adminUrl + path)).text(), SHOWN, path)

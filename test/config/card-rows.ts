@@ -132,12 +132,12 @@ export const CARD_ROWS: readonly Row[] = [
   [
     'a card that waits for an agreement, and calls that do not',
     withCard('changes: hold, onUnavailable: forward'),
-    'PLACEHOLDER1'
+    'g.yaml:6:21: agents[0].card.changes: hold contradicts onUnavailable: forward, which forwards calls without checks while a card waits (write onUnavailable: reject)'
   ],
   [
     'texts removed from a card that is served unchanged',
     withCard('texts: strip, signature: verbatim'),
-    'PLACEHOLDER2'
+    'g.yaml:6:19: agents[0].card.texts: strip contradicts signature: verbatim, which serves the card unchanged (write report, or signature: strip)'
   ],
   [
     'a view of an unknown source',

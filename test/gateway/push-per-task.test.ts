@@ -14,7 +14,7 @@ quietSdk()
 const URL = 'https://hooks.example.com/1'
 const V1 = PUSH_FORMS[0] as PushForm
 
-const isFull = ({ text }: Seen): boolean => text.includes('many push notification configurations')
+const isFull = ({ text }: Seen): boolean => text.includes('maximum number of push notification configurations')
 
 async function counted (t: Test, perTask: number, more = '') {
   const agent = await startAgent({ kind: 'dual' })
@@ -35,7 +35,7 @@ for (const form of PUSH_FORMS) {
     const rejected = await set('c')
     t.ok(isFull(rejected))
     t.equal(rejected.status, form.binding === 'JSONRPC' ? 200 : 400)
-    t.match(rejected.text, form.version === '0.3' && form.binding === 'HTTP+JSON' ? 'id of the one' : 'PUSH_CONFIGS_EXHAUSTED')
+    t.match(rejected.text, form.version === '0.3' && form.binding === 'HTTP+JSON' ? 'by its id' : 'PUSH_CONFIGS_EXHAUSTED')
     t.notOk(rejected.text.includes(task))
     t.ok(isFull(await set()), 'without an id')
     for (const stream of [false, true]) t.ok(isFull(await call(gateway.url, sendWith(form, task, { id: 'd', url: URL }, 'more', stream))), `sent, stream ${stream}`)

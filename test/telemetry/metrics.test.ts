@@ -36,6 +36,9 @@ function parse (text: string): Map<string, Family> {
 
 /** Design 2.5 word for word, and what has come since. */
 const DESIGN: Record<string, [string, string[]]> = {
+  agent_sources: ['gauge', ['source', 'state']],
+  agent_source_age_seconds: ['gauge', ['source']],
+  agent_source_readable: ['gauge', ['source']],
   requests_total: ['counter', ['agent', 'operation', 'binding', 'version', 'outcome', 'front']],
   request_duration_seconds: ['histogram', ['agent', 'operation', 'outcome']],
   decision_duration_seconds: ['histogram', ['agent']],
@@ -96,6 +99,8 @@ const DESIGN: Record<string, [string, string[]]> = {
 }
 
 function recordEverything (metrics: Metrics): void {
+  metrics.vitals.verificationsWaiting(() => 0)
+  metrics.vitals.sourcesOf(() => [{ name: 'registry', entries: { admitted: 1, waiting: 0, rejected: 0 }, age: 3, readable: true }])
   metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
   metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 3)
   metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'HTTP+JSON', version: '0.3', outcome: 'rejected', front: 'http' }, 0.0005)

@@ -77,13 +77,14 @@ function outcomeOf (answer: Answer, refused: string | null): ExternalOutcome {
 export const EXTERNAL_RULE = 'external'
 
 const DENIED = 'The policy server of this gateway does not allow the call.'
+const deniedBecause = (reason: string): string => `The policy server of this gateway does not allow the call: ${reason}`
 const UNANSWERED = 'The gateway could not get a decision of its policy server about the call; call again later.'
 
 /** The reason of the server for users is text of the operator. Nothing else of the answer leaves the gateway. */
 function violationOf ({ policy, mode, rule }: Asking, answer: Answer, outcome: ExternalOutcome): Violation {
   const denied = answer.kind === 'decided'
   const reason = denied ? answer.reasonUser : null
-  const message = denied ? (reason === null ? DENIED : `${DENIED.slice(0, -1)}: ${reason}`) : UNANSWERED
+  const message = denied ? (reason === null ? DENIED : deniedBecause(reason)) : UNANSWERED
   return {
     ...violation({
       mode: outcome === 'forwarded' ? 'observe' : mode,
