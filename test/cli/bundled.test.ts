@@ -114,7 +114,7 @@ t.test('it replaces modules that the compiler writes: compiling alone disables i
   const modules = readdirSync(join(root, 'dist/src'), { recursive: true, encoding: 'utf8' }).filter(
     path => path.endsWith('.js') && /^import \{ bundled \}/.test(readFileSync(join(root, 'dist/src', path), 'utf8'))
   )
-  t.strictSame(modules.sort(), ['cli/serve.js', 'cluster/main.js'])
+  t.strictSame(modules.sort(), ['cli/serve.js', 'server/cluster/main.js'])
   for (const path of modules) t.ok(existsSync(join(root, 'src', path.replace(/js$/, 'ts'))), path)
 })
 

@@ -137,7 +137,7 @@ t.test('changed data is evaluated again by the rules of the gateway', async t =>
   const pay = () => rpc(`${url}/rpc`, 'SendMessage', DATA, ['a2a-extensions', 'urn:p'])
   t.match((await pay()).json(), { result: {} })
   answer = permitWith(obligation({ action: 'set', path: '/message/parts/1/data/total', value: 2000 }))
-  t.match((await pay()).json(), { error: { code: -32602, message: /total must be <= 1000/ } })
+  t.match((await pay()).json(), { error: { code: -32602, message: /total must be at most 1000/ } })
   answer = permitWith(obligation({ action: 'strip', path: '/message/parts/1' }))
   t.match((await pay()).json(), { error: { code: -32602 } }, 'the required value is gone')
   answer = permitWith(obligation({ action: 'set', path: '/message/parts/1/data/total', value: 5 }))

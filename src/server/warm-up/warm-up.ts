@@ -93,14 +93,21 @@ export class WarmUp {
   }
 }
 
+/** Limits of a warm-up: CPU time of the process in microseconds, for all calls and for those of a mesh, and time in milliseconds. */
+interface WarmUpBudget { readonly cpu: number, readonly meshCpu: number, readonly time: number }
+
 /** @returns the metrics of the calls */
-export async function rehearse (config: Config, agents: readonly Agent[]): Promise<MetricsSnapshot> {
+export async function rehearse (
+  config: Config,
+  agents: readonly Agent[],
+  { cpu, meshCpu, time }: WarmUpBudget = { cpu: CPU, meshCpu: MESH_CPU, time: TIME }
+): Promise<MetricsSnapshot> {
   const calls = agents.flatMap(({ config, state }) => state === null ? [] : warmUpCalls(config, state))
   const begin = process.cpuUsage()
-  const end = performance.now() + TIME
+  const end = performance.now() + time
   const isOver = (): boolean => {
     const { user, system } = process.cpuUsage(begin)
-    return user + system > CPU - MARGIN || performance.now() > end
+    return user + system > cpu - MARGIN || performance.now() > end
   }
   const log = createLogger({ level: 'silent', format: 'json' }, { write: () => {} }) as Log
   const metrics = new Metrics({ process: false })
@@ -140,10 +147,10 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
   await app.ready()
   const mesh = async (): Promise<void> => {
     const begin = process.cpuUsage()
-    const end = performance.now() + TIME
+    const end = performance.now() + time
     await rehearseMesh(config, { services, snapshot: () => snapshot }, calls, () => {
       const { user, system } = process.cpuUsage(begin)
-      return user + system > MESH_CPU || performance.now() > end
+      return user + system > meshCpu || performance.now() > end
     })
   }
   const gateway = connectionsTo(end => { app.server.emit('connection', end) })
@@ -158,9 +165,9 @@ export async function rehearse (config: Config, agents: readonly Agent[]): Promi
     }
     const all = Promise.all(Array.from({ length: calls.length === 0 ? 0 : CLIENTS }, client))
     // A call that gets no response must not delay readiness. The destroyed connections end it.
-    await Promise.race([all, sleep(TIME, undefined, { ref: false })])
+    await Promise.race([all, sleep(time, undefined, { ref: false })])
     all.catch(() => {})
-    if (config.server.mesh !== null) await Promise.race([mesh(), sleep(TIME, undefined, { ref: false })])
+    if (config.server.mesh !== null) await Promise.race([mesh(), sleep(time, undefined, { ref: false })])
     return await metrics.snapshot()
   } finally {
     await Promise.all([gateway.destroy(), upstream.destroy(), app.close(), services.tasks.close()])
