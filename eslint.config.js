@@ -45,7 +45,7 @@ export const MAY_IMPORT = {
   call: RUNNING,
   front: [...RUNNING, 'call'],
   server: [...RUNNING, 'call', 'front', 'offline'],
-  cli: [...RUNNING, 'call', 'front', 'offline', 'sandbox', 'server', 'conform']
+  cli: ['vendor', ...RUNNING, 'call', 'front', 'offline', 'sandbox', 'server', 'conform']
 }
 /** Packages and parts of Node that a folder must not import. */
 const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']

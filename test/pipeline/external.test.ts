@@ -89,7 +89,7 @@ t.test('reasons are bounded, visible text', t => {
 })
 
 t.test('any JSON is an answer, or a problem in words; any obligations have effects, or a problem', t => {
-  const count = check('pipeline/external-answers', fc.property(fc.jsonValue(), fc.jsonValue(), (value, properties) => {
+  const count = check('pipeline/external/answers', fc.property(fc.jsonValue(), fc.jsonValue(), (value, properties) => {
     const read = readAnswer({ decision: true, context: { obligations: [{ type: 'custom', properties }, value] } })
     if (typeof read === 'string') return /^answered with/.test(read)
     const effects = noEffects()
