@@ -9,7 +9,7 @@
 const UNIT_GROUPS = {
   protocol: ['a2a', 'pipeline', 'catalogue', 'state', 'helpers'],
   config: ['config', 'console', 'deploy'],
-  policy: ['policy', 'agents'],
+  policy: ['policy', 'agents/lock'],
   offline: ['offline', 'docs', 'sandbox'],
   wire: ['wire', 'fuzz', 'runtimes']
 }
@@ -38,6 +38,7 @@ const INTEGRATION_GROUPS = {
     /^gateway\/(?:responses-(?:json|policies|stream)|card-policies|cards-served|directory|edits|extended-card|extension-routes|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,
   services:
     /^(?:admin|bench\/(?:bodies|idle|open-loop|results|statistics)|cli\/usage|cluster\/(?:cards|how-many)|hostile\/format|plugin\/|security\/(?:coverage-of|envoy|reply-from|secrets|version)|telemetry\/(?:audit|label-shares|logging|metrics|open-metrics|standard-output|otlp-logs|otlp-metrics|trace-context)|upstream\/(?:card-|connection-pool|gate|tls|token-))/,
+  sources: /^agents\/(?!lock)|^external\/(?!faults)/,
   states:
     /^gateway\/(?:card-credentials|card-views|cors|dependencies|extended-union|minor-versions|only-grpc|operation-names|public-address|push-|responses-odd|signed-cards|task-own|unexamined-data|unique)/,
   stories: /^e2e\/responses-(?:faults|tasks)/,
