@@ -3,7 +3,6 @@ import type { Bytes } from '#wire/chunked-buffer.js'
 import { whole } from '#wire/chunked-buffer.js'
 import type { JsonEdit } from '#wire/json/edit.js'
 import { editJson } from '#wire/json/edit.js'
-import type { JsonProblem } from '#wire/json/json.js'
 import { parseJudged, parseStrict } from '#wire/json/json.js'
 import type { InexactNumbers } from '#wire/json/number.js'
 import type { ValueJudge } from '#wire/json/unread-value.js'
@@ -18,7 +17,7 @@ import { grpcMethodFor } from './grpc/methods.js'
 import type { GrpcMethod } from './grpc/methods.js'
 import type { Operation } from './operations.js'
 import type { Binding, Version } from './versions.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits, JsonProblem } from '#wire/json/json-result.js'
 
 export type ParsedPayload =
   | {

@@ -6,7 +6,6 @@ import type { AgentState } from '#pipeline/agent-snapshot.js'
 import type { Encoding } from '#pipeline/content-encoding.js'
 import type { Effects } from '#pipeline/external/obligations.js'
 import type { RequestHead } from '#pipeline/request-head.js'
-import type { RequestEvaluation } from '#pipeline/request.js'
 import type { ResponseDriver, ResponsePlan } from '#pipeline/response/driver.js'
 import type { Negotiated } from '#pipeline/upstream-headers.js'
 import type { OwnerFindings } from '#policy/access/ownership.js'
@@ -17,6 +16,7 @@ import type { Forwarding } from '#upstream/forward.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import type { Exchange } from './exchange.js'
 import type { OperationRoute } from '#a2a/route.js'
+import type { RequestEvaluation } from '#pipeline/request-evaluation.js'
 
 const EMPTY = Buffer.alloc(0)
 /** A field of which the step that sets it has not run. The order of the steps is fixed (`steps.ts`), so no step reads such a field. */

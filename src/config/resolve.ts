@@ -12,8 +12,7 @@ import type { CredentialsFile } from './credentials/resolve-credentials.js'
 import { credentialFiles, resolveCredentials } from './credentials/resolve-credentials.js'
 import { namedKeyFiles, resolveSigningKeys } from './signing-keys.js'
 import type {
-  AdminAccessConfig, AgentConfig, AgentOrigin, CardConfig, CatalogConfig, Config, CorsConfig, Limits, PolicyConfig, ResolvedPolicy, SecretHeaders, ServerConfig,
-  SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig
+  AdminAccessConfig, AgentConfig, AgentOrigin, CardConfig, CatalogConfig, Config, CorsConfig, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig
 } from './model/model.js'
 import type { AccessConfig } from './model/access-model.js'
 import { resolveAccess } from './model/access-model.js'
@@ -30,6 +29,7 @@ import { DEFAULT_POLICIES } from './schema/schema.js'
 import { items, mapping } from './yaml/values.js'
 import { parseUrl } from '#wire/url.js'
 import type { HostPort, ListenerTlsConfig } from './model/listener-model.js'
+import type { SecretHeaders } from './model/credentials-model.js'
 
 /** The file's value after validation has filled in the defaults: the model, with quantities still as text. */
 interface ConfigFile {

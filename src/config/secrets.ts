@@ -4,18 +4,13 @@
  */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import type {
-  AgentConfig,
-  CardConfig,
-  InjectionConfig,
-  SecretConfig,
-  SecretHeaderConfig,
-  SecretHeaders
-} from './model/model.js'
+import type { AgentConfig, CardConfig, InjectionConfig, SecretConfig } from './model/model.js'
 import { readBounded } from './yaml/read-bounded.js'
 import type { Environment } from './yaml/substitute.js'
 import { parseStrict } from '#wire/json/json.js'
 import { describe } from './describe.js'
+import type { SecretHeaderConfig } from './model/listener-model.js'
+import type { SecretHeaders } from './model/credentials-model.js'
 
 const MAX_SECRET_BYTES = 64 * 1024
 

@@ -25,7 +25,7 @@ import { responseQuestionsOf } from './external/response.js'
 import { grpcUpstreamHeaders } from './grpc/upstream-headers.js'
 import { MAX_GET_BODY } from './guard.js'
 import * as rejections from './rejections.js'
-import type { Asked, RequestEvaluation } from './request.js'
+import type { Asked } from './request.js'
 import { bodyOf, callOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse, ruleOn } from './request.js'
 import type { RequestHead } from './request-head.js'
 import type { Negotiated } from './upstream-headers.js'
@@ -37,6 +37,7 @@ import type { AgentState } from './agent-snapshot.js'
 import type { ResponsePlan } from './response/driver.js'
 import type { TaskRecord } from '#policy/task/memory.js'
 import type { Claim } from '#policy/request/decision.js'
+import type { RequestEvaluation } from './request-evaluation.js'
 
 /** Returns the remembered record of a task; null for none. */
 export type Recall = (taskId: string) => TaskRecord | null

@@ -3,7 +3,6 @@
  * `dry-run.ts` runs all of them. Pure: no clock, no I/O.
  */
 import type { Call, CallProblem } from '#a2a/message/call.js'
-import type { AccessOutcome } from './access/access.js'
 import { authorize } from './access/access.js'
 import { withAdditions } from '#a2a/card/additions.js'
 import type { EchoPlan } from './echo.js'
@@ -19,7 +18,6 @@ import type { Limits } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import type { ResponseContext, ResponseEvaluator } from '#policy/response/evaluator.js'
 import type { OwnerFindings } from '#policy/access/ownership.js'
-import type { AgentPolicy } from '#policy/compile/compiled.js'
 import type { Decision } from '#policy/request/decision.js'
 import { decide, rejected } from '#policy/request/evaluate.js'
 import { evaluatorOf } from '#policy/response/policy-evaluator.js'
@@ -34,6 +32,7 @@ import type { RequestHead } from './request-head.js'
 import * as rejections from './rejections.js'
 import type { AgentState } from './agent-snapshot.js'
 import type { Negotiated } from './upstream-headers.js'
+import type { RequestEvaluation } from './request-evaluation.js'
 
 /** The protocol version that a request asks for. */
 export interface Asked {
@@ -44,18 +43,6 @@ export interface Asked {
   /** A minor version that the gateway does not know, such as `1.1`. */
   readonly minor: string | null
   readonly problem: 'conflict' | 'unknown' | null
-}
-
-/** The decision on a request, with its inputs. */
-export interface RequestEvaluation {
-  readonly decision: Decision
-  /** Null without `access`, and when the call cannot be judged and is not rejected for it. */
-  readonly access: AccessOutcome | null
-  readonly policy: AgentPolicy
-  /** URIs that the client requests. */
-  readonly requested: readonly string[]
-  /** Name of the extension header that the client gets. */
-  readonly headerName: string
 }
 
 const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]

@@ -6,14 +6,13 @@ import { DataJudge } from '#jsonschema/bytes/data-judge.js'
 import { ANYTHING } from '#jsonschema/bytes/program.js'
 import { ChunkedBuffer } from '#wire/chunked-buffer.js'
 import { parseJudged, parseStrict } from '#wire/json/json.js'
-import type { JsonResult } from '#wire/json/json.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
 import type { UnreadValue, ValueJudge } from '#wire/json/unread-value.js'
 import { unreadValue } from '#wire/json/unread-value.js'
 import { Random } from '../fuzz/engine/random.js'
 import { check } from '../helpers/seed.js'
 import { damaged } from './bytes-fixtures.js'
 import { declaring, message, OBJECT_SCHEMAS, objectSchemas, part03, part10, policyOf, send } from './fixtures.js'
+import type { JsonLimits, JsonResult } from '#wire/json/json-result.js'
 
 const LIMITS: JsonLimits = { depth: 64, members: 100_000 }
 

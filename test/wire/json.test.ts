@@ -3,11 +3,10 @@ import { deepStrictEqual as same, ok, strictEqual as equal } from 'node:assert'
 import t from 'tap'
 import { findFault } from '#wire/json/fault.js'
 import { parseStrict } from '#wire/json/json.js'
-import type { JsonProblem } from '#wire/json/json.js'
 import { parseSlowly } from '../fuzz/oracles/slow-json.js'
 import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits, JsonProblem } from '#wire/json/json-result.js'
 
 const LIMITS: JsonLimits = { depth: 64, members: 100_000 }
 

@@ -8,10 +8,10 @@ import t from 'tap'
 import { readCall } from '#a2a/message/call.js'
 import { isUnread } from '#wire/json/lazy-string.js'
 import { parseStrict } from '#wire/json/json.js'
-import type { JsonResult } from '#wire/json/json.js'
-import { withContiguous, part, ChunkedBuffer, whole } from '#wire/chunked-buffer.js'
+import { ChunkedBuffer, part, whole, withContiguous } from '#wire/chunked-buffer.js'
 import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
+import type { JsonResult } from '#wire/json/json-result.js'
 
 const LIMITS = { depth: 64, members: 100_000 }
 const MIB = 1024 * 1024

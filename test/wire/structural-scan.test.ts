@@ -12,7 +12,7 @@ import { SCANNED, scanStructure } from '#wire/json/structural-scan.js'
 import { giveBack, MOST, RESERVED, take } from '#wire/shared-memory.js'
 import { check } from '../helpers/seed.js'
 import { anyJsonText } from './fixtures/json-text.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits } from '#wire/json/json-result.js'
 
 const LIMITS: JsonLimits = { depth: 64, members: 100_000 }
 const MIB = 1024 * 1024

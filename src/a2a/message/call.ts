@@ -22,7 +22,7 @@ import { carriesMessage, operationOfMethod } from '../operations.js'
 import { grpcMethodFor } from '../grpc/methods.js'
 import { payloadOf } from '../payload.js'
 import type { Binding, Version } from '../versions.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits } from '#wire/json/json-result.js'
 
 export interface CallProblem {
   readonly reason: Reason

@@ -1,6 +1,10 @@
 /** `upstream.credentials`: what the agent gets in the place of the credentials of callers. */
 import type { SecretConfig } from './policy-model.js'
 import type { SigningKeyConfig } from './signing-key-model.js'
+import type { SecretHeaderConfig } from './listener-model.js'
+
+/** Values of headers by name, in the spelling of the configuration. */
+export type SecretHeaders = Readonly<Record<string, SecretHeaderConfig>>
 
 export interface UpstreamCredentialsConfig {
   /** Treatment of the caller's credentials that `identity` has verified. */

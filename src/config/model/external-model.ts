@@ -1,7 +1,8 @@
 /** `decisionPoints` and `agents[].external`: decisions that a policy server makes (AuthZEN Authorization API 1.0). */
 import type { AccessCondition } from './access-model.js'
 import type { CallerConfig } from './identity-model.js'
-import type { SecretHeaders, UpstreamConfig } from './model.js'
+import type { ClientTlsConfig } from './listener-model.js'
+import type { SecretHeaders } from './credentials-model.js'
 
 /** One policy server. */
 export interface DecisionPointConfig {
@@ -15,7 +16,7 @@ export interface DecisionPointConfig {
   readonly onError: 'reject' | 'forward'
   /** Sent with every question. */
   readonly headers: SecretHeaders
-  readonly tls: UpstreamConfig['tls']
+  readonly tls: ClientTlsConfig
   /** Largest number of questions under way, in each process. */
   readonly concurrency: number
   /** `ttl` in ms; 0: the gateway remembers no answer. */

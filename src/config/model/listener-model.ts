@@ -1,5 +1,9 @@
 /** `server.grpc` and `agents[].grpc`: agents that are called by gRPC. */
+import type { SecretConfig } from './policy-model.js'
 
+
+/** Value of a header: a secret, with an optional text before it. `file` is absolute. */
+export interface SecretHeaderConfig extends SecretConfig { readonly prefix?: string }
 
 export interface HostPort { readonly host: string, readonly port: number }
 
@@ -49,4 +53,12 @@ export interface MeshListenerConfig {
   readonly listen: HostPort
   /** Null: clear-text HTTP/2 with prior knowledge (h2c). */
   readonly tls: ListenerTlsConfig | null
+}
+
+/** TLS of connections that the gateway opens. `ca`, `cert` and `key` are paths of PEM files, resolved against the configuration file. */
+export interface ClientTlsConfig {
+  readonly ca: string | null
+  readonly cert: string | null
+  readonly key: string | null
+  readonly serverName: string | null
 }

@@ -9,11 +9,11 @@ import type { DecisionPointConfig, ExternalConfig } from './external-model.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
-import type { AgentGrpcConfig, GrpcListenerConfig, HostPort, ListenerTlsConfig, MeshListenerConfig } from './listener-model.js'
+import type { ClientTlsConfig, AgentGrpcConfig, GrpcListenerConfig, HostPort, ListenerTlsConfig, MeshListenerConfig } from './listener-model.js'
 import type { CatalogPublisher } from '#a2a/catalog/catalog.js'
 import type { AgentSourceConfig } from './source-model.js'
-import type { UpstreamCredentialsConfig } from './credentials-model.js'
-import type { Mode, PolicyConfig, SecretConfig } from './policy-model.js'
+import type { SecretHeaders, UpstreamCredentialsConfig } from './credentials-model.js'
+import type { Mode, PolicyConfig } from './policy-model.js'
 import type { InlineSchema, SchemaSet } from './schema-model.js'
 import type { SigningKeyConfig } from './signing-key-model.js'
 
@@ -277,22 +277,10 @@ export interface UpstreamConfig {
     readonly total: number
   }
   readonly connections: number
-  /** `ca`, `cert` and `key` are paths of PEM files, resolved against the configuration file. */
-  readonly tls: {
-    readonly ca: string | null
-    readonly cert: string | null
-    readonly key: string | null
-    readonly serverName: string | null
-  }
+  readonly tls: ClientTlsConfig
   readonly credentials: UpstreamCredentialsConfig
   readonly extensionHeader: { readonly spelling: 'auto' | 'v1' | 'v03' | 'both'; readonly form: 'repeated' | 'joined' }
 }
-
-/** Value of a header: a secret, with an optional text before it. `file` is absolute. */
-export interface SecretHeaderConfig extends SecretConfig { readonly prefix?: string }
-
-/** Values of headers by name, in the spelling of the configuration. */
-export type SecretHeaders = Readonly<Record<string, SecretHeaderConfig>>
 
 export type PublicCard = 'full' | 'minimal' | 'none'
 

@@ -3,12 +3,20 @@ import { isObject, own } from '#wire/json/object.js'
 import { callGrpc } from '../client/grpc-client.js'
 import { sendHttp } from '../client/http-client.js'
 import { valueOf } from '../http1.js'
-import type { CardRule, Exchange, Line } from '../model.js'
+import type { CardRule, Case, Exchange, Line, Receipt } from '../model.js'
 import { grpcRequest, httpRequest } from '../protocol.js'
 import { difference, jsonOf } from './compare.js'
 import type { Context } from './context.js'
-import type { Seen } from './evaluate.js'
 import { CARD_PATH, interfacesOf, interfaceUrl } from './targets.js'
+
+/** What was seen on one way: names of calls are marks again. */
+export interface Way {
+  readonly name: string
+  readonly exchange: Exchange
+  readonly receipts: readonly Receipt[]
+}
+
+export interface Seen { readonly case: Case, readonly direct: Way | null, readonly through: Way, readonly context: Context }
 
 type Card = Readonly<Record<string, unknown>>
 type Lines = string[] | null

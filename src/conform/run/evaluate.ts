@@ -8,16 +8,7 @@ import { CALL } from '../model.js'
 import { cardProblem } from './card-rules.js'
 import { difference, eventsOf, headerProblem, jsonOf, printable, shapeOf } from './compare.js'
 import { errorProblem, requestId } from './error-shape.js'
-import type { Context } from './context.js'
-
-/** What was seen on one way: names of calls are marks again. */
-export interface Way {
-  readonly name: string
-  readonly exchange: Exchange
-  readonly receipts: readonly Receipt[]
-}
-
-export interface Seen { readonly case: Case, readonly direct: Way | null, readonly through: Way, readonly context: Context }
+import type { Seen, Way } from './card-rules.js'
 
 type Lines = string[] | null
 

@@ -5,9 +5,9 @@ import { filled } from '../mark.js'
 import type { Case, Check, Exchange } from '../model.js'
 import { CALL } from '../model.js'
 import type { Context } from './context.js'
-import type { Way } from './evaluate.js'
 import { evaluate } from './evaluate.js'
 import { interfaceUrl } from './targets.js'
+import type { Way } from './card-rules.js'
 
 /**
  * `not claimed`: the proxy declares that it does not do this. `not applicable`: the agent or the options leave the case out. `error`: the

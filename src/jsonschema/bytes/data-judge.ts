@@ -1,12 +1,12 @@
 /** Decides which data of a body stays unread: data that one of the schemas of an agent accepts on its bytes (checker.ts). */
 import { hasInexactNumbers, step } from '../evaluation.js'
 import { BACKSLASH, COLON, OPEN_ARRAY, OPEN_OBJECT, skipSpace } from '#wire/json/bytes.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
 import type { Judged, JudgedValue, UnreadValue, ValueJudge } from '#wire/json/unread-value.js'
 import type { CheckedValue, Checker } from './checker.js'
 import { withChecker } from './checker.js'
 import type { Program } from './program.js'
 import { ANYTHING } from './program.js'
+import type { JsonLimits } from '#wire/json/json-result.js'
 
 /** Bytes of the smallest value, and the number of values of one text. */
 const LEAST = 512

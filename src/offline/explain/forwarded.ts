@@ -1,7 +1,6 @@
 /** Compares the request that goes to the agent with the recorded request, for an explanation. Omits the secrets that the gateway adds. */
 import type { Payload } from '#a2a/payload.js'
 import { payloadOf } from '#a2a/payload.js'
-import type { RequestEvaluation } from '#pipeline/request.js'
 import { bodyOf } from '#pipeline/request.js'
 import { plainHeaderName, withoutHeaders } from '#wire/header-names.js'
 import { decodeSync } from '#pipeline/content-encoding.js'
@@ -11,6 +10,7 @@ import type { ForwardedShown } from './explanation.js'
 import { compareHeaders, shownTarget } from '../shown.js'
 import type { GrpcTarget } from '#a2a/card/map.js'
 import type { DryRun, PlainRequest } from '#pipeline/dry-run-operation.js'
+import type { RequestEvaluation } from '#pipeline/request-evaluation.js'
 
 const EMPTY = Buffer.alloc(0)
 const NULL = Buffer.from('null')

@@ -6,7 +6,7 @@ import { readProtobuf } from '#wire/protobuf/read.js'
 import { writeProtobuf } from '#wire/protobuf/write.js'
 import type { JsonObject } from '#wire/json/object.js'
 import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits } from '#wire/json/json-result.js'
 
 export interface GrpcTarget {
   /** `/service/method` */

@@ -6,8 +6,8 @@ import type { Charge, CompiledLimit } from '#policy/limits/charge.js'
 import type { LimitedHead } from '#policy/limits/keys.js'
 import { chargesOf } from '#policy/limits/keys.js'
 import { additionName } from '#policy/request/methods.js'
-import type { RequestEvaluation } from '../request.js'
 import type { OperationRoute } from '#a2a/route.js'
+import type { RequestEvaluation } from '../request-evaluation.js'
 
 /** The limits that need only the head of a request. */
 export function earlyCharges (limits: readonly CompiledLimit[], head: LimitedHead): Charge[] {

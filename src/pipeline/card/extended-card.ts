@@ -11,7 +11,7 @@ import { memberSpan } from '#wire/json/span.js'
 import { readProtobuf } from '#wire/protobuf/read.js'
 import type { MessageTable } from '#wire/protobuf/table.js'
 import { writeProtobuf } from '#wire/protobuf/write.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits } from '#wire/json/json-result.js'
 
 export interface ExtendedCardPlan {
   readonly rewrite: RewriteOptions

@@ -14,9 +14,9 @@ import { RequestSubject } from '#policy/selectors/subject.js'
 import type { JsonPath } from '#wire/json/edit.js'
 import { escapePointer, parsePointer } from '#wire/json/pointer.js'
 import type { RequestHead } from '../request-head.js'
-import type { RequestEvaluation } from '../request.js'
 import type { OperationRoute } from '#a2a/route.js'
 import type { CallFacts, SentValue } from './question.js'
+import type { RequestEvaluation } from '../request-evaluation.js'
 
 /** The questions of one agent. */
 export interface ExternalPlan {

@@ -11,8 +11,8 @@ import type { ResultSummary } from '#policy/response/evaluator.js'
 import { pushConfigsOf } from '#policy/push/configs.js'
 import { additionName } from '#policy/request/methods.js'
 import type { JsonObject } from '#wire/json/object.js'
-import type { RequestEvaluation } from '../request.js'
 import type { OperationRoute } from '#a2a/route.js'
+import type { RequestEvaluation } from '../request-evaluation.js'
 
 /** What the gateway knows about a call after its own rules. */
 export interface CallFacts {

@@ -14,7 +14,6 @@ import { whole } from '#wire/chunked-buffer.js'
 import { plainHeaderName, withoutHeaders } from '#wire/header-names.js'
 import type { JsonPath } from '#wire/json/edit.js'
 import type { RequestHead } from '../request-head.js'
-import type { RequestEvaluation } from '../request.js'
 import type { OperationRoute } from '#a2a/route.js'
 import { MAX_QUESTION } from './limits.js'
 import type { Effects, Target } from './obligations.js'
@@ -25,6 +24,7 @@ import type { Asked, CallFacts } from './question.js'
 import { factsOf, questionOf } from './question.js'
 import type { Answered, Asking, Settled } from './settle.js'
 import { settle } from './settle.js'
+import type { RequestEvaluation } from '../request-evaluation.js'
 
 /** A request that the rules of the gateway accept. */
 export interface AcceptedRequest {

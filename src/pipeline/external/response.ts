@@ -4,41 +4,23 @@
  */
 import { hasResults } from '#a2a/operations.js'
 import type { Call } from '#a2a/message/call.js'
-import type { Payload } from '#a2a/payload.js'
 import { payloadOf } from '#a2a/payload.js'
 import type { ResponseDecision } from '#policy/response/evaluator.js'
 import { rejectionOf } from '#policy/violation.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
-import type { JsonEdit, JsonPath } from '#wire/json/edit.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonEdit } from '#wire/json/edit.js'
 import { isObject } from '#wire/json/object.js'
-import type { ResponseDriver } from '../response/driver.js'
+import type { ResponseDriver, ResponseQuestions } from '../response/driver.js'
 import type { Effects } from './obligations.js'
 import { placesOf, withoutPlaces } from './obligations.js'
-import type { AskedCall, CompiledExternal, ExternalPlan } from './plan.js'
+import type { AskedCall, ExternalPlan } from './plan.js'
 import { sentValues } from './plan.js'
-import type { CallFacts } from './question.js'
 import { factsOf } from './question.js'
 import type { AcceptedRequest } from './request.js'
 import { askingOf, edited } from './request.js'
 import type { Answered, Asking } from './settle.js'
 import { settle } from './settle.js'
-
-/** The questions about one response. */
-export interface ResponseQuestions {
-  readonly facts: CallFacts
-  readonly entries: readonly CompiledExternal[]
-  /** True for an agent that only observes. */
-  readonly observes: boolean
-  /** Values to remove from every result, by the answers about the request. */
-  readonly redactions: Effects['redactions']
-  readonly payload: Payload
-  /** Keys from the root of the body to the result. */
-  readonly root: JsonPath
-  readonly limits: JsonLimits
-  /** `enforce` when an answer counts, or values are removed. */
-  readonly mode: 'enforce' | 'observe'
-}
+import type { JsonLimits } from '#wire/json/json-result.js'
 
 /** @returns null when nobody asks about the response */
 export function responseQuestionsOf (

@@ -3,12 +3,32 @@ import type { Rejection } from '#a2a/errors.js'
 import type { ActivationReport, ResponseDecision, ResponseEvaluator } from '#policy/response/evaluator.js'
 import type { TaskRecord } from '#policy/task/memory.js'
 import type { EchoPlan } from '../echo.js'
-import type { Notice } from '../external/obligations.js'
-import type { ResponseQuestions } from '../external/response.js'
+import type { Effects, Notice } from '../external/obligations.js'
 import type { Answered, Asking, Settled } from '../external/settle.js'
 import type { ExtendedCardPlan } from '../card/extended-card.js'
 import type { UnreadableReason } from '../response-problems.js'
 import type { CompiledOwnership, TaskCaller } from '#policy/access/ownership.js'
+import type { Payload } from '#a2a/payload.js'
+import type { JsonPath } from '#wire/json/edit.js'
+import type { CompiledExternal } from '../external/plan.js'
+import type { CallFacts } from '../external/question.js'
+import type { JsonLimits } from '#wire/json/json-result.js'
+
+/** The questions about one response. */
+export interface ResponseQuestions {
+  readonly facts: CallFacts
+  readonly entries: readonly CompiledExternal[]
+  /** True for an agent that only observes. */
+  readonly observes: boolean
+  /** Values to remove from every result, by the answers about the request. */
+  readonly redactions: Effects['redactions']
+  readonly payload: Payload
+  /** Keys from the root of the body to the result. */
+  readonly root: JsonPath
+  readonly limits: JsonLimits
+  /** `enforce` when an answer counts, or values are removed. */
+  readonly mode: 'enforce' | 'observe'
+}
 
 /** Work on one response. */
 export interface OwnershipPlan {

@@ -12,7 +12,7 @@ import type { Tracer } from '../trace.js'
 import type { Violation } from '../violation.js'
 import type { AskedRule } from '../asked-rule.js'
 import type { ListPlaces } from './list-places.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits } from '#wire/json/json-result.js'
 
 export interface ResponseContext {
   readonly policy: AgentPolicy

@@ -10,7 +10,7 @@
 import type { Payload, Template } from '#a2a/payload.js'
 import { unreadStrings } from '#wire/json/lazy-string.js'
 import type { ResponseDecision } from './evaluator.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits } from '#wire/json/json-result.js'
 
 /** Maximum number of learned events. A usual stream has a status update, and an update for each artifact. */
 const TEMPLATES = 4

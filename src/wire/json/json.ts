@@ -12,7 +12,7 @@ import type { ValueJudge } from './unread-value.js'
 import { parseAround } from './unread-value.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { withContiguous } from '../chunked-buffer.js'
-import type { JsonLimits } from './structural-scan.js'
+import type { JsonLimits, JsonProblem, JsonResult } from './json-result.js'
 
 const PLAIN = 0
 const OPEN = 1
@@ -26,22 +26,6 @@ KINDS[COMMA] = COMMA
 KINDS[OPEN_OBJECT] = KINDS[OPEN_ARRAY] = OPEN
 KINDS[CLOSE_OBJECT] = KINDS[CLOSE_ARRAY] = CLOSE
 for (const character of '-0123456789') KINDS[character.charCodeAt(0)] = NUMBER
-
-export interface JsonProblem {
-  readonly kind: 'empty' | 'encoding' | 'bom' | 'depth' | 'members' | 'syntax' | 'duplicate'
-  /** Bytes from the start of the text, or null when the problem has no single place. */
-  readonly offset: number | null
-  /** A plain sentence without a full stop. The message holds no values of the client, and only the names in the path of a duplicate. */
-  readonly message: string
-}
-
-/**
- * `inexact` is set when a number of the text may differ from its double. `backslashName` is set when a member name of the text may hide
- * other names from readers on V8 13.6 (`isBackslashName`).
- */
-export type JsonResult =
-  { readonly ok: true; readonly value: unknown; readonly inexact?: InexactNumbers; readonly backslashName?: true } |
-  { readonly ok: false; readonly problem: JsonProblem }
 
 /**
  * Parses JSON that no other parser may read differently: RFC 8259 in UTF-8 without byte order mark, within the limits, and without two

@@ -14,13 +14,7 @@ import type { LongString } from './lazy-string.js'
 import type { SharedMemory } from '../shared-memory.js'
 import { RESERVED } from '../shared-memory.js'
 import { WebAssemblyCode, withMemory } from '../web-assembly.js'
-
-export interface JsonLimits {
-  /** Maximum number of objects and arrays open at once; `[]` has depth 1. */
-  readonly depth: number
-  /** Maximum number of object members and array elements, together, in the whole text. */
-  readonly members: number
-}
+import type { JsonLimits } from './json-result.js'
 
 /**
  * Minimum size in bytes of a text that is scanned. The scan costs no more than the loop from about 200 bytes on, but saves less than 0.5 µs

@@ -7,13 +7,12 @@
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { BACKSLASH, QUOTE } from './bytes.js'
-import type { JsonResult } from './json.js'
-import type { JsonLimits } from './structural-scan.js'
 import { hasUnread, isUnread } from './lazy-string.js'
 import { InexactNumbers } from './number.js'
 import { parseJson } from './parse-json.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { part } from '../chunked-buffer.js'
+import type { JsonLimits, JsonResult } from './json-result.js'
 
 /** A value that the judge has validated, and the judge's note about it. */
 export interface JudgedValue { readonly start: number, readonly end: number, readonly note: unknown }

@@ -1,5 +1,5 @@
 import { printPath } from '../json/duplicate.js'
-import type { JsonProblem } from '../json/json.js'
+import type { JsonProblem } from '../json/json-result.js'
 
 /** The first reason to reject a message. Each reader on the way up adds its step, so that reading keeps no path. */
 export class ProtobufFault extends Error {

@@ -1,4 +1,3 @@
-import type { JsonProblem } from '../json/json.js'
 import type { JsonObject } from '../json/object.js'
 import { ProtobufFault } from './fault.js'
 import { FieldCursor } from './splice.js'
@@ -6,7 +5,7 @@ import type { FieldRow, MessageTable } from './table.js'
 import { BOOL, BYTES, ENUM, INT32, STRUCT, TEXT, TIMESTAMP, VALUE } from './table.js'
 import { secondsInRange, timestampText } from './timestamp.js'
 import { WireReader, wrongWire } from './wire.js'
-import type { JsonLimits } from '../json/structural-scan.js'
+import type { JsonLimits, JsonProblem } from '../json/json-result.js'
 
 /**
  * `unknown`: each unknown field once, as `Message field 19`; the first twenty of them. `nulls`: the offset of each Value without a kind, if

@@ -4,7 +4,7 @@ import { LazyString, markOf } from '../json/lazy-string.js'
 import type { ProtobufResult } from './read.js'
 import { ProtobufReader, resultOf } from './read.js'
 import type { MessageTable } from './table.js'
-import type { JsonLimits } from '../json/structural-scan.js'
+import type { JsonLimits } from '../json/json-result.js'
 
 class UnreadReader extends ProtobufReader {
   readonly left: LongString[] = []

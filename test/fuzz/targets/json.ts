@@ -3,7 +3,6 @@
  * everything else with the correct reason.
  */
 import { deepStrictEqual as same, equal, ok } from 'node:assert'
-import type { JsonProblem } from '#wire/json/json.js'
 import { parseStrict } from '#wire/json/json.js'
 import type { ExactReading } from '#wire/json/exact-reader.js'
 import { isBackslashName, readExactly } from '#wire/json/exact-reader.js'
@@ -12,7 +11,7 @@ import { outcomeOf } from '../../runtimes/exact.js'
 import type { Reader, Target } from '../engine/target.js'
 import { readSlowly, valueOf } from '../oracles/slow-json.js'
 import type { Member, Node, SlowJson } from '../oracles/slow-json.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits, JsonProblem } from '#wire/json/json-result.js'
 
 const LIMITS: readonly JsonLimits[] = [{ depth: 64, members: 10_000 }, { depth: 3, members: 6 }]
 const NO_JSON: readonly JsonProblem['kind'][] = ['empty', 'encoding', 'bom', 'depth', 'members', 'syntax']

@@ -9,7 +9,7 @@ import { LONG } from '#wire/json/lazy-string.js'
 import { scanStructure } from '#wire/json/structural-scan.js'
 import type { Reader, Target } from '../engine/target.js'
 import { json } from './json.js'
-import type { JsonLimits } from '#wire/json/structural-scan.js'
+import type { JsonLimits } from '#wire/json/json-result.js'
 
 const ROOMY: JsonLimits = { depth: 64, members: 10_000 }
 const LIMITS: readonly JsonLimits[] = [ROOMY, { depth: 3, members: 6 }]

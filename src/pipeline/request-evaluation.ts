@@ -1,0 +1,15 @@
+/** The decision on a request, with its inputs. */
+import type { AgentPolicy } from '#policy/compile/compiled.js'
+import type { Decision } from '#policy/request/decision.js'
+import type { AccessOutcome } from './access/access.js'
+
+export interface RequestEvaluation {
+  readonly decision: Decision
+  /** Null without `access`, and when the call cannot be judged and is not rejected for it. */
+  readonly access: AccessOutcome | null
+  readonly policy: AgentPolicy
+  /** URIs that the client requests. */
+  readonly requested: readonly string[]
+  /** Name of the extension header that the client gets. */
+  readonly headerName: string
+}
