@@ -152,7 +152,7 @@ t.test('without a good card: 503, or a warning', async t => {
   t.match((await described(strict.gateway)).card.problem, /: no signature of the card is valid/)
   const warning = await verifying(t, forged, ', onFailure: warn')
   await until(async () => (await cardOf(warning.gateway)).status === 200)
-  t.ok(warning.gateway.logs().some(({ msg }) => /the card is used although no signature of it is valid/.test(String(msg))))
+  t.ok(warning.gateway.logs().some(({ msg }) => /the gateway uses the card although no signature of it is valid/.test(String(msg))))
   t.match((await described(warning.gateway)).card.signature, { verified: { '1.0': { outcome: 'invalid' } } })
 })
 
