@@ -151,8 +151,9 @@ async function theImage (docker: Docker): Promise<void> {
     const manifests = files
       .map(({ path }) => path)
       .filter(path => /^app\/node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/@]+\/package\.json$/.test(path))
-    const installed = manifests
-      .map(path => JSON.parse(readFileSync(join(folder, path), 'utf8')) as { name: string; version: string })
+    // Packages that the build has joined into scripts have no folder.
+    const joined = JSON.parse(readFileSync(join(folder, 'app/dist/src/vendor/packages.json'), 'utf8')) as { name: string; version: string }[]
+    const installed = [...joined, ...manifests.map(path => JSON.parse(readFileSync(join(folder, path), 'utf8')) as { name: string; version: string })]
       .map(({ name, version }) => `${name}@${version}`)
     t.ok(installed.length > 50)
     t.same(installed.filter(one => !named.has(one)), [], 'the SBOM lists every package that is in the image')

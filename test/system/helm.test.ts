@@ -354,7 +354,7 @@ t.test('invalid values are rejected, with their place', async t => {
     [{ image: { pullPolicy: 'Sometimes' } }, /'\/image\/pullPolicy'.*'Always', 'IfNotPresent', 'Never'/],
     [{ image: { digest: 'latest' } }, /'\/image\/digest'/],
     [{ config: { server: { lisen: ':80' } } }, /'\/config\/server'.*'lisen' not allowed/],
-    [{ config: { agents: [] } }, /'\/config\/agents'.*minItems/],
+    [{ config: { agents: {} } }, /'\/config\/agents'.*want array/],
     [{ config: { agents: [{ name: 'a' }] } }, /'\/config\/agents\/0'.*missing property 'upstream'/],
     [{ config: { limits: { jsonDepth: 'deep' } } }, /'\/config\/limits\/jsonDepth'/],
     [{ configFiles: { 'gateway.yaml': '' } }, /'\/configFiles\/gateway.yaml': false schema/],
