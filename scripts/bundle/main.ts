@@ -1,7 +1,7 @@
 /**
  * Makes one script of `serve` and of a worker with all modules that every start loads, and stores V8's code cache of the script
- * (src/bundled.ts). This is the last step of a build. The step replaces `cli/serve.js` and `server/cluster/main.js`, which the compiler writes on
- * every run, with two short modules.
+ * (src/bundled.ts). This is the last step of a build. The step replaces `cli/serve.js` and `server/cluster/main.js`, which the compiler
+ * writes on every run, with two short modules.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -12,7 +12,9 @@ import type { CredentialsFile } from './credentials/resolve-credentials.js'
 import { credentialFiles, resolveCredentials } from './credentials/resolve-credentials.js'
 import { namedKeyFiles, resolveSigningKeys } from './signing-keys.js'
 import type {
-  AdminAccessConfig, AgentConfig, AgentOrigin, CardConfig, CatalogConfig, Config, CorsConfig, Limits, PolicyConfig, ResolvedPolicy, ServerConfig, SheddingConfig, StateStoreConfig, TelemetryConfig, UpstreamConfig
+  AdminAccessConfig, AgentConfig, AgentOrigin, CardConfig, CatalogConfig, Config, CorsConfig, Limits, PolicyConfig,
+  ResolvedPolicy, ServerConfig, SheddingConfig, StateStoreConfig, TelemetryConfig,
+  UpstreamConfig
 } from './model/model.js'
 import type { AccessConfig } from './model/access-model.js'
 import { resolveAccess } from './model/access-model.js'

@@ -9,8 +9,7 @@ import { readBounded } from './yaml/read-bounded.js'
 import type { Environment } from './yaml/substitute.js'
 import { parseStrict } from '#wire/json/json.js'
 import { describe } from './describe.js'
-import type { SecretHeaderConfig } from './model/listener-model.js'
-import type { SecretHeaders } from './model/credentials-model.js'
+import type { SecretHeaderConfig, SecretHeaders } from './model/credentials-model.js'
 
 const MAX_SECRET_BYTES = 64 * 1024
 

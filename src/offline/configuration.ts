@@ -36,7 +36,8 @@ export function readConfiguration (options: {
 }
 
 export const CHECKS: readonly Check[] = [
-  unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls, unusableDecisionTls, unusableCardKeys, unusableSigningKeys, unusableLockFile
+  unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls, unusableDecisionTls,
+  unusableCardKeys, unusableSigningKeys, unusableLockFile
 ]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */

@@ -41,7 +41,8 @@ export interface AuditEntry {
   readonly version: string
   /**
    * rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged, despite violations;
-   * forwarded = of the phase call; changed = of the phase task; notified = a policy server asks to notify somebody; held = the card waits for an agreement, agreed = no card waits any more.
+   * forwarded = of the phase call; changed = of the phase task; notified = a policy server asks to notify somebody; held = the card waits
+   * for an agreement, agreed = no card waits any more.
    */
   readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed' | 'notified' | 'held' | 'agreed'
   /** Reason of the violation that decided; null without violations. */

@@ -40,7 +40,13 @@ const DISCARDED = 16_384
 export function serviceConnections (
   connections: number,
   timeout: number,
-  tls: { readonly ca?: Buffer, readonly cert?: Buffer, readonly key?: Buffer, readonly servername?: string, readonly lookup?: LookupFunction } = {}
+  tls: {
+    readonly ca?: Buffer
+    readonly cert?: Buffer
+    readonly key?: Buffer
+    readonly servername?: string
+    readonly lookup?: LookupFunction
+  } = {}
 ): Dispatcher {
   const Agent = agentClass()
   return new Agent({

@@ -1,7 +1,9 @@
 /** `upstream.credentials`: what the agent gets in the place of the credentials of callers. */
 import type { SecretConfig } from './policy-model.js'
 import type { SigningKeyConfig } from './signing-key-model.js'
-import type { SecretHeaderConfig } from './listener-model.js'
+
+/** Value of a header: a secret, with an optional text before it. `file` is absolute. */
+export interface SecretHeaderConfig extends SecretConfig { readonly prefix?: string }
 
 /** Values of headers by name, in the spelling of the configuration. */
 export type SecretHeaders = Readonly<Record<string, SecretHeaderConfig>>

@@ -1,9 +1,4 @@
-/** `server.grpc` and `agents[].grpc`: agents that are called by gRPC. */
-import type { SecretConfig } from './policy-model.js'
-
-
-/** Value of a header: a secret, with an optional text before it. `file` is absolute. */
-export interface SecretHeaderConfig extends SecretConfig { readonly prefix?: string }
+/** Listeners and connections: `server.grpc`, `server.mesh`, `agents[].grpc`, and TLS on both sides. */
 
 export interface HostPort { readonly host: string, readonly port: number }
 
