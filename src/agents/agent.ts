@@ -127,7 +127,7 @@ export class Agent {
     this.config = config
     this.name = config.name
     this.credentials = options.credentials ?? null
-    this.pools = options.pools ?? new AgentPools(config.upstream, options.tls, guardOf(config))
+    this.pools = options.pools ?? new AgentPools(config.upstream, options.tls, AddressGuard.of(config.origin))
     this.upstream = new URL(config.upstream.url)
     this.cors = new CorsSource(() => this.pools.for(this.upstream.origin))
     this.upstreamBase = this.upstream.pathname.replace(/\/$/, '')
@@ -399,9 +399,4 @@ export class Agent {
     const agreed = this.agreement?.entry ?? null
     return describeAgent({ config, agreed, upstream, publicBase, ready, state, status, signedBy, concurrency, requirement, rejections })
   }
-}
-
-/** Null for an agent of the file, and of a cluster: their addresses may be private. */
-function guardOf ({ origin }: AgentConfig): AddressGuard | null {
-  return origin === null || origin.allowPrivate === null ? null : new AddressGuard(origin.allowPrivate)
 }

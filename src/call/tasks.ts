@@ -8,6 +8,7 @@ import { createStore } from '#state/create-store.js'
 import type { ClaimKey, OwnedName, Owners, PushChange, PushCounted, TaskKey } from '#state/store.js'
 import type { Log } from '#telemetry/log.js'
 import type { Metrics } from '#telemetry/metrics/metrics.js'
+import { whenReady } from '#wire/when-ready.js'
 
 export class Tasks {
   private readonly metrics: Metrics
@@ -47,7 +48,7 @@ export class Tasks {
   /** Claims values that may be accepted once. A promise never rejects. */
   claim (agent: string, claims: readonly ClaimKey[]): readonly Claimed[] | Promise<readonly Claimed[]> {
     const claimed = this.store.claim(agent, claims)
-    return claimed instanceof Promise ? claimed.then(found => this.counted(agent, found)) : this.counted(agent, claimed)
+    return whenReady(claimed, outcomes => this.counted(agent, outcomes))
   }
 
   private counted (agent: string, claimed: readonly Claimed[]): readonly Claimed[] {

@@ -14,7 +14,7 @@ import { cardCompiler, readySchemas } from '#agents/card/compiler.js'
 import { lintCards } from '#policy/card/lint.js'
 import { loweredRequirements, loweringModes } from '#policy/card/lowered.js'
 import { SECRET_HIDDEN } from '#policy/request/inject.js'
-import { loadCardsOnce } from '#agents/card/card-once.js'
+import { CARDS_AT_ONCE, loadCardsOnce } from '#agents/card/card-once.js'
 import type { TlsFiles } from '#upstream/tls.js'
 import { readTlsFiles } from '#upstream/tls.js'
 import type { LoadedCards } from '#a2a/card/loaded-cards.js'
@@ -25,7 +25,7 @@ import { schemeText } from '#identity/requirement.js'
 import type { CallerSource } from '#identity/schemes.js'
 import { proposedSources } from './init/proposed-identity.js'
 import { lintTexts } from '#a2a/card/texts.js'
-import { inParallel } from './in-parallel.js'
+import { inParallel } from '#wire/in-parallel.js'
 
 export interface Look {
   /** Findings in the order of the agents. */
@@ -76,7 +76,7 @@ export async function lookAtCardFiles (config: Config, env: NodeJS.ProcessEnv): 
 
 /** Loads the cards of every agent. Never rejects. */
 export async function lookAtAgents (config: Config, env: NodeJS.ProcessEnv): Promise<Look> {
-  const looks = await inParallel(config.agents, agent => lookAt(agent, config, env))
+  const looks = await inParallel(config.agents, CARDS_AT_ONCE, agent => lookAt(agent, config, env))
   return { findings: looks.flatMap(look => look.findings), usable: looks.every(look => look.usable) }
 }
 

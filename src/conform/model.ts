@@ -92,7 +92,7 @@ export interface ErrorShape {
   readonly grpc?: readonly number[]
   /** The response contains each of these texts. */
   readonly mentions?: readonly string[]
-  /** The id of the request may be unknown to whoever rejects it. */
+  /** The id of the request may be unknown to the party that rejects the request. */
   readonly anyId?: boolean
 }
 

@@ -5,6 +5,7 @@ import { MemoryStore } from './memory-store.js'
 import type { StoreLog } from './redis-connection.js'
 import { RedisStore } from './redis-store.js'
 import type { Lookup, TaskKey, TaskStore } from './store.js'
+import { whenReady } from '#wire/when-ready.js'
 
 export type StoreEvent =
   | { readonly kind: 'lookup', readonly agent: string, readonly outcome: 'known' | 'unknown' | 'unavailable' }
@@ -39,7 +40,7 @@ export function createStore (config: StateStoreConfig, { log, onEvent, memory = 
   return {
     read (key: TaskKey): Lookup | Promise<Lookup> {
       const found = store.read(key)
-      return found instanceof Promise ? found.then(one => looked(key.agent, one)) : looked(key.agent, found)
+      return whenReady(found, lookup => looked(key.agent, lookup))
     },
     write (key: TaskKey, fields: TaskRecord): null | Promise<boolean> {
       const done = store.write(key, fields)

@@ -4,6 +4,7 @@
  */
 import dns from 'node:dns'
 import type { LookupFunction } from 'node:net'
+import type { AgentOrigin } from '#config/model/model.js'
 import type { Network } from '#wire/ip.js'
 import { contains, parseAddress, parseNetwork } from '#wire/ip.js'
 import { isLocalName, isReservedAddress } from '#wire/reserved-address.js'
@@ -18,6 +19,11 @@ export class AddressGuard {
   /** @param allowed private networks that are allowed, as addresses and CIDRs */
   constructor (allowed: readonly string[]) {
     this.#networks = allowed.map(parseNetwork).filter(network => network !== null)
+  }
+
+  /** @returns null for an agent of the file, and of a cluster: their addresses may be private */
+  static of (origin: AgentOrigin | null): AddressGuard | null {
+    return origin === null || origin.allowPrivate === null ? null : new AddressGuard(origin.allowPrivate)
   }
 
   /** True for a public address, and for an address in an allowed network. */

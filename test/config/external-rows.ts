@@ -28,7 +28,12 @@ export const EXTERNAL_ROWS: readonly Row[] = [
   ['schema and external', rule('external: corp, schema: {type: object}'), 'g.yaml:6:59: extensions.p.request[0] has both schema and external (write two rules)'],
   ['strip and external', rule('external: corp, verdict: strip'), 'g.yaml:6:59: extensions.p.request[0] has both external and verdict: strip (the policy server can ask to remove values, with an obligation)'],
   ['a server that is not used', asking('', `{corp: {${POINT}}}`), 'g.yaml:5:18: decision point "corp" is not used (name it in "use" of external, or in "external" of a rule)'],
-  ['over a network in clear text', asking('{id: e, use: corp}', '{corp: {url: "http://pdp.example.com/x"}}'), 'g.yaml:5:30: decisionPoints.corp.url asks over http at pdp.example.com: whoever can change the answer decides (use https)'],
+  ['over a network in clear text', asking('{id: e, use: corp}', '{corp: {url: "http://pdp.example.com/x"}}'), 'g.yaml:5:30: decisionPoints.corp.url asks over http at pdp.example.com: everybody on the network can change the answer (use https)'],
+  [
+    'a decision that counts, and an agent that works without its card',
+    asking('{id: e, use: corp}').replace('external:', 'card: {onUnavailable: forward}, external:'),
+    'g.yaml:4:47: agents[0].external contradicts card.onUnavailable: forward, which forwards calls without a question while there is no card (write onUnavailable: reject)'
+  ],
   ['forward', point('onError: forward'), 'g.yaml:5:87: decisionPoints.corp.onError: forward lets every call pass while the server does not respond (write reject where the decision must count)'],
   ['a header without a value', point('headers: {x-a: {}}'), 'g.yaml:5:93: decisionPoints.corp.headers.x-a needs file or env (such as "{env: CARD_TOKEN, prefix: \'Bearer \'}")'],
   ['a secret that is not set', point('headers: {x-a: {env: NOT_SET}}'), 'g.yaml:5:99: decisionPoints.corp.headers.x-a.env: environment variable NOT_SET is not set'],

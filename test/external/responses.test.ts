@@ -176,4 +176,15 @@ t.test('a mesh: ext_authz and ext_proc ask too', async t => {
   t.equal(denied.agent, null)
   t.match(server.received.at(-1)?.body, { action: { name: 'SendMessage' }, resource: { properties: { binding: 'JSONRPC' } } })
   await until(() => server.received.length === 3, 'three questions')
+
+  const asked = async () => await envoy.check(sent)
+  answer = PERMIT
+  t.equal((await asked()).own, false, 'ext_authz')
+  answer = DENY
+  const rejected = await asked()
+  t.equal(rejected.own, true)
+  t.match(rejected.body, /-32004/)
+  answer = permitWith(obligation({ action: 'set', path: '/message/metadata', value: { checked: true } }))
+  t.match(await asked(), { own: true, status: 500, agent: null }, 'ext_authz cannot change a body: the call does not pass unchanged')
+  t.equal(server.received.length, 6)
 })

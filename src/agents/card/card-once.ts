@@ -17,6 +17,9 @@ export type CardsOnce =
   /** One sentence that contains the URL or the file. */
   | { readonly ok: false, readonly problem: string }
 
+/** Agents whose cards a command loads at the same time. */
+export const CARDS_AT_ONCE = 8
+
 /**
  * Reads the cards as the gateway does: both versions, from `card.file`, `card.url` or below the upstream URL, with the agent's TLS files.
  * Leaves no connection open. Never rejects.

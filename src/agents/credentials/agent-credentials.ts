@@ -19,6 +19,7 @@ import type { Subject, Watch } from './sent-token.js'
 import { SentToken } from './sent-token.js'
 import { IDENTITY_TYPE, identityClaims } from '#identity/identity-claims.js'
 import { signJwt } from '#identity/signing-key.js'
+import { whenReady } from '#wire/when-ready.js'
 
 export type CredentialKind = 'clientCredentials' | 'exchange' | 'identity'
 
@@ -156,7 +157,7 @@ export class AgentCredentials {
       })
     }
     const obtained = by.get(subject, request.watch)
-    return obtained instanceof Promise ? obtained.then(settle) : settle(obtained)
+    return whenReady(obtained, settle)
   }
 
   /**

@@ -12,6 +12,7 @@ import type { AddressGuard } from '#upstream/address-guard.js'
 import type { Connections } from '#upstream/bounded-request.js'
 import type { CardLimits } from '../card/card-fetch.js'
 import { fetchCard, readDocument } from '../card/card-fetch.js'
+import { inParallel } from '#wire/in-parallel.js'
 import { isAtOrBelow, loosePath } from '#wire/target.js'
 import { parseUrl } from '#wire/url.js'
 import type { LockEntry, LockFile } from '../lock/lock-file.js'
@@ -102,19 +103,14 @@ export class CandidateResolver {
     }
     const agents: DiscoveredAgent[] = []
     const known = new Map<string, { readonly entry: string, readonly agent: DiscoveredAgent }>()
-    let next = 0
-    const work = async (): Promise<void> => {
-      for (let i = next++; i < named.length; i = next++) {
-        const { candidate, name } = named[i] as typeof named[number]
-        const found = await this.#resolveOne(candidate, name, lock, keys)
-        if ('agent' in found) {
-          agents.push(found.agent)
-          known.set(candidate.identifier, { entry: entryOf(candidate), agent: found.agent })
-          entries.push(reportOf(candidate, this.#nameOf(name), 'admitted', null))
-        } else entries.push(reportOf(candidate, this.#nameOf(name), found.state, found.reason))
-      }
-    }
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, named.length) }, work))
+    await inParallel(named, AT_ONCE, async ({ candidate, name }) => {
+      const found = await this.#resolveOne(candidate, name, lock, keys)
+      if ('agent' in found) {
+        agents.push(found.agent)
+        known.set(candidate.identifier, { entry: entryOf(candidate), agent: found.agent })
+        entries.push(reportOf(candidate, this.#nameOf(name), 'admitted', null))
+      } else entries.push(reportOf(candidate, this.#nameOf(name), found.state, found.reason))
+    })
     this.#known = known
     const order = (a: { readonly identifier: string }, b: { readonly identifier: string }): number => a.identifier < b.identifier ? -1 : 1
     return { agents: agents.sort(order), entries: entries.sort(order) }

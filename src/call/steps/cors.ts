@@ -7,6 +7,7 @@ import type { Exchange } from '../exchange.js'
 import type { Result } from '../step.js'
 import { after } from '../run.js'
 import { respond } from '../reply.js'
+import { whenReady } from '#wire/when-ready.js'
 
 /** Headers of responses that pages may read, besides those that every page may read. */
 const EXPOSED = 'A2A-Extensions, X-A2A-Extensions, A2A-Version, Gateway-Decision, Retry-After, WWW-Authenticate, RateLimit-Policy, RateLimit'
@@ -48,7 +49,7 @@ function corsOf (agent: Agent, { method }: ClientRequest, origin: string, path: 
   // The agent itself responds to preflights.
   if (method === 'OPTIONS') return relayed([])
   const headers = agent.corsHeaders(origin, path.startsWith('/.well-known/agent'))
-  return headers instanceof Promise ? headers.then(relayed) : relayed(headers)
+  return whenReady(headers, relayed)
 }
 
 function relayed (headers: readonly string[]): Cors {

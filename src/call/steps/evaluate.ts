@@ -18,6 +18,7 @@ import type { Work } from '../work.js'
 import { reject } from '../reply.js'
 import { namedIds } from '#pipeline/access/ownership.js'
 import { MAX_IDS, taskCallerOf } from '#policy/access/ownership.js'
+import { whenReady } from '#wire/when-ready.js'
 
 /**
  * Rejects the call when the process is overloaded. Runs before the body is read, so that a rejection costs little. A JSON-RPC caller gets
@@ -128,5 +129,5 @@ function ownersOf (
   if (caller.shared || ids.length > MAX_IDS) return { caller, ids, owners: ids.map(() => null) }
   // Without a name, this shows whether the store is available at all.
   const owners = exchange.services.tasks.owners(agent.name, ids, null)
-  return owners instanceof Promise ? owners.then(owners => ({ caller, ids, owners })) : { caller, ids, owners }
+  return whenReady(owners, owners => ({ caller, ids, owners }))
 }

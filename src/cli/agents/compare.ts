@@ -9,9 +9,9 @@ import { digestsOf } from '#agents/lock/lock-file.js'
 import type { LockEntry, LockFile } from '#agents/lock/lock-file.js'
 import type { AgentConfig, Config } from '#config/model/model.js'
 import { cardDifferences } from '#policy/card/differences.js'
-import { loadCardsOnce } from '#agents/card/card-once.js'
+import { CARDS_AT_ONCE, loadCardsOnce } from '#agents/card/card-once.js'
 import { readTlsFiles } from '#upstream/tls.js'
-import { inParallel } from '../in-parallel.js'
+import { inParallel } from '#wire/in-parallel.js'
 
 /** An agent, its agreed card and its current card. */
 export type Compared = { readonly name: string, readonly agreed: LockEntry | null } & (
@@ -34,7 +34,7 @@ export async function compareCards (
   lock: LockFile,
   env: NodeJS.ProcessEnv
 ): Promise<Compared[]> {
-  return await inParallel(agents, async agent => {
+  return await inParallel(agents, CARDS_AT_ONCE, async agent => {
     const { name } = agent
     const agreed = Object.hasOwn(lock.agents, name) ? lock.agents[name] as LockEntry : null
     try {

@@ -26,8 +26,16 @@ export function externalProblems (config: Mapping, context: Surroundings): PathP
   return [
     ...Object.entries(points).flatMap(([name, point]) => pointProblems(mapping(point), ['decisionPoints', name], context)),
     ...usesOf(config).flatMap(use => unknownPoint(use, Object.keys(points))),
-    ...items(config.agents).flatMap((agent, index) => entriesProblems(items(mapping(agent).external).map(mapping), ['agents', index, 'external'], sources))
+    ...items(config.agents).flatMap((agent, index) => entriesProblems(items(mapping(agent).external).map(mapping), ['agents', index, 'external'], sources)),
+    ...items(config.agents).map(mapping).flatMap(unaskedProblems)
   ]
+}
+
+/** Without a card, the gateway does not know the operation of a call, so that it has no question to ask. */
+function unaskedProblems ({ external, card }: Mapping, index: number): PathProblem[] {
+  if (mapping(card).onUnavailable !== 'forward' || !items(external).map(mapping).some(({ mode }) => mode !== 'observe')) return []
+  const path: Path = ['agents', index, 'external']
+  return [fault(path, `${dotted(path)} contradicts card.onUnavailable: forward, which forwards calls without a question while there is no card`, 'write onUnavailable: reject')]
 }
 
 export function externalWarnings (config: Mapping): PathProblem[] {
@@ -112,7 +120,7 @@ function addressOf (value: unknown): URL | null {
   return typeof value === 'string' ? parseUrl(value) : null
 }
 
-/** Finds questions that would go over a network without encryption: they name callers, and whoever changes an answer decides. */
+/** Finds questions that would go over a network without encryption: they name callers, and a change of an answer is a decision. */
 function plainQuestions (point: Mapping, path: Path): PathProblem[] {
   return ['url', 'batchUrl'].flatMap(key => {
     const address = addressOf(point[key])
@@ -120,7 +128,7 @@ function plainQuestions (point: Mapping, path: Path): PathProblem[] {
     const { hostname } = address
     return hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
       ? []
-      : [fault([...path, key], `${dotted([...path, key])} asks over http at ${hostname}: whoever can change the answer decides`, 'use https')]
+      : [fault([...path, key], `${dotted([...path, key])} asks over http at ${hostname}: everybody on the network can change the answer`, 'use https')]
   })
 }
 

@@ -59,7 +59,7 @@ export function cardText (options: CardOptions): string {
   return JSON.stringify({ ...card, signatures: [signatureOf(card, origin)] })
 }
 
-/** A signature as spec 1.0.1 §8.4 describes it. `jku` is an address that a proxy may only fetch if it is told to. */
+/** A signature as spec 1.0.1 §8.4 describes it. `jku` is an address that a proxy may fetch only if its configuration says so. */
 function signatureOf (card: object, origin: string): object {
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const header = encode({ alg: 'ES256', typ: 'JOSE', kid: 'conform-1', jku: `${origin}${TRAP}/keys.json` })

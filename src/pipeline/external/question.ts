@@ -123,6 +123,9 @@ export function questionOf (facts: CallFacts, { phase, selected, message, result
   }
 }
 
+/** Bytes of one question. Messages may be 20 MiB long, and a policy server must not get them all. */
+export const MAX_QUESTION = 1_048_576
+
 /** Tasks of a list that a question names; the list itself is in `result` with `send: message`. */
 const MAX_RESULTS = 100
 

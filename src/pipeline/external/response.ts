@@ -21,6 +21,7 @@ import { askingOf, edited } from './request.js'
 import type { Answered, Asking } from './settle.js'
 import { settle } from './settle.js'
 import type { JsonLimits } from '#wire/json/json-result.js'
+import { whenReady } from '#wire/when-ready.js'
 
 /** @returns null when nobody asks about the response */
 export function responseQuestionsOf (
@@ -101,7 +102,7 @@ export class ResponseAsks {
     if (observed.length > 0) this.#observe(observed)
     if (enforced.length === 0) return removed.length === 0 ? decision : settled([], decision)
     const answered = this.#driver.ask(enforced)
-    return answered instanceof Promise ? answered.then(answered => settled(answered, decision)) : settled(answered, decision)
+    return whenReady(answered, answers => settled(answers, decision))
   }
 
   #observe (asks: readonly Asking[]): void {

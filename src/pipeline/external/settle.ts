@@ -4,7 +4,7 @@ import { GATEWAY, violation } from '#policy/violation.js'
 import type { Answer } from './answer.js'
 import type { Effects, Target } from './obligations.js'
 import { fulfil, noEffects } from './obligations.js'
-import { MAX_QUESTION } from './limits.js'
+import { MAX_QUESTION } from './question.js'
 
 /** One question, as text. */
 export interface Asking {

@@ -15,6 +15,7 @@ import { ResponseAsks } from '../external/response.js'
 import { ResponseOwnership } from './ownership.js'
 import type { RelayedBody } from './relay.js'
 import { relayed } from './relay.js'
+import { whenReady } from '#wire/when-ready.js'
 
 const FORWARD: ResponseDecision = {
   rejection: null,
@@ -95,7 +96,7 @@ export class Enforcement {
     if (asks === null || bytes === null) return owned
     const again = (changed: Buffer): ResponseDecision => this.evaluator.evaluate(changed, event !== null)
     const ask = (one: ResponseDecision): ResponseDecision | Promise<ResponseDecision> => asks.apply(one, bytes, event, { again })
-    return owned instanceof Promise ? owned.then(ask) : ask(owned)
+    return whenReady(owned, ask)
   }
 
   /** Stores before the client sees the response. */

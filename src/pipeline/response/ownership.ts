@@ -10,6 +10,7 @@ import { responseRejection } from '#policy/response/rejection.js'
 import type { Violation } from '#policy/violation.js'
 import type { JsonEdit } from '#wire/json/edit.js'
 import type { OwnedNames, OwnershipPlan, OwnersOf, ResponseDriver } from './driver.js'
+import { whenReady } from '#wire/when-ready.js'
 
 type Name = OwnedNames[number]
 
@@ -40,7 +41,7 @@ export class ResponseOwnership {
     const settle = (owners: OwnersOf): ResponseDecision => {
       return operation === 'list' ? this.filtered(decision, owners, event) : this.checked(decision, names, owners, event)
     }
-    return found instanceof Promise ? found.then(settle) : settle(found)
+    return whenReady(found, settle)
   }
 
   /** Tasks and contexts that nothing has proven yet, each once. */

@@ -50,6 +50,7 @@ const DOWN: ReadonlySet<DecisionFailure> = new Set<DecisionFailure>(['timeout', 
 
 export class DecisionPoint<T> {
   readonly #config: DecisionPointConfig
+  readonly #url: URL
   readonly #headers: Headers
   readonly #dispatcher: Dispatcher
   readonly #gate: Gate
@@ -71,7 +72,7 @@ export class DecisionPoint<T> {
     this.#gate = new Gate(concurrency, concurrency * WAITING)
     this.#breaker = new Breaker(now)
     this.#answers = cache.ttl === 0 ? null : new RecentMap(cache.entries)
-    const url = new URL(config.url)
+    const url = this.#url = new URL(config.url)
     const evaluations = config.batchUrl === null ? null : new URL(config.batchUrl)
     this.#endpoints = isOrigin(url) ? null : { found: { evaluation: url, evaluations }, until: Infinity }
   }
@@ -149,7 +150,7 @@ export class DecisionPoint<T> {
   async #exchanged (bodies: readonly string[], requestId: string, signal: AbortSignal, watch: Questions<T>['watch']): Promise<Responded> {
     const { timeout } = this.#config
     const headers = { ...this.#headers, 'x-request-id': requestId }
-    const endpoints = await this.#found({ url: new URL(this.#config.url), headers, timeout, signal })
+    const endpoints = await this.#found({ url: this.#url, headers, timeout, signal })
     if ('kind' in endpoints) return endpoints
     const [first = ''] = bodies
     const isBatch = bodies.length > 1
