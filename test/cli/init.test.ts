@@ -20,6 +20,7 @@ import { starterFile } from '#cli/init/starter.js'
 import { runTest } from '#cli/test.js'
 import { formatDiagnostic, loadCatalogue, parseConfig } from '#config/load.js'
 import type { Config, PolicyConfig } from '#config/model/model.js'
+import { anyText } from '../helpers/any-text.js'
 import { startAgent } from '../helpers/agents.js'
 import { check } from '../helpers/seed.js'
 import { sentencesOf, unsaid } from '../helpers/sentences.js'
@@ -270,7 +271,7 @@ t.test('hostile cards', async t => {
 })
 
 t.test('any card', async t => {
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...HOSTILE), fc.webUrl())
+  const text = fc.oneof(anyText(), fc.constantFrom(...HOSTILE), fc.webUrl())
   const extension = fc.record({ uri: text, required: fc.boolean(), description: text, params: fc.dictionary(text, text) })
   t.ok(check(
     'cli/init/any-card',

@@ -26,8 +26,18 @@ const ruleWith = (lines: string) =>
 /** Certificates and keys, right and wrong ones. */
 const FIXTURES = inTests('fixtures/tls')
 
-/** What is printed of a file that lies beside this one, `ca.pem` and the like beside the fixtures. */
-export function lines (text: string, env: NodeJS.ProcessEnv = {}, baseDir = text.includes('.pem') ? FIXTURES : inTests('config')): string[] {
+/** The lines of each text. The tests of messages and the search for messages without a row share a process and read the same texts. */
+const printed = new Map<string, string[]>()
+
+/** The lines that `check` prints of a file that lies beside this one, `ca.pem` and the like beside the fixtures. */
+export function lines (text: string, env?: NodeJS.ProcessEnv, baseDir?: string): string[] {
+  if (env !== undefined || baseDir !== undefined) return linesIn(text, env, baseDir)
+  const result = printed.get(text) ?? linesIn(text)
+  printed.set(text, result)
+  return result
+}
+
+function linesIn (text: string, env: NodeJS.ProcessEnv = {}, baseDir = text.includes('.pem') ? FIXTURES : inTests('config')): string[] {
   const result = parseConfig(text, { file: 'g.yaml', baseDir, env, checks: CHECKS })
   return (result.ok ? result.warnings : result.problems).map(formatDiagnostic)
 }

@@ -7,6 +7,7 @@ import { stringify } from 'yaml'
 import { CHECKS } from '#offline/configuration.js'
 import { formatDiagnostic, parseConfig } from '#config/load.js'
 import { ROOT } from '../helpers/paths.js'
+import { SEED, WHOLE } from '../helpers/seed.js'
 
 interface Schema {
   readonly $ref?: string
@@ -70,8 +71,10 @@ const SOURCES = ['${SECRET}', 'x-${SECRET}', 'http://${SECRET}/', '[${SECRET}', 
 /* eslint-enable no-template-curly-in-string */
 
 t.test('every key of the schema', t => {
-  const all = [...paths(SCHEMA, [], [])].filter(path => path[0] !== 'version')
-  t.ok(all.length > 1_000, `${all.length} keys`)
+  const every = [...paths(SCHEMA, [], [])].filter(path => path[0] !== 'version')
+  // Every third key, and all of them in the nightly suite: a file takes 6 ms to check.
+  const all = WHOLE ? every : every.filter((_path, at) => at % 3 === SEED % 3)
+  t.ok(every.length > 1_000, `${every.length} keys`)
   const leaks: string[] = []
   let messages = 0
   const reported = new Set<string>()
@@ -96,6 +99,6 @@ t.test('every key of the schema', t => {
   }
   t.same(leaks.slice(0, 20), [], `${leaks.length} of ${messages} messages have the value`)
   t.ok(messages > all.length, `${messages} messages`)
-  t.ok(reported.size > 500, `${reported.size} keys have a message that names the variable`)
+  t.ok(reported.size > all.length / 3, `${reported.size} keys have a message that names the variable`)
   t.end()
 })

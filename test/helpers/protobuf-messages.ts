@@ -1,5 +1,6 @@
 /** Messages of a table in ProtoJSON, in the form that writers of protobuf produce, and bytes that no writer produces. */
 import fc from 'fast-check'
+import { anyText } from './any-text.js'
 import type { Random } from '../fuzz/engine/random.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { BOOL, BYTES, ENUM, INT32, MESSAGE, STRUCT, TEXT, TIMESTAMP, VALUE } from '#wire/protobuf/table.js'
@@ -10,7 +11,7 @@ import { writeElement } from '#wire/protobuf/write.js'
 export const texts = fc.oneof(
   { weight: 6, arbitrary: fc.string({ maxLength: 8 }) },
   { weight: 2, arbitrary: fc.string({ minLength: 20, maxLength: 30 }) },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
+  { weight: 2, arbitrary: anyText({ maxLength: 30 }) },
   { weight: 1, arbitrary: fc.constantFrom('\ufffd', '\ufeff', '\u0000', 'constructor', 'toString', '0', '1', `${'a'.repeat(23)}é`, '\ufffd'.repeat(12)) }
 )
 

@@ -9,15 +9,15 @@ export interface Sentence {
   readonly place: string
   /** The text as in the source; `…` stands for a placeholder. */
   readonly text: string
-  /** Matches a line that contains the printed sentence. */
-  readonly pattern: RegExp
+  /** The texts between the placeholders, in order. */
+  readonly pieces: readonly string[]
 }
 
 const TWO_WORDS = /[A-Za-z]{2,}[^A-Za-z\s]*\s+[^A-Za-z\s]*[A-Za-z]/
 
 /**
- * Finds sentences by syntax, not by the names of the functions that take them, so that a sentence in a new helper is found too. The pattern
- * of a template is its fixed pieces with any text between them. Strings inside its placeholders are sentences of their own.
+ * Finds sentences by syntax, not by the names of the functions that take them, so that a sentence in a new helper is found too. The pieces
+ * of a template are its fixed texts. Strings inside its placeholders are sentences of their own.
  * @param file path below the repository's root
  */
 export function sentencesOf (file: string): Sentence[] {
@@ -31,7 +31,7 @@ export function sentencesOf (file: string): Sentence[] {
       found.push({
         place: `${relative(ROOT, path)}:${line + 1}`,
         text: pieces.join('…'),
-        pattern: new RegExp(pieces.map(escape).join('.*'))
+        pieces
       })
     }
     if (!ts.isImportDeclaration(node) && !ts.isTypeNode(node)) ts.forEachChild(node, visit)
@@ -42,7 +42,8 @@ export function sentencesOf (file: string): Sentence[] {
 
 /** The sentences that none of the lines contains. */
 export function unsaid (sentences: readonly Sentence[], lines: readonly string[]): string[] {
-  return sentences.filter(({ pattern }) => !lines.some(line => pattern.test(line))).map(({ place, text }) => `${place}: ${text}`)
+  const different = [...new Set(lines)]
+  return sentences.filter(({ pieces }) => !different.some(line => contains(line, pieces))).map(({ place, text }) => `${place}: ${text}`)
 }
 
 function piecesOf (node: ts.Node): string[] | null {
@@ -51,6 +52,13 @@ function piecesOf (node: ts.Node): string[] | null {
   return null
 }
 
-function escape (text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+/** True when the line has all pieces in their order, with any text between them. */
+export function contains (line: string, pieces: readonly string[]): boolean {
+  let at = 0
+  for (const piece of pieces) {
+    const found = line.indexOf(piece, at)
+    if (found < 0) return false
+    at = found + piece.length
+  }
+  return true
 }

@@ -5,6 +5,7 @@ import type { AgentConfig, PolicyConfig, RuleConfig } from '#config/model/model.
 import type { AgentPolicy } from '#policy/compile/compiled.js'
 import type { Decision } from '#policy/request/decision.js'
 import { MAX_VIOLATIONS } from '#policy/violation.js'
+import { anyText } from '../helpers/any-text.js'
 import { check } from '../helpers/seed.js'
 import type { Sent } from './fixtures.js'
 import { declaring, message, OBJECT_SCHEMAS, objectSchemas, part10, policyOf, send } from './fixtures.js'
@@ -284,7 +285,7 @@ t.test('decide never throws, and every rejection can be written', async t => {
       true,
       null
     ),
-    fc.string({ unit: 'binary' })
+    anyText()
   )
   const { value } = fc.letrec(tie => ({
     value: fc.oneof({ maxDepth: 7 }, leaf, fc.array(tie('value'), { maxLength: 3 }), fc.dictionary(name, tie('value'), { maxKeys: 6 }))

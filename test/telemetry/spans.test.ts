@@ -26,6 +26,7 @@ import type { Attribute } from '#telemetry/traces/span.js'
 import { SpanQueue } from '#telemetry/traces/span-queue.js'
 import { createTracing } from '#telemetry/traces/tracing.js'
 import { createLogger } from '#telemetry/logging.js'
+import { anyText } from '../helpers/any-text.js'
 import { inTests } from '../helpers/paths.js'
 import type { GrpcCodeName } from '#wire/grpc/codes.js'
 import { check } from '../helpers/seed.js'
@@ -55,7 +56,7 @@ interface Script {
 
 const text = fc.oneof(
   fc.string(),
-  fc.string({ unit: 'binary' }),
+  anyText(),
   fc.string({ minLength: 50, maxLength: 300 }),
   fc.constantFrom('', 'https://example.com/ext/v1', '\ud800', 'x\udfff', 'é'.repeat(63), 'x'.repeat(127), 'x'.repeat(128), '漢'.repeat(300))
 )
