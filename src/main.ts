@@ -99,6 +99,7 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
           request: text('request') ?? null,
           response: text('answer') ?? null,
           external: text('external') ?? null,
+          steps: values.steps === true,
           json,
           env
         },

@@ -58,6 +58,8 @@ export interface ExplainArguments {
   readonly external?: string | null
   /** True: the policy servers of the configuration are asked. */
   readonly ask?: boolean
+  /** True: prints the steps of a call instead of an explanation. */
+  readonly steps?: boolean
   readonly json: boolean
   readonly env: NodeJS.ProcessEnv
 }
@@ -71,13 +73,27 @@ const BETWEEN = `\n${'-'.repeat(80)}\n\n`
  */
 export async function runExplain (args: ExplainArguments, io: Output): Promise<number> {
   try {
-    return await explainAll(args, io)
+    return args.steps === true ? await printSteps(args, io) : await explainAll(args, io)
   } catch (error) {
     if (!(error instanceof CannotExplain) && !(error instanceof RecordingError)) throw error
     if (args.json) io.out(failureAsJson(problemsOf(error)))
     else io.err(`a2a-gateway explain: ${error.message}`)
     return 2
   }
+}
+
+async function printSteps ({ recordings, curl = null, json }: ExplainArguments, io: Output): Promise<number> {
+  if (recordings.length > 0 || curl !== null) throw new CannotExplain('--steps prints the steps of every call, and takes no recording')
+  const { stepLists } = await import('#call/step-descriptions.js')
+  const lists = stepLists()
+  if (json) {
+    io.out(`${JSON.stringify({ format: JSON_FORMAT, steps: lists }, null, 2)}\n`)
+    return 0
+  }
+  const width = Math.max(...lists.flatMap(({ steps }) => steps.map(({ step }) => step.length)))
+  io.out(lists.map(({ list, requests, steps }) =>
+    [`${list}: ${requests}`, ...steps.map(({ step, does }, i) => `${String(i + 1).padStart(4)}  ${step.padEnd(width)}  ${does}`), ''].join('\n')).join('\n'))
+  return 0
 }
 
 function problemsOf (error: CannotExplain | RecordingError): readonly Diagnostic[] {
@@ -125,7 +141,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   return ok ? 0 : 1
 }
 
-const { flags: FLAGS = [] } = COMMANDS.explain ?? {}
+const FLAGS = Object.entries(COMMANDS.explain?.flags ?? {}).flatMap(([name, { value, many }]) => value === undefined || many === true ? [] : [name])
 
 function requestsOf (input: Input): Recordings {
   const { file } = input

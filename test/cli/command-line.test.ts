@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
 import type { Test } from 'tap'
+import { STEPS } from '#call/steps.js'
 import { COMMANDS } from '#cli/commands.js'
-import { EXAMPLES } from '#cli/command-line/examples.js'
 import { commandLine } from '../helpers/command-line.js'
 import type { Ran } from '../helpers/command-line.js'
 import { rpc, until } from '../helpers/http.js'
@@ -94,20 +94,30 @@ t.test('help COMMAND is COMMAND --help, with examples', async t => {
   const directory = t.testdir({})
   t.match(await run(directory, ['help']), { code: 0, out: (await run(directory, ['--help'])).out })
   t.match(await run(directory, ['version']), { code: 0, out: /^\d+\.\d+\.\d+\n$/ })
-  for (const command of Object.keys(COMMANDS)) {
+  for (const [command, { examples }] of Object.entries(COMMANDS)) {
     const help = await run(directory, ['help', command])
-    t.match(help, { code: 0, err: '', out: `\nExamples\n  # ${EXAMPLES[command]?.[0]?.[1] ?? '?'}\n  ` }, command)
+    t.match(help, { code: 0, err: '', out: `\nExamples\n  # ${examples[0]?.[1] ?? '?'}\n  ` }, command)
     t.equal((await run(directory, [command, '--help'])).out, help.out)
   }
 })
 
+t.test('explain --steps prints the list that runs', async t => {
+  const directory = t.testdir({})
+  const { code, out, err } = await run(directory, ['explain', '--steps'])
+  t.same([code, err], [0, ''])
+  const operation = out.split('\n\n').find(text => text.startsWith('operation:')) ?? ''
+  t.same([...operation.matchAll(/^ +\d+ {2}(\w+) /gm)].map(([, step]) => step), STEPS.operation.map(({ name }) => name))
+  const { steps } = JSON.parse((await run(directory, ['explain', '--steps', '--json'])).out) as { steps: { list: string }[] }
+  t.same(steps.map(({ list }) => list), Object.keys(STEPS))
+  t.match(await run(directory, ['explain', '--steps', 'x.http']), { code: 2, err: /--steps prints the steps of every call, and takes no recording/ })
+})
+
 t.test('every example uses flags that its command has', async t => {
-  for (const [command, examples] of Object.entries(EXAMPLES)) {
-    const { flags = [], lists = [], switches = [] } = COMMANDS[command] ?? {}
+  for (const [command, { examples, flags }] of Object.entries(COMMANDS)) {
     for (const [line] of examples) {
       t.match(line, `a2a-gateway ${command}`)
       const [, own = ''] = line.split('a2a-gateway ')
-      for (const [, flag = ''] of own.matchAll(/ --([a-z]+)/g)) t.ok([...flags, ...lists, ...switches].includes(flag), line)
+      for (const [, flag = ''] of own.matchAll(/ --([a-z]+)/g)) t.ok(Object.hasOwn(flags, flag), line)
     }
   }
 })

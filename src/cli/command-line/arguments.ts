@@ -73,13 +73,12 @@ function tooMany ({ positionals: most = 0, words }: Command, given: readonly str
   return `${extra}; it takes one ${words === undefined || words === 'yaml' ? 'FILE' : words === 'commands' ? 'NAME' : `of ${words.join(', ')}`}`
 }
 
-function optionsOf ({ flags = [], lists = [], switches = [] }: Command): Record<string, Option> {
-  return Object.fromEntries([
-    ...flags.map(name => [name, { type: 'string' }] as const),
-    ...lists.map(name => [name, { type: 'string', multiple: true }] as const),
-    ...switches.map(name => [name, { type: 'boolean' }] as const),
-    ['help', { type: 'boolean', short: 'h' }] as const
-  ])
+function optionsOf ({ flags }: Command): Record<string, Option> {
+  return {
+    ...Object.fromEntries(Object.entries(flags).map(([name, { value, many = false }]): readonly [string, Option] =>
+      [name, value === undefined ? { type: 'boolean' } : { type: 'string', multiple: many }])),
+    help: { type: 'boolean', short: 'h' }
+  }
 }
 
 /** Position of the word `curl`, from which on all words are of that command. A flag's value does not count. */

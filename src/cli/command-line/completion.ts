@@ -22,19 +22,16 @@ export function runCompletion (shell: string | undefined, io: Pick<Output, 'out'
 const names = Object.keys(COMMANDS)
 const YAML = 'yaml'
 
-const flagsOf = (command: string): string[] => {
-  const { flags = [], lists = [], switches = [] } = COMMANDS[command] ?? {}
-  return [...flags, ...lists, ...switches, 'help']
-}
+const flagsOf = (command: string): string[] => [...Object.keys(COMMANDS[command]?.flags ?? {}), 'help']
 
 const named = (flags: readonly string[]): string => flags.map(flag => `--${flag}`).join(' ')
 
 /** The words that may follow a flag, or a command that takes no file. */
 function choices (): { readonly command: string, readonly after: string, readonly words: readonly string[] }[] {
   return names.flatMap(command => {
-    const { choices = {}, words } = COMMANDS[command] ?? {}
+    const { flags = {}, words } = COMMANDS[command] ?? {}
     return [
-      ...Object.entries(choices).map(([flag, values]) => ({ command, after: `--${flag}`, words: values })),
+      ...Object.entries(flags).flatMap(([flag, { choices }]) => choices === undefined ? [] : [{ command, after: `--${flag}`, words: choices }]),
       ...(words === undefined || words === YAML ? [] : [{ command, after: command, words: words === 'commands' ? names : words }])
     ]
   })
@@ -119,13 +116,14 @@ fi
 function fish (): string {
   const text = (value: string): string => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   const lines = names.flatMap(name => {
-    const { flags = [], lists = [], choices = {} } = COMMANDS[name] ?? {}
+    const { flags = {} } = COMMANDS[name] ?? {}
     const help = shortHelp(name)
     const on = `complete -c a2a-gateway -n '__fish_seen_subcommand_from ${name}'`
     const value = (flag: string): string => {
-      if (Object.hasOwn(choices, flag)) return ` -r -f -a '${choices[flag]?.join(' ') ?? ''}'`
+      const { value: argument, choices } = flags[flag] ?? {}
+      if (choices !== undefined) return ` -r -f -a '${choices.join(' ')}'`
       if (flag === 'config') return " -r -f -a '(__a2a_gateway_yaml)'"
-      return [...flags, ...lists].includes(flag) ? ' -r -F' : ''
+      return argument === undefined ? '' : ' -r -F'
     }
     return [
       `complete -c a2a-gateway -n __fish_use_subcommand -f -a ${name} -d ${text(help.does)}`,
