@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 
 /**
@@ -20,7 +20,7 @@ export function setEngineFlags (): void {
   setFlagsFromString('--no-parallel-scavenge')
 }
 
-/** Priority of V8's own threads, as of nice(2): the main thread gets nine of ten time slices that both want. */
+/** Added to the priority of V8's own threads, as of nice(2): the main thread gets nine of ten time slices that both want. */
 const BACKGROUND = 10
 
 /**
@@ -32,8 +32,9 @@ const BACKGROUND = 10
 export function lowerPriorityOfEngineThreads (): void {
   if (process.platform !== 'linux') return
   try {
+    const background = Math.min(getPriority() + BACKGROUND, constants.priority.PRIORITY_LOW)
     for (const thread of readdirSync('/proc/self/task')) {
-      if (Number(thread) !== process.pid) setPriority(Number(thread), BACKGROUND)
+      if (Number(thread) !== process.pid) setPriority(Number(thread), background)
     }
   } catch {
     // Without /proc, or when the system forbids the call, the threads keep their priority: only the first seconds are slower.
