@@ -29,7 +29,8 @@ const INTEGRATION_GROUPS = {
   differential: /^differential\/(?!grpc-)/,
   faults: /^faults\/(?:dns|leavers|shortage|sigterm|tls)/,
   forwarding: /^gateway\/(?:agent-errors|bodies-apart|compressed-requests|drain|forward-|late-agent|request-timeout|vitals|warm-up)/,
-  grpc: /^(?:differential|e2e)\/grpc-|^front\/grpc-/,
+  grpc: /^front\/grpc-(?!corpus)/,
+  'grpc-corpora': /^(?:differential|e2e)\/grpc-|^front\/grpc-corpus/,
   identity: /^identity\/(?!keys-source|upstream-)/,
   limits: /^limits\/(?:budgets|concurrency|queue|rates)/,
   mesh: /^front\/mesh-/,
@@ -56,7 +57,7 @@ const UNIT_FILES = ['e2e/smoke']
 
 /** Processes of the integration suite that also run on each supported version of Node: see runtimes/run.mjs. */
 export const PARTS = {
-  corpora: ['conformance', 'differential', 'grpc'],
+  corpora: ['conformance', 'differential', 'grpc-corpora'],
   hostile: ['advisories', 'bypass', 'hostile/scenarios', 'gateway/hostile-cards', 'config/hostile']
 }
 
@@ -93,7 +94,7 @@ export function processesOf (suite, files) {
 const SLOW_FIRST = [
   'policy', 'config', 'protocol', 'offline', 'wire',
   'system/container', 'system/redis-outage', 'system/console', 'system/dashboard', 'system/helm',
-  'clients', 'hostile/scenarios', 'identity', 'cluster-calls', 'pages', 'gateway/hostile-cards', 'differential', 'bypass', 'grpc',
+  'clients', 'hostile/scenarios', 'identity', 'cluster-calls', 'pages', 'gateway/hostile-cards', 'differential', 'bypass', 'grpc', 'grpc-corpora',
   'cluster-processes', 'states', 'forwarding', 'proxy', 'bench/run', 'cli', 'services', 'advisories', 'stories',
   'conform/run', 'conform/faults', 'e2e/responses-slow', 'faults', 'cluster/workers', 'cluster/reload', 'faults/soak', 'bench/parties', 'security/CVE-2026-109924', 'limits',
   'config/hostile', 'cli/bundled', 'gateway/serve-cli', 'faults/table', 'upstream/upstream-failures', 'limits/connections'
