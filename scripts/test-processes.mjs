@@ -23,16 +23,17 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 /**
  * Runs all files.
  * @param files name of each process, and the absolute path of its file
- * @param options `jobs`: processes at once; `timeout`: seconds for each, unless the test sets another; `bail`: stops at the first failure
+ * @param options `jobs`: processes at once; `timeout`: seconds for each, unless the test sets another; `bail`: stops at the first failure;
+ *   `stderr`: where the processes write their errors, as for `spawn`
  * @param onEnd called with each result
  */
-export async function runAll (files, { jobs, timeout, bail }, onEnd) {
+export async function runAll (files, { jobs, timeout, bail, stderr = 'inherit' }, onEnd) {
   const waiting = [...files]
   const results = []
   const work = async () => {
     while (waiting.length > 0) {
       const [name, file] = waiting.shift()
-      const result = await run(name, file, timeout, bail)
+      const result = await run(name, file, { timeout, bail, stderr })
       results.push(result)
       onEnd(result)
       if (bail && !result.ok) waiting.length = 0
@@ -46,14 +47,14 @@ export async function runAll (files, { jobs, timeout, bail }, onEnd) {
 const TIMED = '"$@"; code=$?; echo; times; exit $code'
 const TIMES = /\n(?:\d+m[\d.]+s ?){2}\n(\d+)m([\d.]+)s (\d+)m([\d.]+)s\n$/
 
-async function run (name, file, timeout, bail) {
+async function run (name, file, { timeout, bail, stderr }) {
   const begin = performance.now()
   // The names and the messages of the channel are those of tap, see @tapjs/core/dist/esm/tap.js.
   const identity = { key: randomUUID(), child: '1' }
   const child = spawn('sh', ['-c', TIMED, 'sh', process.execPath, '--import', SETUP, file], {
     cwd: ROOT,
     detached: true,
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', stderr, 'ipc'],
     env: {
       ...process.env,
       TAP: '1',

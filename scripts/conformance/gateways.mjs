@@ -11,14 +11,16 @@ import { startGateway } from '../../dist/src/server/start.js'
 /**
  * Starts a gateway with no settings but the agent's address, and returns when the gateway has the card.
  * @param keys of the agent, after a comma
+ * @param settings lines beside `agents`
  * @param grpcAddress `host:port` of the gRPC listener; without it, the gateway serves HTTP only
  */
-export async function gatewayTo (upstream, { keys = '', grpcAddress } = {}) {
+export async function gatewayTo (upstream, { keys = '', settings = '', grpcAddress } = {}) {
   const grpc = grpcAddress === undefined ? '' : `, grpc: {listen: "${grpcAddress}", publicAddress: "${grpcAddress}"}`
   const loaded = parseConfig(`
 version: 1
 server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 100ms${grpc}}
 telemetry: {logs: {level: silent}, audit: {enabled: false}}
+${settings}
 agents: [{name: agent, upstream: {url: "${upstream}"}${keys}}]
 `, { file: 'conformance.yaml', baseDir: process.cwd(), env: {} })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))

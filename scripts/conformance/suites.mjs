@@ -10,6 +10,16 @@ import { fromGo, fromJunit, fromVitest } from './results.mjs'
 const gatewaysModule = () => import('./gateways.mjs')
 const here = name => fileURLToPath(new URL(name, import.meta.url))
 
+const TCK = {
+  variable: 'A2A_CONFORMANCE_TCK',
+  repository: 'https://github.com/a2aproject/a2a-tck, branch 1.0-dev',
+  needs: ['.venv/bin/python', 'tests/compatibility']
+}
+const tckAgent = (...required) => port => [process.execPath, [here('tck-agent.mjs'), String(port), String(port + 1), ...required]]
+const tckArguments = url => ['tests/compatibility/', `--sut-host=${url}`, '--transport=jsonrpc,http_json,grpc']
+/** The extension of the test CORE-CAP-004 of the kit. */
+const REQUIRED_BY_AGENT = 'urn:a2a:tck:required-extension'
+
 export const SUITES = {
   profile: {
     title: 'proxy profile: a2a-gateway conform with its own agent',
@@ -17,12 +27,20 @@ export const SUITES = {
   },
   tck: {
     title: 'test kit of the protocol for 1.0, an agent of the JavaScript SDK',
-    variable: 'A2A_CONFORMANCE_TCK',
-    repository: 'https://github.com/a2aproject/a2a-tck, branch 1.0-dev',
-    needs: ['.venv/bin/python', 'tests/compatibility'],
+    ...TCK,
+    run: kit => runTck(process.env.A2A_CONFORMANCE_TCK, kit, { agent: tckAgent(), arguments: tckArguments })
+  },
+  'tck-required': {
+    title: 'test kit of the protocol for 1.0: directly on that agent, and through the gateway when the agent requires an extension',
+    ...TCK,
+    // The configuration is that of docs/how-to/test-a-proxy.md.
     run: kit => runTck(process.env.A2A_CONFORMANCE_TCK, kit, {
-      agent: port => [process.execPath, [here('tck-agent.mjs'), String(port), String(port + 1)]],
-      arguments: url => ['tests/compatibility/', `--sut-host=${url}`, '--transport=jsonrpc,http_json,grpc']
+      agent: kit.throughGateway ? tckAgent(REQUIRED_BY_AGENT) : tckAgent(),
+      gateway: {
+        settings: `extensions: {for-the-kit: {uri: "${REQUIRED_BY_AGENT}", activation: {default: inject}}}`,
+        keys: ', enforceOn: messages, extensions: [for-the-kit]'
+      },
+      arguments: tckArguments
     })
   },
   'tck-0.3': {
@@ -74,20 +92,20 @@ export function unprepared ({ variable, repository, needs, also }) {
 
 /** Every case passes directly, because the agent sends what the case says: only the run through the gateway asks. */
 async function runProfile ({ throughGateway }) {
-  const { CASES } = await import('../../dist/src/conform/cases/index.js')
-  if (!throughGateway) return new Map(CASES.map(({ id }) => [id, 'passed']))
-  const [{ startAgent: startScripted }, { REQUIRED }, { runConform }, { readDeclaration }, { gatewayTo }] = await Promise.all([
-    import('../../dist/src/conform/agent/agent.js'), import('../../dist/src/conform/cases/enforcing.js'), import('../../dist/src/conform/run/conform.js'),
-    import('../../dist/src/conform/run/declaration.js'), gatewaysModule()
+  const [{ CASES }, { startAgent: startScripted }, { REQUIRED }, { runConform }, { readDeclaration }, { gatewayTo }] = await Promise.all([
+    import('../../dist/src/conform/cases/index.js'), import('../../dist/src/conform/agent/agent.js'), import('../../dist/src/conform/cases/enforcing.js'),
+    import('../../dist/src/conform/run/conform.js'), import('../../dist/src/conform/run/declaration.js'), gatewaysModule()
   ])
   const { declaration } = readDeclaration('name: a2a-extension-gateway\nextensions: enforced\nversionHeader: enforced\n')
-  const results = new Map(CASES.map(({ id }) => [id, 'passed']))
+  const claimed = CASES.filter(({ claims = [] }) => claims.every(name => declaration.claims.has(name)))
+  if (!throughGateway) return new Map(claimed.map(({ id }) => [id, 'passed']))
+  const results = new Map()
   for (const required of [[], REQUIRED]) {
     const agent = await startScripted({ host: '127.0.0.1', port: 0, required })
     const gateway = await gatewayTo(agent.url, { grpcAddress: `127.0.0.1:${await freePort()}` })
     try {
       const { cases } = await runConform({ direct: agent.url, through: gateway.url, declaration })
-      for (const { id, outcome } of cases) if (outcome === 'failed' || outcome === 'error') results.set(id, outcome)
+      for (const { id, outcome } of cases) if (['passed', 'failed', 'error'].includes(outcome)) results.set(id, outcome)
     } finally {
       await gateway.close()
       await agent.close()
@@ -96,12 +114,12 @@ async function runProfile ({ throughGateway }) {
   return results
 }
 
-async function runTck (directory, { throughGateway, scratch }, { agent, arguments: argumentsFor, inFront }) {
+async function runTck (directory, { throughGateway, scratch }, { agent, gateway: settings, arguments: argumentsFor, inFront }) {
   const port = await freePort()
   const [program, args, env] = agent(port)
   const running = await startAgent(program, args, { cwd: ROOT, env }, port)
   const gateway = throughGateway
-    ? await (await gatewaysModule()).gatewayTo(`http://127.0.0.1:${port}`, { grpcAddress: `127.0.0.1:${await freePort()}` })
+    ? await (await gatewaysModule()).gatewayTo(`http://127.0.0.1:${port}`, { ...settings, grpcAddress: `127.0.0.1:${await freePort()}` })
     : null
   const front = gateway === null ? undefined : await inFront?.(gateway)
   try {

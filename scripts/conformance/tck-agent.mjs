@@ -1,6 +1,6 @@
 /**
  * The agent for the test kit of 1.0: the official JavaScript SDK with the behaviours that the kit's scenarios ask for, by the prefix of
- * the message id. Arguments: the port of the HTTP bindings, and the port of gRPC.
+ * the message id. Arguments: the port of the HTTP bindings, the port of gRPC, and the URIs of extensions that the agent requires.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +11,8 @@ import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sd
 import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 import { A2AService, grpcService } from '@a2a-js/sdk/server/grpc'
 
-const [port, grpcPort] = process.argv.slice(2).map(Number)
+const [port, grpcPort] = process.argv.slice(2, 4).map(Number)
+const required = process.argv.slice(4)
 const url = `http://127.0.0.1:${port}`
 
 const part = ($case, value, more = {}) => ({ content: { $case, value }, mediaType: '', filename: '', metadata: undefined, ...more })
@@ -104,7 +105,12 @@ const card = AgentCard.fromJSON({
     { url: `${url}/a2a/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: '' },
     { url: `127.0.0.1:${grpcPort}`, protocolBinding: 'GRPC', protocolVersion: '1.0', tenant: '' }
   ],
-  capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true, extensions: [] },
+  capabilities: {
+    streaming: true,
+    pushNotifications: true,
+    extendedAgentCard: true,
+    extensions: required.map(uri => ({ uri, required: true }))
+  },
   defaultInputModes: ['text/plain'],
   defaultOutputModes: ['text/plain'],
   skills: [{ id: 'tck', name: 'TCK', description: 'Does what the scenarios of the test kit ask for.', tags: ['tck'] }]

@@ -8,7 +8,7 @@ import { duplicatedHeader } from '#wire/headers.js'
 import { isAtOrBelow, joinPath } from '#wire/target.js'
 import type { RequestHead } from './request-head.js'
 import { scopeOf } from './scope.js'
-import { badHost, chunksInHttp10, duplicateHeader, unexpectedBody, upgrade } from './rejections.js'
+import { badHost, chunksInHttp10, duplicateHeader, otherHttpVersion, unexpectedBody, upgrade } from './rejections.js'
 
 /**
  * Maximum body of a GET request. The Go SDK sends the body `null` with every request that has no content, GET included (measured). The code
@@ -59,9 +59,11 @@ export function isUpgrade (headers: RequestHead['headers']): boolean {
 
 /**
  * Finds framing that two readers could interpret differently although Node's parser accepts it: Transfer-Encoding twice (RFC 9112 §6.3), or
- * in HTTP/1.0 (§6.1). The end of such a message is uncertain, so the gateway must not read anything after it on the connection.
+ * in HTTP/1.0 (§6.1), and the versions 0.9 and 2.0 in the form of 1.1 (§2.3). The end of such a message is uncertain, so the gateway must
+ * not read anything after it on the connection.
  */
 export function framingFault (head: RequestHead, httpVersion: string): Rejection | null {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return otherHttpVersion
   const coding = head.headers['transfer-encoding']
   if (coding === undefined) return null
   if (httpVersion === '1.0') return chunksInHttp10

@@ -67,6 +67,12 @@ export const chunksInHttp10: Rejection = {
   rule: 'gateway/framing'
 }
 
+export const otherHttpVersion: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'The request line names a version of HTTP that has another form; send HTTP/1.1.',
+  rule: 'gateway/framing'
+}
+
 export const afterFramingFault: Rejection = {
   reason: 'BAD_REQUEST_HEADER',
   message: 'The end of an earlier request on this connection is ambiguous; send this request on another connection.',

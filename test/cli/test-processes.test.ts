@@ -16,7 +16,7 @@ interface Result {
 interface Runner {
   readonly runAll: (
     files: ReadonlyArray<readonly [name: string, file: string]>,
-    options: { readonly jobs: number, readonly timeout: number, readonly bail: boolean },
+    options: { readonly jobs: number, readonly timeout: number, readonly bail: boolean, readonly stderr: 'ignore' },
     onEnd: (result: Result) => void
   ) => Promise<readonly Result[]>
   readonly failuresOf: (result: Result) => string
@@ -25,6 +25,7 @@ interface Runner {
 
 const { runAll, failuresOf, skippedOf } = await import(pathToFileURL(join(ROOT, 'scripts/test-processes.mjs')).href) as Runner
 
+/** Warnings and signals of these processes are the subject of the test, and not for the output of the suite. */
 const FILES: Readonly<Record<string, string>> = {
   passes: `import t from 'tap'
     t.test('outer', async t => {
@@ -50,7 +51,7 @@ t.test('results of processes', { timeout: 120_000 }, async t => {
   const ended: string[] = []
   const results = await runAll(
     Object.keys(FILES).map(name => [name, join(directory, `${name}.mjs`)]),
-    { jobs: 4, timeout: 10, bail: false },
+    { jobs: 4, timeout: 10, bail: false, stderr: 'ignore' },
     ({ name }) => { ended.push(name) }
   )
   t.same(ended.toSorted(), Object.keys(FILES).toSorted())
@@ -73,7 +74,7 @@ t.test('results of processes', { timeout: 120_000 }, async t => {
 t.test('the first failure ends a run with bail', async t => {
   const directory = t.testdir({ 'fails.mjs': FILES.fails ?? '', 'passes.mjs': FILES.passes ?? '' })
   const files = ['fails', 'passes'].map(name => [name, join(directory, `${name}.mjs`)] as const)
-  const results = await runAll(files, { jobs: 1, timeout: 60, bail: true }, () => {})
+  const results = await runAll(files, { jobs: 1, timeout: 60, bail: true, stderr: 'ignore' }, () => {})
   t.match(results, [{ name: 'fails', ok: false }])
   t.equal(results.length, 1)
 })

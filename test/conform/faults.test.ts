@@ -1,17 +1,50 @@
-/** Each fault of the faulty proxy is found, each case finds a fault, and no case fails on the faultless proxy. */
+/**
+ * Each fault of the faulty proxy is found, each case finds a fault, and no case fails on the faultless proxy. The integration suite runs the
+ * first case of each kind that a fault names; the nightly suite runs all cases, and fifty times without a fault.
+ */
 import t from 'tap'
 import { CASES } from '#conform/cases/index.js'
+import type { Case } from '#conform/model.js'
 import type { ReportedCase } from '#conform/report/report.js'
+import { NIGHTLY_ONLY } from '../helpers/seed.js'
 import { runAgainst } from './kit.js'
 import type { Fault, FaultName } from './proxy/faults.js'
 import { FAULTS } from './proxy/faults.js'
 
-/** Runs of the faultless proxy. Fifty before a release: CONFORM_RUNS=50. */
-const RUNS = Number(process.env.CONFORM_RUNS ?? 1)
-const failedOf = (cases: readonly ReportedCase[]): ReportedCase[] => cases.filter(({ outcome }) => outcome === 'failed')
-const broken = new Set<string>()
+/** Runs of the faultless proxy with all cases. */
+const RUNS = 50
+/** Milliseconds of one run, at most. */
+const RUN_TIMEOUT = 180_000
+/** Faults at once: most of a run is waiting. */
+const AT_ONCE = 12
+const faults = Object.entries(FAULTS) as Array<[FaultName, Fault]>
+const failedOf = (cases: readonly ReportedCase[]): string[] => cases.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
+const first = (prefix: string): Case | undefined => CASES.find(({ id }) => id.startsWith(prefix))
+const firstCases = (finds: readonly string[]): Case[] => finds.flatMap(prefix => first(prefix) ?? [])
 
-t.test('no case fails on the faultless proxy', { timeout: 180_000 * RUNS }, async t => {
+if (NIGHTLY_ONLY === false) t.setTimeout((RUNS + 3) * RUN_TIMEOUT)
+
+t.test('each fault is found by the first case of each kind that is there for it', { timeout: 60_000 }, async t => {
+  t.ok(faults.length >= 40, `${faults.length} faults`)
+  const waiting = [...faults]
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [name, { finds }] = next
+      const failed = failedOf(await runAgainst(t, [name], firstCases(finds)))
+      t.same(finds.filter(prefix => !failed.some(id => id.startsWith(prefix))), [], `${name}: found by ${finds.join(', ')}`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+})
+
+t.test('the same cases pass on the faultless proxy', { timeout: 60_000 }, async t => {
+  const chosen = [...new Set(faults.flatMap(([, { finds }]) => firstCases(finds)))]
+  const cases = await runAgainst(t, [], chosen)
+  t.same(cases.filter(({ outcome }) => outcome !== 'passed').map(({ id, outcome, lines }) => [id, outcome, ...lines]), [])
+  t.equal(cases.length, chosen.length, 'all of them have run')
+})
+
+t.test('no case fails on the faultless proxy', { skip: NIGHTLY_ONLY, timeout: RUN_TIMEOUT * RUNS }, async t => {
   for (let i = 0; i < RUNS; i++) {
     const cases = await runAgainst(t, [])
     t.same(cases.filter(({ outcome }) => outcome !== 'passed').map(({ id, outcome, lines }) => [id, outcome, ...lines]), [], `run ${i + 1}: all cases pass`)
@@ -19,17 +52,11 @@ t.test('no case fails on the faultless proxy', { timeout: 180_000 * RUNS }, asyn
   }
 })
 
-t.test('each fault is found by the cases that are there for it', { timeout: 300_000 }, async t => {
-  const faults = Object.entries(FAULTS) as Array<[FaultName, Fault]>
-  t.ok(faults.length >= 40, `${faults.length} faults`)
+t.test('each case fails on a proxy with a fault', { skip: NIGHTLY_ONLY, timeout: 2 * RUN_TIMEOUT }, async t => {
+  const broken = new Set<string>()
   for (const [name, { finds }] of faults) {
     const cases = name === 'answers-html' ? CASES : CASES.filter(({ id }) => finds.some(prefix => id.startsWith(prefix)))
-    const failed = failedOf(await runAgainst(t, [name], cases)).map(({ id }) => id)
-    for (const id of failed) broken.add(id)
-    t.same(finds.filter(prefix => !failed.some(id => id.startsWith(prefix))), [], `${name}: found by ${finds.join(', ')}`)
+    for (const id of failedOf(await runAgainst(t, [name], cases))) broken.add(id)
   }
-})
-
-t.test('each case fails on a proxy with a fault', async t => {
   t.same(CASES.filter(({ id }) => !broken.has(id)).map(({ id }) => id), [])
 })

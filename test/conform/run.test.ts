@@ -172,8 +172,7 @@ t.test('this gateway conforms, over HTTP and gRPC', { timeout: 240_000 }, async 
       groups: GROUPS.filter(group => (group === 'enforcing') === (required.length > 0))
     })
     const failed = report.cases.filter(({ outcome }) => outcome === 'failed' || outcome === 'error')
-    // Node's parser accepts the version: docs/explain/conformance-of-proxies.md.
-    t.same(failed.filter(({ id }) => id !== 'S-VERSION-jsonrpc-1.0').map(({ id, lines }) => [id, ...lines]), [])
+    t.same(failed.map(({ id, lines }) => [id, ...lines]), [])
     t.ok(report.conformant)
   }
 })

@@ -61,13 +61,13 @@ t.test('a missing checkout is reported with the variable and the repository, and
     stderr: /js: set A2A_CONFORMANCE_JS to a prepared checkout of https:\/\/github\.com\/a2aproject\/a2a-js[^]*docs\/contributing\/interoperability\.md/
   })
   t.match(run({ A2A_CONFORMANCE_GO: t.testdir({ 'go.mod': '' }) }, 'go'), { status: 2, stderr: /has no e2e; prepare a checkout of/ })
-  t.match(run({}, 'rust'), { status: 2, stderr: /unknown suite rust; use any of profile, tck, tck-0\.3, js, go/ })
+  t.match(run({}, 'rust'), { status: 2, stderr: /unknown suite rust; use any of profile, tck, tck-required, tck-0\.3, js, go/ })
 })
 
 t.test('every expected difference names a suite, a test and the reason', async t => {
   const expected = parse(readFileSync(join(ROOT, 'scripts/conformance/expected.yaml'), 'utf8')) as readonly Record<string, string>[]
   for (const one of expected) {
-    t.match(one, { suite: /^(?:profile|tck|tck-0\.3|js|go)$/, test: /./, why: /\.$/ })
+    t.match(one, { suite: /^(?:profile|tck|tck-required|tck-0\.3|js|go)$/, test: /./, why: /\.$/ })
     t.doesNotThrow(() => new RegExp(one.test ?? ''))
   }
 })

@@ -23,13 +23,14 @@ export interface Attacked {
 /**
  * @param limits settings of `limits`, in one line
  * @param flags of Node
+ * @param env of the gateway
  */
-export async function attackedGateway (t: Test, limits = 'requestTimeout: 2s, idleTimeout: 2s', flags: readonly string[] = []): Promise<Attacked> {
+export async function attackedGateway (t: Test, limits = 'requestTimeout: 2s, idleTimeout: 2s', flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Attacked> {
   const agent = await grpcAgent(t, {
     answer: call => { if (!call.stream.closed && !call.stream.destroyed) reply(call) }
   })
   const [grpc, mesh] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
-  const gateway = await serve(t, `limits: {${limits}}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]`, {}, {
+  const gateway = await serve(t, `limits: {${limits}}\nagents: [{name: agent, upstream: {url: "${agent.url}"}}]`, env, {
     server: [`grpc: {listen: "${grpc}", publicAddress: "${grpc}"}`, `mesh: {listen: "${mesh}"}`],
     flags
   })

@@ -1,9 +1,11 @@
 /**
- * `node dist/test/hostile/flood.js [--seconds=30] [--seed=1] [--only=TEXT] [--memory=16MiB] [--flags=--max-semi-space-size=1]`
+ * `node dist/test/hostile/flood.js [--seconds=30] [--rounds=1] [--seed=1] [--only=TEXT] [--memory=16MiB] [--flags=--max-semi-space-size=1]
+ * [--env=MALLOC_ARENA_MAX=2]`
  *
  * Floods each listener with each kind of hostile traffic, and prints a row of a table for each kind: attacks, honest calls and the slowest
- * five of them, bytes in the memory budget at most, and the memory of the process. `--only` selects kinds by a part of their name, and
- * `--flags` are flags of Node, separated by blanks. Exit code 1 if the process ends, an honest call fails, the budget does not hold, a kind
+ * five of them, bytes in the memory budget at most, and the memory of the process. `--only` selects kinds by a part of their name,
+ * `--flags` are flags of Node, and `--env` are variables of the gateway, separated by blanks. After each round, a line says what the
+ * resident memory consists of. Exit code 1 if the process ends, an honest call fails, the budget does not hold, a kind
  * that sends messages holds none, or an unexpected error is counted.
  */
 import { readFileSync } from 'node:fs'
@@ -17,9 +19,10 @@ import { everyPair, headOf, http1Sequence, sequence } from '../helpers/h2-sequen
 import type { Sequence, Service } from '../helpers/h2-sequences.js'
 import { random, SEED } from '../helpers/seed.js'
 import { attackedGateway, play } from './attacked-gateway.js'
+import { residentOf } from './resident.js'
 
 const text = (value: string): { type: 'string', default: string } => ({ type: 'string', default: value })
-const options = { seconds: text('30'), seed: text(String(SEED)), only: text(''), memory: text('16MiB'), flags: text('') }
+const options = { seconds: text('30'), seed: text(String(SEED)), only: text(''), memory: text('16MiB'), flags: text(''), env: text(''), rounds: text('1') }
 const { values } = parseArgs({ options })
 const seconds = Number(values.seconds)
 const seed = Number(values.seed)
@@ -60,8 +63,10 @@ async function incomplete (address: string, service: Service): Promise<void> {
 // eslint-disable-next-line no-restricted-syntax -- a program of its own process, which lasts as long as its argument says
 t.setTimeout(0)
 t.test('floods', { timeout: 0 }, async t => {
-  const flags = values.flags.split(' ').filter(flag => flag !== '')
-  const { gateway, listeners, honest } = await attackedGateway(t, `requestTimeout: 10s, idleTimeout: 2s, memory: ${values.memory}, body: 4MiB`, flags)
+  const words = (value: string): string[] => value.split(' ').filter(word => word !== '')
+  const flags = words(values.flags)
+  const env = Object.fromEntries(words(values.env).map(word => word.split('=') as [string, string]))
+  const { gateway, listeners, honest } = await attackedGateway(t, `requestTimeout: 10s, idleTimeout: 2s, memory: ${values.memory}, body: 4MiB`, flags, env)
   const life = { isOver: false }
   gateway.exited.then(() => { life.isOver = true }, () => {})
   const kinds: Kind[] = []
@@ -88,11 +93,12 @@ t.test('floods', { timeout: 0 }, async t => {
   const rss = (): number => Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8'))?.[1]) / 1_024)
   const megabytes = async (metric: string): Promise<number> => Math.round(await gateway.metric(metric) / MIB)
   const memory = async (): Promise<string> => `${rss()} | ${await megabytes('nodejs_heap_size_used_bytes')} | ${await megabytes('nodejs_external_memory_bytes')}`
-  console.log(`# ${seconds} s for each kind, seed ${seed}, Node flags ${JSON.stringify(values.flags)}`)
+  console.log(`# ${seconds} s for each kind, seed ${seed}, ${values.rounds} rounds, Node flags ${JSON.stringify(values.flags)}, environment ${JSON.stringify(values.env)}`)
   console.log('# | kind | attacks | honest calls | slowest five, ms | held, MiB, at most | RSS, MB, at most | RSS after it, MB | heap, MB | external, MB |')
   console.log('# |---|---|---|---|---|---|---|---|---|')
   console.log(`# | at rest | | | | | | ${await memory()} |`)
-  for (const { name, attack, holds } of kinds.filter(one => one.name.includes(values.only))) {
+  const chosen = kinds.filter(one => one.name.includes(values.only))
+  const flood = async ({ name, attack, holds }: Kind): Promise<void> => {
     const end = performance.now() + seconds * 1_000
     const seen = { attacks: 0, calls: 0, slowest: 0, held: 0, rss: 0 }
     const isDone = (): boolean => life.isOver || performance.now() > end
@@ -118,13 +124,23 @@ t.test('floods', { timeout: 0 }, async t => {
     }
     const all = Promise.all([caller(), watcher(), ...Array.from({ length: AT_ONCE }, attacker)])
     const failure = await all.then(() => null, (error: Error) => error.message)
-    if (life.isOver) return t.fail(`${name}: the process ended\n${gateway.output().slice(-2_000)}`)
+    if (life.isOver) {
+      t.fail(`${name}: the process ended\n${gateway.output().slice(-2_000)}`)
+      return
+    }
     console.log(`# | ${name} | ${seen.attacks} | ${seen.calls} | ${Math.round(seen.slowest)} | ${(seen.held / MIB).toFixed(1)} | ${seen.rss} | ${await memory()} |`)
     t.equal(failure, null, `${name}: honest calls have their responses`)
     t.ok(seen.held <= BUDGET, `${name}: ${seen.held} bytes in the budget`)
     if (holds) t.ok(seen.held > MIB, `${name}: ${seen.held} bytes were held, so the kind reaches the budget`)
   }
-  await sleep(REST)
-  console.log(`# | ${REST / 1_000} s later | | | | ${(await gateway.metric('a2a_gateway_held_bytes') / MIB).toFixed(1)} | | ${await memory()} |`)
+  for (let round = 1; round <= Number(values.rounds); round++) {
+    for (const kind of chosen) if (!life.isOver) await flood(kind)
+    if (life.isOver) return
+    await sleep(REST)
+    const { malloc, mapped, files, total } = residentOf(gateway.pid)
+    const heap = await megabytes('nodejs_heap_size_total_bytes')
+    console.log(`# round ${round}, ${REST / 1_000} s later: RSS ${total} MiB: ${malloc} allocator, ${files} files, ${mapped} mapped, of which ${heap} heap of V8`)
+  }
+  console.log(`# | at the end | | | | ${(await gateway.metric('a2a_gateway_held_bytes') / MIB).toFixed(1)} | | ${await memory()} |`)
   t.equal(await gateway.metric('a2a_gateway_unexpected_errors_total'), 0, 'no unexpected error')
 })

@@ -1,9 +1,9 @@
 /** Enforcing, for proxies that claim it: requests without an extension that the card requires do not reach the agent. */
 import type { Case, Check, Line } from '../model.js'
-import { grpcRequest, messageText, responseOf } from '../protocol.js'
+import { grpcRequest, httpRequest, messageText, responseOf } from '../protocol.js'
 import type { Operation } from '../protocol.js'
 import type { Place, Row } from './build.js'
-import { casesOf, GRPC, HTTP, HTTP_1_0, NEVER, ONCE, SAME_BYTES, withBody, withHeaders } from './build.js'
+import { casesOf, GRPC, HTTP, HTTP_1_0, JSONRPC_1_0, NEVER, ONCE, REST_1_0, SAME_BYTES, withBody, withHeaders } from './build.js'
 
 /** The extensions that the card of `conform agent --required` requires. */
 export const REQUIRED = ['https://conform.example/extensions/required/v1', 'https://conform.example/extensions/also-required/v1'] as const
@@ -22,6 +22,15 @@ const respond = (operation: Operation) => ([transport, version]: Place) => respo
 const rejected = (id: string, name: string, request: Row['request'], extra: Partial<Row> = {}): Row => ({
   ...BASE, id: `X-${id}`, name, on: HTTP_1_0, agent: respond('send_message'), expect: [NEVER, MISSING], ...request === undefined ? {} : { request }, ...extra
 })
+/** A path that some agents read as that of the operation. The form of the rejection is free. */
+const spelled = (id: string, name: string, target: string, extra: Partial<Row> = {}): Row => ({
+  ...rejected(`PATH-${id}`, `${name} in the path are no way around a required extension`, undefined),
+  on: REST_1_0,
+  spec: 'profile S4, X1',
+  expect: [NEVER],
+  request: ([transport, version]) => ({ ...httpRequest('send_message', transport, version), target }),
+  ...extra
+})
 const accepted = (id: string, name: string, request: Row['request'], extra: Partial<Row> = {}): Row => ({
   ...BASE, id: `X-${id}`, name, on: HTTP_1_0, ...extra.operation === 'card' ? {} : { agent: respond('send_message') }, expect: [ONCE, { check: 'request-header', name: 'A2A-Extensions', as: 'members' }, SAME_BYTES], ...request === undefined ? {} : { request }, ...extra
 })
@@ -38,6 +47,11 @@ export const ENFORCING_CASES: readonly Case[] = casesOf([
   rejected('OTHER-SPELLING', 'a URI with a final slash is another extension', lines('send_message', `${FIRST}/`, SECOND), { register: 'E2' }),
   rejected('PREFIX', 'a part of a URI is not the URI', lines('send_message', `${FIRST}-more`, SECOND)),
   rejected('ONLY-IN-MESSAGE', 'a list in the message alone activates nothing', withBody('send_message', ([transport, version], ordinary) => ordinary.replace(messageText(version, transport), messageText(version, transport, 'Hello', `,"extensions":["${FIRST}","${SECOND}"]`))), { level: 'should', spec: 'A2A 1.0.1 §9.2, §11.2' }),
+  spelled('DOTS', 'dot segments', '/tasks/../message:send'),
+  spelled('DOTS-RPC', 'dot segments', '/.', { on: JSONRPC_1_0 }),
+  spelled('ENCODED-DOTS', 'encoded dot segments', '/tasks/%2e%2e/message:send'),
+  spelled('SLASHES', 'two slashes', '//message:send'),
+  spelled('ENCODED-COLON', 'encoded colons', '/message%3Asend'),
   accepted('REQUESTED', 'a request with the required extensions reaches the agent', lines('send_message', ALL)),
   accepted('REQUESTED-LINES', 'several lines count together', lines('send_message', FIRST, SECOND)),
   accepted('REQUESTED-ORDER', 'the order does not matter', lines('send_message', `${SECOND},${FIRST}`)),

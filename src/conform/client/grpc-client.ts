@@ -3,6 +3,7 @@ import { connect, constants } from 'node:http2'
 import { grpcFrame, GrpcDeframer } from '#wire/grpc/deframer.js'
 import { filled, filledBytes } from '../mark.js'
 import type { Exchange, GrpcRequest, Line } from '../model.js'
+import { ExchangeRecord } from './exchange-record.js'
 
 export interface CallOptions {
   /** `http://host:port` or `https://host:port`. */
@@ -14,43 +15,19 @@ export interface CallOptions {
   readonly timeout?: number
 }
 
-const TIMEOUT = 8_000
-const LATE = 2_000
 const LARGEST = 64 * 1024 * 1024
 
 /** @returns the exchange, whose body is the messages with their prefixes; `status` is the HTTP status */
 export async function callGrpc (request: GrpcRequest, options: CallOptions): Promise<Exchange> {
-  const { base, name, release, messages = 0, timeout = TIMEOUT } = options
+  const { base, name, release, messages = 0, timeout } = options
   return await new Promise(resolve => {
     const session = connect(base, { rejectUnauthorized: false, settings: { initialWindowSize: 4 * 1024 * 1024 } })
-    const state = { status: 0, headers: [] as Line[], trailers: [] as Line[], chunks: [] as Buffer[] }
-    const late: number[] = []
-    let settled = false
-    let count = 0
-    let lateTimer: NodeJS.Timeout | null = null
-    const settle = (end: Exchange['end'], problem: string | null = null): void => {
-      if (settled) return
-      settled = true
-      clearTimeout(timer)
-      if (lateTimer !== null) clearTimeout(lateTimer)
+    const close = (end: Exchange['end']): void => {
       if (end === 'left') stream.close(constants.NGHTTP2_CANCEL, () => session.destroy())
       else session.destroy()
-      const { status, headers, trailers, chunks } = state
-      resolve({ status, headers, trailers, body: Buffer.concat(chunks), end, late, problem })
     }
-    const timer = setTimeout(() => settle('timeout', `no complete response within ${timeout} ms`), timeout)
-    const watch = (): void => {
-      if (lateTimer !== null) clearTimeout(lateTimer)
-      if (release === undefined || count >= messages) return
-      const waited = count
-      lateTimer = setTimeout(() => {
-        late.push(waited)
-        release(waited)
-        count = Math.max(count, waited + 1)
-        watch()
-      }, LATE)
-    }
-    session.on('error', error => settle('broken', `no response: ${(error as NodeJS.ErrnoException).code ?? error.message}`))
+    const record = new ExchangeRecord({ pieces: messages, release, timeout, close, done: resolve })
+    session.on('error', error => record.settle('broken', `no response: ${(error as NodeJS.ErrnoException).code ?? error.message}`))
     const headers: Record<string, string | string[]> = {
       ':method': 'POST', ':path': request.path, te: 'trailers', 'content-type': 'application/grpc'
     }
@@ -62,31 +39,24 @@ export async function callGrpc (request: GrpcRequest, options: CallOptions): Pro
     const stream = session.request(headers)
     const deframer = new GrpcDeframer(LARGEST)
     stream.on('response', (response, _flags, ...rest: unknown[]) => {
-      state.status = Number(response[':status'])
-      state.headers = linesOf(rest[0] as string[] | undefined ?? flat(response))
-      watch()
+      record.status = Number(response[':status'])
+      record.headers = linesOf(rest[0] as string[] | undefined ?? flat(response))
+      record.watch()
     })
-    stream.on('trailers', (trailers, _flags, ...rest: unknown[]) => { state.trailers = linesOf(rest[0] as string[] | undefined ?? flat(trailers)) })
+    stream.on('trailers', (trailers, _flags, ...rest: unknown[]) => { record.trailers = linesOf(rest[0] as string[] | undefined ?? flat(trailers)) })
     stream.on('data', (chunk: Buffer) => {
-      state.chunks.push(chunk)
-      for (let i = deframer.feed(chunk).length; i > 0; i--) {
-        release?.(count)
-        count++
-        watch()
-      }
-      if (request.leaveAfter !== undefined && count >= request.leaveAfter) settle('left')
+      record.chunks.push(chunk)
+      for (let i = deframer.feed(chunk).length; i > 0; i--) record.arrived()
+      if (request.leaveAfter !== undefined && record.piece >= request.leaveAfter) record.settle('left')
     })
     stream.on('end', () => {
-      if (state.trailers.length === 0) {
-        // Trailers-only: the status comes with the headers.
-        const isStatus = (line: Line): boolean => line[0].startsWith('grpc-')
-        if (state.headers.some(([key]) => key === 'grpc-status')) state.trailers = state.headers.filter(isStatus)
-      }
+      // Trailers-only: the status comes with the headers.
+      if (record.trailers.length === 0 && record.headers.some(([key]) => key === 'grpc-status')) record.trailers = record.headers.filter(([key]) => key.startsWith('grpc-'))
     })
-    stream.on('error', error => settle('broken', error.message))
+    stream.on('error', error => record.settle('broken', error.message))
     stream.on('close', () => {
-      if (stream.rstCode !== 0) settle('broken', `the stream ended with HTTP/2 error ${stream.rstCode}`)
-      else settle(state.status === 0 ? 'broken' : 'complete', state.status === 0 ? 'the connection ended before a response' : null)
+      if (stream.rstCode !== 0) record.settle('broken', `the stream ended with HTTP/2 error ${stream.rstCode}`)
+      else record.settle(record.status === 0 ? 'broken' : 'complete', record.status === 0 ? 'the connection ended before a response' : null)
     })
     for (const message of request.messages) {
       const frame = grpcFrame(filledBytes(Buffer.from(message, 'base64'), name))

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { chunkBytes, headBytes, Http1Reader, LAST_CHUNK } from '../http1.js'
 import { filled } from '../mark.js'
 import type { Exchange, HttpRequest, Line } from '../model.js'
+import { ExchangeRecord } from './exchange-record.js'
 
 export interface SendOptions {
   /** The base URL of the request's target, without a final slash. */
@@ -19,16 +20,12 @@ export interface SendOptions {
   readonly timeout?: number
 }
 
-/** Milliseconds until a response counts as missing. */
-const TIMEOUT = 8_000
-/** Milliseconds until a piece counts as late. */
-const LATE = 2_000
 /** Milliseconds until a client leaves that waits for no piece. */
 const LEAVE = 300
 
 /** @returns the exchange; a connection that fails is an exchange without a response */
 export async function sendHttp (request: HttpRequest, options: SendOptions): Promise<Exchange> {
-  const { base, name, gates, agent = '', timeout = TIMEOUT } = options
+  const { base, name, gates, agent = '', timeout } = options
   const url = new URL(base)
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
   const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -37,77 +34,47 @@ export async function sendHttp (request: HttpRequest, options: SendOptions): Pro
     : connect({ host, port, noDelay: true })
   const bytes = bytesOf(request, url, name, agent)
   return await new Promise(resolve => {
-    const none: readonly Line[] = []
-    const state = { status: 0, headers: none, trailers: none, chunks: [] as Buffer[], left: request.repeat ?? 0 }
-    const late: number[] = []
-    let settled = false
-    let piece = 0
-    let lateTimer: NodeJS.Timeout | null = null
-    const settle = (end: Exchange['end'], problem: string | null = null): void => {
-      if (settled) return
-      settled = true
-      clearTimeout(timer)
-      if (lateTimer !== null) clearTimeout(lateTimer)
-      socket.destroy()
-      const { status, headers, trailers, chunks } = state
-      resolve({ status, headers, trailers, body: Buffer.concat(chunks), end, late, problem })
-    }
-    const timer = setTimeout(() => settle('timeout', `no complete response within ${timeout} ms`), timeout)
+    const { pieces = [], release } = gates ?? {}
+    const record = new ExchangeRecord({ pieces: pieces.length, release, timeout, close: () => { socket.destroy() }, done: resolve })
+    let left = request.repeat ?? 0
     const advance = (): void => {
-      if (settled) return
-      const body = Buffer.concat(state.chunks)
-      const { pieces = [], release } = gates ?? {}
-      for (let next = pieces[piece]; next !== undefined && body.includes(next); next = pieces[piece]) {
-        release?.(piece)
-        piece++
-        watch()
-      }
-      if (request.leaveAfter !== undefined && request.leaveAfter > 0 && piece >= request.leaveAfter) settle('left')
-    }
-    const watch = (): void => {
-      if (lateTimer !== null) clearTimeout(lateTimer)
-      if (gates === undefined || piece >= gates.pieces.length) return
-      const waited = piece
-      lateTimer = setTimeout(() => {
-        late.push(waited)
-        gates.release(waited)
-        piece = Math.max(piece, waited + 1)
-        watch()
-      }, LATE)
+      const body = Buffer.concat(record.chunks)
+      for (let next = pieces[record.piece]; next !== undefined && body.includes(next); next = pieces[record.piece]) record.arrived()
+      if (request.leaveAfter !== undefined && request.leaveAfter > 0 && record.piece >= request.leaveAfter) record.settle('left')
     }
     const reader = new Http1Reader('response', {
       head: head => {
         const status = Number(head.start.slice(9, 12))
         if (status >= 100 && status < 200) return
-        state.status = status
-        state.headers = head.headers
-        watch()
+        record.status = status
+        record.headers = head.headers
+        record.watch()
       },
       data: chunk => {
-        state.chunks.push(chunk)
-        if (gates !== undefined) advance()
+        record.chunks.push(chunk)
+        if (gates !== undefined && !record.settled) advance()
       },
       end: trailers => {
-        if (state.status === 0) return
-        state.trailers = trailers
-        if (state.left === 0) return settle('complete')
-        state.left--
-        state.chunks = []
+        if (record.status === 0) return
+        record.trailers = trailers
+        if (left === 0) return record.settle('complete')
+        left--
+        record.chunks = []
         reader.withoutBody = request.method === 'HEAD'
         socket.write(bytes)
       },
-      fault: problem => settle('broken', problem)
+      fault: problem => record.settle('broken', problem)
     })
     reader.withoutBody = request.method === 'HEAD'
     socket.on('data', (chunk: Buffer) => { reader.feed(chunk) })
     socket.on('end', () => {
-      if (reader.finish() && state.status !== 0) settle('complete')
-      else settle('broken', state.status === 0 ? 'the connection ended before a response' : 'the connection ended within the response')
+      if (reader.finish() && record.status !== 0) record.settle('complete')
+      else record.settle('broken', record.status === 0 ? 'the connection ended before a response' : 'the connection ended within the response')
     })
-    socket.on('error', error => settle('broken', state.status === 0 ? `no response: ${(error as NodeJS.ErrnoException).code ?? error.message}` : 'the connection broke within the response'))
+    socket.on('error', error => record.settle('broken', record.status === 0 ? `no response: ${(error as NodeJS.ErrnoException).code ?? error.message}` : 'the connection broke within the response'))
     socket.on(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       socket.write(bytes)
-      if (request.leaveAfter === 0) setTimeout(() => settle('left'), LEAVE)
+      if (request.leaveAfter === 0) setTimeout(() => record.settle('left'), LEAVE)
     })
   })
 }

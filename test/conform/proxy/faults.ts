@@ -62,7 +62,7 @@ export const FAULTS = {
   'grpc-drops-unknown-fields': { description: 'drops fields of messages that it does not know', finds: ['T-GRPC-UNKNOWN-FIELD-grpc', 'T-GRPC-UNKNOWN-FIELD-RESPONSE'] },
   'grpc-assumes-ok': { description: 'makes a call without a status of gRPC a success', finds: ['E-GRPC-HTTP-STATUS', 'E-GRPC-NO-STATUS'] },
   'grpc-retries': { description: 'calls again when a call breaks', finds: ['T-GRPC-NO-RETRY'] },
-  'enforces-nothing': { description: 'claims to enforce extensions, and forwards', finds: ['X-MISSING-jsonrpc', 'X-MISSING-grpc', 'X-OTHER-CASE'] },
+  'enforces-nothing': { description: 'claims to enforce extensions, and forwards', finds: ['X-MISSING-jsonrpc', 'X-MISSING-grpc', 'X-OTHER-CASE', 'X-PATH-'] },
   'enforces-one': { description: 'accepts a request with one of the required extensions', finds: ['X-MISSING-ONE', 'X-MISSING-NAMED'] },
   'enforces-lines': { description: 'reads the first line of the header only', finds: ['X-REQUESTED-LINES'] },
   'names-nothing': { description: 'rejects without the names of the extensions', finds: ['X-MISSING-ALL-NAMED', 'X-MISSING-NAMED'] },

