@@ -19,7 +19,7 @@ const PAGE = 65_536
 export interface WebAssemblyApi {
   readonly Memory: new (limits: { initial: number, maximum: number }) => WebAssemblyMemory
   readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object, imports: { env: { memory: WebAssemblyMemory } }) => { readonly exports: unknown }
+  readonly Instance: new (module: object, imports: { env: { memory: WebAssemblyMemory, [name: string]: unknown } }) => { readonly exports: unknown }
 }
 
 export interface WebAssemblyMemory {
