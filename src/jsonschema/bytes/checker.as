@@ -6,7 +6,7 @@
  * time: a name is then one or two comparisons of eight bytes. Sixteen bytes of a string are searched at once.
  */
 
-import { DEPTH, doubt, DOUBT, hasSteps, MEMBERS_AND_ITEMS, NAMES, NUMBER_COUNT, STEPS, TEXT } from './state'
+import { charge, DEPTH, doubt, DOUBT, hasSteps, MEMBERS_AND_ITEMS, NAMES, NUMBER_COUNT, STEPS, TEXT } from './state'
 import { number } from './number'
 import { escapes, hashOf, isDigit, isSame, pastSpace, string, stringEnd, test } from './text'
 
@@ -20,6 +20,8 @@ const NUMBER: usize = 12
 const WORDS: usize = 16
 /** Place of the schemas that the same value has to conform to beside; 0 for none. */
 const BESIDE: usize = 20
+/** Bit of a reference to a node that may have such schemas. */
+const MARKED: usize = 1
 const TRUE: u32 = 1
 const FALSE: u32 = 2
 const NULL: u32 = 4
@@ -57,12 +59,14 @@ function isNamed (member: usize, at: usize): bool {
 }
 
 function value (node: usize, at: usize, depth: u32): usize {
-  if (!hasSteps()) return 0
-  const beside = <usize>load<u32>(node, BESIDE)
-  if (beside != 0) {
-    if (load<u32>(beside, 4) != 0) return choice(beside + 8, at, depth)
-    const last = beside + 8 + 16 * <usize>load<u32>(beside)
-    for (let entry = beside + 8; entry < last; entry += 16) if (!conforms(entry, at, depth)) return 0
+  if ((node & MARKED) != 0) {
+    node &= ~MARKED
+    const beside = <usize>load<u32>(node, BESIDE)
+    if (beside != 0) {
+      if (load<u32>(beside, 4) != 0) return choice(beside + 8, at, depth)
+      const last = beside + 8 + 16 * <usize>load<u32>(beside)
+      for (let entry = beside + 8; entry < last; entry += 16) if (!conforms(entry, at, depth)) return 0
+    }
   }
   switch (<u32>load<u8>(at)) {
     case 0x22: {
@@ -87,8 +91,15 @@ function value (node: usize, at: usize, depth: u32): usize {
   }
 }
 
+/** Charges for the values that were read before a fault. */
+function failed (count: u32): usize {
+  charge(count)
+  return 0
+}
+
 /** Reads the value by another schema, and forgets all counts. */
 function fits (node: usize, at: usize, depth: u32): bool {
+  if (!hasSteps()) return false
   const before = members
   const topBefore = top
   const deepestBefore = deepest
@@ -127,6 +138,7 @@ function choice (entry: usize, at: usize, depth: u32): usize {
   let node = <usize>load<u32>(entry, 8)
   const last = node + 4 * <usize>load<u32>(entry, 4)
   for (; node < last; node += 4) {
+    if (!hasSteps()) return 0
     const before = members
     const topBefore = top
     const deepestBefore = deepest
@@ -186,7 +198,7 @@ function array (record: usize, at: usize, depth: u32): usize {
     for (;;) {
       const item = at
       at = value(node, at, depth)
-      if (at == 0) return 0
+      if (at == 0) return failed(count)
       if (areNoted) areNoted = isNoted(item, at, base)
       count++
       at = pastSpace(at)
@@ -203,6 +215,7 @@ function array (record: usize, at: usize, depth: u32): usize {
     if (!areNoted && count > 1 && !test(different, start, at)) return 0
   }
   members += count
+  charge(count)
   return at
 }
 
@@ -254,7 +267,7 @@ function object (record: usize, at: usize, depth: u32): usize {
       at = pastSpace(at)
       if (load<u8>(at) != 0x3a) return 0
       at = value(node, pastSpace(at + 1), depth)
-      if (at == 0) return 0
+      if (at == 0) return failed(count)
       count++
       at = pastSpace(at)
       const byte = <u32>load<u8>(at)
@@ -268,6 +281,7 @@ function object (record: usize, at: usize, depth: u32): usize {
   const required = load<u64>(record, 16)
   if ((seen & required) != required || count < load<u32>(record, 8) || count > load<u32>(record, 12)) return 0
   members += count
+  charge(count)
   return at
 }
 
@@ -284,7 +298,7 @@ export function check (node: usize, start: usize, size: u32, from: u32, depth: u
   store<u32>(TEXT, <u32>start)
   store<u32>(NUMBER_COUNT, 0)
   store<u32>(DOUBT, 0)
-  store<u32>(STEPS, 4 * size + 4096)
+  store<i32>(STEPS, <i32>(4 * size + 4096))
   members = 0
   top = 0
   deepest = 0

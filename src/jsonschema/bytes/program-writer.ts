@@ -17,6 +17,7 @@ const STRING = 8
 const NUMBER = 12
 const WORDS = 16
 const BESIDE = 20
+const MARKED = 1
 const SLOTS = [OBJECT, ARRAY, STRING, NUMBER] as const
 const TRUE = 1
 const FALSE = 2
@@ -75,24 +76,28 @@ export class ProgramWriter {
     this.#fill(this.#any, {})
   }
 
-  /** @throws UNSUPPORTED */
+  /**
+   * @returns a reference to the node of a schema: its place, with MARKED when it may have schemas beside
+   * @throws UNSUPPORTED
+   */
   node (schema: unknown): number {
     if (schema === true) return this.#any
     if (schema === false) return this.#never
     if (!isObject(schema)) throw UNSUPPORTED
     const known = this.#nodes.get(schema)
     if (known !== undefined) return known
-    const node = this.image.place(NODE)
+    const applicators = this.#applicatorsOf(schema)
+    const place = this.image.place(NODE)
+    const node = applicators.length === 0 ? place : place | MARKED
     this.#nodes.set(schema, node)
     this.#unfinished.set(node, 'unknown')
-    const applicators = this.#applicatorsOf(schema)
     const alone = applicators.length === 1 && this.#isAlone(schema) ? applicators[0] as Applicator : null
     const copied = alone === null ? null : this.#sameKinds(schema, alone)
-    if (copied === null || !this.#copy(node, copied)) {
+    if (copied === null || !this.#copy(place, copied)) {
       const beside = applicators.flatMap(one => this.#entries(schema, one))
       const isChoice = alone === 'anyOf' || alone === 'oneOf'
-      this.#beside(node, beside, isChoice)
-      if (!isChoice) this.#fill(node, schema)
+      this.#beside(place, beside, isChoice)
+      if (!isChoice) this.#fill(place, schema)
     }
     this.#unfinished.delete(node)
     return node
@@ -162,8 +167,9 @@ export class ProgramWriter {
     const { image } = this
     const slots = new Map<number, number>()
     let words = 0
-    for (const other of others) {
-      if (this.#unfinished.get(other) === 'unknown') throw UNSUPPORTED
+    for (const reference of others) {
+      const other = reference & ~MARKED
+      if (this.#unfinished.get(reference) === 'unknown') throw UNSUPPORTED
       if (image.get(other + BESIDE) !== 0) return false
       for (const slot of SLOTS) {
         const record = image.get(other + slot)
@@ -221,7 +227,7 @@ export class ProgramWriter {
     const array = isArrayKind ? image.place(ARRAY_RECORD) : 0
     image.put(node + OBJECT, object)
     image.put(node + ARRAY, array)
-    if (this.#unfinished.has(node)) this.#unfinished.set(node, 'begun')
+    for (const reference of [node, node | MARKED]) if (this.#unfinished.has(reference)) this.#unfinished.set(reference, 'begun')
     if (members !== null) this.#object(object, schema, members)
     if (isArrayKind) this.#array(array, schema)
   }

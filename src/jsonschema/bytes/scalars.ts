@@ -35,24 +35,28 @@ export function writeString (
 ): number {
   const texts = values?.filter(value => typeof value === 'string').map(value => wellFormed(value as string))
   if (texts?.length === 0) return 0
-  const record = image.place(32)
+  const record = image.place(40)
   writeBounds(image, record, schema.minLength, schema.maxLength)
   if (texts !== undefined) {
     image.put(record + 8, texts.length)
-    image.put(record + 12, image.list(texts.flatMap(text => [text.length, image.text(text)])))
+    image.put(record + 16, image.list(texts.flatMap(text => [text.length, image.text(text)])))
+  }
+  let pairs = 0
+  const pair = (automaton: number, key: string, test: ValueTest): void => {
+    image.put(record + 24 + 8 * pairs, automaton)
+    image.put(record + 28 + 8 * pairs, testNumber(key, test))
+    image.put(record + 12, ++pairs)
   }
   const { pattern } = schema
   if (pattern !== undefined) {
     if (typeof pattern !== 'string') throw UNSUPPORTED
-    image.put(record + 16, image.automaton(pattern, true))
-    image.put(record + 20, testNumber(`pattern ${pattern}`, patternTest(pattern)))
+    pair(image.automaton(pattern, true), `pattern ${pattern}`, patternTest(pattern))
   }
   if (format !== undefined && typeof format !== 'string') throw UNSUPPORTED
-  const formats = format === undefined || NUMERIC_FORMATS.has(format) ? null : formatTest(format)
-  if (format === undefined || formats === null) return record
+  const accepts = format === undefined || NUMERIC_FORMATS.has(format) ? null : formatTest(format)
+  if (format === undefined || accepts === null) return record
   const sure = Object.hasOwn(SURE, format) ? SURE[format] : undefined
-  if (sure !== undefined) image.put(record + 24, image.automaton(sure, false))
-  image.put(record + 28, testNumber(`format ${format}`, formats))
+  pair(sure === undefined ? 0 : image.automaton(sure, false), `format ${format}`, accepts)
   return record
 }
 

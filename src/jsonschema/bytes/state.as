@@ -6,7 +6,7 @@ export const NUMBER_COUNT: usize = 8
 export const DOUBT: usize = 12
 /** Place of the text. */
 export const TEXT: usize = 16
-/** Values that may still be read. Several readings of one value would otherwise take a time that is not linear in the text. */
+/** Values that may still be read, and 64 bytes of long strings for each. Several readings of one value would otherwise take a time that is not linear in the text. */
 export const STEPS: usize = 20
 export const NUMBERS: usize = 64
 export const MAX_NUMBERS: u32 = 2048
@@ -15,27 +15,21 @@ export const NAMES: usize = NUMBERS + 8 * <usize>MAX_NUMBERS
 /** @returns 0, for the place after the value */
 export function doubt (): usize {
   store<u32>(DOUBT, 1)
-  store<u32>(STEPS, 0)
+  store<i32>(STEPS, 0)
   return 0
 }
 
-// @ts-ignore: decorator
-@inline
+/** Called before a value is read by one more schema. */
 export function hasSteps (): bool {
-  const steps = load<u32>(STEPS)
-  if (steps == 0) {
-    doubt()
-    return false
-  }
-  store<u32>(STEPS, steps - 1)
-  return true
+  const steps = load<i32>(STEPS) - 1
+  store<i32>(STEPS, steps)
+  if (steps > 0) return true
+  doubt()
+  return false
 }
 
-/** Charges for bytes that are read: 16 at once. */
 // @ts-ignore: decorator
 @inline
-export function charge (bytes: u32): void {
-  const steps = load<u32>(STEPS)
-  const cost = bytes >> 4
-  store<u32>(STEPS, cost < steps ? steps - cost : 0)
+export function charge (steps: u32): void {
+  store<i32>(STEPS, load<i32>(STEPS) - <i32>steps)
 }

@@ -129,19 +129,21 @@ function conforms (pair: usize, at: usize, end: usize): bool {
   return test(load<u32>(pair, 4), at - 1, end + 1)
 }
 
+/** A record without bounds of its length. */
+const UNBOUNDED: u64 = 0xffffffff_00000000
+
 /**
- * A record: minimum and maximum of code points, number of listed values, place of their list (size, place), and two pairs of an automaton
- * and a test (0 for none).
+ * A record: minimum and maximum of code points, number of listed values, number of pairs, place of the list (size, place), and two pairs of
+ * an automaton (0 for none) and a test.
  */
 export function string (record: usize, at: usize): usize {
   const end = stringEnd(at)
   if (end == 0) return 0
-  const min = load<u32>(record)
-  const max = load<u32>(record, 4)
   const size = <u32>(end - at)
-  charge(size)
-  // Without bounds, 0 and the maximum.
-  if (min != 0 || max != u32.MAX_VALUE) {
+  if (size > 64) charge(size >> 6)
+  if (load<u64>(record) != UNBOUNDED) {
+    const min = load<u32>(record)
+    const max = load<u32>(record, 4)
     // As many bytes as four times the code points at most. An escape may be a half of a code point.
     if (escapes) return doubt()
     if (size > max || size < min << 2) {
@@ -149,14 +151,16 @@ export function string (record: usize, at: usize): usize {
       if (count < min || count > max) return 0
     }
   }
+  if (load<u64>(record, 8) == 0) return end + 1
   const count = load<u32>(record, 8)
   if (count != 0) {
     if (escapes) return doubt()
-    let listed = <usize>load<u32>(record, 12)
+    let listed = <usize>load<u32>(record, 16)
     const last = listed + 8 * <usize>count
     while (listed < last && !(load<u32>(listed) == size && isSame(at, <usize>load<u32>(listed, 4), size))) listed += 8
     if (listed == last) return 0
   }
-  if (load<u32>(record, 20) != 0 && !conforms(record + 16, at, end)) return 0
-  return load<u32>(record, 28) == 0 || conforms(record + 24, at, end) ? end + 1 : 0
+  const last = record + 24 + 8 * <usize>load<u32>(record, 12)
+  for (let pair = record + 24; pair < last; pair += 8) if (!conforms(pair, at, end)) return 0
+  return end + 1
 }
