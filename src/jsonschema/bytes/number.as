@@ -23,6 +23,8 @@ function power (exponent: u32): f64 {
 }
 
 /** A record: flags, number of listed values, place of their list, minimum, maximum, divisor. */
+// @ts-ignore: decorator
+@inline
 export function number (record: usize, at: usize): usize {
   const start = at
   let byte = <u32>load<u8>(at)

@@ -136,6 +136,8 @@ const UNBOUNDED: u64 = 0xffffffff_00000000
  * A record: minimum and maximum of code points, number of listed values, number of pairs, place of the list (size, place), and two pairs of
  * an automaton (0 for none) and a test.
  */
+// @ts-ignore: decorator
+@inline
 export function string (record: usize, at: usize): usize {
   const end = stringEnd(at)
   if (end == 0) return 0
