@@ -14,6 +14,7 @@ import type { Bench } from './bench.js'
 import { setUp } from './bench.js'
 import { VERSUS_WORKS, versus } from './cases/versus.js'
 import { toolInstalled } from './load/closed.js'
+import { nodePrograms } from './nodes.js'
 import { UsageError, command, positive } from './options.js'
 import { startGateway } from './parties/gateway.js'
 import type { Party } from './parties/party.js'
@@ -48,7 +49,7 @@ async function main (args: readonly string[]): Promise<number> {
   const worktrees: string[] = []
   const begin = performance.now()
   const say = (line: string): void => { console.error(`${Math.round((performance.now() - begin) / 1_000)} s  ${line}`) }
-  const { place, tearDown } = await setUp()
+  const { place, tearDown } = await setUp({ nodes: await nodePrograms() })
   const bench: Bench = {
     place, tool: toolInstalled(), rounds, seconds, quick: false, say, wants: () => true, mostly: running => running
   }

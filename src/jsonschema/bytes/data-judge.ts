@@ -51,10 +51,8 @@ export class DataJudge implements ValueJudge {
       return null
     }
     const first = this.#next(bytes, 0)
-    return first === -1 ? null : withChecker(
-      bytes,
-      checker => withSteps(JUDGE_STEPS, () => this.#all(bytes, first, limits, checker))
-    )
+    if (first === -1) return null
+    return withChecker(bytes, checker => withSteps(JUDGE_STEPS, () => this.#all(bytes, first, limits, checker)))
   }
 
   onRead (): void {

@@ -49,7 +49,9 @@ export const data: Target & Reader = {
     '{"id":1,"name":"é","kind":"b c","nodes":[{"id":2},{"id":3,"nodes":[]}],"a longer name":4}',
     '{"id":1.0,"name":null,"kind":0.50,"a longer name":true,"more":[{},"\\u00e9\\n",1e5,12345678901234567]}',
     ' { "x" : {"id":1} ,\n"y":{ "id" : 99 }}',
-    '{"id":"AB-12","name":"éb","nodes":[1,"1",{"a":1},{"a":2}],"kind":7,"day":"2026-11-28"}', '{"id":"AB-7","nodes":[1,1.0]}', '{"kind":"a","day":""}',
+    '{"id":"AB-12","name":"éb","nodes":[1,"1",{"a":1},{"a":2}],"kind":7,"day":"2026-11-28"}',
+    '{"id":"AB-7","nodes":[1,1.0]}',
+    '{"kind":"a","day":""}',
     '{"id":1,"id":2}', '{"id":1,"x":1,"x":2}', '{"id":01}', '{"id":1,"name":"abcdef"}', '{"nodes":[]}'
   ],
   dictionary: [
