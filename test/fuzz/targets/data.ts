@@ -36,7 +36,8 @@ const BESIDE = {
   then: { required: ['day'] },
   else: { not: { required: ['day'] } }
 }
-const SCHEMAS = [true, NODE, { ...NODE, additionalProperties: false }, { additionalProperties: NODE, minProperties: 1 }, BESIDE].map(schema => {
+const ALL = [true, NODE, { ...NODE, additionalProperties: false }, { additionalProperties: NODE, minProperties: 1 }, BESIDE]
+const SCHEMAS = ALL.map(schema => {
   const compiled = compileSchema(schema)
   ok(compiled.ok)
   return { program: programOf(schema) as Program, schema: compiled.schema }
