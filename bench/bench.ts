@@ -114,4 +114,10 @@ export async function interleave<T> (
   })
 }
 
+/** Returns a function that returns one party after the other, from the first one again after the last. */
+export function inTurn (parties: readonly Party[]): () => Party {
+  let turn = 0
+  return () => parties[turn++ % parties.length] as Party
+}
+
 export const subjects = (parties: readonly Party[]): Array<Subject<Party>> => parties.map(party => ({ name: party.name, of: party }))

@@ -6,7 +6,7 @@ import type { Work } from '../agent/bodies.js'
 import { REAL_WORKS, WORKS } from '../agent/bodies.js'
 import { ANSWER } from '../agent/calls.js'
 import type { Bench, Case, Subject, Table } from '../bench.js'
-import { interleave } from '../bench.js'
+import { inTurn, interleave } from '../bench.js'
 import { CORE_OLDEST } from '../names.js'
 import type { Party } from '../parties/party.js'
 import { residentBytes } from '../processes.js'
@@ -35,9 +35,9 @@ const ON_NODE: ReadonlyArray<readonly [row: string, party: string, isOldest: boo
 /** Other parties, which have one process, and `direct`, which has none. */
 const OTHERS = new Set(['direct', 'envoy-lua', 'nginx-njs'])
 
-interface Processes { readonly all: readonly Party[], turn: number }
+interface Processes { readonly all: readonly Party[], readonly next: () => Party }
 
-const nextOf = (processes: Processes): Party => processes.all[processes.turn++ % processes.all.length] as Party
+const processesOf = (all: readonly Party[]): Processes => ({ all, next: inTurn(all) })
 
 export const CORE: Case = {
   name: 'core',
@@ -54,9 +54,9 @@ export const CORE: Case = {
           all.push(await startFresh(bench.place, party, `core-${started.length}`, isOldest ? { node: bench.place.nodes.oldest } : {}))
           started.push(all.at(-1) as Party)
         }
-        subjects.push({ name: row, of: { all, turn: 0 } })
+        subjects.push({ name: row, of: processesOf(all) })
       }
-      for (const party of parties) if (OTHERS.has(party.name)) subjects.push({ name: party.name, of: { all: [party], turn: 0 } })
+      for (const party of parties) if (OTHERS.has(party.name)) subjects.push({ name: party.name, of: processesOf([party]) })
       const tables: Table[] = []
       for (const work of CORE_WORKS.filter(({ name }) => bench.wants('core', name, QUICK.has(name)))) tables.push(await measure(bench, work, subjects))
       return tables
@@ -73,14 +73,14 @@ async function measure (bench: Bench, work: Work, subjects: ReadonlyArray<Subjec
   const long = { ...bench, seconds: bench.quick ? bench.seconds : Math.max(bench.seconds, SECONDS) }
   const rounds = bench.quick ? bench.rounds : Math.max(bench.rounds, PROCESSES)
   const closed = await interleave(bench, `core, ${work.name}, throughput`, subjects.filter(({ name }) => name !== 'direct'), async processes => {
-    const party = nextOf(processes)
+    const party = processes.next()
     return { ...await closedSample(long, party, call), resident: residentBytes(party.pids) }
   }, rounds)
   const rate = bench.rate ?? RATES.get(work.name) as number
   const load = { headers: call.headers, body: call.body, rate, expected: ANSWER.length }
   const seconds = bench.quick ? bench.seconds : LATENCY_SECONDS
   const open = await interleave(bench, `core, ${work.name}, latency`, subjects, async processes => {
-    const { p50 = 0, p99 = 0 } = await fixedSample(bench, nextOf(processes), load, seconds, 'whole')
+    const { p50 = 0, p99 = 0 } = await fixedSample(bench, processes.next(), load, seconds, 'whole')
     return { p50, p99 } satisfies Sample
   }, rounds)
   return {

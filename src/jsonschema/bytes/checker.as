@@ -259,7 +259,8 @@ function object (record: usize, at: usize, depth: u32): usize {
         if (escapes || top - base >= MAX_COMPARED || top == MAX_NAMES) return doubt()
         const hash = hashOf(at, <u32>(end - at))
         const place = NAMES + 8 * <usize>top
-        for (let other = NAMES + 8 * <usize>base; other < place; other += 8) if (load<u64>(other) == hash) return 0
+        // Equal names, or names with equal hashes, which a client can make.
+        for (let other = NAMES + 8 * <usize>base; other < place; other += 8) if (load<u64>(other) == hash) return doubt()
         store<u64>(place, hash)
         top++
         at = end + 1
