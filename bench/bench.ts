@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Tool } from './load/closed.js'
+import type { NodePrograms } from './nodes.js'
+import { THIS_NODE } from './nodes.js'
 import type { Party, Place } from './parties/party.js'
 import { built, listening, pinSelf, splitCores, start, stop } from './processes.js'
 import type { Measured, Row, Sample } from './results.js'
@@ -48,8 +50,11 @@ export class WrongAnswer extends Error {}
 /**
  * Starts the agent and the sink on the cores for load, and moves this process there. Without `pin`, the system chooses the cores of all
  * processes.
+ * @param nodes programs for the parties that run on Node. Default: that of this process
  */
-export async function setUp ({ pin = true } = {}): Promise<{ readonly place: Place, tearDown: () => Promise<void> }> {
+export async function setUp (
+  { pin = true, nodes = THIS_NODE }: { readonly pin?: boolean, readonly nodes?: NodePrograms } = {}
+): Promise<{ readonly place: Place, tearDown: () => Promise<void> }> {
   const cores = pin ? splitCores() : null
   const directory = mkdtempSync(join(tmpdir(), 'a2a-bench-'))
   const children: ChildProcess[] = []
@@ -66,7 +71,7 @@ export async function setUp ({ pin = true } = {}): Promise<{ readonly place: Pla
       urls.push((await listening(child, program)).url)
     }
     const [agent = '', sink = ''] = urls
-    return { place: { agent, sink, cores, directory }, tearDown }
+    return { place: { agent, sink, cores, directory, nodes }, tearDown }
   } catch (error) {
     await tearDown()
     throw error
@@ -107,6 +112,12 @@ export async function interleave<T> (
     const reason = broken.get(name)
     return reason === undefined ? { party: name, samples: samples.get(name) ?? [] } : { party: name, samples: [], broken: reason }
   })
+}
+
+/** Returns a function that returns one party after the other, from the first one again after the last. */
+export function inTurn (parties: readonly Party[]): () => Party {
+  let turn = 0
+  return () => parties[turn++ % parties.length] as Party
 }
 
 export const subjects = (parties: readonly Party[]): Array<Subject<Party>> => parties.map(party => ({ name: party.name, of: party }))

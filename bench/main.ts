@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { packageRoot } from '#config/paths.js'
 import { notStarted, waitUntilIdle } from './idle.js'
 import { HELP, benchOptions, command } from './options.js'
+import { nodePrograms } from './nodes.js'
 import { render } from './render.js'
 import { run } from './run.js'
 
@@ -22,7 +23,7 @@ async function main (args: readonly string[]): Promise<number> {
       return 1
     }
   }
-  const results = await run(options, say)
+  const results = await run({ ...options, nodes: await nodePrograms() }, say)
   console.log(render(results))
   if (options.out !== null) {
     mkdirSync(options.out, { recursive: true })

@@ -8,6 +8,8 @@ const inWords = (count: number): string => count.toLocaleString('en-US')
 
 export const COLD = `first ${inWords(COLD_CALLS)} calls`
 export const WARM = `after ${inWords(WARMING_CALLS)} more`
+/** Row of the case `core`. */
+export const CORE_OLDEST = 'gateway, oldest Node'
 export const ALONE = 'no streams'
 export const WITH_STREAMS = `${inWords(STREAMS)} streams open`
 export const ANONYMOUS = 'without identity'

@@ -30,7 +30,7 @@ export function render (results: Results): string {
 function conditions ({ conditions: c, parties }: Results): string[] {
   const absent = parties.filter(({ version }) => version === null)
   return [
-    `Run of ${c.at.slice(0, 10)}, commit ${c.commit}: Node ${c.node}, Linux ${c.kernel}, ${c.cores} cores (${c.cpu}), ${c.pinned === null ? 'not pinned' : `proxy on core ${c.pinned.proxy}, load and agent on ${c.pinned.load}`}; ${c.tool}, ${c.rounds} rounds of ${c.seconds} s, ${Math.round(c.took / 60)} minutes in all. Load of the machine before: ${c.loadBefore.toFixed(2)}.${c.loadDuring === undefined ? '' : ` Other processes during the run: ${c.loadDuring.toFixed(2)} cores.`}${foreignLoad(c) > 0.5 ? ' **Other work used the machine during the run: these figures are not reliable.**' : ''}`,
+    `Run of ${c.at.slice(0, 10)}, commit ${c.commit}: Node ${c.node}${c.oldest === undefined ? '' : ` (oldest: ${c.oldest})`}, Linux ${c.kernel}, ${c.cores} cores (${c.cpu}), ${c.pinned === null ? 'not pinned' : `proxy on core ${c.pinned.proxy}, load and agent on ${c.pinned.load}`}; ${c.tool}, ${c.rounds} rounds of ${c.seconds} s, ${Math.round(c.took / 60)} minutes in all. Load of the machine before: ${c.loadBefore.toFixed(2)}.${c.loadDuring === undefined ? '' : ` Other processes during the run: ${c.loadDuring.toFixed(2)} cores.`}${foreignLoad(c) > 0.5 ? ' **Other work used the machine during the run: these figures are not reliable.**' : ''}`,
     table(
       ['party', 'what it is', 'version'],
       parties.filter(one => !absent.includes(one)).map(({ name, title, version }) => [name, title, version ?? ''])
@@ -71,6 +71,7 @@ function sections (measured: readonly Measured[]): string[] {
 /** By case, or by case and work. */
 const TABLES: Readonly<Record<string, (measured: Measured) => string>> = {
   [`identity ${FORGED}`]: timeTable,
+  core: coreTable,
   latency: timeTable,
   cold: timeTable,
   'first-event': timeTable,
@@ -100,6 +101,29 @@ function capacityTable ({ rows, case: name }: Measured): string {
       proxy ? `${Math.round(spread(figures(row, 'busy')).median * 100)}%` : ''
     ]
   })))
+}
+
+/** The figures that users ask for. Without a whole core, the CPU time of a call says what a core carries. */
+function coreTable ({ rows }: Measured): string {
+  const base = rows.find(row => row.party === 'gateway')
+  const direct = rows.find(row => row.party === 'direct')
+  return table(
+    ['party', 'gateway against it', 'calls per second and core', 'CPU µs per call', 'added p50, ms', 'added p99, ms', 'resident, MB'],
+    rows.filter(row => row !== direct).map(row => withFigures(row, 6, () => {
+      const cpu = figures(row, 'cpuPerCall')
+      const added = (measure: string): string => direct === undefined
+        ? ''
+        : short(spread(pairwise(figures(row, measure), figures(direct, measure), difference).map(thousandth)))
+      return [
+        base === undefined || base.broken !== undefined || row === base ? '' : measurement(capacityRatio(base, row), '×'),
+        cpu.length === 0 ? '' : short(spread(cpu.map(microseconds => 1e6 / microseconds))),
+        cpu.length === 0 ? '' : short(spread(cpu)),
+        added('p50'),
+        added('p99'),
+        short(spread(figures(row, 'resident').map(bytes => bytes / 1e6)))
+      ]
+    }))
+  )
 }
 
 /** Times in microseconds, shown as milliseconds, as an addition to the times of `direct`. */

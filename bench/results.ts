@@ -36,7 +36,10 @@ export interface Conditions {
   /** Commit of the gateway; `+` follows when the working tree has changes. */
   readonly commit: string
   readonly at: string
+  /** Version that the parties on Node use. */
   readonly node: string
+  /** Version of the rows with the oldest supported one; absent in results of version 3. */
+  readonly oldest?: string
   readonly kernel: string
   readonly cpu: string
   readonly cores: number
@@ -53,7 +56,7 @@ export interface Conditions {
 }
 
 /** Version of the set of cases and works. Results of an earlier version do not have the figures of all goals. */
-export const VERSION = 3
+export const VERSION = 4
 
 export interface Results {
   readonly version: number

@@ -10,18 +10,21 @@ import { toolInstalled } from './load/closed.js'
 import type { BenchOptions } from './options.js'
 import { wantsCase, wantsWork } from './options.js'
 import { KINDS } from './parties/all.js'
-import type { Party } from './parties/party.js'
-import type { Cores } from './processes.js'
+import type { NodePrograms } from './nodes.js'
+import { nodeVersion, THIS_NODE } from './nodes.js'
+import type { Party, Place } from './parties/party.js'
 import type { Conditions, Measured, PartyInfo, Results } from './results.js'
 import { VERSION } from './results.js'
 
 export interface RunOptions extends Omit<BenchOptions, 'out'>, Partial<Pick<Bench, 'tool' | 'rate'>> {
   /** True to pin processes to cores where the system supports this. */
   readonly pin?: boolean
+  /** Programs for the parties that run on Node. Default: that of this process. */
+  readonly nodes?: NodePrograms
 }
 
 export async function run (options: RunOptions, say: (line: string) => void): Promise<Results> {
-  const { only, rounds, seconds, quick, rate, pin = true, tool = toolInstalled() } = options
+  const { only, rounds, seconds, quick, rate, pin = true, nodes = THIS_NODE, tool = toolInstalled() } = options
   const begin = performance.now()
   const loadBefore = await coresInUse()
   const others = foreignCores()
@@ -30,7 +33,7 @@ export async function run (options: RunOptions, say: (line: string) => void): Pr
     version: kind.version()
   }))
   const infos: PartyInfo[] = kinds.map(({ kind: { name, title }, version }) => ({ name, title, version }))
-  const { place, tearDown } = await setUp({ pin })
+  const { place, tearDown } = await setUp({ pin, nodes })
   const parties: Party[] = []
   const measured: Measured[] = []
   let foreign = 0
@@ -62,7 +65,7 @@ export async function run (options: RunOptions, say: (line: string) => void): Pr
   }
   return {
     version: VERSION,
-    conditions: conditions(bench, place.cores, { before: loadBefore, during: foreign }, (performance.now() - begin) / 1_000),
+    conditions: conditions(bench, place, { before: loadBefore, during: foreign }, (performance.now() - begin) / 1_000),
     parties: infos,
     measured: measured.map(rounded)
   }
@@ -70,14 +73,15 @@ export async function run (options: RunOptions, say: (line: string) => void): Pr
 
 function conditions (
   { tool, rounds, seconds }: Bench,
-  pinned: Cores | null,
+  { cores: pinned, nodes }: Place,
   foreign: { readonly before: number, readonly during: number },
   took: number
 ): Conditions {
   return {
     commit: commit(),
     at: new Date().toISOString(),
-    node: process.version,
+    node: nodeVersion(nodes.shipped),
+    oldest: nodeVersion(nodes.oldest),
     kernel: release(),
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: cpus().length,

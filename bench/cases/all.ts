@@ -1,6 +1,7 @@
 import type { Case } from '../bench.js'
 import { COLD_AND_WARM } from './cold.js'
 import { READING, SIZE } from './configurations.js'
+import { CORE } from './core.js'
 import { CROWDED } from './crowded.js'
 import { GRPC } from './grpc.js'
 import { IDENTITY } from './identity.js'
@@ -13,6 +14,6 @@ import { BODIES, RESPONSES, STREAM, THROUGHPUT } from './throughput.js'
 
 /** All cases, in the order in which they run and in which the page shows them. */
 export const CASES: readonly Case[] = [
-  THROUGHPUT, BODIES, RESPONSES, STREAM, LATENCY, COLD_AND_WARM, FIRST_EVENT, CROWDED, MEMORY, SPREAD, START, SIZE, READING, IDENTITY,
+  CORE, THROUGHPUT, BODIES, RESPONSES, STREAM, LATENCY, COLD_AND_WARM, FIRST_EVENT, CROWDED, MEMORY, SPREAD, START, SIZE, READING, IDENTITY,
   GRPC, MESH
 ]

@@ -8,13 +8,15 @@ import { built } from '../processes.js'
 export interface Fresh {
   /** True when the case requests the memory figures of the process. */
   readonly memory?: boolean
+  /** Path of the program of Node. Default: the version of the container image. */
+  readonly node?: string | undefined
 }
 
-const nodeParty = (script: string) => (place: Place, name: string, { memory = false }: Fresh): Promise<Party> =>
-  ours(name, place, [...memory ? watched() : [], built(`bench/parties/${script}.js`), place.agent], { ipc: memory })
+const nodeParty = (script: string) => (place: Place, name: string, { memory = false, node }: Fresh): Promise<Party> =>
+  ours(name, place, [...memory ? watched() : [], built(`bench/parties/${script}.js`), place.agent], { ipc: memory, node })
 
 const STARTS: Readonly<Record<string, (place: Place, name: string, options: Fresh) => Promise<Party>>> = {
-  gateway: (place, name, { memory = false }) => startGateway(place, { name, watched: memory } satisfies GatewayOptions),
+  gateway: (place, name, { memory = false, node }) => startGateway(place, { name, watched: memory, node } satisfies GatewayOptions),
   'node-proxy': nodeParty('node-proxy'),
   'fastify-proxy': nodeParty('fastify-proxy')
 }

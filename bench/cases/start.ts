@@ -18,7 +18,7 @@ export const START: Case = {
       const admin = `127.0.0.1:${await freePort()}`
       const command = gatewayCommand(bench.place, { name: 'start', admin })
       const begin = performance.now()
-      const child = start(process.execPath, command, { cores: bench.place.cores?.proxy })
+      const child = start(bench.place.nodes.shipped, command, { cores: bench.place.cores?.proxy })
       try {
         child.stdout?.resume()
         const since = (): number => performance.now() - begin

@@ -2,7 +2,7 @@
 import { REAL_WORKS, SMALL, SMALL_STREAMING, WORKS } from '../agent/bodies.js'
 import { ANSWER, HEADERS, streamHeaders } from '../agent/calls.js'
 import type { Bench } from '../bench.js'
-import { interleave, subjects } from '../bench.js'
+import { inTurn, interleave } from '../bench.js'
 import type { Party } from '../parties/party.js'
 import { table } from '../render.js'
 import type { Row } from '../results.js'
@@ -34,17 +34,24 @@ const CALLS: ReadonlyArray<readonly [string, Call]> = [
 const LATENCY_WORK = `${RATE} calls of 400 B per second`
 
 /**
+ * @param before processes of one gateway, which take the rounds in turn; `after` has those of the other
  * @param wants chooses works by their names
  * @returns a table: for each work, the second party's figures as multiples of the first party's, with their quartiles
  */
-export async function versus (bench: Bench, before: Party, after: Party, wants: (work: string) => boolean): Promise<string> {
-  const pair = subjects([before, after].map((party, i) => ({ ...party, name: String(i) })))
+export async function versus (
+  bench: Bench,
+  before: readonly Party[],
+  after: readonly Party[],
+  wants: (work: string) => boolean
+): Promise<string> {
+  const pair = [before, after].map((all, i) => ({ name: String(i), of: inTurn(all) }))
+  const nameOf = (side: string): string => (side === '0' ? before : after)[0]?.name ?? ''
   const lines: string[][] = []
   const tell = (work: string, [first, second]: readonly Row[]): void => {
     if (first === undefined || second === undefined) return
     const broken = [first, second].find(row => row.broken !== undefined)
     if (broken !== undefined) {
-      lines.push([work, '', `wrong responses of ${broken.party === '0' ? before.name : after.name}: ${broken.broken ?? ''}`])
+      lines.push([work, '', `wrong responses of ${nameOf(broken.party)}: ${broken.broken ?? ''}`])
     }
     for (const [measure, title] of MEASURES) {
       const ratios = pairwise(figures(second, measure), figures(first, measure), ratio)
@@ -59,14 +66,14 @@ export async function versus (bench: Bench, before: Party, after: Party, wants: 
   }
   for (const [work, call] of CALLS.filter(([work]) => wants(work))) {
     bench.say(`${work}: warming up`)
-    await warm(bench, [before, after], call)
-    tell(work, await interleave(bench, work, pair, party => closedSample(bench, party, call)))
+    await warm(bench, [...before, ...after], call)
+    tell(work, await interleave(bench, work, pair, next => closedSample(bench, next(), call)))
   }
   if (wants(LATENCY_WORK)) {
     const load: Load = { headers: HEADERS, body: SMALL, rate: RATE, expected: ANSWER.length }
-    tell(LATENCY_WORK, await interleave(bench, 'latency', pair, party => fixedSample(bench, party, load, bench.seconds, 'whole')))
+    tell(LATENCY_WORK, await interleave(bench, 'latency', pair, next => fixedSample(bench, next(), load, bench.seconds, 'whole')))
   }
-  return `${after.name}\nagainst ${before.name}\n\n${table(['work', 'measure', 'second against first'], lines)}`
+  return `${nameOf('1')}\nagainst ${nameOf('0')}\n\n${table(['work', 'measure', 'second against first'], lines)}`
 }
 
 export const VERSUS_WORKS: readonly string[] = [...CALLS.map(([work]) => work), LATENCY_WORK]

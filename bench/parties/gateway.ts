@@ -33,6 +33,8 @@ export interface GatewayOptions {
   readonly identity?: object
   /** `host:port` of `server.mesh`. */
   readonly mesh?: string
+  /** Path of the program of Node. Default: the version of the container image. */
+  readonly node?: string | undefined
 }
 
 const OTHERS_WITH_RULES = 10
@@ -42,7 +44,8 @@ export async function startGateway (place: Place, options: GatewayOptions = {}):
   const name = options.name ?? 'gateway'
   const party = await ours(name, place, gatewayCommand(place, options), {
     env: traceEnvironment(place, options),
-    ipc: options.watched === true
+    ipc: options.watched === true,
+    node: options.node
   })
   await until(() => fetch(`${party.admin}/readyz`).then(response => response.ok), `${name} is ready`)
   return party

@@ -1,6 +1,7 @@
 /** A subject of the measurements: a running proxy, reached as its clients reach it. */
 import type { ChildProcess } from 'node:child_process'
-import type { Cores } from '../processes.js'
+import type { NodePrograms } from '../nodes.js'
+import type { Cores, SpawnOptions } from '../processes.js'
 import { family, listening, start, stop } from '../processes.js'
 
 export interface Party {
@@ -19,6 +20,8 @@ export interface Place {
   /** URL of the sink for traces. */
   readonly sink: string
   readonly cores: Cores | null
+  /** Programs for the parties that run on Node. */
+  readonly nodes: NodePrograms
   /** Folder for configuration files, which is deleted after the run. */
   readonly directory: string
 }
@@ -37,9 +40,9 @@ export async function ours (
   name: string,
   place: Place,
   args: readonly string[],
-  options: { readonly env?: NodeJS.ProcessEnv; readonly ipc?: boolean } = {}
+  { node = place.nodes.shipped, ...options }: Omit<SpawnOptions, 'cores'> & { readonly node?: string | undefined } = {}
 ): Promise<Party & { readonly admin: string }> {
-  const child = start(process.execPath, args, { cores: place.cores?.proxy, ...options })
+  const child = start(node, args, { cores: place.cores?.proxy, ...options })
   const { url, admin = '' } = await listening(child, name)
   return { ...partyOf(name, url, child), admin }
 }

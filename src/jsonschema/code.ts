@@ -188,19 +188,22 @@ function runtime (name: string): unknown {
     case 'ajv/dist/runtime/equal': return require('ajv/dist/runtime/equal.js')
     case 'ajv/dist/runtime/ucs2length': return require('ajv/dist/runtime/ucs2length.js')
     case 'ajv/dist/runtime/validation_error': return require('ajv/dist/runtime/validation_error.js')
-    case 'ajv-formats/dist/formats': return formats()
+    case 'ajv-formats/dist/formats': return { fullFormats: knownFormats() }
     default: throw new Error(`code of a schema requires ${name}`)
   }
 }
 
-type AjvFormats = Readonly<Record<'fullFormats', Readonly<Record<string, unknown>>>>
+type AjvFormats = Readonly<Record<string, unknown>>
 let known: AjvFormats | null = null
 
-/** Formats with the same replacements as in ajv.ts: the original `url` is quadratic, and `regex` depends on the version of Node. */
-function formats (): AjvFormats {
+/**
+ * Formats by name, with the same replacements as in ajv.ts: the original `url` is quadratic, and `regex` depends on the version of Node.
+ * @returns expressions, functions, objects that contain one of them (`validate`), and true for formats that accept all
+ */
+export function knownFormats (): AjvFormats {
   if (known === null) {
-    const { fullFormats } = require('ajv-formats/dist/formats.js') as AjvFormats
-    known = { fullFormats: { ...fullFormats, url: fullFormats.uri, regex: isRegex } }
+    const { fullFormats } = require('ajv-formats/dist/formats.js') as { readonly fullFormats: AjvFormats }
+    known = { ...fullFormats, url: fullFormats['uri'], regex: isRegex }
   }
   return known
 }

@@ -19,7 +19,10 @@ const PAGE = 65_536
 export interface WebAssemblyApi {
   readonly Memory: new (limits: { initial: number, maximum: number }) => WebAssemblyMemory
   readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object, imports: { env: { memory: WebAssemblyMemory } }) => { readonly exports: unknown }
+  readonly Instance: new (
+    module: object,
+    imports: { readonly env: { readonly memory: WebAssemblyMemory, readonly [name: string]: unknown } }
+  ) => { readonly exports: unknown }
 }
 
 export interface WebAssemblyMemory {

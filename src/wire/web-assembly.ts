@@ -9,9 +9,15 @@ export class WebAssemblyCode<Exports> {
   #module: object | null | undefined = webAssembly === undefined ? undefined : null
   readonly #instances = new WeakMap<WebAssemblyMemory, Exports>()
 
-  /** @param code returns the module in base64; null when the build has made none */
-  constructor (code: () => string | null) {
+  readonly #functions: Readonly<Record<string, (...numbers: number[]) => number>>
+
+  /**
+   * @param code returns the module in base64; null when the build has made none
+   * @param functions that the module calls
+   */
+  constructor (code: () => string | null, functions: Readonly<Record<string, (...numbers: number[]) => number>> = {}) {
     this.#code = code
+    this.#functions = functions
   }
 
   /** False when this system cannot run the module. */
@@ -28,7 +34,7 @@ export class WebAssemblyCode<Exports> {
     try {
       this.#module ??= this.#compiled()
       if (this.#module === undefined || webAssembly === undefined) return undefined
-      const exports = new webAssembly.Instance(this.#module, { env: { memory } }).exports as Exports
+      const exports = new webAssembly.Instance(this.#module, { env: { memory, ...this.#functions } }).exports as Exports
       this.#instances.set(memory, exports)
       return exports
     } catch {

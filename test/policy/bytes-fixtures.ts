@@ -7,16 +7,21 @@ const NAMES = [
   'id', 'name', 'a longer name', 'quantity', 'é', 'constructor', '', 'a"b', 'sku', 'exactly8', 'sixteen letters!', 'a name of more than sixteen letters'
 ]
 const TEXTS = [
-  '', 'a', 'row 1', 'ünï', '😀', '😀😀', 'a text with "quotes"', 'line\nline', 'exactly sixteen!', 'more than sixteen characters of text', 'red', 'green'
+  '', 'a', 'row 1', 'ünï', '😀', '😀😀', 'a text with "quotes"', 'line\nline', 'exactly sixteen!', 'more than sixteen characters of text', 'red', 'green',
+  '2026-11-28', '2024-02-29', '2026-02-29', '2026-11-28T12:30:59Z', '2026-11-28t23:59:60+00:00', 'SKU-1234', 'é-1', 'a@example.com',
+  '123e4567-e89b-42d3-a456-426614174000', 'https://example.com/a?b=c', '10.0.255.1'
 ]
 const NUMBERS = [
   0, -0, 1, -1, 2, 7, 10, 1.5, -2.25, 0.1, 19.99, 100, 1e15, 123456789012345, 1234567890123456, 2 ** 53 + 2, 1e21, 1e-7, 0.1234567890123456,
   2 ** 31, 1.0000000000000002
 ]
+const PATTERNS = [
+  '^[a-z]*$', '^[A-Z]{3}-\\d+$', '^\\w', '\\S$', 'e+', '^(?:red|green)$', '^.{0,12}$', '^[^a]', '^\\p{L}+$', '^$', '-', '^(a|ab)(c|bcd)?$'
+]
+const FORMATS = ['date', 'date-time', 'time', 'email', 'ipv4', 'uri', 'uuid', 'duration', 'hostname', 'byte', 'int32', 'int64', 'double', 'none']
 /** Keywords that no program has. */
 const OTHERS: readonly (readonly [string, Json])[] = [
-  ['pattern', '^[a-z]*$'], ['format', 'date'], ['uniqueItems', true], ['not', { type: 'null' }], ['patternProperties', { '^n': { type: 'string' } }],
-  ['propertyNames', { maxLength: 4 }], ['if', { type: 'string' }], ['contains', { type: 'string' }], ['nullable', true]
+  ['patternProperties', { '^n': { type: 'string' } }], ['propertyNames', { maxLength: 4 }], ['contains', { type: 'string' }], ['nullable', true]
 ]
 
 /** A schema. Most of its keywords are those that programs have. */
@@ -29,7 +34,7 @@ function subschema (random: Random, depth: number, root: boolean): Json {
   if (!root) {
     if (random.chance(12)) return random.chance(4) ? false : random.chance(2) ? true : {}
     if (random.chance(8)) return { $ref: random.pick(['#', '#/$defs/node', '#/$defs/leaf']) }
-    if (random.chance(8)) {
+    if (random.chance(7)) {
       const alternatives = [subschema(random, depth - 1, false), random.chance(2) ? { type: 'null' } : subschema(random, depth - 1, false)]
       return { [random.pick(['anyOf', 'oneOf'])]: alternatives, ...(random.chance(3) ? { title: 'one of' } : {}) }
     }
@@ -44,17 +49,22 @@ function subschema (random: Random, depth: number, root: boolean): Json {
     if (!random.chance(6)) schema.items = subschema(random, depth - 1, false)
     if (random.chance(4)) schema.minItems = random.below(3)
     if (random.chance(4)) schema.maxItems = 1 + random.below(5)
+    if (random.chance(3)) schema.uniqueItems = !random.chance(8)
   }
   if (kind === 'string') {
     if (random.chance(3)) schema.minLength = random.below(4)
     if (random.chance(3)) schema.maxLength = 1 + random.below(20)
+    if (random.chance(3)) schema.pattern = random.pick(PATTERNS)
+    if (random.chance(4)) schema.format = random.pick(FORMATS)
     if (random.chance(5)) schema.enum = Array.from({ length: 1 + random.below(4) }, () => random.pick(TEXTS))
   }
   if (kind === 'integer' || kind === 'number') {
     for (const bound of ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum']) if (random.chance(5)) schema[bound] = random.pick(NUMBERS)
+    if (random.chance(8)) schema.format = random.pick(FORMATS)
     if (random.chance(8)) schema.multipleOf = random.pick([1, 2, 7, 0.01])
     if (random.chance(8)) schema.enum = [random.pick(NUMBERS), random.pick(NUMBERS), random.pick(TEXTS), null]
   }
+  if (!root && random.chance(5)) besideKeywords(random, depth, schema)
   if (random.chance(20)) schema.const = random.pick<Json>([...NUMBERS, ...TEXTS, true, null, {}, []])
   if (random.chance(5)) schema.description = 'a description'
   if (random.chance(25)) schema['x-note'] = {}
@@ -63,6 +73,31 @@ function subschema (random: Random, depth: number, root: boolean): Json {
     schema[keyword] = value
   }
   return schema
+}
+
+/** Keywords with schemas for the same value. */
+function besideKeywords (random: Random, depth: number, schema: Record<string, Json>): void {
+  const simple = (): Json => {
+    if (depth > 0 && random.chance(2)) return subschema(random, depth - 1, false)
+    const name = random.pick(NAMES)
+    return random.pick<Json>([
+      { type: random.pick(['string', 'number', 'object', 'array']) }, { const: random.pick<Json>([...NUMBERS, ...TEXTS]) }, { required: [name] },
+      { properties: { [name]: { const: random.pick<Json>([...NUMBERS, ...TEXTS]) } }, required: [name] }, { maxLength: 5 }, { minimum: 3 },
+      { pattern: random.pick(PATTERNS) }, { format: random.pick(FORMATS) }, { maxItems: 1 }, { items: { type: 'integer' }, uniqueItems: true },
+      { properties: { [name]: false } }, true, false
+    ])
+  }
+  switch (random.pick(['not', 'if', 'anyOf', 'oneOf', 'allOf', '$ref'])) {
+    case 'not': schema.not = simple(); break
+    case 'anyOf': schema.anyOf = [simple(), simple()]; break
+    case 'oneOf': schema.oneOf = [simple(), simple(), simple()]; break
+    case 'allOf': schema.allOf = [simple(), simple()]; break
+    case '$ref': schema.$ref = '#/$defs/leaf'; break
+    default:
+      schema.if = simple()
+      if (!random.chance(4)) schema.then = simple()
+      if (!random.chance(4)) schema.else = simple()
+  }
 }
 
 function objectKeywords (random: Random, depth: number, schema: Record<string, Json>): void {
@@ -79,12 +114,13 @@ function objectKeywords (random: Random, depth: number, schema: Record<string, J
 export function documentFor (random: Random, root: Json, schema: Json = root, depth = 0): Json {
   if (depth > 5 || random.chance(40) || typeof schema !== 'object' || schema === null || Array.isArray(schema)) return anyValue(random, 0)
   const { $ref: reference, anyOf, oneOf, type, enum: listed } = schema
-  if (typeof reference === 'string') {
+  const isAlone = type === undefined
+  if (isAlone && typeof reference === 'string') {
     const defs = (root as { $defs: Record<string, Json> }).$defs
     return documentFor(random, root, reference === '#' ? root : defs[reference.slice('#/$defs/'.length)] as Json, depth + 1)
   }
   const alternatives = anyOf ?? oneOf
-  if (Array.isArray(alternatives)) return documentFor(random, root, random.pick(alternatives), depth + 1)
+  if (isAlone && Array.isArray(alternatives)) return documentFor(random, root, random.pick(alternatives), depth + 1)
   if (schema.const !== undefined && !random.chance(10)) return schema.const
   if (Array.isArray(listed) && !random.chance(10)) return random.pick(listed)
   switch (Array.isArray(type) ? random.pick(type) : type) {

@@ -112,7 +112,7 @@ const ITEM = {
   additionalProperties: false
 }
 const ORDER = { type: 'object', required: ['items'], properties: { items: { type: 'array', items: ITEM } } }
-const NAMES = { type: 'array', items: { type: 'string', pattern: '^n' } }
+const NAMES = { type: 'array', items: { type: 'string' }, contains: { pattern: '^n' } }
 
 t.test('rules decide about unread data as they decide about data that is read', async t => {
   const card = { ...declaring(OBJECT_SCHEMAS), schemas: { order: ORDER, rows: { type: 'array', items: true }, names: NAMES } }

@@ -6,11 +6,10 @@
  * time: a name is then one or two comparisons of eight bytes. Sixteen bytes of a string are searched at once.
  */
 
-/** Layout of the memory below the text. `checker.ts` and `program.ts` know the same places. */
-const RESULT: usize = 0
-const NUMBERS: usize = 64
-const MAX_NUMBERS: u32 = 2048
-const NAMES: usize = NUMBERS + 8 * <usize>MAX_NUMBERS
+import { charge, DEPTH, doubt, DOUBT, hasSteps, MEMBERS_AND_ITEMS, NAMES, NUMBER_COUNT, STEPS, TEXT } from './state'
+import { number } from './number'
+import { escapes, hashOf, isDigit, isSame, pastSpace, string, stringEnd, test } from './text'
+
 const MAX_NAMES: u32 = 4096
 
 /** Offsets in a node: for each kind of value 0 (not allowed) or the place of a record, and the words that are allowed. */
@@ -19,6 +18,10 @@ const ARRAY: usize = 4
 const STRING: usize = 8
 const NUMBER: usize = 12
 const WORDS: usize = 16
+/** Place of the schemas that the same value has to conform to beside; 0 for none. */
+const BESIDE: usize = 20
+/** Bit of a reference to a node that may have such schemas. */
+const MARKED: usize = 1
 const TRUE: u32 = 1
 const FALSE: u32 = 2
 const NULL: u32 = 4
@@ -27,112 +30,22 @@ const NULL: u32 = 4
 const MEMBERS: usize = 32
 const MEMBER: usize = 40
 
-/** Flags of a number's record. COMPARED: the value itself matters, not only its grammar. */
-const INTEGER: u32 = 1
-const COMPARED: u32 = 2
-const OVER: u32 = 4
-const UNDER: u32 = 8
-const LISTED: u32 = 16
-const MULTIPLE: u32 = 32
-
 /** Names of one object beyond the schema that are compared one by one. */
 const MAX_COMPARED: u32 = 64
-/** Characters of a number that is always exact (`number.ts`), and characters of the longest number that is surely finite. */
-const EXACT: u32 = 15
-const LONGEST: u32 = 64
-const MAX_EXPONENT: u32 = 99
 
+/** Schemas beside a node: each of them, one at least, one exactly, not this one, and a condition with its two outcomes. */
+const ALL: u32 = 1
+const ANY: u32 = 2
+const ONE: u32 = 3
+const NOT: u32 = 4
+const IF: u32 = 5
+
+/** Characters of a whole number that equals no other text of a number. */
+const PLAIN_DIGITS: u32 = 15
 let members: u32 = 0
-let numbers: u32 = 0
 let top: u32 = 0
 let deepest: u32 = 0
 let maxDepth: u32 = 0
-let text: usize = 0
-/** Of the string read last: true when it has escapes, and its code points when it has none. */
-let escapes: bool = false
-
-// @ts-ignore: decorator
-@inline
-function pastSpace (at: usize): usize {
-  let byte = <u32>load<u8>(at)
-  while (byte <= 0x20 && (byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09)) byte = <u32>load<u8>(++at)
-  return at
-}
-
-function isHex (byte: u32): bool {
-  return byte - 0x30 < 10 || (byte | 0x20) - 0x61 < 6
-}
-
-function isDigit (byte: u32): bool {
-  return byte - 0x30 < 10
-}
-
-/** Place after an escape whose letter is at `at`; 0 when it is none. */
-function pastEscape (at: usize): usize {
-  const letter = <u32>load<u8>(at)
-  if (letter == 0x75) {
-    return isHex(load<u8>(at, 1)) && isHex(load<u8>(at, 2)) && isHex(load<u8>(at, 3)) && isHex(load<u8>(at, 4)) ? at + 5 : 0
-  }
-  return letter == 0x22 || letter == 0x5c || letter == 0x2f || letter == 0x62 || letter == 0x66 || letter == 0x6e || letter == 0x72 ||
-    letter == 0x74 ? at + 1 : 0
-}
-
-/** Place of the closing quote of a string that begins at `at`, after its opening quote; 0 at a fault. Sets `escapes`. */
-function stringEnd (at: usize): usize {
-  const quote = i8x16.splat(0x22)
-  const backslash = i8x16.splat(0x5c)
-  const space = i8x16.splat(0x20)
-  escapes = false
-  while (at != 0) {
-    const bytes = v128.load(at)
-    const ends = i8x16.bitmask(v128.or(v128.or(i8x16.eq(bytes, quote), i8x16.eq(bytes, backslash)), v128.lt<u8>(bytes, space)))
-    if (ends == 0) {
-      at += 16
-      continue
-    }
-    at += <usize>ctz(ends)
-    const byte = <u32>load<u8>(at)
-    if (byte == 0x22) return at
-    if (byte != 0x5c) return 0
-    escapes = true
-    at = pastEscape(at + 1)
-  }
-  return 0
-}
-
-/** Code points of UTF-8 text: all bytes but those that continue a character. */
-function codePoints (at: usize, end: usize): u32 {
-  let count: u32 = 0
-  for (; at < end; at++) if (<i8>load<u8>(at) >= -64) count++
-  return count
-}
-
-/** True when the bytes at both places are the same. */
-function isSame (a: usize, b: usize, size: u32): bool {
-  while (size >= 8) {
-    if (load<u64>(a) != load<u64>(b)) return false
-    a += 8
-    b += 8
-    size -= 8
-  }
-  return size == 0 || ((load<u64>(a) ^ load<u64>(b)) << (64 - (<u64>size << 3))) == 0
-}
-
-/** @param size at least 1 */
-function hashOf (at: usize, size: u32): u64 {
-  let hash: u64 = <u64>size * 0x9e3779b97f4a7c15
-  while (size >= 8) {
-    hash = (hash ^ load<u64>(at)) * 0xff51afd7ed558ccd
-    hash ^= hash >> 32
-    at += 8
-    size -= 8
-  }
-  if (size != 0) {
-    hash = (hash ^ (load<u64>(at) & ((<u64>1 << (<u64>size << 3)) - 1))) * 0xff51afd7ed558ccd
-    hash ^= hash >> 32
-  }
-  return hash * 0xc4ceb9fe1a85ec53
-}
 
 /** True when the name with its closing quote is at `at`. A member: first eight bytes, their mask, last eight bytes, size, place, node. */
 // @ts-ignore: decorator
@@ -146,6 +59,15 @@ function isNamed (member: usize, at: usize): bool {
 }
 
 function value (node: usize, at: usize, depth: u32): usize {
+  if ((node & MARKED) != 0) {
+    node &= ~MARKED
+    const beside = <usize>load<u32>(node, BESIDE)
+    if (beside != 0) {
+      if (load<u32>(beside, 4) != 0) return choice(beside + 8, at, depth)
+      const last = beside + 8 + 16 * <usize>load<u32>(beside)
+      for (let entry = beside + 8; entry < last; entry += 16) if (!conforms(entry, at, depth)) return 0
+    }
+  }
   switch (<u32>load<u8>(at)) {
     case 0x22: {
       const record = <usize>load<u32>(node, STRING)
@@ -169,132 +91,115 @@ function value (node: usize, at: usize, depth: u32): usize {
   }
 }
 
-/** A record: minimum and maximum of code points, number of listed values, place of their list (size, place). */
-function string (record: usize, at: usize): usize {
-  const end = stringEnd(at)
-  if (end == 0) return 0
-  const min = load<u32>(record)
-  const max = load<u32>(record, 4)
-  const size = <u32>(end - at)
-  // Without bounds, 0 and the maximum.
-  if (min != 0 || max != u32.MAX_VALUE) {
-    // As many bytes as four times the code points at most. An escape may be a half of a code point.
-    if (escapes) return 0
-    if (size > max || size < min << 2) {
-      const count = codePoints(at, end)
-      if (count < min || count > max) return 0
+/** Charges for the values that were read before a fault. */
+function failed (count: u32): usize {
+  charge(count)
+  return 0
+}
+
+/** Reads the value by another schema, and forgets all counts. */
+function fits (node: usize, at: usize, depth: u32): bool {
+  if (!hasSteps()) return false
+  const before = members
+  const topBefore = top
+  const deepestBefore = deepest
+  const numbersBefore = load<u32>(NUMBER_COUNT)
+  const end = value(node, at, depth)
+  members = before
+  top = topBefore
+  deepest = deepestBefore
+  store<u32>(NUMBER_COUNT, numbersBefore)
+  return end != 0
+}
+
+/** An entry: kind, number of nodes, place of their list. The value that does not fit is surely invalid, or there is a doubt. */
+function conforms (entry: usize, at: usize, depth: u32): bool {
+  const kind = load<u32>(entry)
+  let node = <usize>load<u32>(entry, 8)
+  if (kind == NOT) return !fits(<usize>load<u32>(node), at, depth)
+  if (kind == IF) {
+    const branch: usize = fits(<usize>load<u32>(node), at, depth) ? 4 : 8
+    return fits(<usize>load<u32>(node + branch), at, depth)
+  }
+  const last = node + 4 * <usize>load<u32>(entry, 4)
+  let count: u32 = 0
+  for (; node < last; node += 4) {
+    if (fits(<usize>load<u32>(node), at, depth)) {
+      count++
+      if (kind == ANY) return true
+    } else if (kind == ALL) return false
+  }
+  return kind == ALL || (kind == ONE && count == 1)
+}
+
+/** The only keyword of a node is `anyOf` or `oneOf`. The reading by the schema that accepts the value counts. */
+function choice (entry: usize, at: usize, depth: u32): usize {
+  const isOne = load<u32>(entry) == ONE
+  let node = <usize>load<u32>(entry, 8)
+  const last = node + 4 * <usize>load<u32>(entry, 4)
+  for (; node < last; node += 4) {
+    if (!hasSteps()) return 0
+    const before = members
+    const topBefore = top
+    const deepestBefore = deepest
+    const numbersBefore = load<u32>(NUMBER_COUNT)
+    const end = value(<usize>load<u32>(node), at, depth)
+    if (end != 0) {
+      for (node += 4; isOne && node < last; node += 4) if (fits(<usize>load<u32>(node), at, depth)) return 0
+      return end
     }
+    members = before
+    top = topBefore
+    deepest = deepestBefore
+    store<u32>(NUMBER_COUNT, numbersBefore)
   }
-  const count = load<u32>(record, 8)
-  if (count != 0) {
-    if (escapes) return 0
-    let listed = <usize>load<u32>(record, 12)
-    const last = listed + 8 * <usize>count
-    while (listed < last && !(load<u32>(listed) == size && isSame(at, <usize>load<u32>(listed, 4), size))) listed += 8
-    if (listed == last) return 0
-  }
-  return end + 1
+  return 0
 }
 
-/** Powers of ten that a double holds. */
-function power (exponent: u32): f64 {
-  let result: f64 = 1
-  while (exponent-- != 0) result *= 10
-  return result
+/**
+ * Notes an item of an array whose items are to differ.
+ * @returns false when equal items may have different texts: objects, arrays, escapes, and numbers that are not plain
+ */
+function isNoted (at: usize, end: usize, base: u32): bool {
+  const byte = <u32>load<u8>(at)
+  let hash: u64 = byte
+  if (byte == 0x22) {
+    if (escapes) return false
+    hash = hashOf(at + 1, <u32>(end - at) - 2)
+  } else if (byte == 0x2d || isDigit(byte)) {
+    if (<u32>(end - at) > PLAIN_DIGITS || (byte == 0x2d && load<u8>(at, 1) == 0x30)) return false
+    for (let digit = at + 1; digit < end; digit++) if (!isDigit(load<u8>(digit))) return false
+    hash = ~hashOf(at, <u32>(end - at))
+  } else if (byte == 0x7b || byte == 0x5b) return false
+  if (top - base >= MAX_COMPARED || top == MAX_NAMES) return false
+  const place = NAMES + 8 * <usize>top
+  for (let other = NAMES + 8 * <usize>base; other < place; other += 8) if (load<u64>(other) == hash) return false
+  store<u64>(place, hash)
+  top++
+  return true
 }
 
-/** A record: flags, number of listed values, place of their list, minimum, maximum, divisor. */
-function number (record: usize, at: usize): usize {
-  const start = at
-  let byte = <u32>load<u8>(at)
-  const negative = byte == 0x2d
-  if (negative) byte = <u32>load<u8>(++at)
-  if (!isDigit(byte)) return 0
-  let digits: u64 = 0
-  if (byte == 0x30) {
-    byte = <u32>load<u8>(++at)
-    if (isDigit(byte)) return 0
-  } else {
-    do {
-      digits = digits * 10 + <u64>(byte - 0x30)
-      byte = <u32>load<u8>(++at)
-    } while (isDigit(byte))
-  }
-  let decimals: u32 = 0
-  if (byte == 0x2e) {
-    byte = <u32>load<u8>(++at)
-    if (!isDigit(byte)) return 0
-    const point = at
-    do {
-      digits = digits * 10 + <u64>(byte - 0x30)
-      byte = <u32>load<u8>(++at)
-    } while (isDigit(byte))
-    decimals = <u32>(at - point)
-  }
-  const flags = load<u32>(record)
-  const scaled = (byte | 0x20) == 0x65
-  if (scaled) {
-    byte = <u32>load<u8>(++at)
-    if (byte == 0x2b || byte == 0x2d) byte = <u32>load<u8>(++at)
-    if (!isDigit(byte)) return 0
-    let exponent: u32 = 0
-    do {
-      exponent = exponent * 10 + (byte - 0x30)
-      if (exponent > MAX_EXPONENT) return 0
-      byte = <u32>load<u8>(++at)
-    } while (isDigit(byte))
-  }
-  const size = <u32>(at - start)
-  if (scaled || size > EXACT) {
-    if ((flags & COMPARED) != 0 || size > LONGEST || numbers == MAX_NUMBERS) return 0
-    if ((flags & INTEGER) != 0 && (scaled || decimals != 0)) return 0
-    const place = NUMBERS + 8 * <usize>numbers
-    numbers++
-    store<u32>(place, <u32>(start - text))
-    store<u32>(place, <u32>(at - text), 4)
-    return at
-  }
-  if (flags == 0) return at
-  if (decimals == 0 && (flags & COMPARED) == 0) return at
-  // Fifteen digits and the power of ten are doubles, and IEEE 754 rounds their quotient once: the double of `JSON.parse`.
-  let number = <f64>digits
-  if (decimals != 0) number /= power(decimals)
-  if (negative) number = -number
-  if ((flags & INTEGER) != 0 && number != Math.trunc(number)) return 0
-  if ((flags & COMPARED) == 0) return at
-  const min = load<f64>(record, 16)
-  const max = load<f64>(record, 24)
-  if (number < min || number > max) return 0
-  if ((flags & OVER) != 0 && number == min) return 0
-  if ((flags & UNDER) != 0 && number == max) return 0
-  if ((flags & MULTIPLE) != 0) {
-    // Whole numbers only: the exact code divides decimals by their digits.
-    if (number != Math.trunc(number) || <i64>number % <i64>load<f64>(record, 32) != 0) return 0
-  }
-  if ((flags & LISTED) != 0) {
-    let listed = <usize>load<u32>(record, 8)
-    const last = listed + 8 * <usize>load<u32>(record, 4)
-    while (listed < last && load<f64>(listed) != number) listed += 8
-    if (listed == last) return 0
-  }
-  return at
-}
-
-/** A record: node of the items, minimum and maximum of their number. */
+/** A record: node of the items, minimum and maximum of their number, and the test of different items; 0 for none. */
 function array (record: usize, at: usize, depth: u32): usize {
   if (depth > deepest) {
-    if (depth > maxDepth) return 0
+    if (depth > maxDepth) return doubt()
     deepest = depth
   }
   const node = <usize>load<u32>(record)
+  const different = load<u32>(record, 12)
+  const start = at - 1
+  const base = top
+  let areNoted = different != 0
   let count: u32 = 0
   at = pastSpace(at)
   if (load<u8>(at) == 0x5d) {
     at++
   } else {
     for (;;) {
+      const item = at
       at = value(node, at, depth)
-      if (at == 0) return 0
+      if (at == 0) return failed(count)
+      if (areNoted) areNoted = isNoted(item, at, base)
       count++
       at = pastSpace(at)
       const byte = <u32>load<u8>(at)
@@ -305,14 +210,19 @@ function array (record: usize, at: usize, depth: u32): usize {
     }
   }
   if (count < load<u32>(record, 4) || count > load<u32>(record, 8)) return 0
+  if (different != 0) {
+    top = base
+    if (!areNoted && count > 1 && !test(different, start, at)) return 0
+  }
   members += count
+  charge(count)
   return at
 }
 
 /** A record: number of listed members, node of all others, minimum and maximum of members, bits of the required ones, listed members. */
 function object (record: usize, at: usize, depth: u32): usize {
   if (depth > deepest) {
-    if (depth > maxDepth) return 0
+    if (depth > maxDepth) return doubt()
     deepest = depth
   }
   const first = record + MEMBERS
@@ -345,10 +255,12 @@ function object (record: usize, at: usize, depth: u32): usize {
         node = <usize>load<u32>(record, 4)
         if (node == 0) return 0
         const end = stringEnd(at)
-        if (end == 0 || escapes || top - base >= MAX_COMPARED || top == MAX_NAMES) return 0
+        if (end == 0) return 0
+        if (escapes || top - base >= MAX_COMPARED || top == MAX_NAMES) return doubt()
         const hash = hashOf(at, <u32>(end - at))
         const place = NAMES + 8 * <usize>top
-        for (let other = NAMES + 8 * <usize>base; other < place; other += 8) if (load<u64>(other) == hash) return 0
+        // Equal names, or names with equal hashes, which a client can make.
+        for (let other = NAMES + 8 * <usize>base; other < place; other += 8) if (load<u64>(other) == hash) return doubt()
         store<u64>(place, hash)
         top++
         at = end + 1
@@ -356,7 +268,7 @@ function object (record: usize, at: usize, depth: u32): usize {
       at = pastSpace(at)
       if (load<u8>(at) != 0x3a) return 0
       at = value(node, pastSpace(at + 1), depth)
-      if (at == 0) return 0
+      if (at == 0) return failed(count)
       count++
       at = pastSpace(at)
       const byte = <u32>load<u8>(at)
@@ -370,6 +282,7 @@ function object (record: usize, at: usize, depth: u32): usize {
   const required = load<u64>(record, 16)
   if ((seen & required) != required || count < load<u32>(record, 8) || count > load<u32>(record, 12)) return 0
   members += count
+  charge(count)
   return at
 }
 
@@ -383,16 +296,17 @@ function object (record: usize, at: usize, depth: u32): usize {
 export function check (node: usize, start: usize, size: u32, from: u32, depth: u32): u32 {
   // No valid text has this byte, so every loop ends here.
   v128.store(start + <usize>size, i8x16.splat(0))
-  text = start
+  store<u32>(TEXT, <u32>start)
+  store<u32>(NUMBER_COUNT, 0)
+  store<u32>(DOUBT, 0)
+  store<i32>(STEPS, <i32>(4 * size + 4096))
   members = 0
-  numbers = 0
   top = 0
   deepest = 0
   maxDepth = depth
   const end = value(node, start + <usize>from, 0)
-  if (end == 0) return 0
-  store<u32>(RESULT, members)
-  store<u32>(RESULT, deepest, 4)
-  store<u32>(RESULT, numbers, 8)
+  if (end == 0 || load<u32>(DOUBT) != 0) return 0
+  store<u32>(MEMBERS_AND_ITEMS, members)
+  store<u32>(DEPTH, deepest)
   return <u32>(end - start)
 }

@@ -1,5 +1,5 @@
 /** Decides which data of a body stays unread: data that one of the schemas of an agent accepts on its bytes (checker.ts). */
-import { hasInexactNumbers, step } from '../evaluation.js'
+import { hasInexactNumbers, MAX_STEPS, step, withSteps } from '../evaluation.js'
 import { BACKSLASH, COLON, OPEN_ARRAY, OPEN_OBJECT, skipSpace } from '#wire/json/bytes.js'
 import type { Judged, JudgedValue, UnreadValue, ValueJudge } from '#wire/json/unread-value.js'
 import type { CheckedValue, Checker } from './checker.js'
@@ -15,6 +15,9 @@ const MAX_VALUES = 16
 const MAX_TRIES = 4
 /** Bytes from which a text gets one try: a hostile value may fail at its end. */
 const LARGE = 262_144
+
+/** Steps of the tests of one text: patterns and formats without an automaton. The evaluation has its own steps. */
+const JUDGE_STEPS = MAX_STEPS / 4
 
 /** Points for a value that was read after all, points that a value which was not takes away, and the points at which the judge pauses. */
 const READ = 3
@@ -48,7 +51,8 @@ export class DataJudge implements ValueJudge {
       return null
     }
     const first = this.#next(bytes, 0)
-    return first === -1 ? null : withChecker(bytes, checker => this.#all(bytes, first, limits, checker))
+    if (first === -1) return null
+    return withChecker(bytes, checker => withSteps(JUDGE_STEPS, () => this.#all(bytes, first, limits, checker)))
   }
 
   onRead (): void {

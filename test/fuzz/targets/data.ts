@@ -23,7 +23,21 @@ const NODE = {
     'a longer name': { anyOf: [{ type: 'boolean' }, { type: 'number', exclusiveMinimum: 0, multipleOf: 2 }] }
   }
 }
-const SCHEMAS = [true, NODE, { ...NODE, additionalProperties: false }, { additionalProperties: NODE, minProperties: 1 }].map(schema => {
+const BESIDE = {
+  type: 'object',
+  properties: {
+    id: { type: 'string', pattern: '^[A-Z]{2}-\\d+$', not: { const: 'AB-7' } },
+    day: { format: 'date' },
+    name: { pattern: '^\\p{L}', anyOf: [{ maxLength: 3 }, { pattern: 'x$' }] },
+    nodes: { type: 'array', uniqueItems: true },
+    kind: { oneOf: [{ type: 'integer' }, { minimum: 3 }, { const: 'a' }] }
+  },
+  if: { properties: { kind: { const: 7 } }, required: ['kind'] },
+  then: { required: ['day'] },
+  else: { not: { required: ['day'] } }
+}
+const ALL = [true, NODE, { ...NODE, additionalProperties: false }, { additionalProperties: NODE, minProperties: 1 }, BESIDE]
+const SCHEMAS = ALL.map(schema => {
   const compiled = compileSchema(schema)
   ok(compiled.ok)
   return { program: programOf(schema) as Program, schema: compiled.schema }
@@ -36,11 +50,14 @@ export const data: Target & Reader = {
     '{"id":1,"name":"é","kind":"b c","nodes":[{"id":2},{"id":3,"nodes":[]}],"a longer name":4}',
     '{"id":1.0,"name":null,"kind":0.50,"a longer name":true,"more":[{},"\\u00e9\\n",1e5,12345678901234567]}',
     ' { "x" : {"id":1} ,\n"y":{ "id" : 99 }}',
+    '{"id":"AB-12","name":"éb","nodes":[1,"1",{"a":1},{"a":2}],"kind":7,"day":"2026-11-28"}',
+    '{"id":"AB-7","nodes":[1,1.0]}',
+    '{"kind":"a","day":""}',
     '{"id":1,"id":2}', '{"id":1,"x":1,"x":2}', '{"id":01}', '{"id":1,"name":"abcdef"}', '{"nodes":[]}'
   ],
   dictionary: [
     '{"id":1}', '"name":"', '"kind":', '"a longer name":', '"nodes":[', ',', '\\u0061', '\\"', '\\\\', '1e5', '-0', '.5', '0', '1234567890123456',
-    'true', 'null', '😀'
+    'true', 'null', '😀', '"id":"AB-1"', '"day":"2024-02-29"', '"kind":7', '"nodes":[1,2]', '"a"'
   ],
   read: bytes => SCHEMAS.map(({ program }) => endOf(program, bytes)),
   check: bytes => { for (const { program, schema } of SCHEMAS) check(bytes, program, schema) }
