@@ -1,8 +1,10 @@
-/** The credentials in a request for an agent: without those that the gateway has verified, with those that the gateway adds. */
+/** The credentials in a request for an agent, and the chain of callers: without those that the gateway has verified, with those that the gateway adds. */
 import type { Agent } from '#agents/agent.js'
 import type { Identity } from '#agents/identity/identity.js'
+import { CHAIN_HEADER } from '#identity/chain.js'
 import type { Carrier } from '#identity/authentication.js'
 import { queryWithoutCredentials, withoutCredentials, withoutProxyHeaders } from '#identity/credentials.js'
+import { withoutHeaders } from '#wire/header-names.js'
 import { connectionOf } from './client-connection.js'
 import type { Exchange } from './exchange.js'
 
@@ -13,7 +15,7 @@ import type { Exchange } from './exchange.js'
  */
 export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
   const kept = withoutVerified(exchange, agent, headers)
-  return agent.credentials === null ? kept : agent.credentials.write(kept, exchange.outbound)
+  return withChain(exchange, agent.credentials === null ? kept : agent.credentials.write(kept, exchange.outbound))
 }
 
 function withoutVerified (exchange: Exchange, agent: Agent, headers: string[]): string[] {
@@ -40,3 +42,18 @@ export function queryForAgent (exchange: Exchange, agent: Agent, query: string):
 function carriersIn ({ carrier, principal }: Exchange, { authenticator }: Identity): readonly Carrier[] {
   return carrier === null || (principal !== null && principal.sources.length > 1) ? authenticator.carriers : [carrier]
 }
+
+/**
+ * Removes the chain that came with the request, and adds the chain for the agent.
+ * @param headers flat list of names in lower case and values
+ */
+function withChain ({ delegation, snapshot: { delegations } }: Exchange, headers: string[]): string[] {
+  if (delegations === null) return headers
+  const out = withoutHeaders(headers, CHAIN)
+  const next = delegation?.next ?? null
+  const claims = next === null ? null : delegations.claimsOf(next)
+  if (claims !== null) out.push(CHAIN_HEADER, delegations.sign(claims))
+  return out
+}
+
+const CHAIN: ReadonlySet<string> = new Set([CHAIN_HEADER])

@@ -1,0 +1,25 @@
+/** `delegation` as the file has it: paths are relative, durations are text. */
+import { resolve } from 'node:path'
+import type { ChainKeysConfig, DelegationConfig } from './model/delegation-model.js'
+import { duration } from './model/units.js'
+import { namedKeyFiles, resolveSigningKeys } from './signing-keys.js'
+import { items, mapping } from './yaml/values.js'
+
+export interface DelegationFile extends Omit<DelegationConfig, 'keys' | 'ttl'> {
+  readonly keys: readonly (Omit<ChainKeysConfig, 'maxStale'> & { readonly maxStale: string })[]
+  readonly ttl: string
+}
+
+/** Returns the model of a valid `delegation`: paths are absolute. */
+export function resolveDelegation ({ keys, ttl, ...rest }: DelegationFile, baseDir: string): DelegationConfig {
+  return {
+    ...resolveSigningKeys(rest, baseDir),
+    keys: keys.map(({ url, file, maxStale }) => ({ url, file: file === null ? null : resolve(baseDir, file), maxStale: duration(maxStale) })),
+    ttl: duration(ttl)
+  }
+}
+
+/** Returns the paths that `delegation` names, as written. The value may still be wrong. */
+export function delegationFiles (value: unknown): unknown[] {
+  return [...namedKeyFiles(value), ...items(mapping(value).keys).map(one => mapping(one).file)]
+}
