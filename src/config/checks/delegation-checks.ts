@@ -75,7 +75,7 @@ function presenterProblems (as: Mapping, path: Path, sources: readonly string[])
   return (subject ?? client ?? spiffe) === undefined
     ? [fault(path, `${dotted(path)} needs subject, client or spiffe`, 'the source alone would let all its callers use the chain')]
     : typeof source === 'string' && sources.length > 0
-      ? unknownSources([source], path, sources).map(({ message, hint }) => fault([...path, 'source'], message.replace('[0]', '.source'), hint))
+      ? unknownSources([source], path, sources).map(({ message, hint }) => fault([...path, 'source'], message.replace(dotted([...path, 0]), dotted([...path, 'source'])), hint))
       : []
 }
 

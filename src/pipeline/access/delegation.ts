@@ -63,7 +63,7 @@ export function delegate (request: DelegationRequest): Delegation {
   const hops = chain?.hops ?? NONE
   const initiator = chain === null ? caller : chain.initiator
   // A chain that cannot be trusted must not become a trusted one, also where problems are only observed.
-  const carried = gateway === null || config.as === null || (problem !== null && read !== null && 'problem' in read) || problem === 'missing'
+  const isUntrusted = (read !== null && 'problem' in read) || problem === 'presenter' || problem === 'missing'
   return {
     mode,
     depth,
@@ -71,14 +71,14 @@ export function delegate (request: DelegationRequest): Delegation {
     initiator,
     authorize: chain !== null && config.initiator === 'authorize' ? initiator : undefined,
     ...outcomeOf(problem, mode),
-    next: carried
+    next: gateway === null || config.as === null || isUntrusted
       ? null
       : {
           initiator,
           hops: [...hops, id],
           depth: depth + 1,
           mayReach: [...chain?.mayReach ?? [], ...config.mayReach === null ? [] : [config.mayReach]],
-          presenter: config.as as PresenterConfig
+          presenter: config.as
         }
   }
 }
