@@ -54,7 +54,11 @@ export class Delegations {
    * @returns the previous object when nothing has changed; null without `delegation`
    * @throws Error with a readable message when a file cannot be used
    */
-  static async prepare (config: DelegationConfig | null, previous: Delegations | null, options: DelegationOptions): Promise<Delegations | null> {
+  static async prepare (
+    config: DelegationConfig | null,
+    previous: Delegations | null,
+    options: DelegationOptions
+  ): Promise<Delegations | null> {
     if (config === null) return null
     const read = readFiles(config)
     if (previous !== null && previous.#fingerprint === read.fingerprint) return previous

@@ -1,4 +1,7 @@
-/** The credentials in a request for an agent, and the chain of callers: without those that the gateway has verified, with those that the gateway adds. */
+/**
+ * The credentials in a request for an agent, without those that the gateway has verified and with those that the gateway adds, and the
+ * chain of callers.
+ */
 import type { Agent } from '#agents/agent.js'
 import type { Identity } from '#agents/identity/identity.js'
 import { CHAIN_HEADER } from '#identity/chain.js'

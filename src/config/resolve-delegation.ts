@@ -12,9 +12,10 @@ export interface DelegationFile extends Omit<DelegationConfig, 'keys' | 'ttl'> {
 
 /** Returns the model of a valid `delegation`: paths are absolute. */
 export function resolveDelegation ({ keys, ttl, ...rest }: DelegationFile, baseDir: string): DelegationConfig {
+  const onDisk = (file: string | null): string | null => file === null ? null : resolve(baseDir, file)
   return {
     ...resolveSigningKeys(rest, baseDir),
-    keys: keys.map(({ url, file, maxStale }) => ({ url, file: file === null ? null : resolve(baseDir, file), maxStale: duration(maxStale) })),
+    keys: keys.map(({ url, file, maxStale }) => ({ url, file: onDisk(file), maxStale: duration(maxStale) })),
     ttl: duration(ttl)
   }
 }

@@ -174,7 +174,8 @@ export function dryRunOperation (
   const admitted = admit(state.access, admissionOf(route, principal))
   if (admitted !== null && admitted.rejection !== null) return { ...found, access: admitted, rejection: admitted.rejection }
   const delegation = dryRunDelegation(agent, request, head, initiator => admit(state.access, admissionOf(route, initiator)))
-  if (delegation !== null && delegation.rejection !== null) return { ...found, access: admitted, delegation, rejection: delegation.rejection }
+  const rejected = delegation?.rejection ?? null
+  if (rejected !== null) return { ...found, access: admitted, delegation, rejection: rejected }
   const unread = bodyProblem(request, limits)
   if (unread !== null) return { ...found, delegation, rejection: unread }
 

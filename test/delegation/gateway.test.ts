@@ -82,6 +82,7 @@ t.test('keys of another gateway over HTTP: rotation, and a gateway that cannot b
   const rejected = await send(other.gateway.url, as('a', chainOf(pems.ec)))
   t.match([rejected.status, problemOf(rejected)], [503, 'unavailable'])
   t.match(rejected.json(), { error: { code: -32603 } })
+  t.match(rejected.headers['retry-after'], /^\d+$/)
   t.equal((await send(other.gateway.url, as('alice'))).status, 200, 'calls without a chain go on')
   t.equal(await other.gateway.metric('a2a_gateway_delegations_total{agent="b",outcome="unavailable"}'), 1)
   t.equal(await other.gateway.metric('a2a_gateway_delegations_total{agent="b",outcome="direct"}'), 1)

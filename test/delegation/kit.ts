@@ -32,13 +32,16 @@ export interface Line {
   cardUrl (name: Name, path?: string): string
   /**
    * Sends a message with the official client, and returns the text of the response, or of the error.
-   * @param route where the call goes: names of agents, such as `a b c`. `b@` is the agent itself, without its gateway; `-c` goes without the
-   * chain; `c/strict` is another agent of the gateway
+   * @param route where the call goes: names of agents, such as `a b c`. `b@` is the agent itself, without its gateway; `-c` goes without
+   * the chain; `c/strict` is another agent of the gateway
    */
   send (caller: string, route: string, transport?: Transport, headers?: Readonly<Record<string, string>>): Promise<string>
 }
 
-/** Further agents of a gateway, by name, with their access as {@link accessOf} writes it. All of them have the upstream of the gateway's own agent. */
+/**
+ * Further agents of a gateway, by name, with their access as {@link accessOf} writes it. All of them have the upstream of the gateway's own
+ * agent.
+ */
 export type Further = Readonly<Partial<Record<Name, Readonly<Record<string, string>>>>>
 
 export interface LineOptions {
@@ -69,7 +72,8 @@ export async function lineOf (t: Test, { further = {}, root = [], delegation = '
   })
   const agents = {} as Record<Name, GrpcAgent>
   const gateways = {} as Record<Name, TestGateway>
-  const ports = Object.fromEntries(await Promise.all(NAMES.map(async name => [name, [await freePort(), await freePort()]]))) as Record<Name, [number, number]>
+  const ports = {} as Record<Name, [http: number, grpc: number]>
+  for (const name of NAMES) ports[name] = [await freePort(), await freePort()]
   const cardUrl = (name: Name, path: string = name): string => `http://127.0.0.1:${ports[name][0]}/${path}/.well-known/agent-card.json`
 
   const send: Line['send'] = async (caller, route, transport = 'JSONRPC', headers = {}) => {

@@ -10,17 +10,35 @@ import type { DelegationRequest } from '#pipeline/access/delegation.js'
 import { delegate } from '#pipeline/access/delegation.js'
 
 const principal = (subject: string, more: Partial<Principal> = {}): Principal => ({
-  source: 'corp', sources: ['corp'], kind: 'jwt', subject, client: null, scopes: [], groups: [], tenant: null, spiffe: null, claims: {}, ...more
+  source: 'corp',
+  sources: ['corp'],
+  kind: 'jwt',
+  subject,
+  client: null,
+  scopes: [],
+  groups: [],
+  tenant: null,
+  spiffe: null,
+  claims: {},
+  ...more
 })
 const ALICE = principal('alice', { client: 'app', groups: ['staff'], scopes: ['a', 'b'], tenant: 'north', spiffe: 'spiffe://x/y' })
 const CHAIN: Chain = { initiator: ALICE, hops: ['edge/a'], depth: 1, mayReach: [['b', 'c/*']], presenter: { client: 'a' } }
 const A = principal('service', { client: 'a' })
 const REQUEST: DelegationRequest = {
   config: { maxDepth: 2, initiator: 'authorize', mayReach: null, as: { client: 'b' } },
-  mode: 'enforce', gateway: 'east', agent: 'b', caller: A, chain: CHAIN, via: undefined, isAgent: true, anonymous: false
+  mode: 'enforce',
+  gateway: 'east',
+  agent: 'b',
+  caller: A,
+  chain: CHAIN,
+  via: undefined,
+  isAgent: true,
+  anonymous: false
 }
 const decide = (more: Partial<DelegationRequest>): ReturnType<typeof delegate> => delegate({ ...REQUEST, ...more })
-const act = (...actors: readonly string[]): object => actors.reduceRight<object>((inner, sub) => ({ sub, ...(Object.keys(inner).length === 0 ? {} : { act: inner }) }), {})
+const act = (...actors: readonly string[]): object =>
+  actors.reduceRight<object>((inner, sub) => ({ sub, ...(Object.keys(inner).length === 0 ? {} : { act: inner }) }), {})
 
 t.test('a chain keeps what it says, with each kind of key', t => {
   for (const { privateKey } of [generateKeyPairSync('ec', { namedCurve: 'P-256' }), generateKeyPairSync('ed25519'), generateKeyPairSync('rsa', { modulusLength: 2_048 })]) {

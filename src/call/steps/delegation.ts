@@ -37,7 +37,11 @@ function decide (exchange: Exchange, chain: ReadChain): Result {
   const found = problem === null && authorize !== undefined ? { ...decided, ...rejectedInitiator(accessOf(exchange, authorize)) } : decided
   exchange.delegation = found
   recordDelegation(exchange, found)
-  if (found.rejection !== null) return reject(exchange, found.rejection, 'rejected')
+  const { rejection } = found
+  if (rejection === null) return
+  // The keys of another gateway may be there later.
+  const { retryAfter } = exchange.services.overload
+  return reject(exchange, found.problem === 'unavailable' ? { ...rejection, retryAfter } : rejection, 'rejected')
 }
 
 /** A chain that does not fit into a header ends here: without it, the next gateway would take the agent for the initiator. */

@@ -60,7 +60,10 @@ export function checkUnreadAccess (exchange: Exchange): Result {
   return passes(exchange, unreadAccess(exchange, exchange.principal)) ? undefined : END
 }
 
-/** The decision of the access lists on a request that no rule reads; null for none. @param caller the caller, or the initiator of the call */
+/**
+ * The decision of the access lists on a request that no rule reads; null for none.
+ * @param caller the caller, or the initiator of the call
+ */
 export function unreadAccess (exchange: Exchange, caller: Exchange['principal']): AccessOutcome | null {
   const { agent, kind, request, target: { path } } = exchange
   if (agent === null || isPreflight(request)) return null

@@ -97,7 +97,8 @@ export async function explainRequest (
   const plain = { ...sent.request, caller: by, chain: options.chain ?? null }
   const traces = new ExchangeTraces(by)
   const memory = { ...NOTHING, answers: options.answers ?? (() => null) }
-  const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl, delegation: options.config.delegation }, plain, options.config.limits, traces, memory)
+  const { delegation, limits, server: { publicUrl } } = options.config
+  const dryRun = dryRunRequest({ config, state, publicUrl, delegation }, plain, limits, traces, memory)
   const { route, call, evaluation, caller, rejection } = dryRun
   const decision = evaluation?.decision ?? null
   const operation = call?.operation ?? (route?.kind === 'operation' ? route.operation : null)
@@ -108,7 +109,9 @@ export async function explainRequest (
   const edited = rejection === null ? (decision?.edited ?? []) : []
   return {
     request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path), bodyBytes: plain.body?.length ?? 0 },
-    notes: [...notes, ...sent.notes, ...unverified(config, options, headers), ...(decision === null || decision.owner === null ? [] : [OWNER])],
+    notes: [
+      ...notes, ...sent.notes, ...unverified(config, options, headers), ...(decision === null || decision.owner === null ? [] : [OWNER])
+    ],
     agent: {
       name: config.name,
       mode: config.mode,
@@ -136,7 +139,7 @@ export async function explainRequest (
     reason: rejection === null ? null : (rejection.customReason ?? rejection.reason),
     edited,
     verbatim: rejection === null && decision?.verbatim === true,
-    forwarded: forwardedShown(dryRun, config, plain, grpc ? serverOf(state, caller.version) : undefined, options.config.delegation !== null),
+    forwarded: forwardedShown(dryRun, config, plain, grpc ? serverOf(state, caller.version) : undefined, delegation !== null),
     refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
     answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }

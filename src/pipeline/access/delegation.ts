@@ -85,7 +85,11 @@ export function delegate (request: DelegationRequest): Delegation {
 
 const NONE: readonly never[] = []
 
-function problemOf ({ config, gateway, agent, caller, isAgent, anonymous }: DelegationRequest, chain: ReadChain, depth: number): DelegationProblem | null {
+function problemOf (
+  { config, gateway, agent, caller, isAgent, anonymous }: DelegationRequest,
+  chain: ReadChain,
+  depth: number
+): DelegationProblem | null {
   if (chain !== null && 'problem' in chain) return chain.problem
   if (chain !== null && !isPresenter(caller, chain.presenter)) return 'presenter'
   if (chain === null && isAgent && (caller === null || actorDepth(caller) === 0)) return 'missing'
