@@ -5,6 +5,7 @@
 import type { Agent } from '#agents/agent.js'
 import type { Identity } from '#agents/identity/identity.js'
 import { CHAIN_HEADER } from '#identity/chain.js'
+import { BUDGET_HEADER, writeBudgets } from '#pipeline/access/chain-budgets.js'
 import type { Carrier } from '#identity/authentication.js'
 import { queryWithoutCredentials, withoutCredentials, withoutProxyHeaders } from '#identity/credentials.js'
 import { withoutHeaders } from '#wire/header-names.js'
@@ -47,16 +48,29 @@ function carriersIn ({ carrier, principal }: Exchange, { authenticator }: Identi
 }
 
 /**
- * Removes the chain that came with the request, and adds the chain for the agent.
+ * Removes the chain and the budgets that came with the request, and adds those for the agent.
  * @param headers flat list of names in lower case and values
  */
 function withChain ({ delegation, snapshot: { delegations } }: Exchange, headers: string[]): string[] {
-  if (delegations === null) return headers
-  const out = withoutHeaders(headers, CHAIN)
-  const next = delegation?.next ?? null
-  const claims = next === null ? null : delegations.claimsOf(next)
-  if (claims !== null) out.push(CHAIN_HEADER, delegations.sign(claims))
+  if (delegations === null && delegation === null) return headers
+  const out = withoutHeaders(headers, delegations === null ? BUDGET : delegation === null ? CHAIN : BOTH)
+  if (delegation === null) return out
+  const { next, budgets, deadline } = delegation
+  const claims = next === null || delegations === null ? null : delegations.claimsOf({ ...next, budgets })
+  if (claims !== null && delegations !== null) out.push(CHAIN_HEADER, delegations.sign(claims))
+  const left = writeBudgets(budgets, deadline, Date.now())
+  if (left !== undefined) out.push(BUDGET_HEADER, left)
   return out
 }
 
 const CHAIN: ReadonlySet<string> = new Set([CHAIN_HEADER])
+const BUDGET: ReadonlySet<string> = new Set([BUDGET_HEADER])
+const BOTH: ReadonlySet<string> = new Set([CHAIN_HEADER, BUDGET_HEADER])
+
+/** The time that the agent has for the whole call, ms; 0 for no limit. @param total `upstream.timeouts.total` */
+export function totalOf ({ delegation }: Exchange, total: number): number {
+  const deadline = delegation?.deadline ?? null
+  if (deadline === null) return total
+  const left = Math.max(1, deadline - Date.now())
+  return total === 0 ? left : Math.min(total, left)
+}

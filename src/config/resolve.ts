@@ -21,7 +21,7 @@ import { resolveAccess } from './model/access-model.js'
 import type { CardVerifyConfig } from './model/card-model.js'
 import { LOCK_FILE } from './model/card-model.js'
 import type { DelegationFile } from './resolve-delegation.js'
-import { delegationFiles, resolveDelegation } from './resolve-delegation.js'
+import { delegationFiles, resolveDelegation, withDurations } from './resolve-delegation.js'
 import type { DecisionPointConfig } from './model/external-model.js'
 import type { EnvoyJwtConfig, IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import type { BudgetConfig, RateConfig } from './model/rates-model.js'
@@ -147,7 +147,7 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       ...resolveAgent(agent, baseDir, layers, reserved[index] ?? []),
       origin: origins.get(agent.name) ?? null,
       grpc: agentGrpc(agent, file.server.grpc, shared, file.server.mesh.listen !== null),
-      access: resolveAccess(file.accessDefaults, agent.access)
+      access: withDurations(resolveAccess(file.accessDefaults, agent.access))
     })),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,

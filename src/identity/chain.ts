@@ -17,8 +17,15 @@ import { signJwt } from './signing-key.js'
 export const CHAIN_HEADER = 'a2a-delegation'
 const TYPE = 'a2a-delegation+jwt'
 
+/** An amount in the whole chain, and what of it was left when the chain was signed. */
+export type ChainBudget = readonly [limit: number, left: number]
+/** By id of the budget. */
+export type ChainBudgets = Readonly<Record<string, ChainBudget>>
+
 /** Who stands behind a call, as the gateway of the last agent has signed it. */
 export interface Chain {
+  /** The same in all chains that begin with one call. */
+  readonly id: string
   /** The caller who began the chain; null for a caller without credentials. Its claims stay at the first gateway. */
   readonly initiator: Principal | null
   /** Agents from the first to the one that got the chain, as `gateway/agent`. */
@@ -29,14 +36,17 @@ export interface Chain {
   readonly mayReach: readonly (readonly string[])[]
   /** The only caller who may present the chain. */
   readonly presenter: PresenterConfig
+  readonly budgets: ChainBudgets
+  /** End of the time for the chain, milliseconds since the epoch; null for none. */
+  readonly deadline: number | null
 }
 
 export type ChainProblem = 'malformed' | 'signature' | 'unknown_key' | 'expired'
 
 /** Longest header, in characters. Agents bound their headers, often at 8 or 16 KiB. */
 const LONGEST = 8_192
-/** Longest payload in bytes: its base64 with header and signature of an RSA key stays below `LONGEST`. */
-const LONGEST_PAYLOAD = 5_400
+/** Longest payload in bytes: its base64 with header and signature of an RSA key stays below `LONGEST`, with budgets of 600 bytes. */
+const LONGEST_PAYLOAD = 4_800
 /** Clocks of two gateways may differ, seconds. */
 const LEEWAY = 30
 const MOST_HOPS = 64
@@ -44,16 +54,22 @@ const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 const ALGORITHMS: ReadonlySet<unknown> = new Set(['ES256', 'EdDSA', 'RS256'])
 
 /** Returns the claims of a chain; null for a chain that is too long for a header. */
-export function claimsOfChain ({ initiator, hops, depth, mayReach, presenter }: Chain, trustDomain: string): JsonObject | null {
+export function claimsOfChain ({ id, initiator, hops, depth, mayReach, presenter, budgets, deadline }: Chain, trustDomain: string): JsonObject | null {
   const claims = {
     iss: trustDomain,
+    chain: id,
     initiator: initiator === null ? null : shownInitiator(initiator),
     hops,
     depth,
     ...(mayReach.length === 0 ? {} : { may_reach: mayReach }),
     presenter
   }
-  return Buffer.byteLength(JSON.stringify(claims)) > LONGEST_PAYLOAD ? null : claims as unknown as JsonObject
+  if (Buffer.byteLength(JSON.stringify(claims)) > LONGEST_PAYLOAD) return null
+  const limits = {
+    ...(Object.keys(budgets).length === 0 ? {} : { budgets }),
+    ...(deadline === null ? {} : { deadline })
+  }
+  return { ...claims, ...limits } as unknown as JsonObject
 }
 
 /**
@@ -129,13 +145,20 @@ function shownInitiator ({ source, kind, subject, client, scopes, groups, tenant
 }
 
 /** @returns null for claims that are not a chain */
-function chainOf ({ initiator, hops, depth, may_reach: reach = [], presenter }: JsonObject): Chain | null {
+function chainOf ({ chain: id, initiator, hops, depth, may_reach: reach = [], presenter, budgets = {}, deadline = null }: JsonObject): Chain | null {
   const by = initiator === null ? null : initiatorOf(initiator)
   const presented = presenterOf(presenter)
   if (by === undefined || presented === null || !isTexts(hops) || hops.length === 0 || hops.length > MOST_HOPS) return null
   if (typeof depth !== 'number' || !Number.isSafeInteger(depth) || depth < hops.length) return null
   if (!Array.isArray(reach) || !reach.every(isTexts)) return null
-  return { initiator: by, hops, depth, mayReach: reach, presenter: presented }
+  if (typeof id !== 'string' || id === '' || id.length > 64 || !isBudgets(budgets)) return null
+  if (deadline !== null && typeof deadline !== 'number') return null
+  return { id, initiator: by, hops, depth, mayReach: reach, presenter: presented, budgets, deadline }
+}
+
+function isBudgets (value: unknown): value is ChainBudgets {
+  return isObject(value) && Object.values(value).every(one =>
+    Array.isArray(one) && one.length === 2 && one.every(amount => typeof amount === 'number' && amount >= 0))
 }
 
 function isTexts (value: unknown): value is readonly string[] {

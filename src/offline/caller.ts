@@ -73,6 +73,9 @@ export function chainOf (spec: CallerSpec, sources: readonly string[]): Chain | 
   if (spec.delegation === undefined) return null
   const { initiator = null, hops, mayReach = [] } = spec.delegation
   return {
+    id: 'chain',
+    budgets: {},
+    deadline: null,
     initiator: initiator === null ? null : principalOf(initiator, sources),
     hops,
     depth: hops.length,

@@ -6,6 +6,7 @@ import type { Principal } from '#identity/principal.js'
 import { compileCaller } from '#policy/access/caller.js'
 import type { AccessOutcome } from './access/access.js'
 import type { Delegation } from './access/delegation.js'
+import { BUDGET_HEADER, readBudgets } from './access/chain-budgets.js'
 import { delegate, rejectedInitiator } from './access/delegation.js'
 import type { RequestHead } from './request-head.js'
 
@@ -34,6 +35,9 @@ export function dryRunDelegation (
     agent: name,
     caller,
     chain,
+    id: '',
+    asked: readBudgets(head.headers[BUDGET_HEADER] as string | undefined) ?? new Map(),
+    now: Date.now(),
     via: head.headers.via as string | undefined,
     isAgent: delegation !== null && delegation.agents !== null && compileCaller(delegation.agents, () => () => false)(caller),
     // Credentials are not part of a dry run: whether the agent needs any is not known.

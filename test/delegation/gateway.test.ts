@@ -23,7 +23,7 @@ import { claimsIn, HEADER, keyOf, keySetOf } from './kit.js'
 const ALICE: Principal = {
   source: 'keys', sources: ['keys'], kind: 'apiKey', subject: 'alice', client: null, scopes: [], groups: ['staff'], tenant: null, spiffe: null, claims: {}
 }
-const CHAIN: Chain = { initiator: ALICE, hops: ['edge/a'], depth: 1, mayReach: [], presenter: { client: 'a' } }
+const CHAIN: Chain = { id: 'c1', budgets: {}, deadline: null, initiator: ALICE, hops: ['edge/a'], depth: 1, mayReach: [], presenter: { client: 'a' } }
 
 function chainOf (pem: string, more: Partial<Chain> = {}, ttl = 60_000): string {
   const key = readSigningKey(pem, null)

@@ -33,9 +33,9 @@ export interface Line {
   /**
    * Sends a message with the official client, and returns the text of the response, or of the error.
    * @param route where the call goes: names of agents, such as `a b c`. `b@` is the agent itself, without its gateway; `-c` goes without
-   * the chain; `c/strict` is another agent of the gateway
+   * the chain; `b*3` is called three times; `c/strict` is another agent of the gateway
    */
-  send (caller: string, route: string, transport?: Transport, headers?: Readonly<Record<string, string>>): Promise<string>
+  send (caller: string, route: string, transport?: Transport, headers?: Readonly<Record<string, string>>, metadata?: Record<string, unknown>): Promise<string>
 }
 
 /**
@@ -44,12 +44,17 @@ export interface Line {
  */
 export type Further = Readonly<Partial<Record<Name, Readonly<Record<string, string>>>>>
 
+const USAGE = 'urn:usage'
+const USAGE_POLICY = `extensions: {usage: {uri: "${USAGE}", activation: {signals: [always]}, observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}}}`
+
 export interface LineOptions {
   readonly further?: Further
   /** Further root keys of every gateway. */
-  readonly root?: readonly string[]
+  readonly root?: readonly string[] | ((gateway: Name) => readonly string[])
   /** Further keys of `delegation`, as flow YAML. */
   readonly delegation?: string
+  /** Tokens that each agent reports for each message. */
+  readonly tokens?: Readonly<Record<Name, number>>
   /** What an agent does when the route ends. */
   readonly last?: Behaviour
 }
@@ -59,7 +64,7 @@ const ALLOW = 'allow: [{id: everybody, on: [all], caller: {groups: [staff, guest
 /** @param keys of `access.delegation`, as flow YAML */
 export const accessOf = (keys: string, allow = ALLOW): string => `{${allow}, delegation: {${keys}}}`
 
-export async function lineOf (t: Test, { further = {}, root = [], delegation = '', last }: LineOptions = {}): Promise<Line> {
+export async function lineOf (t: Test, { further = {}, root = [], delegation = '', tokens, last }: LineOptions = {}): Promise<Line> {
   quietSdk()
   const { ec, ed, rsa } = await identityKeys()
   // Gateways of one process share their entry in Via, and take the request of another for a loop: they read each other's keys from files.
@@ -76,8 +81,14 @@ export async function lineOf (t: Test, { further = {}, root = [], delegation = '
   for (const name of NAMES) ports[name] = [await freePort(), await freePort()]
   const cardUrl = (name: Name, path: string = name): string => `http://127.0.0.1:${ports[name][0]}/${path}/.well-known/agent-card.json`
 
-  const send: Line['send'] = async (caller, route, transport = 'JSONRPC', headers = {}) => {
-    const [first = '', ...rest] = route.split(' ')
+  const send: Line['send'] = async (caller, route, transport = 'JSONRPC', headers = {}, metadata) => {
+    const [head = '', ...rest] = route.split(' ')
+    const [first = '', times] = head.split('*')
+    if (times !== undefined) {
+      const texts: string[] = []
+      for (let i = 0; i < Number(times); i++) texts.push(await send(caller, [first, ...rest].join(' '), transport, headers))
+      return texts.join(' | ')
+    }
     const [target = '', path] = first.replace('-', '').split('/')
     const name = target.replace('@', '') as Name
     try {
@@ -87,19 +98,20 @@ export async function lineOf (t: Test, { further = {}, root = [], delegation = '
         transport,
         headers: { 'X-Api-Key': keyOf(caller), 'X-Transport': transport, ...(first.startsWith('-') ? {} : headers) }
       })
-      return textOf(await client.send(rest.join(' ') || 'end'))
+      return textOf(await client.send(rest.join(' ') || 'end', metadata === undefined ? {} : { metadata }))
     } catch (error) {
       return `${caller}: ${(error as Error).message}`
     }
   }
+  const reported = (name: Name): { metadata?: Record<string, unknown> } => tokens === undefined ? {} : { metadata: { tokens: tokens[name] } }
   const relay = (name: Name): Behaviour => async turn => {
     const seen = headersOf(agents[name])
-    if (turn.text === 'end') return last === undefined ? turn.message({ text: `${name} was reached` }) : await last(turn)
+    if (turn.text === 'end') return last === undefined ? turn.messageWith(reported(name), { text: `${name} was reached` }) : await last(turn)
     const chain = seen[HEADER]
-    turn.message({ text: await send(name, turn.text, seen['x-transport'] as Transport, chain === undefined ? {} : { [HEADER]: chain }) })
+    turn.messageWith(reported(name), { text: await send(name, turn.text, seen['x-transport'] as Transport, chain === undefined ? {} : { [HEADER]: chain }) })
   }
   for (const name of NAMES) {
-    agents[name] = await startGrpcAgent({ kind: 'v1', behaviour: relay(name) })
+    agents[name] = await startGrpcAgent({ kind: 'v1', behaviour: relay(name), ...(tokens === undefined ? {} : { card: { extensions: [{ uri: USAGE }] } }) })
     t.teardown(() => agents[name].close())
   }
   for (const name of NAMES) {
@@ -112,8 +124,9 @@ export async function lineOf (t: Test, { further = {}, root = [], delegation = '
       'identity: {audit: subject, sources: {keys: {apiKey: {header: X-Api-Key, keys: {file: keys.yaml}}}}}',
       'agents:',
       ...Object.entries(own).map(([one, access]) =>
-        `  - {name: ${one}, path: /${one}, upstream: {url: "${agents[name].url}"}, card: {public: full}, grpc: {${one === name ? `listen: "127.0.0.1:${grpc}", publicAddress: "127.0.0.1:${grpc}", upstream: "grpc://${agents[name].grpcAddress}"` : 'enabled: false'}}, access: ${access}}`),
-      ...root
+        `  - {name: ${one}, path: /${one}, upstream: {url: "${agents[name].url}"}, ${tokens === undefined ? '' : 'extensions: [usage], '}card: {public: full}, grpc: {${one === name ? `listen: "127.0.0.1:${grpc}", publicAddress: "127.0.0.1:${grpc}", upstream: "grpc://${agents[name].grpcAddress}"` : 'enabled: false'}}, access: ${access}}`),
+      ...tokens === undefined ? [] : [USAGE_POLICY],
+      ...typeof root === 'function' ? root(name) : root
     ]
     gateways[name] = await gatewayFor(t, { yaml: yaml.join('\n'), baseDir: dir })
   }
@@ -145,5 +158,6 @@ export function keySetOf (pem: string): string {
 }
 
 function textOf (result: unknown): string {
-  return /"value":"([^"]*)"/.exec(JSON.stringify(result))?.[1] ?? JSON.stringify(result)
+  const [, text] = /"value":("(?:[^"\\]|\\.)*")/.exec(JSON.stringify(result)) ?? []
+  return text === undefined ? JSON.stringify(result) : JSON.parse(text) as string
 }

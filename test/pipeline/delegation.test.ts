@@ -7,6 +7,7 @@ import { readJwkSet } from '#identity/jwk-set.js'
 import type { Principal } from '#identity/principal.js'
 import { readSigningKey } from '#identity/signing-key.js'
 import type { DelegationRequest } from '#pipeline/access/delegation.js'
+import { readBudgets, writeBudgets } from '#pipeline/access/chain-budgets.js'
 import { delegate } from '#pipeline/access/delegation.js'
 
 const principal = (subject: string, more: Partial<Principal> = {}): Principal => ({
@@ -23,10 +24,10 @@ const principal = (subject: string, more: Partial<Principal> = {}): Principal =>
   ...more
 })
 const ALICE = principal('alice', { client: 'app', groups: ['staff'], scopes: ['a', 'b'], tenant: 'north', spiffe: 'spiffe://x/y' })
-const CHAIN: Chain = { initiator: ALICE, hops: ['edge/a'], depth: 1, mayReach: [['b', 'c/*']], presenter: { client: 'a' } }
+const CHAIN: Chain = { id: 'c1', budgets: { tokens: [100, 40] }, deadline: null, initiator: ALICE, hops: ['edge/a'], depth: 1, mayReach: [['b', 'c/*']], presenter: { client: 'a' } }
 const A = principal('service', { client: 'a' })
 const REQUEST: DelegationRequest = {
-  config: { maxDepth: 2, initiator: 'authorize', mayReach: null, as: { client: 'b' } },
+  config: { maxDepth: 2, maxTime: null, initiator: 'authorize', mayReach: null, as: { client: 'b' } },
   mode: 'enforce',
   gateway: 'east',
   agent: 'b',
@@ -34,7 +35,10 @@ const REQUEST: DelegationRequest = {
   chain: CHAIN,
   via: undefined,
   isAgent: true,
-  anonymous: false
+  anonymous: false,
+  id: 'c2',
+  asked: new Map(),
+  now: 1_000
 }
 const decide = (more: Partial<DelegationRequest>): ReturnType<typeof delegate> => delegate({ ...REQUEST, ...more })
 const act = (...actors: readonly string[]): object =>
@@ -88,7 +92,7 @@ t.test('actors of a token count without a header', t => {
 
 t.test('what goes on', t => {
   t.match(decide({}), { depth: 1, hops: ['edge/a'], authorize: { subject: 'alice' } })
-  t.strictSame(decide({}).next, { initiator: ALICE, hops: ['edge/a', 'east/b'], depth: 2, mayReach: [['b', 'c/*']], presenter: { client: 'b' } })
+  t.strictSame(decide({}).next, { id: 'c1', initiator: ALICE, hops: ['edge/a', 'east/b'], depth: 2, mayReach: [['b', 'c/*']], presenter: { client: 'b' }, budgets: { tokens: [100, 40] }, deadline: null })
   t.strictSame(decide({ config: { ...REQUEST.config, mayReach: ['c'] } }).next?.mayReach, [['b', 'c/*'], ['c']])
   t.equal(decide({ config: { ...REQUEST.config, as: null } }).next, null)
   t.equal(decide({ gateway: null, chain: null, isAgent: false }).next, null)
@@ -109,5 +113,21 @@ t.test('observe rejects nothing, and makes no chain of what cannot be trusted', 
   t.equal(decide({ mode: 'observe', chain: null }).next, null, 'missing')
   t.match(decide({ mode: 'observe', caller: principal('x') }), { problem: 'presenter', rejection: null, next: null }, 'the chain of another agent')
   t.match(decide({ mode: 'observe', config: { ...REQUEST.config, maxDepth: 0 } }), { problem: 'depth', rejection: null, next: { depth: 2 } }, 'a real chain goes on')
+  t.end()
+})
+
+t.test('budgets and time', t => {
+  t.match(decide({ chain: null, isAgent: false }), { id: 'c2', budgets: {}, deadline: null, next: { id: 'c2' } })
+  t.strictSame(decide({ asked: new Map([['tokens', 60], ['cost', 2]]) }).budgets, { tokens: [100, 40], cost: [2, 2] }, 'never more than the caller had')
+  t.strictSame(decide({ asked: new Map([['tokens', 10]]) }).next?.budgets, { tokens: [100, 10] })
+  const timed = (deadline: number | null, maxTime: number | null, time?: number): number | null =>
+    decide({ chain: { ...CHAIN, deadline }, config: { ...REQUEST.config, maxTime }, asked: new Map(time === undefined ? [] : [['time', time]]) }).deadline
+  t.strictSame([timed(null, null), timed(5_000, null), timed(null, 500), timed(5_000, 500, 0.2), timed(1_100, 500, 2)], [null, 5_000, 1_500, 1_200, 1_100])
+  t.match(decide({ chain: { ...CHAIN, deadline: 1_000 } }), { problem: 'time', rejection: { reason: 'DELEGATION_NOT_ALLOWED' } })
+  t.strictSame([...readBudgets('tokens=5000, cost=0.25,time=3') ?? []], [['tokens', 5_000], ['cost', 0.25], ['time', 3]])
+  t.equal(readBudgets(undefined)?.size, 0)
+  for (const text of ['', 'tokens', 'tokens=-1', 'tokens=1e3', 'tokens=1, tokens=2', 'T=1', 'tokens=1;a', 'a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1', 'a=1,']) t.equal(readBudgets(text), null, text)
+  t.equal(writeBudgets({ tokens: [10, 0.1 + 0.2] }, 3_500, 1_000), 'tokens=0.3, time=2.5')
+  t.equal(writeBudgets({}, null, 0), undefined)
   t.end()
 })

@@ -1,6 +1,9 @@
 /** Limits calls that agents send on behalf of others (`access.delegation`), and makes the signed chain for the agent. */
+import { randomUUID } from 'node:crypto'
 import { CHAIN_HEADER } from '#identity/chain.js'
 import { admissionOf, admit } from '#pipeline/access/access.js'
+import { BUDGET_HEADER, readBudgets } from '#pipeline/access/chain-budgets.js'
+import { budgetHeader } from '#pipeline/rejections.js'
 import type { Delegation, ReadChain } from '#pipeline/access/delegation.js'
 import { delegate, rejectedInitiator, tooLong } from '#pipeline/access/delegation.js'
 import type { Exchange } from '../exchange.js'
@@ -14,8 +17,14 @@ import { unreadAccess } from './unread.js'
 /** Decides from the head of a request, for every request that goes to the agent. */
 export function checkDelegation (exchange: Exchange): Result | Promise<Result> {
   if ((exchange.agent?.config.access.delegation ?? null) === null) return
+  if (askedIn(exchange) === null) return reject(exchange, budgetHeader, 'rejected')
   const { delegations } = exchange.snapshot
   return after(exchange, delegations?.read(exchange.request.headers[CHAIN_HEADER] as string | undefined) ?? null, decide)
+}
+
+/** The amounts of `a2a-budget`; null for a header that cannot be read. */
+function askedIn ({ request: { headers } }: Exchange): ReadonlyMap<string, number> | null {
+  return readBudgets(headers[BUDGET_HEADER] as string | undefined)
 }
 
 function decide (exchange: Exchange, chain: ReadChain): Result {
@@ -29,6 +38,9 @@ function decide (exchange: Exchange, chain: ReadChain): Result {
     agent: agent.name,
     caller: principal,
     chain,
+    id: randomUUID(),
+    asked: askedIn(exchange) ?? new Map<string, number>(),
+    now: Date.now(),
     via: request.headers.via,
     isAgent: delegations?.isAgent(principal) ?? false,
     anonymous: agent.requirementIn(exchange.state ?? agent.state)?.anonymous ?? true

@@ -215,9 +215,11 @@ function frontOf ({ transport: { front } }: Exchange): Pick<AuditEntry, 'front'>
 /** The chain of callers behind the request. A chain that was not verified has depth only. */
 function delegationOf ({ delegation, identity }: Exchange): Pick<AuditEntry, 'delegation'> {
   if (delegation === null || delegation.depth === 0) return NOTHING
-  const { depth, hops, initiator } = delegation
-  if (hops.length === 0) return { delegation: { depth, hops } }
-  return { delegation: { depth, hops, initiator: initiator === null ? null : identity?.describe(initiator) ?? null } }
+  const { depth, hops, initiator, budgets } = delegation
+  const left = Object.fromEntries(Object.entries(budgets).map(([name, [, amount]]) => [name, amount]))
+  const more = Object.keys(left).length === 0 ? {} : { budgets: left }
+  if (hops.length === 0) return { delegation: { depth, hops, ...more } }
+  return { delegation: { depth, hops, ...more, initiator: initiator === null ? null : identity?.describe(initiator) ?? null } }
 }
 
 /** The proxy of a mesh may not show the response. */

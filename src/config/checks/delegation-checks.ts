@@ -1,8 +1,9 @@
 /** Checks of `delegation` and `access.delegation`: keys that contradict each other, and limits that would limit nothing. */
-import { dotted } from '../diagnostics.js'
+import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
+import { listedNames } from '../layers.js'
 import { conditionProblems, needsIdentity, unknownSources } from './callers/caller-checks.js'
 import { signingKeyProblems, signingKeyWarnings } from './card/signing-keys.js'
 import { unreadable } from './named-files.js'
@@ -23,7 +24,8 @@ export function delegationProblems (config: Mapping, baseDir: string): PathProbl
       ...presenterProblems(mapping(value.as), [...path, 'as'], sources),
       ...(config.delegation === null || config.delegation === undefined ? withoutDomain(value, path) : [])
     ]),
-    ...usesOf(config).flatMap(unknownClaims)
+    ...usesOf(config).flatMap(unknownClaims),
+    ...chainBudgets(config)
   ]
 }
 
@@ -96,5 +98,31 @@ function unknownClaims ({ value, path, access, defaults, agent }: Use): PathProb
         ? []
         : [fault(at, `${dotted(at)} contradicts ${dotted([...path, 'initiator'])}: authorize, because a chain of callers has no claims of the initiator`, 'use subject, client, scopes, groups or tenant, or write initiator: ignore', 'key')]
     })
+  })
+}
+
+/** Budgets of chains that one header can carry, besides the chain. */
+const MOST_BUDGETS = 5
+
+/** Finds budgets by `chain` that nothing would pass on, and keys that only such budgets have. */
+function chainBudgets (config: Mapping): PathProblem[] {
+  const limited = new Set(usesOf(config).map(({ agent }) => agent[1]))
+  let count = 0
+  return items(config.budgets).map(mapping).flatMap(({ id, by, of, remaining }, index) => {
+    const path: Path = ['budgets', index]
+    const keys = items(by)
+    if (!keys.includes('chain')) {
+      return typeof remaining === 'string'
+        ? [fault([...path, 'remaining'], `${dotted([...path, 'remaining'])} has no effect without "by: [chain]"`, 'remove it', 'key')]
+        : []
+    }
+    const [policy = ''] = String(of).split('/')
+    const without = items(config.agents).map(mapping).filter(({ extensions }, agent) => listedNames(extensions).includes(policy) && !limited.has(agent))
+    return [
+      ...(++count === MOST_BUDGETS + 1 ? [fault(path, `budgets has more than ${MOST_BUDGETS} entries with "by: [chain]"`, 'a header has no room for more')] : []),
+      ...(keys.length > 1 ? [fault([...path, 'by'], `${dotted([...path, 'by'])}: chain stands alone`, 'write two budgets')] : []),
+      ...(id === 'time' ? [fault([...path, 'id'], `${dotted([...path, 'id'])} must not be "time" with "by: [chain]"`, 'the header a2a-budget has the remaining time under this name')] : []),
+      ...without.map(({ name }) => fault([...path, 'by'], `${dotted([...path, 'by'])}: agent ${shown(name)} has no access.delegation, so its calls belong to no chain`, 'write access.delegation'))
+    ]
   })
 }

@@ -30,6 +30,8 @@ export interface AgentDelegationConfig {
   readonly maxDepth: number
   /** `authorize`: the access lists must allow the initiator too. */
   readonly initiator: 'authorize' | 'ignore'
+  /** Time for the call and all calls that agents send for it, ms. Null: no limit. */
+  readonly maxTime: number | null
   /** Agents that calls of this agent may reach, as `agent` or `gateway/agent`, with `*`. Null: all. */
   readonly mayReach: readonly string[] | null
   /** The agent as a caller of others. Null: the agent gets no chain. */

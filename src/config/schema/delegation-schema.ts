@@ -1,6 +1,6 @@
 /** `delegation` and `access.delegation`: calls that agents send on behalf of others. */
 import { callerWithoutMatch } from './caller-schema.js'
-import { choice, count, duration, mapping, nullable, section, text } from './schema-kit.js'
+import { choice, count, duration, mapping, nullable, optionalDuration, section, text } from './schema-kit.js'
 import type { Schema } from './schema-kit.js'
 import { signingKey } from './signing-key-schema.js'
 
@@ -62,6 +62,11 @@ const { default: _, ...keys } = section(
       ['authorize', 'ignore'],
       'authorize'
     ),
+    maxTime: {
+      ...optionalDuration('Time for a call of an initiator with all calls that agents send for it. A chain that has less keeps less. `null`: no limit.', '1ms', '24h'),
+      type: ['string', 'null'],
+      default: null
+    },
     mayReach: {
       type: ['array', 'null'],
       description:

@@ -6,17 +6,18 @@
 import type { Reason, Rejection } from '#a2a/errors.js'
 import type { AgentDelegationConfig, PresenterConfig } from '#config/model/delegation-model.js'
 import { actorDepth, actorsOf } from '#identity/actors.js'
-import type { Chain, ChainProblem } from '#identity/chain.js'
+import type { Chain, ChainBudgets, ChainProblem } from '#identity/chain.js'
 import type { Principal } from '#identity/principal.js'
 import { GATEWAY, violation } from '#policy/violation.js'
 import type { Violation } from '#policy/violation.js'
 import { compileGlob } from '#wire/glob.js'
 import type { AccessOutcome } from './access.js'
+import { mergedBudgets, TIME } from './chain-budgets.js'
 
 /** A verified chain, nothing, or the reason why a header is no chain. `unavailable`: the keys of its gateway cannot be fetched. */
 export type ReadChain = Chain | null | { readonly problem: ChainProblem | 'unavailable' }
 
-export type DelegationProblem = ChainProblem | 'unavailable' | 'presenter' | 'missing' | 'depth' | 'loop' | 'target' | 'initiator' | 'length'
+export type DelegationProblem = ChainProblem | 'unavailable' | 'presenter' | 'missing' | 'depth' | 'loop' | 'target' | 'initiator' | 'length' | 'time'
 
 export interface DelegationRequest {
   readonly config: AgentDelegationConfig
@@ -28,6 +29,12 @@ export interface DelegationRequest {
   readonly chain: ReadChain
   /** The header `Via`, all lines joined. */
   readonly via: string | undefined
+  /** Id for a chain that begins here. */
+  readonly id: string
+  /** Amounts that the caller names in `a2a-budget`. */
+  readonly asked: ReadonlyMap<string, number>
+  /** Milliseconds since the epoch. */
+  readonly now: number
   /** True for a caller who must send a chain. */
   readonly isAgent: boolean
   /** True when the agent accepts calls without a caller. */
@@ -38,6 +45,14 @@ export interface Delegation {
   readonly mode: 'enforce' | 'observe'
   /** Agents between the initiator and this agent. */
   readonly depth: number
+  readonly id: string
+  /** Amounts of the signed chain, and those that the caller names besides. */
+  readonly received: ChainBudgets
+  readonly asked: ReadonlyMap<string, number>
+  /** What is left for the agent. */
+  readonly budgets: ChainBudgets
+  /** End of the time for the call, milliseconds since the epoch; null for none. */
+  readonly deadline: number | null
   /** Agents that the signed chain names. */
   readonly hops: readonly string[]
   /** The caller who began the chain: without a signed chain, the direct caller. */
@@ -58,7 +73,10 @@ export function delegate (request: DelegationRequest): Delegation {
   const { config, mode, gateway, agent, caller, chain: read } = request
   const chain = read !== null && 'problem' in read ? null : read
   const depth = Math.max(chain?.depth ?? 0, caller === null ? 0 : actorDepth(caller), gatewaysIn(request.via))
-  const problem = problemOf(request, read, depth)
+  const deadline = deadlineOf(request, chain)
+  const problem = problemOf(request, read, depth) ?? (deadline !== null && deadline <= request.now ? 'time' : null)
+  const budgets = mergedBudgets(chain?.budgets ?? {}, request.asked)
+  const chainId = chain?.id ?? request.id
   const id = `${gateway ?? ''}/${agent}`
   const hops = chain?.hops ?? NONE
   const initiator = chain === null ? caller : chain.initiator
@@ -67,6 +85,11 @@ export function delegate (request: DelegationRequest): Delegation {
   return {
     mode,
     depth,
+    id: chainId,
+    received: chain?.budgets ?? {},
+    asked: request.asked,
+    budgets,
+    deadline,
     hops,
     initiator,
     authorize: chain !== null && config.initiator === 'authorize' ? initiator : undefined,
@@ -74,11 +97,14 @@ export function delegate (request: DelegationRequest): Delegation {
     next: gateway === null || config.as === null || isUntrusted
       ? null
       : {
+          id: chainId,
           initiator,
           hops: [...hops, id],
           depth: depth + 1,
           mayReach: [...chain?.mayReach ?? [], ...config.mayReach === null ? [] : [config.mayReach]],
-          presenter: config.as
+          presenter: config.as,
+          budgets,
+          deadline
         }
   }
 }
@@ -97,6 +123,13 @@ function problemOf (
   if (isLoop(config, caller) || chain?.hops.includes(`${gateway ?? ''}/${agent}`) === true) return 'loop'
   if (chain?.mayReach.every(list => list.some(pattern => reaches(pattern, gateway ?? '', agent))) === false) return 'target'
   return chain !== null && chain.initiator === null && !anonymous && config.initiator === 'authorize' ? 'initiator' : null
+}
+
+/** The earliest end of the time: of the chain, of the caller's header, of the configuration. */
+function deadlineOf ({ config: { maxTime }, asked, now }: DelegationRequest, chain: Chain | null): number | null {
+  const time = asked.get(TIME)
+  const ends = [chain?.deadline ?? null, time === undefined ? null : now + time * 1_000, maxTime === null ? null : now + maxTime]
+  return ends.reduce((one, other) => one === null || other === null ? one ?? other : Math.min(one, other), null)
 }
 
 /** True when the caller is the one to whom a gateway has given the chain. */
@@ -143,6 +176,7 @@ const WORDS: Readonly<Record<DelegationProblem, readonly [Reason, string]>> = {
   depth: [FORBIDDEN, 'Too many agents stand between this agent and the caller who initiated the call; call the agent more directly.'],
   loop: [FORBIDDEN, 'The call has already passed through this agent; do not call an agent that waits for you.'],
   target: [FORBIDDEN, 'An agent that passed the call on may not reach this agent; ask the operator of the gateway for access.'],
+  time: [FORBIDDEN, 'The time for the call of the initiator is over; ask the initiator to call again.'],
   length: [FORBIDDEN, 'The chain of callers does not fit into a header of 8 KiB; call the agent more directly, or with credentials that name fewer groups.'],
   initiator: [FORBIDDEN, 'The caller who initiated the call may not send this request; ask the operator of the gateway for access.']
 }
