@@ -111,7 +111,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   },
   DELEGATION_NOT_ALLOWED: {
     cause: 'An agent has sent the call for somebody else, and the chain of callers breaks `access.delegation` of this agent.',
-    client: 'See `metadata.problem`. `depth`: call the agent with fewer agents in between. `loop`: the call has passed through this agent already. `target` and `initiator`: ask the operator of the gateway for access. `length`: the chain is too long for a header.',
+    client: 'See `metadata.problem`. `depth`: call the agent with fewer agents in between. `loop`: the call has passed through this agent already. `target` and `initiator`: ask the operator of the gateway for access. `length`: the chain is too long for a header. `time`: the initiator must call again.',
     operator: '`depth`: raise `maxDepth`. `target`: see `mayReach` of the agents in `delegation.hops` of the audit line. `initiator`: an entry of `access.allow` must allow the caller in `delegation.initiator` too, or write `initiator: ignore`.',
     see: ['delegation', 'access'],
     example: gateway('delegation', 'The caller who initiated the call may not send this request; ask the operator of the gateway for access.', {
@@ -264,9 +264,9 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   },
   BUDGET_EXHAUSTED: {
     cause: 'A budget of `budgets` is spent. `metadata.limit` names it.',
-    client: 'Wait for the seconds in `Retry-After`: the budget is then whole again.',
-    operator: 'Raise the budget in `budgets`.',
-    see: ['rate-limits'],
+    client: 'Wait for the seconds in `Retry-After`: the budget is then whole again. Without `Retry-After`, the budget of the call and of all that agents do for it is spent: end the task.',
+    operator: 'Raise the budget in `budgets`. With `by: [chain]`, the audit line shows the rest in `delegation.budgets`.',
+    see: ['rate-limits', 'budgets'],
     example: gateway('budget', 'The budget "tokens-per-day" is spent: wait 3600 s before the next message.', { metadata: { limit: 'tokens-per-day' }, retryAfter: 3600 })
   },
   REQUEST_TOO_LARGE: {
@@ -414,6 +414,7 @@ function withoutParams (example: ReasonHelp['example']): ReasonHelp['example'] {
 export const TOPICS: Readonly<Record<string, readonly string[]>> = {
   access: ['authorize-callers'],
   'authzen-a2a': ['authzen-a2a'],
+  budgets: ['budgets-across-agents'],
   callers: ['use-the-caller'],
   cards: ['cards'],
   catalogue: ['extensions/README'],

@@ -54,7 +54,10 @@ const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 const ALGORITHMS: ReadonlySet<unknown> = new Set(['ES256', 'EdDSA', 'RS256'])
 
 /** Returns the claims of a chain; null for a chain that is too long for a header. */
-export function claimsOfChain ({ id, initiator, hops, depth, mayReach, presenter, budgets, deadline }: Chain, trustDomain: string): JsonObject | null {
+export function claimsOfChain (
+  { id, initiator, hops, depth, mayReach, presenter, budgets, deadline }: Chain,
+  trustDomain: string
+): JsonObject | null {
   const claims = {
     iss: trustDomain,
     chain: id,
@@ -145,7 +148,8 @@ function shownInitiator ({ source, kind, subject, client, scopes, groups, tenant
 }
 
 /** @returns null for claims that are not a chain */
-function chainOf ({ chain: id, initiator, hops, depth, may_reach: reach = [], presenter, budgets = {}, deadline = null }: JsonObject): Chain | null {
+function chainOf (claims: JsonObject): Chain | null {
+  const { chain: id, initiator, hops, depth, may_reach: reach = [], presenter, budgets = {}, deadline = null } = claims
   const by = initiator === null ? null : initiatorOf(initiator)
   const presented = presenterOf(presenter)
   if (by === undefined || presented === null || !isTexts(hops) || hops.length === 0 || hops.length > MOST_HOPS) return null

@@ -9,6 +9,12 @@ function chained (access: string, domain: string | null = '', root = IDENTITY): 
   return `version: 1\nagents:\n  - {name: a, upstream: {url: "http://127.0.0.1:1"},\n    access: {${access}}}\n${keys}${root}`
 }
 
+/** Line 6 has the budgets, from column 11. */
+function budgets (entries: string, access = 'delegation: {}'): string {
+  const policy = 'extensions: {usage: {uri: "urn:u", activation: {signals: [always]}, observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}}}'
+  return `version: 1\nagents:\n  - {name: a, upstream: {url: "http://127.0.0.1:1"}, extensions: [usage],\n    access: {${access}}}\n${policy}\nbudgets: [${entries}]\n`
+}
+
 const AS = 'delegation: {as: {client: a}}'
 
 export const DELEGATION_ROWS: readonly Row[] = [
@@ -16,6 +22,18 @@ export const DELEGATION_ROWS: readonly Row[] = [
   ['right, defaults', `${chained('delegation: {}', '')}accessDefaults: {delegation: {maxDepth: 1}}\n`],
   ['right, without a domain', chained('delegation: {maxDepth: 0}', null)],
   ['right, claims with initiator: ignore', chained('allow: [{id: x, on: [all], caller: {claims: {/a: b}}}], delegation: {initiator: ignore}', null)],
+  ['right, budgets', budgets('{id: tokens, by: [chain], of: usage/tokens, limit: 5, window: 1h, remaining: /metadata/left}')],
+  ['right, time', chained('delegation: {maxTime: 30s}', null)],
+  ['a budget of no chain', budgets('{id: tokens, by: [chain], of: usage/tokens, limit: 5, window: 1h}', ''), 'g.yaml:6:28: budgets[0].by: agent "a" has no access.delegation, so its calls belong to no chain (write access.delegation)'],
+  ['a chain and more', budgets('{id: tokens, by: [chain, agent], of: usage/tokens, limit: 5, window: 1h}'), 'g.yaml:6:28: budgets[0].by: chain stands alone (write two budgets)'],
+  ['the name of the time', budgets('{id: time, by: [chain], of: usage/tokens, limit: 5, window: 1h}'), 'g.yaml:6:16: budgets[0].id must not be "time" with "by: [chain]" (the header a2a-budget has the remaining time under this name)'],
+  ['a pointer without a chain', budgets('{id: tokens, by: [agent], of: usage/tokens, limit: 5, window: 1h, remaining: /a}'), 'g.yaml:6:77: budgets[0].remaining has no effect without "by: [chain]" (remove it)'],
+  [
+    'too many budgets',
+    budgets(Array.from({ length: 6 }, (_, i) => `{id: t${i}, by: [chain], of: usage/tokens, limit: 5, window: 1h}`).join(', ')),
+    'g.yaml:6:326: budgets has more than 5 entries with "by: [chain]" (a header has no room for more)'
+  ],
+  ['a limit of requests by chain', `${chained('delegation: {}', null)}rates: [{id: x, by: [chain], rate: 1/1s}]\n`, 'g.yaml:6:22: rates[0].by[0] must be one of caller, client, source, tenant, address, agent, operation, extension, not "chain"'],
   ['no gateway', chained(AS).replace('gateway: edge, ', ''), 'g.yaml:5:13: delegation.gateway is required (such as "gateway: edge")'],
   ['an unknown key of the domain', chained(AS, ', depth: 3'), 'g.yaml:5:69: unknown key "depth" in delegation (known keys: gateway, trustDomain, key, kid, publish, keys, ttl, agents)'],
   ['nobody uses it', chained('').replace('access: {}', 'mode: enforce'), 'g.yaml:5:1: delegation has no effect: no agent has access.delegation (write it in accessDefaults, or in access of an agent)'],

@@ -1,4 +1,6 @@
-/** Budgets across agents: what is left goes with the call, and holds at each of three gateways. Agents and clients are of the official SDK. */
+/**
+ * Budgets across agents: what is left goes with the call, and holds at each of three gateways. Agents and clients are of the official SDK.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { untilSame } from '../helpers/http.js'

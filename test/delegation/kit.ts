@@ -35,7 +35,13 @@ export interface Line {
    * @param route where the call goes: names of agents, such as `a b c`. `b@` is the agent itself, without its gateway; `-c` goes without
    * the chain; `b*3` is called three times; `c/strict` is another agent of the gateway
    */
-  send (caller: string, route: string, transport?: Transport, headers?: Readonly<Record<string, string>>, metadata?: Record<string, unknown>): Promise<string>
+  send (
+    caller: string,
+    route: string,
+    transport?: Transport,
+    headers?: Readonly<Record<string, string>>,
+    metadata?: Record<string, unknown>
+  ): Promise<string>
 }
 
 /**
@@ -103,7 +109,8 @@ export async function lineOf (t: Test, { further = {}, root = [], delegation = '
       return `${caller}: ${(error as Error).message}`
     }
   }
-  const reported = (name: Name): { metadata?: Record<string, unknown> } => tokens === undefined ? {} : { metadata: { tokens: tokens[name] } }
+  const reported = (name: Name): { metadata?: Record<string, unknown> } =>
+    tokens === undefined ? {} : { metadata: { tokens: tokens[name] } }
   const relay = (name: Name): Behaviour => async turn => {
     const seen = headersOf(agents[name])
     if (turn.text === 'end') return last === undefined ? turn.messageWith(reported(name), { text: `${name} was reached` }) : await last(turn)

@@ -351,6 +351,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'delegations_total outcome initiator': 'test/delegation/chain.test.ts',
   'delegations_total outcome unavailable': 'test/delegation/gateway.test.ts',
   'delegations_total outcome length': 'test/pipeline/delegation.test.ts',
+  'delegations_total outcome time': 'test/pipeline/delegation.test.ts',
   'audit delegation': 'test/delegation/chain.test.ts',
   'span a2a_gateway.delegation.depth': 'test/delegation/span.test.ts',
   // Only with `external`.

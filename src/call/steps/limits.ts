@@ -68,7 +68,10 @@ function passBudgets (exchange: Exchange, work: Work, counts: readonly Count[]):
   work.evaluation = { ...evaluation, decision: { ...evaluation.decision, edits: [...evaluation.decision.edits, ...edits] } }
 }
 
-function headOf ({ request, principal, delegation, agentName, snapshot: { trusted } }: Exchange, limits: readonly CompiledLimit[]): LimitedHead {
+function headOf (
+  { request, principal, delegation, agentName, snapshot: { trusted } }: Exchange,
+  limits: readonly CompiledLimit[]
+): LimitedHead {
   const network = limits.some(({ by }) => by.includes('address'))
     ? networkOf(clientIp(request.headers, request.socket.remoteAddress, trusted))
     : ''

@@ -117,7 +117,8 @@ function chainBudgets (config: Mapping): PathProblem[] {
         : []
     }
     const [policy = ''] = String(of).split('/')
-    const without = items(config.agents).map(mapping).filter(({ extensions }, agent) => listedNames(extensions).includes(policy) && !limited.has(agent))
+    const without = items(config.agents).map(mapping)
+      .filter(({ extensions }, agent) => listedNames(extensions).includes(policy) && !limited.has(agent))
     return [
       ...(++count === MOST_BUDGETS + 1 ? [fault(path, `budgets has more than ${MOST_BUDGETS} entries with "by: [chain]"`, 'a header has no room for more')] : []),
       ...(keys.length > 1 ? [fault([...path, 'by'], `${dotted([...path, 'by'])}: chain stands alone`, 'write two budgets')] : []),

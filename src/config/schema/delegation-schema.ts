@@ -58,7 +58,7 @@ const { default: _, ...keys } = section(
   {
     maxDepth: count('How many agents may stand between the initiator and this agent. 0: only direct calls.', 5, 0, 16),
     initiator: choice(
-      '`authorize`: the access lists must also allow the initiator of the chain to send the request, so that an agent can do no more than the caller behind it. `ignore`: only the access of the direct caller counts.',
+      '`authorize`: the access lists must also allow the initiator of the chain to send the request. An agent can then do no more than the caller behind it. `ignore`: only the access of the direct caller counts.',
       ['authorize', 'ignore'],
       'authorize'
     ),

@@ -76,10 +76,8 @@ export function narrowed (charge: Charge, received: ChainBudget | undefined, ask
   const [whole = Infinity, left = Infinity] = received ?? []
   const most = asked === 0 ? 0 : Math.min(shared ? whole : left, received === undefined ? asked ?? Infinity : Infinity)
   const own = Math.min(asked === 0 ? 0 : left, most)
-  return {
-    ...charge,
-    limit: { ...limit, rule: { ...rule, limit: Math.min(rule.limit, most) }, localRule: { ...localRule, limit: Math.min(localRule.limit, own) } }
-  }
+  const within = <R extends typeof rule>(one: R, amount: number): R => ({ ...one, limit: Math.min(one.limit, amount) })
+  return { ...charge, limit: { ...limit, rule: within(rule, most), localRule: within(localRule, own) } }
 }
 
 /** What goes on to the agent. @param used amounts that count now */
