@@ -133,10 +133,12 @@ const PAGES: readonly Page[] = [
   },
   {
     file: 'docs/reference/configuration-callers.md',
-    intro: `# Configuration: callers\n\nKeys of the sources of callers, of policy servers, of limits per caller, and of budgets. ${BACK}\n\n`,
+    intro: `# Configuration: callers\n\nKeys of the sources of callers, of chains of callers, of policy servers, of limits per caller, and of budgets. ${BACK}\n\n`,
     sections: [
       { title: '`identity`', schema: identitySchema },
       { title: '`identity.sources.<name>`', schema: sourceSchema },
+      { title: '`delegation`', schema: at(configSchema, 'delegation') },
+      { title: '`delegation.keys[]`', schema: at(configSchema, 'delegation', 'keys') },
       { title: '`decisionPoints.<name>`', schema: at(configSchema, 'decisionPoints').additionalProperties as Schema },
       { title: '`rates[]`', schema: at(configSchema, 'rates') },
       { title: '`budgets[]`', schema: at(configSchema, 'budgets') }

@@ -533,6 +533,12 @@ const saturation: Row = {
       queries: [[rate('upstream_credentials_total', ONE, 'agent, kind, outcome'), '{{agent}} {{kind}} {{outcome}}']]
     }),
     lines({
+      title: 'Delegated calls',
+      about: 'By agent and outcome; only with access.delegation. direct and delegated pass; the other outcomes are rejections, or only observed.',
+      unit: 'reqps',
+      queries: [[rate('delegations_total', ONE, 'agent, outcome'), '{{agent}} {{outcome}}']]
+    }),
+    lines({
       title: 'Decisions of policy servers',
       about: 'By agent, rule and outcome; only with external. error: calls fail with 503. forwarded: calls pass without a decision.',
       unit: 'reqps',

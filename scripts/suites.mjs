@@ -26,6 +26,7 @@ const INTEGRATION_GROUPS = {
   'cluster-calls': /^cluster\/(?:credentials|identity|push-per-task|rates|signed-cards|task-owners|tls|unique)/,
   'cluster-processes': /^cluster\/(?:console|handed|late-agent|spread|start|stop)/,
   conformance: /^conformance\//,
+  delegation: /^delegation\//,
   differential: /^differential\/(?!grpc-)/,
   faults: /^faults\/(?:dns|leavers|shortage|sigterm|tls)/,
   forwarding: /^gateway\/(?:agent-errors|bodies-apart|compressed-requests|drain|forward-|late-agent|request-timeout|vitals|warm-up)/,

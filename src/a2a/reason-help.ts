@@ -100,6 +100,24 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
       metadata: { rule: 'requires', extension: 'https://example.com/ext/v2' }
     })
   },
+  DELEGATION_INVALID: {
+    cause: 'The header `a2a-delegation` is not a valid chain of callers, belongs to another agent, or is missing in the call of an agent.',
+    client: 'An agent sends the header `a2a-delegation` that it received with the call that it works on, once and unchanged, together with its own credentials. `metadata.problem` names the problem. A client that is no agent does not send the header.',
+    operator: '`presenter`: compare `access.delegation.as` of the calling agent with the credentials that this agent uses. `unknown_key`: add the keys of the other gateway to `delegation.keys`. `expired`: raise `delegation.ttl` of the gateway that signed the chain. `missing`: the agent must pass the header on.',
+    see: ['delegation', 'callers'],
+    example: gateway('delegation', 'The header a2a-delegation has expired, or is not valid yet; send the header of the call that your agent works on now.', {
+      metadata: { rule: 'delegation', problem: 'expired' }
+    })
+  },
+  DELEGATION_NOT_ALLOWED: {
+    cause: 'An agent has sent the call for somebody else, and the chain of callers breaks `access.delegation` of this agent.',
+    client: 'See `metadata.problem`. `depth`: call the agent with fewer agents in between. `loop`: the call has passed through this agent already. `target` and `initiator`: ask the operator of the gateway for access. `length`: the chain is too long for a header. `time`: the initiator must call again.',
+    operator: '`depth`: raise `maxDepth`. `target`: see `mayReach` of the agents in `delegation.hops` of the audit line. `initiator`: an entry of `access.allow` must allow the caller in `delegation.initiator` too, or write `initiator: ignore`.',
+    see: ['delegation', 'access'],
+    example: gateway('delegation', 'The caller who initiated the call may not send this request; ask the operator of the gateway for access.', {
+      metadata: { rule: 'delegation', problem: 'initiator' }
+    })
+  },
   EXTERNAL_DECISION_DENIED: {
     cause: 'A policy server of the operator (`decisionPoints`) has denied the call or its response, or asks for an obligation that the gateway cannot fulfil.',
     client: 'Follow the reason in the message, if the message has one. The same call gets the same answer until the policy changes.',
@@ -246,9 +264,9 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   },
   BUDGET_EXHAUSTED: {
     cause: 'A budget of `budgets` is spent. `metadata.limit` names it.',
-    client: 'Wait for the seconds in `Retry-After`: the budget is then whole again.',
-    operator: 'Raise the budget in `budgets`.',
-    see: ['rate-limits'],
+    client: 'Wait for the seconds in `Retry-After`: the budget is then whole again. Without `Retry-After`, the budget of the call and of all that agents do for it is spent: end the task.',
+    operator: 'Raise the budget in `budgets`. With `by: [chain]`, the audit line shows the rest in `delegation.budgets`.',
+    see: ['rate-limits', 'budgets'],
     example: gateway('budget', 'The budget "tokens-per-day" is spent: wait 3600 s before the next message.', { metadata: { limit: 'tokens-per-day' }, retryAfter: 3600 })
   },
   REQUEST_TOO_LARGE: {
@@ -396,6 +414,7 @@ function withoutParams (example: ReasonHelp['example']): ReasonHelp['example'] {
 export const TOPICS: Readonly<Record<string, readonly string[]>> = {
   access: ['authorize-callers'],
   'authzen-a2a': ['authzen-a2a'],
+  budgets: ['budgets-across-agents'],
   callers: ['use-the-caller'],
   cards: ['cards'],
   catalogue: ['extensions/README'],
@@ -404,6 +423,7 @@ export const TOPICS: Readonly<Record<string, readonly string[]>> = {
   'configuration-agents': ['configuration-agents'],
   'configuration-callers': ['configuration-callers'],
   'configuration-server': ['configuration-server'],
+  delegation: ['control-delegation'],
   decisions: ['how-a-call-is-evaluated'],
   envoy: ['how-to/envoy'],
   'envoy-settings': ['reference/envoy'],

@@ -21,6 +21,7 @@ import type { Changes } from './changes.js'
 import { changesBetween, inEffect } from './changes.js'
 import { AgentCredentials } from './credentials/agent-credentials.js'
 import { DecisionPoints } from './decision-points.js'
+import { Delegations } from './delegations.js'
 import { Identity } from './identity/identity.js'
 import type { InFlight } from './in-flight.js'
 import type { Snapshot } from './snapshot.js'
@@ -62,15 +63,16 @@ export class AgentRegistry {
   constructor (config: Config, options: AgentRegistryOptions) {
     this.options = options
     this.config = config
-    this.snapshot = snapshotOf(config, [], null, null)
+    this.snapshot = snapshotOf(config, [], NOTHING)
   }
 
   /** @throws Error with a readable message when the start fails, for example because of an unusable TLS file */
   async start (): Promise<void> {
     const identity = await Identity.prepare(this.config.identity, null, this.options)
     const points = DecisionPoints.prepare(this.config, null, this.options.env)
+    const delegations = await Delegations.prepare(this.config.delegation, null, this.options)
     const agents = this.prepare(this.config)
-    this.snapshot = snapshotOf(this.config, agents, identity, points)
+    this.snapshot = snapshotOf(this.config, agents, { identity, decisionPoints: points, delegations })
     this.updateMetrics()
     await firstCards(agents)
   }
@@ -90,6 +92,8 @@ export class AgentRegistry {
     const identity = await Identity.prepare(config.identity, earlier, this.options)
     const earlierPoints = this.snapshot.decisionPoints
     const points = DecisionPoints.prepare(config, earlierPoints, this.options.env)
+    const earlierDelegations = this.snapshot.delegations
+    const delegations = await Delegations.prepare(config.delegation, earlierDelegations, this.options)
     const next = this.prepare(config)
     const made = next.filter(agent => old.get(agent.name) !== agent)
     await Promise.all(
@@ -113,8 +117,9 @@ export class AgentRegistry {
       }
       if (earlier !== identity) earlier?.close(identity)
       if (identity !== null && identity !== earlier) this.options.log.info({}, 'the sources of callers have changed')
-      this.snapshot = snapshotOf(config, next, identity, points)
+      this.snapshot = snapshotOf(config, next, { identity, decisionPoints: points, delegations })
       earlierPoints?.close(points)
+      earlierDelegations?.close(delegations)
       this.config = config
       this.updateMetrics()
       for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
@@ -124,6 +129,7 @@ export class AgentRegistry {
     const discard = async (): Promise<void> => {
       if (identity !== earlier) identity?.close(earlier)
       points?.close(earlierPoints)
+      delegations?.close(earlierDelegations)
       await Promise.all(made.map(agent => agent.close()))
     }
     return { agents: next, commit, discard }
@@ -133,6 +139,7 @@ export class AgentRegistry {
   async close (): Promise<void> {
     this.snapshot.identity?.close(null)
     this.snapshot.decisionPoints?.close(null)
+    this.snapshot.delegations?.close(null)
     await Promise.all([...this.snapshot.agents.all, ...this.retired].map(agent => agent.close()))
   }
 
@@ -207,16 +214,19 @@ export class AgentRegistry {
   }
 }
 
-function snapshotOf (config: Config, agents: readonly Agent[], identity: Identity | null, decisionPoints: DecisionPoints | null): Snapshot {
+type Shared = Pick<Snapshot, 'identity' | 'decisionPoints' | 'delegations'>
+
+const NOTHING: Shared = { identity: null, decisionPoints: null, delegations: null }
+
+function snapshotOf (config: Config, agents: readonly Agent[], shared: Shared): Snapshot {
   return {
     limits: config.limits,
     trusted: new TrustedProxies(config.server.trustedProxies),
     hosts: servedHosts(config),
     agents: new Agents(agents),
-    identity,
-    decisionPoints,
+    ...shared,
     rates: compileLimits(config),
-    keys: publicKeysOf(agents),
+    keys: publicKeysOf(agents, shared.delegations?.publicKeys ?? []),
     catalog: config.server.catalog
   }
 }
@@ -236,8 +246,8 @@ function readAgentCardKeys ({ name, card }: AgentConfig): CardKeys {
 }
 
 /** Several agents may have one key. No two keys have one `kid`: `unusableSigningKeys` has checked them. */
-function publicKeysOf (agents: readonly Agent[]): readonly PublicJwk[] | null {
-  const keys = new Map(agents.flatMap(agent => agent.publicKeys).map(key => [key.kid, key]))
+function publicKeysOf (agents: readonly Agent[], others: readonly PublicJwk[]): readonly PublicJwk[] | null {
+  const keys = new Map([...agents.flatMap(agent => agent.publicKeys), ...others].map(key => [key.kid, key]))
   return keys.size === 0 ? null : [...keys.values()]
 }
 

@@ -129,6 +129,7 @@ function differences (a: Config, b: Config): string[] {
     ['agents[].grpc.listen', grpcListens(a), grpcListens(b)],
     ['agentSources', a.agentSources, b.agentSources],
     ['identity', a.identity, b.identity],
+    ['delegation', a.delegation, b.delegation],
     ['decisionPoints', a.decisionPoints, b.decisionPoints],
     ['rates', a.rates, b.rates],
     ['budgets', a.budgets, b.budgets],

@@ -4,6 +4,7 @@ import type { Agents } from '#pipeline/agents.js'
 import type { AgentLimits } from '#policy/limits/charge.js'
 import type { TrustedProxies } from '#wire/forwarded.js'
 import type { Agent } from './agent.js'
+import type { Delegations } from './delegations.js'
 import type { DecisionPoints } from './decision-points.js'
 import type { Identity } from './identity/identity.js'
 
@@ -16,6 +17,8 @@ export interface Snapshot {
   readonly agents: Agents<Agent>
   /** Null: nobody needs to authenticate. */
   readonly identity: Identity | null
+  /** Null: the gateway neither writes nor reads signed chains of callers. */
+  readonly delegations: Delegations | null
   /** Null: no policy server decides about calls. */
   readonly decisionPoints: DecisionPoints | null
   /** `rates` and `budgets` by name of the agent; null without any. */

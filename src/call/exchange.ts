@@ -15,6 +15,7 @@ import type { Carrier } from '#identity/authentication.js'
 import type { Principal } from '#identity/principal.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { NO_ID } from '#pipeline/caller.js'
+import type { Delegation } from '#pipeline/access/delegation.js'
 import type { Asked } from '#pipeline/request.js'
 import type { ExternalAnswer } from '#telemetry/audit-fields.js'
 import type { OwnerOutcome } from '#policy/access/ownership.js'
@@ -89,6 +90,8 @@ export class Exchange implements LiveCall, Guarded {
   carrier: Carrier | null = null
   /** Entry of `access` that decided about the request, or `none`; null without `access`. */
   accessRule: string | null = null
+  /** The chain of callers and the decision about it; null without `access.delegation`, and before the decision. */
+  delegation: Delegation | null = null
   /** The credentials for the agent; null without `upstream.credentials`, and before the gateway has them. */
   outbound: Outbound | null = null
   /** Name of the method or route of an extension, as a policy declares it; null for other requests. */

@@ -1,8 +1,14 @@
-/** The credentials in a request for an agent: without those that the gateway has verified, with those that the gateway adds. */
+/**
+ * The credentials in a request for an agent, without those that the gateway has verified and with those that the gateway adds, and the
+ * chain of callers.
+ */
 import type { Agent } from '#agents/agent.js'
 import type { Identity } from '#agents/identity/identity.js'
+import { CHAIN_HEADER } from '#identity/chain.js'
+import { BUDGET_HEADER, writeBudgets } from '#pipeline/access/chain-budgets.js'
 import type { Carrier } from '#identity/authentication.js'
 import { queryWithoutCredentials, withoutCredentials, withoutProxyHeaders } from '#identity/credentials.js'
+import { withoutHeaders } from '#wire/header-names.js'
 import { connectionOf } from './client-connection.js'
 import type { Exchange } from './exchange.js'
 
@@ -13,7 +19,7 @@ import type { Exchange } from './exchange.js'
  */
 export function headersForAgent (exchange: Exchange, agent: Agent, headers: string[]): string[] {
   const kept = withoutVerified(exchange, agent, headers)
-  return agent.credentials === null ? kept : agent.credentials.write(kept, exchange.outbound)
+  return withChain(exchange, agent.credentials === null ? kept : agent.credentials.write(kept, exchange.outbound))
 }
 
 function withoutVerified (exchange: Exchange, agent: Agent, headers: string[]): string[] {
@@ -39,4 +45,32 @@ export function queryForAgent (exchange: Exchange, agent: Agent, query: string):
 /** The carriers of which the request may have credentials. */
 function carriersIn ({ carrier, principal }: Exchange, { authenticator }: Identity): readonly Carrier[] {
   return carrier === null || (principal !== null && principal.sources.length > 1) ? authenticator.carriers : [carrier]
+}
+
+/**
+ * Removes the chain and the budgets that came with the request, and adds those for the agent.
+ * @param headers flat list of names in lower case and values
+ */
+function withChain ({ delegation, snapshot: { delegations } }: Exchange, headers: string[]): string[] {
+  if (delegations === null && delegation === null) return headers
+  const out = withoutHeaders(headers, delegations === null ? BUDGET : delegation === null ? CHAIN : BOTH)
+  if (delegation === null) return out
+  const { next, budgets, deadline } = delegation
+  const claims = next === null || delegations === null ? null : delegations.claimsOf({ ...next, budgets })
+  if (claims !== null && delegations !== null) out.push(CHAIN_HEADER, delegations.sign(claims))
+  const left = writeBudgets(budgets, deadline, Date.now())
+  if (left !== undefined) out.push(BUDGET_HEADER, left)
+  return out
+}
+
+const CHAIN: ReadonlySet<string> = new Set([CHAIN_HEADER])
+const BUDGET: ReadonlySet<string> = new Set([BUDGET_HEADER])
+const BOTH: ReadonlySet<string> = new Set([CHAIN_HEADER, BUDGET_HEADER])
+
+/** The time that the agent has for the whole call, ms; 0 for no limit. @param total `upstream.timeouts.total` */
+export function totalOf ({ delegation }: Exchange, total: number): number {
+  const deadline = delegation?.deadline ?? null
+  if (deadline === null) return total
+  const left = Math.max(1, deadline - Date.now())
+  return total === 0 ? left : Math.min(total, left)
 }

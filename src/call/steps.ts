@@ -9,6 +9,7 @@ import { decodeBody, readBody } from './steps/body.js'
 import { claimUnique } from './steps/claims.js'
 import { readCors, servePreflight } from './steps/cors.js'
 import { getCredentials } from './steps/credentials.js'
+import { checkDelegation } from './steps/delegation.js'
 import { checkAccess, evaluate, loadOwners, loadTask, parseCall, recordOutcome, shedLoad } from './steps/evaluate.js'
 import { askPolicyServers } from './steps/external-decisions.js'
 import { limitByBody, limitByHead } from './steps/limits.js'
@@ -31,7 +32,7 @@ export const STEPS = {
   grpc: [authenticate, matchMethod, continueByKind],
   /** A request for an operation of A2A, or of an extension. */
   operation: [
-    shedLoad, checkAccess, limitByHead,
+    shedLoad, checkAccess, checkDelegation, limitByHead,
     readBody, decodeBody, parseCall, loadTask, loadOwners,
     evaluate, askPolicyServers, checkPushUrls, countPushConfigs, limitByBody, claimUnique, recordOutcome,
     getCredentials, send
@@ -39,7 +40,10 @@ export const STEPS = {
   /** A preflight that the agent itself responds to. */
   preflight: [shedLoad, checkUnreadAccess, getCredentials, pass],
   /** A request to an agent whose card the gateway does not have. */
-  withoutCard: [shedLoad, checkUnreadAccess, limitByHead, rejectWithoutCard, readUnread, getCredentials, pass],
+  withoutCard: [shedLoad, checkUnreadAccess, checkDelegation, limitByHead, rejectWithoutCard, readUnread, getCredentials, pass],
   /** A request below a prefix of `passthrough`, or for a service of `grpc.passthrough`. */
-  passthrough: [describePassthrough, shedLoad, authenticate, checkUnreadAccess, rejectUnfit, limitByHead, readUnread, getCredentials, pass]
+  passthrough: [
+    describePassthrough, shedLoad, authenticate, checkUnreadAccess, checkDelegation,
+    rejectUnfit, limitByHead, readUnread, getCredentials, pass
+  ]
 } as const satisfies Readonly<Record<Kind | 'http' | 'grpc', readonly Step[]>>

@@ -4,19 +4,20 @@ import { readText } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
 import { validatorFor } from '#config/validate.js'
 import { readYaml } from '#config/yaml/document.js'
+import type { Chain } from '#identity/chain.js'
 import type { Principal } from '#identity/principal.js'
 import type { Schema } from '#config/schema/schema-kit.js'
 import type { RecordedAnswers } from '#offline/recorded-answers.js'
 import { recordedAnswers } from '#offline/recorded-answers.js'
 import type { CallerSpec } from '#offline/caller.js'
-import { callerSpec, principalOf, sourcesOf } from '#offline/caller.js'
+import { callerSpec, chainOf, principalOf, sourcesOf } from '#offline/caller.js'
 import { CannotExplain } from '#offline/explain/cannot-explain.js'
 
 /**
  * @param given JSON, or the name of a JSON or YAML file
  * @throws {CannotExplain} for a value that describes no caller
  */
-export function readCaller (given: string, config: Config): Principal {
+export function readCaller (given: string, config: Config): { readonly caller: Principal, readonly chain: Chain | null } {
   const { value, fail } = readGiven(given, '--caller', callerSpec('The caller.'), 'the caller')
   const spec = value as CallerSpec
   const sources = sourcesOf(config)
@@ -24,7 +25,7 @@ export function readCaller (given: string, config: Config): Principal {
     const hint = didYouMean(spec.source, sources) ?? `its sources: ${sources.join(', ')}`
     return fail(`the configuration has no source "${spec.source}" (${hint})`)
   }
-  return principalOf(spec, sources)
+  return { caller: principalOf(spec, sources), chain: chainOf(spec, sources) }
 }
 
 /**

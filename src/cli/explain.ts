@@ -115,7 +115,7 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   const options = {
     config,
     agent: args.agent,
-    caller: args.caller === null ? null : readCaller(args.caller, config),
+    ...(args.caller === null ? { caller: null } : readCaller(args.caller, config)),
     headers,
     answers: (args.external ?? null) === null ? undefined : answersOf(readAnswers(args.external as string)),
     known: (agent: AgentConfig): Promise<KnownAgent> => {

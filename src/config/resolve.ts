@@ -20,6 +20,8 @@ import type { AccessConfig } from './model/access-model.js'
 import { resolveAccess } from './model/access-model.js'
 import type { CardVerifyConfig } from './model/card-model.js'
 import { LOCK_FILE } from './model/card-model.js'
+import type { DelegationFile } from './resolve-delegation.js'
+import { delegationFiles, resolveDelegation, withDurations } from './resolve-delegation.js'
 import type { DecisionPointConfig } from './model/external-model.js'
 import type { EnvoyJwtConfig, IdentityConfig, JwtConfig, SourceConfig } from './model/identity-model.js'
 import type { BudgetConfig, RateConfig } from './model/rates-model.js'
@@ -52,6 +54,7 @@ interface ConfigFile {
   readonly agents: readonly AgentFile[]
   readonly agentSources: readonly SourceFile[]
   readonly identity: IdentityFile | null
+  readonly delegation: DelegationFile | null
   readonly decisionPoints: Readonly<Record<string, DecisionPointFile>>
   readonly rates: readonly (Texts<Omit<RateConfig, 'burst'>, 'rate'> & { readonly burst: number | null })[]
   readonly budgets: readonly Texts<BudgetConfig, 'window'>[]
@@ -144,12 +147,13 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       ...resolveAgent(agent, baseDir, layers, reserved[index] ?? []),
       origin: origins.get(agent.name) ?? null,
       grpc: agentGrpc(agent, file.server.grpc, shared, file.server.mesh.listen !== null),
-      access: resolveAccess(file.accessDefaults, agent.access)
+      access: withDurations(resolveAccess(file.accessDefaults, agent.access))
     })),
     extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
     bundles,
     identity: identityOf(file.identity, baseDir),
     agentSources: file.agentSources.map(source => resolveSource(source, baseDir)),
+    delegation: file.delegation === null ? null : resolveDelegation(file.delegation, baseDir),
     decisionPoints: Object.fromEntries(Object.entries(file.decisionPoints).map(([name, one]) => [name, decisionPointOf(one, baseDir)])),
     rates: file.rates.map(({ rate, burst, ...limit }) => ({ ...limit, rate: rateOf(rate), burst: burst ?? rateOf(rate).count })),
     budgets: file.budgets.map(budget => ({ ...budget, window: duration(budget.window) })),
@@ -337,7 +341,7 @@ function freeze<T> (value: T): T {
 
 /** Returns the absolute path of every file that the configuration names. The value may still be wrong. */
 export function namedFiles (value: unknown, baseDir: string): string[] {
-  const { agents, decisionPoints, extensions, identity, server } = mapping(value)
+  const { agents, decisionPoints, delegation, extensions, identity, server } = mapping(value)
   const overlays = items(agents).flatMap((agent) => items(mapping(agent).extensions)).flatMap((entry) => Object.values(mapping(entry)))
   const secrets = [...Object.values(mapping(extensions)), ...overlays]
     .flatMap(policy => items(mapping(policy).inject))
@@ -359,7 +363,7 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
   })
   const { tls, grpc, mesh } = mapping(server)
   const listenerFiles = [tls, mapping(grpc).tls, mapping(mesh).tls].map(mapping).flatMap(({ cert, key, clientCa }) => [cert, key, clientCa])
-  return [...secrets, ...others, ...keyFiles, ...pointFiles, ...listenerFiles, ...namedSourceFiles(value)]
+  return [...secrets, ...others, ...keyFiles, ...pointFiles, ...delegationFiles(delegation), ...listenerFiles, ...namedSourceFiles(value)]
     .filter(file => typeof file === 'string')
     .filter(file => file !== '' && !file.includes('\0'))
     .map(file => resolvePath(baseDir, file))

@@ -1,4 +1,4 @@
-/** The actors of a delegated token (RFC 8693 §4.1). They are for records only: prior actors must not count in decisions. */
+/** The actors of a delegated token (RFC 8693 §4.1). Prior actors are for records, and can make a request too deep; they allow nothing. */
 import { isObject } from '#wire/json/object.js'
 import { hasToken } from './principal.js'
 import type { Principal } from './principal.js'
@@ -21,3 +21,10 @@ export function actorsOf (principal: Principal): readonly string[] {
 }
 
 const NONE: readonly never[] = []
+
+/** Returns the number of actors, also of those without a name. */
+export function actorDepth ({ claims, ...principal }: Pick<Principal, 'claims' | 'kind'>): number {
+  let depth = 0
+  if (hasToken(principal)) for (let act: unknown = claims['act']; isObject(act); act = act['act']) depth++
+  return depth
+}

@@ -3,6 +3,7 @@ import type { CallerConfig } from '#config/model/identity-model.js'
 import type { Config } from '#config/model/model.js'
 import { mapping } from '#config/schema/schema-kit.js'
 import type { Schema } from '#config/schema/schema-kit.js'
+import type { Chain } from '#identity/chain.js'
 import type { Principal } from '#identity/principal.js'
 import { compileSchema } from '#jsonschema/schema.js'
 import { callerShape, compileCaller } from '#policy/access/caller.js'
@@ -18,6 +19,15 @@ export interface CallerSpec {
   readonly groups?: readonly string[]
   readonly tenant?: string
   readonly claims?: Readonly<Record<string, unknown>>
+  /** The call is one on behalf of somebody else. */
+  readonly delegation?: ChainSpec
+}
+
+/** A chain of callers, as gateways sign it. */
+export interface ChainSpec {
+  readonly initiator?: Omit<CallerSpec, 'delegation'> | null
+  readonly hops: readonly string[]
+  readonly mayReach?: readonly (readonly string[])[]
 }
 
 const string = (description: string): Schema => ({ type: 'string', description, minLength: 1, maxLength: 1024 })
@@ -29,17 +39,24 @@ const strings = (description: string): Schema => ({
   maxItems: 1000
 })
 
-export const callerSpec = (description: string): Schema =>
-  mapping(description, [], {
-    source: string('The source that verified the caller. Default: the first one of the configuration.'),
-    subject: string('The subject. Default: the client, else `caller`.'),
-    client: string('The client. Default: none.'),
-    spiffe: string('The SPIFFE ID of the client certificate. Default: none.'),
-    scopes: strings('The scopes. Default: none.'),
-    groups: strings('The groups. Default: none.'),
-    tenant: string('The tenant. Default: none.'),
-    claims: { type: 'object', description: 'The claims. Default: none. The other keys are not derived from them.' }
-  })
+const CALLER_KEYS: Readonly<Record<string, Schema>> = {
+  source: string('The source that verified the caller. Default: the first one of the configuration.'),
+  subject: string('The subject. Default: the client, else `caller`.'),
+  client: string('The client. Default: none.'),
+  spiffe: string('The SPIFFE ID of the client certificate. Default: none.'),
+  scopes: strings('The scopes. Default: none.'),
+  groups: strings('The groups. Default: none.'),
+  tenant: string('The tenant. Default: none.'),
+  claims: { type: 'object', description: 'The claims. Default: none. The other keys are not derived from them.' }
+}
+
+const chainSpec = mapping('The chain of callers in the header `a2a-delegation`. Default: the caller calls for itself.', ['hops'], {
+  initiator: { ...mapping('Who began the chain. `null`, the default: somebody without credentials.', [], CALLER_KEYS), type: ['object', 'null'] },
+  hops: { ...strings('Agents that passed the call on, the first one first, as `gateway/agent`.'), minItems: 1, maxItems: 16 },
+  mayReach: { type: 'array', description: 'Lists of agents that the chain may reach: `mayReach` of each agent in it. Default: none.', items: strings('One list.'), maxItems: 16 }
+})
+
+export const callerSpec = (description: string): Schema => mapping(description, [], { ...CALLER_KEYS, delegation: chainSpec })
 
 /** Source and subject of a caller for whom neither configuration nor test names one. */
 const CALLER = 'caller'
@@ -49,6 +66,22 @@ export function principalOf (spec: CallerSpec, sources: readonly string[]): Prin
   const { source = sources[0] ?? CALLER, client = null, subject = client ?? CALLER } = spec
   const { spiffe = null, scopes = [], groups = [], tenant = null, claims = {} } = spec
   return { source, sources: [source], kind: 'jwt', subject, client, spiffe, scopes, groups, tenant, claims }
+}
+
+/** The chain behind a call; null for a caller who calls for itself. The caller is the one to whom a gateway has given the chain. */
+export function chainOf (spec: CallerSpec, sources: readonly string[]): Chain | null {
+  if (spec.delegation === undefined) return null
+  const { initiator = null, hops, mayReach = [] } = spec.delegation
+  return {
+    id: 'chain',
+    budgets: {},
+    deadline: null,
+    initiator: initiator === null ? null : principalOf(initiator, sources),
+    hops,
+    depth: hops.length,
+    mayReach,
+    presenter: { subject: principalOf(spec, sources).subject }
+  }
 }
 
 /** Names of the sources of a configuration. */

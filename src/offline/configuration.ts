@@ -15,6 +15,7 @@ import { LockFileError, readLockFile } from '#agents/lock/lock-file.js'
 import { LOCK_FILE } from '#config/model/card-model.js'
 import { parsePointer } from '#wire/json/pointer.js'
 import { unusableCardKeys } from '#agents/card/key-files.js'
+import { unusableChainKeys } from '#agents/delegations.js'
 import { unusableSigningKeys } from '#agents/keys/signing-keys.js'
 
 /**
@@ -37,7 +38,7 @@ export function readConfiguration (options: {
 
 export const CHECKS: readonly Check[] = [
   unusableSchemas, unusableUpstreamTls, unusableListenerTls, unusableIssuerTls, unusableDecisionTls,
-  unusableCardKeys, unusableSigningKeys, unusableLockFile
+  unusableCardKeys, unusableSigningKeys, unusableChainKeys, unusableLockFile
 ]
 
 /** Compiles the schemas of each layer at its place in the file. Schemas of the catalogue are known to be valid. */

@@ -12,7 +12,11 @@ import type { OwnerFindings } from '#policy/access/ownership.js'
 import { settleClaims } from '#policy/request/claims.js'
 import type { Tracer } from '#policy/trace.js'
 import { TrustedProxies } from '#wire/forwarded.js'
+import type { Chain } from '#identity/chain.js'
 import { admissionOf, admit } from './access/access.js'
+import type { Delegation } from './access/delegation.js'
+import type { DryDelegation } from './dry-run-delegation.js'
+import { dryRunDelegation } from './dry-run-delegation.js'
 import { namedIds, ownershipPlanOf } from './access/ownership.js'
 import { awaitsEventStream, mediaTypeOf, NO_ID } from './caller.js'
 import { decodeSync } from './content-encoding.js'
@@ -58,6 +62,8 @@ export interface PlainRequest {
   readonly now?: number
   /** The authenticated caller. Default: none. */
   readonly caller?: Principal | null
+  /** The chain of callers behind the request. Default: none. */
+  readonly chain?: Chain | null
 }
 
 /** The request that goes to the agent. */
@@ -80,6 +86,8 @@ export interface DryRun {
   /** Call of an operation whose body is available. */
   readonly call: Call | null
   readonly evaluation: RequestEvaluation | null
+  /** Decision about the chain of callers; null without `access.delegation`, and when it has not been made. */
+  readonly delegation: Delegation | null
   /** Decision of the access lists; null without lists, and when they have not decided. */
   readonly access: AccessOutcome | null
   /** Null: not rejected. */
@@ -113,8 +121,7 @@ export interface DryRunMemory {
   readonly answers?: (asking: Asking) => Answer | null
 }
 
-export interface DryRunAgent {
-  readonly config: AgentConfig
+export interface DryRunAgent extends DryDelegation {
   readonly state: AgentState
   /** `server.publicUrl`. Without it, the URLs of an extended card follow the Host of the request. */
   readonly publicUrl?: string | null
@@ -146,6 +153,7 @@ export function undecided (route: Route | null, caller: Caller): DryRun {
     caller,
     call: null,
     evaluation: null,
+    delegation: null,
     access: null,
     rejection: null,
     forwarded: null,
@@ -165,19 +173,22 @@ export function dryRunOperation (
   const found = undecided(route, callerOf(route, null, asked, head))
   const admitted = admit(state.access, admissionOf(route, principal))
   if (admitted !== null && admitted.rejection !== null) return { ...found, access: admitted, rejection: admitted.rejection }
+  const delegation = dryRunDelegation(agent, request, head, initiator => admit(state.access, admissionOf(route, initiator)))
+  const rejected = delegation?.rejection ?? null
+  if (rejected !== null) return { ...found, access: admitted, delegation, rejection: rejected }
   const unread = bodyProblem(request, limits)
-  if (unread !== null) return { ...found, rejection: unread }
+  if (unread !== null) return { ...found, delegation, rejection: unread }
 
   const body = request.method === 'GET' ? EMPTY : (request.body ?? EMPTY)
   const decoded = decodeSync(head.headers['content-encoding'], body, limits.body)
-  if ('rejection' in decoded) return { ...found, rejection: decoded.rejection }
+  if ('rejection' in decoded) return { ...found, delegation, rejection: decoded.rejection }
   const { content } = decoded
   const call = callOf({ route, problem, query: request.query, bytes: content, encodingProblem: decoded.problem, state }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null
   const record = taskId === null ? null : memory.recall(taskId)
   const { ownership } = state.policy[route.version]
   const owners = ownership === null ? undefined : ownersOf(namedIds(ownership, route, call, request.query), memory.owner ?? 'caller')
-  const input = { route, call, head, record, owners, caller: principal, now: request.now ?? null }
+  const input = { route, call, head, record, owners, caller: principal, initiator: delegation?.authorize, now: request.now ?? null }
   const ruled = ruleOn(state, input, tracer)
   const external = state.external === null
     ? null
@@ -193,7 +204,7 @@ export function dryRunOperation (
   const { access, decision: { rejection } } = evaluation
   const caller = callerOf(route, call, asked, head)
   const answers = memory.answers === undefined ? {} : { answers: memory.answers }
-  const decided = { route, caller, call: accepted, evaluation, access, external: external?.asks ?? [], ...answers }
+  const decided = { route, caller, call: accepted, evaluation, delegation, access, external: external?.asks ?? [], ...answers }
   if (rejection !== null) return { ...decided, kind: 'refused', rejection, forwarded: null, plan: null }
   const base = accepted.explicit ?? external?.changed?.bytes
   const edited = editedBody(evaluation, base ?? body, base ?? content, payloadOf(route.binding, route.version, call.operation, 'request'))

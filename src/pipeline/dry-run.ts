@@ -8,6 +8,7 @@ import type { Tracer } from '#policy/trace.js'
 import { checkTarget, joinPath } from '#wire/target.js'
 import { admitUnread } from './access/access.js'
 import { forOthers } from './access/audience.js'
+import { dryRunDelegation } from './dry-run-delegation.js'
 import { callerOf, dryRunOperation, forwardedOf, undecided } from './dry-run-operation.js'
 import { dryRunGrpc } from './grpc/dry-run.js'
 import { guard, isPassthrough, isPreflight } from './guard.js'
@@ -48,7 +49,9 @@ export function dryRunRequest (
   if (isPassthrough(config, state.router, path)) {
     const access = isPreflight(head) ? null : admitUnread(state.access, principal, PASSTHROUGH)
     if (access !== null && access.rejection !== null) return { ...unrouted, access, rejection: access.rejection }
-    return { ...unrouted, kind: 'passthrough', access, forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
+    const delegation = dryRunDelegation(agent, request, head, initiator => admitUnread(state.access, initiator, PASSTHROUGH))
+    if (delegation !== null && delegation.rejection !== null) return { ...unrouted, access, delegation, rejection: delegation.rejection }
+    return { ...unrouted, kind: 'passthrough', access, delegation, forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
   }
   if (route === null) return { ...found, rejection: rejections.unknownRoute }
   if (route.kind === 'card') return { ...found, kind: 'card' }

@@ -313,6 +313,22 @@ export function budgetExhausted (limit: string, milliseconds: number): Rejection
   }
 }
 
+/** For a budget of a whole chain of callers: it does not come back. */
+export function chainBudgetExhausted (limit: string): Rejection {
+  return {
+    reason: 'BUDGET_EXHAUSTED',
+    message: `The budget "${limit}" of the call and of all that agents do for it is spent; end the task with what you have.`,
+    rule: 'gateway/budget',
+    metadata: { limit }
+  }
+}
+
+export const budgetHeader: Rejection = {
+  reason: 'BAD_REQUEST_HEADER',
+  message: 'The header a2a-budget cannot be read: send at most 8 amounts, such as "tokens=5000, time=30".',
+  rule: 'gateway/budget-header'
+}
+
 /** @param retryAfter seconds */
 export function limitUnavailable (limit: string, retryAfter: number): Rejection {
   return {

@@ -4,6 +4,7 @@
  */
 import type { Call, CallProblem } from '#a2a/message/call.js'
 import { authorize } from './access/access.js'
+import { rejectedInitiator } from './access/delegation.js'
 import { withAdditions } from '#a2a/card/additions.js'
 import type { EchoPlan } from './echo.js'
 import type { ExtendedCardPlan } from './card/extended-card.js'
@@ -118,6 +119,8 @@ export interface EvaluationInput {
   readonly head: RequestHead
   /** The authenticated caller; null for none. */
   readonly caller: Principal | null
+  /** The initiator of a delegated call, whom the access lists must allow too; undefined for none. */
+  readonly initiator?: Principal | null | undefined
   /** Record of the task that the request names. */
   readonly record: TaskRecord | null
   /** To whom the tasks and contexts of the request belong; undefined without `access.tasks`. */
@@ -132,7 +135,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record, owners, caller, now }: EvaluationInput,
+  { route, call, head, record, owners, caller, initiator, now }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -141,7 +144,14 @@ export function ruleOn (
   const access = authorize(state.access, policy, { route, call, head, caller })
   if (access !== null && access.rejection !== null) {
     const decision = rejected(policy, { requested: requested.values, caller }, access.rejection, access.violations)
-    return { decision, access, policy, requested: requested.values, headerName }
+    return { decision, access, initiator: null, policy, requested: requested.values, headerName }
+  }
+  const ofInitiator = initiator === undefined ? null : authorize(state.access, policy, { route, call, head, caller: initiator })
+  const denied = rejectedInitiator(ofInitiator)
+  const byInitiator = ofInitiator?.decision ?? null
+  if (denied !== null && denied.rejection !== null) {
+    const decision = rejected(policy, { requested: requested.values, caller }, denied.rejection, denied.violations)
+    return { decision, access, initiator: byInitiator, policy, requested: requested.values, headerName }
   }
   const decided = decide(
     {
@@ -159,11 +169,9 @@ export function ruleOn (
     policy,
     tracer
   )
-  const decision =
-    access === null || access.violations.length === 0
-      ? decided
-      : { ...decided, violations: [...access.violations, ...decided.violations] }
-  return { decision, access, policy, requested: requested.values, headerName }
+  const observed = [...access?.violations ?? [], ...denied?.violations ?? []]
+  const decision = observed.length === 0 ? decided : { ...decided, violations: [...observed, ...decided.violations] }
+  return { decision, access, initiator: byInitiator, policy, requested: requested.values, headerName }
 }
 
 export interface EvaluatorOptions extends Pick<ResponseContext, 'tracer' | 'recall' | 'follows' | 'owned' | 'asks' | 'clock'> {

@@ -82,6 +82,13 @@ export interface AuditEntry {
   readonly owner?: string
   /** The entry of `access` that decided, or `none`. */
   readonly access_rule?: string
+  /** The chain of callers, of an agent with `access.delegation`: its depth, the agents that it names, and the caller who began it. */
+  readonly delegation?: {
+    readonly depth: number
+    readonly hops: readonly string[]
+    readonly initiator?: object | null
+    readonly budgets?: Readonly<Record<string, number>>
+  }
   /** The answers of policy servers so far, and the messages that they ask to send. */
   readonly external?: readonly ExternalAnswer[]
   readonly notices?: readonly object[]
@@ -142,6 +149,11 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
     type: 'string',
     when: '[tasks have owners](../how-to/protect-tasks.md), and the call names a task or context',
     meaning: '`match`, `mismatch`, `unknown`, `unavailable` or `shared`, as in `task_owner_checks_total`'
+  },
+  delegation: {
+    type: 'object',
+    when: 'the agent has [limits of delegation](../how-to/control-delegation.md), and an agent has sent the call for somebody else',
+    meaning: '`depth`: number of agents between the initiator and this agent; `hops`: the agents that the signed chain names, as `gateway/agent`; `initiator`: the caller who began the chain, in the form of `caller`, or null for one without credentials; `budgets`: what is left of [budgets of the chain](../how-to/budgets-across-agents.md), by id'
   },
   external: {
     type: 'list',

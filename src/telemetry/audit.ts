@@ -131,6 +131,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     client: clip(entry.client),
     caller: entry.caller,
     credential: entry.credential,
+    delegation: entry.delegation,
     external: entry.external,
     notices: entry.notices,
     limit: entry.limit,

@@ -54,10 +54,10 @@ const OFF = [
   'accessDefaults', 'identity.', 'server.catalog', 'agentSources[].', 'server.tls.', 'server.grpc.', 'server.mesh.', 'server.adminAccess.',
   'agents[].access', 'agents[].grpc.',
   'agents[].card.extended.', 'agents[].push.', 'rates[].', 'budgets[].', 'agents[].card.verify.', 'agents[].card.sign.',
-  'agents[].card.views[].', 'agents[].upstream.credentials.identity.', 'agents[].external[].', 'decisionPoints.'
+  'agents[].card.views[].', 'agents[].upstream.credentials.identity.', 'agents[].external[].', 'decisionPoints.', 'delegation.'
 ]
 /** Keys of conditions have no defaults. */
-const CONDITION = /\.(?:allow\[\]|shared)\.|\.caller(?:\.|$)|\.external\[\]\.when(?:\.|$)/
+const CONDITION = /^delegation\.agents\.|\.(?:allow\[\]|shared)\.|\.caller(?:\.|$)|\.external\[\]\.when(?:\.|$)/
 
 t.test('the schema describes every key, and closes every mapping', t => {
   for (const [path, schema, required] of [

@@ -176,7 +176,7 @@ telemetry: {logs: {level: debug, format: pretty}, traces: {enabled: true}, audit
     unlistedExtensions: 'strip',
     unknownMethods: 'forward',
     untaggedData: 'allow',
-    access: { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null },
+    access: { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null, delegation: null },
     push: null,
     jsonSchema: { formats: 'draft' },
     responses: 'enforce',

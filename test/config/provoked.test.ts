@@ -21,6 +21,7 @@ import { IDENTITY_FILES, IDENTITY_ROWS, identityLines } from './identity-rows.js
 import { GRPC_ROWS } from './grpc-rows.js'
 import { MESH_ROWS } from './mesh-rows.js'
 import { EXTERNAL_ROWS } from './external-rows.js'
+import { DELEGATION_ROWS } from './delegation-rows.js'
 import { RATE_ROWS } from './rate-rows.js'
 import { OWNERSHIP_ROWS } from './ownership-rows.js'
 import { REQUIRE_ROWS } from './require-rows.js'
@@ -117,7 +118,7 @@ t.test('every message of the sources is provoked', async t => {
   const accesses = t.testdir(ACCESS_FILES)
   const ofAccess = ACCESS_ROWS.flatMap(([, text]) => accessLines(text, accesses))
   const credentials = credentialFiles(t, await identityKeys())
-  const ofCredentials = CREDENTIALS_ROWS.flatMap(([, text]) => credentialLines(text, credentials))
+  const ofCredentials = [...CREDENTIALS_ROWS, ...DELEGATION_ROWS].flatMap(([, text]) => credentialLines(text, credentials))
   const cards = cardFiles(t)
   const ofCards = CARD_ROWS.flatMap(([, text]) => cardLines(text, cards))
   const large = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}.json`, JSON.stringify('x'.repeat(1_000_000))]))

@@ -152,7 +152,7 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
     `    upstream: {url: "${agent.url}", credentials: {send: [${entry}]}}`,
     `    card: {refresh: 1s, verify: {keys: {url: "${issuer.url}/jwks"}, onFailure: warn}}`,
     '    extensions: [nonces]',
-    '    access: {allow: [{id: callers, on: [messages, GetTask]}], tasks: {}}',
+    '    access: {allow: [{id: callers, on: [messages, GetTask]}], tasks: {}, delegation: {}}',
     '    push: {resolve: false}',
     '    external: [{id: spend, use: corp}]',
     `decisionPoints: {corp: {url: "${decisions.url}", timeout: 5s}}`,

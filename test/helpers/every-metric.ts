@@ -58,6 +58,7 @@ export function recordOne (m: Metrics): void {
   m.grpcResponse(a, 'SendMessage', 'OK')
   m.clientError('other')
   m.vitals.verificationsWaiting(() => 0)
+  m.delegation(a, 'depth')
   m.externalDecision(a, 'spend', 'allow')
   m.externalWait(a, 'request', 1)
   m.unexpectedError('http')

@@ -18,6 +18,8 @@ export interface ClientOptions {
   /** Activated on every call. */
   readonly extensions?: readonly string[]
   readonly authorization?: string
+  /** Further headers, or metadata of gRPC. Generation 1.0 only. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly fetch?: typeof fetch
 }
 
@@ -62,8 +64,8 @@ export function taskIdOf (value: unknown): string | null {
   return 'id' in value && typeof value.id === 'string' ? value.id : null
 }
 
-function headers ({ authorization }: ClientOptions): Record<string, string> {
-  return authorization === undefined ? {} : { Authorization: authorization }
+function headers ({ authorization, headers = {} }: ClientOptions): Record<string, string> {
+  return { ...headers, ...authorization === undefined ? {} : { Authorization: authorization } }
 }
 
 function signalOf (options: SendOptions | undefined): { signal?: AbortSignal } {

@@ -225,9 +225,9 @@ t.test('a thousand entries cost a caller no more than those that concern it', as
 t.test('an agent replaces single keys of accessDefaults', async t => {
   const allow = [entry({ id: 'a' })]
   const deny = [entry({ id: 'd' })]
-  t.same(resolveAccess({ mode: 'observe', allow, deny }, {}), { require: null, audience: null, mode: 'observe', allow, deny, tasks: null })
-  t.same(resolveAccess({ mode: 'observe', allow, deny }, { mode: 'enforce', deny: [] }), { require: null, audience: null, mode: 'enforce', allow, deny: [], tasks: null })
-  t.same(resolveAccess({ allow }, { allow: [] }), { require: null, audience: null, mode: 'enforce', allow: [], deny: [], tasks: null })
+  t.same(resolveAccess({ mode: 'observe', allow, deny }, {}), { require: null, audience: null, mode: 'observe', allow, deny, tasks: null, delegation: null })
+  t.same(resolveAccess({ mode: 'observe', allow, deny }, { mode: 'enforce', deny: [] }), { require: null, audience: null, mode: 'enforce', allow, deny: [], tasks: null, delegation: null })
+  t.same(resolveAccess({ allow }, { allow: [] }), { require: null, audience: null, mode: 'enforce', allow: [], deny: [], tasks: null, delegation: null })
   t.equal(resolveAccess({ require: [['corp']] }, { allow }).require?.length, 1)
   t.equal(resolveAccess({ require: [['corp']] }, { require: null }).require, null, 'null is a value: any one source')
 })

@@ -63,7 +63,7 @@ export function agent (more: Partial<AgentConfig> = {}): AgentConfig {
     unlistedExtensions: 'forward',
     unknownMethods: 'reject',
     untaggedData: 'allow',
-    access: { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null },
+    access: { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null, delegation: null },
     push: null,
     responses: 'observe',
     jsonSchema: { formats: 'draft' },

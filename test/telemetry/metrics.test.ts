@@ -42,6 +42,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   requests_total: ['counter', ['agent', 'operation', 'binding', 'version', 'outcome', 'front']],
   request_duration_seconds: ['histogram', ['agent', 'operation', 'outcome']],
   decision_duration_seconds: ['histogram', ['agent']],
+  delegations_total: ['counter', ['agent', 'outcome']],
   external_decisions_total: ['counter', ['agent', 'rule', 'outcome']],
   external_decision_duration_seconds: ['histogram', ['agent', 'phase']],
   upstream_duration_seconds: ['histogram', ['agent', 'operation']],
@@ -134,6 +135,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.authenticated('corp', 'miss', 0.0002)
   metrics.keyRefresh('corp', 'failed')
   metrics.upstreamCredential('weather', 'exchange', 'unavailable')
+  metrics.delegation('weather', 'depth')
   metrics.externalDecision('weather', 'spend', 'allow')
   metrics.externalWait('weather', 'request', 0.01)
   metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))

@@ -1,4 +1,4 @@
-/** Reads the key files of `card.sign` and `upstream.credentials.identity`, and checks them. */
+/** Reads the key files of `card.sign`, `upstream.credentials.identity` and `delegation`, and checks them. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe } from '#config/describe.js'
@@ -51,16 +51,20 @@ export function unusableSigningKeys (value: unknown, baseDir: string): PathProbl
     return other === text ? null : { problem: `has the kid ${shown(key.kid)} of another key` }
   }
   const publicPart = (key: SigningKey | KeyProblem): PublicJwk | KeyProblem => 'problem' in key ? key : key.jwk
-  return items(mapping(value).agents).flatMap((agent, index) => PLACES.flatMap(place => {
+  const { agents, delegation } = mapping(value)
+  const ofAgents = items(agents).flatMap((agent, index) => PLACES.map(place => {
     const path: Path = ['agents', index, ...place]
-    const { key, kid, publish } = mapping(place.reduce<unknown>((one, name) => mapping(one)[name], agent))
+    return { path, keys: place.reduce<unknown>((one, name) => mapping(one)[name], agent) }
+  }))
+  return [...ofAgents, { path: ['delegation'] as Path, keys: delegation }].flatMap(({ path, keys }) => {
+    const { key, kid, publish } = mapping(keys)
     return [
       ...keyFileProblems(mapping(key).file, [...path, 'key', 'file'], { baseDir, read: pem => problemOf(publicPart(readSigningKey(pem, textOrNull(kid)))) }),
       ...items(publish).map(mapping).flatMap((one, at) =>
         keyFileProblems(one.file, [...path, 'publish', at, 'file'], { baseDir, read: pem => problemOf(readPublicKey(pem, textOrNull(one.kid))) })
       )
     ]
-  }))
+  })
 }
 
 interface Reading { readonly baseDir: string, readonly read: (bytes: Buffer) => KeyProblem | null }

@@ -13,6 +13,7 @@ import type { Result } from '../step.js'
 import { after } from '../run.js'
 import { END } from '../step.js'
 import { passes, recordAccess } from '../telemetry/access-telemetry.js'
+import { countDelegation } from '../telemetry/delegation-telemetry.js'
 import { recordDecision } from '../telemetry/request-telemetry.js'
 import type { Work } from '../work.js'
 import { reject } from '../reply.js'
@@ -100,11 +101,13 @@ export function evaluate (exchange: Exchange): Result {
     record,
     owners: work.owners as OwnerFindings | undefined,
     caller: exchange.principal,
+    initiator: exchange.delegation?.authorize,
     now: Date.now()
   })
   work.evaluation = evaluation
   exchange.services.metrics.decision(agent.name, work.seconds + (performance.now() - startedAt) / 1_000, exchange.span)
   if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
+  if (evaluation.initiator === 'deny') countDelegation(exchange, 'initiator')
 }
 
 /** Records the decision, and rejects the call if the decision rejects it. */

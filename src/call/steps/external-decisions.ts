@@ -62,6 +62,7 @@ function apply (exchange: Exchange, answered: readonly Answered[]): undefined {
         record: work.record,
         owners: work.owners as OwnerFindings | undefined,
         caller: exchange.principal,
+        initiator: exchange.delegation?.authorize,
         now: Date.now()
       })
       return { call, evaluation }

@@ -2,14 +2,17 @@
  * Counts a request in the limits of its agent, in two steps: what the head decides before the body is read, the rest when the rules accept
  * the call.
  */
-import type { Admission } from '../limits.js'
+import type { Admission, Count } from '../limits.js'
 import { recordLimited } from '../telemetry/limits-telemetry.js'
 import { earlyCharges, lateCharges } from '#pipeline/access/limits.js'
-import { budgetExhausted, limitUnavailable, rateLimited } from '#pipeline/rejections.js'
+import { amountIn, isOfChain, narrowed, passedOn, remainingEdit } from '#pipeline/access/chain-budgets.js'
+import type { Delegation } from '#pipeline/access/delegation.js'
+import { budgetExhausted, chainBudgetExhausted, limitUnavailable, rateLimited } from '#pipeline/rejections.js'
 import type { Charge, CompiledLimit } from '#policy/limits/charge.js'
 import { isBudget } from '#policy/limits/charge.js'
 import type { LimitedHead } from '#policy/limits/keys.js'
 import type { Measure } from '#policy/response/evaluator.js'
+import type { JsonEdit } from '#wire/json/edit.js'
 import { clientIp } from '#wire/forwarded.js'
 import { networkOf } from '#wire/ip.js'
 import type { Result } from '../step.js'
@@ -32,14 +35,47 @@ export function limitByBody (exchange: Exchange): Result | Promise<Result> {
   const late = exchange.snapshot.rates?.get(exchange.agentName)?.late ?? NO_LIMITS
   if (late.length === 0 || evaluation.decision.rejection !== null) return
   const { decisive, budgets } = lateCharges(late, headOf(exchange, late), { call: parsed, route, evaluation })
-  return charge(exchange, decisive, budgets)
+  const { delegation } = exchange
+  if (delegation === null || !budgets.some(({ limit }) => isOfChain(limit))) return charge(exchange, decisive, budgets)
+  const inForce = (one: Charge): Charge =>
+    isOfChain(one.limit) ? narrowed(one, delegation.received[one.limit.id], askedOf(work, delegation, one.limit)) : one
+  return charge(exchange, decisive.map(inForce), budgets.map(inForce))
 }
 
-function headOf ({ request, principal, agentName, snapshot: { trusted } }: Exchange, limits: readonly CompiledLimit[]): LimitedHead {
+/** What the caller asks for besides the signed chain: the smallest amount that the request names. */
+function askedOf ({ parsed }: Work, { asked }: Delegation, limit: CompiledLimit): number | undefined {
+  const [header, body] = [asked.get(limit.id), amountIn(parsed, limit)]
+  return header === undefined || body === undefined ? header ?? body : Math.min(header, body)
+}
+
+/** Lowers the budgets that go on with the chain, and the amounts that the agent reads in the request. */
+function passBudgets (exchange: Exchange, work: Work, counts: readonly Count[]): void {
+  const { delegation } = exchange
+  const own = counts.filter(({ charge }) => isOfChain(charge.limit))
+  if (delegation === null || own.length === 0) return
+  const budgets = { ...delegation.budgets }
+  const edits: JsonEdit[] = []
+  for (const { charge, used } of own) {
+    const { limit } = charge
+    const passed = passedOn(charge, askedOf(work, delegation, limit), used)
+    budgets[limit.id] = passed
+    const edit = remainingEdit(work.parsed, limit, passed[1], work.evaluation.decision)
+    if (edit !== null) edits.push(edit)
+  }
+  exchange.delegation = { ...delegation, budgets }
+  if (edits.length === 0) return
+  const { evaluation } = work
+  work.evaluation = { ...evaluation, decision: { ...evaluation.decision, edits: [...evaluation.decision.edits, ...edits] } }
+}
+
+function headOf (
+  { request, principal, delegation, agentName, snapshot: { trusted } }: Exchange,
+  limits: readonly CompiledLimit[]
+): LimitedHead {
   const network = limits.some(({ by }) => by.includes('address'))
     ? networkOf(clientIp(request.headers, request.socket.remoteAddress, trusted))
     : ''
-  return { agent: agentName, principal, network }
+  return { agent: agentName, principal, network, chain: delegation?.id ?? '' }
 }
 
 const NO_LIMITS: readonly CompiledLimit[] = []
@@ -58,8 +94,12 @@ function settle (exchange: Exchange, budgets: readonly Charge[], admission: Admi
     return rejectLimited(exchange, admission.limit.id, limitUnavailable(admission.limit.id, retryAfter))
   }
   exchange.limits = { left: tightest(admission.counts, exchange.limits?.left ?? null), budgets }
-  if (admission.kind === 'admitted') return
+  if (admission.kind === 'admitted') {
+    if (exchange.work !== null) passBudgets(exchange, exchange.work, admission.counts)
+    return
+  }
   const { limit: { id, rule }, wait } = admission
+  if (isOfChain(admission.limit)) return rejectLimited(exchange, id, chainBudgetExhausted(id))
   return rejectLimited(exchange, id, isBudget(rule) ? budgetExhausted(id, wait) : rateLimited(id, wait))
 }
 

@@ -5,6 +5,7 @@
 import { readCall } from '#a2a/message/call.js'
 import type { Rejection } from '#a2a/errors.js'
 import type { Agent } from '#agents/agent.js'
+import type { AccessOutcome } from '#pipeline/access/access.js'
 import { accessOf, admit, admitUnread } from '#pipeline/access/access.js'
 import { isPreflight } from '#pipeline/guard.js'
 import * as rejections from '#pipeline/rejections.js'
@@ -56,18 +57,24 @@ export function startWithoutCard (exchange: Exchange, agent: Agent): Result {
 
 /** Applies the access lists to a request that no rule reads. */
 export function checkUnreadAccess (exchange: Exchange): Result {
-  const { agent, kind, request, principal, target: { path } } = exchange
-  if (agent === null || isPreflight(request)) return
+  return passes(exchange, unreadAccess(exchange, exchange.principal)) ? undefined : END
+}
+
+/**
+ * The decision of the access lists on a request that no rule reads; null for none.
+ * @param caller the caller, or the initiator of the call
+ */
+export function unreadAccess (exchange: Exchange, caller: Exchange['principal']): AccessOutcome | null {
+  const { agent, kind, request, target: { path } } = exchange
+  if (agent === null || isPreflight(request)) return null
   const { config } = agent
   const access = accessOf(config)
-  if (access === null) return
-  if (kind === 'withoutCard' && config.card.onUnavailable === 'reject') {
-    return passes(exchange, admit(access, { caller: principal, target: UNREAD, tenant: null })) ? undefined : END
-  }
+  if (access === null) return null
+  if (kind === 'withoutCard' && config.card.onUnavailable === 'reject') return admit(access, { caller, target: UNREAD, tenant: null })
   // Before the first card, a path below the prefix may be an operation. A card may also have come since the request was routed. A service
   // of gRPC is never one of A2A.
   const isKnown = kind === 'passthrough' && (exchange.binding === 'GRPC' || agent.knownRouter?.claims(path) === false)
-  return passes(exchange, admitUnread(access, principal, isKnown ? PASSTHROUGH : UNKNOWN)) ? undefined : END
+  return admitUnread(access, caller, isKnown ? PASSTHROUGH : UNKNOWN)
 }
 
 /** Rejects a request that the front cannot carry to the agent. */

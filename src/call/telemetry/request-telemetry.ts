@@ -201,6 +201,7 @@ function plainEntry (
     ...callerOf(exchange),
     ...(exchange.owner === null ? {} : { owner: exchange.owner }),
     ...(exchange.accessRule === null ? {} : { access_rule: exchange.accessRule }),
+    ...delegationOf(exchange),
     ...(exchange.external === null ? {} : { external: exchange.external }),
     request_id: exchange.id
   }
@@ -209,6 +210,16 @@ function plainEntry (
 /** The front of a call that did not arrive on a listener for clients. */
 function frontOf ({ transport: { front } }: Exchange): Pick<AuditEntry, 'front'> {
   return front === 'http' || front === 'grpc' ? NOTHING : { front }
+}
+
+/** The chain of callers behind the request. A chain that was not verified has depth only. */
+function delegationOf ({ delegation, identity }: Exchange): Pick<AuditEntry, 'delegation'> {
+  if (delegation === null || delegation.depth === 0) return NOTHING
+  const { depth, hops, initiator, budgets } = delegation
+  const left = Object.fromEntries(Object.entries(budgets).map(([name, [, amount]]) => [name, amount]))
+  const more = Object.keys(left).length === 0 ? {} : { budgets: left }
+  if (hops.length === 0) return { delegation: { depth, hops, ...more } }
+  return { delegation: { depth, hops, ...more, initiator: initiator === null ? null : identity?.describe(initiator) ?? null } }
 }
 
 /** The proxy of a mesh may not show the response. */

@@ -14,6 +14,7 @@ import { signatureProblems, signatureWarnings } from './card/card-signatures.js'
 import { viewProblems, viewWarnings } from './card/card-views.js'
 import { audienceProblems, audienceWarnings } from './callers/audience-checks.js'
 import { identityProblems, identityWarnings } from './callers/identity.js'
+import { delegationProblems, delegationWarnings } from './delegation-checks.js'
 import { externalProblems, externalWarnings } from './external-checks.js'
 import { listedNames, requiredBy } from '../layers.js'
 import { rateProblems, rateWarnings } from './rate-checks.js'
@@ -79,7 +80,8 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...layeredProblems(context.layers, agents),
     ...secretProblems(mapping(config.extensions), agents, context),
     ...upstreamCredentialProblems(config, context),
-    ...externalProblems(config, context)
+    ...externalProblems(config, context),
+    ...delegationProblems(config, context.baseDir)
   ]
   const warnings = [
     ...openProxies(mapping(config.server)),
@@ -88,6 +90,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...rateWarnings(config),
     ...ownershipWarnings(config),
     ...externalWarnings(config),
+    ...delegationWarnings(config, context.baseDir),
     ...callers.warnings,
     ...identityWarnings(mapping(config.identity), mapping(config.server)),
     ...unusedSources(config),

@@ -1,4 +1,5 @@
 /** `access`: who may call an agent, and what callers may do. */
+import type { AgentDelegationConfig } from './delegation-model.js'
 import type { CallerConfig } from './identity-model.js'
 
 export interface AccessConfig {
@@ -13,6 +14,8 @@ export interface AccessConfig {
   readonly deny: readonly AccessEntry[]
   /** Null: the gateway does not know whose tasks are. */
   readonly tasks: TaskOwnershipConfig | null
+  /** Null: calls on behalf of others are calls of their caller. */
+  readonly delegation: AgentDelegationConfig | null
 }
 
 /** The name `anonymous` in the place of a source stands for a request without credentials. */
@@ -57,7 +60,7 @@ export interface TaskOwnershipConfig {
 }
 
 /** Access of an agent without `access`. */
-const OPEN_ACCESS: AccessConfig = { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null }
+const OPEN_ACCESS: AccessConfig = { require: null, audience: null, mode: 'enforce', allow: null, deny: [], tasks: null, delegation: null }
 
 /** Merges both as in the file. A key of the agent replaces the same key of the defaults, as a whole; so does `require: null`. */
 export function resolveAccess (defaults: Partial<AccessConfig>, own: Partial<AccessConfig>): AccessConfig {

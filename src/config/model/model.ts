@@ -5,6 +5,7 @@
 
 import type { AdvertisedExtension } from '#a2a/card/additions.js'
 import type { AccessConfig } from './access-model.js'
+import type { DelegationConfig } from './delegation-model.js'
 import type { DecisionPointConfig, ExternalConfig } from './external-model.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
@@ -33,6 +34,8 @@ export interface Config {
   readonly bundles: Readonly<Record<string, SchemaSet>>
   /** Null: the gateway authenticates nobody. */
   readonly identity: IdentityConfig | null
+  /** Null: the gateway neither writes nor reads signed chains of callers. */
+  readonly delegation: DelegationConfig | null
   /** Policy servers, by name. */
   readonly decisionPoints: Readonly<Record<string, DecisionPointConfig>>
   /** Limits of requests. */

@@ -1,7 +1,7 @@
 /** `rates` and `budgets`: how much callers may use. */
 
 /** Properties of a request by which limits count. */
-export type BudgetKey = 'caller' | 'client' | 'source' | 'tenant' | 'address' | 'agent'
+export type BudgetKey = 'caller' | 'client' | 'source' | 'tenant' | 'address' | 'agent' | 'chain'
 
 export type RateKey = BudgetKey | 'operation' | 'extension'
 
@@ -43,6 +43,8 @@ export interface BudgetConfig extends LimitScope {
   readonly window: number
   /** Largest amount that one report of the agent counts. Null: no limit. */
   readonly max: number | null
+  /** JSON Pointer into the request: the amount that is left, as the caller says. Null: only headers say it. */
+  readonly remaining: string | null
 }
 
 /** The limit of failed authentications without an entry of `rates` with `on: failures`. */

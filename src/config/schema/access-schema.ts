@@ -1,5 +1,6 @@
 /** `access`: who may call an agent, and what callers may do. */
 import { audiences, caller } from './caller-schema.js'
+import { agentDelegationSchema } from './delegation-schema.js'
 import { requireSchema } from './require-schema.js'
 import { OPERATIONS } from './rule-schema.js'
 import { choice, mapping, text } from './schema-kit.js'
@@ -78,7 +79,8 @@ export const accessSchema: Schema = mapping(
     mode: choice('`enforce` rejects requests, `observe` only records which ones `enforce` would reject. Default: `enforce`.', ['enforce', 'observe']),
     allow: entries('Entries that allow requests. Without the key, everybody may do everything; with an empty list, nobody may do anything.'),
     deny: entries('Entries that deny requests, also those that `allow` allows. Default: none.'),
-    tasks: taskOwnershipSchema
+    tasks: taskOwnershipSchema,
+    delegation: agentDelegationSchema
   }
 )
 

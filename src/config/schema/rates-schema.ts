@@ -3,6 +3,8 @@ import { choice, count, list, mapping, nullable, optionalDuration, text } from '
 import type { Schema } from './schema-kit.js'
 
 const BUDGET_KEYS = ['caller', 'client', 'source', 'tenant', 'address', 'agent']
+/** `chain` is about what agents report, which a limit of requests does not know. */
+const BUDGET_KEYS_OF_CHAINS = [...BUDGET_KEYS, 'chain']
 const OPERATIONS = [
   'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask', 'CreateTaskPushNotificationConfig',
   'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard', 'Extension'
@@ -12,7 +14,8 @@ const keys = (values: readonly string[]): Schema => ({
   type: 'array',
   description:
     '`caller`: source and subject; `client`: the client of the caller, else its subject; `source`: name in `identity.sources`; `tenant`: of the caller, else of the request; `address`: IPv4 address or /64 of IPv6' +
-    (values.length > BUDGET_KEYS.length ? '; `operation`; `extension`: one count for each active extension' : '') +
+    (values.includes('operation') ? '; `operation`; `extension`: one count for each active extension' : '') +
+    (values.includes('chain') ? '; `chain`: a call of an initiator with all calls that agents send for it (`access.delegation`), alone in the list' : '') +
     '. The gateway keeps one count for each combination of values.',
   items: { type: 'string', enum: values },
   uniqueItems: true,
@@ -92,7 +95,7 @@ export const budgetsSchema: Schema = {
   maxItems: 100,
   items: mapping('One budget.', ['id', 'by', 'of', 'limit', 'window'], {
     id,
-    by: keys(BUDGET_KEYS),
+    by: keys(BUDGET_KEYS_OF_CHAINS),
     of: {
       ...text('A counter of a policy (`observe.metrics`), as `policy/metric`. All agents with the policy share the budget, without `agent` in `by`.', 'metric-path'),
       examples: ['usage/tokens']
@@ -112,6 +115,10 @@ export const budgetsSchema: Schema = {
       minimum: 0.000001,
       maximum: 1e15
     },
+    remaining: nullable(
+      'With `by: [chain]`: JSON Pointer to the amount that is left in the request, such as `/metadata/tokens_left`. A lower amount than the limit counts, and the gateway lowers the amount that the agent reads. `null`: only the header `a2a-budget` and the signed chain name amounts.',
+      'pointer'
+    ),
     ...SCOPE
   })
 }

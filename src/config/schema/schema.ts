@@ -2,6 +2,7 @@ import { accessEntrySchema, accessSchema, accessSchemaRef } from './access-schem
 import { cardSecurity } from './card-security-schema.js'
 import { cardTrust } from './card-schema.js'
 import { credentialsSchema, sentCredentialSchema } from './credentials-schema.js'
+import { delegationSchema } from './delegation-schema.js'
 import { decisionPoints, externalSchema } from './external-schema.js'
 import { agentGrpc } from '../listeners/grpc-schema.js'
 import { identitySchema } from './identity-schema.js'
@@ -359,6 +360,7 @@ export const configSchema: Schema = {
       maxProperties: 100
     },
     identity: identitySchema,
+    delegation: delegationSchema,
     decisionPoints: decisionPoints(secretHeaders),
     rates: ratesSchema,
     budgets: budgetsSchema,

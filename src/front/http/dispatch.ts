@@ -4,7 +4,7 @@ import { RELAYED } from '#pipeline/response/driver.js'
 import { upstreamHeaders } from '#pipeline/upstream-headers.js'
 import { forward } from '#upstream/forward.js'
 import { AgentResponse } from './agent-response.js'
-import { headersForAgent, queryForAgent } from '#call/outgoing-credentials.js'
+import { headersForAgent, queryForAgent, totalOf } from '#call/outgoing-credentials.js'
 import type { Transport } from '#call/work.js'
 import { unreadForbidden } from '#call/steps/unread.js'
 
@@ -19,7 +19,7 @@ export const HTTP: Transport = {
       {
         dispatcher: agent.pools.main,
         queue: agent.pools.queue,
-        total: agent.config.upstream.timeouts.total,
+        total: totalOf(exchange, agent.config.upstream.timeouts.total),
         method: request.method ?? 'GET',
         path: route.upstreamPath + queryForAgent(exchange, agent, query),
         headers: headersForAgent(exchange, agent, upstreamHeaders(head, {
@@ -42,7 +42,7 @@ export const HTTP: Transport = {
       {
         dispatcher: agent.pools.main,
         queue: agent.pools.queue,
-        total: agent.config.upstream.timeouts.total,
+        total: totalOf(exchange, agent.config.upstream.timeouts.total),
         method: request.method ?? 'GET',
         path: target,
         headers: headersForAgent(exchange, agent, upstreamHeaders(request, {

@@ -22,7 +22,7 @@ import { AgentResponse } from './agent-response.js'
 import type { Services } from '#call/services.js'
 import type { Exchange } from '#call/exchange.js'
 import { startExchange } from '#call/record.js'
-import { headersForAgent, queryForAgent } from '#call/outgoing-credentials.js'
+import { headersForAgent, queryForAgent, totalOf } from '#call/outgoing-credentials.js'
 import { start } from '#call/run.js'
 import { STEPS } from '#call/steps.js'
 import { describePassthrough, unreadForbidden } from '#call/steps/unread.js'
@@ -177,7 +177,7 @@ class PassthroughTransport implements Transport {
     return forward({
       dispatcher: agent.pools.main,
       queue: agent.pools.queue,
-      total: agent.config.upstream.timeouts.total,
+      total: totalOf(exchange, agent.config.upstream.timeouts.total),
       method: request.method ?? 'GET',
       path: upstreamPath + queryForAgent(exchange, agent, query),
       headers,

@@ -28,6 +28,7 @@ export function explanationText (one: Explanation): string {
     field('version', `${one.version}: ${one.versionWhy}`),
     ...(one.operation === null ? [] : [field('operation', one.method === null ? one.operation : `${one.operation}, method ${one.method}`)]),
     ...(one.access === null ? [] : [field('access', accessText(one.access))]),
+    ...(one.delegation === undefined ? [] : [field('delegation', delegationText(one.delegation))]),
     ...sets(one),
     ...policies(one.policies),
     ...checks(one),
@@ -49,6 +50,13 @@ const KINDS = { card: 'the AgentCard', preflight: 'a CORS preflight: the agent r
 function accessText ({ rule, decision, mode }: NonNullable<Explanation['access']>): string {
   const by = rule !== 'none' ? `by the entry ${rule}` : decision === 'allow' ? 'because there is no allow' : 'because no entry of allow matches'
   return `${decision === 'allow' ? 'allowed' : 'denied'} ${by}${mode === 'observe' ? ' (observed only)' : ''}`
+}
+
+function delegationText ({ depth, hops, initiator, mode, problem }: NonNullable<Explanation['delegation']>): string {
+  const by = initiator === null ? 'somebody without credentials' : callerText(initiator)
+  const between = hops.length === 0 ? `${depth} in between` : `${depth} in between (${hops.join(', ')}), initiated by ${by}`
+  const chain = depth === 0 ? 'a direct call' : between
+  return problem === null ? chain : `${chain}: ${problem}${mode === 'observe' ? ' (observed only)' : ''}`
 }
 
 function sets ({ extensions }: Explanation): string[] {

@@ -16,6 +16,8 @@ import { rejectionResponse } from '#pipeline/rejection-response.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { askedVersion } from '#pipeline/request.js'
 import type { AgentConfig, Config } from '#config/model/model.js'
+import type { Chain } from '#identity/chain.js'
+import { CHAIN_HEADER } from '#identity/chain.js'
 import type { Principal } from '#identity/principal.js'
 import { checkTarget, joinPath, splitTarget } from '#wire/target.js'
 import { ExchangeTraces } from './response-trace.js'
@@ -43,6 +45,8 @@ export interface ExplainOptions {
   readonly agent: string | null
   /** Who calls. Default: nobody that the gateway knows. */
   readonly caller?: Principal | null
+  /** The chain of callers behind the requests. Default: none. */
+  readonly chain?: Chain | null
   /** Returns recorded answers of policy servers. Default: none. */
   readonly answers?: DryRunMemory['answers'] | undefined
   /** Flat list of headers that replace recorded headers of the same name. */
@@ -90,10 +94,11 @@ export async function explainRequest (
   const sent = grpc
     ? grpcRequestOf(request, headers, options.config.limits.body)
     : { request: plainRequest(request, found.path, state), notes: [] }
-  const plain = { ...sent.request, caller: by }
+  const plain = { ...sent.request, caller: by, chain: options.chain ?? null }
   const traces = new ExchangeTraces(by)
   const memory = { ...NOTHING, answers: options.answers ?? (() => null) }
-  const dryRun = dryRunRequest({ config, state, publicUrl: options.config.server.publicUrl }, plain, options.config.limits, traces, memory)
+  const { delegation, limits, server: { publicUrl } } = options.config
+  const dryRun = dryRunRequest({ config, state, publicUrl, delegation }, plain, limits, traces, memory)
   const { route, call, evaluation, caller, rejection } = dryRun
   const decision = evaluation?.decision ?? null
   const operation = call?.operation ?? (route?.kind === 'operation' ? route.operation : null)
@@ -104,7 +109,9 @@ export async function explainRequest (
   const edited = rejection === null ? (decision?.edited ?? []) : []
   return {
     request: { ...shown, target: shown.target ?? joinPath(config.path, plain.path), bodyBytes: plain.body?.length ?? 0 },
-    notes: [...notes, ...sent.notes, ...(decision === null || decision.owner === null ? [] : [OWNER])],
+    notes: [
+      ...notes, ...sent.notes, ...unverified(config, options, headers), ...(decision === null || decision.owner === null ? [] : [OWNER])
+    ],
     agent: {
       name: config.name,
       mode: config.mode,
@@ -120,6 +127,7 @@ export async function explainRequest (
     operation: addition ?? operation,
     method: call === null || call.method === null || call.operation === 'Other' ? null : call.method,
     access: accessShown(dryRun),
+    ...delegationShown(dryRun),
     extensions: evaluation === null ? null : setsOf(evaluation),
     policies: evaluation === null ? [] : traces.policies(config, evaluation.policy, edited),
     checks: decision === null ? [] : traces.checks(decision),
@@ -131,7 +139,7 @@ export async function explainRequest (
     reason: rejection === null ? null : (rejection.customReason ?? rejection.reason),
     edited,
     verbatim: rejection === null && decision?.verbatim === true,
-    forwarded: forwardedShown(dryRun, config, plain, grpc ? serverOf(state, caller.version) : undefined),
+    forwarded: forwardedShown(dryRun, config, plain, grpc ? serverOf(state, caller.version) : undefined, delegation !== null),
     refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
     answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }
@@ -145,6 +153,19 @@ function serverOf ({ interfaces }: AgentState, version: Version): GrpcTarget | u
 const OWNER = 'the tasks and contexts of the request are taken for those of the caller (access.tasks)'
 const NOBODY =
   'there is no caller: where identity needs one, the gateway rejects the request before it evaluates anything; give one with --caller'
+
+const UNVERIFIED = 'the request has a chain of callers in a2a-delegation, which explain does not verify; give the chain with "delegation" in --caller'
+
+function unverified (config: AgentConfig, { chain = null }: ExplainOptions, headers: readonly string[]): string[] {
+  const reads = config.access.delegation !== null && chain === null
+  return reads && headOf('', headers).headers[CHAIN_HEADER] !== undefined ? [UNVERIFIED] : []
+}
+
+function delegationShown ({ delegation }: DryRun): Pick<Explanation, 'delegation'> {
+  if (delegation === null) return {}
+  const { depth, hops, initiator, mode, problem } = delegation
+  return { delegation: { depth, hops, initiator: shownCaller(initiator), mode, problem } }
+}
 
 /** The caller without the kind of the source, which no condition sees. */
 function shownCaller (caller: Principal | null): Explanation['caller'] {

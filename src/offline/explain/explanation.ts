@@ -40,6 +40,14 @@ export interface Explanation {
   readonly method: string | null
   /** Decision of the access lists. `rule` is the id of the entry, or `none`. Null without lists, and when they have not decided. */
   readonly access: { readonly rule: string, readonly decision: 'allow' | 'deny', readonly mode: 'enforce' | 'observe' } | null
+  /** The chain of callers behind the request; omitted for an agent without `access.delegation`. `problem`: why the gateway rejects it. */
+  readonly delegation?: {
+    readonly depth: number
+    readonly hops: readonly string[]
+    readonly initiator: CallerShown | null
+    readonly mode: 'enforce' | 'observe'
+    readonly problem: string | null
+  }
   /** Null when the request reached no operation. */
   readonly extensions: ExtensionSets | null
   readonly policies: readonly PolicyTrace[]

@@ -2,6 +2,7 @@
 import type { Payload } from '#a2a/payload.js'
 import { payloadOf } from '#a2a/payload.js'
 import { bodyOf } from '#pipeline/request.js'
+import { CHAIN_HEADER } from '#identity/chain.js'
 import { plainHeaderName, withoutHeaders } from '#wire/header-names.js'
 import { decodeSync } from '#pipeline/content-encoding.js'
 import { hostPortText } from '#config/listeners/host-port.js'
@@ -19,12 +20,14 @@ const NULL = Buffer.from('null')
  * Describes the forwarded request.
  * @param sent the recorded request, as it was evaluated
  * @param server of the agent for a gRPC call; undefined over HTTP
+ * @param chains true when the gateway signs chains of callers (`delegation`)
  */
 export function forwardedShown (
-  { forwarded, evaluation, call, caller }: DryRun,
+  { forwarded, evaluation, call, caller, delegation }: DryRun,
   config: AgentConfig,
   sent: PlainRequest,
-  server: GrpcTarget | undefined
+  server: GrpcTarget | undefined,
+  chains: boolean
 ): ForwardedShown | null {
   if (forwarded === null) return null
   const upstream = upstreamOf(config, server)
@@ -38,7 +41,7 @@ export function forwardedShown (
   return {
     method: forwarded.method,
     url: upstream.origin + shownTarget(forwarded.target),
-    ...compareHeaders(sent.rawHeaders, ['host', upstream.host, ...withCredentials(withPeer(forwarded.headers), config), ...length]),
+    ...compareHeaders(sent.rawHeaders, ['host', upstream.host, ...withCredentials(chains ? withChain(withPeer(forwarded.headers), delegation) : withPeer(forwarded.headers), config), ...length]),
     removed: evaluation === null ? [] : removedNames(sent.rawHeaders, evaluation.decision.headers ?? sent.rawHeaders),
     body: { bytes, unchanged: (sent.body ?? EMPTY).equals(body), secret }
   }
@@ -59,6 +62,11 @@ function withCredentials (headers: readonly string[], { upstream: { credentials:
   const names = [...send.map(({ header }) => header), ...identity === null ? [] : [identity.header]]
   const always = new Set(send.filter(entry => entry.for === null).map(({ header }) => header))
   return [...withoutHeaders(headers, new Set(names.map(plainHeaderName))), ...[...always].flatMap(name => [name, ''])]
+}
+
+/** Replaces the chain of callers by the one for the agent, whose value is masked. */
+function withChain (headers: readonly string[], delegation: DryRun['delegation']): string[] {
+  return [...withoutHeaders(headers, new Set([CHAIN_HEADER])), ...(delegation?.next ?? null) === null ? [] : [CHAIN_HEADER, '']]
 }
 
 /** The body as rules read it. */

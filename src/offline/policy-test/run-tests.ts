@@ -1,7 +1,6 @@
 /** Runs the tests of one file, each in every version and binding that the test names. */
 import { dirname } from 'node:path'
 import type { Binding, Version } from '#a2a/versions.js'
-import type { Principal } from '#identity/principal.js'
 import { dryRunRequest } from '#pipeline/dry-run.js'
 import { dotted } from '#config/diagnostics.js'
 import type { Diagnostic, Path } from '#config/diagnostics.js'
@@ -17,10 +16,10 @@ import type { TestAgent } from './test-agent.js'
 import { TestAgents } from './test-agent.js'
 import type { LoadedTests } from './test-file.js'
 import type { CallerSpec } from '../caller.js'
-import { principalOf, sourcesOf } from '../caller.js'
+import { chainOf, principalOf, sourcesOf } from '../caller.js'
 import type { PolicyTest } from './test-model.js'
 import type { ResponseDryRun } from '#pipeline/response/recording-driver.js'
-import type { DryRun } from '#pipeline/dry-run-operation.js'
+import type { DryRun, PlainRequest } from '#pipeline/dry-run-operation.js'
 
 /** One test in one version and binding. */
 export interface TestResult {
@@ -102,8 +101,8 @@ function runTest (
   const made = requestOf(test.request, variant, agent, directory)
   if ('problem' in made) return { problem: made.problem, at: ['request'] }
   const memory = new Memory(test.memory, test.external)
-  const asCaller = (spec: CallerSpec | null): { caller: Principal | null } =>
-    ({ caller: spec === null ? null : principalOf(spec, sources) })
+  const asCaller = (spec: CallerSpec | null): Pick<PlainRequest, 'caller' | 'chain'> =>
+    spec === null ? { caller: null, chain: null } : { caller: principalOf(spec, sources), chain: chainOf(spec, sources) }
   const mine = test.caller === undefined ? caller : test.caller
   const own = variant ?? dryRunRequest(agent, made.request, agent.limits).caller
   const broken: Mismatch[] = []

@@ -5,6 +5,7 @@ import { callerOf, dryRunOperation, forwardedOf, undecided } from '../dry-run-op
 import { PASSTHROUGH } from '#policy/access/target.js'
 import { admitUnread } from '../access/access.js'
 import { forOthers } from '../access/audience.js'
+import { dryRunDelegation } from '../dry-run-delegation.js'
 import { noGrpcInterface, unknownRpc } from '../rejections.js'
 import type { RequestHead } from '../request-head.js'
 import { headOf } from '../request-head.js'
@@ -31,8 +32,11 @@ export function dryRunGrpc (agent: DryRunAgent, request: PlainRequest, options: 
 }
 
 /** A call to a service of `grpc.passthrough`: only the caller counts. */
-function passedThrough ({ config, state }: DryRunAgent, request: PlainRequest, head: RequestHead, found: DryRun): DryRun {
+function passedThrough (agent: DryRunAgent, request: PlainRequest, head: RequestHead, found: DryRun): DryRun {
+  const { config, state } = agent
   const access = admitUnread(state.access, request.caller ?? null, PASSTHROUGH)
   if (access !== null && access.rejection !== null) return { ...found, access, rejection: access.rejection }
-  return { ...found, kind: 'passthrough', access, forwarded: forwardedOf(config, request, head, request.path, null) }
+  const delegation = dryRunDelegation(agent, request, head, initiator => admitUnread(state.access, initiator, PASSTHROUGH))
+  if (delegation !== null && delegation.rejection !== null) return { ...found, access, delegation, rejection: delegation.rejection }
+  return { ...found, kind: 'passthrough', access, delegation, forwarded: forwardedOf(config, request, head, request.path, null) }
 }

@@ -25,6 +25,8 @@ export interface CompiledLimit extends Pick<LimitScope, 'onStoreDown'> {
   readonly extension: string | null
   /** `policy/metric` of a budget, and the largest amount of one report. Null for rates. */
   readonly spends: { readonly of: string, readonly max: number } | null
+  /** JSON Pointer to the amount that is left in the request, of a budget. */
+  readonly remaining: string | null
 }
 
 /** One count that a request adds to. */

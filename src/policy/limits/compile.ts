@@ -58,12 +58,13 @@ function compileRate (rate: RateConfig): CompiledLimit {
     by,
     on: on === 'failures' || on.includes('all') ? null : new Set(on.flatMap(one => (one === 'messages' ? MESSAGES : [one as Operation]))),
     extension,
-    spends: null
+    spends: null,
+    remaining: null
   }
 }
 
 function compileBudget (budget: BudgetConfig): CompiledLimit {
-  const { id, by, of, limit, window, max } = budget
+  const { id, by, of, limit, window, max, remaining } = budget
   return {
     id,
     ...scopeOf(budget, { limit, window }),
@@ -71,7 +72,8 @@ function compileBudget (budget: BudgetConfig): CompiledLimit {
     by,
     on: null,
     extension: null,
-    spends: { of, max: max ?? Number.MAX_SAFE_INTEGER }
+    spends: { of, max: max ?? Number.MAX_SAFE_INTEGER },
+    remaining
   }
 }
 

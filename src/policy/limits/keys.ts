@@ -14,6 +14,8 @@ export interface LimitedHead {
   readonly principal: Principal | null
   /** Network of the client, as `networkOf` returns it. */
   readonly network: string
+  /** Id of the chain of callers; empty without `access.delegation`. */
+  readonly chain?: string
 }
 
 /** The properties that only the call has. */
@@ -39,7 +41,7 @@ export function chargesOf (limits: readonly CompiledLimit[], head: LimitedHead, 
 }
 
 function isOpen ({ by }: CompiledLimit, { principal }: LimitedHead): boolean {
-  return by.includes('address') || (by.includes('tenant') && (principal === null || principal.tenant === null))
+  return by.includes('address') || by.includes('chain') || (by.includes('tenant') && (principal === null || principal.tenant === null))
 }
 
 function keyOf (limit: CompiledLimit, head: LimitedHead, call: LimitedCall | null, extension: string): string {
@@ -61,7 +63,7 @@ function prefixOf (limit: CompiledLimit): string {
   return prefix
 }
 
-function valueOf (by: RateKey, { agent, principal, network }: LimitedHead, call: LimitedCall | null, extension: string): string {
+function valueOf (by: RateKey, { agent, principal, network, chain = '' }: LimitedHead, call: LimitedCall | null, extension: string): string {
   switch (by) {
     case 'caller': return principal === null ? '' : digestsOf(principal).caller
     case 'client': return principal === null ? '' : digestsOf(principal).client
@@ -69,6 +71,7 @@ function valueOf (by: RateKey, { agent, principal, network }: LimitedHead, call:
     case 'tenant': return tenantOf(principal, call)
     case 'address': return network
     case 'agent': return agent
+    case 'chain': return chain.length > 63 ? digest([chain]) : chain
     case 'operation': return call === null ? '' : call.operation
     case 'extension': return extension.length > 63 ? digest([extension]) : extension
   }

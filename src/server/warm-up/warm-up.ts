@@ -138,6 +138,7 @@ export async function rehearse (
     hosts: null,
     identity: null,
     decisionPoints: null,
+    delegations: null,
     rates: null,
     keys: null,
     catalog: null,

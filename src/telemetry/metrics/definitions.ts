@@ -181,6 +181,12 @@ export const METRICS = {
     more: 'Only with `upstream.credentials`. `new`: fetched or signed; calls that wait for one fetch count too. `rejected`: the authorization server does not accept the token of the caller. `unavailable`: the gateway got no token. `dropped`: the agent responded with 401, so the next call gets a new token',
     labels: { agent: served, kind: values.CREDENTIAL_KINDS, outcome: values.CREDENTIAL_OUTCOMES }
   },
+  delegations_total: {
+    type: 'counter',
+    help: 'Calls of agents with `access.delegation`, by what stands behind the call.',
+    more: 'Only with `access.delegation`. `direct`: no agent stands between initiator and agent; `delegated`: at least one does; the other outcomes are problems, as in `metadata.problem` of the rejection. A call that its body shows to be one that the initiator may not send counts as `initiator` too',
+    labels: { agent: served, outcome: values.DELEGATION_OUTCOMES }
+  },
   external_decisions_total: {
     type: 'counter',
     help: 'Questions to policy servers, by the entry that asked and the outcome.',

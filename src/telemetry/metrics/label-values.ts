@@ -15,6 +15,9 @@ export const TOKEN_CACHE = ['hit', 'miss', 'none'] as const
 export const RATE_STORE_OUTCOMES = ['ok', 'unavailable'] as const
 export const CREDENTIAL_KINDS = ['clientCredentials', 'exchange', 'identity'] as const
 export const CREDENTIAL_OUTCOMES = ['cached', 'new', 'rejected', 'unavailable', 'dropped'] as const
+export const DELEGATION_OUTCOMES = [
+  'direct', 'delegated', 'malformed', 'signature', 'unknown_key', 'expired', 'unavailable', 'presenter', 'missing', 'depth', 'loop', 'target', 'initiator', 'length', 'time'
+] as const
 export const EXTERNAL_OUTCOMES = ['allow', 'deny', 'obligation', 'error', 'forwarded'] as const
 export const KEY_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export const PHASES = ['request', 'response', 'card'] as const

@@ -98,6 +98,7 @@ export class Metrics {
   private readonly authentications: LabelledValues<NumberCell>
   private readonly authenticationTimes: Distribution
   private readonly credentials: LabelledValues<NumberCell>
+  private readonly delegations: LabelledValues<NumberCell>
   private readonly external: LabelledValues<NumberCell>
   private readonly externalTimes: Distribution
   private readonly keyRefreshes: LabelledValues<NumberCell>
@@ -133,6 +134,7 @@ export class Metrics {
     this.authentications = registry.counter('authentications_total')
     this.authenticationTimes = registry.distribution('authentication_duration_seconds')
     this.credentials = registry.counter('upstream_credentials_total')
+    this.delegations = registry.counter('delegations_total')
     this.external = registry.counter('external_decisions_total')
     this.externalTimes = registry.distribution('external_decision_duration_seconds')
     this.keyRefreshes = registry.counter('identity_key_refreshes_total')
@@ -219,6 +221,10 @@ export class Metrics {
     outcome: One<typeof LabelValues.CREDENTIAL_OUTCOMES>
   ): void {
     this.credentials.at(agent, kind, outcome).value++
+  }
+
+  delegation (agent: string, outcome: One<typeof LabelValues.DELEGATION_OUTCOMES>): void {
+    this.delegations.at(agent, outcome).value++
   }
 
   /** @param rule id of the entry, or `policy/rule` */

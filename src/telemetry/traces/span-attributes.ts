@@ -114,6 +114,12 @@ export const SPAN_ATTRIBUTES = {
     meaning: 'id of the entry that decided, or `none`'
   },
   'a2a_gateway.limit': { on: 'SERVER', type: 'string', when: 'a limit rejected the request', meaning: 'id of the [limit](../how-to/limit-requests.md)' },
+  'a2a_gateway.delegation.depth': {
+    on: 'SERVER',
+    type: 'number',
+    when: 'the agent has [limits of delegation](../how-to/control-delegation.md)',
+    meaning: 'number of agents between the initiator and this agent'
+  },
   'a2a_gateway.external': {
     on: 'SERVER',
     type: 'list',

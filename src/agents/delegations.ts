@@ -1,0 +1,194 @@
+/** `delegation` of the running gateway: the key that signs chains of callers, and the keys of the other gateways. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { digest } from '#config/digest.js'
+import type { PathProblem } from '#config/diagnostics.js'
+import { items, mapping } from '#config/yaml/values.js'
+import type { ChainKeysConfig, DelegationConfig } from '#config/model/delegation-model.js'
+import type { Chain } from '#identity/chain.js'
+import { claimsOfChain, readChain, signChain } from '#identity/chain.js'
+import type { JwkSet, VerificationKey } from '#identity/jwk-set.js'
+import { readJwkSet } from '#identity/jwk-set.js'
+import type { Principal } from '#identity/principal.js'
+import type { PublicJwk } from '#identity/signing-key.js'
+import type { ReadChain } from '#pipeline/access/delegation.js'
+import { compileCaller } from '#policy/access/caller.js'
+import type { CallerCondition } from '#policy/access/caller.js'
+import type { Log } from '#telemetry/log.js'
+import type { JsonObject } from '#wire/json/object.js'
+import { issuerPool } from './keys/keys-fetch.js'
+import { KeysSource } from './keys/keys-source.js'
+import type { SigningKeys } from './keys/signing-keys.js'
+import { keyFileProblems, readKeyFile, readSigningKeys } from './keys/signing-keys.js'
+
+interface DelegationOptions { readonly log: Log, readonly clock?: (() => number) | undefined }
+
+/** Longest wait of a start or reload for the first keys of the other gateways, ms. */
+const FIRST_KEYS_MS = 1_000
+
+export class Delegations {
+  readonly gateway: string
+  /** The public keys of this gateway, for its key set. */
+  readonly publicKeys: readonly PublicJwk[]
+  readonly #fingerprint: string
+  readonly #config: DelegationConfig
+  readonly #signing: SigningKeys
+  /** Keys of files, with those of this gateway. */
+  readonly #fixed: readonly VerificationKey[]
+  readonly #fetched: readonly FetchedKeys[]
+  readonly #isAgent: CallerCondition
+
+  private constructor (config: DelegationConfig, { signing, files, fingerprint }: Read, options: DelegationOptions) {
+    this.gateway = config.gateway
+    this.publicKeys = signing.published
+    this.#fingerprint = fingerprint
+    this.#config = config
+    this.#signing = signing
+    this.#fixed = [...keysOf(signing.published), ...files]
+    this.#fetched = config.keys.flatMap(one => (one.url === null ? [] : [new FetchedKeys(one, one.url, options)]))
+    // `check` rejects `match`, which needs a budget of steps.
+    this.#isAgent = config.agents === null ? () => false : compileCaller(config.agents, () => () => false)
+  }
+
+  /**
+   * Reads the key files, and waits a moment for the first keys of new URLs.
+   * @returns the previous object when nothing has changed; null without `delegation`
+   * @throws Error with a readable message when a file cannot be used
+   */
+  static async prepare (
+    config: DelegationConfig | null,
+    previous: Delegations | null,
+    options: DelegationOptions
+  ): Promise<Delegations | null> {
+    if (config === null) return null
+    const read = readFiles(config)
+    if (previous !== null && previous.#fingerprint === read.fingerprint) return previous
+    const next = new Delegations(config, read, options)
+    await Promise.race([Promise.all(next.#fetched.map(keys => keys.start())), sleep(FIRST_KEYS_MS, undefined, { ref: false })])
+    return next
+  }
+
+  /** True for a caller that must say for whom it calls. */
+  isAgent (caller: Principal | null): boolean {
+    return this.#isAgent(caller)
+  }
+
+  /**
+   * Verifies the header of a request. Waits only for a key that is not known.
+   * @param text the header; undefined for none
+   */
+  read (text: string | undefined): ReadChain | Promise<ReadChain> {
+    if (text === undefined) return null
+    const found = this.#read(text)
+    if (!('problem' in found) || found.problem !== 'unknown_key' || this.#fetched.length === 0) return found
+    return Promise.all(this.#fetched.map(keys => keys.refresh())).then(() => {
+      const again = this.#read(text)
+      const isUnknown = 'problem' in again && again.problem === 'unknown_key'
+      return isUnknown && this.#fetched.some(keys => keys.failing) ? { problem: 'unavailable' } : again
+    })
+  }
+
+  /** Returns the claims of a chain of this gateway; null for a chain that is too long. */
+  claimsOf (chain: Chain): JsonObject | null {
+    return claimsOfChain(chain, this.#config.trustDomain)
+  }
+
+  /** Returns the header for the agent. @param claims of `claimsOf` */
+  sign (claims: JsonObject): string {
+    return signChain(this.#signing.signing, claims, this.#config.ttl, Date.now())
+  }
+
+  /** Ends the fetches, unless another configuration goes on with this object. */
+  close (next: Delegations | null): void {
+    if (next !== this) for (const keys of this.#fetched) keys.close()
+  }
+
+  #read (text: string): Exclude<ReadChain, null> {
+    const keys = this.#fetched.length === 0 ? this.#fixed : [...this.#fixed, ...this.#fetched.flatMap(one => one.current)]
+    return readChain(text, keys, this.#config.trustDomain, Date.now())
+  }
+}
+
+interface Read {
+  readonly signing: SigningKeys
+  readonly files: readonly VerificationKey[]
+  readonly fingerprint: string
+}
+
+function readFiles (config: DelegationConfig): Read {
+  const signing = readSigningKeys(config, 'delegation')
+  const files = config.keys.flatMap(({ file }) => {
+    if (file === null) return []
+    const set = readKeyFile(file, 'delegation.keys.file', readJwkSet)
+    return (set as Exclude<JwkSet, { readonly problem: string }>).keys
+  })
+  return { signing, files, fingerprint: digest([config, signing.published, files]) }
+}
+
+/** Checks the content of the files with keys of other gateways. */
+export function unusableChainKeys (value: unknown, baseDir: string): PathProblem[] {
+  return items(mapping(mapping(value).delegation).keys).flatMap((one, index) =>
+    keyFileProblems(mapping(one).file, ['delegation', 'keys', index, 'file'], {
+      baseDir,
+      read: bytes => {
+        const set = readJwkSet(bytes)
+        return 'problem' in set ? set : null
+      }
+    }))
+}
+
+function keysOf (published: readonly PublicJwk[]): readonly VerificationKey[] {
+  const set = readJwkSet(Buffer.from(JSON.stringify({ keys: published })))
+  return 'problem' in set ? [] : set.keys
+}
+
+/** The keys of another gateway, fetched in the background. */
+class FetchedKeys {
+  #keys: readonly VerificationKey[] = []
+  readonly #source: KeysSource
+  readonly #pool: ReturnType<typeof issuerPool>
+
+  constructor ({ maxStale }: ChainKeysConfig, url: string, { log, clock }: DelegationOptions) {
+    let last: string | null = null
+    this.#pool = issuerPool()
+    this.#source = new KeysSource({
+      url,
+      issuer: url,
+      maxStale,
+      dispatcher: this.#pool,
+      clock,
+      accept: bytes => {
+        const set = readJwkSet(bytes)
+        if ('problem' in set) return set
+        const changed = digest(set.keys) !== digest(this.#keys)
+        if (changed) this.#keys = set.keys
+        return { changed }
+      },
+      onRefresh: (_, problem) => {
+        if (problem !== null && problem !== last) log.warn({ problem }, 'the keys of another gateway cannot be fetched')
+        else if (problem === null && last !== null) log.info({}, 'the keys of another gateway can be fetched again')
+        last = problem
+      }
+    })
+  }
+
+  get current (): readonly VerificationKey[] {
+    return this.#source.usable ? this.#keys : []
+  }
+
+  get failing (): boolean {
+    return this.#source.problem !== null
+  }
+
+  start (): Promise<void> {
+    return this.#source.start()
+  }
+
+  refresh (): Promise<void> {
+    return this.#source.refreshForUnknown()
+  }
+
+  close (): void {
+    this.#source.close()
+    this.#pool.destroy().catch(() => {})
+  }
+}
