@@ -32,8 +32,17 @@ const settled = (body: string, more: Partial<Settled> = {}): Settled => ({
 t.test('names, paths and reasons are shown; values, messages and URLs are not', t => {
   const { answers } = entryOf('1', ended({ answers: withAnswers(null, [settled(JSON.stringify(QUESTION))]) }))
   t.match(answers, [{
-    rule: 'p/total', use: 'corp', phase: 'request', mode: 'enforce', outcome: 'deny', problem: null, cached: true, id: 'd-1', reasonUser: 'Ask your manager.',
-    reasonAdmin: 'policy 7', obligations: ['custom set /message/metadata/x']
+    rule: 'p/total',
+    use: 'corp',
+    phase: 'request',
+    mode: 'enforce',
+    outcome: 'deny',
+    problem: null,
+    cached: true,
+    id: 'd-1',
+    reasonUser: 'Ask your manager.',
+    reasonAdmin: 'policy 7',
+    obligations: ['custom set /message/metadata/x']
   }])
   t.notMatch(JSON.stringify(answers), /SECRET/)
   t.match(JSON.parse(answers[0]?.question ?? ''), {
