@@ -83,7 +83,8 @@ const RESOURCES: Readonly<Record<string, (facts: Facts) => object>> = {
   CreateTaskPushNotificationConfig: ({ agent, taskId }) => ({ type: 'push_config', id: taskId ?? agent })
 }
 const ACTIONS: Readonly<Record<string, readonly string[]>> = { request: ['strip', 'set', 'header', 'redact'], response: ['strip', 'set'] }
-const known = (members: object): object => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined))
+const known = (members: object): object =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined))
 
 function byThePage (facts: Facts, { phase, selected, results, message }: Sent): object {
   const { caller, agent, version, binding, tenant, pushUrls, requested, active, missing } = facts
@@ -151,7 +152,11 @@ t.test('the schemas accept the vectors, also without members that they do not na
   ]
   for (const question of wrong) t.notOk(isQuestion(question), JSON.stringify(question))
   const answers: readonly object[] = [
-    {}, { decision: 1 }, { decision: true, context: [] }, { decision: true, context: { obligations: {} } }, { decision: true, context: { obligations: [{}] } },
+    {},
+    { decision: 1 },
+    { decision: true, context: [] },
+    { decision: true, context: { obligations: {} } },
+    { decision: true, context: { obligations: [{}] } },
     { decision: true, context: { obligations: [{ type: 'notification', properties: { to: 'a' } }] } },
     { decision: true, context: { obligations: [{ type: 'custom', properties: { vendor: 'a2a', action: 'strip' } }] } },
     { decision: true, context: { obligations: [{ type: 'custom', properties: { vendor: 'a2a', action: 'header', name: 'a b', value: '' } }] } }
