@@ -81,7 +81,7 @@ const TABLES: Readonly<Record<string, (measured: Measured) => string>> = {
 }
 
 /** Cases whose rows are configurations, which are compared with the first. In the others, the first party is compared with the rest. */
-const CONFIGURATIONS = new Set(['size', 'reading', 'crowded', 'identity'])
+const CONFIGURATIONS = new Set(['size', 'reading', 'crowded', 'identity', 'decisions'])
 
 /** The first row is the baseline for the others. */
 function capacityTable ({ rows, case: name }: Measured): string {

@@ -23,7 +23,7 @@ const INTEGRATION_GROUPS = {
   bypass: /^security\/bypass-/,
   cli: /^cli\/(?!bundled|usage)|^offline\//,
   clients: /^e2e\/(?:responses-(?:bytes|echo|limits|page|removed|schemas)|push|rejections|sdk-direct|sdk-via-gateway)/,
-  'cluster-calls': /^cluster\/(?:credentials|identity|push-per-task|rates|signed-cards|task-owners|tls|unique)/,
+  'cluster-calls': /^cluster\/(?:credentials|decisions|identity|push-per-task|rates|signed-cards|sources|task-owners|tls|unique)/,
   'cluster-processes': /^cluster\/(?:console|handed|late-agent|spread|start|stop)/,
   conformance: /^conformance\//,
   delegation: /^delegation\//,

@@ -56,7 +56,7 @@ export const READING: Case = {
     })
 }
 
-async function sideBySide (bench: Bench, name: string, work: string, configurations: Configurations, call: Call): Promise<Table[]> {
+export async function sideBySide (bench: Bench, name: string, work: string, configurations: Configurations, call: Call): Promise<Table[]> {
   const parties: Party[] = []
   try {
     bench.say(`${name}: starting ${Object.keys(configurations).length} gateways`)

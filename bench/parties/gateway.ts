@@ -31,6 +31,8 @@ export interface GatewayOptions {
   readonly workers?: number
   /** The key `identity` of the configuration. */
   readonly identity?: object
+  /** A policy server that is asked about each call, as an entry of `decisionPoints`. */
+  readonly decisionPoint?: object
   /** `host:port` of `server.mesh`. */
   readonly mesh?: string
   /** Path of the program of Node. Default: the version of the container image. */
@@ -80,6 +82,7 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
     admin = '127.0.0.1:0',
     workers,
     identity,
+    decisionPoint,
     mesh
   } = options
   const card = { refresh: '1h' }
@@ -98,6 +101,7 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
     version: 1,
     server: { listen, admin, ...(workers === undefined ? {} : { workers }), ...(mesh === undefined ? {} : { mesh: { listen: mesh } }) },
     ...(identity === undefined ? {} : { identity }),
+    ...(decisionPoint === undefined ? {} : { decisionPoints: { corp: decisionPoint } }),
     telemetry: { traces: { enabled: traces } },
     extensions: Object.fromEntries([...own, ...rules]),
     agents: [...others, {
@@ -107,6 +111,7 @@ function configuration ({ agent }: Place, options: GatewayOptions): object {
       // At least as many as the memory case opens.
       concurrency: { requests: 4_096, streams: 4_096 },
       ...(responses === undefined ? {} : { responses }),
+      ...(decisionPoint === undefined ? {} : { external: [{ id: 'calls', use: 'corp' }] }),
       ...(policies === 0 ? {} : { extensions: ['object-schemas', ...own.map(([one]) => one)] })
     }]
   }

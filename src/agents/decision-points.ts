@@ -5,6 +5,7 @@ import type { DecisionPointConfig } from '#config/model/external-model.js'
 import { readHeaders } from '#config/secrets.js'
 import type { Answer, Decided } from '#pipeline/external/answer.js'
 import { readAnswer } from '#pipeline/external/answer.js'
+import { withContextInResource } from '#pipeline/external/question.js'
 import type { Answered, Asking } from '#pipeline/external/settle.js'
 import { UNASKABLE } from '#pipeline/external/settle.js'
 import { redactAlso } from '#telemetry/redact.js'
@@ -58,7 +59,7 @@ export class DecisionPoints {
   known (asks: readonly Asking[]): readonly Answered[] | null {
     const answered: Answered[] = []
     for (const asking of asks) {
-      const reply = asking.unaskable === null ? this.#entries.get(asking.use)?.point.remembered(asking.body) ?? null : null
+      const reply = asking.unaskable === null ? this.#entries.get(asking.use)?.point.remembered(this.#bodyOf(asking)) ?? null : null
       if (reply === null) return null
       answered.push({ asking, answer: this.#answerOf(asking, reply) })
     }
@@ -72,11 +73,15 @@ export class DecisionPoints {
     await Promise.all([...uses].map(async use => {
       const own = asks.filter(asking => asking.use === use && asking.unaskable === null)
       const found = await this.#entries.get(use)?.point.ask({
-        bodies: own.map(({ body }) => body), read: readAnswer, requestId, signal, watch: url => watch(use, url)
+        bodies: own.map(asking => this.#bodyOf(asking)), read: readAnswer, requestId, signal, watch: url => watch(use, url)
       })
       found?.forEach((reply, i) => replies.set(own[i] as Asking, reply))
     }))
     return asks.map(asking => ({ asking, answer: this.#answerOf(asking, replies.get(asking) ?? null) }))
+  }
+
+  #bodyOf ({ use, body }: Asking): string {
+    return this.#entries.get(use)?.config.contextIn === 'resource' ? withContextInResource(body) : body
   }
 
   #answerOf (asking: Asking, reply: Reply<Read> | null): Answer {

@@ -34,6 +34,7 @@ import type { RequestLimits } from './limit-headers.js'
 import type { PushReservation } from './push-reservation.js'
 import type { Transport, Unread, Work } from './work.js'
 import type { Found } from '#console/entry.js'
+import type { KeptAnswer } from '#console/policy-answers.js'
 import type { Claim } from '#policy/request/decision.js'
 
 /** Kind of the exchange: the operation, or a name for requests that reach no operation of a card. */
@@ -130,6 +131,8 @@ export class Exchange implements LiveCall, Guarded {
   nextLive: LiveCall | null = null
   /** The answers of policy servers; null for none. */
   external: readonly ExternalAnswer[] | null = null
+  /** The same answers for the console; null for none, and without the console. */
+  answers: readonly KeptAnswer[] | null = null
   /** Aborted when the client has disconnected; null while nobody needs to know. */
   gone: AbortSignal | null = null
   /** Result of the check of owners; null when no task or context was checked. */

@@ -75,6 +75,7 @@ function describeResult ({ named, result, span }: Exchange): void {
 const EXTENSIONS = 20
 const NO_URIS: readonly string[] = []
 const NOTHING_FOUND: readonly Found[] = []
+const NO_ANSWERS: Ended['answers'] = []
 
 function endedCall (
   exchange: Exchange,
@@ -104,7 +105,8 @@ function endedCall (
     caller: principal === null ? null : (identity?.describe(principal) ?? null),
     port: exchange.request.socket.remotePort ?? 0,
     refusal,
-    found: found ?? NOTHING_FOUND
+    found: found ?? NOTHING_FOUND,
+    answers: exchange.answers ?? NO_ANSWERS
   }
 }
 

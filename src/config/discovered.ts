@@ -22,8 +22,10 @@ export interface DiscoveredAgent {
   readonly published: string | null
   /** `upstream.url`. */
   readonly upstream: string
-  /** `card.url`; null: at the usual place. */
+  /** `card.url`; null: at the usual place, or in a file. */
   readonly card: string | null
+  /** `card.file`, for a card that the source itself has; null: none. */
+  readonly cardFile: string | null
   /** Policies besides those of the template. */
   readonly extensions: readonly string[]
 }
@@ -102,7 +104,7 @@ export class Expansion {
       this.#probes.push(i)
       // No entry has this name.
       const name = `p-${digest([i, source.name]).slice(0, 40)}`
-      return agentFrom(source, { name, identifier: '', published: null, upstream: `https://${name}/`, card: null, extensions: [] })
+      return agentFrom(source, { name, identifier: '', published: null, upstream: `https://${name}/`, card: null, cardFile: null, extensions: [] })
     })
     this.value = { ...value, agents: [...own, ...agents, ...probes] }
   }
@@ -163,12 +165,13 @@ function agentFrom (source: Mapping, found: DiscoveredAgent): JsonObject {
   const changes = source.admit === undefined || source.admit === 'pinned' ? { changes: 'hold' } : {}
   const placed = (text: unknown): unknown => typeof text === 'string' ? text.replaceAll('{name}', found.name) : text
   const url = mapping(card).file === undefined && found.card !== null ? { url: found.card } : {}
+  const own = found.cardFile === null ? url : { file: found.cardFile }
   return {
     ...rest,
     name: placed(name),
     path: placed(path),
     upstream: { ...mapping(upstream), url: found.upstream },
-    card: { ...changes, ...mapping(card), ...url },
+    card: { ...changes, ...mapping(card), ...own },
     ...(extensions === undefined && found.extensions.length === 0 ? {} : { extensions: withMore(extensions, found.extensions) })
   }
 }

@@ -1,6 +1,8 @@
 /** One decision as the page shows it: names and paths, never data of a request. The source of an entry contains no such data. */
 import type { Correction, EntryViolation } from './correction.js'
 import { correctionOf } from './correction.js'
+import type { KeptAnswer, PolicyAnswer } from './policy-answers.js'
+import { policyAnswer } from './policy-answers.js'
 import { cut } from './text.js'
 import type { Rejection } from '#a2a/errors.js'
 import type { Violation } from '#policy/violation.js'
@@ -42,6 +44,8 @@ export interface Ended {
   readonly port: number
   readonly refusal: Rejection | null
   readonly found: readonly Found[]
+  /** Answers of policy servers. */
+  readonly answers: readonly KeptAnswer[]
 }
 
 export interface DecisionEntry {
@@ -66,6 +70,8 @@ export interface DecisionEntry {
   readonly message: string | null
   readonly violations: readonly EntryViolation[]
   readonly edited: readonly string[]
+  /** Answers of policy servers. */
+  readonly answers: readonly PolicyAnswer[]
   readonly requestId: string
   readonly traceId: string | null
   readonly taskId: string | null
@@ -102,6 +108,7 @@ export function entryOf (id: string, ended: Ended): DecisionEntry {
     message: rejection !== null ? cut(rejection.message) : null,
     violations,
     edited,
+    answers: ended.answers.map(policyAnswer),
     requestId: ended.requestId,
     traceId: ended.traceId,
     taskId: ended.taskId,

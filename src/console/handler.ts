@@ -7,6 +7,8 @@ import { join, sep } from 'node:path'
 import { ignoreErrors, listenOnce, ownerOf } from '#guard.js'
 import type { Log } from '#telemetry/log.js'
 import { parseJson } from '#wire/json/parse-json.js'
+import type { Version } from '#a2a/versions.js'
+import type { CardDiff } from './card-diff.js'
 import { diffOf } from './card-diff.js'
 import { readFilter } from './filter.js'
 import type { Rejected } from './guard.js'
@@ -18,7 +20,7 @@ import { TaskRejected } from './playground/playground-thread.js'
 import { explained } from './rules/explained.js'
 import { hitsOf } from './rules/hits.js'
 import { policyLinesOf } from './rules/policy-lines.js'
-import type { ConsoleAgent, ConsoleSource } from './source.js'
+import type { ComparedCards, ConsoleAgent, ConsoleSource } from './source.js'
 import type { TryWatcher } from './try/call.js'
 import { readTry, tryCall } from './try/call.js'
 import { tryFormOf } from './try/form.js'
@@ -66,9 +68,10 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
       return (await source.described()).find(one => one.name === name) ?? null
     },
     card: query => {
-      const { state, config, publicBase } = agent(query.get('name') ?? '')
+      const { state, config, publicBase, agreement } = agent(query.get('name') ?? '')
       const version = query.get('version') === '0.3' ? '0.3' : '1.0'
-      if (state === null) return { version, same: false, origin: null, signature: config.card.signature, diff: null }
+      const held = heldDiff(agreement?.compared ?? null, version)
+      if (state === null) return { version, same: false, origin: null, signature: config.card.signature, diff: null, held }
       const { byVersion, origin } = state.loaded
       const served = state.served[version].at(publicBase ?? config.path)
       return {
@@ -77,7 +80,8 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
         origin,
         signature: config.card.signature,
         ...(publicBase === null ? {} : { etag: served.etag }),
-        diff: diffOf(byVersion[version].card.raw, parseJson(served.bytes))
+        diff: diffOf(byVersion[version].card.raw, parseJson(served.bytes)),
+        held
       }
     },
     policy: query => {
@@ -178,6 +182,11 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
       playground.close()
     }
   }
+}
+
+/** Compares the agreed card with the card that waits; all lines of a card are new when nobody has agreed on any. */
+function heldDiff (compared: ComparedCards | null, version: Version): CardDiff | null {
+  return compared === null ? null : diffOf(compared.agreed?.byVersion[version].card.raw ?? {}, compared.waiting.byVersion[version].card.raw)
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'

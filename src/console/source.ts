@@ -1,4 +1,5 @@
 /** The data that the console reads from a running gateway, in one process or several. */
+import type { LoadedCards } from '#a2a/card/loaded-cards.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import type { AgentConfig, Config } from '#config/model/model.js'
 import type { MetricsSnapshot } from '#telemetry/metrics/registry.js'
@@ -20,7 +21,11 @@ export interface ConsoleAgent {
   readonly state: AgentState | null
   /** Base URL for clients, without trailing slash. Null: it follows the Host of each request. */
   readonly publicBase: string | null
+  /** The agreed cards, and the cards that wait for an agreement; null where none wait. */
+  readonly agreement: { readonly compared: ComparedCards | null } | null
 }
+
+export interface ComparedCards { readonly agreed: LoadedCards | null, readonly waiting: LoadedCards }
 
 /** Description of an agent, as in `/agents`. */
 export interface Description { readonly name: string, readonly [key: string]: unknown }

@@ -53,7 +53,7 @@ t.test('names and paths', async t => {
     'urn:air:evil.example:agent:日本': 'no name can be made of its identifier',
     'urn:air:evil.example:agent:user': /user name or a password/,
     'urn:air:evil.example:agent:file': /neither https nor http/,
-    'urn:air:evil.example:agent:inline': /in the catalog itself/,
+    'urn:air:evil.example:agent:inline': /does not contain a usable card/,
     'entries[10]': /exactly one of url and data/,
     'entries[12]': /is not an object/
   })

@@ -11,7 +11,7 @@ t.test('every message stands where its row says', async t => {
 })
 
 const agent = (name: string, more: Partial<DiscoveredAgent> = {}): DiscoveredAgent =>
-  ({ name, identifier: `urn:${name}`, published: null, upstream: `https://${name}.test/`, card: `https://${name}.test/card.json`, extensions: [], ...more })
+  ({ name, identifier: `urn:${name}`, published: null, upstream: `https://${name}.test/`, card: `https://${name}.test/card.json`, cardFile: null, extensions: [], ...more })
 
 t.test('agents of sources are checked as those of the file; what fails is left out', async t => {
   const text = [

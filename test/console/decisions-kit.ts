@@ -22,6 +22,7 @@ export function ended (extra: Partial<Ended> = {}): Ended {
     port: 0,
     refusal: null,
     found: [],
+    answers: [],
     ...extra
   }
 }

@@ -27,6 +27,18 @@ t.test('discovery, batches and credentials', async t => {
   t.match(server.received[2]?.body, { evaluations: [{ action: { name: 'SendMessage' } }, { action: { name: 'SendMessage' } }] })
 })
 
+t.test('contextIn: resource copies the context to the properties of the resource', async t => {
+  const agent = await fakeAgent(t)
+  const server = await policyServer(t, () => PERMIT)
+  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['external: [{id: a, use: corp}]'], [pointLine(server.url, 'timeout: 10s, contextIn: resource, cache: {ttl: 1h}')]) })
+  for (let i = 0; i < 3; i++) t.match((await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't' })).json(), { result: {} })
+  t.equal(server.received.length, 1, 'the answer is remembered by the question that was sent')
+  const { context, resource } = server.received[0]?.body ?? {}
+  t.match(resource, { type: 'task', id: 't', properties: { agent: 'agent', binding: 'JSONRPC' } })
+  t.match(context, { phase: 'request', taskId: 't' })
+  t.same(resource?.['properties']?.['context'], context)
+})
+
 t.test('metadata of another server are not used', async t => {
   const agent = await fakeAgent(t)
   let document: object = {}

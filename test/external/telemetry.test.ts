@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { tail } from '../console/kit.js'
 import { commandLine } from '../helpers/command-line.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { freePort, MESSAGE, rpc, until } from '../helpers/http.js'
@@ -25,6 +26,23 @@ t.test('spans and logs', async t => {
   t.equal((await rpc(`${down.url}/rpc`, 'SendMessage', REST)).status, 503)
   await until(() => down.logs().some(line => 'decision_point' in line), 'a log line')
   t.match(down.logs().find(line => 'decision_point' in line), { agent: 'agent', decision_point: 'corp', problem: 'unreachable', msg: 'no decision of the policy server' })
+})
+
+t.test('the console has questions and answers, without data', async t => {
+  const agent = await fakeAgent(t)
+  const server = await policyServer(t, question => question['action']?.['name'] as unknown === 'GetTask' ? { decision: true } : { decision: false, context: { reason_admin: 'policy 7', decision_id: 'd-1' } })
+  const yaml = oneAgent(agent.url, ['external: [{id: dlp, use: corp, send: message}]'], [pointLine(server.url, 'timeout: 10s')])
+  const gateway = await gatewayFor(t, { yaml: `server: {listen: "127.0.0.1:0", admin: "127.0.0.1:0", drainTimeout: 200ms, console: {}}\n${yaml}` })
+  const { entries } = await tail(t, gateway.adminUrl)
+  await rpc(`${gateway.url}/rpc`, 'GetTask', { id: 't1' })
+  await rpc(`${gateway.url}/rpc`, 'SendMessage', { message: { ...MESSAGE, parts: [{ text: 'SECRET' }] } })
+  await until(() => entries.length === 2, 'two decisions')
+  t.match(entries.map(({ answers }) => answers), [
+    [{ rule: 'dlp', use: 'corp', outcome: 'allow', id: null }],
+    [{ rule: 'dlp', use: 'corp', outcome: 'deny', id: 'd-1', reasonAdmin: 'policy 7', question: /"name": "SendMessage"[^]*"request": "…"/ }]
+  ])
+  t.match(JSON.stringify(server.received), /SECRET/)
+  t.notMatch(JSON.stringify(entries), /SECRET/)
 })
 
 t.test('explain, external ask and policy tests', async t => {

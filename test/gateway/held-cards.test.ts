@@ -1,4 +1,6 @@
 /** `card.changes: hold`: a card is in force when somebody has agreed on it, and stays in force until somebody agrees on another. */
+import { generateKeyPairSync } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { IncomingMessage } from 'node:http'
@@ -8,7 +10,12 @@ import type { Test } from 'tap'
 import { cardDigest } from '#a2a/card/digest.js'
 import { lockText } from '#agents/lock/lock-file.js'
 import type { LockEntry } from '#agents/lock/lock-file.js'
+import type { CardDiff } from '#console/card-diff.js'
+import { signCard } from '#identity/card-signature.js'
+import type { SigningKey } from '#identity/signing-key.js'
+import { readSigningKey } from '#identity/signing-key.js'
 import { readConfiguration } from '#offline/configuration.js'
+import type { JsonObject } from '#wire/json/object.js'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { call, rpc, until, untilSame } from '../helpers/http.js'
@@ -211,6 +218,75 @@ t.test('a card that differs for one version only waits too, and an agreement cov
   pin(entryOf(recent, { digest03: cardDigest(old), card03: old }))
   t.match(await gateway.reload(configOf(configured())), { ok: true })
   t.equal(await held(gateway), null)
+})
+
+t.test('card.verify: only a signed card waits, and an agreed card without a good signature is not used', async t => {
+  const [vendor, other] = ['vendor', 'other'].map(kid => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const key = readSigningKey(privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, kid) as SigningKey
+    return { kid, publicKey, sign: (card: Card): Card => signCard(card as JsonObject, key, 'https://vendor.example/jwks.json') }
+  }) as [Signer, Signer]
+  const keys = join(t.testdir({ 'vendor.json': JSON.stringify({ keys: [{ ...vendor.publicKey.export({ format: 'jwk' }), kid: vendor.kid }] }) }), 'vendor.json')
+  const { agent, state, pin, start, configured } = await world(t, { extra: `, verify: {keys: {file: ${keys}}}`, lock: null })
+  const agreed = requiring(agent.url, true)
+  const changed = requiring(agent.url, false)
+  pin(entryOf(vendor.sign(agreed)))
+  state.serves = () => vendor.sign(agreed)
+  const gateway = await start()
+  t.match(await reason(gateway), /requires/)
+  t.equal(await held(gateway), null)
+
+  const invalid = (): Promise<number> => gateway.metric('a2a_gateway_card_refreshes_total{agent="agent",outcome="invalid"}')
+  for (const [serves, what] of [[changed, 'no signature'], [other.sign(changed), 'a signature of another key'], [agreed, 'the agreed card without its signature']] as const) {
+    const before = await invalid()
+    state.serves = () => serves
+    await until(async () => await invalid() > before, what)
+    t.equal(await held(gateway), null, `${what}: nothing waits`)
+    t.match(await reason(gateway), /requires/, `${what}: the agreed card stays`)
+  }
+  state.serves = () => vendor.sign(changed)
+  await until(async () => await held(gateway) !== null, 'a signed card waits')
+  t.match(await held(gateway), { reason: 'changed', differences: [{ effect: 'lowers', kind: 'requirement-lost' }] })
+  t.match(await reason(gateway), /requires/)
+  t.match(await reason(await start()), /requires/, 'a gateway that starts now uses the agreed card, which the vendor has signed')
+  t.equal(agent.received.length, 0)
+
+  pin(entryOf(other.sign(agreed)))
+  const stranger = await start(false)
+  await until(async () => (await about(stranger)).card.problem !== null, 'a problem')
+  t.match(await about(stranger), { ready: false })
+  t.equal(await status(stranger), 503, 'nobody whom the gateway trusts has signed the card in the lock file')
+
+  pin(entryOf(vendor.sign(changed)))
+  t.match(await gateway.reload(configOf(configured())), { ok: true })
+  t.equal(await status(gateway), 200)
+  t.equal(await held(gateway), null)
+})
+
+interface Signer { readonly kid: string, readonly publicKey: KeyObject, readonly sign: (card: Card) => Card }
+
+t.test('the console compares the card that waits with the agreed card, line by line', async t => {
+  const { state, start } = await world(t)
+  const gateway = await start()
+  const card = async (version = '1.0'): Promise<{ readonly held: CardDiff | null }> =>
+    JSON.parse((await call(`${gateway.adminUrl}/console/api/card?name=agent&version=${version}`)).text) as { held: CardDiff | null }
+  t.equal((await card()).held, null)
+  state.serves = url => requiring(url, false, { description: 'another text', skills: [{ id: 'new', name: 'New' }] })
+  await until(async () => await held(gateway) !== null, 'the changed card waits')
+  for (const version of ['1.0', '0.3']) {
+    const lines = (await card(version)).held?.lines.filter(({ mark }) => mark !== 'same')
+    t.match(lines?.filter(({ mark }) => mark === 'changed'), [
+      { text: '"description": "another text",', was: '"a hand-made agent"' }, { text: '"required": false', was: 'true' }
+    ])
+    t.match(lines?.filter(({ mark }) => mark === 'added').map(({ text }) => text), ['{', '"id": "new",', '"name": "New"', '}'])
+  }
+  state.serves = url => requiring(url, true)
+  await until(async () => await held(gateway) === null, 'the agreed card is back')
+  t.equal((await card()).held, null)
+  const { start: another } = await world(t, { lock: null })
+  const unlocked = await another(false)
+  const response = await call(`${unlocked.adminUrl}/console/api/card?name=agent`)
+  t.match(JSON.parse(response.text), { diff: null, held: { removed: 0, changed: 0 } }, 'all lines of a new card are added')
 })
 
 t.test('card.texts: strip removes suspicious texts from the served card, and says so; the rules read the card of the agent', async t => {

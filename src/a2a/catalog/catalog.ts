@@ -11,7 +11,8 @@ export const CATALOG_PATH = '/.well-known/ai-catalog.json'
 
 /** Version that the gateway writes. Readers accept every minor version of the same major version. */
 const SPEC_VERSION = '1.0'
-const MAJOR = /^1\.\d{1,4}$/
+/** The release candidate v0.9.0 of 1.0 has the version 0.9 in its announcement, and 1.0 in its examples. */
+const READABLE = /^(?:0\.9|1\.\d{1,4})$/
 
 /** Longest identifier, URL and tag of an entry that the gateway reads, in UTF-16 code units. */
 const LONG = 2_048
@@ -75,6 +76,8 @@ export interface CatalogEntry {
   /** Identifier of the publisher; null without one. */
   readonly publisher: string | null
   readonly version: string | null
+  /** `ALGORITHM:HEX` of the artifact; null without one. */
+  readonly digest: string | null
 }
 
 export interface ReadCatalog {
@@ -91,7 +94,7 @@ export function readCatalog (value: unknown): ReadCatalog | { readonly problem: 
   if (!isObject(value)) return { problem: 'is not a JSON object' }
   const { specVersion, entries: list } = value
   if (typeof specVersion !== 'string') return { problem: 'has no specVersion: it is not an AI Catalog' }
-  if (!MAJOR.test(specVersion)) return { problem: 'has a specVersion that the gateway does not read; it reads 1.x' }
+  if (!READABLE.test(specVersion)) return { problem: 'has a specVersion that the gateway does not read; it reads 0.9 and 1.x' }
   if (!Array.isArray(list)) return { problem: 'has no list of entries' }
   const entries: CatalogEntry[] = []
   const faults: { index: number, problem: string }[] = []
@@ -110,12 +113,13 @@ export function readCatalog (value: unknown): ReadCatalog | { readonly problem: 
 function readEntry (item: unknown): CatalogEntry | { readonly problem: string } {
   if (!isObject(item)) return { problem: 'is not an object' }
   // Drafts before 0.9 named the member `mediaType`.
-  const { identifier, type = item['mediaType'], url, data, tags, publisher, version } = item
+  const { identifier, type = item['mediaType'], url, data, tags, publisher, version, digest } = item
   if (!isText(identifier)) return { problem: `has no identifier of at most ${LONG} characters` }
   if (!isText(type)) return { problem: 'has no type' }
   const hasUrl = url !== undefined
   if (hasUrl === Object.hasOwn(item, 'data')) return { problem: 'needs exactly one of url and data' }
   if (hasUrl && !isText(url)) return { problem: `has a url that is not a text of at most ${LONG} characters` }
+  if (digest !== undefined && !isText(digest)) return { problem: 'has a digest that is not a text' }
   const by = isObject(publisher) ? publisher['identifier'] : null
   return {
     identifier,
@@ -124,7 +128,8 @@ function readEntry (item: unknown): CatalogEntry | { readonly problem: string } 
     data,
     tags: Array.isArray(tags) ? tags.filter(isText) : [],
     publisher: isText(by) ? by : null,
-    version: isText(version) ? version : null
+    version: isText(version) ? version : null,
+    digest: digest ?? null
   }
 }
 

@@ -24,8 +24,8 @@ export class CardAgreement {
   /** The agreed cards from the lock file; null where it has only digests. */
   readonly #agreed: LoadedCards | null
   #held: HeldCard | null = null
-  /** The digests of what waits. */
-  #waiting: CardDigests | null = null
+  /** The cards that wait, and their digests. */
+  #waiting: { readonly cards: LoadedCards, readonly digests: CardDigests } | null = null
 
   /** @param entry of the agent in the lock file; null for none */
   constructor (agent: AgentConfig, entry: LockEntry | null, now: () => number = Date.now) {
@@ -34,6 +34,11 @@ export class CardAgreement {
     this.key = entry === null ? 'none' : JSON.stringify(digestsOf(entry))
     this.#now = now
     this.#agreed = entry === null ? null : cardsOf(entry, now())
+  }
+
+  /** The agreed cards and the cards that wait; null while none wait. */
+  get compared (): { readonly agreed: LoadedCards | null, readonly waiting: LoadedCards } | null {
+    return this.#waiting === null ? null : { agreed: this.#agreed, waiting: this.#waiting.cards }
   }
 
   /** True if the cards are those of the agreement. @param cards as the agent sent them */
@@ -65,7 +70,7 @@ export class CardAgreement {
   }
 
   #hold (cards: LoadedCards, digests: CardDigests, problem: string): CardDecision {
-    if (this.#held === null || this.#waiting === null || !sameDigests(this.#waiting, digests)) {
+    if (this.#held === null || this.#waiting === null || !sameDigests(this.#waiting.digests, digests)) {
       const differences = this.#differences(cards.byVersion['1.0'].card, cards.byVersion['0.3'].card)
       this.#held = {
         digest: digests['1.0'],
@@ -75,7 +80,7 @@ export class CardAgreement {
         differences: differences.slice(0, KEPT),
         omitted: Math.max(0, differences.length - KEPT)
       }
-      this.#waiting = digests
+      this.#waiting = { cards, digests }
     }
     return { kind: 'held', held: this.#held, agreed: this.#agreed, problem }
   }

@@ -1,4 +1,5 @@
 /** Makes agents of the entries of a source: their names, addresses and cards, and whether they are admitted. */
+import { dataDigestProblem, digestProblem } from '#a2a/catalog/artifact-digest.js'
 import { readCard } from '#a2a/card/card.js'
 import { CARD_PATHS } from '#a2a/card/map.js'
 import type { CardDocument } from '#a2a/card/loaded-cards.js'
@@ -17,14 +18,21 @@ import { isAtOrBelow, loosePath } from '#wire/target.js'
 import { parseUrl } from '#wire/url.js'
 import type { LockEntry, LockFile } from '../lock/lock-file.js'
 import { cardDigest } from '#a2a/card/digest.js'
+import type { AdmissionFacts } from './admit.js'
 import { isAdmitted } from './admit.js'
+import type { InlineCards } from './inline-cards.js'
 
 /** Something of a source that may become an agent. */
 export interface Candidate {
   readonly identifier: string
   /** The name that the source gives it, in any spelling. */
   readonly name: string
-  readonly cardUrl: URL
+  /** Null: the source itself has the card. */
+  readonly cardUrl: URL | null
+  /** The card that the source itself has; null: at `cardUrl`. */
+  readonly card: unknown
+  /** Digest of the card in the source; null for none. */
+  readonly digest: string | null
   /** Base address of the agent; null: the card has it. */
   readonly upstream: URL | null
   /** Identifier under which the gateway publishes it; null: one of the gateway. */
@@ -35,6 +43,8 @@ export interface Candidate {
   /** Why the candidate cannot become an agent now, although nothing is wrong with it; null for no reason. */
   readonly waits: string | null
 }
+
+interface Agent { readonly agent: DiscoveredAgent }
 
 export type EntryState = 'admitted' | 'waiting' | 'rejected'
 
@@ -60,6 +70,7 @@ export interface ResolverOptions {
   readonly dispatcher: Connections
   /** Null: addresses come from a cluster and may be any. */
   readonly guard: AddressGuard | null
+  readonly inline: InlineCards
 }
 
 /** Cards that are fetched at once, and time for each, ms. */
@@ -112,6 +123,7 @@ export class CandidateResolver {
       } else entries.push(reportOf(candidate, this.#nameOf(name), found.state, found.reason))
     })
     this.#known = known
+    this.#options.inline.keep(new Set(agents.map(agent => agent.name)))
     const order = (a: { readonly identifier: string }, b: { readonly identifier: string }): number => a.identifier < b.identifier ? -1 : 1
     return { agents: agents.sort(order), entries: entries.sort(order) }
   }
@@ -120,21 +132,23 @@ export class CandidateResolver {
     { readonly agent: DiscoveredAgent } | { readonly state: EntryState, readonly reason: string }
   > {
     const { config: { admit }, guard } = this.#options
-    const { identifier, cardUrl, published, extensions } = candidate
+    const { identifier, cardUrl } = candidate
     const known = this.#known.get(identifier)
-    if (known !== undefined && admit !== 'pinned' && known.entry === entryOf(candidate)) return { agent: known.agent }
+    // The file of a card of the catalog itself is written again: something may have removed the file.
+    if (cardUrl !== null && known !== undefined && admit !== 'pinned' && known.entry === entryOf(candidate)) return { agent: known.agent }
     // An agent in force stays while it is not ready; its calls get the errors of the agent.
     if (candidate.waits !== null && known === undefined) return { state: 'waiting', reason: candidate.waits }
-    const facts = { name: this.#nameOf(name), url: cardUrl.href, digest: null, signedBy: candidate.signedBy }
-    const agentAt = (upstream: URL): { readonly agent: DiscoveredAgent } =>
-      ({ agent: { name, identifier, published, upstream: upstream.href, card: cardUrl.href, extensions } })
-    const pin = admit === 'pinned' && Object.hasOwn(lock.agents, facts.name) ? lock.agents[facts.name] ?? null : null
+    const agentName = this.#nameOf(name)
+    const pin = admit === 'pinned' && Object.hasOwn(lock.agents, agentName) ? lock.agents[agentName] ?? null : null
+    if (cardUrl === null) return await this.#resolveInline(candidate, name, pin, lock, keys)
+    const facts = { name: agentName, url: cardUrl.href, digest: null, signedBy: candidate.signedBy }
+    const agentAt = (upstream: URL): Agent => this.#agentAt(candidate, name, upstream, null)
     // Nobody has agreed to this card, so its addresses do not count. `card.changes: hold` keeps the agreed card in force.
-    const agreed = pin !== null && pin.url === cardUrl.href ? agreedAgent(candidate, known?.agent ?? null, pin) : null
+    const agreed = pin !== null && pin.url === cardUrl.href ? agreedAgent(cardUrl, candidate.upstream, known?.agent ?? null, pin) : null
     if (candidate.upstream !== null && isAdmitted(facts, admit, lock).admitted) return agentAt(candidate.upstream)
     if (admit === 'pinned' && !Object.hasOwn(lock.agents, facts.name)) return waitsFor(isAdmitted(facts, admit, lock))
 
-    const document = await this.#cardAt(cardUrl)
+    const document = await this.#cardAt(cardUrl, candidate.digest)
     if (typeof document === 'string' && agreed !== null) return agentAt(agreed)
     if (typeof document === 'string') {
       // The agent in force keeps its last good card by its own rules.
@@ -142,7 +156,48 @@ export class CandidateResolver {
         ? { agent: known.agent }
         : { state: 'waiting', reason: document }
     }
-    const { card } = document
+    const admitted = await this.#admitted(document, facts, lock, keys)
+    if (!admitted.admitted && agreed === null) return waitsFor(admitted)
+    const upstream = admitted.admitted ? candidate.upstream ?? upstreamOf(cardUrl, document) : agreed
+    return this.#guarded(upstream, guard) ?? agentAt(upstream as URL)
+  }
+
+  /** A card of the catalog itself. Its place in the lock file is the address of the agent, as for `card.file`. */
+  async #resolveInline (
+    candidate: Candidate,
+    name: string,
+    pin: LockEntry | null,
+    lock: LockFile,
+    keys: readonly VerificationKey[] | null
+  ): Promise<Agent | { readonly state: EntryState, readonly reason: string }> {
+    const { config: { admit }, limits, guard } = this.#options
+    const bytes = Buffer.from(JSON.stringify(candidate.card))
+    const problem = bytes.length > limits.card ? `is larger than ${limits.card} bytes` : dataDigestProblem(candidate.digest, candidate.card)
+    if (problem !== null) return { state: 'rejected', reason: `its card ${problem}` }
+    const document = readDocument({ kind: 'fetched', from: 'the entry', status: 200, contentType: '', bytes, validators: null, lifetime: null }, limits)
+    if (typeof document === 'string') return { state: 'rejected', reason: document }
+    const own = upstreamOf(null, document)
+    const facts = { name: this.#nameOf(name), url: own?.href ?? '', digest: null, signedBy: candidate.signedBy }
+    const admitted = await this.#admitted(document, facts, lock, keys)
+    // The address that somebody has agreed to stays, and `card.changes: hold` keeps the agreed card in force.
+    const upstream = admitted.admitted ? own : admit === 'pinned' && pin !== null ? parseUrl(pin.url) : null
+    if (!admitted.admitted && upstream === null) return waitsFor(admitted)
+    const guarded = this.#guarded(upstream, guard)
+    if (guarded !== null) return guarded
+    try {
+      return this.#agentAt(candidate, name, upstream as URL, this.#options.inline.write(name, bytes))
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+      return { state: 'waiting', reason: `its card cannot be kept in server.stateDir or the directory for temporary files: ${code}` }
+    }
+  }
+
+  async #admitted (
+    { card }: CardDocument,
+    facts: AdmissionFacts,
+    lock: LockFile,
+    keys: readonly VerificationKey[] | null
+  ): Promise<ReturnType<typeof isAdmitted>> {
     let digest: string | null = null
     try {
       digest = cardDigest(card.raw)
@@ -151,23 +206,31 @@ export class CandidateResolver {
     }
     const signature = keys === null || facts.signedBy !== null ? null : await verifyCard(card.raw, keys, ALGORITHMS)
     const signedBy = facts.signedBy ?? (signature !== null && isVerified(signature) ? signature.key : null)
-    const admitted = isAdmitted({ ...facts, digest, signedBy }, admit, lock)
-    if (!admitted.admitted && agreed === null) return waitsFor(admitted)
-    const upstream = admitted.admitted ? candidate.upstream ?? upstreamOf(cardUrl, document) : agreed
+    return isAdmitted({ ...facts, digest, signedBy }, this.#options.config.admit, lock)
+  }
+
+  /** @returns why an address of a card cannot be used; null when it can */
+  #guarded (upstream: URL | null, guard: AddressGuard | null): { readonly state: EntryState, readonly reason: string } | null {
     if (upstream === null) return { state: 'rejected', reason: 'its card names no address over HTTP' }
     const problem = guard?.problemOf(upstream) ?? null
-    return problem === null ? agentAt(upstream) : { state: 'rejected', reason: `its card has an address that ${problem}` }
+    return problem === null ? null : { state: 'rejected', reason: `its card has an address that ${problem}` }
+  }
+
+  #agentAt ({ identifier, published, cardUrl, extensions }: Candidate, name: string, upstream: URL, cardFile: string | null): Agent {
+    return { agent: { name, identifier, published, upstream: upstream.href, card: cardUrl?.href ?? null, cardFile, extensions } }
   }
 
   /** @returns one sentence when there is no usable card */
-  async #cardAt (url: URL): Promise<CardDocument | string> {
+  async #cardAt (url: URL, digest: string | null): Promise<CardDocument | string> {
     const { limits, dispatcher } = this.#options
     const signal = AbortSignal.timeout(TIMEOUT)
     const response = await fetchCard([url], {
       dispatcher: () => dispatcher, version: '1.0', headers: {}, validators: null, limit: limits.card, signal, timeout: TIMEOUT
     })
     if (response.kind === 'failed') return response.problem
-    return response.kind === 'fetched' ? readDocument(response, limits) : 'the card was not delivered'
+    if (response.kind !== 'fetched') return 'the card was not delivered'
+    const problem = digestProblem(digest, response.bytes)
+    return problem === null ? readDocument(response, limits) : `its card ${problem}`
   }
 
   #nameOf (name: string): string {
@@ -180,7 +243,7 @@ export class CandidateResolver {
  * The address of an agent whose card is not the agreed one: that of the agent in force, or of the agreed card.
  * @returns null when neither is known
  */
-function agreedAgent ({ cardUrl, upstream }: Candidate, inForce: DiscoveredAgent | null, { card }: LockEntry): URL | null {
+function agreedAgent (cardUrl: URL, upstream: URL | null, inForce: DiscoveredAgent | null, { card }: LockEntry): URL | null {
   if (upstream !== null) return upstream
   if (inForce !== null && inForce.card === cardUrl.href) return parseUrl(inForce.upstream)
   const reading = card === undefined ? null : readCard(card)
@@ -199,23 +262,29 @@ export function nameIn (identifier: string): string {
 }
 
 /**
- * The base address of an agent: that of its card if an interface lies below it, otherwise the address of its first interface over HTTP.
+ * The base address of an agent: that of its card if an interface lies below it, otherwise the path that its interfaces over HTTP have in
+ * common, at the origin of the first.
+ * @param cardUrl null: the catalog itself has the card
  * @returns null when the card names no address over HTTP
  */
-export function upstreamOf (cardUrl: URL, { card }: Pick<CardDocument, 'card'>): URL | null {
+export function upstreamOf (cardUrl: URL | null, { card }: Pick<CardDocument, 'card'>): URL | null {
   const interfaces = card.interfaces.map(one => parseUrl(one.text)).filter(url => url !== null)
-  const suffix = CARD_PATHS.find(path => cardUrl.pathname.endsWith(path))
-  if (suffix !== undefined) {
+  const suffix = CARD_PATHS.find(path => cardUrl?.pathname.endsWith(path))
+  if (suffix !== undefined && cardUrl !== null) {
     const base = cardUrl.pathname.slice(0, -suffix.length)
     const below = interfaces.some(url => url.origin === cardUrl.origin && isAtOrBelow(loosePath(url.pathname), loosePath(base)))
     if (below) return new URL(base === '' ? '/' : base, cardUrl.origin)
   }
   const [first] = interfaces
-  return first === undefined ? null : new URL(first.pathname, first.origin)
+  if (first === undefined) return null
+  const paths = interfaces.filter(({ origin }) => origin === first.origin).map(({ pathname }) => pathname.split('/'))
+  const [own = [], ...others] = paths
+  const end = own.findIndex((step, i) => others.some(other => other[i] !== step))
+  return new URL(own.slice(0, end < 0 ? undefined : end).join('/') || '/', first.origin)
 }
 
-function entryOf ({ cardUrl, upstream, published, extensions, signedBy }: Candidate): string {
-  return JSON.stringify([cardUrl.href, upstream?.href ?? null, published, extensions, signedBy])
+function entryOf ({ cardUrl, card, digest, upstream, published, extensions, signedBy }: Candidate): string {
+  return JSON.stringify([cardUrl?.href ?? card, digest, upstream?.href ?? null, published, extensions, signedBy])
 }
 
 function waitsFor (admitted: ReturnType<typeof isAdmitted>): { readonly state: EntryState, readonly reason: string } {
@@ -223,5 +292,5 @@ function waitsFor (admitted: ReturnType<typeof isAdmitted>): { readonly state: E
 }
 
 function reportOf (candidate: Candidate, agent: string | null, state: EntryState, reason: string | null): EntryReport {
-  return { identifier: candidate.identifier, agent, state, reason, card: candidate.cardUrl.href }
+  return { identifier: candidate.identifier, agent, state, reason, card: candidate.cardUrl?.href ?? null }
 }

@@ -1,6 +1,7 @@
 /** Reads an AI Catalog and the catalogs within it, from a URL or a file. */
 import { open } from 'node:fs/promises'
 import { AGENT_CARD_TYPE, CATALOG_TYPE, readCatalog } from '#a2a/catalog/catalog.js'
+import { dataDigestProblem, digestProblem } from '#a2a/catalog/artifact-digest.js'
 import type { CatalogEntry } from '#a2a/catalog/catalog.js'
 import { verifyCatalog } from '#identity/catalog-signature.js'
 import type { VerificationKey } from '#identity/jwk-set.js'
@@ -126,6 +127,8 @@ class Walk {
     if (depth >= MAX_DEPTH) return fault(`lies more than ${MAX_DEPTH} catalogs deep`)
     if (this.documents >= MAX_DOCUMENTS) return fault(`is beyond the first ${MAX_DOCUMENTS} catalogs of the source`)
     if (entry.url === null) {
+      const problem = dataDigestProblem(entry.digest, entry.data)
+      if (problem !== null) return fault(problem)
       const read = await this.read({ value: entry.data, base, depth: depth + 1, signedBy })
       return 'problem' in read ? fault(read.problem) : undefined
     }
@@ -134,7 +137,7 @@ class Walk {
     if ('problem' in url) return fault(url.problem)
     if (this.#visited.has(url.href)) return fault('has been read already')
     this.#visited.add(url.href)
-    const fetched = await fetchCatalog(url, guarded, null)
+    const fetched = await fetchCatalog(url, guarded, null, entry.digest)
     if ('problem' in fetched) return fault(fetched.problem)
     if ('unchanged' in fetched) return fault('responded with 304')
     const read = await this.read({ value: fetched.value, base: url, depth: depth + 1, signedBy: null })
@@ -156,11 +159,12 @@ export function addressIn (text: string, base: URL | null, guard: AddressGuard):
 
 type Read = { readonly value: unknown, readonly etag: string | null } | { readonly unchanged: true } | { readonly problem: string }
 
-async function fetchCatalog (url: URL, dispatcher: Connections, etag: string | null): Promise<Read> {
+async function fetchCatalog (url: URL, dispatcher: Connections, etag: string | null, digest: string | null = null): Promise<Read> {
   const found = await fetchDocument(url, dispatcher, etag, undefined, { accept: `${CATALOG_TYPE}, application/json`, maxBytes: MAX_BYTES })
   if ('problem' in found) return { problem: found.problem }
   if ('unchanged' in found) return { unchanged: true }
-  return parsed(found.bytes, found.etag, url.origin + url.pathname)
+  const problem = digestProblem(digest, found.bytes)
+  return problem === null ? parsed(found.bytes, found.etag, url.origin + url.pathname) : { problem }
 }
 
 async function readFile (path: string): Promise<Read> {

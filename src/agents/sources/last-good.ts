@@ -49,8 +49,8 @@ function fileOf (stateDir: string, { name }: AgentSourceConfig): string {
 
 function isAgent (value: unknown): value is DiscoveredAgent {
   if (!isObject(value)) return false
-  const { name, identifier, published, upstream, card, extensions } = value
+  const { name, identifier, published, upstream, card, cardFile, extensions } = value
   const isText = (text: unknown): boolean => typeof text === 'string'
   return isText(name) && isText(identifier) && isText(upstream) && (published === null || isText(published)) &&
-    (card === null || isText(card)) && Array.isArray(extensions) && extensions.every(isText)
+    (card === null || isText(card)) && (cardFile === null || isText(cardFile)) && Array.isArray(extensions) && extensions.every(isText)
 }

@@ -16,6 +16,7 @@ import type { Candidate, EntryReport, Resolution } from './candidates.js'
 import { CandidateResolver, nameIn } from './candidates.js'
 import type { AgentEntry, CatalogContent, EntryFault } from './catalog-reader.js'
 import { addressIn, readCatalogs } from './catalog-reader.js'
+import { InlineCards } from './inline-cards.js'
 import { readLastGood, writeLastGood } from './last-good.js'
 import { SourceKeys } from './source-keys.js'
 
@@ -81,7 +82,9 @@ export class AgentSource {
     this.#guard = config.kubernetes === null ? new AddressGuard(config.allowPrivate) : null
     this.#own = serviceConnections(2, TIMEOUT)
     this.#guarded = serviceConnections(CONNECTIONS, TIMEOUT, this.#guard === null ? {} : { lookup: this.#guard.lookup })
-    this.#resolver = new CandidateResolver({ config, limits, dispatcher: this.#guarded, guard: this.#guard })
+    this.#resolver = new CandidateResolver({
+      config, limits, dispatcher: this.#guarded, guard: this.#guard, inline: new InlineCards(stateDir, config.name)
+    })
     this.#keys = keysOf(config)
     this.#cluster = config.kubernetes === null ? null : new KubernetesServices(config.kubernetes, () => { this.#schedule(COLLECTED) })
     const last = stateDir === null ? null : readLastGood(stateDir, config)
@@ -243,13 +246,15 @@ function catalogCandidates ({ agents, faults, etag }: CatalogContent, { select }
   const candidates: Candidate[] = []
   for (const entry of newest(chosen)) {
     const { identifier, url } = entry
-    const cardUrl = url === null ? { problem: 'has its card in the catalog itself; the gateway reads cards from their own address' } : addressIn(url, entry.base, guard)
-    if ('problem' in cardUrl) wrong.push({ identifier, problem: cardUrl.problem })
+    const cardUrl = url === null ? null : addressIn(url, entry.base, guard)
+    if (cardUrl !== null && 'problem' in cardUrl) wrong.push({ identifier, problem: cardUrl.problem })
     else {
       candidates.push({
         identifier,
         name: nameIn(identifier),
         cardUrl,
+        card: entry.data,
+        digest: entry.digest,
         upstream: null,
         published: identifier,
         extensions: [],
@@ -285,6 +290,8 @@ function clusterCandidates (services: readonly FoundService[], { kubernetes }: A
         identifier,
         name: several ? `${namespace}-${name}` : name,
         cardUrl: new URL(cardPath ?? `${base}/.well-known/agent-card.json`, address.origin),
+        card: null,
+        digest: null,
         upstream: address,
         published: null,
         extensions,

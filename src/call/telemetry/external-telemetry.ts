@@ -1,4 +1,5 @@
 /** Reports answers of policy servers to metrics, span, log and audit. The reason for administrators goes to the audit log only. */
+import { withAnswers } from '#console/policy-answers.js'
 import type { Notice } from '#pipeline/external/obligations.js'
 import type { Settled } from '#pipeline/external/settle.js'
 import type { DecisionFailure } from '#upstream/decisions/exchange.js'
@@ -34,7 +35,8 @@ export function watchQuestion (
 
 /** Reports answers with their consequences. Their violations are reported with those of the rules. */
 export function recordAnswers (exchange: Exchange, settled: readonly Settled[], notices: readonly Notice[]): void {
-  const { agentName, span, services: { metrics, audit } } = exchange
+  const { agentName, span, services: { metrics, audit, decisions } } = exchange
+  if (decisions !== null) exchange.answers = withAnswers(exchange.answers, settled)
   for (const { asking, outcome, answer, refused } of settled) {
     metrics.externalDecision(agentName, asking.rule, outcome)
     const before = exchange.external ?? []

@@ -16,6 +16,8 @@ export interface DecisionPointConfig {
   readonly onError: 'reject' | 'forward'
   /** Sent with every question. */
   readonly headers: SecretHeaders
+  /** Where the server's policies read the context: in `context`, or in a copy within the properties of the resource. */
+  readonly contextIn: 'context' | 'resource'
   readonly tls: ClientTlsConfig
   /** Largest number of questions under way, in each process. */
   readonly concurrency: number

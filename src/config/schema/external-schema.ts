@@ -32,6 +32,11 @@ export const decisionPoints = (headers: Schema): Schema => ({
       'reject'
     ),
     headers: { ...headers, description: 'Headers with credentials, sent with every question, by name.' },
+    contextIn: choice(
+      'Where policies of the server read what the gateway knows about the call: in `context`; or in `resource`, where `resource.properties.context` is a copy of `context`, for servers whose policies cannot read `context`, such as Cerbos.',
+      ['context', 'resource'],
+      'context'
+    ),
     tls: section("TLS towards an https server. The server's certificate is always verified. Paths are relative to the configuration file.", {
       ca: nullable("PEM file of certificate authorities to trust instead of the system's.", 'file'),
       cert: nullable('PEM file of the client certificate; needs `key`.', 'file'),

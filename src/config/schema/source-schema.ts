@@ -78,7 +78,7 @@ const source: Schema = mapping('One source.', ['name', 'agent'], {
     examples: [{ path: '/agents/{name}', extensions: ['traceability'] }]
   },
   admit: choice(
-    'Which entries become agents: `pinned` those in `agents.lock`, with the same address of the card, and `card.changes: hold` for each; `signed` those of a catalog that a key of `keys` has signed, and those whose card a key of `agent.card.verify` has signed; `all` every entry. Entries that wait are in `/agent-sources`.',
+    'Which entries become agents: `pinned` those in `agents.lock`, with the same address of the card (of the agent, if the catalog itself has the card), and `card.changes: hold` for each; `signed` those of a catalog that a key of `keys` has signed, and those whose card a key of `agent.card.verify` has signed; `all` every entry. Entries that wait are in `/agent-sources`.',
     ['pinned', 'signed', 'all'],
     'pinned'
   ),

@@ -38,6 +38,7 @@ export function agreementSection (name, agreement) {
         ))
       ),
     omitted > 0 ? notice(`${counted(omitted, 'more difference')} not shown.`) : null,
+    h('p', null, h('a', { href: `#/agents/${encodeURIComponent(name)}/card` }, 'The difference, line by line')),
     h('p', null, 'To see the card: ', code(`a2a-gateway agents diff --agent ${name}`)),
     h('p', null, 'To agree, and then review the change of agents.lock: ', code(`a2a-gateway agents lock --agent ${name}`)),
     h('p', { class: 'dim small' }, 'Digest of the card: ', code(digest))

@@ -1,4 +1,4 @@
-/** The agent's own card compared with the served card. */
+/** The agent's own card compared with the served card, and a card that waits compared with the agreed card. */
 import { get } from './api.js'
 import { code, h, notice, replace } from './dom.js'
 import { counted } from './words.js'
@@ -28,9 +28,30 @@ export function cardPanel (element, name) {
   load()
 }
 
-function cardView ({ diff, origin, signature, etag, same }) {
-  if (diff === null) return notice('There is no usable card, so the gateway serves none.', 'bad')
-  const { added, removed, changed, lines, omitted } = diff
+function cardView ({ diff, held, origin, signature, etag, same }) {
+  return [
+    held === null ? null : heldView(held),
+    diff === null ? notice('There is no usable card, so the gateway serves none.', 'bad') : servedView({ diff, origin, signature, etag, same })
+  ]
+}
+
+function heldView (held) {
+  const { added, removed, changed } = held
+  return h(
+    'section',
+    { 'aria-labelledby': 'waits' },
+    h('h2', { id: 'waits' }, 'The card that waits for an agreement'),
+    h(
+      'p',
+      { class: 'lead' },
+      `Compared with the agreed card, ${counted(changed, 'value')} changed, ${counted(added, 'line')} added and ${counted(removed, 'line')} removed.`
+    ),
+    linesOf(held, 'The card that waits, with its differences from the agreed card')
+  )
+}
+
+function servedView ({ diff, origin, signature, etag, same }) {
+  const { added, removed, changed } = diff
   return [
     h(
       'p',
@@ -48,9 +69,15 @@ function cardView ({ diff, origin, signature, etag, same }) {
       etag === undefined ? null : [', served as ', code(etag)],
       same ? '; the agent has one card for both versions' : null
     ),
+    linesOf(diff, "The served card, with its differences from the agent's own")
+  ]
+}
+
+function linesOf ({ lines, omitted }, label) {
+  return [
     h(
       'pre',
-      { class: 'card diff', tabindex: '0', 'aria-label': "The served card, with its differences from the agent's own" },
+      { class: 'card diff', tabindex: '0', 'aria-label': label },
       lines.map(({ mark, indent, text, was }) => {
         const pad = '  '.repeat(indent)
         return h(

@@ -1,4 +1,5 @@
 /** One decision, in one line and in full. */
+import { answersSection } from './answers.js'
 import { settings } from './api.js'
 import { badge, code, data, h } from './dom.js'
 import { ruleLink } from './rules/rules.js'
@@ -71,6 +72,7 @@ export function details (entry, heading, actions = null) {
         h('span', { class: 'mono' }, ruleOf(entry.agent, one)),
         one.place?.at == null ? null : h('small', { class: 'mono' }, ` ${one.place.at}`),
         h('p', null, code(one.path), ' ', data(one.message)))))),
+    answersSection(entry.answers, heading),
     entry.correction === null ? null : correction(entry.correction, heading))
 }
 

@@ -11,6 +11,7 @@ import type { ResultSummary } from '#policy/response/evaluator.js'
 import { pushConfigsOf } from '#policy/push/configs.js'
 import { additionName } from '#policy/request/methods.js'
 import type { JsonObject } from '#wire/json/object.js'
+import { parseJson } from '#wire/json/parse-json.js'
 import type { OperationRoute } from '#a2a/route.js'
 import type { RequestEvaluation } from '../request-evaluation.js'
 
@@ -121,6 +122,19 @@ export function questionOf (facts: CallFacts, { phase, selected, message, result
       supported_actions: ACTIONS[phase]
     }
   }
+}
+
+/** Returns a question with a copy of `context` in `resource.properties.context`, for servers whose policies cannot read `context`. */
+export function withContextInResource (body: string): string {
+  const { subject, action, resource: { properties, ...resource }, context } = parseJson(body) as QuestionText
+  return JSON.stringify({ subject, action, resource: { ...resource, properties: { ...properties, context } }, context })
+}
+
+interface QuestionText {
+  readonly subject: JsonObject
+  readonly action: JsonObject
+  readonly resource: { readonly type: string, readonly id: string, readonly properties: JsonObject }
+  readonly context: JsonObject
 }
 
 /** Bytes of one question. Messages may be 20 MiB long, and a policy server must not get them all. */
