@@ -90,12 +90,17 @@ function traceLink (id) {
 
 /** Shows the corrections to the request. The gateway never shows the sent data. */
 function correction ({ headers, without, body, notes, allow, retryAfter }, heading) {
+  const unchanged = allow === null && headers.length === 0 && without.length === 0 && body === null
+  // Nobody can correct a request that a policy server has denied.
+  if (unchanged && notes.length === 0 && retryAfter === null) return null
   return h('div', { class: 'correction' }, h(heading, null, 'The corrected request'),
-    h('pre', { tabindex: '0', 'aria-label': 'What to change in the request' },
-      allow === null ? null : line('add', `${allow} …`),
-      headers.map(({ name, value }) => line('add', `${name}: ${value}`)),
-      without.map(name => line('remove', `${name}`)),
-      body === null ? null : outline(body, 0, '')),
+    unchanged
+      ? null
+      : h('pre', { tabindex: '0', 'aria-label': 'What to change in the request' },
+        allow === null ? null : line('add', `${allow} …`),
+        headers.map(({ name, value }) => line('add', `${name}: ${value}`)),
+        without.map(name => line('remove', `${name}`)),
+        body === null ? null : outline(body, 0, '')),
     notes.length === 0 ? null : h('ul', null, notes.map(({ path, expected }) => h('li', null, code(path), ' ', data(expected)))),
     retryAfter === null ? null : h('p', null, `Wait ${retryAfter} s, then send the request again.`))
 }
