@@ -291,7 +291,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     example: gateway('target', 'The request target is rejected: the path contains an empty segment ("//").')
   },
   BAD_REQUEST_HEADER: {
-    cause: 'The request sends a header of the decision twice, or with an invalid value. Or a GET request has a body, or the client requests an upgrade.',
+    cause: 'The request sends a header of the decision twice, or with an invalid value. Or a GET request has a body, or the client requests an upgrade or another version of HTTP.',
     client: 'Send each header once, with a valid value.',
     operator: 'Check proxies in front that add headers.',
     see: ['decisions'],
