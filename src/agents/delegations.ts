@@ -5,7 +5,7 @@ import type { PathProblem } from '#config/diagnostics.js'
 import { items, mapping } from '#config/yaml/values.js'
 import type { ChainKeysConfig, DelegationConfig } from '#config/model/delegation-model.js'
 import type { Chain } from '#identity/chain.js'
-import { claimsOfChain, readChain, signChain } from '#identity/chain.js'
+import { CHAIN_HEADER, claimsOfChain, readChain, signChain } from '#identity/chain.js'
 import type { JwkSet, VerificationKey } from '#identity/jwk-set.js'
 import { readJwkSet } from '#identity/jwk-set.js'
 import type { Principal } from '#identity/principal.js'
@@ -14,6 +14,7 @@ import type { ReadChain } from '#pipeline/access/delegation.js'
 import { compileCaller } from '#policy/access/caller.js'
 import type { CallerCondition } from '#policy/access/caller.js'
 import type { Log } from '#telemetry/log.js'
+import { redactAlso } from '#telemetry/redact.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { issuerPool } from './keys/keys-fetch.js'
 import { KeysSource } from './keys/keys-source.js'
@@ -39,6 +40,7 @@ export class Delegations {
 
   private constructor (config: DelegationConfig, { signing, files, fingerprint }: Read, options: DelegationOptions) {
     this.gateway = config.gateway
+    redactAlso([CHAIN_HEADER])
     this.publicKeys = signing.published
     this.#fingerprint = fingerprint
     this.#config = config

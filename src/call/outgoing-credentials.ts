@@ -74,3 +74,9 @@ export function totalOf ({ delegation }: Exchange, total: number): number {
   const left = Math.max(1, deadline - Date.now())
   return total === 0 ? left : Math.min(total, left)
 }
+
+/** As {@link totalOf}, for all timeouts of a call. */
+export function timeoutsOf<T extends { readonly total: number }> (exchange: Exchange, timeouts: T): T {
+  const total = totalOf(exchange, timeouts.total)
+  return total === timeouts.total ? timeouts : { ...timeouts, total }
+}

@@ -16,6 +16,9 @@ export interface DryDelegation {
   readonly delegation?: DelegationConfig | null
 }
 
+/** Who calls, for whom, and when (milliseconds since the epoch). */
+interface DryCaller { readonly caller?: Principal | null, readonly chain?: Chain | null, readonly now?: number }
+
 /**
  * Decides as the running gateway does.
  * @param access what the access lists say about the initiator, from the head
@@ -23,7 +26,7 @@ export interface DryDelegation {
  */
 export function dryRunDelegation (
   { config: { name, access: { delegation: config, mode } }, delegation = null }: DryDelegation,
-  { caller = null, chain = null }: { readonly caller?: Principal | null, readonly chain?: Chain | null },
+  { caller = null, chain = null, now = 0 }: DryCaller,
   head: RequestHead,
   access: (initiator: Principal | null) => AccessOutcome | null
 ): Delegation | null {
@@ -37,7 +40,7 @@ export function dryRunDelegation (
     chain,
     id: '',
     asked: readBudgets(head.headers[BUDGET_HEADER] as string | undefined) ?? new Map(),
-    now: Date.now(),
+    now,
     via: head.headers.via as string | undefined,
     isAgent: delegation !== null && delegation.agents !== null && compileCaller(delegation.agents, () => () => false)(caller),
     // Credentials are not part of a dry run: whether the agent needs any is not known.

@@ -13,7 +13,7 @@ import * as rejections from '#pipeline/rejections.js'
 import type { Outgoing, Transport, Unread } from '#call/work.js'
 import type { Forwarding } from '#upstream/forward.js'
 import type { Exchange } from '#call/exchange.js'
-import { headersForAgent, totalOf } from '#call/outgoing-credentials.js'
+import { headersForAgent, timeoutsOf } from '#call/outgoing-credentials.js'
 import { unreadForbidden } from '#call/steps/unread.js'
 import { GrpcAgentResponse } from './agent-response.js'
 import type { GrpcRequest } from './client-stream.js'
@@ -52,7 +52,7 @@ export class GrpcTransport implements Transport {
         headers: headersForAgent(exchange, agent, headers),
         // A message as sent has its prefix.
         body: body === sent ? bytes : grpcFrame(bytes),
-        timeouts: { ...agent.config.upstream.timeouts, total: totalOf(exchange, agent.config.upstream.timeouts.total) }
+        timeouts: timeoutsOf(exchange, agent.config.upstream.timeouts)
       },
       new GrpcAgentResponse(exchange, plan, method, remember, owners)
     )
@@ -84,7 +84,7 @@ export class GrpcTransport implements Transport {
           forbidden: unreadForbidden(exchange, agent)
         })),
         body: this.#stream,
-        timeouts: { ...agent.config.upstream.timeouts, total: totalOf(exchange, agent.config.upstream.timeouts.total) }
+        timeouts: timeoutsOf(exchange, agent.config.upstream.timeouts)
       },
       new GrpcAgentResponse(exchange, PLAIN, null)
     )
