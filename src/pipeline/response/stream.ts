@@ -61,14 +61,15 @@ const NOTHING = /^[\r\n\u00ef\u00bb\u00bf]*$/
 /** Maximum bytes of comments, `id:`, `retry:` and blank lines that wait for the head. */
 const MAX_AHEAD_BYTES = 4_096
 /**
- * Milliseconds after the first of these lines, from which the next one sends the head. Agents send such lines to keep a connection open that
- * a client, or a proxy before it, closes when nothing arrives: every 15 s, as the drafts for the SDKs do.
+ * Milliseconds after the first of these lines, from which the next one sends the head. Agents send such lines to keep a connection open
+ * that a client, or a proxy before it, closes when nothing arrives: every 15 s in the drafts for the SDKs.
  */
 const MAX_AHEAD_MS = 10_000
 
 /**
- * Holds each event of a stream until its evaluation is done, one at a time and in order. Comments go out at once while no event waits. A head
- * that waits for the first event holds the comments and the lines `id:` and `retry:` before the event too, up to limits of bytes and time.
+ * Holds each event of a stream until its evaluation is done, one at a time and in order. Comments go out at once while no event waits. A
+ * head that waits for the first event holds the comments and the lines `id:` and `retry:` before the event too, up to limits of bytes and
+ * time.
  */
 export class HeldStream extends HeldQueue<SsePiece> implements Body {
   private readonly status: number
