@@ -39,14 +39,26 @@ agents:
 \`\`\`
 
 All policies except \`object-schemas\` start in mode \`observe\`. Specifications and implementations often disagree, so a team should first see
-what its own clients send. Each file lists the differences. The documentation site and the packages have a page for each policy. An extension that the card requires stays required, in the agent's mode.`
+what its own clients send. Each file lists the differences. The documentation site and the packages have a page for each policy. An extension that the card requires stays required, in the agent's mode.
+
+The last columns say whether the specification is stable, a draft, or the documentation of one vendor, and when it was read for the policy. A
+newer catalogue needs no newer gateway: [policies from a directory](../reference/rules.md#policies-from-a-directory) stand beside these
+policies, or replace them.`
 
 function index (catalogue: readonly (readonly [string, PolicyConfig])[]): string {
   const rows = catalogue.map(
     ([name, policy]) =>
-      `| [${policy.about?.title ?? name}](../../config/extensions/${name}.yaml) | \`${name}\` | ${uriOf(policy)} | ${checks(policy)} | ${policy.mode ?? "the agent's"} |`
+      `| [${policy.about?.title ?? name}](../../config/extensions/${name}.yaml) | \`${name}\` | ${uriOf(policy)} | ${checks(policy)} | ${policy.mode ?? "the agent's"} | ${STATUS[policy.about?.status ?? 'vendor']} | ${policy.about?.read ?? ''} |`
   )
-  return `${made('config/extensions/')}\n\n${INTRO}\n\n| extension | policy | URI | what is checked | mode |\n|---|---|---|---|---|\n${rows.join('\n')}\n`
+  return `${made('config/extensions/')}\n\n${INTRO}\n\n| extension | policy | URI | what is checked | mode | status | read |\n|---|---|---|---|---|---|---|\n${rows.join('\n')}\n`
+}
+
+/** The status of a specification, in a word or two. */
+const STATUS = { stable: 'stable', draft: 'draft', vendor: 'one vendor' }
+const STATUS_SENTENCE = {
+  stable: 'a published version',
+  draft: 'a draft: its authors still change it, and this policy follows the text of that day',
+  vendor: 'documented by the one product that uses it'
 }
 
 function uriOf ({ uri, uriPattern }: PolicyConfig): string {
@@ -97,7 +109,7 @@ function page (name: string, policy: PolicyConfig): string {
   const rest = Object.entries(policy).filter(([key]) => !WORDED.has(key))
   const sections = [
     `${made(`config/extensions/${name}.yaml and ${name}.test.yaml`)}\n\n# ${about.title ?? name}`,
-    `${about.summary ?? ''}${about.source === undefined ? '' : `\n\nSpecification: <${about.source}>`}`,
+    `${about.summary ?? ''}${about.source === undefined ? '' : `\n\nSpecification: <${about.source}>, ${STATUS_SENTENCE[about.status ?? 'vendor']}, read on ${about.read ?? ''}.`}`,
     [
       '| URI | |',
       '|---|---|',

@@ -43,8 +43,8 @@ function members (schema: Schema, path: string, indent: string, off: boolean): s
     if (place === 'agents') return [about, `${indent}${key}:`, ...item(members(inner, 'agents[].', `${indent}    `, false), `${indent}    `)]
     const nested = entriesOf(child, inner, place, `${indent}  `)
     if (child.properties !== undefined && child.items === undefined) {
-      const absent = child.default === null || (child.default === undefined && [child.type].flat().includes('null'))
-      const keys = members(child, `${place}.`, `${indent}  `, off || absent)
+      const absent = child.default === null || (child.default === undefined && [child.type].flat().some(type => type === 'null' || type === 'string'))
+      const keys = [...members(child, `${place}.`, `${indent}  `, off || absent), ...place === 'extensions' ? nested : []]
       // A mapping whose keys have no defaults would be null.
       return [about, text('', keys.every(line => /^ *#/.test(line))), ...keys]
     }
@@ -62,7 +62,7 @@ function entriesOf (child: Schema, inner: Schema, place: string, indent: string)
     return item(members(inner, `${place}[].`, `${indent}  `, true), `${indent}  `)
   }
   const entry = typeof child.additionalProperties === 'object' ? resolved(child.additionalProperties) : undefined
-  if (entry?.properties === undefined || child.properties !== undefined) return []
+  if (entry?.properties === undefined || (child.properties !== undefined && place !== 'extensions')) return []
   return [`${indent}#${NAME_OF_ENTRY[place] ?? 'name'}:`, ...members(entry, `${place}.<name>.`, `${indent}  `, true)]
 }
 

@@ -100,12 +100,14 @@ function metadataWords (
   return `${path === undefined ? '' : `${code(path)} in `}${where}${equals === undefined ? '' : `, if it is ${code(String(equals))}`}`
 }
 
-function partWords ({ data, mediaType, dataKey, where, path, take }: PartSelectorConfig): string {
+function partWords ({ data, mediaType, dataKey, where, path, take, captures }: PartSelectorConfig): string {
   const kind = `${take === 'first' ? 'the first of the' : 'the'} ${data === true ? 'data parts' : 'parts'}`
   const typed = mediaType === undefined ? kind : `${kind} of media type ${any(typeof mediaType === 'string' ? [mediaType] : mediaType)}`
   const known = where === undefined ? typed : `${typed} whose data has ${code(JSON.stringify(where.equals))} at ${code(where.path)}`
   const keyed = dataKey === undefined ? known : `${code(dataKey)} in the data of ${known}`
-  return path === undefined ? keyed : `${code(path)} in ${dataKey === undefined ? `the data of ${keyed}` : keyed}`
+  const all = path === undefined ? keyed : `${code(path)} in ${dataKey === undefined ? `the data of ${keyed}` : keyed}`
+  if (captures === undefined) return all
+  return `${all}, with ${Object.entries(captures).map(([name, pointer]) => `${code(name)} from ${code(pointer)}`).join(', ')}`
 }
 
 function condition (begin: string, config: ConditionConfig | undefined, subject: string): string[] {

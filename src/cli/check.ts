@@ -62,15 +62,17 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
   }
   const warnings = [...loaded.warnings, ...agreementFindings(loaded.config)].map(one => findingOf(one, 'warning'))
   const summary = summaryOf(loaded.config)
+  const directory = directoryNote(loaded.config)
   if (!live) {
     const { findings, notes } = await lookAtCardFiles(loaded.config, env)
-    return { file, findings: [...warnings, ...findings.map(one => findingOf(one, 'warning'))], notes, summary, ok: true, usage: false }
+    return { file, findings: [...warnings, ...findings.map(one => findingOf(one, 'warning'))], notes: [...directory, ...notes], summary, ok: true, usage: false }
   }
   const sources = name === null ? null : await lookAtSources(name, loaded.config, env)
   const { findings, usable } = await withProgress(LOADING_CARDS, lookAtAgents(sources?.config ?? loaded.config, env))
   return {
     file,
     findings: [...warnings, ...[...sources?.findings ?? [], ...findings].map(one => findingOf(one))],
+    notes: directory,
     summary: summaryOf(sources?.config ?? loaded.config),
     ok: usable && sources?.readable !== false,
     usage: false
@@ -79,6 +81,13 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
 
 function isFormat (text: string): text is CheckFormat {
   return (CHECK_FORMATS as readonly string[]).includes(text)
+}
+
+/** Names the policies that come from the directory of `extensions.from`, and not from the gateway. */
+function directoryNote ({ agents, policyDirectory }: Config): string[] {
+  if (policyDirectory === null) return []
+  const names = new Set(agents.flatMap(({ policies }) => policies.filter(one => one.layers.includes('directory')).map(({ name }) => name)))
+  return [`policies from ${policyDirectory}: ${names.size === 0 ? 'no agent lists one' : [...names].sort().join(', ')}`]
 }
 
 function summaryOf ({ agents }: Config): CheckResult['summary'] {

@@ -3,7 +3,8 @@ import { join, relative } from 'node:path'
 import { stringify } from 'yaml'
 import { visible } from '#a2a/fields.js'
 import { readText } from '#config/load.js'
-import type { Config, ResolvedPolicy } from '#config/model/model.js'
+import type { Config, Layer, ResolvedPolicy } from '#config/model/model.js'
+import { isCatalogued } from '#config/model/model.js'
 import { originsOf } from '#config/origins.js'
 import { packageRoot } from '#config/paths.js'
 import { readYaml } from '#config/yaml/document.js'
@@ -65,8 +66,8 @@ function ruleIn (
     const layer = from[list]
     const steps = [list, index]
     return {
-      at: layer === 'catalogue'
-        ? catalogueLine(name, steps)
+      at: isCatalogued(layer)
+        ? policyLine(join(directoryOf(layer, config), `${name}.yaml`), steps)
         : lineOf(config, layer === 'agent' ? ['agents', agent, 'extensions', position, name, ...steps] : ['extensions', name, ...steps]),
       definition: yamlOf(policy[list]?.[index])
     }
@@ -80,8 +81,12 @@ function lineOf (config: Config, path: readonly (string | number)[]): string | n
   return origins === null || line === null ? null : `${origins.file}:${line}`
 }
 
-function catalogueLine (name: string, steps: readonly (string | number)[]): string {
-  const file = join(packageRoot(), 'config', 'extensions', `${name}.yaml`)
+/** The directory of the layer's files, one for each policy. */
+function directoryOf (layer: Layer | undefined, { policyDirectory }: Config): string {
+  return layer === 'directory' && policyDirectory !== null ? policyDirectory : join(packageRoot(), 'config', 'extensions')
+}
+
+function policyLine (file: string, steps: readonly (string | number)[]): string {
   const read = readText(file)
   const yaml = 'text' in read ? readYaml(read.text, null) : null
   let node = yaml?.root ?? null

@@ -1,20 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { parseJson } from '#wire/json/parse-json.js'
 import { builtCatalogue } from './built/catalogue.js'
 import type { BuiltPolicy } from './built/catalogue.js'
-import { policyProblems } from './checks/policy-checks.js'
-import { diagnostic, formatDiagnostic, sortDiagnostics } from './diagnostics.js'
-import { locate, readYaml } from './yaml/document.js'
+import { formatDiagnostic, sortDiagnostics } from './diagnostics.js'
 import type { PolicyConfig } from './model/model.js'
 import { packageRoot } from './paths.js'
-import { SchemaFiles } from './schema-files.js'
-import { validatePolicy } from './validate.js'
-
-const SUFFIX = '.yaml'
-/** Suffix of the file that holds the tests of a policy. */
-const TESTS = '.test.yaml'
+import { POLICY_SUFFIX, TESTS_SUFFIX, readPolicyFile } from './policy-file.js'
 
 let cache: Readonly<Record<string, PolicyConfig>> | null = null
 
@@ -36,8 +29,8 @@ export function loadCatalogue (): Readonly<Record<string, PolicyConfig>> {
 /** Returns the name and path of each policy, sorted by name. */
 export function catalogueFiles (): [name: string, file: string][] {
   const directory = join(packageRoot(), 'config', 'extensions')
-  const names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX) && !name.endsWith(TESTS)).toSorted()
-  return names.map(name => [name.slice(0, -SUFFIX.length), join(directory, name)])
+  const names = readdirSync(directory).filter((name) => name.endsWith(POLICY_SUFFIX) && !name.endsWith(TESTS_SUFFIX)).toSorted()
+  return names.map(name => [name.slice(0, -POLICY_SUFFIX.length), join(directory, name)])
 }
 
 function lazily (read: () => PolicyConfig): PropertyDescriptor {
@@ -70,22 +63,7 @@ export function digestOf (bytes: Buffer): string {
  * @throws Error that lists every problem
  */
 export function readPolicy (file: string): PolicyConfig {
-  const yaml = readYaml(readFileSync(file, 'utf8'), {})
-  const value = yaml.root?.value ?? null
-  const place = (offset: number, problem: { readonly message: string, readonly hint?: string }) => {
-    const { line, col } = yaml.position(offset)
-    return diagnostic(file, line, col, problem)
-  }
-  const problems = yaml.problems.map((problem) => place(problem.offset, problem))
-  const schemas = new SchemaFiles(dirname(file))
-  let policy: unknown = value
-  if (yaml.readable) {
-    const invalid = validatePolicy(value)
-    policy = schemas.withSources(value, [])
-    for (const problem of [...invalid, ...schemas.problems, ...policyProblems(policy, [])]) {
-      problems.push(place(locate(yaml.root, problem.path, problem.at), problem))
-    }
-  }
+  const { policy, problems } = readPolicyFile(file)
   if (problems.length > 0) throw new Error(sortDiagnostics(problems).map(formatDiagnostic).join('\n'))
   return policy as PolicyConfig
 }

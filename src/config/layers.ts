@@ -1,5 +1,6 @@
 /**
- * Merges the layers of a policy: the built-in catalogue, the file's `extensions` over the catalogue, and an agent's own overlay over both.
+ * Merges the layers of a policy: the built-in catalogue or the directory of `extensions.from`, the file's `extensions` over them, and an
+ * agent's own overlay over all.
  * Works on values that may still be wrong, so that the checks see the file as the gateway would use it.
  */
 import type { Path } from './diagnostics.js'
@@ -10,7 +11,7 @@ import type { Mapping } from './yaml/values.js'
 /** Keys whose members are replaced one by one. For all other keys an overlay replaces the whole value. */
 const MERGED: ReadonlySet<string> = new Set(['about', 'activation', 'card', 'inactive', 'methods', 'owns'])
 
-/** The content of one layer. `path` is the layer's place in the file, null in the catalogue. */
+/** The content of one layer. `path` is the layer's place in the file, null in the catalogue and in the directory. */
 interface Part { readonly layer: Layer, readonly value: Mapping, readonly path: Path | null }
 
 /** One policy: its parts, lowest layer first, and the merged value. */
@@ -46,17 +47,26 @@ export class PolicyLayers {
   /** Names in the file and in the catalogue. */
   readonly names: readonly string[]
   readonly fileNames: readonly string[]
+  /** Names in the directory of `extensions.from`. */
+  readonly directoryNames: readonly string[]
+  /** Names in the catalogue and in the directory. */
   readonly catalogueNames: readonly string[]
   private readonly policies: Mapping
   private readonly catalogue: Mapping
+  private readonly directory: Mapping
   private readonly byName = new Map<string, LayeredPolicy | null>()
 
-  /** @param policies the file's `extensions` */
-  constructor (policies: unknown, catalogue: Mapping) {
+  /**
+   * @param policies the file's `extensions`
+   * @param directory policies of `extensions.from`, each of which replaces the built-in one of its name
+   */
+  constructor (policies: unknown, catalogue: Mapping, directory: Mapping = {}) {
     this.policies = mapping(policies)
     this.catalogue = catalogue
+    this.directory = directory
     this.fileNames = Object.keys(this.policies)
-    this.catalogueNames = Object.keys(catalogue)
+    this.directoryNames = Object.keys(directory)
+    this.catalogueNames = [...new Set([...Object.keys(catalogue), ...this.directoryNames])]
     this.names = [...new Set([...this.fileNames, ...this.catalogueNames])]
   }
 
@@ -89,7 +99,9 @@ export class PolicyLayers {
     const own = Object.hasOwn(this.policies, name) ? mapping(this.policies[name]) : null
     const replaced = own?.uri !== undefined || own?.uriPattern !== undefined
     const parts: Part[] = []
-    if (Object.hasOwn(this.catalogue, name) && !replaced) {
+    if (!replaced && Object.hasOwn(this.directory, name)) {
+      parts.push({ layer: 'directory', value: mapping(this.directory[name]), path: null })
+    } else if (!replaced && Object.hasOwn(this.catalogue, name)) {
       parts.push({ layer: 'catalogue', value: mapping(this.catalogue[name]), path: null })
     }
     if (own !== null) parts.push({ layer: 'file', value: own, path: ['extensions', name] })

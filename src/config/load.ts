@@ -16,6 +16,7 @@ import { applyOverrides, overriding, sourceOf } from './overrides.js'
 import type { Overrides } from './overrides.js'
 import { maskVariables } from './mask.js'
 import { readBounded } from './yaml/read-bounded.js'
+import { readPolicyDirectory } from './policy-directory.js'
 import { namedFiles, resolveConfig } from './resolve.js'
 import { SchemaFiles, withSchemas } from './schema-files.js'
 import { CONFIG_VERSION, configSchema } from './schema/schema.js'
@@ -181,20 +182,25 @@ function loadExpanded (expansion: Expansion, options: ValueOptions): LoadResult 
   const old = deprecations(configSchema, value)
   const invalid = validateConfig(value)
   const bundles = schemas.readBundles(mapping(value).bundles)
-  const whole = withSchemas(value, schemas)
-  const layers = new PolicyLayers(whole.extensions, catalogue as Mapping)
+  const directory = readPolicyDirectory(mapping(value).extensions, baseDir, Object.keys(catalogue), checks)
+  const { from: _, ...policies } = mapping(mapping(value).extensions)
+  const whole = withSchemas({ ...mapping(value), extensions: policies }, schemas)
+  const layers = new PolicyLayers(whole.extensions, catalogue as Mapping, directory.policies as Mapping)
   const { problems, warnings } = checkConfig(whole, { baseDir, env, layers })
   const further = checks.flatMap(check => check(whole, baseDir))
-  const { own, dropped } = expansion.sort([...invalid, ...schemas.problems, ...problems, ...further])
-  const all = [...found, ...own.map(place)]
-  if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: [...namedFiles(value, baseDir), ...schemas.files] }
+  const { own, dropped } = expansion.sort([...invalid, ...schemas.problems, ...directory.problems, ...problems, ...further])
+  const all = [...found, ...own.map(place), ...directory.found]
+  const files = [...schemas.files, ...directory.files]
+  if (all.length > 0) return { ok: false, problems: sortDiagnostics(all), files: [...namedFiles(value, baseDir), ...files] }
   if (dropped.size > 0) return { dropped }
   return {
     ok: true,
-    config: resolveConfig(expansion.withoutProbes(whole), baseDir, layers, bundles, expansion.origins(whole)),
+    config: resolveConfig(expansion.withoutProbes(whole), baseDir, layers, {
+      bundles, origins: expansion.origins(whole), policyDirectory: directory.path
+    }),
     warnings: sortDiagnostics(expansion.sort([...old, ...warnings]).own.map(place)),
     leftOut: expansion.leftOut,
-    files: schemas.files
+    files
   }
 }
 

@@ -97,10 +97,10 @@ type VerifyFile = Omit<CardVerifyConfig, 'keys'> & { readonly keys: Texts<CardVe
  * @param value the validated value of the file
  * @param baseDir directory that the file's paths are relative to
  * @param layers policies of the file
- * @param bundles loaded schemas of the file
- * @param origins sources of agents that are not in the file, by name
+ * @param more.bundles loaded schemas of the file
+ * @param more.origins sources of agents that are not in the file, by name
  */
-export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, bundles: Config['bundles'], origins: ReadonlyMap<string, AgentOrigin>): Config {
+export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, { bundles, origins, policyDirectory }: Pick<Config, 'bundles' | 'policyDirectory'> & { readonly origins: ReadonlyMap<string, AgentOrigin> }): Config {
   const file = value as ConfigFile
   const reserved = reservedPaths(file.agents.map(({ upstream, card }) => ({ url: urlOf(upstream.url), allowed: card.interfaces })))
   const shared = sharedHosts(file.agents)
@@ -149,7 +149,10 @@ export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLa
       grpc: agentGrpc(agent, file.server.grpc, shared, file.server.mesh.listen !== null),
       access: withDurations(resolveAccess(file.accessDefaults, agent.access))
     })),
-    extensions: Object.fromEntries(layers.fileNames.map((name) => [name, policyOf(layers.named(name), baseDir)])),
+    extensions: Object.fromEntries(
+      [...new Set([...layers.directoryNames, ...layers.fileNames])].map((name) => [name, policyOf(layers.named(name), baseDir)])
+    ),
+    policyDirectory,
     bundles,
     identity: identityOf(file.identity, baseDir),
     agentSources: file.agentSources.map(source => resolveSource(source, baseDir)),

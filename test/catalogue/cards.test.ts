@@ -57,6 +57,26 @@ const BROKEN: Readonly<Record<string, readonly { readonly params?: unknown; read
     { message: /llm_demands is required/ },
     { params: { llm_demands: { default: { suggested: 'm' } } }, message: /llm_demands\.default\.suggested must be/ }
   ],
+  adcp: [
+    // static/test-vectors/a2a-profile-extension-v3.json: agent-card-capability-params-invalid, agent-card-skill-name-not-id-invalid
+    { params: { adcp_version: '3.2', protocols_supported: ['media_buy'] }, message: /params/ },
+    { more: { skills: [{ id: 'capability-discovery', name: 'get_adcp_capabilities' }] }, message: /skills/ }
+  ],
+  ap3: [{ message: /roles is required/ }, { params: { roles: ['sender'], commitments: [], supported_operations: ['PSI'] }, message: /roles\[0\] must be one of/ }],
+  'runtime-guarantees': [
+    { message: /spiffeId is required/ },
+    { params: { spiffeId: 'spiffe://x', did: 'did:web:x', trustJwks: { keys: [] } }, message: /spiffeId/ }
+  ],
+  'signed-receipts': [{ params: { issuer: 'councilof.ai' }, message: /issuer/ }],
+  'schema-contracts': [
+    { message: /catalog is required/ },
+    // vendor/contract/conformance/invalid of the SDK: relative-contract-id, required-without-representations, none-with-representations
+    ...[
+      { id: 'relative/1', input: { presence: 'none' }, output: { presence: 'none' } },
+      { id: 'urn:x:1', input: { presence: 'required' }, output: { presence: 'none' } },
+      { id: 'urn:x:1', input: { presence: 'none', representations: [{ id: 'json', mediaType: 'application/json' }] }, output: { presence: 'none' } }
+    ].map(contract => ({ params: { catalog: { inline: { contracts: [contract] } } }, message: /contracts\[0\]/ }))
+  ],
   'agentstack-mcp': [
     { message: /mcp_demands is required/ },
     {

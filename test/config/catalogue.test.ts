@@ -45,8 +45,8 @@ t.test('the catalogue', async t => {
   for (const name of names) {
     const { about } = catalogue[name] ?? {}
     t.ok(
-      about?.title !== undefined && about.source !== undefined && about.summary !== undefined,
-      `${name} says what it is, and where that is specified`
+      [about?.title, about?.source, about?.summary, about?.read, about?.status].every(one => one !== undefined),
+      `${name} says what it is, where that is specified, in which state, and when it was read`
     )
   }
   const uris = names.flatMap(name => ownUris(catalogue[name]))

@@ -6,6 +6,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import type { Test } from 'tap'
 import { readConfiguration } from '#offline/configuration.js'
 import { formatDiagnostic } from '#config/load.js'
 import type { LoadResult, Overrides } from '#config/load.js'
@@ -142,6 +143,7 @@ t.test('every message of the sources is provoked', async t => {
   ofSchemas.push(...lines(`${AGENT}extensions: {p: {uri: "urn:p", request: [{id: r, select: {part: {}}, schema: {maximum: .inf}}]}}\n`))
   ofSchemas.push(...lines(refers), ...lines(`${refers}bundles: {c: {dir: set, base: "https://x.test/"}}\n`, {}, schemas))
 
+  const ofDirectories = directoryLines(t)
   const sentences = SOURCES.flatMap(sentencesOf)
   t.ok(sentences.length > 150, 'the sources are read')
   const printed = [
@@ -160,11 +162,34 @@ t.test('every message of the sources is provoked', async t => {
     ...EXTERNAL_ROWS.flatMap(([, text]) => lines(text)),
     ...[...GRPC_ROWS, ...MESH_ROWS, ...SOURCE_ROWS].flatMap(([, text]) => lines(text)),
     ...ofAccess,
-    ...ofSchemas
+    ...ofSchemas,
+    ...ofDirectories
   ]
   t.same(unsaid(sentences.filter(({ text }) => !Object.hasOwn(ELSEWHERE, text)), printed), [])
   t.same(Object.keys(ELSEWHERE).filter(text => !sentences.some(one => one.text === text)), [], 'no exception outlives its sentence')
 })
+
+/** What is printed about `extensions.from`; test/config/policy-directory.test.ts compares the lines. */
+function directoryLines (t: Test): string[] {
+  const policy = (more: string): Record<string, string> => ({ 'p.yaml': `uri: urn:p\n${more}` })
+  const root = t.testdir({
+    none: {},
+    x402: { 'x402.yaml': 'uri: urn:x\n' },
+    many: Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`p${index}.yaml`, 'uri: urn:p\n'])),
+    name: { 'P.yaml': 'uri: urn:p\n' },
+    large: policy(`# ${'x'.repeat(1_100_000)}\n`),
+    unreadable: { 'p.yaml': {} },
+    secret: policy('inject: [{metadata: k, fromSecret: {env: S}}]\n'),
+    external: policy('request: [{id: r, select: {part: {}}, external: e}]\n'),
+    cycle: policy('activation: {requires: [p]}\n'),
+    good: policy('')
+  })
+  const from = ['gone', 'none', 'x402', 'many', 'name', 'large', 'unreadable', 'secret', 'external', 'cycle', '{directory: x402, replace: [ap2, q]}']
+  return [
+    ...from.flatMap(one => lines(`${AGENT}extensions: {from: ${one}}\n`, {}, root)),
+    ...lines('version: 1\nagents: [{name: a, upstream: {url: "http://h"}, extensions: [zzzzzzzz]}]\nextensions: {from: good}\n', {}, root)
+  ]
+}
 
 function said (result: LoadResult): string[] {
   return (result.ok ? result.warnings : result.problems).map(formatDiagnostic)

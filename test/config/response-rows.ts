@@ -36,7 +36,7 @@ const RULES: readonly Row[] = [
   [
     'places of parts of a request',
     policyWith('request: [{id: r, select: {part: {in: [artifact]}}, count: {max: 0}}]'),
-    'g.yaml:9:39: unknown key "in" in extensions.p.request[0].select.part (known keys: data, mediaType, dataKey, where, path, match, take)'
+    'g.yaml:9:39: unknown key "in" in extensions.p.request[0].select.part (known keys: data, mediaType, dataKey, where, path, match, captures, take)'
   ],
   [
     'event of a request',

@@ -266,12 +266,12 @@ t.test('more extensions than limits.extensions are rejected', async t => {
   t.equal(agent.received.length, 1)
 })
 
-t.test('enforceOn: messages requires extensions on sends, all on every operation', async t => {
+t.test('enforceOn: messages requires extensions on sends, the default on every operation', async t => {
   const required = { extensions: [{ uri: A, required: true }] }
-  const messages = await setup(t, required)
+  const messages = await setup(t, { ...required, agent: ', enforceOn: messages' })
   t.match((await rpc(`${messages.gateway.url}/rpc`)).json(), { error: { code: -32008 } })
   t.equal((await rpc(`${messages.gateway.url}/rpc`, 'GetTask', { id: '1' })).text, '{}')
-  const all = await setup(t, { ...required, agent: ', enforceOn: all' })
+  const all = await setup(t, required)
   t.match((await rpc(`${all.gateway.url}/rpc`, 'GetTask', { id: '1' })).json(), { error: { code: -32008 } })
   const rest = await call(`${all.gateway.url}/rest/tasks/1`, { headers: V1 })
   t.equal(rest.status, 400)

@@ -202,3 +202,28 @@ t.test('without a file there is nothing to reload: SIGHUP stops it', async t => 
   child.kill('SIGHUP')
   t.equal(await child.exited, 0)
 })
+
+t.test('a policy in the directory of extensions.from appears, breaks, and disappears', async t => {
+  const agent = await fakeAgent(t, { card: url => plainCard(url, { capabilities: { extensions: [{ uri: 'urn:window' }] } }) })
+  const directory = directoryFor(t)
+  mkdirSync(join(directory, 'policies'))
+  const policy = (name: string, text: string): void => { writeFileSync(join(directory, 'policies', `${name}.yaml`), text) }
+  policy('other', 'uri: urn:other\n')
+  policy('window', 'uri: urn:window\n')
+  const file = join(directory, 'gateway.yaml')
+  writeFileSync(file, `${config(agent.url, '/a')}    extensions: [window]\nextensions: {from: policies}\n`)
+  const child = await run(t, ['--config', file])
+  t.equal((await rpc(`${child.url}/a/rpc`)).status, 200)
+
+  policy('window', 'uri: urn:window\nactivation: {required: always}\n')
+  await until(() => said(child, /configuration reloaded: agents changed: a/).length === 1)
+  t.match((await rpc(`${child.url}/a/rpc`)).text, 'urn:window', 'the changed policy is in force')
+
+  policy('later', 'uri: urn:later\nnothing: 1\n')
+  await until(() => said(child, /policies\/later\.yaml:2:1: unknown key "nothing"/).length === 1, 'a new file, which is wrong')
+  t.match((await rpc(`${child.url}/a/rpc`)).text, 'urn:window', 'the last good configuration stays')
+  rmSync(join(directory, 'policies/later.yaml'))
+  rmSync(join(directory, 'policies/window.yaml'))
+  await until(() => said(child, /no policy is named "window"/).length === 1, 'a policy that an agent lists disappears')
+  t.match((await rpc(`${child.url}/a/rpc`)).text, 'urn:window', 'the last good configuration stays')
+})

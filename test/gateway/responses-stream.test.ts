@@ -326,7 +326,7 @@ t.test('while an event waits, an agent that dies breaks the stream after it, and
   t.equal(gateway.live.size, 0)
 })
 
-t.test('the header waits for the first event, or for a comment', async t => {
+t.test('the header waits for the first event, with the comments and fields before it', async t => {
   let judged = false
   const { gateway, next } = await streaming(t, {
     review: () => {
@@ -342,22 +342,47 @@ t.test('the header waits for the first event, or for a comment', async t => {
       })
     }
   })
-  for (const [first, shown] of [['\n\ndata: 1\n\n', 'urn:proven'], [': ping\n\n', undefined], ['', undefined]] as const) {
+  const large = `: ${'x'.repeat(5_000)}\n\n`
+  for (const [before, first, shown] of [
+    ['', '\n\ndata: 1\n\n', 'urn:proven'],
+    ['', ': open\n\ndata: 1\n\n', 'urn:proven'],
+    [': open\n\n', 'data: 1\n\n', 'urn:proven'],
+    ['id: 7\nretry: 3000\n\n: keep-alive\n\n', 'id: 8\nretry: 10\nevent: message\ndata: 1\n\n', 'urn:proven'],
+    ['retry: 3000\r\n\r\n', ': x\r\ndata: 1\r\n\r\n', 'urn:proven'],
+    [': open\n\n', '', undefined], ['', large, undefined], ['', '', undefined]
+  ] as const) {
     const opening = listen(gateway)
     const agent = await next()
     let opened = false
     opening.then(() => { opened = true }, () => {})
+    if (before !== '') agent.write(before)
     await sleep(50)
     t.notOk(opened, 'the header waits')
     if (first === '') agent.end()
     else agent.write(first)
     const client = await opening
     t.equal(client.incoming.headers['a2a-extensions'], shown)
-    await until(() => client.text() === first)
+    await until(() => client.text() === before + first)
     agent.end()
     await client.closed
     t.ok(client.incoming.complete)
   }
+
+  // An agent that keeps the connection open with comments for long: from 10 s on, the next comment sends the header.
+  const opening = listen(gateway)
+  const agent = await next()
+  const { now } = performance
+  t.teardown(() => { performance.now = now })
+  agent.write(': 1\n\n')
+  await sleep(50)
+  performance.now = () => now.call(performance) + 10_000
+  agent.write(': 2\n\n')
+  const client = await opening
+  performance.now = now
+  t.equal(client.incoming.headers['a2a-extensions'], undefined)
+  agent.end('data: 1\n\n')
+  await client.closed
+  t.equal(client.text(), ': 1\n\n: 2\n\ndata: 1\n\n')
 
   // A refused first event has the answer to itself.
   const refusing = await streaming(t, {

@@ -28,6 +28,8 @@ export interface SendOptions {
   /** A DataPart after the text, with the tag of the generation: `mediaType` in 1.0, `metadata.mimeType` in 0.3. */
   readonly data?: Record<string, unknown>
   readonly mediaType?: string
+  /** Metadata of that DataPart; SDK 1.3.0 with 1.0 only. */
+  readonly partMetadata?: Record<string, unknown>
   readonly metadata?: Record<string, unknown>
   /** Members of the message. */
   readonly message?: { readonly metadata?: Record<string, unknown>, readonly extensions?: readonly string[] }
@@ -113,7 +115,7 @@ async function connectV1 (options: ClientOptions): Promise<AgentClient> {
   }
   const params = (
     text: string,
-    { taskId = '', data, mediaType = '', metadata, message: added = {}, nonBlocking = false }: SendOptions = {}
+    { taskId = '', data, mediaType = '', partMetadata, metadata, message: added = {}, nonBlocking = false }: SendOptions = {}
   ) => {
     const parts: Part[] = [{ content: { $case: 'text', value: text }, mediaType: '', filename: '', metadata: undefined }]
     if (data !== undefined) {
@@ -122,7 +124,7 @@ async function connectV1 (options: ClientOptions): Promise<AgentClient> {
         mediaType,
         filename: '',
         // The compatibility layer drops `mediaType` of a DataPart, so a 0.3 caller has to write the 0.3 tag.
-        metadata: legacyCompat.enabled && mediaType !== '' ? { mimeType: mediaType } : undefined
+        metadata: legacyCompat.enabled && mediaType !== '' ? { mimeType: mediaType } : partMetadata
       })
     }
     const message: Message = {

@@ -214,3 +214,28 @@ t.test('values that the card lists: every item or member under *, in the first c
     [{ ...none, pointer: '/constructor/*' }]
   ])
 })
+
+t.test('items of lists by their members, several of them, and a rest that may be absent', async t => {
+  const card = {
+    list: [
+      { id: 'a', kinds: [{ id: 'x', type: 'application/json', schema: { inline: { type: 'string' } } }, { id: 'y', type: 'text/plain' }] },
+      { id: 'b', kinds: [{ id: 'x', type: 'application/json', schema: { inline: { type: 'number' } } }] },
+      { id: 'none' }, { kinds: [] }, 7, null
+    ]
+  }
+  const template = (end: string): string => `/list/{id=one}/kinds/{id=two,type=three}${end}`
+  const find = (end: string, ...values: readonly string[]) => compile({ fromCard: [template(end)] }, card).source
+    .find(new Map(['one', 'two', 'three'].flatMap((name, i) => values[i] === undefined ? [] : [[name, values[i]]])))
+  const json = 'application/json'
+  const valid = (found: ReturnType<typeof find>, value: unknown): unknown =>
+    found?.entry.usable === true ? found.entry.schema.validate(value) === null : found
+  t.same([valid(find('/schema/inline', 'a', 'x', json), 'text'), valid(find('/schema/inline', 'a', 'x', json), 1)], [true, false])
+  t.equal(valid(find('/schema/inline', 'b', 'x', json), 1), true, 'the same id in another item')
+  for (const other of [['a', 'x', 'text/plain'], ['a', 'z', json], ['c', 'x', json], ['none', 'x', json], ['a', 'x'], []]) {
+    t.equal(find('?/schema/inline', ...other), null, `${other.join()}: names no schema`)
+  }
+  t.equal(find('/schema/inline', 'a', 'y', 'text/plain'), null, 'has no schema')
+  t.equal(valid(find('?/schema/inline', 'a', 'y', 'text/plain'), { any: 1 }), true, 'needs no schema')
+  t.equal(valid(find('?/schema/inline', 'a', 'x', json), 1), false, 'a schema that is there counts')
+  t.same(compile({ fromCard: [template('?/schema/inline')] }, card).source.names, ['a, x, application/json', 'a, y, text/plain', 'b, x, application/json'])
+})

@@ -117,7 +117,7 @@ function unknown (name: string, path: Path, layers: PolicyLayers): PathProblem {
   return fault(
     path,
     `no policy is named ${shown(name)}`,
-    didYouMean(name, layers.names) ?? `${own}a2a-gateway help catalogue lists those of the catalogue`
+    didYouMean(name, layers.names) ?? `${own}a2a-gateway help catalogue lists those of the catalogue${layers.directoryNames.length === 0 ? '' : `, and extensions.from has ${layers.directoryNames.join(', ')}`}`
   )
 }
 

@@ -1,4 +1,5 @@
 /** Checks of response rules: finds rules that never apply, rules that can never be met, and keys without effect. */
+import { isCatalogued } from '../model/model.js'
 import type { TaskState } from '#a2a/task-state.js'
 import { isTerminal } from '#a2a/task-state.js'
 import { didYouMean, dotted, shown } from '../diagnostics.js'
@@ -208,12 +209,12 @@ const READ_HINT = 'write observe or enforce, or set the policy\'s mode to off'
  */
 function unreadProblems ({ name, value, from }: LayeredPolicy, at: Path): PathProblem[] {
   const rule =
-    from.get('response') === 'catalogue'
+    isCatalogued(from.get('response'))
       ? undefined
       : items(value.response)
         .map(mapping)
         .find(({ verdict }) => verdict === 'reject' || verdict === 'strip' || verdict === 'annotate')
-  const key = ['state', 'correlate'].find((one) => value[one] !== undefined && from.get(one) !== 'catalogue')
+  const key = ['state', 'correlate'].find((one) => value[one] !== undefined && !isCatalogued(from.get(one)))
   return [
     ...(rule === undefined
       ? []

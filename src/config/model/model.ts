@@ -28,8 +28,13 @@ export interface Config {
   readonly agents: readonly AgentConfig[]
   /** Sources of further agents. Those that they have found are in `agents`. */
   readonly agentSources: readonly AgentSourceConfig[]
-  /** Policies of the file's `extensions:` key, by name. A policy that overrides the catalogue is merged with the catalogue's policy. */
+  /**
+   * Policies of the file's `extensions:` key, by name, and those of the directory of `extensions.from`. A policy that overrides the
+   * catalogue is merged with the catalogue's policy.
+   */
   readonly extensions: Readonly<Record<string, PolicyConfig>>
+  /** Absolute path of the directory of `extensions.from`; null without one. */
+  readonly policyDirectory: string | null
   /** Schemas of the `bundles:` key, by name. */
   readonly bundles: Readonly<Record<string, SchemaSet>>
   /** Null: the gateway authenticates nobody. */
@@ -235,7 +240,12 @@ export interface AgentConfig {
 }
 
 /** The source of a policy or of one of its keys. Each layer overrides those before it. */
-export type Layer = 'catalogue' | 'file' | 'agent'
+export type Layer = 'catalogue' | 'directory' | 'file' | 'agent'
+
+/** True for a layer that is written for all agents, and not by the configuration: the built-in catalogue and `extensions.from`. */
+export function isCatalogued (layer: Layer | undefined): boolean {
+  return layer === 'catalogue' || layer === 'directory'
+}
 
 /** One policy in force for an agent, merged from its layers. */
 export interface ResolvedPolicy {

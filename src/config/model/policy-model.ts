@@ -12,6 +12,9 @@ export interface PolicyConfig {
   readonly about?: {
     readonly title?: string
     readonly source?: string
+    /** YYYY-MM-DD */
+    readonly read?: string
+    readonly status?: 'stable' | 'draft' | 'vendor'
     readonly summary?: string
     readonly drift?: readonly string[]
     readonly notes?: readonly string[]
@@ -316,6 +319,8 @@ export interface PartSelectorConfig {
   readonly path?: string
   /** JSON Schema that the normalised part must satisfy. */
   readonly match?: InlineSchema
+  /** Names for `fromCard`, and JSON Pointers to their values: into the normalised part, or behind `..` into the request or result. */
+  readonly captures?: Readonly<Record<string, string>>
   readonly take?: 'first' | 'all'
 }
 

@@ -5,7 +5,8 @@ export type InlineSchema = Readonly<Record<string, unknown>> | boolean
 /**
  * An inline JSON Schema, a schema from a file, or an object with exactly one of these keys:
  * - `fromCard`: JSON Pointer templates into the raw AgentCard. The first template that resolves is used. In a template, `{self}` is the
- *   index of the extension in `capabilities.extensions`, and `{name}` is the value captured by a `name=*` media type parameter.
+ *   index of the extension in `capabilities.extensions`, and `{name}` is the value captured by a `name=*` media type parameter or by
+ *   `captures`. `{member=name}` is the item of a list whose member has the captured value. `?` makes the rest of the template optional.
  * - `enumFromCard`: one such template, in which `*` matches every item or member. The value must be one of the values that the template
  *   selects.
  */

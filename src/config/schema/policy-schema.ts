@@ -67,6 +67,16 @@ export const policySchema: Schema = mapping(
       ...mapping('Description of the extension, for people. It does not affect the gateway.', [], {
         title: sentence('Name of the extension.', 100),
         source: { ...text('URL of its specification.', 'url'), examples: ['https://example.com/spec'] },
+        read: {
+          type: 'string',
+          description: 'Day on which the specification was read for this policy: `YYYY-MM-DD`.',
+          pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
+          examples: ['2026-11-28']
+        },
+        status: choice(
+          'Status of the specification that day: `stable`, a published version; `draft`, a proposal or an experiment that its authors still change; `vendor`, documented by the one product that uses it.',
+          ['stable', 'draft', 'vendor']
+        ),
         summary: sentence('Purpose of the extension, in one or two sentences.', 1000),
         drift: {
           type: 'array',

@@ -113,6 +113,15 @@ export const PART: Readonly<Record<string, Schema>> = {
   where: dataValue('Only parts whose data has this value; such as `{path: /type, equals: acme/order}`.'),
   path: text('JSON Pointer into the data, or into the member that `dataKey` selects; it selects the value it points to.', 'pointer'),
   match: inline('JSON Schema that the part matches, in the shape of `when.match`.'),
+  captures: {
+    type: 'object',
+    description:
+      "Texts that `fromCard` refers to by name, and where they are: JSON Pointers into the part in the shape of `when.match`, such as `/metadata/$uri/schema`; behind `..`, into the request or the result, such as `../metadata/$uri/schema`. A step `$uri` is the extension's URI.",
+    propertyNames: { type: 'string', 'x-format': 'name' },
+    additionalProperties: { type: 'string', description: 'Where the text is.', pattern: '^([.][.])?(/[^/]*)+$', examples: ['/mediaType'] },
+    minProperties: 1,
+    maxProperties: 16
+  },
   take: choice('All matching parts, or the first. Not with `verdict: strip`.', ['first', 'all'], 'all')
 }
 
@@ -209,7 +218,7 @@ export const diskSource = (description: string): Schema => ({
 
 export const source: Schema = {
   type: ['object', 'boolean'],
-  description: `JSON Schema that every selected value must satisfy. ${FROM_DISK} Or only \`fromCard\`: JSON Pointers into the agent's card; the first that resolves is the schema. Or only \`enumFromCard\`: one such pointer to the allowed values, in which \`*\` matches every item. \`{self}\` is the index of the extension in \`capabilities.extensions\`, \`{name}\` the value captured by a media type parameter \`name=*\`.`,
+  description: `JSON Schema that every selected value must satisfy. ${FROM_DISK} Or only \`fromCard\`: JSON Pointers into the agent's card; the first that resolves is the schema. Or only \`enumFromCard\`: one such pointer to the allowed values, in which \`*\` matches every item. \`{self}\` is the index of the extension in \`capabilities.extensions\`. \`{name}\` is the value captured by a media type parameter \`name=*\` or by \`captures\`. \`{member=name}\` is the item of a list whose member has that value. If a step ends in \`?\`, the card may lack the rest, and every value is then valid.`,
   allOf: [
     alone('fromCard', {
       type: 'array',

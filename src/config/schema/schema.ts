@@ -220,9 +220,9 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     'enforce'
   ),
   enforceOn: choice(
-    'Operations for which the gateway checks required extensions: `messages` (operations that send a message), or `all`.',
+    'Operations for which the gateway checks required extensions: `all`, or `messages` (operations that send a message, methods and routes of extensions). A2A requires the error on every request that lacks a required extension.',
     ['messages', 'all'],
-    'messages'
+    'all'
   ),
   unlistedExtensions: choice(
     'What to do with requested extensions that neither the card nor a policy names.',
@@ -340,6 +340,25 @@ export const configSchema: Schema = {
       description:
         "Policies by name. A policy without `uri` and `uriPattern` changes the catalogue's policy of that name: its keys replace the catalogue's. In `about`, `activation`, `card`, `inactive`, `methods` and `owns`, a member replaces only the member of the same name.",
       default: {},
+      properties: {
+        from: {
+          type: ['string', 'object'],
+          description:
+            'Directory of policies beside the built-in catalogue, relative to the configuration file: each `NAME.yaml` is the policy `NAME`. Agents list these policies by name, as those of the catalogue. No policy can have the name `from`.',
+          'x-format': 'file',
+          examples: ['policies'],
+          required: ['directory'],
+          properties: {
+            directory: { ...text('The directory.', 'file'), examples: ['policies'] },
+            replace: list(
+              'Names of built-in policies that policies of the directory replace. A policy of the directory with the name of a built-in one is otherwise an error.',
+              { type: 'string', 'x-format': 'name' },
+              []
+            )
+          },
+          additionalProperties: false
+        }
+      },
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: { $ref: '#/$defs/policy' },
       maxProperties: 1000

@@ -3,7 +3,7 @@ import { get } from './api.js'
 import { code, data, h, notice, replace } from './dom.js'
 import { modeBadge } from './rules/rules.js'
 
-const FROM = { catalogue: 'catalogue', file: 'file', agent: 'agent\'s list', default: 'default' }
+const FROM = { catalogue: 'catalogue', directory: 'policy directory', file: 'file', agent: 'agent\'s list', default: 'default' }
 
 export function policyPanel (element, name, params) {
   replace(element, notice('Loading …'))
@@ -14,7 +14,7 @@ export function policyPanel (element, name, params) {
       h(
         'p',
         { class: 'lead' },
-        "Each line with the layer it comes from: an agent's own list wins over the file's policies, and these over the built-in catalogue."
+        "Each line with the layer it comes from: an agent's own list wins over the file's policies, and these over the built-in catalogue and the directory of extensions.from."
       ),
       h('section', { class: 'card flush', 'aria-labelledby': 'settings' }, h('h2', { id: 'settings' }, 'The agent'), table(view.settings)),
       view.policies.map(policy =>

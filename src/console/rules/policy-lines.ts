@@ -1,6 +1,6 @@
 /**
- * Lists the policy in force for one agent, key by key and rule by rule, with the source of each: the catalogue, the file's own policies,
- * the agent's own list, or the default.
+ * Lists the policy in force for one agent, key by key and rule by rule, with the source of each: the catalogue, the directory of
+ * `extensions.from`, the file's own policies, the agent's own list, or the default.
  */
 import { join } from 'node:path'
 import { stringify } from 'yaml'
@@ -64,7 +64,8 @@ export function policyLinesOf (config: Config, name: string): PolicyView | null 
   const index = config.agents.findIndex(agent => agent.name === name)
   const agent = config.agents[index]
   if (agent === undefined) return null
-  const origins = originsOf(config)
+  const places = placesOf(config)
+  const { origins } = places
   const setting = (key: typeof SETTINGS[number]): PolicyLine => {
     const at = lineAt(origins, ['agents', index, key])
     const value = key === 'path' && agent.path === '' ? '/' : agent[key]
@@ -77,7 +78,7 @@ export function policyLinesOf (config: Config, name: string): PolicyView | null 
         key,
         value: shown(key === 'inject' ? withoutValues(value) : value),
         from,
-        at: placeOf(origins, { index, position, resolved }, from, steps)
+        at: placeOf(places, { index, position, resolved }, from, steps)
       }))
       if (resolved.policy.mode === undefined) lines.push({ key: 'mode', value: agent.mode, from: 'default', at: null })
       return {
@@ -93,10 +94,10 @@ export function policyLinesOf (config: Config, name: string): PolicyView | null 
 
 /** Returns the `file:line` of each key of an agent's policies, by policy and key, without the values. */
 export function positionsOf (config: Config, index: number): ReadonlyMap<string, ReadonlyMap<string, string | null>> {
-  const origins = originsOf(config)
+  const places = placesOf(config)
   return new Map(config.agents[index]?.policies.map((resolved, position) => [
     resolved.name,
-    new Map(keysOf(resolved).map(({ key, steps, from }) => [key, placeOf(origins, { index, position, resolved }, from, steps)]))
+    new Map(keysOf(resolved).map(({ key, steps, from }) => [key, placeOf(places, { index, position, resolved }, from, steps)]))
   ]))
 }
 
@@ -125,10 +126,30 @@ function keysOf ({ policy, from }: ResolvedPolicy): Key[] {
   return keys
 }
 
+/** Where the configuration is written. `directory`: of `extensions.from`. */
+interface Places {
+  readonly origins: Origins | null
+  readonly directory: string | null
+  /** Files of the directory that were read for these places. */
+  readonly files: Map<string, PolicyYaml>
+}
+
+type PolicyYaml = ReturnType<typeof readYaml> | null
+
+function placesOf (config: Config): Places {
+  return { origins: originsOf(config), directory: config.policyDirectory, files: new Map() }
+}
+
 interface Listed { readonly index: number, readonly position: number, readonly resolved: ResolvedPolicy }
 
-function placeOf (origins: Origins | null, { index, position, resolved: { name } }: Listed, layer: Layer, steps: Path): string | null {
+function placeOf (
+  { origins, directory, files }: Places,
+  { index, position, resolved: { name } }: Listed,
+  layer: Layer,
+  steps: Path
+): string | null {
   if (layer === 'catalogue') return catalogueLine(name, steps)
+  if (layer === 'directory') return directory === null ? null : directoryLine(files, join(directory, `${name}.yaml`), steps)
   return lineAt(origins, layer === 'file' ? ['extensions', name, ...steps] : ['agents', index, 'extensions', position, name, ...steps])
 }
 
@@ -150,17 +171,32 @@ function shown (value: unknown): string {
   return clip(stringify(parseJson(plain), { lineWidth: 0, indentSeq: false }).trimEnd(), VALUE)
 }
 
+/** @returns the place in a file of `extensions.from`, as the file is now: it may have changed since it was loaded */
+function directoryLine (files: Places['files'], file: string, steps: Path): string {
+  let yaml = files.get(file)
+  if (yaml === undefined) files.set(file, yaml = yamlIn(file))
+  return placeIn(yaml, file, steps)
+}
+
+function yamlIn (file: string): PolicyYaml {
+  const read = readText(file)
+  return 'text' in read ? readYaml(read.text, null) : null
+}
+
 /** Files of the built-in catalogue. The files do not change while the gateway runs. */
-const catalogue = new Map<string, ReturnType<typeof readYaml> | null>()
+const catalogue = new Map<string, PolicyYaml>()
 
 function catalogueLine (name: string, steps: Path): string {
   const file = `${name}.yaml`
   let yaml = catalogue.get(name)
   if (yaml === undefined) {
-    const read = readText(join(packageRoot(), 'config', 'extensions', file))
-    catalogue.set(name, yaml = 'text' in read ? readYaml(read.text, null) : null)
+    catalogue.set(name, yaml = yamlIn(join(packageRoot(), 'config', 'extensions', file)))
   }
+  return placeIn(yaml, `config/extensions/${file}`, steps)
+}
+
+function placeIn (yaml: PolicyYaml, file: string, steps: Path): string {
   let node = yaml?.root ?? null
   for (const step of steps) node = node?.children.get(String(step)) ?? null
-  return yaml === null || node === null ? `config/extensions/${file}` : `config/extensions/${file}:${yaml.position(node.keyOffset).line}`
+  return yaml === null || node === null ? file : `${file}:${yaml.position(node.keyOffset).line}`
 }

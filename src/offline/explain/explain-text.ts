@@ -1,4 +1,5 @@
 /** Formats an explanation as text. */
+import type { Layer } from '#config/model/model.js'
 import { INACTIVE } from '#policy/request/activation.js'
 import { CALLERS } from '#policy/request/callers.js'
 import { callerText } from '../caller.js'
@@ -81,15 +82,16 @@ function policies (list: readonly PolicyTrace[]): string[] {
 /** Describes the lowest layer of a policy and the keys of the layers above. */
 function origin ({ layers, from }: PolicyTrace): string {
   const [lowest] = layers
+  const word = (layer: Layer): string => layer === 'directory' ? 'directory of extensions.from' : layer
   const above = layers.slice(1).map(
     layer =>
       `${
         Object.keys(from)
           .filter(key => from[key] === layer)
           .join(', ') || 'nothing'
-      } by the ${layer}`
+      } by the ${word(layer)}`
   )
-  return [`given by the ${lowest ?? 'catalogue'}`, ...above].join('; ')
+  return [`given by the ${word(lowest ?? 'catalogue')}`, ...above].join('; ')
 }
 
 function stateOf ({ why, active, evidence }: PolicyTrace): string {

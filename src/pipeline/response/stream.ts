@@ -55,20 +55,32 @@ export class ObservedStream implements Body {
   }
 }
 
-/** Blank lines and a byte order mark do not make a head go out that waits. */
+const EMPTY = Buffer.alloc(0)
+/** Blank lines and a byte order mark tell a client nothing, so they may wait as long as the head does. */
 const NOTHING = /^[\r\n\u00ef\u00bb\u00bf]*$/
-/** Bytes of blank lines that wait for the head. */
-const AHEAD = 64
+/** Maximum bytes of comments, `id:`, `retry:` and blank lines that wait for the head. */
+const MAX_AHEAD_BYTES = 4_096
+/**
+ * Milliseconds after the first of these lines, from which the next one sends the head. Agents send such lines to keep a connection open
+ * that a client, or a proxy before it, closes when nothing arrives: every 15 s in the drafts for the SDKs.
+ */
+const MAX_AHEAD_MS = 10_000
 
-/** Holds each event of a stream until its evaluation is done, one at a time and in order. Comments go out at once while no event waits. */
+/**
+ * Holds each event of a stream until its evaluation is done, one at a time and in order. Comments go out at once while no event waits. A
+ * head that waits for the first event holds the comments and the lines `id:` and `retry:` before the event too, up to limits of bytes and
+ * time.
+ */
 export class HeldStream extends HeldQueue<SsePiece> implements Body {
   private readonly status: number
   private readonly headers: string[]
   private readonly splitter: SseSplitter
   private readonly ambiguity = new SseAmbiguity()
   private begun = false
-  /** Blank lines before the head has gone out. */
-  private ahead = Buffer.alloc(0)
+  /** Lines without data before the head has gone out. */
+  private ahead: Buffer = EMPTY
+  /** When the first of these lines that is not blank arrived; null before. */
+  private aheadSince: number | null = null
 
   constructor (enforcement: Enforcement, status: number, headers: string[]) {
     super(enforcement)
@@ -109,12 +121,21 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
   }
 
   private pass (bytes: Buffer): void {
-    if (!this.begun && this.ahead.length + bytes.length <= AHEAD && NOTHING.test(bytes.toString('latin1'))) {
+    if (!this.begun && this.mayWait(bytes)) {
       this.ahead = Buffer.concat([this.ahead, bytes])
       return
     }
     this.begin()
     this.driver.write(bytes)
+  }
+
+  /** True when lines without data may wait for the first event, as the head does. */
+  private mayWait (bytes: Buffer): boolean {
+    if (this.ahead.length + bytes.length > MAX_AHEAD_BYTES) return false
+    if (NOTHING.test(bytes.toString('latin1'))) return true
+    const now = performance.now()
+    this.aheadSince ??= now
+    return now - this.aheadSince < MAX_AHEAD_MS
   }
 
   private begin (): void {

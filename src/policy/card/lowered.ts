@@ -4,6 +4,7 @@ import type { CardFinding } from '#a2a/card/lint.js'
 import { SHOWN } from '#a2a/card/lint.js'
 import { quoted } from '#a2a/fields.js'
 import type { AgentConfig, Mode, ResolvedPolicy } from '#config/model/model.js'
+import { isCatalogued } from '#config/model/model.js'
 import { claimedUris, identitiesOf, modeOf, requirementMode } from '../compile/identity.js'
 
 /** What the gateway does with a request that does not name the extension. */
@@ -51,7 +52,7 @@ export function loweringModes (agent: AgentConfig, optional: readonly string[] =
 /** @returns the policy's own mode, if that mode lowers the card's requirement and nothing declares it intended; else null */
 function loweringMode (agent: AgentConfig, { policy, from }: ResolvedPolicy): Exclude<Mode, 'enforce'> | null {
   const required = policy.activation?.required ?? 'card'
-  if (agent.mode === 'off' || policy.mode === undefined || (required === 'card' && from.mode === 'catalogue')) return null
+  if (agent.mode === 'off' || policy.mode === undefined || (required === 'card' && isCatalogued(from.mode))) return null
   const mode = modeOf(agent.mode, policy)
   return mode === 'enforce' || required === 'never' || (required === 'observe' && mode === 'observe') ? null : mode
 }
@@ -94,7 +95,7 @@ function loweredByAgent (agent: AgentConfig, extensions: readonly CardExtension[
   return required.filter(uri => policiesFor(agent, uri, declared).every(resolved => {
     const { mode, activation: { required: demand = 'card' } = {} } = resolved.policy
     const intended = demand === 'never' || (demand === 'observe' && agent.mode === 'observe')
-    return !intended && (agent.mode === 'off' || mode === undefined || (demand === 'card' && resolved.from.mode === 'catalogue'))
+    return !intended && (agent.mode === 'off' || mode === undefined || (demand === 'card' && isCatalogued(resolved.from.mode)))
   }))
 }
 

@@ -1,6 +1,7 @@
 /** Determines the extension of a card that a policy applies to, and the URIs that clients may use for it. */
 import type { CardExtension } from '#a2a/card/card.js'
 import type { Mode, PolicyConfig, ResolvedPolicy } from '#config/model/model.js'
+import { isCatalogued } from '#config/model/model.js'
 import { compileGlob } from '#wire/glob.js'
 
 /** One extension that a policy applies to. */
@@ -79,7 +80,7 @@ export function modeOf (agent: Mode, { mode }: PolicyConfig): Mode {
  */
 export function requirementMode (agent: Mode, { policy, from }: Pick<ResolvedPolicy, 'policy' | 'from'>): Mode {
   const demand = policy.activation?.required ?? 'card'
-  const mode = demand === 'card' && from.mode === 'catalogue' ? agent : modeOf(agent, policy)
+  const mode = demand === 'card' && isCatalogued(from.mode) ? agent : modeOf(agent, policy)
   return demand === 'observe' && mode === 'enforce' ? 'observe' : mode
 }
 

@@ -184,64 +184,104 @@ export function compileMatcher (schema: unknown, context: SourceContext): (value
   return entry.usable ? value => entry.schema.matches(value) : () => null
 }
 
-const CAPTURE = /^\{([a-z][a-z0-9_-]*)\}$/
+/** A step `{name}`, which is any member, or `{member=name,...}`, which is any item of a list that has these members. `?` follows both. */
+const LOOKUP = /^\{([^{}]+)\}(\?)?$/
+const NAMED = /^(?:([^=,]+)=)?([a-z][a-z0-9_-]*)$/
+/** Joins the values of several captures to one name. */
+const BETWEEN = '\0'
 
 export function compileSource (source: SchemaSource, context: SourceContext): CompiledSource {
   if (isEnumFromCard(source)) return always(compileEnum(source.enumFromCard, context))
   if (!isFromCard(source)) return always(isSchemaRef(source) ? compileRefEntry(source, context) : compileEntry(source, '', context))
   const fixed: SchemaEntry[] = []
   const named = new Map<string, SchemaEntry>()
-  let capture: string | null = null
+  let wanted: readonly string[] = []
   for (const { card, template } of searches(source.fromCard, context.cards)) {
     const place = schemasAt(template, card)
-    capture = place.capture ?? capture
+    if (place.captures.length > 0) wanted = place.captures
     for (const { name, pointer, schema } of place.found) {
       if (name === null) fixed.push(compileEntry(schema, pointer, context, true))
-      else if (!named.has(name)) named.set(name, compileEntry(schema, pointer, context, true))
+      else if (!named.has(name)) named.set(name, compileEntry(schema, pointer, context, schema !== ANYTHING))
     }
   }
   const { seen } = context
+  const nameOf = (captures: ReadonlyMap<string, string>): string | undefined => {
+    const values = wanted.map(name => captures.get(name))
+    return values.length === 0 || values.includes(undefined) ? undefined : values.join(BETWEEN)
+  }
   return {
-    names: [...named.keys()],
+    names: [...named.keys()].map(name => name.replaceAll(BETWEEN, ', ')),
     entries: [...fixed.slice(0, 1), ...named.values()],
     isSeen: captures => {
-      const name = capture === null ? undefined : captures.get(capture)
+      const name = nameOf(captures)
       return name !== undefined && seen?.hasSchema(name) === true
     },
     find: captures => {
-      const name = capture === null ? undefined : captures.get(capture)
+      const name = nameOf(captures)
       const entry = name === undefined ? undefined : named.get(name)
       // A fixed schema has no name. The gateway does not repeat the client's own name to the client.
       if (name === undefined || entry === undefined) return fixed[0] === undefined ? null : { name: null, entry: fixed[0] }
-      return { name, entry }
+      return { name: name.replaceAll(BETWEEN, ', '), entry }
     }
   }
 }
 
-/** A schema that a card holds. `name` is null when the template has no `{name}`. */
+/** A schema that a card holds. `name` is null when the template has no lookup. */
 interface CardSchema { readonly name: string | null, readonly pointer: string, readonly schema: unknown }
 
+/** Stands for the schema that a place with `?` does not have. */
+const ANYTHING = true
+
+interface Lookup {
+  /** Member of an item and the capture that it must equal; the member is null for the name of a member itself. */
+  readonly by: readonly { readonly member: string | null, readonly capture: string }[]
+  readonly optional: boolean
+}
+
+function lookupOf (step: string): Lookup | null {
+  const [, text, optional] = LOOKUP.exec(step) ?? []
+  const by = text?.split(',').map(one => NAMED.exec(one)) ?? []
+  if (by.length === 0 || by.includes(null)) return null
+  return { by: by.map(one => ({ member: one?.[1] ?? null, capture: one?.[2] ?? '' })), optional: optional === '?' }
+}
+
 /**
- * Lists the schemas of a card at one template of `fromCard`. `{self}` is the index of the extension, and `{name}` is any name there.
- * @returns the schemas, and the name of the parameter that `{name}` captures; null for none
+ * Lists the schemas of a card at one template of `fromCard`. `{self}` is the index of the extension. `{name}` is any name there, and
+ * `{member=name}` any item of a list, by the value of its member. Behind `?`, a place without the rest of the template has the schema
+ * `true`.
+ * @returns the schemas, and the names of the captures in order; their values, joined, are the name of a schema
  */
 export function schemasAt (
   template: string,
   { raw, self }: CardToSearch
-): { readonly capture: string | null; readonly found: readonly CardSchema[] } {
-  const steps = template.replaceAll('{self}', String(self)).split('/')
-  const at = steps.findIndex(step => CAPTURE.test(step))
-  const schemas = (name: string | null, pointer: string): CardSchema[] => {
-    const schema = resolvePointer(raw, pointer)
-    return schema === undefined ? [] : [{ name, pointer, schema }]
+): { readonly captures: readonly string[]; readonly found: readonly CardSchema[] } {
+  const steps = template.replaceAll('{self}', String(self)).split('/').slice(1)
+  const lookups = steps.map(lookupOf)
+  const captures = lookups.flatMap(one => one?.by.map(({ capture }) => capture) ?? [])
+  const found: CardSchema[] = []
+  const walk = (value: unknown, at: number, pointer: string, names: readonly string[], optional: boolean): void => {
+    const step = steps[at]
+    const lookup = lookups[at] ?? null
+    if (step === undefined || (value === undefined && optional)) {
+      const schema = value === undefined && optional ? ANYTHING : value
+      if (schema !== undefined) found.push({ name: captures.length === 0 ? null : names.join(BETWEEN), pointer, schema })
+    } else if (lookup === null) {
+      walk(resolvePointer(value, `/${step}`), at + 1, `${pointer}/${step}`, names, optional)
+    } else if (isObject(value) && lookup.by.length === 1 && lookup.by[0]?.member === null) {
+      for (const name of Object.keys(value)) {
+        walk(value[name], at + 1, `${pointer}/${escapePointer(name)}`, [...names, name], optional || lookup.optional)
+      }
+    } else if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) {
+        const values = lookup.by.map(({ member }) => isObject(item) && member !== null ? item[member] : undefined)
+        if (values.every(one => typeof one === 'string')) {
+          walk(item, at + 1, `${pointer}/${index}`, [...names, ...values], optional || lookup.optional)
+        }
+      }
+    }
   }
-  if (at < 0) return { capture: null, found: schemas(null, steps.join('/')) }
-  const container = resolvePointer(raw, steps.slice(0, at).join('/'))
-  const names = isObject(container) ? Object.keys(container) : []
-  return {
-    capture: CAPTURE.exec(steps[at] as string)?.[1] ?? null,
-    found: names.flatMap(name => schemas(name, steps.with(at, escapePointer(name)).join('/')))
-  }
+  walk(raw, 0, '', [], false)
+  return { captures, found }
 }
 
 function always (entry: SchemaEntry): CompiledSource {

@@ -4,6 +4,7 @@ import { partSteps, statedTypes } from '#a2a/message/message.js'
 import { memberPath } from '#a2a/fields.js'
 import { normalisePart } from '#a2a/message/normalise.js'
 import type { PartSelectorConfig } from '#config/model/model.js'
+import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 import type { MediaType, MediaTypePattern } from '#wire/media-type.js'
 import { compileMediaTypePattern, looseMediaType, parseMediaType } from '#wire/media-type.js'
@@ -18,6 +19,7 @@ import type { Subject } from './subject.js'
 
 export function compilePart (config: PartSelectorConfig, context: SelectContext, located: boolean): Selector<Subject> {
   const matchesPart = compileMatch(config, context)
+  const capture = compileCaptures(config.captures, context)
   const steps = stepsOf(config.path)
   const firstOnly = config.take === 'first'
   const owners = config.in ?? MESSAGE
@@ -37,7 +39,8 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
           for (const place of byType.plainPlaces) places.add(place)
         }
         const ambiguous = byType.ambiguous ?? matched.inexact ?? (firstOnly && part.ambiguity !== null ? `${part.path} ${part.ambiguity}` : null)
-        const { typePath, captures } = byType
+        const { typePath } = byType
+        const captures = capture === null ? byType.captures : capture(part, subject, byType.captures)
         const at = located ? partSteps(content, part) : NOWHERE
         for (const value of values) {
           if (value === null && steps.length === 0) {
@@ -69,6 +72,31 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
 }
 
 const MESSAGE = ['message'] as const
+/** Begins a pointer into the request or the result, instead of into the part. */
+const WHOLE_SUBJECT = '..'
+
+type Capture = (part: PartView, subject: Subject, typed: ReadonlyMap<string, string>) => ReadonlyMap<string, string>
+
+/** Compiles `captures` of a part selector: strings that templates of `fromCard` name. A place without a string captures nothing. */
+function compileCaptures (captures: PartSelectorConfig['captures'], { uris }: SelectContext): Capture | null {
+  if (captures === undefined) return null
+  const places = Object.entries(captures).map(([name, pointer]) => {
+    const [first, ...steps] = pointer.split('/')
+    const outside = first === WHOLE_SUBJECT
+    return { name, outside, spellings: uris.map(uri => parsePointer(['', ...steps].join('/')).map(one => one === '$uri' ? uri : one)) }
+  })
+  return (part, subject, typed) => {
+    const found = new Map(typed)
+    let shape: JsonObject | null = null
+    for (const { name, outside, spellings } of places) {
+      step(spellings.length * POINTED)
+      const root = outside ? subject.normalised : shape ??= normalisePart(part)
+      const value = spellings.map(steps => descend(root, steps, null)).find(one => one !== undefined)
+      if (typeof value === 'string') found.set(name, value)
+    }
+    return found
+  }
+}
 
 /** Returns a test for the parts that the selector matches, without regard to `take: first`. */
 export function compilePartTest (config: PartSelectorConfig, context: SelectContext): (part: PartView) => boolean {

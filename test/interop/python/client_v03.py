@@ -12,11 +12,14 @@ import httpx
 from a2a.client import ClientConfig, ClientFactory
 from a2a.types import (
     DataPart,
+    GetTaskPushNotificationConfigParams,
     Message,
     MessageSendConfiguration,
     Part,
+    PushNotificationConfig,
     Role,
     TaskIdParams,
+    TaskPushNotificationConfig,
     TaskQueryParams,
     TextPart,
 )
@@ -69,6 +72,7 @@ async def main() -> None:
     args.add_argument('--extension', action='append', default=[])
     args.add_argument('--data')
     args.add_argument('--media-type', default='application/json')
+    args.add_argument('--all', action='store_true', help='every operation')
     options = args.parse_args()
 
     async with httpx.AsyncClient(timeout=30) as http:
@@ -100,6 +104,13 @@ async def main() -> None:
         long = await tell('sendLong', one(unary.send_message(message('long'), configuration=now)))
         await tell('cancel', unary.cancel_task(TaskIdParams(id=long.id if long else 'unknown')))
         await tell('extendedCard', unary.get_card())
+        if not options.all:
+            return
+        hook = PushNotificationConfig(id='hook', url='http://127.0.0.1:9/hook', token='token')
+        await tell('pushCreate', unary.set_task_callback(TaskPushNotificationConfig(task_id=task_id, push_notification_config=hook)))
+        wanted = GetTaskPushNotificationConfigParams(id=task_id, push_notification_config_id='hook')
+        await tell('pushGet', unary.get_task_callback(wanted))
+        await tell('subscribeFinished', events(streaming.resubscribe(TaskIdParams(id=task_id))))
 
 
 asyncio.run(main())

@@ -112,6 +112,7 @@ class Client {
         report("pushGetDeleted", () -> pushes.getTaskPushNotificationConfiguration(wanted, context));
         // Over HTTP, the SDK does not give the error of a stream to its caller.
         if (transport.equals("GRPC")) report("subscribeFinished", () -> subscription(task));
+        else report("subscribe", () -> joined(idOf(send(false, message("long")))));
     }
 
     static Message message(String text, Part<?>... more) {
@@ -151,6 +152,15 @@ class Client {
         BlockingQueue<Object> queue = new LinkedBlockingQueue<>();
         client(true, true).sendMessage(message, List.of((event, agent) -> queue.add(plain(event))), error -> ended(queue, error), context);
         return collected(queue);
+    }
+
+    /** Cancels a running task once its subscription has begun. */
+    static Object joined(String task) throws Exception {
+        BlockingQueue<Object> queue = new LinkedBlockingQueue<>();
+        client(true, true).resubscribe(new TaskIdParams(task), List.of((event, agent) -> queue.add(plain(event))), error -> ended(queue, error), context);
+        if (queue.poll(20, TimeUnit.SECONDS) == null) throw new Exception("the subscription does not begin");
+        client(true, false).cancelTask(new TaskIdParams(task), context);
+        return "subscribed";
     }
 
     static Object subscription(String task) throws Exception {

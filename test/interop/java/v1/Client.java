@@ -28,9 +28,15 @@ import org.a2aproject.sdk.jsonrpc.common.json.JsonUtil;
 import org.a2aproject.sdk.spec.AgentCard;
 import org.a2aproject.sdk.spec.CancelTaskParams;
 import org.a2aproject.sdk.spec.DataPart;
+import org.a2aproject.sdk.spec.DeleteTaskPushNotificationConfigParams;
+import org.a2aproject.sdk.spec.GetTaskPushNotificationConfigParams;
+import org.a2aproject.sdk.spec.ListTaskPushNotificationConfigsParams;
+import org.a2aproject.sdk.spec.ListTasksParams;
 import org.a2aproject.sdk.spec.Message;
 import org.a2aproject.sdk.spec.Part;
 import org.a2aproject.sdk.spec.Task;
+import org.a2aproject.sdk.spec.TaskIdParams;
+import org.a2aproject.sdk.spec.TaskPushNotificationConfig;
 import org.a2aproject.sdk.spec.TaskQueryParams;
 import org.a2aproject.sdk.spec.TaskState;
 import org.a2aproject.sdk.spec.TaskStatusUpdateEvent;
@@ -39,7 +45,7 @@ import org.a2aproject.sdk.spec.TextPart;
 /**
  * Drives an agent with the Java SDK for A2A 1.0 and prints the result of each operation, one JSON object per line.
  *
- * Arguments: [--transport NAME] [--extension URI]... [--data JSON] URL
+ * Arguments: [--transport NAME] [--extension URI]... [--data JSON] [--all] URL
  */
 class Client {
     static final Set<TaskState> LAST = Set.of(TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_CANCELED, TaskState.TASK_STATE_FAILED, TaskState.TASK_STATE_REJECTED);
@@ -53,11 +59,13 @@ class Client {
         List<String> extensions = new ArrayList<>();
         String url = null;
         String data = null;
+        boolean all = false;
         for (int i = 0; i < arguments.length; i++) {
             switch (arguments[i]) {
                 case "--transport" -> transport = arguments[++i];
                 case "--extension" -> extensions.add(arguments[++i]);
                 case "--data" -> data = arguments[++i];
+                case "--all" -> all = true;
                 default -> url = arguments[i];
             }
         }
@@ -65,12 +73,12 @@ class Client {
         context = new ClientCallContext(Map.of(), headers);
         card = A2A.getAgentCard(url);
         report("card", () -> card);
-        run(data);
+        run(data, all);
         channels.forEach(ManagedChannel::shutdownNow);
         System.exit(0);
     }
 
-    static void run(String data) throws Exception {
+    static void run(String data, boolean all) throws Exception {
         if (data != null) {
             DataPart part = new DataPart(JsonUtil.fromJson(data, Map.class));
             report("sendData", () -> send(true, message("data", part)));
@@ -85,6 +93,19 @@ class Client {
         report("getUnknown", () -> client(true, false).getTask(new TaskQueryParams("unknown"), context));
         String running = idOf(report("sendLong", () -> send(false, message("long"))));
         report("cancel", () -> client(true, false).cancelTask(new CancelTaskParams(running), context));
+        if (!all) return;
+        var rest = client(true, false);
+        report("extendedCard", () -> rest.getExtendedAgentCard(null, context));
+        report("list", () -> rest.listTasks(ListTasksParams.builder().tenant("").build(), context));
+        var push = TaskPushNotificationConfig.builder().id("hook").taskId(task).url("http://127.0.0.1:9/hook").token("token").build();
+        report("pushCreate", () -> rest.createTaskPushNotificationConfiguration(push, context));
+        report("pushGet", () -> rest.getTaskPushNotificationConfiguration(new GetTaskPushNotificationConfigParams(task, "hook"), context));
+        report("pushList", () -> rest.listTaskPushNotificationConfigurations(new ListTaskPushNotificationConfigsParams(task), context));
+        report("pushDelete", () -> {
+            rest.deleteTaskPushNotificationConfigurations(new DeleteTaskPushNotificationConfigParams(task, "hook"), context);
+            return "deleted";
+        });
+        report("subscribe", () -> subscription(idOf(send(false, message("long")))));
     }
 
     static Message message(String text, Part<?>... more) {
@@ -117,6 +138,15 @@ class Client {
         List<Object> seen = new ArrayList<>();
         client(blocking, false).sendMessage(message, List.of((event, agent) -> seen.add(plain(event))), error -> {}, context);
         return seen.get(0);
+    }
+
+    /** Cancels a running task once its subscription has begun. */
+    static Object subscription(String task) throws Exception {
+        BlockingQueue<Object> queue = new LinkedBlockingQueue<>();
+        client(true, true).subscribeToTask(new TaskIdParams(task), List.of((event, agent) -> queue.add(plain(event))), error -> ended(queue, error), context);
+        if (queue.poll(20, TimeUnit.SECONDS) == null) throw new Exception("the subscription does not begin");
+        client(true, false).cancelTask(new CancelTaskParams(task), context);
+        return "subscribed";
     }
 
     /** Every event of a stream, up to the message or the last state of the task. */

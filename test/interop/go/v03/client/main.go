@@ -78,6 +78,7 @@ func main() {
 	flag.Var(&extensions, "extension", "activated on every call")
 	data := flag.String("data", "", "send this only")
 	mediaType := flag.String("media-type", "application/json", "")
+	all := flag.Bool("all", false, "every operation")
 	flag.Parse()
 	ctx := context.Background()
 
@@ -129,4 +130,22 @@ func main() {
 	tell("cancel", cancelled, err)
 	extended, err := client.GetAgentCard(ctx)
 	tell("extendedCard", extended, err)
+	if task, ok := sent.(*a2a.Task); ok && *all {
+		rest(ctx, client, task.ID)
+	}
+}
+
+// rest drives the operations that the other runs are not asked for.
+func rest(ctx context.Context, client *a2aclient.Client, id a2a.TaskID) {
+	config := &a2a.TaskPushConfig{TaskID: id, Config: a2a.PushConfig{ID: "hook", URL: "http://127.0.0.1:9/hook", Token: "token"}}
+	created, err := client.SetTaskPushConfig(ctx, config)
+	tell("pushCreate", created, err)
+	got, err := client.GetTaskPushConfig(ctx, &a2a.GetTaskPushConfigParams{TaskID: id, ConfigID: "hook"})
+	tell("pushGet", got, err)
+	configs, err := client.ListTaskPushConfig(ctx, &a2a.ListTaskPushConfigParams{TaskID: id})
+	tell("pushList", configs, err)
+	err = client.DeleteTaskPushConfig(ctx, &a2a.DeleteTaskPushConfigParams{TaskID: id, ConfigID: "hook"})
+	tell("pushDelete", "nothing", err)
+	finished, err := collect(client.ResubscribeToTask(ctx, &a2a.TaskIDParams{ID: id}))
+	tell("subscribeFinished", finished, err)
 }

@@ -1,0 +1,145 @@
+/** Policies of `extensions.from`: a directory with one policy in each YAML file, beside the built-in catalogue. */
+import { readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe } from './describe.js'
+import { didYouMean, dotted, shown } from './diagnostics.js'
+import type { Diagnostic, Path, PathProblem } from './diagnostics.js'
+import type { PolicyConfig } from './model/model.js'
+import type { ReadPolicy } from './policy-file.js'
+import { POLICY_SUFFIX, TESTS_SUFFIX, readPolicyFile } from './policy-file.js'
+import { FORMATS } from './schema/formats.js'
+import { fault, items, mapping } from './yaml/values.js'
+
+const MAX_FILES = 1_000
+const AT: Path = ['extensions', 'from']
+
+export interface PolicyDirectory {
+  /** Absolute path; null when the configuration names no directory. */
+  readonly path: string | null
+  readonly policies: Readonly<Record<string, PolicyConfig>>
+  /** Absolute paths of the directory and of all files read, also of those with problems. */
+  readonly files: readonly string[]
+  /** Problems of `extensions.from` itself. */
+  readonly problems: readonly PathProblem[]
+  /** Problems of the files, with their positions in them. */
+  readonly found: readonly Diagnostic[]
+}
+
+const NONE: PolicyDirectory = { path: null, policies: {}, files: [], problems: [], found: [] }
+
+/**
+ * Reads the directory that `extensions.from` names. Every `NAME.yaml` is the policy NAME; `NAME.test.yaml` is its tests.
+ * @param extensions the file's `extensions`, which may still be wrong
+ * @param builtIn names of the built-in catalogue. A policy of the directory replaces one of them only if `replace` lists it
+ */
+export function readPolicyDirectory (
+  extensions: unknown,
+  baseDir: string,
+  builtIn: readonly string[],
+  checks: readonly ((value: unknown, baseDir: string) => readonly PathProblem[])[]
+): PolicyDirectory {
+  const { from } = mapping(extensions)
+  const named = typeof from === 'string' ? from : mapping(from).directory
+  if (typeof named !== 'string' || named === '' || named.includes('\0')) return NONE
+  const path = resolve(baseDir, named)
+  const at: Path = typeof from === 'string' ? AT : [...AT, 'directory']
+  const rejected = (message: string, hint?: string): PolicyDirectory =>
+    ({ ...NONE, path, files: [path], problems: [fault(at, message, hint)] })
+  let names: string[]
+  try {
+    names = readdirSync(path).filter(name => name.endsWith(POLICY_SUFFIX) && !name.endsWith(TESTS_SUFFIX)).toSorted()
+  } catch (error) {
+    return rejected(`${dotted(at)}: cannot read ${shown(named)}: ${describe(error)}`, 'paths are relative to the configuration file')
+  }
+  if (names.length === 0) return rejected(`${dotted(at)}: ${shown(named)} contains no *.yaml`, 'each file holds one policy, under its name')
+  if (names.length > MAX_FILES) return rejected(`${dotted(at)}: ${shown(named)} contains more than ${MAX_FILES} policies`)
+  const problems: PathProblem[] = []
+  const read = new Map<string, ReadPolicy>()
+  for (const file of names) {
+    const name = file.slice(0, -POLICY_SUFFIX.length)
+    if (FORMATS.name(name) === null) read.set(name, readPolicyFile(join(path, file)))
+    else problems.push(fault(at, `${dotted(at)}: the file ${shown(file)} must have the name of its policy: 1 to 63 of a-z, 0-9 and "-"`))
+  }
+  problems.push(...clashes([...read.keys()], items(mapping(from).replace), builtIn, named, at))
+  const known = new Set([...builtIn, ...read.keys(), ...Object.keys(mapping(extensions))])
+  const found = [...read].flatMap(([name, one]) => {
+    if (one.problems.length > 0) return one.problems
+    const further = checks.flatMap(check => check({ extensions: { [name]: one.policy }, agents: [] }, path))
+      .map(({ path: [, , ...steps], ...problem }) => ({ ...problem, path: steps }))
+    return [...foreign(one, known), ...further].map(problem => one.place(problem))
+  })
+  found.push(...cycles(read))
+  return {
+    path,
+    policies: Object.fromEntries([...read].map(([name, { policy }]) => [name, policy as PolicyConfig])),
+    files: [path, ...names.map(name => join(path, name)), ...[...read.values()].flatMap(({ files }) => files)],
+    problems,
+    found
+  }
+}
+
+/** A policy that takes the name of a built-in one needs the word of the configuration, because agents name policies by name only. */
+function clashes (
+  names: readonly string[],
+  replace: readonly unknown[],
+  builtIn: readonly string[],
+  named: string,
+  at: Path
+): PathProblem[] {
+  const taken = names.filter(name => builtIn.includes(name) && !replace.includes(name)).map(name => fault(
+    at,
+    `${dotted(at)}: ${shown(join(named, name + POLICY_SUFFIX))} has the name of a policy of the built-in catalogue`,
+    `write from: {directory: ${named}, replace: [${name}]} to use it instead of the built-in one, or rename the file`
+  ))
+  const idle = replace.flatMap((name, index) => {
+    if (typeof name !== 'string' || (names.includes(name) && builtIn.includes(name))) return []
+    const place: Path = [...AT, 'replace', index]
+    return [
+      builtIn.includes(name)
+        ? fault(place, `${dotted(place)}: ${shown(named)} has no policy ${shown(name)}`, didYouMean(name, names))
+        : fault(
+          place,
+          `${dotted(place)}: the built-in catalogue has no policy ${shown(name)}`,
+          'only policies that replace a built-in one are listed here'
+        )
+    ]
+  })
+  return [...taken, ...idle]
+}
+
+/** Finds what a policy of a directory cannot contain: secrets and policy servers of the configuration, and unknown policies. */
+function foreign ({ policy }: ReadPolicy, known: ReadonlySet<string>): PathProblem[] {
+  const { inject, request, response, activation } = mapping(policy)
+  const here = 'in a policy of a directory; write the key in extensions of the configuration, which may change this policy'
+  const secrets = items(inject).flatMap((one, index) => mapping(one).fromSecret === undefined
+    ? []
+    : [fault(['inject', index, 'fromSecret'], `inject[${index}].fromSecret cannot stand ${here}`, undefined, 'key')])
+  const servers = Object.entries({ request, response }).flatMap(([key, rules]) =>
+    items(rules).flatMap((rule, index) => mapping(rule).external === undefined
+      ? []
+      : [fault([key, index, 'external'], `${key}[${index}].external cannot stand ${here}`, undefined, 'key')])
+  )
+  const unknown = items(mapping(activation).requires).flatMap((name, index) => typeof name !== 'string' || known.has(name)
+    ? []
+    : [fault(['activation', 'requires', index], `no policy is named ${shown(name)}`, didYouMean(name, [...known]))])
+  return [...secrets, ...servers, ...unknown]
+}
+
+/** Policies of the directory that require each other. */
+function cycles (read: ReadonlyMap<string, ReadPolicy>): Diagnostic[] {
+  const next = (name: string): string[] =>
+    items(mapping(mapping(read.get(name)?.policy).activation).requires).filter(one => typeof one === 'string')
+  return [...read].flatMap(([name, one]) => {
+    const seen = new Set<string>()
+    const open = next(name)
+    for (let other = open.pop(); other !== undefined; other = open.pop()) {
+      if (other === name) {
+        return [one.place(fault(['activation', 'requires'], `policy ${shown(name)} requires itself, also through others`, 'remove it'))]
+      }
+      if (seen.has(other)) continue
+      seen.add(other)
+      open.push(...next(other))
+    }
+    return []
+  })
+}
