@@ -71,7 +71,7 @@ for (const language of ['JavaScript', 'Python', 'Go'] as const) {
     const gateway = await grpcGatewayFor(t, { upstream: agent.url })
     for (const transport of ['GRPC', 'JSONRPC', 'HTTP+JSON'] as const) {
       const run = async ({ url, grpcAddress }: Served, more: Partial<ClientRun>): Promise<ForeignStory> =>
-        await runClient('java-1', { transport, url, grpcAddress, ...more })
+        onceSeen(await runClient('java-1', { transport, url, grpcAddress, ...more }))
       const required = { extensions: [REQUIRED] }
       const direct = await run(agent, required)
       for (const operation of WORKING) t.ok(direct[operation]?.value, `${transport}: ${operation} works at all: ${direct[operation]?.error ?? ''}`)
