@@ -13,7 +13,7 @@ t.test('cases run for a short time', async t => {
   const said: string[] = []
   const results = await run(
     {
-      only: ['bodies:4 kB of json', 'responses:4 kB of data', 'stream', 'latency', 'cold', 'spread', 'start'],
+      only: ['core:400 B', 'bodies:4 kB of json', 'responses:4 kB of data', 'stream', 'latency', 'cold', 'spread', 'start'],
       parties: ['gateway', 'direct'],
       rounds: 1,
       seconds: 0.1,
@@ -27,6 +27,7 @@ t.test('cases run for a short time', async t => {
   t.same(
     results.measured.map(({ case: name, work, rows }) => `${name} ${work}: ${rows.map(({ party }) => party).join(' | ')}`),
     [
+      'core 400 B: gateway | gateway, oldest Node | direct',
       'bodies 4 kB of JSON in a string: gateway | direct',
       'responses 4 kB of data: gateway | gateway, responses enforced | direct',
       'stream 50 events: gateway | direct',
@@ -94,7 +95,7 @@ t.test('flags', async t => {
   t.equal(benchOptions(['--only=latency'], '/own')?.out, null)
   t.equal(benchOptions(['--help'], '/own'), null)
   for (const [args, message] of [
-    [['--only=lattency'], /--only: there is no "lattency"; choose of throughput/],
+    [['--only=lattency'], /--only: there is no "lattency"; choose of core, throughput/],
     [['--only=bodies:50 kB of nothing'], /--only: bodies has no "50 kB of nothing"; choose of 4 kB of Markdown, /],
     [['--rounds=0'], /--rounds must be a number above 0/],
     [['--fast'], /--fast/],
