@@ -29,6 +29,7 @@ const DOES: Readonly<Record<string, string>> = {
   continueByKind: 'continues with the list for this kind of request',
   shedLoad: 'rejects the call while the process is overloaded (`overload`)',
   checkAccess: 'applies the access lists, as far as the head decides (`access`)',
+  checkDelegation: 'verifies the chain of callers, and applies the limits of delegation (`access.delegation`)',
   limitByHead: 'applies the rates that need only the head (`rates`)',
   readBody: 'reads the whole body within `limits.body`, `limits.requestTimeout` and `limits.memory`',
   decodeBody: 'decodes a compressed body',
