@@ -98,8 +98,9 @@ t.test('a primary that Sentinel replaces, behind a proxy that follows the primar
   const [primaryPort, replicaPort, sentinelPort, proxyPort] = [await freePort(), await freePort(), await freePort(), await freePort()]
   const directory = mkdtempSync(join(tmpdir(), 'a2a-sentinel-'))
   t.teardown(() => { rmSync(directory, { recursive: true, force: true }) })
-  const primary = await startRedis(t, primaryPort)
-  await startRedis(t, replicaPort, '--replicaof', '127.0.0.1', String(primaryPort), '--repl-diskless-sync-delay', '0')
+  // The primary writes a file for its replica.
+  const primary = await startRedis(t, primaryPort, '--dir', directory)
+  await startRedis(t, replicaPort, '--dir', directory, '--replicaof', '127.0.0.1', String(primaryPort), '--repl-diskless-sync-delay', '0')
   await until(() => /master_link_status:up/.test(cli(replicaPort, 'info', 'replication')), 'the replica')
   const sentinelFile = join(directory, 'sentinel.conf')
   writeFileSync(sentinelFile, `port ${sentinelPort}
