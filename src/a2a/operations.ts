@@ -76,8 +76,8 @@ export function inMessageScope (operation: Operation): boolean {
 }
 
 /**
- * True for the operations on which required extensions are checked. `all` leaves out the extended card: a client learns there what the agent
- * requires, so the card cannot require it of its readers.
+ * True for the operations on which required extensions are checked. `all` leaves out the extended card: a client learns there what the
+ * agent requires, so the card cannot require it of its readers.
  */
 export function inRequirementScope (scope: 'messages' | 'all', operation: Operation): boolean {
   return scope === 'messages' ? inMessageScope(operation) : operation !== 'GetExtendedAgentCard'
