@@ -62,7 +62,7 @@ export function methodOfOperation (operation: Operation, version: Version): stri
   return undefined
 }
 
-/** True for the operations that carry a client's message. `enforceOn: messages` checks required extensions on these operations. */
+/** True for the operations that carry a client's message. */
 export function carriesMessage (operation: Operation): boolean {
   return operation === 'SendMessage' || operation === 'SendStreamingMessage'
 }
@@ -73,6 +73,14 @@ export function carriesMessage (operation: Operation): boolean {
  */
 export function inMessageScope (operation: Operation): boolean {
   return carriesMessage(operation) || operation === 'Other' || operation === 'Extension'
+}
+
+/**
+ * True for the operations on which required extensions are checked. `all` leaves out the extended card: a client learns there what the
+ * agent requires, so the card cannot require it of its readers.
+ */
+export function inRequirementScope (scope: 'messages' | 'all', operation: Operation): boolean {
+  return scope === 'messages' ? inMessageScope(operation) : operation !== 'GetExtendedAgentCard'
 }
 
 const RESPONDED: ReadonlySet<Operation> = new Set<Operation>([

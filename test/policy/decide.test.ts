@@ -81,7 +81,7 @@ t.test('message.extensions is annotation, not activation', async t => {
   t.match(outcome(send(policyOf(required(U), {}), { message: { extensions: [U], parts: [] } })), /^EXTENSION_SUPPORT_REQUIRED/)
 })
 
-t.test('enforceOn: messages covers sends and unknown methods, all covers all', async t => {
+t.test('enforceOn: messages covers sends and unknown methods, all covers all but the extended card', async t => {
   const messages = policyOf(required(U), {}, { unknownMethods: 'forward' })
   const all = policyOf(required(U), {}, { enforceOn: 'all' })
   for (const method of ['SendMessage', 'SendStreamingMessage', 'x.exec']) {
@@ -89,8 +89,9 @@ t.test('enforceOn: messages covers sends and unknown methods, all covers all', a
   }
   for (const method of ['GetTask', 'CancelTask', 'SubscribeToTask', 'GetExtendedAgentCard', 'ListTasks']) {
     t.equal(outcome(send(messages, {}, { method })), 'forward', method)
-    t.match(outcome(send(all, {}, { method })), /^EXTENSION_SUPPORT_REQUIRED/, method)
+    if (method !== 'GetExtendedAgentCard') t.match(outcome(send(all, {}, { method })), /^EXTENSION_SUPPORT_REQUIRED/, method)
   }
+  t.equal(outcome(send(all, {}, { method: 'GetExtendedAgentCard' })), 'forward', 'a client learns there what the agent requires')
   t.match(outcome(send(all, '', { binding: 'HTTP+JSON', operation: 'GetTask' })), /^EXTENSION_SUPPORT_REQUIRED/)
 })
 

@@ -220,7 +220,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     'enforce'
   ),
   enforceOn: choice(
-    'Operations for which the gateway checks required extensions: `all`, or `messages` (operations that send a message, methods and routes of extensions). A2A requires the error on every request that lacks a required extension.',
+    'Operations for which the gateway checks required extensions: `all` but the extended card, or `messages` (operations that send a message, methods and routes of extensions). A2A requires the error on every request that lacks a required extension.',
     ['messages', 'all'],
     'all'
   ),

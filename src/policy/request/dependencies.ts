@@ -1,5 +1,5 @@
 /** Finds the extensions that a request must also activate because other extensions require them, transitively. */
-import { inMessageScope } from '#a2a/operations.js'
+import { inRequirementScope } from '#a2a/operations.js'
 import type { AgentPolicy, CompiledPolicy, Dependency, RequiredExtension } from '../compile/compiled.js'
 import type { Activity } from './activation.js'
 import { isActivatedByHeader, isRequested } from './activation.js'
@@ -39,7 +39,7 @@ export function recordDependencies (
         const { requires, addsMissing, scope } = policy.activation
         if (requires.length === 0 || done.has(policy) || (enforced && policy.mode !== 'enforce')) continue
         if (!active && !(isActivatedByHeader(policy) && policy.activators.some(uri => wanted.has(uri)))) continue
-        if ((scope ?? agent.enforceOn) === 'messages' && !inMessageScope(call.operation)) continue
+        if (!inRequirementScope(scope ?? agent.enforceOn, call.operation)) continue
         done.add(policy)
         for (const needed of requires) {
           if (isRequested(needed, asked) || activity.policies.some(other => other.policy.uri === needed.uri && other.active)) continue

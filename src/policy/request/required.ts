@@ -1,5 +1,5 @@
 /** The extensions that a call must name, because the card or a policy requires them. */
-import { inMessageScope } from '#a2a/operations.js'
+import { inRequirementScope } from '#a2a/operations.js'
 import type { AgentPolicy, RequiredExtension } from '../compile/compiled.js'
 import type { Violation } from '../violation.js'
 import { comparableUris, isOtherSpelling } from '#wire/uri-spelling.js'
@@ -22,7 +22,7 @@ export function missingRequired (
   if (policy.required.length === 0) return NONE_REQUIRED
   const missing: RequiredExtension[] = []
   for (const extension of policy.required) {
-    if ((extension.scope ?? policy.enforceOn) === 'messages' && !inMessageScope(request.call.operation)) continue
+    if (!inRequirementScope(extension.scope ?? policy.enforceOn, request.call.operation)) continue
     if (policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)) continue
     missing.push(extension)
     const guard = forbidden?.guardOf(extension.uri) ?? null
