@@ -69,9 +69,12 @@ async function program (agent: string, configure: Configure, grpcPort: GrpcPort 
 }
 
 async function end (child: ChildProcess, directory: string): Promise<void> {
-  if (child.exitCode === null) {
-    child.kill('SIGKILL')
+  if (child.exitCode === null && child.signalCode === null) {
+    // Workers of nginx survive a SIGKILL of their master, and keep the pipe of its errors open.
+    const timer = setTimeout(() => { child.kill('SIGKILL') }, 3_000)
+    child.kill('SIGTERM')
     await once(child, 'exit')
+    clearTimeout(timer)
   }
   rmSync(directory, { recursive: true, force: true })
 }
