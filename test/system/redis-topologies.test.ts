@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import t from 'tap'
+import type { Taken } from '#state/limits/limit-store.js'
 import { RedisLimits } from '#state/limits/redis-limits.js'
 import { RedisStore } from '#state/redis-store.js'
 import type { TaskKey } from '#state/store.js'
@@ -44,7 +45,10 @@ async function useAll (t: Test, { store, limits }: Opened, id: string): Promise<
   await until(async () => (await store.claim('weather', [{ key: `${id}-a`, window: 60_000 }]))[0] === 'new', 'the claims to be released')
   const change = { agent: 'weather', taskId: id, kind: 'reserve', entries: ['x', 'y'], token: '1', max: 4 } as const
   t.same(await store.pushConfigs(change), [true, true])
-  t.match(await limits.take([rate]), { rejected: -1 }, 'shared limits')
+  // The limits have a connection of their own.
+  let taken: Taken | null = null
+  await until(async () => (taken = await limits.take([rate])) !== null, 'the connection of the limits')
+  t.match(taken, { rejected: -1 }, 'shared limits')
 }
 
 t.test('a cluster of three servers: one hash tag keeps the state on one shard', async t => {
