@@ -77,14 +77,14 @@ const UPSTREAM = 'http://agent.invalid'
 /** Makes a whole configuration of a document. Keys that the document may not have are left out, and reported elsewhere. */
 function wholeOf ({ version, extensions, agents }: Mapping, config: Config, agent: AgentConfig): Mapping {
   const given = items(agents)
-  const policies = mapping(extensions)
+  const { from: _directory, ...policies } = mapping(extensions)
   const listed = agents === undefined
     ? [agentOf({ name: agent.name }, 0, agent, policies)]
     : agents !== null && !Array.isArray(agents) ? agents : given.map((one, i) => agentOf(one, i, agent, policies))
   return {
     version: version === undefined ? CONFIG_VERSION : version,
     agents: Array.isArray(listed) && listed.length === 0 ? [agentOf({ name: agent.name }, 0, agent, policies)] : listed,
-    ...(extensions === undefined || extensions === null ? {} : { extensions }),
+    ...(extensions === undefined || extensions === null ? {} : { extensions: typeof extensions === 'object' && !Array.isArray(extensions) ? policies : extensions }),
     ...(config.identity === null ? {} : { identity: { sources: Object.fromEntries(Object.keys(config.identity.sources).map(sourceOf)) } })
   }
 }
@@ -121,6 +121,7 @@ function unusedKeys (root: Mapping, name: string): PathProblem[] {
   const agents = items(root.agents)
   return [
     ...Object.keys(root).filter(key => !ROOT_KEYS.includes(key)).map(key => unused([key], `${shown(key)} is not used here`)),
+    ...(Object.hasOwn(mapping(root.extensions), 'from') ? [unused(['extensions', 'from'], `${shown('from')} is not used here`)] : []),
     ...agents.flatMap((one, i) => Object.keys(mapping(one))
       .filter(key => !KNOWN_AGENT_KEYS.has(key))
       .map(key => unused(['agents', i, key], `${shown(key)} is not used here`))),

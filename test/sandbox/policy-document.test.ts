@@ -100,6 +100,12 @@ t.test('no variable and no file of the gateway is read', t => {
   t.teardown(() => { rmSync(directory, { recursive: true }) })
   writeFileSync(join(directory, 'known.json'), '{"type": "number"}')
   writeFileSync(join(directory, 'secret.json'), '{"type": "number"}')
+  for (const from of [directory, '/etc', '../x', '{directory: /etc, replace: [timestamp]}', '1']) {
+    const { agent, problems, warnings } = read(`extensions: {from: ${from}}`)
+    t.same(problems, [], from)
+    t.match(warnings, [{ message: '"from" is not used here' }], from)
+    t.same(agent?.policies.map(({ name }) => name), read('').agent?.policies.map(({ name }) => name), from)
+  }
   const rule = (file: string): string => `{uri: "https://example.com/own", request: [{id: one, select: {metadata: {in: [message], key: x}}, schema: {file: "${file}"}}]}`
   for (const file of ['/etc/passwd', '/dev/zero', join(directory, 'secret.json'), '../secret.json', 'secret.json']) {
     t.match(read(`extensions: {own: ${rule(file)}}`).problems, [{ message: /the playground reads no files/, hint: 'write the schema here' }], file)

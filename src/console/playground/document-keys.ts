@@ -12,7 +12,7 @@ export const ROOT_KEYS: readonly string[] = ['version', 'agents', 'extensions']
 
 export function documentSchema (): Schema {
   const { properties = {}, $defs } = configSchema
-  const { agents = {} } = properties
+  const { agents = {}, extensions = {} } = properties
   const agent = agents.items ?? {}
   const only = (of: Schema, keys: readonly string[]): Schema['properties'] =>
     Object.fromEntries(Object.entries(of.properties ?? {}).filter(([key]) => keys.includes(key)))
@@ -20,6 +20,8 @@ export function documentSchema (): Schema {
     type: 'object',
     properties: {
       ...only(configSchema, ROOT_KEYS),
+      // The document has no files: `extensions.from` names a directory.
+      extensions: { ...extensions, properties: {} },
       agents: { ...agents, items: { ...agent, properties: only(agent, ['name', ...AGENT_KEYS]) ?? {} } }
     },
     $defs: { policy: $defs?.policy ?? {} }
