@@ -206,7 +206,7 @@ async function traffic (t: Test): Promise<TestGateway> {
   await rpc(`${url}/paid/rpc`, 'SendMessage', wishing(''), asking())
   await until(async () => (await (await fetch(`${gateway.adminUrl}/agents`)).text()).includes('carded'))
   await rpc(`${url}/carded/rpc`)
-  const leaving = open(`${url}/agent/rest/tasks/wish-wait:subscribe`, { headers: V1 })
+  const leaving = open(`${url}/agent/rest/tasks/wish-wait:subscribe`, { headers: [...V1, ...asking()] })
   leaving.on('error', () => {})
   leaving.end()
   const [incoming] = await once(leaving, 'response')

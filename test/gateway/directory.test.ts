@@ -149,7 +149,7 @@ t.test('an agent keeps its paths', async t => {
     return /<title>Agents/.test(text) ? 'page' : text
   }
   t.equal(await at('/catalogue', ''), 'page', 'below an agent at /, where no operation is')
-  t.equal(await at('/rest/v1/tasks/t1', ''), 'of the agent', 'an operation of the card')
+  t.equal(await at('/rest/v1/tasks/t1', ', enforceOn: messages'), 'of the agent', 'an operation of the card')
   t.match(await at('/rpc', ''), /POST/, 'an address of JSON-RPC')
   const ext = (url: string): Record<string, unknown> => plainCard(url, { capabilities: { extensions: [{ uri: OPEN }] } })
   const policy = `extensions: {open: {uri: "${OPEN}", activation: {signals: [header]}, routes: [{verb: GET, path: /catalogue, need: declared}]}}`

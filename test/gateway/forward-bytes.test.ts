@@ -50,7 +50,7 @@ t.test('any JSON document and any response arrive unchanged, in both bindings', 
       response.end(answer)
     }
   })
-  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, [], ['limits: {jsonDepth: 512}']) })
+  const gateway = await gatewayFor(t, { yaml: oneAgent(agent.url, ['protocol: {backslashNames: forward}'], ['limits: {jsonDepth: 512}']) })
   t.ok(await checkAsync(
     'gateway/forward-bytes/any-json',
     fc.asyncProperty(
