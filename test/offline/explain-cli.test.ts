@@ -79,7 +79,7 @@ t.test('through the command line: standard input, flags, exit codes', async t =>
   })
   t.match(await command(['--nothing', '-'], ''), {
     code: 2,
-    err: /its flags are --config, --card, --upstream, --agent, --caller, --request, --answer, --external, --header, --json/
+    err: /its flags are --config, --card, --upstream, --agent, --caller, --header, --request, --answer, --external, --steps, --json/
   })
   t.match(await commandLine(['schema', 'x']), { code: 2, err: /unexpected argument "x"; the command takes only flags/ }, 'other commands take none')
 })
