@@ -8,6 +8,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { freePorts, until } from '../helpers/http.js'
 import { MAIN } from '../helpers/paths.js'
+import { WHOLE } from '../helpers/seed.js'
 
 interface Full {
   /** File of stdout. */
@@ -55,7 +56,8 @@ const KINDS: Readonly<Record<string, (t: Test) => Full>> = {
   'a full disk': smallDisk
 }
 
-for (const workers of [1, 2]) {
+// Each takes 5 s of processor time.
+for (const workers of WHOLE ? [1, 2] : [1]) {
   for (const [name, full] of Object.entries(KINDS)) {
     const skip = name === 'a full disk' && !mayMount() ? 'this process may not mount a small disk' : false
     t.test(`${name}, workers: ${workers}`, { skip }, async t => {
