@@ -100,7 +100,7 @@ t.test('every outcome is counted once, under labels of closed sets', async t => 
   const gateway = await gatewayFor(
     t,
     {
-      yaml: `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}, passthrough: [/docs]}\n  - {name: dead, path: /dead, upstream: {url: "${dead.url}"}}`
+      yaml: `agents:\n  - {name: agent, upstream: {url: "${agent.url}"}, enforceOn: messages, passthrough: [/docs]}\n  - {name: dead, path: /dead, upstream: {url: "${dead.url}"}}`
     },
     false
   )
