@@ -18,7 +18,7 @@ import { serve } from '../helpers/serve.js'
 
 const CLIENTS = 8
 /** `state.timeout`, ms. */
-const TIMEOUT = 200
+const TIMEOUT = 500
 /** The same, ms, for a test in which no lookup of a running server may time out, also on a busy machine. */
 const PATIENT = 2_000
 /** What a call may take beside one timeout for its task and one for its answer, on a machine that is busy, ms. */
