@@ -141,7 +141,8 @@ async function explainAll (args: ExplainArguments, io: Output): Promise<number> 
   return ok ? 0 : 1
 }
 
-const FLAGS = Object.entries(COMMANDS.explain?.flags ?? {}).flatMap(([name, { value, many }]) => value === undefined || many === true ? [] : [name])
+const FLAGS = Object.entries(COMMANDS.explain?.flags ?? {})
+  .flatMap(([name, { value, many }]) => value === undefined || many === true ? [] : [name])
 
 function requestsOf (input: Input): Recordings {
   const { file } = input
