@@ -80,7 +80,11 @@ function current (file: string): string | null {
 
 async function main (args: readonly string[]): Promise<number> {
   if (!args.includes('--check')) {
-    for (const file of generate()) console.log(`wrote ${file}`)
+    const files = generate()
+    // The pages of the catalogue are not committed: a fresh clone has none.
+    const pages = files.filter(file => file.startsWith(`${CATALOGUE_PAGES}/`))
+    if (pages.length > 0) console.log(`wrote ${pages.length} pages to ${CATALOGUE_PAGES}`)
+    for (const file of files) if (!pages.includes(file)) console.log(`wrote ${file}`)
     writeValidators()
     writeMetaSchemas()
     writeCatalogue()

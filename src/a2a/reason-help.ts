@@ -264,7 +264,7 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
   },
   BUDGET_EXHAUSTED: {
     cause: 'A budget of `budgets` is spent. `metadata.limit` names it.',
-    client: 'Wait for the seconds in `Retry-After`: the budget is then whole again. Without `Retry-After`, the budget of the call and of all that agents do for it is spent: end the task.',
+    client: 'Wait for the seconds in `Retry-After`: the budget is then whole again. Without `Retry-After`, the budget belongs to one call and to the calls that agents make for it, and is spent: complete the task without further calls.',
     operator: 'Raise the budget in `budgets`. With `by: [chain]`, the audit line shows the rest in `delegation.budgets`.',
     see: ['rate-limits', 'budgets'],
     example: gateway('budget', 'The budget "tokens-per-day" is spent: wait 3600 s before the next message.', { metadata: { limit: 'tokens-per-day' }, retryAfter: 3600 })

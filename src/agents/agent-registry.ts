@@ -68,11 +68,9 @@ export class AgentRegistry {
 
   /** @throws Error with a readable message when the start fails, for example because of an unusable TLS file */
   async start (): Promise<void> {
-    const identity = await Identity.prepare(this.config.identity, null, this.options)
-    const points = DecisionPoints.prepare(this.config, null, this.options.env)
-    const delegations = await Delegations.prepare(this.config.delegation, null, this.options)
+    const shared = await prepareShared(this.config, NOTHING, this.options)
     const agents = this.prepare(this.config)
-    this.snapshot = snapshotOf(this.config, agents, { identity, decisionPoints: points, delegations })
+    this.snapshot = snapshotOf(this.config, agents, shared)
     this.updateMetrics()
     await firstCards(agents)
   }
@@ -88,13 +86,15 @@ export class AgentRegistry {
     const problems = inlineSchemaProblems(config)
     if (problems.length > 0) throw new Error(problems.join('\n'))
     const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
-    const earlier = this.snapshot.identity
-    const identity = await Identity.prepare(config.identity, earlier, this.options)
-    const earlierPoints = this.snapshot.decisionPoints
-    const points = DecisionPoints.prepare(config, earlierPoints, this.options.env)
-    const earlierDelegations = this.snapshot.delegations
-    const delegations = await Delegations.prepare(config.delegation, earlierDelegations, this.options)
-    const next = this.prepare(config)
+    const earlier = this.snapshot
+    const shared = await prepareShared(config, earlier, this.options)
+    let next: Agent[]
+    try {
+      next = this.prepare(config)
+    } catch (error) {
+      closeShared(shared, earlier)
+      throw error
+    }
     const made = next.filter(agent => old.get(agent.name) !== agent)
     await Promise.all(
       made
@@ -115,11 +115,9 @@ export class AgentRegistry {
         agent.concurrency = predecessor.concurrency
         if (!fresh.includes(agent)) agent.takeOver(predecessor)
       }
-      if (earlier !== identity) earlier?.close(identity)
-      if (identity !== null && identity !== earlier) this.options.log.info({}, 'the sources of callers have changed')
-      this.snapshot = snapshotOf(config, next, { identity, decisionPoints: points, delegations })
-      earlierPoints?.close(points)
-      earlierDelegations?.close(delegations)
+      closeShared(earlier, shared)
+      if (shared.identity !== null && shared.identity !== earlier.identity) this.options.log.info({}, 'the sources of callers have changed')
+      this.snapshot = snapshotOf(config, next, shared)
       this.config = config
       this.updateMetrics()
       for (const agent of old.values()) if (!next.includes(agent)) this.retire(agent)
@@ -127,9 +125,7 @@ export class AgentRegistry {
       return changesBetween(before, wanted, rebuilt)
     }
     const discard = async (): Promise<void> => {
-      if (identity !== earlier) identity?.close(earlier)
-      points?.close(earlierPoints)
-      delegations?.close(earlierDelegations)
+      closeShared(shared, earlier)
       await Promise.all(made.map(agent => agent.close()))
     }
     return { agents: next, commit, discard }
@@ -137,9 +133,7 @@ export class AgentRegistry {
 
   /** Closes all agents, even those that exchanges still use. */
   async close (): Promise<void> {
-    this.snapshot.identity?.close(null)
-    this.snapshot.decisionPoints?.close(null)
-    this.snapshot.delegations?.close(null)
+    closeShared(this.snapshot, NOTHING)
     await Promise.all([...this.snapshot.agents.all, ...this.retired].map(agent => agent.close()))
   }
 
@@ -214,9 +208,33 @@ export class AgentRegistry {
   }
 }
 
+/** What all agents of a configuration share. */
 type Shared = Pick<Snapshot, 'identity' | 'decisionPoints' | 'delegations'>
 
 const NOTHING: Shared = { identity: null, decisionPoints: null, delegations: null }
+
+/**
+ * Creates what the agents of a configuration share. Parts that have not changed go on.
+ * @throws Error with a readable message when a part cannot be created; the others are closed
+ */
+async function prepareShared (config: Config, earlier: Shared, options: AgentRegistryOptions): Promise<Shared> {
+  let shared = NOTHING
+  try {
+    shared = { ...shared, identity: await Identity.prepare(config.identity, earlier.identity, options) }
+    shared = { ...shared, decisionPoints: DecisionPoints.prepare(config, earlier.decisionPoints, options.env) }
+    return { ...shared, delegations: await Delegations.prepare(config.delegation, earlier.delegations, options) }
+  } catch (error) {
+    closeShared(shared, earlier)
+    throw error
+  }
+}
+
+/** Closes everything that `kept` does not use. */
+function closeShared ({ identity, decisionPoints, delegations }: Shared, kept: Shared): void {
+  identity?.close(kept.identity)
+  decisionPoints?.close(kept.decisionPoints)
+  delegations?.close(kept.delegations)
+}
 
 function snapshotOf (config: Config, agents: readonly Agent[], shared: Shared): Snapshot {
   return {

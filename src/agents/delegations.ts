@@ -4,8 +4,8 @@ import { digest } from '#config/digest.js'
 import type { PathProblem } from '#config/diagnostics.js'
 import { items, mapping } from '#config/yaml/values.js'
 import type { ChainKeysConfig, DelegationConfig } from '#config/model/delegation-model.js'
-import type { Chain } from '#identity/chain.js'
-import { CHAIN_HEADER, claimsOfChain, readChain, signChain } from '#identity/chain.js'
+import type { Chain, ChainKey } from '#identity/chain.js'
+import { CHAIN_HEADER, chainKeysOf, claimsOfChain, readChain, signChain } from '#identity/chain.js'
 import type { JwkSet, VerificationKey } from '#identity/jwk-set.js'
 import { readJwkSet } from '#identity/jwk-set.js'
 import type { Principal } from '#identity/principal.js'
@@ -16,8 +16,7 @@ import type { CallerCondition } from '#policy/access/caller.js'
 import type { Log } from '#telemetry/log.js'
 import { redactAlso } from '#telemetry/redact.js'
 import type { JsonObject } from '#wire/json/object.js'
-import { issuerPool } from './keys/keys-fetch.js'
-import { KeysSource } from './keys/keys-source.js'
+import { FetchedKeySet } from './keys/fetched-key-set.js'
 import type { SigningKeys } from './keys/signing-keys.js'
 import { keyFileProblems, readKeyFile, readSigningKeys } from './keys/signing-keys.js'
 
@@ -34,8 +33,8 @@ export class Delegations {
   readonly #config: DelegationConfig
   readonly #signing: SigningKeys
   /** Keys of files, with those of this gateway. */
-  readonly #fixed: readonly VerificationKey[]
-  readonly #fetched: readonly FetchedKeys[]
+  readonly #fixed: readonly ChainKey[]
+  readonly #fetched: readonly GatewayKeys[]
   readonly #isAgent: CallerCondition
 
   private constructor (config: DelegationConfig, { signing, files, fingerprint }: Read, options: DelegationOptions) {
@@ -45,8 +44,8 @@ export class Delegations {
     this.#fingerprint = fingerprint
     this.#config = config
     this.#signing = signing
-    this.#fixed = [...keysOf(signing.published), ...files]
-    this.#fetched = config.keys.flatMap(one => (one.url === null ? [] : [new FetchedKeys(one, one.url, options)]))
+    this.#fixed = chainKeysOf([...keysOf(signing.published), ...files])
+    this.#fetched = config.keys.flatMap(one => (one.url === null ? [] : [new GatewayKeys(one, one.url, options)]))
     // `check` rejects `match`, which needs a budget of steps.
     this.#isAgent = config.agents === null ? () => false : compileCaller(config.agents, () => () => false)
   }
@@ -105,7 +104,7 @@ export class Delegations {
   }
 
   #read (text: string): Exclude<ReadChain, null> {
-    const keys = this.#fetched.length === 0 ? this.#fixed : [...this.#fixed, ...this.#fetched.flatMap(one => one.current)]
+    const keys = this.#fetched.length === 0 ? this.#fixed : [...this.#fixed, ...this.#fetched.flatMap(({ imported }) => imported)]
     return readChain(text, keys, this.#config.trustDomain, Date.now())
   }
 }
@@ -143,54 +142,30 @@ function keysOf (published: readonly PublicJwk[]): readonly VerificationKey[] {
   return 'problem' in set ? [] : set.keys
 }
 
-/** The keys of another gateway, fetched in the background. */
-class FetchedKeys {
-  #keys: readonly VerificationKey[] = []
-  readonly #source: KeysSource
-  readonly #pool: ReturnType<typeof issuerPool>
+/** The keys of another gateway, imported when they change. */
+class GatewayKeys extends FetchedKeySet {
+  #imported: readonly ChainKey[] = NONE
+  #from: readonly VerificationKey[] | null = null
 
   constructor ({ maxStale }: ChainKeysConfig, url: string, { log, clock }: DelegationOptions) {
-    let last: string | null = null
-    this.#pool = issuerPool()
-    this.#source = new KeysSource({
+    super({
       url,
       issuer: url,
       maxStale,
-      dispatcher: this.#pool,
       clock,
-      accept: bytes => {
-        const set = readJwkSet(bytes)
-        if ('problem' in set) return set
-        const changed = digest(set.keys) !== digest(this.#keys)
-        if (changed) this.#keys = set.keys
-        return { changed }
-      },
-      onRefresh: (_, problem) => {
-        if (problem !== null && problem !== last) log.warn({ problem }, 'the keys of another gateway cannot be fetched')
-        else if (problem === null && last !== null) log.info({}, 'the keys of another gateway can be fetched again')
-        last = problem
+      onProblem: problem => {
+        if (problem !== null) log.warn({ problem }, 'the keys of another gateway cannot be fetched')
+        else log.info({}, 'the keys of another gateway can be fetched again')
       }
     })
   }
 
-  get current (): readonly VerificationKey[] {
-    return this.#source.usable ? this.#keys : []
-  }
-
-  get failing (): boolean {
-    return this.#source.problem !== null
-  }
-
-  start (): Promise<void> {
-    return this.#source.start()
-  }
-
-  refresh (): Promise<void> {
-    return this.#source.refreshForUnknown()
-  }
-
-  close (): void {
-    this.#source.close()
-    this.#pool.destroy().catch(() => {})
+  get imported (): readonly ChainKey[] {
+    const { current } = this
+    if (current !== this.#from) this.#imported = current === null ? NONE : chainKeysOf(current)
+    this.#from = current
+    return this.#imported
   }
 }
+
+const NONE: readonly never[] = []

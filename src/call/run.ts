@@ -1,4 +1,5 @@
 /** Runs the steps of a call in the order of their list (`steps.ts`). */
+import { whenReady } from '#wire/when-ready.js'
 import { release } from './capacity.js'
 import type { Exchange } from './exchange.js'
 import { fail } from './reply.js'
@@ -52,5 +53,5 @@ export function after<T> (exchange: Exchange, value: T | Promise<T>, then: Then<
 
 /** As {@link after}, also when the client is gone: for a value that something must be done about. */
 export function always<T> (exchange: Exchange, value: T | Promise<T>, then: Then<T>): Result | Promise<Result> {
-  return value instanceof Promise ? value.then(value => then(exchange, value)) : then(exchange, value)
+  return whenReady(value, value => then(exchange, value))
 }

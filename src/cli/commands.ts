@@ -43,6 +43,8 @@ export interface Command {
 const CONFIG: Flag = { value: 'FILE', help: 'the configuration file; or A2A_GATEWAY_CONFIG; default: ./gateway.yaml, if it exists' }
 const SAME_AS_FILE: Flag = { value: 'FILE', help: 'the same as FILE' }
 const FILE = 'FILE                     the configuration file; or --config, or A2A_GATEWAY_CONFIG; default: ./gateway.yaml, if it exists'
+/** `serve` and `check` take the configuration file as an argument. */
+const TAKES_FILE = { before: '[FILE]', positionals: 1, words: 'yaml', argumentsHelp: [FILE] } as const
 const JSON_FORMAT: Flag = { help: 'the same as --format json' }
 const HEADER: Flag = { value: "'NAME: VALUE'", many: true, help: 'replaces the recorded headers of that name; can be repeated' }
 const WRONG = 'wrong arguments, or a file that cannot be read'
@@ -55,10 +57,7 @@ export function exits (done: string, problem: string | null, wrong: string): str
 export const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
     does: 'runs the gateway',
-    before: '[FILE]',
-    positionals: 1,
-    words: 'yaml',
-    argumentsHelp: [FILE],
+    ...TAKES_FILE,
     flags: {
       config: SAME_AS_FILE,
       upstream: { value: 'URL', help: 'URL of the agent, instead of a configuration file; or A2A_GATEWAY_UPSTREAM' },
@@ -78,10 +77,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   check: {
     does: 'reports all problems of a configuration',
-    before: '[FILE]',
-    positionals: 1,
-    words: 'yaml',
-    argumentsHelp: [FILE],
+    ...TAKES_FILE,
     flags: {
       config: SAME_AS_FILE,
       live: { help: "also fetches the agents' cards, and compares them with the configuration" },

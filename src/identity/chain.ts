@@ -41,15 +41,31 @@ export interface Chain {
   readonly deadline: number | null
 }
 
+/** A key of a gateway of the trust domain, ready to verify. */
+export interface ChainKey extends Pick<VerificationKey, 'kid' | 'algorithms'> {
+  readonly publicKey: KeyObject
+}
+
+/** Imports the keys once, for all calls. A key that Node cannot import verifies nothing, and is left out. */
+export function chainKeysOf (keys: readonly VerificationKey[]): readonly ChainKey[] {
+  return keys.flatMap(({ kid, algorithms, jwk }) => {
+    try {
+      return [{ kid, algorithms, publicKey: createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' }) }]
+    } catch {
+      return []
+    }
+  })
+}
+
 export type ChainProblem = 'malformed' | 'signature' | 'unknown_key' | 'expired'
 
 /** Longest header, in characters. Agents bound their headers, often at 8 or 16 KiB. */
-const LONGEST = 8_192
-/** Longest payload in bytes: its base64 with header and signature of an RSA key stays below `LONGEST`, with budgets of 600 bytes. */
-const LONGEST_PAYLOAD = 4_800
+const MAX_HEADER_CHARACTERS = 8_192
+/** A payload of this size, in base64 with header and signature of an RSA key, fits into the header, with budgets of 600 bytes. */
+const MAX_PAYLOAD_BYTES = 4_800
 /** Clocks of two gateways may differ, seconds. */
-const LEEWAY = 30
-const MOST_HOPS = 64
+const LEEWAY_SECONDS = 30
+const MAX_HOPS = 64
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 const ALGORITHMS: ReadonlySet<unknown> = new Set(['ES256', 'EdDSA', 'RS256'])
 
@@ -67,7 +83,7 @@ export function claimsOfChain (
     ...(mayReach.length === 0 ? {} : { may_reach: mayReach }),
     presenter
   }
-  if (Buffer.byteLength(JSON.stringify(claims)) > LONGEST_PAYLOAD) return null
+  if (Buffer.byteLength(JSON.stringify(claims)) > MAX_PAYLOAD_BYTES) return null
   const limits = {
     ...(Object.keys(budgets).length === 0 ? {} : { budgets }),
     ...(deadline === null ? {} : { deadline })
@@ -92,9 +108,9 @@ export function signChain (key: SigningKey, claims: JsonObject, ttl: number, now
  * @param now milliseconds since the epoch
  */
 export function readChain (
-  text: string, keys: readonly VerificationKey[], trustDomain: string, now: number
+  text: string, keys: readonly ChainKey[], trustDomain: string, now: number
 ): Chain | { readonly problem: ChainProblem } {
-  if (text.length > LONGEST || !COMPACT.test(text)) return { problem: 'malformed' }
+  if (text.length > MAX_HEADER_CHARACTERS || !COMPACT.test(text)) return { problem: 'malformed' }
   const [head = '', body = '', signature = ''] = text.split('.')
   const header = decoded(head)
   if (header === null || header['typ'] !== TYPE || !ALGORITHMS.has(header['alg'])) return { problem: 'malformed' }
@@ -112,15 +128,11 @@ export function readChain (
   return isCurrent(claims, now / 1_000) ? chain : { problem: 'expired' }
 }
 
-const publicKeys = new WeakMap<VerificationKey, KeyObject>()
-
-function isSignedBy (key: VerificationKey, alg: string, text: Buffer, signature: Buffer): boolean {
+function isSignedBy ({ publicKey }: ChainKey, alg: string, text: Buffer, signature: Buffer): boolean {
   try {
-    let known = publicKeys.get(key)
-    if (known === undefined) publicKeys.set(key, known = createPublicKey({ key: key.jwk as JsonWebKey, format: 'jwk' }))
-    return verify(alg === 'EdDSA' ? null : 'sha256', text, { key: known, dsaEncoding: 'ieee-p1363' }, signature)
+    return verify(alg === 'EdDSA' ? null : 'sha256', text, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)
   } catch {
-    // A key that Node cannot import signs nothing.
+    // The algorithm does not fit the key.
     return false
   }
 }
@@ -131,7 +143,7 @@ function decoded (part: string): JsonObject | null {
 }
 
 function isCurrent ({ iat, exp }: JsonObject, now: number): boolean {
-  return typeof iat === 'number' && typeof exp === 'number' && now >= iat - LEEWAY && now < exp + LEEWAY
+  return typeof iat === 'number' && typeof exp === 'number' && now >= iat - LEEWAY_SECONDS && now < exp + LEEWAY_SECONDS
 }
 
 function shownInitiator ({ source, kind, subject, client, scopes, groups, tenant, spiffe }: Principal): object {
@@ -152,7 +164,7 @@ function chainOf (claims: JsonObject): Chain | null {
   const { chain: id, initiator, hops, depth, may_reach: reach = [], presenter, budgets = {}, deadline = null } = claims
   const by = initiator === null ? null : initiatorOf(initiator)
   const presented = presenterOf(presenter)
-  if (by === undefined || presented === null || !isTexts(hops) || hops.length === 0 || hops.length > MOST_HOPS) return null
+  if (by === undefined || presented === null || !isTexts(hops) || hops.length === 0 || hops.length > MAX_HOPS) return null
   if (typeof depth !== 'number' || !Number.isSafeInteger(depth) || depth < hops.length) return null
   if (!Array.isArray(reach) || !reach.every(isTexts)) return null
   if (typeof id !== 'string' || id === '' || id.length > 64 || !isBudgets(budgets)) return null

@@ -38,7 +38,7 @@ export function dryRunDelegation (
     agent: name,
     caller,
     chain,
-    id: '',
+    newId: () => '',
     asked: readBudgets(head.headers[BUDGET_HEADER] as string | undefined) ?? new Map(),
     now,
     via: head.headers.via as string | undefined,

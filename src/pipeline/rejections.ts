@@ -69,7 +69,7 @@ export const chunksInHttp10: Rejection = {
 
 export const otherHttpVersion: Rejection = {
   reason: 'BAD_REQUEST_HEADER',
-  message: 'The request line names a version of HTTP that has another form; send HTTP/1.1.',
+  message: 'This connection carries HTTP/1.1 and HTTP/1.0, and the request line names another version; send HTTP/1.1.',
   rule: 'gateway/framing'
 }
 
@@ -317,7 +317,7 @@ export function budgetExhausted (limit: string, milliseconds: number): Rejection
 export function chainBudgetExhausted (limit: string): Rejection {
   return {
     reason: 'BUDGET_EXHAUSTED',
-    message: `The budget "${limit}" of the call and of all that agents do for it is spent; end the task with what you have.`,
+    message: `The budget "${limit}" of this call, and of the calls that agents make for it, is spent; complete the task without further calls.`,
     rule: 'gateway/budget',
     metadata: { limit }
   }

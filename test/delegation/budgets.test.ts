@@ -9,7 +9,7 @@ import type { Name, Transport } from './kit.js'
 
 const LIMITS: Readonly<Record<Name, number>> = { a: 50, b: 1_000, c: 100 }
 const budgetOf = (name: Name, more = ''): string[] => [`budgets: [{id: tokens, by: [chain], of: usage/tokens, limit: ${LIMITS[name]}, window: 1h${more}}]`]
-const SPENT = /The budget "tokens" of the call and of all that agents do for it is spent/
+const SPENT = /The budget "tokens" of this call, and of the calls that agents make for it, is spent/
 const FORMS: readonly Transport[] = ['JSONRPC', 'HTTP+JSON', 'GRPC']
 
 t.test('never more than the caller had', async t => {

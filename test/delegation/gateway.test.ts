@@ -88,6 +88,28 @@ t.test('keys of another gateway over HTTP: rotation, and a gateway that cannot b
   t.equal(await other.gateway.metric('a2a_gateway_delegations_total{agent="b",outcome="direct"}'), 1)
 })
 
+t.test('a reload that fails fetches no keys any more', async t => {
+  const pems = await identityKeys()
+  const server = createServer((_, response) => { response.setHeader('content-type', 'application/json').end(keySetOf(pems.ec)) })
+  // Longer than the wait below: only the gateway closes a connection.
+  server.keepAliveTimeout = 60_000
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.close() })
+  const connections = (): Promise<number> => new Promise((resolve, reject) => {
+    server.getConnections((error, count) => { error === null ? resolve(count) : reject(error) })
+  })
+  const { gateway, dir, yaml } = await started(t, { ...pems })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`
+  const jwt = `corp: {jwt: {issuer: "http://127.0.0.1", audience: [a], keys: {url: "${url}"}}}`
+  const changed = configOf({ yaml: yaml().replace('sources: {', `sources: {${jwt}, `), baseDir: dir })
+  const opened = once(server, 'connection')
+  writeFileSync(join(dir, 'own.pem'), 'not a key')
+  t.match(await gateway.reload(changed), { ok: false, problems: [/own\.pem/] })
+  await opened
+  await untilSame(t, connections, 0, 'no connection')
+})
+
 t.test('every request to the agent, and the form of the rejection', async t => {
   const pems = await identityKeys()
   const { gateway, agent } = await started(t, { ...pems }, { access: 'maxDepth: 0, as: {client: b}' })

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import type { Chain } from '#identity/chain.js'
-import { claimsOfChain, readChain, signChain } from '#identity/chain.js'
+import { claimsOfChain, chainKeysOf, readChain, signChain } from '#identity/chain.js'
 import { readJwkSet } from '#identity/jwk-set.js'
 import type { Principal } from '#identity/principal.js'
 import { readSigningKey } from '#identity/signing-key.js'
@@ -36,7 +36,7 @@ const REQUEST: DelegationRequest = {
   via: undefined,
   isAgent: true,
   anonymous: false,
-  id: 'c2',
+  newId: () => 'c2',
   asked: new Map(),
   now: 1_000
 }
@@ -49,7 +49,7 @@ t.test('a chain keeps what it says, with each kind of key', t => {
     const key = readSigningKey(privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(), null)
     if ('problem' in key) return t.fail(key.problem)
     const set = readJwkSet(Buffer.from(JSON.stringify({ keys: [key.jwk] })))
-    const keys = 'keys' in set ? set.keys : []
+    const keys = chainKeysOf('keys' in set ? set.keys : [])
     const now = 1_700_000_000_000
     const text = signChain(key, claimsOfChain(CHAIN, 'test') ?? {}, 60_000, now)
     t.same(readChain(text, keys, 'test', now), { ...CHAIN, initiator: { ...ALICE, claims: {} } }, key.jwk.alg)

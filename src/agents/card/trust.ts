@@ -6,12 +6,10 @@ import { quoted } from '#a2a/fields.js'
 import type { CardVerifyConfig } from '#config/model/card-model.js'
 import { verifyCard } from '#identity/card-signature.js'
 import type { VerificationKey } from '#identity/jwk-set.js'
-import { readJwkSet } from '#identity/jwk-set.js'
 import type { Log } from '#telemetry/log.js'
 import type { Metrics } from '#telemetry/metrics/metrics.js'
 import type { CardTrusting } from './card-keeper.js'
-import { issuerPool } from '../keys/keys-fetch.js'
-import { KeysSource } from '../keys/keys-source.js'
+import { FetchedKeySet } from '../keys/fetched-key-set.js'
 
 /** The keys that may sign the card. */
 interface TrustedKeys {
@@ -148,41 +146,25 @@ function fixedKeys (keys: readonly VerificationKey[]): TrustedKeys {
 }
 
 function fetchedKeys ({ agent, config: { keys: { url, maxStale } }, log, onKeys }: CardTrustOptions): TrustedKeys {
-  let keys: readonly VerificationKey[] | null = null
-  let identity = ''
-  let last: string | null = null
-  let first = true
-  const pool = issuerPool()
-  const source = new KeysSource({
+  let isFirst = true
+  const set = new FetchedKeySet({
     url,
     issuer: '',
     maxStale,
-    dispatcher: pool,
-    accept: bytes => {
-      const set = readJwkSet(bytes)
-      if ('problem' in set) return set
-      const now = JSON.stringify(set.keys.map(({ kid, thumbprint, algorithms }) => [kid, thumbprint, algorithms]))
-      const changed = now !== identity
-      identity = now
-      if (changed) keys = set.keys
-      return { changed }
+    onRefresh: outcome => {
+      if (outcome === 'changed' && !isFirst) onKeys()
+      isFirst = false
     },
-    onRefresh: (outcome, problem) => {
-      if (problem !== null && problem !== last) log.warn({ agent, problem }, `agent ${agent}: the keys of card.verify cannot be fetched`)
-      else if (problem === null && last !== null && !first) log.info({ agent }, `agent ${agent}: the keys of card.verify can be fetched again`)
-      last = problem
-      if (outcome === 'changed' && !first) onKeys()
-      first = false
+    onProblem: problem => {
+      if (problem !== null) log.warn({ agent, problem }, `agent ${agent}: the keys of card.verify cannot be fetched`)
+      else log.info({ agent }, `agent ${agent}: the keys of card.verify can be fetched again`)
     }
   })
   return {
-    get current () { return source.usable ? keys : null },
-    get problem () { return source.problem },
-    started: source.start(),
-    refresh: () => source.refreshForUnknown(),
-    close: () => {
-      source.close()
-      pool.destroy().catch(() => {})
-    }
+    get current () { return set.current },
+    get problem () { return set.problem },
+    started: set.start(),
+    refresh: () => set.refresh(),
+    close: () => { set.close() }
   }
 }

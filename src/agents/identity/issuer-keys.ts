@@ -1,10 +1,7 @@
 /** The keys of an issuer, as the sources of tokens see them: fetched in the background, counted and logged. */
 import type { JwtConfig } from '#config/model/identity-model.js'
-import { readJwkSet } from '#identity/jwk-set.js'
-import type { VerificationKey } from '#identity/jwk-set.js'
 import type { Keys } from '#identity/jwt-source.js'
-import { issuerPool } from '../keys/keys-fetch.js'
-import { KeysSource } from '../keys/keys-source.js'
+import { FetchedKeySet } from '../keys/fetched-key-set.js'
 import type { Attributes } from '#telemetry/traces/span.js'
 import type { Log } from '#telemetry/log.js'
 import type { Metrics } from '#telemetry/metrics/metrics.js'
@@ -18,69 +15,23 @@ export interface IdentityOptions {
   readonly clock?: (() => number) | undefined
 }
 
-export class IssuerKeys implements Keys {
-  private keys: readonly VerificationKey[] | null = null
-  private readonly source: KeysSource
-  private readonly pool: ReturnType<typeof issuerPool>
-
+export class IssuerKeys extends FetchedKeySet implements Keys {
   /** @param ca authorities of the issuer in PEM; null: those of the system */
-  constructor (name: string, config: JwtConfig, { metrics, log, tracing, clock }: IdentityOptions, ca: Buffer | null = null) {
-    const { issuer, keys: { url, maxStale } } = config
-    let last: string | null = null
-    this.pool = issuerPool(ca)
-    this.source = new KeysSource({
+  constructor (name: string, { issuer, keys: { url, maxStale } }: JwtConfig, options: IdentityOptions, ca: Buffer | null = null) {
+    const { metrics, log, tracing, clock } = options
+    super({
       url,
       issuer,
       maxStale,
-      dispatcher: this.pool,
       clock,
-      accept: bytes => this.accept(bytes),
+      ca,
       trace: tracing === undefined ? undefined : url => tracing.startFetch('IssuerKeys', attributesOf(name, url)),
-      onRefresh: (outcome, problem) => {
-        metrics.keyRefresh(name, outcome)
-        if (problem !== null && problem !== last) log.warn({ source: name, problem }, 'the keys of an issuer cannot be fetched')
-        else if (problem === null && last !== null) log.info({ source: name }, 'the keys of an issuer can be fetched again')
-        last = problem
+      onRefresh: outcome => { metrics.keyRefresh(name, outcome) },
+      onProblem: problem => {
+        if (problem !== null) log.warn({ source: name, problem }, 'the keys of an issuer cannot be fetched')
+        else log.info({ source: name }, 'the keys of an issuer can be fetched again')
       }
     })
-  }
-
-  get current (): readonly VerificationKey[] | null {
-    return this.source.usable ? this.keys : null
-  }
-
-  get failing (): boolean {
-    return this.source.problem !== null
-  }
-
-  get problem (): string | null {
-    return this.source.problem
-  }
-
-  /** Seconds since the last successful fetch. */
-  get age (): number | null {
-    return this.source.age
-  }
-
-  start (): Promise<void> {
-    return this.source.start()
-  }
-
-  refresh (): Promise<void> {
-    return this.source.refreshForUnknown()
-  }
-
-  close (): void {
-    this.source.close()
-    this.pool.destroy().catch(() => {})
-  }
-
-  private accept (bytes: Buffer): { readonly problem: string } | { readonly changed: boolean } {
-    const set = readJwkSet(bytes)
-    if ('problem' in set) return set
-    const changed = identityOf(set.keys) !== identityOf(this.keys ?? [])
-    if (changed) this.keys = set.keys
-    return { changed }
   }
 }
 
@@ -93,8 +44,4 @@ function attributesOf (source: string, { protocol, hostname, port, pathname }: U
     'server.address': hostname,
     'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
   }
-}
-
-function identityOf (keys: readonly VerificationKey[]): string {
-  return JSON.stringify(keys.map(({ kid, thumbprint, algorithms }) => [kid, thumbprint, algorithms]))
 }

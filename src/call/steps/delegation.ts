@@ -17,17 +17,14 @@ import { unreadAccess } from './unread.js'
 /** Decides from the head of a request, for every request that goes to the agent. */
 export function checkDelegation (exchange: Exchange): Result | Promise<Result> {
   if ((exchange.agent?.config.access.delegation ?? null) === null) return
-  if (askedIn(exchange) === null) return reject(exchange, budgetHeader, 'rejected')
-  const { delegations } = exchange.snapshot
-  return after(exchange, delegations?.read(exchange.request.headers[CHAIN_HEADER] as string | undefined) ?? null, decide)
+  const { request: { headers }, snapshot: { delegations } } = exchange
+  const asked = readBudgets(headers[BUDGET_HEADER] as string | undefined)
+  if (asked === null) return reject(exchange, budgetHeader, 'rejected')
+  const chain = delegations?.read(headers[CHAIN_HEADER] as string | undefined) ?? null
+  return after(exchange, chain, (exchange, chain) => decide(exchange, chain, asked))
 }
 
-/** The amounts of `a2a-budget`; null for a header that cannot be read. */
-function askedIn ({ request: { headers } }: Exchange): ReadonlyMap<string, number> | null {
-  return readBudgets(headers[BUDGET_HEADER] as string | undefined)
-}
-
-function decide (exchange: Exchange, chain: ReadChain): Result {
+function decide (exchange: Exchange, chain: ReadChain, asked: ReadonlyMap<string, number>): Result {
   const { agent, principal, request, snapshot: { delegations } } = exchange
   const config = agent?.config.access.delegation ?? null
   if (agent === null || config === null) return
@@ -38,8 +35,8 @@ function decide (exchange: Exchange, chain: ReadChain): Result {
     agent: agent.name,
     caller: principal,
     chain,
-    id: randomUUID(),
-    asked: askedIn(exchange) ?? new Map<string, number>(),
+    newId: randomUUID,
+    asked,
     now: Date.now(),
     via: request.headers.via,
     isAgent: delegations?.isAgent(principal) ?? false,

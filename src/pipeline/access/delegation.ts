@@ -29,8 +29,8 @@ export interface DelegationRequest {
   readonly chain: ReadChain
   /** The header `Via`, all lines joined. */
   readonly via: string | undefined
-  /** Id for a chain that begins here. */
-  readonly id: string
+  /** Makes the id of a chain that begins here. */
+  readonly newId: () => string
   /** Amounts that the caller names in `a2a-budget`. */
   readonly asked: ReadonlyMap<string, number>
   /** Milliseconds since the epoch. */
@@ -76,7 +76,7 @@ export function delegate (request: DelegationRequest): Delegation {
   const deadline = deadlineOf(request, chain)
   const problem = problemOf(request, read, depth) ?? (deadline !== null && deadline <= request.now ? 'time' : null)
   const budgets = mergedBudgets(chain?.budgets ?? {}, request.asked)
-  const chainId = chain?.id ?? request.id
+  const chainId = chain?.id ?? request.newId()
   const id = `${gateway ?? ''}/${agent}`
   const hops = chain?.hops ?? NONE
   const initiator = chain === null ? caller : chain.initiator
@@ -165,7 +165,7 @@ const RULE = 'delegation'
 
 const INVALID: Reason = 'DELEGATION_INVALID'
 const FORBIDDEN: Reason = 'DELEGATION_NOT_ALLOWED'
-const WORDS: Readonly<Record<DelegationProblem, readonly [Reason, string]>> = {
+const MESSAGES: Readonly<Record<DelegationProblem, readonly [Reason, string]>> = {
   malformed: [INVALID, 'The header a2a-delegation is not a chain of callers of this trust domain; send the header that your agent received, once and unchanged.'],
   signature: [INVALID, 'The signature of the header a2a-delegation is not valid; send the header that your agent received, unchanged.'],
   unknown_key: [INVALID, 'The header a2a-delegation is signed with a key that is not trusted here; ask the operator of the gateway to add the key.'],
@@ -183,7 +183,7 @@ const WORDS: Readonly<Record<DelegationProblem, readonly [Reason, string]>> = {
 
 function outcomeOf (problem: DelegationProblem | null, mode: Delegation['mode']): Pick<Delegation, 'problem' | 'rejection' | 'violations'> {
   if (problem === null) return { problem, rejection: null, violations: NONE }
-  const [reason, message] = WORDS[problem]
+  const [reason, message] = MESSAGES[problem]
   const path = problem === 'initiator' ? '' : 'header a2a-delegation'
   const rejection = { reason, message, rule: `${GATEWAY}/${RULE}`, metadata: { rule: RULE, problem } }
   return {
