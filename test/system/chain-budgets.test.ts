@@ -13,7 +13,7 @@ t.test('three gateways, one budget', async t => {
   t.equal(await send('alice', 'a b c'), 'c was reached')
   t.match(claimsIn(headersOf(agents.c)[HEADER] ?? ''), { budgets: { tokens: [100, 100] } })
   // c and b report 40 each: the second round may begin with 80, and the third finds 160.
-  t.match(await send('alice', 'a b*3 c'), /^c was reached \| c was reached \| a: .*The budget "tokens" of the call/)
+  t.match(await send('alice', 'a b*3 c'), /^c was reached \| c was reached \| a: .*The budget "tokens" of this call/)
   t.match(headersOf(agents.b)['a2a-budget'], 'tokens=20')
   // The way around gateway b: c counts the same chain.
   t.match(await send('alice', 'a c*4'), /^c was reached \| c was reached \| c was reached \| a: .*The budget/)
