@@ -120,6 +120,15 @@ t.test('/agents and every route of the console check the name; probes and metric
   t.match((await call(`${gateway.adminUrl}/readyz`)).text, gone, 'an operator learns more')
   const bare = await rawExchange(gateway.adminUrl, 'GET /agents HTTP/1.0\r\n\r\n')
   t.match(bare, /^HTTP\/1\.[01] 400 /, 'no Host at all')
+  for (const [request, message] of [
+    ['GET /livez HTTP/2.0\r\nHost: localhost\r\n\r\n', /another version; send HTTP\/1\.1/],
+    ['GET /livez HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', /"error":/]
+  ] as const) {
+    const rejected = await rawExchange(gateway.adminUrl, request)
+    t.match(rejected, /^HTTP\/1\.[01] 400 /, request)
+    t.match(rejected, message)
+    t.match(rejected, /connection: close/i, 'the end of the request is uncertain')
+  }
 })
 
 t.test('server.metrics serves metrics and probes, and nothing else', async t => {

@@ -7,6 +7,7 @@ import type { ConsoleHandler } from '#console/handler.js'
 import type { ConsoleSource } from '#console/source.js'
 import { guarded, listenOnce, ownerOf } from '#guard.js'
 import { fastify, LogController, NO_SCHEMAS } from '#framework.js'
+import { framingFault } from '#pipeline/guard.js'
 import { duplicatedHeader } from '#wire/headers.js'
 import { acceptsOpenMetrics, OPEN_METRICS } from '#telemetry/metrics/open-metrics.js'
 import type { AdminAccess, SignIn } from './access.js'
@@ -107,8 +108,13 @@ export async function adminRoutes (app: FastifyInstance, options: AdminOptions &
   // No endpoint reads a body. The console reads its own bodies.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => { done(null) })
+  // An application that mounts these routes may speak HTTP/2.
+  const isHttp2 = app.initialConfig.http2 === true
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store')
+    // As on the main listener: the end of such a request is uncertain.
+    const fault = isHttp2 ? null : framingFault(request.raw, request.raw.httpVersion)
+    if (fault !== null) return reply.code(400).header('connection', 'close').send({ error: fault.message })
     // Two readers could take different lines: a proxy one Host, this listener the other.
     const twice = duplicatedHeader(request.raw.rawHeaders)
     if (twice !== null) return reply.code(400).send({ error: `the request has the header ${twice} twice` })
