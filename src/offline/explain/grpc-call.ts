@@ -11,7 +11,7 @@ import type { Place } from '../place.js'
 import { GRPC_TYPE } from '../recording/grpc-response.js'
 import { encoded } from '../recording/grpc-target.js'
 import type { RecordedRequest } from '../recording/recorded-request.js'
-import type { JsonMap } from '../policy-test/test-model.js'
+import type { JsonMap } from '#a2a/message/wire-spec.js'
 import { CannotExplain } from './cannot-explain.js'
 import type { PlainRequest } from '#pipeline/dry-run-operation.js'
 

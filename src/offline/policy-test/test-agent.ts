@@ -15,7 +15,7 @@ import type { AgentConfig, Config, Limits, PolicyConfig } from '#config/model/mo
 import { CONFIG_VERSION } from '#config/schema/schema.js'
 import { readDocument } from '#agents/card/card-fetch.js'
 import type { LoadedTests } from './test-file.js'
-import type { JsonMap } from './test-model.js'
+import type { JsonMap } from '#a2a/message/wire-spec.js'
 import { SECRET_HIDDEN } from '#policy/request/inject.js'
 
 export interface TestAgent {

@@ -1,11 +1,10 @@
 /** A policy test file after loading, with every default filled in. `test-schema.ts` is its source of truth. */
+import type { ErrorSpec, EventSpec, JsonMap, MessageSpec, TaskSpec } from '#a2a/message/wire-spec.js'
 import type { Binding, Version } from '#a2a/versions.js'
 import type { GrpcCodeName } from '#wire/grpc/codes.js'
 import type { CallerSpec } from '../caller.js'
 import type { RecordedAnswers } from '../recorded-answers.js'
 import type { OPERATION_NAMES } from './test-schema.js'
-
-export type JsonMap = Readonly<Record<string, unknown>>
 
 export interface TestFile {
   readonly card?: string | JsonMap
@@ -57,28 +56,6 @@ export interface RequestSpec {
   readonly http?: string
 }
 
-export interface MessageSpec {
-  readonly messageId?: string
-  /** Default user; agent in a response. */
-  readonly role?: 'user' | 'agent'
-  readonly parts: readonly PartSpec[]
-  readonly metadata?: JsonMap
-  readonly taskId?: string
-  readonly contextId?: string
-  readonly extensions?: readonly string[]
-  readonly referenceTaskIds?: readonly string[]
-}
-
-export interface PartSpec {
-  readonly text?: string
-  readonly raw?: string
-  readonly url?: string
-  readonly data?: unknown
-  readonly mediaType?: string
-  readonly filename?: string
-  readonly metadata?: JsonMap
-}
-
 /** Has exactly one of task, message, tasks, events, result, error and http. */
 export interface ResponseSpec {
   readonly task?: TaskSpec
@@ -95,47 +72,6 @@ export interface ResponseSpec {
   readonly headers?: Readonly<Record<string, string | null>>
   readonly status?: number
 }
-
-/** Has exactly one of its members. */
-export interface EventSpec {
-  readonly task?: TaskSpec
-  readonly message?: MessageSpec
-  readonly statusUpdate?: StatusUpdateSpec
-  readonly artifactUpdate?: ArtifactUpdateSpec
-  readonly result?: unknown
-  readonly error?: ErrorSpec
-}
-
-export interface TaskSpec {
-  readonly id?: string
-  readonly contextId?: string
-  readonly status?: StatusSpec
-  readonly artifacts?: readonly ArtifactSpec[]
-  readonly history?: readonly MessageSpec[]
-  readonly metadata?: JsonMap
-}
-
-/** Name of `state` in either version. */
-export interface StatusSpec { readonly state?: string, readonly message?: MessageSpec, readonly timestamp?: string }
-
-export interface ArtifactSpec {
-  readonly artifactId?: string
-  readonly name?: string
-  readonly description?: string
-  readonly parts: readonly PartSpec[]
-  readonly metadata?: JsonMap
-  readonly extensions?: readonly string[]
-}
-
-interface UpdateSpec { readonly taskId?: string, readonly contextId?: string, readonly metadata?: JsonMap }
-export interface StatusUpdateSpec extends UpdateSpec { readonly status?: StatusSpec }
-export interface ArtifactUpdateSpec extends UpdateSpec {
-  readonly artifact: ArtifactSpec
-  readonly append?: boolean
-  readonly lastChunk?: boolean
-}
-
-export interface ErrorSpec { readonly code: number, readonly message?: string, readonly data?: unknown }
 
 /** URI sets of a decision. */
 export const URI_SETS = ['declared', 'requested', 'listed', 'evidenced', 'active', 'injected', 'missing', 'forbidden'] as const

@@ -1,13 +1,14 @@
 /** Converts the response of a test to the response that an agent of one version and binding would send. */
 import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import type { Operation } from '#a2a/operations.js'
-import type { Variant } from './compose.js'
+import type { Variant } from '#a2a/message/wire-spec.js'
 import { grpcResponse } from './grpc-response.js'
 import type { RecordedResponse } from './recorded-response.js'
-import type { ResponseSpec, ErrorSpec, JsonMap } from '../policy-test/test-model.js'
-import type { Ids } from './wire-response.js'
-import { wireEvent, wireTask } from './wire-response.js'
-import { defined } from './wire-message.js'
+import type { ErrorSpec, JsonMap } from '#a2a/message/wire-spec.js'
+import type { ResponseSpec } from '../policy-test/test-model.js'
+import type { Ids } from '#a2a/message/wire-response.js'
+import { wireEvent, wireTask } from '#a2a/message/wire-response.js'
+import { defined } from '#a2a/message/wire-message.js'
 
 /** The request that the response belongs to. */
 export interface Asked {

@@ -4,11 +4,10 @@ import { methodOfOperation } from '#a2a/operations.js'
 import type { Binding, Version } from '#a2a/versions.js'
 import { grpcTarget } from './grpc-target.js'
 import { restTarget } from './rest-target.js'
-import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'
-import { wireMessage } from './wire-message.js'
+import type { JsonMap, Variant } from '#a2a/message/wire-spec.js'
+import type { RequestSpec } from '../policy-test/test-model.js'
+import { wireMessage } from '#a2a/message/wire-message.js'
 import type { PlainRequest } from '#pipeline/dry-run-operation.js'
-
-export interface Variant { readonly version: Version, readonly binding: Binding }
 
 /**
  * Composes a request.

@@ -5,7 +5,8 @@ import type { Version } from '#a2a/versions.js'
 import { readProtobuf } from '#wire/protobuf/read.js'
 import { writeProtobuf } from '#wire/protobuf/write.js'
 import type { JsonObject } from '#wire/json/object.js'
-import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'
+import type { JsonMap } from '#a2a/message/wire-spec.js'
+import type { RequestSpec } from '../policy-test/test-model.js'
 import type { JsonLimits } from '#wire/json/json-result.js'
 
 export interface GrpcTarget {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { CannotExplain } from '../explain/cannot-explain.js'
 import { grpcHeaders, grpcRequestOf, isGrpcCall } from '../explain/grpc-call.js'
-import type { Variant } from './compose.js'
+import type { Variant } from '#a2a/message/wire-spec.js'
 import { compose } from './compose.js'
 import { placeOf, plainRequest, sentHeaders } from '../place.js'
 import { loadRecording, pickRequest, RecordingError } from './recording.js'

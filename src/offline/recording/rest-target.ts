@@ -1,6 +1,7 @@
 /** Maps the request object of an operation to HTTP+JSON: verb, path, query, body. Spec 0.3.0 §3.5.6, 1.0.1 §5.3. */
 import type { Version } from '#a2a/versions.js'
-import type { JsonMap, RequestSpec } from '../policy-test/test-model.js'
+import type { JsonMap } from '#a2a/message/wire-spec.js'
+import type { RequestSpec } from '../policy-test/test-model.js'
 
 export interface RestTarget {
   readonly method: 'GET' | 'POST' | 'DELETE'

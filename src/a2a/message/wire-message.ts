@@ -2,8 +2,8 @@
  * A message in the wire form of one version and binding.
  * 0.3 JSON-RPC: types.ts 0.3.0. 0.3 HTTP+JSON: ProtoJSON of its proto, as the SDKs send it. 1.0: one form for both bindings.
  */
-import type { Binding, Version } from '#a2a/versions.js'
-import type { JsonMap, MessageSpec, PartSpec } from '../policy-test/test-model.js'
+import type { Binding, Version } from '../versions.js'
+import type { JsonMap, MessageSpec, PartSpec } from './wire-spec.js'
 
 const MESSAGE_ID = 'a2a-gateway-test'
 

@@ -2,18 +2,10 @@
  * The response of an agent in the wire form of one version and binding: the counterpart of `wire-message.ts`. 0.3 JSON-RPC: types.ts 0.3.0;
  * `kind` identifies the type. 0.3 HTTP+JSON: ProtoJSON of its proto, as the SDKs send it. 1.0: one form for both bindings.
  */
-import { isTerminal, taskStateOf } from '#a2a/task-state.js'
-import type { Variant } from './compose.js'
+import { isTerminal, taskStateOf } from '../task-state.js'
 import type {
-  ArtifactSpec,
-  ArtifactUpdateSpec,
-  EventSpec,
-  JsonMap,
-  MessageSpec,
-  StatusSpec,
-  StatusUpdateSpec,
-  TaskSpec
-} from '../policy-test/test-model.js'
+  ArtifactSpec, ArtifactUpdateSpec, EventSpec, JsonMap, MessageSpec, StatusSpec, StatusUpdateSpec, TaskSpec, Variant
+} from './wire-spec.js'
 import { defined, wireMessage, wireParts } from './wire-message.js'
 
 /** Default ids. The response to a request that names a task is about that task. */
