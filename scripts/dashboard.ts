@@ -612,6 +612,12 @@ const tasks: Row = {
       unit: 'reqps',
       queries: [[rate('unique_claims_total', ONE, 'outcome'), '{{outcome}}']]
     }),
+    stacked({
+      title: 'Requests that wait for a person',
+      about: 'Only with pause. paused: a rule asks. resumed, declined, canceled: how the wait ended.',
+      unit: 'reqps',
+      queries: [[rate('paused_requests_total', ONE, 'outcome'), '{{outcome}}']]
+    }),
     lines({
       title: 'Owners of tasks',
       about: 'mismatch: callers who name tasks of others. unknown: the store has lost the owner, or the id is a guess.',

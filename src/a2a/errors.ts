@@ -299,7 +299,7 @@ const MAX_ENCODED = 1_024
  * Returns the value of the `gateway-decision` header: a token and one parameter with a quoted string (RFC 9110 §5.6.6). Characters that are
  * not allowed in a quoted string are percent-encoded. A long rule is clipped, because a card may have a very long URI.
  */
-export function decisionHeader (rule: string, decision: 'reject' | 'warn' = 'reject'): string {
+export function decisionHeader (rule: string, decision: 'reject' | 'warn' | 'pause' = 'reject'): string {
   let safe = ''
   for (const byte of Buffer.from(rule.length > MAX_RULE ? `${rule.slice(0, MAX_RULE)}...` : rule)) {
     if (safe.length >= MAX_ENCODED) break

@@ -67,6 +67,13 @@ export function carriesMessage (operation: Operation): boolean {
   return operation === 'SendMessage' || operation === 'SendStreamingMessage'
 }
 
+const STREAMS: ReadonlySet<string> = new Set<Operation>(['SendStreamingMessage', 'SubscribeToTask'])
+
+/** Decides by the operation, which is known before the agent is called. The agent's response may be of another kind. */
+export function isStreaming (operation: string): boolean {
+  return STREAMS.has(operation)
+}
+
 /**
  * True for the operations that `enforceOn: messages` covers. These include methods that no table has and routes of extensions, because they
  * may carry a message.

@@ -1,13 +1,5 @@
 /** Counts the calls of one agent in flight. An agent that replaces another agent continues with its numbers. */
-import type { Operation } from '#a2a/operations.js'
 import type { AgentConfig } from '#config/model/model.js'
-
-const STREAMS: ReadonlySet<string> = new Set<Operation>(['SendStreamingMessage', 'SubscribeToTask'])
-
-/** Decides by the operation, which is known before the agent is called. The agent's response may be of another kind. */
-export function isStreaming (operation: string): boolean {
-  return STREAMS.has(operation)
-}
 
 export class ConcurrencyLimit {
   /** Calls in flight, other than streams. */

@@ -1,6 +1,6 @@
 /** What a call holds while it is in flight: its place at the agent, memory for bodies, and what counts until the agent has the request. */
 import type { Agent } from '#agents/agent.js'
-import { isStreaming } from '#agents/concurrency-limit.js'
+import { isStreaming } from '#a2a/operations.js'
 import { tooManyRequests, tooManyStreams } from '#pipeline/rejections.js'
 import type { Exchange } from './exchange.js'
 import { NO_CLAIMS } from './exchange.js'

@@ -35,7 +35,7 @@ import type { PushReservation } from './push-reservation.js'
 import type { Transport, Unread, Work } from './work.js'
 import type { Found } from '#console/entry.js'
 import type { KeptAnswer } from '#console/policy-answers.js'
-import type { Claim } from '#policy/request/decision.js'
+import type { ClaimKey } from '#state/store.js'
 
 /** Kind of the exchange: the operation, or a name for requests that reach no operation of a card. */
 export type Label = Operation | 'AgentCard' | 'Catalog' | 'Directory' | 'Passthrough' | 'Preflight'
@@ -56,7 +56,7 @@ export interface Received {
 }
 
 const NO_STEPS: readonly Step[] = []
-export const NO_CLAIMS: readonly Claim[] = []
+export const NO_CLAIMS: readonly ClaimKey[] = []
 
 export class Exchange implements LiveCall, Guarded {
   readonly request: ClientRequest
@@ -140,7 +140,7 @@ export class Exchange implements LiveCall, Guarded {
   /** Push notification configurations that the request counts; null for none. */
   push: PushReservation | null = null
   /** Values that the request was the first to use, and may use if it reaches the agent. */
-  claimed: readonly Claim[] = NO_CLAIMS
+  claimed: readonly ClaimKey[] = NO_CLAIMS
   /** Called before the end is recorded, whatever the outcome. Handles data that is known only then, and releases resources. */
   atEnd: (() => void) | null = null
   /** Set when the gateway begins to send a stream. gRPC has no text that could follow an event. */

@@ -107,6 +107,21 @@ export function respond (exchange: Exchange, status: number, headers: string[], 
   return END
 }
 
+/**
+ * Sends one message of the gateway with status 200. Over gRPC, the status of the call follows it.
+ * @param headers flat list of names and values
+ */
+export function respondMessage (exchange: Exchange, headers: string[], body: Buffer): typeof END {
+  const { response, cors } = exchange
+  if (cors?.replaces === false) headers.push(...cors.headers)
+  if (exchange.binding !== 'GRPC') return respond(exchange, 200, headers, body)
+  begin(exchange, 200, headers)
+  response.write(body)
+  recordGrpcStatus(exchange, 0, 'gateway')
+  response.endWith?.(['grpc-status', '0'])
+  return END
+}
+
 /** Writes the head of the response. @param headers flat list of names and values */
 export function begin (exchange: Exchange, status: number, headers: string[], phrase = ''): void {
   const { request, response, services, limits, cors } = exchange
@@ -179,7 +194,8 @@ function endWithRejection (exchange: Exchange, rejection: Rejection): void {
   exchange.response.end(rejectionEvent(rejection, callerOf(exchange)))
 }
 
-function callerOf ({ binding, version, idToken, label, request, statedVersion, mediaType }: Exchange): Caller {
+/** How the client reads responses of the gateway. */
+export function callerOf ({ binding, version, idToken, label, request, statedVersion, mediaType }: Exchange): Caller {
   return {
     binding,
     version,

@@ -43,6 +43,12 @@ export function proceed (exchange: Exchange): void {
   else run(exchange)
 }
 
+/** Runs further steps before the rest of the list. */
+export function runBefore (exchange: Exchange, steps: readonly Step[]): undefined {
+  exchange.steps = [...steps, ...exchange.steps.slice(exchange.position)]
+  exchange.position = 0
+}
+
 type Then<T> = (exchange: Exchange, value: T) => Result | Promise<Result>
 
 /** Calls `then` with a value, or with the value of a promise unless the client disconnects before. */

@@ -3,7 +3,7 @@
  * rejects or serves it (`run.ts`).
  */
 import type { Exchange } from './exchange.js'
-import type { Kind, Step } from './step.js'
+import type { Kind, Result, Step } from './step.js'
 import { authenticate } from './steps/authenticate.js'
 import { decodeBody, readBody } from './steps/body.js'
 import { claimUnique } from './steps/claims.js'
@@ -12,6 +12,7 @@ import { getCredentials } from './steps/credentials.js'
 import { checkDelegation } from './steps/delegation.js'
 import { checkAccess, evaluate, loadOwners, loadTask, parseCall, recordOutcome, shedLoad } from './steps/evaluate.js'
 import { askPolicyServers } from './steps/external-decisions.js'
+import { resume, servePaused } from './steps/pause.js'
 import { limitByBody, limitByHead } from './steps/limits.js'
 import { checkPushUrls, countPushConfigs } from './steps/push.js'
 import { matchRoute, readVersion, rejectTarget } from './steps/route.js'
@@ -25,6 +26,14 @@ function continueByKind (exchange: Exchange): undefined {
   exchange.position = 0
 }
 
+/** Reads and evaluates a request. */
+const READ = [parseCall, loadTask, loadOwners, evaluate]
+
+/** A request that has waited for a person is read and evaluated as if it had just come. */
+function resumePaused (exchange: Exchange): Result | Promise<Result> {
+  return resume(exchange, READ)
+}
+
 export const STEPS = {
   /** A request over HTTP, from its head to its route. */
   http: [readCors, readVersion, rejectTarget, servePreflight, authenticate, matchRoute, continueByKind],
@@ -33,8 +42,8 @@ export const STEPS = {
   /** A request for an operation of A2A, or of an extension. */
   operation: [
     shedLoad, checkAccess, checkDelegation, limitByHead,
-    readBody, decodeBody, parseCall, loadTask, loadOwners,
-    evaluate, askPolicyServers, checkPushUrls, countPushConfigs, limitByBody, claimUnique, recordOutcome,
+    readBody, decodeBody, ...READ, resumePaused,
+    askPolicyServers, checkPushUrls, countPushConfigs, limitByBody, claimUnique, recordOutcome, servePaused,
     getCredentials, send
   ],
   /** A preflight that the agent itself responds to. */

@@ -15,6 +15,7 @@ export class Tasks {
   private readonly log: Log
   private readonly memory: StoreOptions['memory']
   private config: string
+  private ttl: number
   private store: CountedStore
 
   constructor (config: StateStoreConfig, metrics: Metrics, log: Log, memory?: StoreOptions['memory']) {
@@ -22,6 +23,7 @@ export class Tasks {
     this.log = log
     this.memory = memory
     this.config = digest(config)
+    this.ttl = config.ttl
     this.store = this.create(config)
     metrics.tasksRemembered(() => this.store.remembered())
   }
@@ -56,6 +58,12 @@ export class Tasks {
     return claimed
   }
 
+  /** Claims the one way on for a request that has waited. A promise never rejects. */
+  claimOnce (agent: string, key: string): { readonly claim: ClaimKey, readonly outcome: Claimed | Promise<Claimed> } {
+    const claim = { key, window: this.ttl }
+    return { claim, outcome: whenReady(this.store.claim(agent, [claim]), ([outcome = 'unavailable']) => outcome) }
+  }
+
   /** Withdraws the claims of a request that is not forwarded. */
   release (agent: string, claims: readonly ClaimKey[]): void {
     if (claims.length > 0) this.store.release(agent, claims)
@@ -78,6 +86,7 @@ export class Tasks {
     const old = this.store
     this.store = this.create(config)
     this.config = wanted
+    this.ttl = config.ttl
     old.close().catch((error: unknown) => { this.log.warn({ err: error }, 'the previous task store could not be closed') })
   }
 

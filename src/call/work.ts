@@ -52,6 +52,8 @@ export class Work {
   evaluation: RequestEvaluation = UNSET
   /** The decoded body as policy servers have changed it; null for the body as it came. */
   changed: Buffer | null = null
+  /** Set when the request has waited as this task, for a person who has agreed that it breaks these rules. */
+  resumed: { readonly task: TaskKey, readonly approved: ReadonlySet<string> } | null = null
   /** Values that the answers of policy servers remove from each result of the response. */
   redactions: Effects['redactions'] = []
   /** The body for the agent with the edits of the policies; null before it is made. */

@@ -1,5 +1,5 @@
 /** Properties of the caller that determine the form of a rejection. */
-import type { Operation } from '#a2a/operations.js'
+import { isStreaming } from '#a2a/operations.js'
 import { parseMediaType } from '#wire/media-type.js'
 
 /** Raw JSON-RPC id of a request whose id is not known. */
@@ -7,8 +7,7 @@ export const NO_ID = (): string => 'null'
 
 /** True when the caller of a JSON-RPC operation reads only an event stream. */
 export function awaitsEventStream (operation: string, accept: string | undefined): boolean {
-  if (operation !== ('SendStreamingMessage' satisfies Operation) && operation !== ('SubscribeToTask' satisfies Operation)) return false
-  return (accept ?? '').includes('text/event-stream')
+  return isStreaming(operation) && (accept ?? '').includes('text/event-stream')
 }
 
 /** Media type of a request, without parameters. Null when there is none, or when it cannot be parsed. */

@@ -30,6 +30,35 @@ export const stopped: Rejection = {
   rule: 'gateway/stopped'
 }
 
+/** A request that waits for a person (`pause`). A2A 1.0 §3.1.1: a task that has ended accepts no message. */
+export const pauseEnded: Rejection = {
+  reason: 'UNSUPPORTED_OPERATION',
+  message: 'The task has ended: the request that it stood for was sent to the agent, declined or canceled. Send a new request.',
+  rule: 'gateway/paused-task'
+}
+
+export const pausedTask: Rejection = {
+  reason: 'UNSUPPORTED_OPERATION',
+  message: 'The task is a request that waits at the gateway: send a message with the evidence that its status asks for, get it, or cancel it.',
+  rule: 'gateway/paused-task'
+}
+
+/** @param form binding and version of the request */
+export function pauseForm (form: string): Rejection {
+  return {
+    reason: 'UNSUPPORTED_OPERATION',
+    message: `The request of this task was sent over ${form}; send the message the same way.`,
+    rule: 'gateway/paused-task'
+  }
+}
+
+export const pauseUnavailable: Rejection = {
+  reason: 'STATE_UNAVAILABLE',
+  message: 'The gateway cannot reach its store, and keeps no request that waits for a person. Try again later.',
+  rule: 'gateway/paused-task',
+  retryAfter: 1
+}
+
 export function badTarget (reason: string): Rejection {
   return { reason: 'BAD_REQUEST_TARGET', message: `The request target is rejected: ${reason}.`, rule: 'gateway/target' }
 }

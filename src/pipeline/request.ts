@@ -127,6 +127,8 @@ export interface EvaluationInput {
   readonly owners?: OwnerFindings | undefined
   /** Time of the request, in milliseconds since 1970; null when it is not known. */
   readonly now: number | null
+  /** As `DecisionRequest.approved`. */
+  readonly approved?: ReadonlySet<string> | null
 }
 
 /**
@@ -135,7 +137,7 @@ export interface EvaluationInput {
  */
 export function ruleOn (
   state: AgentState,
-  { route, call, head, record, owners, caller, initiator, now }: EvaluationInput,
+  { route, call, head, record, owners, caller, initiator, now, approved = null }: EvaluationInput,
   tracer: Tracer | null = null
 ): RequestEvaluation {
   const policy = state.policy[route.version]
@@ -164,7 +166,8 @@ export function ruleOn (
       record,
       owners,
       caller,
-      now
+      now,
+      approved
     },
     policy,
     tracer

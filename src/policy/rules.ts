@@ -7,6 +7,7 @@ import { askedRule } from './asked-rule.js'
 import { claimValues } from './request/claims.js'
 import type { Edits } from './request/edits.js'
 import { conflict } from './request/edits.js'
+import { pauseName } from './request/pause.js'
 import { unevaluated } from '#jsonschema/evaluation.js'
 import { supplies } from './request/inject.js'
 import { broken, checkOne, countProblem, fault } from './rule-check.js'
@@ -32,6 +33,8 @@ export interface RequestFindings {
   readonly claims: Map<string, Claim> | null
   /** Receives the rules with `external` that found values. Null when no rule has it. */
   readonly asked: AskedRule[] | null
+  /** `policy/rule` of the rules that a person has agreed to break; null for none. */
+  readonly approved: ReadonlySet<string> | null
   /** Receives the paths of the values that rules select. Null when nobody asks for them. */
   readonly looked: string[] | null
 }
@@ -40,7 +43,7 @@ export interface RequestFindings {
 export function runRules (
   { policy, active }: PolicyActivity,
   subject: RequestSubject,
-  { violations, edits, matched, claims, asked, looked }: RequestFindings,
+  { violations, edits, matched, claims, asked, looked, approved }: RequestFindings,
   tracer: Tracer | null
 ): void {
   const injects = active && edits !== null && edits.verbatim === null
@@ -50,7 +53,7 @@ export function runRules (
       tracer?.skipped(policy, rule, 'operation')
     } else if (!strips && isFull(violations, rule.mode)) {
       tracer?.skipped(policy, rule, 'bound')
-    } else if (rule.condition !== null && !rule.condition(subject)) {
+    } else if ((rule.condition !== null && !rule.condition(subject)) || approved?.has(pauseName(policy.name, rule.id)) === true) {
       tracer?.skipped(policy, rule, 'condition')
     } else {
       const before = violations.length

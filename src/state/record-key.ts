@@ -27,6 +27,11 @@ export function ownerKey (agent: string, { kind, id }: OwnedName): string {
   return `owner:${agent}:${createHash('sha256').update(JSON.stringify([kind, id])).digest('base64url')}`
 }
 
+/** Digest of the claim that takes up the request of a task. */
+export function resumeKey (key: TaskKey): string {
+  return createHash('sha256').update(`resume:${recordKey(key)}`).digest('base64url')
+}
+
 /** @param key digest of a claim */
 export function claimName (agent: string, key: string): string {
   return `claim:${agent}:${key}`

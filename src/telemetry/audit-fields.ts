@@ -42,9 +42,14 @@ export interface AuditEntry {
   /**
    * rejected = the request or response was rejected; edited = forwarded with changes; observed = forwarded unchanged, despite violations;
    * forwarded = of the phase call; changed = of the phase task; notified = a policy server asks to notify somebody; held = the card waits
-   * for an agreement, agreed = no card waits any more.
+   * for an agreement, agreed = no card waits any more; paused = the request waits for a person, resumed = a message had the evidence,
+   * declined = a message declined, canceled = the client canceled the task that waits.
    */
-  readonly decision: 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed' | 'notified' | 'held' | 'agreed'
+  readonly decision:
+    | 'rejected' | 'edited' | 'observed' | 'forwarded' | 'changed' | 'notified' | 'held' | 'agreed'
+    | 'paused' | 'resumed' | 'declined' | 'canceled'
+  /** `policy/rule` of the rules for which the request waits. */
+  readonly paused_rules?: readonly string[]
   /** Reason of the violation that decided; null without violations. */
   readonly reason: string | null
   readonly extension: string | null
@@ -107,7 +112,8 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   operation: { type: 'string', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', meaning: '`JSONRPC`, `HTTP+JSON` or `GRPC`' },
   version: { type: 'string', meaning: 'A2A version' },
-  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`; `notified`: a [policy server](../how-to/external-decisions.md) asks to notify somebody; `held`: a `card` waits; `agreed`: no `card` waits any more' },
+  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`; `notified`: a [policy server](../how-to/external-decisions.md) asks to notify somebody; `held`: a `card` waits; `agreed`: no `card` waits any more; `paused`: the request [waits for a person](../how-to/ask-a-person.md), and `resumed`, `declined` or `canceled` by a message on its task' },
+  paused_rules: { type: 'list', when: 'decision `resumed`, `declined` or `canceled`', meaning: 'rules for which the request waits, as `policy/rule`' },
   reason: { type: 'string or null', meaning: '[reason](errors.md#reasons) of the violation that decided' },
   extension: { type: 'string or null', meaning: "the policy's name, or the URI if there is no policy" },
   rule: { type: 'string or null', meaning: 'id of the rule' },

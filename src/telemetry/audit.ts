@@ -107,6 +107,7 @@ function formatLine (entry: AuditEntry, time: string): string {
     extension: clip(entry.extension),
     rule: clip(entry.rule),
     edited: entry.edited.length > 0 ? entry.edited.map(name => clip(name)) : undefined,
+    paused_rules: entry.paused_rules?.map(rule => clip(rule)),
     violations: shown.map(violation => ({
       reason: clip(violation.reason),
       extension: clip(violation.extension),

@@ -327,6 +327,17 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'unique_claims_total outcome new': 'test/gateway/unique.test.ts',
   'unique_claims_total outcome seen': 'test/gateway/unique.test.ts',
   'unique_claims_total outcome unavailable': 'test/gateway/unique.test.ts',
+  // Only with `pause`.
+  a2a_gateway_paused_requests_total: 'test/pause/lifecycle.test.ts',
+  'paused_requests_total outcome paused': 'test/pause/lifecycle.test.ts',
+  'paused_requests_total outcome resumed': 'test/pause/lifecycle.test.ts',
+  'paused_requests_total outcome declined': 'test/pause/lifecycle.test.ts',
+  'paused_requests_total outcome canceled': 'test/pause/lifecycle.test.ts',
+  'audit paused_rules': 'test/pause/lifecycle.test.ts',
+  'audit decision paused': 'test/pause/lifecycle.test.ts',
+  'audit decision resumed': 'test/pause/lifecycle.test.ts',
+  'audit decision declined': 'test/pause/lifecycle.test.ts',
+  'audit decision canceled': 'test/pause/lifecycle.test.ts',
   // Only with `rates` and `budgets`.
   a2a_gateway_rate_limited_total: 'test/limits/rates.test.ts',
   a2a_gateway_rate_store_total: 'test/system/redis-limits.test.ts',

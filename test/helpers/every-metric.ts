@@ -78,6 +78,7 @@ export function recordOne (m: Metrics): void {
   m.taskLookup(a, 'known')
   m.taskWrite(a, 'kept')
   m.uniqueClaim(a, 'new')
+  m.pausedRequest(a, 'paused')
   m.rateLimited(a, 'l')
   m.rateStore('ok')
   m.budgetSpent('b', 1)

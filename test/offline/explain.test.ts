@@ -140,7 +140,7 @@ t.test('for the whole corpus, the explanation matches the proxy', async t => {
   const options = { yaml: yaml(agent.url) }
   const gateway = await gatewayFor(t, options)
   const explain = explaining(options)
-  const counts = { forward: 0, reject: 0, answer: 0 }
+  const counts = { forward: 0, reject: 0, answer: 0, pause: 0 }
   for (const recorded of corpus()) {
     const explanation = await explain(recorded)
     counts[explanation.decision]++

@@ -62,6 +62,7 @@ const DESIGN: Record<string, [string, string[]]> = {
   task_writes_total: ['counter', ['agent', 'outcome']],
   access_decisions_total: ['counter', ['agent', 'rule', 'decision', 'mode']],
   unique_claims_total: ['counter', ['agent', 'outcome']],
+  paused_requests_total: ['counter', ['agent', 'outcome']],
   task_owner_checks_total: ['counter', ['agent', 'outcome']],
   push_urls_total: ['counter', ['agent', 'decision']],
   tasks_remembered: ['gauge', []],
@@ -125,6 +126,7 @@ function recordEverything (metrics: Metrics): void {
   metrics.taskLookup('weather', 'unavailable')
   metrics.taskWrite('weather', 'kept')
   metrics.uniqueClaim('weather', 'seen')
+  metrics.pausedRequest('weather', 'resumed')
   metrics.rateLimited('weather', 'per-caller')
   metrics.rateStore('ok')
   metrics.budgetSpent('tokens', 2.5)
@@ -217,6 +219,7 @@ t.test('values match the records, also at the second scrape', async t => {
     t.equal(get('a2a_gateway_task_lookups_total', { outcome: 'unavailable' }), times)
     t.equal(get('a2a_gateway_task_writes_total', { outcome: 'kept' }), times)
     t.equal(get('a2a_gateway_unique_claims_total', { outcome: 'seen' }), times)
+    t.equal(get('a2a_gateway_paused_requests_total', { outcome: 'resumed' }), times)
     t.equal(get('a2a_gateway_rate_limited_total', { limit: 'per-caller' }), times)
     t.equal(get('a2a_gateway_rate_store_total', { outcome: 'ok' }), times)
     t.equal(get('a2a_gateway_budget_spent_total', { budget: 'tokens' }), 2.5 * times)

@@ -14,6 +14,6 @@ export function claimUnique (exchange: Exchange): Result | Promise<Result> {
 function settle (exchange: Exchange, claimed: readonly Claimed[]): undefined {
   const work = exchange.work as Work
   const { decision } = work.evaluation
-  exchange.claimed = decision.claims.filter((_, i) => claimed[i] === 'new')
+  exchange.claimed = [...exchange.claimed, ...decision.claims.filter((_, i) => claimed[i] === 'new')]
   work.evaluation = { ...work.evaluation, decision: settleClaims(decision, claimed) }
 }

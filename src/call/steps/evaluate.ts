@@ -16,7 +16,9 @@ import { passes, recordAccess } from '../telemetry/access-telemetry.js'
 import { countDelegation } from '../telemetry/delegation-telemetry.js'
 import { recordDecision } from '../telemetry/request-telemetry.js'
 import type { Work } from '../work.js'
+import { canPause, nameTask, pause } from './pause.js'
 import { reject } from '../reply.js'
+import { withHeaders } from '#pipeline/external/request.js'
 import { namedIds } from '#pipeline/access/ownership.js'
 import { MAX_IDS, taskCallerOf } from '#policy/access/ownership.js'
 import { whenReady } from '#wire/when-ready.js'
@@ -65,7 +67,8 @@ export function parseCall (exchange: Exchange): Result {
 /** Loads the state of the task that the request names. The look-up of the owners begins at the same time. */
 export function loadTask (exchange: Exchange): Result | Promise<Result> {
   const work = exchange.work as Work
-  work.task = work.state.policy[work.route.version].remembers ? taskOf(work) : null
+  const { remembers, pauses } = work.state.policy[work.route.version]
+  work.task = remembers || pauses !== null ? taskOf(work) : null
   work.owners = ownersOf(exchange, work)
   return work.task === null ? undefined : after(exchange, exchange.services.tasks.read(work.task), keepRecord)
 }
@@ -93,7 +96,7 @@ function keepOwners ({ work }: Exchange, owners: OwnerFindings): undefined {
 export function evaluate (exchange: Exchange): Result {
   const work = exchange.work as Work
   const startedAt = performance.now()
-  const { agent, state, route, parsed, record } = work
+  const { agent, state, route, parsed, record, resumed } = work
   const evaluation = ruleOn(state, {
     route,
     call: parsed,
@@ -102,19 +105,24 @@ export function evaluate (exchange: Exchange): Result {
     owners: work.owners as OwnerFindings | undefined,
     caller: exchange.principal,
     initiator: exchange.delegation?.authorize,
-    now: Date.now()
+    now: Date.now(),
+    approved: resumed?.approved ?? null
   })
-  work.evaluation = evaluation
+  work.evaluation =
+    resumed === null ? evaluation : { ...evaluation, decision: withHeaders(evaluation.decision, exchange.request, [], true) }
   exchange.services.metrics.decision(agent.name, work.seconds + (performance.now() - startedAt) / 1_000, exchange.span)
   if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
   if (evaluation.initiator === 'deny') countDelegation(exchange, 'initiator')
 }
 
-/** Records the decision, and rejects the call if the decision rejects it. */
-export function recordOutcome (exchange: Exchange): Result {
+/** Records the decision, and rejects the call if the decision rejects it. The call of a rule with `pause` waits for a person. */
+export function recordOutcome (exchange: Exchange): Result | Promise<Result> {
   const { parsed, evaluation: { requested, decision } } = exchange.work as Work
-  recordDecision(exchange, parsed, requested, decision)
-  if (decision.rejection !== null) return reject(exchange, decision.rejection, 'rejected')
+  const isPaused = decision.rejection !== null && decision.pause !== null && canPause(exchange)
+  if (isPaused) nameTask(exchange)
+  recordDecision(exchange, parsed, requested, decision, isPaused)
+  if (decision.rejection === null) return
+  return isPaused ? pause(exchange, decision.pause, decision.rejection) : reject(exchange, decision.rejection, 'rejected')
 }
 
 // Looks up to whom the tasks and contexts of a request belong (`access.tasks`).

@@ -63,7 +63,8 @@ function apply (exchange: Exchange, answered: readonly Answered[]): undefined {
         owners: work.owners as OwnerFindings | undefined,
         caller: exchange.principal,
         initiator: exchange.delegation?.authorize,
-        now: Date.now()
+        now: Date.now(),
+        approved: work.resumed?.approved ?? null
       })
       return { call, evaluation }
     }

@@ -16,6 +16,7 @@ import { END } from '../step.js'
 import type { Work } from '../work.js'
 import { editedBody } from './credentials.js'
 import { enter } from '../capacity.js'
+import { endPaused } from './pause.js'
 import { reject } from '../reply.js'
 
 const WHOLE: ShownCard = { select: null }
@@ -70,6 +71,7 @@ export function send (exchange: Exchange): Result {
     remember: (taskId, fields) => tasks.write(keyOf(taskId), fields),
     owners: (names, owner, claim) => tasks.owners(agent.name, names, claim ? owner : null)
   })
+  endPaused(exchange, work)
 }
 
 /** @returns the agent's URL at the gateway, or undefined when the client's host cannot be part of a URL */

@@ -16,7 +16,8 @@ import { noteOwner, noteViolations } from '../outcome.js'
 import type { GrpcTarget } from '#a2a/card/map.js'
 import type { AuditEntry } from '#telemetry/audit-fields.js'
 
-export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
+/** @param paused true when the request waits for a person, instead of being rejected */
+export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision, paused = false): void {
   exchange.requested = requested
   if (decision.owner !== null) noteOwner(exchange, decision.owner)
   if (exchange.span.recording) describe(exchange, call, requested, decision)
@@ -31,7 +32,7 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
     auditEntry(
       exchange,
       'request',
-      decision.rejection !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed',
+      paused ? 'paused' : decision.rejection !== null ? 'rejected' : edited.length > 0 ? 'edited' : 'observed',
       edited,
       decision.violations
     )
@@ -175,6 +176,11 @@ export function taskEntry (exchange: Exchange, { taskId, contextId, state }: Res
 /** The audit line of messages that policy servers ask to send. */
 export function noticeEntry (exchange: Exchange, phase: 'request' | 'response', notices: readonly object[]): AuditEntry {
   return { ...plainEntry(exchange, phase, 'notified'), notices, ...namesIn(exchange) }
+}
+
+/** The audit line of a message on the task of a request that waits. */
+export function pauseEntry (exchange: Exchange, decision: 'resumed' | 'declined' | 'canceled', rules: readonly string[]): AuditEntry {
+  return { ...plainEntry(exchange, 'request', decision), paused_rules: rules, ...namesIn(exchange) }
 }
 
 function plainEntry (

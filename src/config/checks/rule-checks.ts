@@ -15,6 +15,7 @@ export function ruleProblems (rule: Mapping, at: Path, policy: Mapping): PathPro
     ...unseen(rule, at),
     ...stripsUnique(rule, at),
     ...externalRuleProblems(rule, at),
+    ...pauseProblems(rule, at),
     ...idleUnknown(rule, at)
   ]
 }
@@ -47,6 +48,30 @@ export function externalRuleProblems (rule: Mapping, at: Path): PathProblem[] {
     ...(rule.verdict !== 'strip'
       ? []
       : [fault(place, `${dotted(at)} has both external and verdict: strip`, 'the policy server can ask to remove values, with an obligation', 'key')])
+  ]
+}
+
+/** Finds `pause` in a rule that never rejects a message, and evidence that nothing could have. */
+function pauseProblems (rule: Mapping, at: Path): PathProblem[] {
+  if (rule.pause === undefined) return []
+  const place: Path = [...at, 'pause']
+  const { evidence, declined } = mapping(rule.pause)
+  const { select, schema } = mapping(evidence)
+  const operations = items(rule.on)
+  return [
+    ...(rule.verdict === 'warn' || rule.verdict === 'strip'
+      ? [fault(place, `${dotted(at)} has both pause and verdict: ${rule.verdict}`, 'the rule must reject requests: remove verdict', 'key')]
+      : []),
+    ...(rule.external === undefined ? [] : [fault(place, `${dotted(at)} has both pause and external`, 'write two rules', 'key')]),
+    ...(operations.length > 0 && !operations.some(mayCarryMessage)
+      ? [fault(place, `${dotted(place)}: no operation in on carries a message`, 'only SendMessage and SendStreamingMessage can wait', 'key')]
+      : []),
+    ...(select === undefined && (schema !== undefined || declined !== undefined)
+      ? [fault([...place, 'evidence'], `${dotted([...place, 'evidence'])} has no select`, 'name the values that schema and declined apply to')]
+      : []),
+    ...partMatchProblems(select, [...place, 'evidence', 'select']),
+    ...sourceProblems(schema, [...place, 'evidence', 'schema']),
+    ...sourceProblems(declined, [...place, 'declined'])
   ]
 }
 

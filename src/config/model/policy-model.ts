@@ -235,7 +235,21 @@ export interface RuleConfig {
   readonly verdict?: 'reject' | 'warn' | 'strip'
   /** Applies to conditions on the state of a task that the gateway has not seen. Default allow: the rule does not apply. */
   readonly onUnknown?: OnUnknown
+  /** A task that waits for a person, in the place of the error. */
+  readonly pause?: PauseConfig
   readonly error?: RuleErrorConfig
+}
+
+export interface PauseConfig {
+  readonly state: 'input-required' | 'auth-required'
+  /** Question to the person. */
+  readonly text: string
+  readonly data?: unknown
+  /** Value in the metadata of the question, under the extension's URI. */
+  readonly metadata?: unknown
+  readonly evidence: { readonly select?: SelectorConfig, readonly schema?: InlineSchema, readonly caller?: CallerConfig }
+  /** Matches a selected value that declines. */
+  readonly declined?: InlineSchema
 }
 
 /** A rule for responses. The gateway evaluates the rule on each result separately, and on each event of a stream. */

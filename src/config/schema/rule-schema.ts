@@ -254,6 +254,39 @@ export const askedServer = (what: 'request' | 'result'): Schema =>
     'name'
   )
 
+const pause: Schema = mapping(
+  'A person must agree. If the request breaks the rule, the gateway keeps the request and responds with a task in this state, instead of an error. A later message on the task that has the evidence lets the request pass. Only for rules that reject, and for `SendMessage` and `SendStreamingMessage` over HTTP and gRPC. Otherwise the rule rejects the request with its error.',
+  ['state', 'text', 'evidence'],
+  {
+    state: {
+      ...choice('State of the task: `input-required` asks for a decision, `auth-required` for credentials of another kind.', ['input-required', 'auth-required']),
+      examples: ['input-required']
+    },
+    text: {
+      type: 'string',
+      description: 'Question to the person: the text of the message in the task.',
+      minLength: 1,
+      maxLength: 1000,
+      examples: ['May the agent send this order?']
+    },
+    data: { type: ['object', 'array'], description: 'Data of a second part of the message, such as a form.' },
+    metadata: {
+      type: ['object', 'array', 'string', 'number', 'boolean'],
+      description: "Value in the metadata of the message, under the extension's URI. The message then names the extension."
+    },
+    evidence: {
+      ...mapping('What a message on the task must have, so that the request passes.', [], {
+        select: selector,
+        schema: inline('JSON Schema that every selected value must satisfy. The message must have at least one.'),
+        caller: CALLED
+      }),
+      minProperties: 1,
+      examples: [{ select: { metadata: { key: '$uri' } } }]
+    },
+    declined: inline('JSON Schema of a selected value that declines. The task then ends as rejected, and the request with it.')
+  }
+)
+
 export const rule = mapping('One rule; needs `count`, `required: true`, `notOlderThan`, `unique`, `schema` or `external`.', ['id', 'select'], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
   on: {
@@ -282,6 +315,7 @@ export const rule = mapping('One rule; needs `count`, `required: true`, `notOlde
   onUnknown: onUnknown(
     'With `taskState`, for a task whose state is unknown: the rule does not apply (`allow`), or it does (`reject`). Default: `allow`.'
   ),
+  pause,
   error: rejection
 })
 

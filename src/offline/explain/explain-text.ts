@@ -142,6 +142,7 @@ function removesData ({ rule: name }: CheckTrace, edited: readonly string[]): bo
 
 function decision (one: Explanation): string {
   if (one.decision === 'reject') return `reject, by the rule ${one.rule ?? ''} (${one.reason ?? ''})`
+  if (one.pause !== undefined) return `pause, by the rule ${one.rule ?? ''}: a task in the state ${one.pause.state} asks "${one.pause.text}"`
   if (one.decision === 'answer') return 'the gateway responds with the agent\'s card'
   const observed =
     one.checks.filter(each => !removesData(each, one.edited)).length +

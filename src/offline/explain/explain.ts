@@ -1,4 +1,5 @@
 /** Explains step by step what the gateway would do with one recorded request. The same functions as in the proxy make the decision. */
+import type { Decision } from '#policy/request/decision.js'
 import type { Rejection } from '#a2a/errors.js'
 import { grpcMethodOf } from '#a2a/grpc/methods.js'
 import type { Version } from '#a2a/versions.js'
@@ -134,13 +135,14 @@ export async function explainRequest (
     unexamined: decision?.unexamined ?? [],
     ...externalShown(dryRun.external),
     ...limitsShown(dryRun, found.config.name, options.config),
-    decision: rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
+    ...pauseShown(decision),
+    decision: decision !== null && decision.pause !== null ? 'pause' : rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
     rule: rejection?.rule ?? null,
     reason: rejection === null ? null : (rejection.customReason ?? rejection.reason),
     edited,
     verbatim: rejection === null && decision?.verbatim === true,
     forwarded: forwardedShown(dryRun, config, plain, grpc ? serverOf(state, caller.version) : undefined, delegation !== null),
-    refusal: rejection === null ? null : rejectionShown(rejection, caller, recorded.method),
+    refusal: rejection === null || (decision !== null && decision.pause !== null) ? null : rejectionShown(rejection, caller, recorded.method),
     answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }
 }
@@ -165,6 +167,12 @@ function delegationShown ({ delegation }: DryRun): Pick<Explanation, 'delegation
   if (delegation === null) return {}
   const { depth, hops, initiator, mode, problem } = delegation
   return { delegation: { depth, hops, initiator: shownCaller(initiator), mode, problem } }
+}
+
+function pauseShown (decision: Decision | null): Pick<Explanation, 'pause'> {
+  if (decision === null || decision.pause === null) return {}
+  const { state, text } = decision.pause.question
+  return { pause: { state, text } }
 }
 
 /** The caller without the kind of the source, which no condition sees. */

@@ -59,8 +59,10 @@ export interface Explanation {
   readonly external?: readonly ExternalShown[]
   /** Ids of the limits and budgets in which the request counts, in their order; omitted without any. */
   readonly limits?: readonly string[]
-  /** answer: the gateway itself responds, with the agent's card. */
-  readonly decision: 'forward' | 'reject' | 'answer'
+  /** answer: the gateway itself responds, with the agent's card. pause: the request waits for a person. */
+  readonly decision: 'forward' | 'reject' | 'answer' | 'pause'
+  /** State of the task that waits, and the question; omitted when the request does not wait. */
+  readonly pause?: { readonly state: string, readonly text: string }
   /** The deciding rule, as in the header `gateway-decision`. */
   readonly rule: string | null
   readonly reason: string | null

@@ -26,7 +26,8 @@ export function mismatches (expect: Expectation, dryRun: DryRun, sent: Buffer | 
   const compare = (key: string, expected: unknown, got: unknown): void => {
     if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key, expected, got })
   }
-  const decision = dryRun.rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'the gateway responds' : 'forward'
+  const isPaused = (dryRun.evaluation?.decision.pause ?? null) !== null
+  const decision = isPaused ? 'pause' : dryRun.rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'the gateway responds' : 'forward'
   compare('decision', expect.decision, decision)
   if (decision !== expect.decision) return found
   const { rejection } = dryRun

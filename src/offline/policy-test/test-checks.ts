@@ -157,16 +157,22 @@ function statusProblems (test: Mapping, at: Path): PathProblem[] {
     : problems
 }
 
+/** The keys that make no sense with a decision. A paused request breaks rules, but its response is no error. */
+function wrongKeys (decision: unknown): readonly string[] {
+  if (decision === 'forward') return OF_REJECTIONS
+  if (decision === 'reject') return OF_FORWARDED
+  return decision === 'pause' ? [...OF_FORWARDED, 'reason', 'message', 'status', 'grpcStatus'] : []
+}
+
 function expectProblems (test: Mapping, at: Path): PathProblem[] {
   const expect = mapping(test.expect)
   const of = (key: string): string => dotted([...at, key])
-  const wrong = expect.decision === 'forward' ? OF_REJECTIONS : expect.decision === 'reject' ? OF_FORWARDED : []
-  const problems = wrong
+  const problems = wrongKeys(expect.decision)
     .filter(key => expect[key] !== undefined)
     .map(key =>
       fault(
         [...at, key],
-        `${of(key)} applies to a ${expect.decision === 'forward' ? 'rejection' : 'forwarded request'}, and the decision is ${String(expect.decision)}`,
+        `${of(key)} applies to a ${OF_FORWARDED.includes(key) ? 'forwarded request' : 'rejection'}, and the decision is ${String(expect.decision)}`,
         'remove one of them',
         'key'
       )
@@ -190,11 +196,11 @@ function expectProblems (test: Mapping, at: Path): PathProblem[] {
       fault([...at, 'answer'], `${of('answer')} applies to a response, and the test has none`, 'write answer beside request', 'key')
     )
   }
-  if (expect.decision === 'reject') {
+  if (expect.decision === 'reject' || expect.decision === 'pause') {
     problems.push(
       fault(
         [...at, 'answer'],
-        `${of('answer')} applies to a response, and a rejected request gets none from the agent`,
+        `${of('answer')} applies to a response, and a ${expect.decision === 'reject' ? 'rejected' : 'paused'} request gets none from the agent`,
         'remove it, or expect the request to be forwarded',
         'key'
       )

@@ -77,7 +77,7 @@ export interface ResponseSpec {
 export const URI_SETS = ['declared', 'requested', 'listed', 'evidenced', 'active', 'injected', 'missing', 'forbidden'] as const
 
 export interface Expectation extends Readonly<Partial<Record<typeof URI_SETS[number], readonly string[]>>> {
-  readonly decision: 'forward' | 'reject'
+  readonly decision: 'forward' | 'reject' | 'pause'
   readonly rule?: string
   readonly reason?: string
   readonly path?: string

@@ -95,7 +95,7 @@ const caller: Schema = {
 }
 
 const expect = mapping('The expected result. Omitted keys are not compared.', ['decision'], {
-  decision: choice('Whether the request is forwarded to the agent.', ['forward', 'reject']),
+  decision: choice('Whether the request is forwarded to the agent. `pause`: it waits for a person.', ['forward', 'reject', 'pause']),
   rule: string('The deciding `extension/rule`, as in the header gateway-decision.'),
   reason: string('`reason` of the rejection.'),
   path: string('The path of the deciding violation.'),

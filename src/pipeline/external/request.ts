@@ -164,7 +164,11 @@ export function withViolations (decision: Decision, added: Decision['violations'
 /** Headers that describe the body as the client sent it. */
 const OF_THE_BODY: ReadonlySet<string> = new Set(['content-encoding', 'content-digest', 'repr-digest', 'digest', 'content-md5'])
 
-function withHeaders (decision: Decision, head: RequestHead, added: Effects['headers'], changed: boolean): Decision {
+/**
+ * Adds headers to the request for the agent.
+ * @param changed true when the body is not the one that the client sent: headers that describe it are left out
+ */
+export function withHeaders (decision: Decision, head: RequestHead, added: Effects['headers'], changed: boolean): Decision {
   if (added.length === 0 && !changed) return decision
   const replaced = new Set([...added.map(([name]) => plainHeaderName(name)), ...(changed ? OF_THE_BODY : [])])
   const kept = withoutHeaders(decision.headers ?? head.rawHeaders, replaced)

@@ -6,6 +6,7 @@ import { idle, isPlain } from '../request/activation.js'
 import type { AgentPolicy, CompiledPolicy } from './compiled.js'
 import { compileGuards } from '../access/guard.js'
 import { compilePush } from '../push/check.js'
+import { pauseName } from '../request/pause.js'
 import { compileOwnership } from '../access/ownership.js'
 import { PolicyCollector } from './policy-collector.js'
 import type { CompileOptions } from './policy-collector.js'
@@ -22,6 +23,15 @@ function programsOf (policies: readonly CompiledPolicy[]): readonly Program[] {
   const programs = new Set<Program>()
   for (const entry of entries.slice(0, MAX_PROGRAMS)) if (entry.usable && entry.program !== null) programs.add(entry.program)
   return [...programs]
+}
+
+/** @returns null when no rule has `pause` */
+function pausesOf (policies: readonly CompiledPolicy[]): AgentPolicy['pauses'] {
+  const pauses = policies.flatMap(policy => policy.rules.flatMap(rule => {
+    const { pause } = rule
+    return pause === null || rule.mode !== 'enforce' ? [] : [[pauseName(policy.name, rule.id), { policy, rule, pause }] as const]
+  }))
+  return pauses.length === 0 ? null : new Map(pauses)
 }
 
 export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
@@ -64,6 +74,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     ownership,
     claims: policies.some(one => one.rules.some(rule => rule.unique !== null)),
     asks: policies.some(one => one.rules.some(rule => rule.external !== null)),
+    pauses: pausesOf(policies),
     edits:
       guards.some(one => one.strips || one.data.some(({ strips }) => strips)) ||
       policies.some(one => one.inject.length > 0 || one.activation.inactive === 'strip' || one.rules.some(rule => rule.strips !== null)),

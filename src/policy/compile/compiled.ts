@@ -3,6 +3,7 @@ import type { SeenNames } from '#a2a/card/seen-names.js'
 import type { PartView } from '#a2a/message/message.js'
 import type { Operation } from '#a2a/operations.js'
 import type { ErrorClass, Mode, OnUnknown, Signal } from '#config/model/model.js'
+import type { PauseConfig } from '#config/model/policy-model.js'
 import type { Principal } from '#identity/principal.js'
 import type { Condition } from './condition.js'
 import type { ExtensionAliases } from './identity.js'
@@ -13,7 +14,7 @@ import type { CompiledPush } from '../push/check.js'
 import type { Glob } from '#wire/glob.js'
 import type { ValueJudge } from '#wire/json/unread-value.js'
 import type { ResultSubject } from '../response/result-subject.js'
-import type { Selector } from '../selectors/kit.js'
+import type { Matcher, Selector } from '../selectors/kit.js'
 import type { Subject } from '../selectors/subject.js'
 import type { CompiledGuard, OwnedData } from '../access/forbidden.js'
 
@@ -40,9 +41,23 @@ export interface CompiledRule {
   readonly undeclaredClass: ErrorClass
   readonly message: string | null
   readonly reason: string | null
+  /** The task that waits for a person, in the place of a rejection; null for none. */
+  readonly pause: CompiledPause | null
   /** True when rules for responses depend on whether this rule found something and accepted it. */
   readonly noted: boolean
 }
+
+export interface CompiledPause extends Pick<PauseConfig, 'state' | 'text' | 'data' | 'metadata'> {
+  /** Selects and validates the evidence; null when the caller alone is the evidence. Its id is that of the rule. */
+  readonly evidence: CompiledRule | null
+  /** Null: any caller. The result is null when the condition is undecidable. */
+  readonly caller: ((caller: Principal | null) => boolean | null) | null
+  /** Null: no value declines. */
+  readonly declined: Matcher | null
+}
+
+/** A rule with `pause`. */
+export interface PausingRule { readonly policy: CompiledPolicy, readonly rule: CompiledRule, readonly pause: CompiledPause }
 
 export interface CompiledInjection {
   readonly place: 'message' | 'params'
@@ -273,6 +288,8 @@ export interface AgentPolicy {
   readonly claims: boolean
   /** True when any rule for requests has `external`. */
   readonly asks: boolean
+  /** The rules with `pause`, by `policy/rule`. Null for none. */
+  readonly pauses: ReadonlyMap<string, PausingRule> | null
   /** True when any policy can change a request. */
   readonly edits: boolean
   /** Handling of violations in responses. */

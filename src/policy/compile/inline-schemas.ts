@@ -136,7 +136,10 @@ const CONDITIONS: readonly (readonly string[])[] = ['when', 'unless'].flatMap(si
 const SHARED = ['tasks', 'shared', 'match']
 const ACCESS_PLACES: readonly (readonly string[])[] = [['caller', 'match'], ['when', 'match'], ['unless', 'match']]
 /** Places in a rule that may hold a schema. */
-const PLACES: readonly (readonly string[])[] = [['schema'], ['select', 'part', 'match'], ...CONDITIONS]
+const PLACES: readonly (readonly string[])[] = [
+  ['schema'], ['select', 'part', 'match'], ...CONDITIONS,
+  ...[['schema'], ['select', 'part', 'match'], ['caller', 'match']].map(place => ['pause', 'evidence', ...place]), ['pause', 'declined']
+]
 
 const MATCH: readonly string[] = ['part', 'match']
 const STATE_SELECTORS: readonly string[] = ['from', 'key', 'monotonic']

@@ -1,7 +1,8 @@
 /** Compiles one rule of a policy. */
 import type { InjectionConfig, Mode, RuleConfig } from '#config/model/model.js'
-import type { CompiledInjection, CompiledRule } from './compiled.js'
-import { compileCondition } from './condition.js'
+import type { PauseConfig } from '#config/model/policy-model.js'
+import type { CompiledInjection, CompiledPause, CompiledRule } from './compiled.js'
+import { callerCondition, compileCondition } from './condition.js'
 import type { CompiledSource } from './schema-source.js'
 import type { SelectContext } from '../selectors/kit.js'
 import { compileSelector, REQUEST_PLACES } from '../selectors/select.js'
@@ -57,6 +58,29 @@ export function compileRule (
     undeclaredClass: rule.error?.undeclared ?? rule.error?.class ?? 'invalid',
     message: rule.error?.message ?? null,
     reason: rule.error?.reason ?? null,
+    pause: rule.pause === undefined || strip || rule.verdict === 'warn' ? null : compilePause(rule.id, rule.pause, mode, context, source),
     noted
+  }
+}
+
+/** @param id of the rule */
+function compilePause (
+  id: string,
+  { state, text, data, metadata, evidence: { select, schema, caller }, declined }: PauseConfig,
+  mode: Mode,
+  context: SelectContext,
+  source: (schema: NonNullable<RuleConfig['schema']>) => CompiledSource
+): CompiledPause {
+  const evidence: RuleConfig | null = select === undefined
+    ? null
+    : { id, select, required: true, ...(schema === undefined ? {} : { schema }) }
+  return {
+    state,
+    text,
+    data,
+    metadata,
+    evidence: evidence === null ? null : compileRule(evidence, mode, context, source, { supply: NO_SUPPLY, noted: false }),
+    caller: caller === undefined ? null : callerCondition(caller, context),
+    declined: declined === undefined ? null : context.matcher(declined)
   }
 }

@@ -7,6 +7,7 @@ import type { CompiledPolicy, CompiledRule, PolicyActivity } from '../compile/co
 import type { OwnerFindings, OwnerOutcome } from '../access/ownership.js'
 import type { AskedRule } from '../asked-rule.js'
 import type { TaskMemory, TaskRecord } from '../task/memory.js'
+import type { Evidence, Pause } from './pause.js'
 import type { UnexaminedData } from './unexamined.js'
 import type { Violation } from '../violation.js'
 import type { Forbidden } from '../access/forbidden.js'
@@ -42,6 +43,8 @@ export interface DecisionRequest {
   readonly caller: Principal | null
   /** Time of the request, in milliseconds since 1970. */
   readonly now?: number | null
+  /** `policy/rule` of the rules with `pause` that a person has agreed to break; null for none. */
+  readonly approved?: ReadonlySet<string> | null
 }
 
 /** The decision on a request. `edits`, `headers` and `edited` have no meaning when the request is rejected. */
@@ -54,6 +57,10 @@ export interface Decision extends Settled {
   readonly owner: OwnerOutcome | null
   /** The values that must not have been accepted before. Empty when a rule rejects the request. `settleClaims` adds the outcome. */
   readonly claims: readonly Claim[]
+  /** Set when only rules with `pause` reject the request: it waits for a person. */
+  readonly pause: Pause | null
+  /** Whether the message has the evidence that its task waits for. */
+  readonly evidence: Evidence
   /** Rules whose values a policy server decides about. Empty when a rule rejects the request. */
   readonly asked: readonly AskedRule[]
   /**

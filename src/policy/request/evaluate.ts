@@ -30,6 +30,7 @@ import type { Tracer } from '../trace.js'
 import { demandsOf, missingRequired } from './required.js'
 import { checkRequested, countNames, notAsked, outboundOf } from './requested.js'
 import { checkUnknown, checkUntagged } from './untagged.js'
+import { findEvidence, pauseOf } from './pause.js'
 import { lookedPaths, unexaminedData } from './unexamined.js'
 import { outboundAsSent, verbatimOf } from './verbatim.js'
 import type { Violation } from '../violation.js'
@@ -116,8 +117,9 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
   if (demands !== null) recordDependencies(request, activity, demands, { policy, mayAdd: verbatim === null, forbidden }, violations)
   for (const one of allowed) checkAddition(one, request, violations)
   const looked = policy.idle === null ? lookedPaths(activity.policies) : null
-  const findings = newFindings(policy, violations, edits, memory, looked)
+  const findings = newFindings(policy, violations, { edits, memory, looked, approved: request.approved ?? null })
   for (const one of activity.policies) evaluatePolicy(one, request, subject, findings, tracer)
+  const evidence = policy.pauses === null ? 'none' : findEvidence(subject, policy, request.record, violations)
   checkBeyondPolicies(subject, policy, violations)
   const settled = edits === null ? UNCHANGED : edits.settle(subject.message, request.headers, violations)
 
@@ -127,6 +129,8 @@ function evaluateRequest (sent: DecisionRequest, policy: AgentPolicy, tracer: Tr
     rejection,
     violations,
     owner: null,
+    pause: rejection === null ? null : pauseOf(subject, policy, violations),
+    evidence,
     claims: rejection === null && findings.claims !== null ? [...findings.claims.values()] : NO_CLAIMS,
     asked: rejection === null && findings.asked !== null ? findings.asked : NOTHING_ASKED,
     declared: policy.declared,
@@ -163,12 +167,11 @@ function isUnread ({ problem }: Call, policy: AgentPolicy, added: readonly Compi
 function newFindings (
   policy: AgentPolicy,
   violations: Violation[],
-  edits: Edits | null,
-  memory: TaskMemory | null,
-  looked: string[] | null
+  { edits, memory, looked, approved }: Pick<PolicyFindings, 'edits' | 'memory' | 'looked' | 'approved'>
 ): PolicyFindings {
   return {
     violations,
+    approved,
     edits,
     matched: policy.noted.size === 0 ? null : new Set<string>(),
     claims: policy.claims ? new Map<string, Claim>() : null,
@@ -252,6 +255,8 @@ function nothing ({ declared }: AgentPolicy, caller: DecisionRequest['caller']):
     verbatim: false,
     activity: NO_ACTIVITY,
     owner: null,
+    pause: null,
+    evidence: 'none',
     claims: NO_CLAIMS,
     asked: NOTHING_ASKED,
     matched: NOTHING_MATCHED,

@@ -19,6 +19,13 @@ export const FIELDS = {
   keyed: (policy: string): string => `k:${policy}`,
   /** The values of a correlation, as `remembered-values.ts` writes them. */
   correlation: (policy: string, id: string): string => `c:${policy}/${id}`,
+  /** State of a request that waits for a person (`paused.ts`), and what the gateway keeps of the request. */
+  paused: 'p',
+  pausedRules: 'p:rules',
+  pausedForm: 'p:form',
+  pausedBody: 'p:body',
+  pausedContext: 'p:context',
+  pausedAt: 'p:at',
   /** The amount that a metric has counted. */
   counted: (policy: string, metric: string): string => `o:${policy}/${metric}`
 } as const

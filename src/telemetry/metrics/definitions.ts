@@ -333,6 +333,12 @@ export const METRICS = {
       mode: values.VIOLATION_MODES
     }
   },
+  paused_requests_total: {
+    type: 'counter',
+    help: 'Requests that wait for a person, by what happened to them.',
+    more: 'Only if a rule has `pause`. A request is `paused` each time that a rule asks for it; `resumed` counts evidence, whether or not another rule rejects the request then',
+    labels: { agent: served, outcome: values.PAUSE_OUTCOMES }
+  },
   unique_claims_total: {
     type: 'counter',
     help: 'Values that must be unique, by result.',

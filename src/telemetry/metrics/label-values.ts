@@ -31,6 +31,7 @@ export const RELOAD_OUTCOMES = ['ok', 'invalid'] as const
 export const LOOKUP_OUTCOMES = ['known', 'unknown', 'unavailable'] as const
 /** Outcomes of `Claimed`. */
 export const OWNER_OUTCOMES = ['match', 'mismatch', 'unknown', 'unavailable', 'shared'] as const
+export const PAUSE_OUTCOMES = ['paused', 'resumed', 'declined', 'canceled'] as const
 export const CLAIM_OUTCOMES = ['new', 'seen', 'unavailable'] as const
 export const ACCESS_DECISIONS = ['allow', 'deny'] as const
 export const PUSH_DECISIONS = ['allow', 'observe', 'reject'] as const

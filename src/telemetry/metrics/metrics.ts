@@ -85,6 +85,7 @@ export class Metrics {
   private readonly errors: LabelledValues<NumberCell>
   private readonly lookups: LabelledValues<NumberCell>
   private readonly claims: LabelledValues<NumberCell>
+  private readonly pauses: LabelledValues<NumberCell>
   private readonly ownerChecks: LabelledValues<NumberCell>
   private readonly pushUrls: LabelledValues<NumberCell>
   private readonly accessDecisions: LabelledValues<NumberCell>
@@ -155,6 +156,7 @@ export class Metrics {
     this.lookups = registry.counter('task_lookups_total')
     this.writes = registry.counter('task_writes_total')
     this.claims = registry.counter('unique_claims_total')
+    this.pauses = registry.counter('paused_requests_total')
     this.ownerChecks = registry.counter('task_owner_checks_total')
     this.pushUrls = registry.counter('push_urls_total')
     this.accessDecisions = registry.counter('access_decisions_total')
@@ -337,6 +339,10 @@ export class Metrics {
 
   uniqueClaim (agent: string, outcome: One<typeof LabelValues.CLAIM_OUTCOMES>): void {
     this.claims.at(agent, outcome).value++
+  }
+
+  pausedRequest (agent: string, outcome: One<typeof LabelValues.PAUSE_OUTCOMES>): void {
+    this.pauses.at(agent, outcome).value++
   }
 
   taskOwnerCheck (agent: string, outcome: One<typeof LabelValues.OWNER_OUTCOMES>): void {

@@ -144,7 +144,11 @@ function usesIn (policy: Mapping, path: Path): Use[] {
       (['when', 'unless'] as const).map(side => ({ value: mapping(mapping(item)[side]).caller, at: [...path, key, index, side, 'caller'] }))
     )
   )
-  return [{ value: callers, at: [...path, 'activation', 'callers'] }, ...rules].flatMap(({ value, at }) =>
+  const evidence = items(policy.request).map((rule, index) => ({
+    value: mapping(mapping(mapping(rule).pause).evidence).caller,
+    at: [...path, 'request', index, 'pause', 'evidence', 'caller']
+  }))
+  return [{ value: callers, at: [...path, 'activation', 'callers'] }, ...rules, ...evidence].flatMap(({ value, at }) =>
     value === undefined ? [] : [{ caller: mapping(value), at }]
   )
 }
