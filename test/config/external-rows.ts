@@ -26,6 +26,11 @@ export const EXTERNAL_ROWS: readonly Row[] = [
   ['responses without messages', asking('{id: e, use: corp, phase: both, operations: [GetExtendedAgentCard]}'), 'g.yaml:4:60: agents[0].external[0].operations: responses of GetExtendedAgentCard have no message and no task to ask about (write phase: request)'],
   ['a condition on a caller without identity', asking('{id: e, use: corp, when: {caller: {groups: [x]}}}'), 'g.yaml:4:42: agents[0].external[0].when.caller never matches: without identity, no request has a caller (configure identity)'],
   ['schema and external', rule('external: corp, schema: {type: object}'), 'g.yaml:6:59: extensions.p.request[0] has both schema and external (write two rules)'],
+  [
+    'pause and external',
+    rule('external: corp, pause: {state: input-required, text: t, evidence: {select: {header: x}}}'),
+    'g.yaml:6:75: extensions.p.request[0] has both pause and external (write two rules)'
+  ],
   ['strip and external', rule('external: corp, verdict: strip'), 'g.yaml:6:59: extensions.p.request[0] has both external and verdict: strip (the policy server can ask to remove values, with an obligation)'],
   ['a server that is not used', asking('', `{corp: {${POINT}}}`), 'g.yaml:5:18: decision point "corp" is not used (name it in "use" of external, or in "external" of a rule)'],
   ['over a network in clear text', asking('{id: e, use: corp}', '{corp: {url: "http://pdp.example.com/x"}}'), 'g.yaml:5:30: decisionPoints.corp.url asks over http at pdp.example.com: everybody on the network can change the answer (use https)'],

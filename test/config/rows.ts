@@ -9,6 +9,11 @@ import { inTests } from '../helpers/paths.js'
 
 export const AGENT = 'version: 1\nagents:\n  - name: a\n    upstream: {url: "http://127.0.0.1:1"}\n'
 
+/** A policy with a rule that selects headers, because no operation of every row carries a message. */
+function pausing (keys = '', evidence = '{select: {header: x}, schema: {type: string}}'): string {
+  return policyWith(`request: [{id: r, select: {header: x}, count: {max: 0}, ${keys}pause: {state: input-required, text: t, evidence: ${evidence}}}]`)
+}
+
 const agentWith = (lines: string) => AGENT + lines.split('\n').map((line) => `    ${line}\n`).join('')
 export const policyWith = (lines: string) =>
   `${agentWith('extensions: [p]')}extensions:\n  p:\n    uri: urn:p\n${lines
@@ -749,6 +754,11 @@ const POLICY: readonly Row[] = [
     policyWith('request: [{id: r, select: {part: {}}}]'),
     'g.yaml:9:15: extensions.p.request[0] needs count, required, schema or external (a rule without them checks nothing)'
   ],
+  ['pause', pausing()],
+  ['pause of a rule that warns', pausing('verdict: warn, '), 'g.yaml:9:76: extensions.p.request[0] has both pause and verdict: warn (the rule must reject requests: remove verdict)'],
+  ['pause of an operation without a message', pausing('on: [GetTask], '), 'g.yaml:9:76: extensions.p.request[0].pause: no operation in on carries a message (only SendMessage and SendStreamingMessage can wait)'],
+  ['evidence of nothing', pausing('', '{schema: {type: string}}'), 'g.yaml:9:111: extensions.p.request[0].pause.evidence has no select (name the values that schema and declined apply to)'],
+  ['evidence with a file', pausing('', '{select: {header: x}, schema: {file: a.json}}'), 'g.yaml:9:142: extensions.p.request[0].pause.evidence.schema needs an inline schema, not file (write the schema itself)'],
   [
     'same rule id',
     policyWith('request: [{id: r, select: {part: {}}, schema: true}, {id: r, select: {part: {}}, schema: true}]'),

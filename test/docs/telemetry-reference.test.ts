@@ -334,10 +334,6 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'paused_requests_total outcome declined': 'test/pause/lifecycle.test.ts',
   'paused_requests_total outcome canceled': 'test/pause/lifecycle.test.ts',
   'audit paused_rules': 'test/pause/lifecycle.test.ts',
-  'audit decision paused': 'test/pause/lifecycle.test.ts',
-  'audit decision resumed': 'test/pause/lifecycle.test.ts',
-  'audit decision declined': 'test/pause/lifecycle.test.ts',
-  'audit decision canceled': 'test/pause/lifecycle.test.ts',
   // Only with `rates` and `budgets`.
   a2a_gateway_rate_limited_total: 'test/limits/rates.test.ts',
   a2a_gateway_rate_store_total: 'test/system/redis-limits.test.ts',

@@ -300,3 +300,15 @@ t.test('a body whose stream ends is read no longer', async t => {
     t.same(await result, { ok: false, why: 'aborted' })
   }
 })
+
+t.test('no request waits for a person behind a proxy: the rule rejects the request', async t => {
+  const pause = '{state: input-required, text: May I?, evidence: {select: {metadata: {key: approved}}}}'
+  const policy = ['extensions:', `  ext: {uri: "${URI}", request: [{id: ask, select: {part: {data: true}}, count: {max: 0}, pause: ${pause}}]}`]
+  const ways = waysOf(await mesh(t, [], policy))
+  const message = { ...MESSAGE, parts: [{ data: 1 }] }
+  for (const [name, ask] of Object.entries(ways)) {
+    const { own, body, agent } = await ask({ path: '/rpc', body: rpcBody('SendMessage', { message }) })
+    t.match([own, body], [true, /"code":-32602.*"rule":"ask"/], name)
+    t.equal(agent, null, name)
+  }
+})

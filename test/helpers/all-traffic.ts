@@ -158,6 +158,10 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
     `decisionPoints: {corp: {url: "${decisions.url}", timeout: 5s}}`,
     `identity: {sources: {${jwtSource('corp', issuer.url)}}}`,
     ...nonceRules('{window: 10m}'),
+    '      - id: approval',
+    '        select: {part: {data: true, path: /amount}}',
+    '        count: {max: 0}',
+    '        pause: {state: input-required, text: May I?, evidence: {select: {metadata: {key: approved}}}}',
     '    observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}',
     `state: {store: "redis://127.0.0.1:${port}"}`,
     'rates: [{id: per-caller, by: [caller], rate: 60/1m, burst: 3, scope: shared}]',
@@ -165,6 +169,10 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   ].join('\n'), { AGENT_SECRET: 'secret' }, { server: [`grpc: {listen: "${grpcAddress}", publicAddress: "${grpcAddress}"}`] })
   const send = async (key: Key, nonce: string): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'SendMessage', { ...nonceMessage(nonce), configuration: PUSHED }, ['authorization', `Bearer ${await issuer.token(key)}`])
+  const order = async (): Promise<unknown> => {
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ data: { amount: 1 } }] }
+    return await rpc(`${gateway.url}/rpc`, 'SendMessage', { message }, ['authorization', `Bearer ${await issuer.token(known)}`])
+  }
   const get = async (id: string): Promise<unknown> =>
     await rpc(`${gateway.url}/rpc`, 'GetTask', { id }, ['authorization', `Bearer ${await issuer.token(known)}`])
   const grpc = await RawGrpc.to(grpcAddress)
@@ -172,6 +180,7 @@ async function startGuarded (t: Test): Promise<{ readonly gateway: ServedGateway
   let rounds = 0
   const round = async (): Promise<void> => {
     await send(known, `round ${rounds++}`)
+    await order()
     await get('unknown')
     await grpc.call({ body: grpcMessage(Buffer.alloc(0)) })
     await Promise.all([send(known, 'same'), send(unknown, 'same')])

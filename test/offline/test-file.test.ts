@@ -48,7 +48,7 @@ const BROKEN: readonly (readonly [what: string, text: string, printed: string])[
   [
     'a decision that is none',
     one(HI, '{decision: allow}'),
-    'a.test.yaml:25:24: tests[0].expect.decision must be one of forward, reject, not "allow"'
+    'a.test.yaml:25:24: tests[0].expect.decision must be one of forward, reject, pause, not "allow"'
   ],
   [
     'a version that is none',

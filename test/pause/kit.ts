@@ -64,7 +64,11 @@ export function shown (value: unknown): Shown {
   }
 }
 
-interface AnyPart { readonly text?: string, readonly data?: unknown, readonly content?: { readonly $case: string, readonly value: unknown } }
+interface AnyPart {
+  readonly text?: string
+  readonly data?: unknown
+  readonly content?: { readonly $case: string, readonly value: unknown }
+}
 interface AnyTask {
   readonly id: string
   readonly status?: {

@@ -113,6 +113,7 @@ export interface Sent {
   readonly headers?: readonly string[]
   readonly record?: TaskRecord
   readonly caller?: Principal
+  readonly approved?: ReadonlySet<string>
   /** Null: all data is read. Default: that of the policy. */
   readonly judge?: ValueJudge | null
 }
@@ -141,7 +142,8 @@ export function send (policy: AgentPolicy, body: unknown, sent: Sent = {}): Deci
       extensionRoute: sent.route ?? null,
       headers: sent.headers ?? [],
       record: sent.record ?? null,
-      caller: sent.caller ?? null
+      caller: sent.caller ?? null,
+      approved: sent.approved ?? null
     },
     policy
   )

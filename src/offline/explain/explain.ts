@@ -136,13 +136,13 @@ export async function explainRequest (
     ...externalShown(dryRun.external),
     ...limitsShown(dryRun, found.config.name, options.config),
     ...pauseShown(decision),
-    decision: decision !== null && decision.pause !== null ? 'pause' : rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
+    decision: decision?.pause != null ? 'pause' : rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
     rule: rejection?.rule ?? null,
     reason: rejection === null ? null : (rejection.customReason ?? rejection.reason),
     edited,
     verbatim: rejection === null && decision?.verbatim === true,
     forwarded: forwardedShown(dryRun, config, plain, grpc ? serverOf(state, caller.version) : undefined, delegation !== null),
-    refusal: rejection === null || (decision !== null && decision.pause !== null) ? null : rejectionShown(rejection, caller, recorded.method),
+    refusal: rejection === null || decision?.pause != null ? null : rejectionShown(rejection, caller, recorded.method),
     answer: recorded.response === null ? null : explainResponse(recorded.response, dryRun, config, traces)
   }
 }
