@@ -10,7 +10,7 @@ import { startGrpcAgent } from '../helpers/grpc-agents.js'
 import type { GrpcAgent } from '../helpers/grpc-agents.js'
 import { freePort } from '../helpers/http.js'
 import { connect } from '../helpers/sdk-clients.js'
-import type { ClientOptions } from '../helpers/sdk-clients.js'
+import type { ClientOptions, SendOptions } from '../helpers/sdk-clients.js'
 import { identityKeys } from '../identity/signing-keys.js'
 
 export const HEADER = 'a2a-delegation'
@@ -40,7 +40,7 @@ export interface Line {
     route: string,
     transport?: Transport,
     headers?: Readonly<Record<string, string>>,
-    metadata?: Record<string, unknown>
+    options?: SendOptions
   ): Promise<string>
 }
 
@@ -53,6 +53,14 @@ export type Further = Readonly<Partial<Record<Name, Readonly<Record<string, stri
 const USAGE = 'urn:usage'
 const USAGE_POLICY = `extensions: {usage: {uri: "${USAGE}", activation: {signals: [always]}, observe: {metrics: [{name: tokens, type: counter, from: {metadata: {key: tokens}}}]}}}`
 
+/** An extension by which callers send a budget, and agents report usage. */
+export interface Reports {
+  /** An entry of `extensions`, as flow YAML. */
+  readonly policy: string
+  readonly uri: string
+  readonly metadata: (name: Name) => Record<string, unknown>
+}
+
 export interface LineOptions {
   readonly further?: Further
   /** Further root keys of every gateway. */
@@ -61,6 +69,8 @@ export interface LineOptions {
   readonly delegation?: string
   /** Tokens that each agent reports for each message. */
   readonly tokens?: Readonly<Record<Name, number>>
+  /** Or what each agent reports by an extension of the catalogue, whose data the agents pass on as they read it. */
+  readonly reports?: Reports
   /** What an agent does when the route ends. */
   readonly last?: Behaviour
 }
@@ -70,7 +80,7 @@ const ALLOW = 'allow: [{id: everybody, on: [all], caller: {groups: [staff, guest
 /** @param keys of `access.delegation`, as flow YAML */
 export const accessOf = (keys: string, allow = ALLOW): string => `{${allow}, delegation: {${keys}}}`
 
-export async function lineOf (t: Test, { further = {}, root = [], delegation = '', tokens, last }: LineOptions = {}): Promise<Line> {
+export async function lineOf (t: Test, { further = {}, root = [], delegation = '', tokens, reports, last }: LineOptions = {}): Promise<Line> {
   quietSdk()
   const { ec, ed, rsa } = await identityKeys()
   // Gateways of one process share their entry in Via, and take the request of another for a loop: they read each other's keys from files.
@@ -87,12 +97,12 @@ export async function lineOf (t: Test, { further = {}, root = [], delegation = '
   for (const name of NAMES) ports[name] = [await freePort(), await freePort()]
   const cardUrl = (name: Name, path: string = name): string => `http://127.0.0.1:${ports[name][0]}/${path}/.well-known/agent-card.json`
 
-  const send: Line['send'] = async (caller, route, transport = 'JSONRPC', headers = {}, metadata) => {
+  const send: Line['send'] = async (caller, route, transport = 'JSONRPC', headers = {}, options) => {
     const [head = '', ...rest] = route.split(' ')
     const [first = '', times] = head.split('*')
     if (times !== undefined) {
       const texts: string[] = []
-      for (let i = 0; i < Number(times); i++) texts.push(await send(caller, [first, ...rest].join(' '), transport, headers))
+      for (let i = 0; i < Number(times); i++) texts.push(await send(caller, [first, ...rest].join(' '), transport, headers, options))
       return texts.join(' | ')
     }
     const [target = '', path] = first.replace('-', '').split('/')
@@ -102,23 +112,29 @@ export async function lineOf (t: Test, { further = {}, root = [], delegation = '
         client: 'v1',
         cardUrl: target.endsWith('@') ? agents[name].cardUrl : cardUrl(name, path),
         transport,
+        ...reports === undefined ? {} : { extensions: [reports.uri] },
         headers: { 'X-Api-Key': keyOf(caller), 'X-Transport': transport, ...(first.startsWith('-') ? {} : headers) }
       })
-      return textOf(await client.send(rest.join(' ') || 'end', metadata === undefined ? {} : { metadata }))
+      return textOf(await client.send(rest.join(' ') || 'end', options))
     } catch (error) {
       return `${caller}: ${(error as Error).message}`
     }
   }
   const reported = (name: Name): { metadata?: Record<string, unknown> } =>
-    tokens === undefined ? {} : { metadata: { tokens: tokens[name] } }
+    reports !== undefined ? { metadata: reports.metadata(name) } : tokens === undefined ? {} : { metadata: { tokens: tokens[name] } }
   const relay = (name: Name): Behaviour => async turn => {
     const seen = headersOf(agents[name])
     if (turn.text === 'end') return last === undefined ? turn.messageWith(reported(name), { text: `${name} was reached` }) : await last(turn)
     const chain = seen[HEADER]
-    turn.messageWith(reported(name), { text: await send(name, turn.text, seen['x-transport'] as Transport, chain === undefined ? {} : { [HEADER]: chain }) })
+    const transport = seen['x-transport'] as Transport
+    const options = reports === undefined ? {} : { message: { metadata: metadataOf(agents[name], transport) } }
+    const headers: Readonly<Record<string, string>> = chain === undefined ? {} : { [HEADER]: chain }
+    turn.messageWith(reported(name), { text: await send(name, turn.text, transport, headers, options) })
   }
+  const uri = reports?.uri ?? (tokens === undefined ? undefined : USAGE)
+  const policies = reports === undefined ? tokens === undefined ? [] : ['usage'] : [reports.policy]
   for (const name of NAMES) {
-    agents[name] = await startGrpcAgent({ kind: 'v1', behaviour: relay(name), ...(tokens === undefined ? {} : { card: { extensions: [{ uri: USAGE }] } }) })
+    agents[name] = await startGrpcAgent({ kind: 'v1', behaviour: relay(name), ...(uri === undefined ? {} : { card: { extensions: [{ uri }] } }) })
     t.teardown(() => agents[name].close())
   }
   for (const name of NAMES) {
@@ -131,7 +147,7 @@ export async function lineOf (t: Test, { further = {}, root = [], delegation = '
       'identity: {audit: subject, sources: {keys: {apiKey: {header: X-Api-Key, keys: {file: keys.yaml}}}}}',
       'agents:',
       ...Object.entries(own).map(([one, access]) =>
-        `  - {name: ${one}, path: /${one}, upstream: {url: "${agents[name].url}"}, ${tokens === undefined ? '' : 'extensions: [usage], '}card: {public: full}, grpc: {${one === name ? `listen: "127.0.0.1:${grpc}", publicAddress: "127.0.0.1:${grpc}", upstream: "grpc://${agents[name].grpcAddress}"` : 'enabled: false'}}, access: ${access}}`),
+        `  - {name: ${one}, path: /${one}, upstream: {url: "${agents[name].url}"}, ${policies.length === 0 ? '' : `extensions: [${policies.join(', ')}], `}card: {public: full}, grpc: {${one === name ? `listen: "127.0.0.1:${grpc}", publicAddress: "127.0.0.1:${grpc}", upstream: "grpc://${agents[name].grpcAddress}"` : 'enabled: false'}}, access: ${access}}`),
       ...tokens === undefined ? [] : [USAGE_POLICY],
       ...typeof root === 'function' ? root(name) : root
     ]
@@ -151,6 +167,15 @@ export function headersOf (agent: GrpcAgent): Readonly<Record<string, string>> {
   looked.set(agent, { calls, http, grpc })
   return (grpc ? agent.grpcCalls.at(-1)?.metadata.getMap() ?? {} : agent.calls().at(-1)?.headers ?? {}) as Readonly<Record<string, string>>
 }
+
+/** Metadata of the message of the last call over a transport. */
+export function metadataOf (agent: GrpcAgent, transport: Transport): Record<string, unknown> {
+  const body: unknown = transport === 'GRPC' ? agent.grpcCalls.at(-1)?.read : JSON.parse(agent.calls().at(-1)?.body.toString() ?? '{}')
+  const { params, message } = body as { params?: { message?: Message }, message?: Message }
+  return (params?.message ?? message)?.metadata ?? {}
+}
+
+interface Message { readonly metadata?: Record<string, unknown> }
 
 /** Claims of a chain, without a look at its signature. */
 export function claimsIn (chain: string): Record<string, unknown> {

@@ -97,6 +97,11 @@ function failed (count: u32): usize {
   return 0
 }
 
+/** Steps of the members of one object: a step for each, and for eight names that a name was compared with. */
+function stepsOf (count: u32, listed: u32, others: u32): u32 {
+  return count * (1 + ((listed + others) >> 3))
+}
+
 /** Reads the value by another schema, and forgets all counts. */
 function fits (node: usize, at: usize, depth: u32): bool {
   if (!hasSteps()) return false
@@ -268,7 +273,7 @@ function object (record: usize, at: usize, depth: u32): usize {
       at = pastSpace(at)
       if (load<u8>(at) != 0x3a) return 0
       at = value(node, pastSpace(at + 1), depth)
-      if (at == 0) return failed(count)
+      if (at == 0) return failed(stepsOf(count, load<u32>(record), top - base))
       count++
       at = pastSpace(at)
       const byte = <u32>load<u8>(at)
@@ -278,11 +283,11 @@ function object (record: usize, at: usize, depth: u32): usize {
       at = pastSpace(at)
     }
   }
+  charge(stepsOf(count, load<u32>(record), top - base))
   top = base
   const required = load<u64>(record, 16)
   if ((seen & required) != required || count < load<u32>(record, 8) || count > load<u32>(record, 12)) return 0
   members += count
-  charge(count)
   return at
 }
 

@@ -1,6 +1,6 @@
 /** Strings of JSON text: where they end, their length, comparison with other text, and automata of patterns. Part of checker.as. */
 
-import { charge, doubt } from './state'
+import { charge, doubt, hasSteps } from './state'
 
 // @ts-ignore: decorator
 @external("env", "test")
@@ -21,8 +21,15 @@ export let escapes: bool = false
 // @ts-ignore: decorator
 @inline
 export function pastSpace (at: usize): usize {
+  return load<u8>(at) > 0x20 ? at : pastSpaces(at)
+}
+
+function pastSpaces (at: usize): usize {
+  const start = at
   let byte = <u32>load<u8>(at)
-  while (byte <= 0x20 && (byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09)) byte = <u32>load<u8>(++at)
+  while (byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09) byte = <u32>load<u8>(++at)
+  const size = <u32>(at - start)
+  if (size > 64) charge(size >> 4)
   return at
 }
 
@@ -49,8 +56,10 @@ export function stringEnd (at: usize): usize {
   const quote = i8x16.splat(0x22)
   const backslash = i8x16.splat(0x5c)
   const space = i8x16.splat(0x20)
+  const start = at
+  let end: usize = 0
   escapes = false
-  while (at != 0) {
+  for (;;) {
     const bytes = v128.load(at)
     const ends = i8x16.bitmask(v128.or(v128.or(i8x16.eq(bytes, quote), i8x16.eq(bytes, backslash)), v128.lt<u8>(bytes, space)))
     if (ends == 0) {
@@ -59,12 +68,19 @@ export function stringEnd (at: usize): usize {
     }
     at += <usize>ctz(ends)
     const byte = <u32>load<u8>(at)
-    if (byte == 0x22) return at
-    if (byte != 0x5c) return 0
+    if (byte == 0x22) {
+      end = at
+      break
+    }
+    if (byte != 0x5c) break
     escapes = true
-    at = pastEscape(at + 1)
+    const next = pastEscape(at + 1)
+    if (next == 0) break
+    at = next
   }
-  return 0
+  const size = <u32>(at - start)
+  if (size > 64) charge(size >> 6)
+  return end
 }
 
 /** Code points of UTF-8 text: all bytes but those that continue a character. */
@@ -101,8 +117,10 @@ export function hashOf (at: usize, size: u32): u64 {
   return hash * 0xc4ceb9fe1a85ec53
 }
 
-/** Asks JavaScript about the JSON between two places. */
+/** Asks JavaScript about the JSON between two places. JavaScript parses the value, so a value in many tested values costs as many steps. */
 export function test (test: u32, start: usize, end: usize): bool {
+  charge(<u32>(end - start) >> 2)
+  if (!hasSteps()) return false
   const outcome = external(test, start, end)
   if (outcome == 2) doubt()
   return outcome == 1
@@ -142,7 +160,6 @@ export function string (record: usize, at: usize): usize {
   const end = stringEnd(at)
   if (end == 0) return 0
   const size = <u32>(end - at)
-  if (size > 64) charge(size >> 6)
   if (load<u64>(record) != UNBOUNDED) {
     const min = load<u32>(record)
     const max = load<u32>(record, 4)
