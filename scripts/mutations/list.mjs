@@ -80,7 +80,7 @@ export const MUTATIONS = [
   ['server/cluster/how-many.ts', 'Math.max(1, Math.min(available, Math.ceil(quota)))', 'Math.max(1, Math.min(available, Math.floor(quota)))'],
   ['cli/test.ts', 'if (broken) return UNUSABLE', 'if (broken) return FAILED', 'offline/cli'],
   ['call/exchange-driver.ts', "this.settle(this.erred ? 'agent_error' : 'client_aborted')", "this.settle('upstream_error')", 'gateway/forward-abort'],
-  ['telemetry/metrics/vitals.ts', '[{ source }, one.age()]', '[{ source }, null]', 'identity/jwt'],
+  ['agents/agent-registry.ts', '[name, age()]', '[name, null]', 'identity/jwt'],
   ['pipeline/rejections.ts', 'The request target is rejected: ${reason}.', 'The request target is rejected.', 'security/CVE-2026-85124'], // eslint-disable-line no-template-curly-in-string
   ['server/cluster/worker.ts', 'buildServing(config, { env, worker, keeper', 'buildServing(config, { env, keeper', 'cluster/rates'],
   ['a2a/task-id.ts', "taskId ?? (call.version === '0.3' ? id : null) ?? ofName", 'taskId ?? id ?? ofName']

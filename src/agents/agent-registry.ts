@@ -173,22 +173,16 @@ export class AgentRegistry {
   private updateMetrics (): void {
     const { metrics } = this.options
     const { all } = this.snapshot.agents
-    metrics.vitals.issuersOf(this.snapshot.identity?.vitals ?? new Map())
-    metrics.cardAges(new Map(all.map(agent => [agent.name, () => agent.cardAge])))
-    metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.concurrency.requests])))
-    metrics.vitals.agents(
-      new Map(
-        all.map(agent => [
-          agent.name,
-          {
-            limits: agent.config.concurrency,
-            maxStale: agent.config.card.maxStale / 1_000,
-            hasCard: () => agent.state !== null,
-            holds: () => agent.holds
-          }
-        ])
-      )
-    )
+    const issuers = this.snapshot.identity?.issuerGauges ?? []
+    metrics.read('identity_keys_age_seconds', () => issuers.map(({ name, age }) => [name, age()]))
+    metrics.read('token_cache_entries', () => issuers.map(({ name, tokens }) => [name, tokens()]))
+    metrics.read('requests_active', () => all.map(({ name, concurrency }) => [name, concurrency.requests]))
+    metrics.read('requests_limit', () => all.map(({ name, config }) => [name, config.concurrency.requests]))
+    metrics.read('streams_limit', () => all.map(({ name, config }) => [name, config.concurrency.streams]))
+    metrics.read('card_age_seconds', () => all.map(({ name, cardAge }) => [name, cardAge]))
+    metrics.read('card_max_stale_seconds', () => all.map(({ name, config }) => [name, config.card.maxStale / 1_000]))
+    metrics.read('card_usable', () => all.map(({ name, state }) => [name, state === null ? 0 : 1]))
+    metrics.read('cards_held', () => all.map(({ name, holds }) => [name, holds === null ? null : Number(holds)]))
   }
 
   /** Retires an agent: it stops refreshing its card, and its connections close after its last exchange. */

@@ -159,7 +159,7 @@ export class Agent {
         this.use(cards, log)
       },
       onRefresh: outcome => {
-        metrics.cardRefresh(config.name, outcome)
+        metrics.add('card_refreshes_total', config.name, outcome)
         options.onCard?.(this)
       },
       onExpired: () => {
@@ -388,7 +388,7 @@ export class Agent {
     const words = findings.map(finding => finding.message).join('\n')
     if (words === this.found || this.options.keeper !== undefined) return
     this.found = words
-    for (const { policy, rule, mode } of findings) this.options.metrics.violation(this.name, policy, rule, 'card', mode)
+    for (const { policy, rule, mode } of findings) this.options.metrics.add('violations_total', this.name, policy, rule, 'card', mode)
   }
 
   /** Description for `/agents`. */

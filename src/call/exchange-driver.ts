@@ -87,7 +87,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
   protected responded (status: number): void {
     const { exchange } = this
     const { agentName, operation, span, services: { metrics } } = exchange
-    metrics.upstream(agentName, operation, (performance.now() - this.dispatchedAt) / 1_000, span)
+    metrics.observe('upstream_duration_seconds', (performance.now() - this.dispatchedAt) / 1_000, span, agentName, operation)
     span.upstreamEnded(status)
   }
 
@@ -177,7 +177,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
   }
 
   unreadable (reason: UnreadableReason | 'no_memory'): void {
-    this.exchange.services.metrics.responseUnread(this.exchange.agentName, reason)
+    this.exchange.services.metrics.add('answers_unread_total', this.exchange.agentName, reason)
   }
 
   fault (error: unknown): void {

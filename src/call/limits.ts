@@ -70,7 +70,7 @@ export class Limits {
 
   /** Adds amounts to budgets. */
   spend (spent: readonly Spent[]): void {
-    for (const { charge, amount } of spent) this.metrics.budgetSpent(charge.limit.id, amount)
+    for (const { charge, amount } of spent) this.metrics.addAmount('budget_spent_total', amount, charge.limit.id)
     const own = spent.filter(({ charge }) => !charge.limit.shared)
     const shared = spent.filter(({ charge }) => charge.limit.shared)
     if (own.length > 0) this.spendOwn(own.flatMap(one => spendingOf(one, keyOf(one.charge))))
@@ -78,7 +78,7 @@ export class Limits {
     const local = (): void => { this.spendOwn(shared.flatMap(one => spendingOf(one, localKeyOf(one.charge)))) }
     const kept = this.server?.store.spend(shared.flatMap(one => spendingOf(one, keyOf(one.charge)))) ?? false
     const settle = (kept: boolean): void => {
-      this.metrics.rateStore(kept ? 'ok' : 'unavailable')
+      this.metrics.add('rate_store_total', kept ? 'ok' : 'unavailable')
       if (!kept) local()
     }
     if (typeof kept === 'boolean') settle(kept)
@@ -108,7 +108,7 @@ export class Limits {
     const first = own.length === 0 ? ADMITTED : await this.takeOwn(own, keyOf)
     if (first.kind !== 'admitted') return first
     const taken = await (this.server?.store.take(shared.map(keyOf)) ?? null)
-    this.metrics.rateStore(taken === null ? 'unavailable' : 'ok')
+    this.metrics.add('rate_store_total', taken === null ? 'unavailable' : 'ok')
     const second = taken === null ? await this.withoutServer(shared) : admissionOf(shared, taken)
     if (second.kind === 'admitted') return { kind: 'admitted', counts: [...first.counts, ...second.counts] }
     if (own.length > 0) this.memory.release(own.map(keyOf))

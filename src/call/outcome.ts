@@ -38,5 +38,5 @@ export function noteTask (exchange: Exchange, { taskId, contextId }: TaskNames):
 /** Counts the check of the owner of a task or context. */
 export function noteOwner (exchange: Exchange, outcome: OwnerOutcome): void {
   exchange.owner = outcome
-  exchange.services.metrics.taskOwnerCheck(exchange.agentName, outcome)
+  exchange.services.metrics.add('task_owner_checks_total', exchange.agentName, outcome)
 }

@@ -43,9 +43,10 @@ function record (exchange: Exchange, seconds: number): void {
   exchange.atEnd?.()
   exchange.atEnd = null
   const outcome = exchange.outcome ?? 'forwarded'
-  if (exchange.stream !== null) services.metrics.streamClosed(agentName)
+  if (exchange.stream !== null) services.metrics.addAmount('streams_active', -1, agentName)
   const { operation, binding, version, transport: { front } } = exchange
-  services.metrics.request({ agent: agentName, operation, binding, version, outcome, front }, seconds, span)
+  services.metrics.add('requests_total', agentName, operation, binding, version, outcome, front)
+  services.metrics.observe('request_duration_seconds', seconds, span, agentName, operation, outcome)
   if (span.recording) describeResult(exchange)
   span.end(outcome, response.statusCode)
   services.inFlight.delete(exchange)

@@ -33,7 +33,7 @@ export function reject (
   settle(exchange, outcome)
   exchange.rejection ??= rejection
   const { response } = exchange
-  if (!response.destroyed) exchange.services.metrics.refusal(exchange.agentName, rejection.rule)
+  if (!response.destroyed) exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
   if (response.headersSent || response.destroyed) {
     cut(exchange, rejection)
     return END
@@ -55,7 +55,7 @@ export function rejectResponse (exchange: Exchange, rejection: Rejection, outcom
   exchange.forwarding?.abort()
   const { response } = exchange
   if (response.destroyed) return
-  exchange.services.metrics.refusal(exchange.agentName, rejection.rule)
+  exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
   exchange.span.set('a2a_gateway.rule', rejection.rule)
   tellAgent(exchange, rejection)
   if (!response.headersSent) respondRejection(exchange, rejection)

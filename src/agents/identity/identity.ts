@@ -140,11 +140,11 @@ export class Identity {
     )
   }
 
-  /** Functions that metrics call at each scrape, by source. */
-  get vitals (): ReadonlyMap<string, { readonly age: () => number | null; readonly tokens: () => number }> {
-    return new Map([...this.prepared].flatMap(([name, { source, keys }]) =>
-      source instanceof JwtSource ? [[name, { age: () => keys?.age ?? null, tokens: () => source.remembered }] as const] : []
-    ))
+  /** What metrics read of each source with keys of an issuer, at each scrape: the age of the keys in seconds, and the cached tokens. */
+  get issuerGauges (): readonly { readonly name: string, readonly age: () => number | null, readonly tokens: () => number }[] {
+    return [...this.prepared].flatMap(([name, { source, keys }]) =>
+      source instanceof JwtSource ? [{ name, age: () => keys?.age ?? null, tokens: () => source.remembered }] : []
+    )
   }
 
   /** Ends the fetches for issuers that another identity does not have. */

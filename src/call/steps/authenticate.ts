@@ -28,6 +28,7 @@ import { metadataUrl } from '../well-known/resource-metadata.js'
 import type { RouteTarget } from '../route-target.js'
 import { reject } from '../reply.js'
 import type { Requirement } from '#identity/schemes.js'
+import type { LabelsOf } from '#telemetry/metrics/definitions.js'
 
 /** Requires a caller where the request needs one. Without `identity`, nobody authenticates. */
 export function authenticate (exchange: Exchange): Result | Promise<Result> {
@@ -91,12 +92,12 @@ function settle (exchange: Exchange, identity: Identity, found: Authentication, 
   if (found.kind === 'missing' || isUnasked(found)) {
     if (need === 'nothing if missing') return
     if (requirement.anonymous) {
-      metrics.authentication(exchange.agentName, ANONYMOUS, 'ok')
+      metrics.add('authentications_total', exchange.agentName, ANONYMOUS, 'ok')
       return
     }
   }
   if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
-  metrics.authentication(exchange.agentName, sourceOf(found), outcomeOf(found))
+  metrics.add('authentications_total', exchange.agentName, sourceOf(found), outcomeOf(found))
   return rejectCaller(exchange, identity, found, requirement)
 }
 
@@ -154,7 +155,7 @@ function sourceOf (found: NoCaller): string {
   return 'source' in found ? (found.source ?? 'other') : 'none'
 }
 
-function outcomeOf (found: NoCaller): Parameters<Exchange['services']['metrics']['authentication']>[2] {
+function outcomeOf (found: NoCaller): LabelsOf<'authentications_total'>[2] {
   if (found.kind === 'failed') return found.problem
   return found.kind === 'missing' || found.kind === 'incomplete' || found.kind === 'unavailable' ? found.kind : 'malformed'
 }
@@ -202,7 +203,7 @@ function rejectCaller (exchange: Exchange, identity: Identity, found: NoCaller, 
 const BRAKED: Braked = { limit: FAILURES.id, wait: 1 }
 
 function tooMany (exchange: Exchange, { limit, wait }: Braked): Result {
-  exchange.services.metrics.rateLimited(exchange.agentName, limit)
+  exchange.services.metrics.add('rate_limited_total', exchange.agentName, limit)
   exchange.span.set('a2a_gateway.limit', limit)
   return reject(exchange, identityRejections.tooManyFailures(limit, wait), 'rejected')
 }

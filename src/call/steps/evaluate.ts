@@ -105,7 +105,7 @@ export function evaluate (exchange: Exchange): Result {
     now: Date.now()
   })
   work.evaluation = evaluation
-  exchange.services.metrics.decision(agent.name, work.seconds + (performance.now() - startedAt) / 1_000, exchange.span)
+  exchange.services.metrics.observe('decision_duration_seconds', work.seconds + (performance.now() - startedAt) / 1_000, exchange.span, agent.name)
   if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
   if (evaluation.initiator === 'deny') countDelegation(exchange, 'initiator')
 }

@@ -20,7 +20,7 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   exchange.requested = requested
   if (decision.owner !== null) noteOwner(exchange, decision.owner)
   if (exchange.span.recording) describe(exchange, call, requested, decision)
-  for (const { extension } of decision.unexamined) exchange.services.metrics.unexaminedData(exchange.agentName, extension)
+  for (const { extension } of decision.unexamined) exchange.services.metrics.add('unexamined_data_total', exchange.agentName, extension)
   // A decision without violations, for example one that only injects, is the normal case. The span records it; an audit line per call would
   // hide the other lines.
   if (decision.violations.length === 0) return
@@ -113,13 +113,8 @@ function rpcAttributes ({ addition, binding }: Exchange, call: Call): Readonly<P
 
 export function countViolations (exchange: Exchange, phase: 'request' | 'response', violations: readonly Violation[]): void {
   for (const found of violations) {
-    exchange.services.metrics.violation(
-      exchange.agentName,
-      found.extension,
-      found.rule,
-      phase,
-      found.mode === 'enforce' ? 'enforce' : 'observe'
-    )
+    const mode = found.mode === 'enforce' ? 'enforce' : 'observe'
+    exchange.services.metrics.add('violations_total', exchange.agentName, found.extension, found.rule, phase, mode)
   }
 }
 
@@ -247,7 +242,7 @@ function namesIn (exchange: Exchange): Pick<AuditEntry, 'task_id' | 'context_id'
 export function recordGrpcStatus (exchange: Exchange, code: number, by: 'agent' | 'gateway'): void {
   const status = grpcCodeName(code)
   exchange.grpcStatus = status
-  exchange.services.metrics.grpcResponse(exchange.agentName, exchange.operation, status)
+  exchange.services.metrics.add('grpc_responses_total', exchange.agentName, exchange.operation, status)
   exchange.span.grpcStatus(status, by)
 }
 

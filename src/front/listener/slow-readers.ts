@@ -70,7 +70,7 @@ export class SlowReaders {
     const { request: { socket }, response } = exchange
     if (socket.destroyed) return
     const { metrics, log } = this.options
-    metrics.clientError('write_timeout')
+    metrics.add('client_errors_total', 'write_timeout')
     const facts = { agent: exchange.agentName, request_id: exchange.id }
     if (response.waiting !== undefined) {
       log.info(facts, 'a gRPC call whose client did not read its response was reset')

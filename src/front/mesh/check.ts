@@ -200,7 +200,7 @@ export class Check implements Transport, ResponseSink, MessageOwner {
   private fail (code: number, kind: ClientError | null = null): void {
     this.messages.end()
     if (!this.canRespond) return
-    if (kind !== null) this.mesh.options.services.metrics.clientError(kind)
+    if (kind !== null) this.mesh.options.services.metrics.add('client_errors_total', kind)
     this.answered = true
     this.stream.respond({ ...HEAD, 'grpc-status': String(code) }, LAST)
     this.stream.close()

@@ -98,7 +98,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
       reject(exchange, noMemory(services.overload.retryAfter), 'rejected')
       return
     }
-    services.metrics.clientError('memory')
+    services.metrics.add('client_errors_total', 'memory')
     this.failWith(GRPC_CODES.RESOURCE_EXHAUSTED)
   }
 
@@ -113,7 +113,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
       reject(exchange, tooSlow(snapshot().limits.requestTimeout), 'rejected')
       return
     }
-    services.metrics.clientError('timeout')
+    services.metrics.add('client_errors_total', 'timeout')
     if (exchange !== null) return this.fail()
     this.failWith(GRPC_CODES.DEADLINE_EXCEEDED)
   }

@@ -139,7 +139,7 @@ type Start = Pick<ClusterParts, 'size' | 'telemetry' | 'at'> & { readonly env: N
 function partsOf (config: Config, { size, env, telemetry, at }: Start): ClusterParts {
   const { log, metrics, audit } = telemetry
   const tasks = new KeptTasks(config.state)
-  metrics.tasksRemembered(() => tasks.remembered)
+  metrics.read('tasks_remembered', () => tasks.remembered)
   const inFlight = new InFlight()
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env, audit, onCard: agent => { handOut(agent) } })
   const changes: ConfigurationChanges = new ConfigurationChanges({
@@ -158,7 +158,8 @@ function partsOf (config: Config, { size, env, telemetry, at }: Start): ClusterP
     onEnd: worker => { totals.ended(worker) }
   })
   const totals = new Totals(metrics, workers.all)
-  metrics.workers(() => workers.serving, () => workers.replaced)
+  metrics.read('workers', () => workers.serving)
+  metrics.read('worker_restarts_total', () => workers.replaced)
   const handouts = new CardHandouts(message => { workers.broadcast(message) })
   const handedAgents = new HandedAgents(() => workers.all)
   const handOut = (agent: Agent): void => {
@@ -231,11 +232,11 @@ async function startTelemetry (config: Config, env: NodeJS.ProcessEnv): Promise<
   const { logs, metrics: { exemplars } } = config.telemetry
   const lines = new ExportedLines()
   const metrics = new Metrics({ serves: false })
-  const log = createLogger(logs, undefined, lines.add, () => { metrics.vitals.logLineLost() })
+  const log = createLogger(logs, undefined, lines.add, () => { metrics.add('log_lines_lost_total') })
   const frameworkLog = log.child({}, { level: quietened(logs.level) })
   metrics.exemplars = exemplars
-  metrics.configInfo(config.hash)
-  await lines.connect({ env, log, version: packageVersion(), onLost: records => { metrics.vitals.logRecordsLost(records) } })
+  metrics.read('config_info', () => [[config.hash, 1]])
+  await lines.connect({ env, log, version: packageVersion(), onLost: records => { metrics.addAmount('log_records_lost_total', records) } })
   const useLevel: PrimaryTelemetry['useLevel'] = level => {
     log.level = level
     frameworkLog.level = quietened(level)
@@ -245,7 +246,7 @@ async function startTelemetry (config: Config, env: NodeJS.ProcessEnv): Promise<
     lines: standardOutput(),
     format: lineFormat(logs, false),
     onLine: lines.add,
-    onLost: () => { metrics.vitals.auditLineLost() }
+    onLost: () => { metrics.add('audit_lines_lost_total') }
   })
   return { log, frameworkLog, metrics, audit, useLevel, logsSent: () => lines.shutdown() }
 }
