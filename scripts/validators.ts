@@ -5,7 +5,7 @@
 import standalone from 'ajv/dist/standalone/index.js'
 import { PART, WHOLE, compile } from '#config/compile.js'
 import { digestOf } from '#config/precompiled.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { configSchema } from '#config/schema/schema.js'
 import { POLICY } from '#config/validate.js'
 import { testFileSchema } from '#offline/policy-test/test-schema.js'

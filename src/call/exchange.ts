@@ -16,7 +16,7 @@ import type { Principal } from '#identity/principal.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { NO_ID } from '#pipeline/caller.js'
 import type { Delegation } from '#pipeline/access/delegation.js'
-import type { Asked } from '#pipeline/request.js'
+import type { RequestedVersion } from '#pipeline/request.js'
 import type { ExternalAnswer } from '#telemetry/audit-fields.js'
 import type { OwnerOutcome } from '#policy/access/ownership.js'
 import type { Guarded } from '#guard.js'
@@ -32,7 +32,7 @@ import type { LiveCall } from '#agents/in-flight.js'
 import type { Kind, Step } from './step.js'
 import type { RequestLimits } from './limit-headers.js'
 import type { PushReservation } from './push-reservation.js'
-import type { Transport, Unread, Work } from './work.js'
+import type { Transport, UninspectedRequest, Work } from './work.js'
 import type { Found } from '#console/entry.js'
 import type { KeptAnswer } from '#console/policy-answers.js'
 import type { Claim } from '#policy/request/decision.js'
@@ -102,11 +102,11 @@ export class Exchange implements LiveCall, Guarded {
   grpcStatus: GrpcCodeName | null = null
   version: Version = '1.0'
   /** The version that the request asks for. */
-  asked: Asked | null = null
+  asked: RequestedVersion | null = null
   /** What the steps have read and decided, until the request is at the agent. */
   work: Work | null = null
   /** A request that no rule sees, until it is at the agent. */
-  unread: Unread | null = null
+  unread: UninspectedRequest | null = null
   /** True when the request names its version. */
   statedVersion = false
   /** Raw JSON token of the JSON-RPC id. */

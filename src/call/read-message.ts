@@ -19,9 +19,9 @@ export interface BodyLimits {
 }
 
 /** `aborted`: the client is gone. `none` and `several`: the request has not exactly one message. */
-export type Unread = 'too_large' | 'timeout' | 'no_memory' | 'aborted' | 'flag' | 'incomplete' | 'none' | 'several'
+export type UnreadReason = 'too_large' | 'timeout' | 'no_memory' | 'aborted' | 'flag' | 'incomplete' | 'none' | 'several'
 
-export type ReadResult = { readonly ok: true, readonly message: GrpcMessage } | { readonly ok: false, readonly why: Unread }
+export type ReadResult = { readonly ok: true, readonly message: GrpcMessage } | { readonly ok: false, readonly why: UnreadReason }
 
 /** Calls `done` exactly once. Reads nothing more after a problem: the response resets the rest of the request. */
 export function readMessage ({ request, response }: Client, limits: BodyLimits, done: (result: ReadResult) => void): void {
@@ -75,7 +75,7 @@ class MessageReader implements Timed {
     else this.finish({ ok: true, message: owned(this.message) })
   }
 
-  private fail (why: Unread): void {
+  private fail (why: UnreadReason): void {
     this.finish({ ok: false, why })
   }
 

@@ -67,7 +67,7 @@ export class Work {
 }
 
 /** A request that no rule sees. */
-export interface Unread {
+export interface UninspectedRequest {
   readonly agent: Agent
   /** Path and query at the agent. */
   readonly target: string
@@ -97,5 +97,5 @@ export interface Transport {
   /** Why the front cannot carry a request that no rule sees; null when it can. */
   unfit (exchange: Exchange): { readonly rejection: Rejection, readonly outcome: Outcome } | null
   /** Sends a request that no rule sees. */
-  pass (exchange: Exchange, unread: Unread): Forwarding
+  forwardUninspected (exchange: Exchange, unread: UninspectedRequest): Forwarding
 }

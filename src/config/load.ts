@@ -24,7 +24,7 @@ import type { Environment } from './yaml/substitute.js'
 import { validateConfig } from './validate.js'
 import { fault, mapping } from './yaml/values.js'
 import type { Mapping } from './yaml/values.js'
-import type { Schema } from './schema/schema-kit.js'
+import type { Schema } from './schema/schema-builder.js'
 
 export { loadCatalogue } from './catalogue.js'
 export { formatDiagnostic } from './diagnostics.js'

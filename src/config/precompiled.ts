@@ -9,7 +9,7 @@ import { OPTIONS } from './compile.js'
 import type { Validators } from './compile.js'
 import { KEYWORDS } from './keywords.js'
 import type { Keywords } from './keywords.js'
-import type { Schema } from './schema/schema-kit.js'
+import type { Schema } from './schema/schema-builder.js'
 
 /** The content of one schema's module. */
 export interface Precompiled extends Validators {

@@ -58,7 +58,7 @@ export class SchemaFiles {
   private readonly baseDir: string
   private readonly read: ReadSchema
   private readonly sets = new Map<string, SchemaSet>()
-  private readonly single = new Map<string, SchemaRef | Unread>()
+  private readonly single = new Map<string, SchemaRef | SchemaProblem>()
   /** Base URIs of bundles that could not be read. Their schemas are unknown. */
   private readonly unreadBases: string[] = []
   private readonly bases: string[] = []
@@ -267,14 +267,14 @@ function nearestUri (uri: string, known: readonly string[]): string {
  * @param file as the configuration names it
  * @returns the schema and the size of the file, or the problem
  */
-export type ReadSchema = (path: string, file: string) => { readonly schema: unknown, readonly bytes: number } | Unread
+export type ReadSchema = (path: string, file: string) => { readonly schema: unknown, readonly bytes: number } | SchemaProblem
 
-interface Unread { readonly message: string, readonly hint?: string }
+interface SchemaProblem { readonly message: string, readonly hint?: string }
 
 const RELATIVE = 'paths are relative to the configuration file'
 
 /** Reads a schema from the disk. A problem has its position in the file when that is known. */
-function readSchema (path: string, file: string): { readonly schema: unknown, readonly bytes: number } | Unread {
+function readSchema (path: string, file: string): { readonly schema: unknown, readonly bytes: number } | SchemaProblem {
   let bytes: Buffer
   try {
     if (!statSync(path).isFile()) return { message: `cannot read ${shown(file)}: not a file`, hint: RELATIVE }

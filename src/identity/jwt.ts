@@ -32,14 +32,14 @@ const VALUES = 32
 /** Three parts: an encrypted token (JWE) has five. */
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
-export type Read = { readonly problem: CredentialProblem } | Unverified
+export type ParsedToken = { readonly problem: CredentialProblem } | Unverified
 
 const MALFORMED: { readonly problem: CredentialProblem } = { problem: 'malformed' }
 /** A reference to what the authorization server knows (RFC 6749 §1.4). Nothing in it can be verified. */
-const OPAQUE: Read = { problem: 'opaque' }
+const OPAQUE: ParsedToken = { problem: 'opaque' }
 
 /** @param now milliseconds since the epoch */
-export function readToken (token: string, config: JwtConfig, now: number): Read {
+export function readToken (token: string, config: JwtConfig, now: number): ParsedToken {
   if (token.length > LONGEST) return MALFORMED
   if (!COMPACT.test(token)) return token.includes('.') ? MALFORMED : OPAQUE
   const [head = '', body = ''] = token.split('.')

@@ -13,7 +13,7 @@ import { callerOf, dryRunOperation, forwardedOf, undecided } from './dry-run-ope
 import { dryRunGrpc } from './grpc/dry-run.js'
 import { guard, isPassthrough, isPreflight } from './guard.js'
 import * as rejections from './rejections.js'
-import { askedVersion, versionProblem } from './request.js'
+import { readRequestedVersion, versionProblem } from './request.js'
 import { headOf } from './request-head.js'
 import type { DryRun, DryRunAgent, DryRunMemory, PlainRequest } from './dry-run-operation.js'
 
@@ -35,7 +35,7 @@ export function dryRunRequest (
   const { config, state } = agent
   const { method, path, query } = request
   const head = headOf(method, request.rawHeaders)
-  const asked = askedVersion(head, query)
+  const asked = readRequestedVersion(head, query)
   const target = checkTarget(joinPath('', path) + query)
   const unrouted = undecided(null, callerOf(null, null, asked, head))
   if (target !== null) return { ...unrouted, rejection: rejections.badTarget(target) }

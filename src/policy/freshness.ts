@@ -3,8 +3,8 @@ import type { FreshnessConfig } from '#config/model/policy-model.js'
 import { duration } from '#config/model/units.js'
 import { currentTime, isInexact, NOT_EXACT, step } from '#jsonschema/evaluation.js'
 import { parsePointer } from '#wire/json/pointer.js'
-import { descend, descendPath } from './selectors/kit.js'
-import type { Selected } from './selectors/kit.js'
+import { descend, descendPath } from './selectors/selection.js'
+import type { Selected } from './selectors/selection.js'
 
 /** A value that breaks a rule, without the rule. */
 export interface CountProblem {

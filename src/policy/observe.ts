@@ -5,7 +5,7 @@ import type { CompiledResponses, CompiledMetric, CompiledPolicy } from './compil
 import { step } from '#jsonschema/evaluation.js'
 import type { ResultSubject } from './response/result-subject.js'
 import { compileResponseSelector } from './selectors/response.js'
-import type { SelectContext } from './selectors/kit.js'
+import type { SelectContext } from './selectors/selection.js'
 import type { TaskMemory } from './task/memory.js'
 import { FIELDS } from './task/memory.js'
 

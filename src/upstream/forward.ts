@@ -77,7 +77,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter, Guarded
     const total = this.request?.total ?? 0
     if (total > 0) this.total = setTimeout(guarded(this, () => { this.giveUp(new GivenUp('total_timeout')) }), total)
     if (queue === undefined) this.begin()
-    else queue.pass(this)
+    else queue.beginOrWait(this)
   }
 
   begin (): boolean {

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { FreshnessConfig } from '#config/model/policy-model.js'
 import { evaluate } from '#jsonschema/evaluation.js'
 import { compileFreshness, freshnessProblem } from '#policy/freshness.js'
-import { plain } from '#policy/selectors/kit.js'
+import { plain } from '#policy/selectors/selection.js'
 import { ask, policyFor, rule, V1 } from './responses.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 

@@ -18,8 +18,8 @@ import type { Exchange } from '../exchange.js'
 import { queryForAgent } from '../outgoing-credentials.js'
 import type { Result } from '../step.js'
 import { END } from '../step.js'
-import { passes } from '../telemetry/access-telemetry.js'
-import type { Unread } from '../work.js'
+import { applyAccess } from '../telemetry/access-telemetry.js'
+import type { UninspectedRequest } from '../work.js'
 import { read } from './body.js'
 import { enter } from '../capacity.js'
 import { reject } from '../reply.js'
@@ -57,7 +57,7 @@ export function startWithoutCard (exchange: Exchange, agent: Agent): Result {
 
 /** Applies the access lists to a request that no rule reads. */
 export function checkUnreadAccess (exchange: Exchange): Result {
-  return passes(exchange, unreadAccess(exchange, exchange.principal)) ? undefined : END
+  return applyAccess(exchange, unreadAccess(exchange, exchange.principal)) ? undefined : END
 }
 
 /**
@@ -137,7 +137,7 @@ function rejectInBinding (exchange: Exchange, rejection: Rejection, outcome: Out
 export function readUnread (exchange: Exchange): Result {
   const { agent, kind, request, target: { path, query } } = exchange
   if (agent === null) return
-  const keep = (target: string, body: Unread['body']): undefined => {
+  const keep = (target: string, body: UninspectedRequest['body']): undefined => {
     exchange.unread = { agent, target, body }
   }
   if (kind === 'passthrough' || exchange.binding === 'GRPC') return keep(request.url ?? '', null)
@@ -148,9 +148,9 @@ export function readUnread (exchange: Exchange): Result {
 }
 
 /** Forwards a request without inspection: no negotiation, no rules. */
-export function pass (exchange: Exchange): Result {
-  const unread = exchange.unread as Unread
+export function forwardUninspected (exchange: Exchange): Result {
+  const unread = exchange.unread as UninspectedRequest
   // Rejected, because the agent has no capacity.
   if (!enter(exchange, unread.agent)) return END
-  exchange.forwarding = exchange.transport.pass(exchange, unread)
+  exchange.forwarding = exchange.transport.forwardUninspected(exchange, unread)
 }

@@ -17,7 +17,7 @@ export function recordAccess (exchange: Exchange, { rule, decision, mode }: Acce
  * @param outcome null: not decided yet
  * @returns true when the request may go on
  */
-export function passes (exchange: Exchange, outcome: AccessOutcome | null): boolean {
+export function applyAccess (exchange: Exchange, outcome: AccessOutcome | null): boolean {
   if (outcome === null) return true
   recordAccess(exchange, outcome)
   const { rejection, violations } = outcome

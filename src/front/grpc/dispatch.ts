@@ -10,7 +10,7 @@ import type { GrpcAddress } from '#upstream/grpc/pool.js'
 import { grpcFrame } from '#wire/grpc/deframer.js'
 import { whole } from '#wire/chunked-buffer.js'
 import * as rejections from '#pipeline/rejections.js'
-import type { Outgoing, Transport, Unread } from '#call/work.js'
+import type { Outgoing, Transport, UninspectedRequest } from '#call/work.js'
 import type { Forwarding } from '#upstream/forward.js'
 import type { Exchange } from '#call/exchange.js'
 import { headersForAgent, timeoutsOf } from '#call/outgoing-credentials.js'
@@ -66,7 +66,7 @@ export class GrpcTransport implements Transport {
   }
 
   /** Streams go both ways. */
-  pass (exchange: Exchange, { agent, target }: Unread): Forwarding {
+  forwardUninspected (exchange: Exchange, { agent, target }: UninspectedRequest): Forwarding {
     const { snapshot: { trusted } } = exchange
     const address = serverForUnread(exchange, agent)
     if (address === null) throw new Error('a gRPC call without a server')

@@ -34,7 +34,7 @@ export const HTTP: Transport = {
       new AgentResponse(exchange, plan, remember, owners)
     )
   },
-  pass (exchange, { agent, target, body }) {
+  forwardUninspected (exchange, { agent, target, body }) {
     const { request, span, snapshot: { trusted } } = exchange
     span.name(exchange.label)
     startUpstreamSpan(exchange, agent, target, null)

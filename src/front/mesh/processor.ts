@@ -12,7 +12,7 @@ import { isGrpc } from '../grpc/head-guard.js'
 import { ownLines } from './changes.js'
 import type { Accepted } from './dispatch.js'
 import { acceptedOf, acceptedUnread, reliesOnResponse, unsent } from './dispatch.js'
-import type { Outgoing, Transport, Unread } from '#call/work.js'
+import type { Outgoing, Transport, UninspectedRequest } from '#call/work.js'
 import type { MeshFront } from './front.js'
 import type { IncomingCall } from '../grpc/front.js'
 import { STREAM_WINDOW } from '../listener/http2-listener.js'
@@ -22,7 +22,7 @@ import { ProcessingStream } from './processing-stream.js'
 import { MeshRequest, proxySocket } from './request.js'
 import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
-import { ShownResponse } from './shown-response.js'
+import { ExtProcResponse } from './ext-proc-response.js'
 import { settle, settleForwarded } from '#call/outcome.js'
 import { reject } from '#call/reply.js'
 import { hold, prepay } from '#call/capacity.js'
@@ -64,7 +64,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
   /** The request is at the agent: all its parts have a reply. */
   private sent = false
   /** Null until the proxy shows the response. */
-  private shown: ShownResponse | null = null
+  private shown: ExtProcResponse | null = null
   /** Full duplex: the request goes on as it arrives. */
   private relaying = false
   /** Full duplex: the body stays at the proxy until the caller is known. */
@@ -230,7 +230,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
     return this.accept(acceptedOf(exchange, this.request as MeshRequest, outgoing))
   }
 
-  pass (exchange: Exchange, unread: Unread): Forwarding {
+  forwardUninspected (exchange: Exchange, unread: UninspectedRequest): Forwarding {
     return this.accept(acceptedUnread(exchange, this.request as MeshRequest, unread))
   }
 
@@ -250,7 +250,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
   private forward (accepted: Accepted): void {
     this.sent = true
     const { receiver, exchange } = accepted
-    if (receiver !== null) this.shown = new ShownResponse(this, accepted, receiver, this.response as MeshResponse)
+    if (receiver !== null) this.shown = new ExtProcResponse(this, accepted, receiver, this.response as MeshResponse)
     if (this.duplexRequest) return this.sendDuplex(accepted)
     const override = receiver !== null && this.pending?.part === 'headers' ? this.override(this.responseMode) : null
     this.reply({ changes: resized(accepted), body: accepted.body, override })

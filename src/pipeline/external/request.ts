@@ -19,7 +19,7 @@ import type { Effects, Target } from './obligations.js'
 import { withoutPlaces } from './obligations.js'
 import type { AskedCall, CompiledExternal, ExternalPlan } from './plan.js'
 import { sentValues } from './plan.js'
-import type { Asked, CallFacts } from './question.js'
+import type { QuestionSubject, CallFacts } from './question.js'
 import { factsOf, MAX_QUESTION, questionOf } from './question.js'
 import type { Answered, Asking, Settled } from './settle.js'
 import { settle } from './settle.js'
@@ -77,7 +77,7 @@ export function askingOf (
   facts: CallFacts,
   by: Pick<Asking, 'rule' | 'policy' | 'use' | 'mode'>,
   call: Pick<Call, 'inexact'>,
-  asked: Asked
+  asked: QuestionSubject
 ): Asking {
   const hasValues = asked.selected !== null || asked.message !== undefined
   const body = JSON.stringify(questionOf(facts, asked))

@@ -105,7 +105,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
     if (this.ambiguity.isIn(piece) && this.enforcement.unreadable('malformed', this.events)) this.over = true
     else if (piece.kind === 'event') this.settle(this.enforcement.evaluate(piece.data, this.events), piece, piece.data)
     else if (piece.kind === 'overflow' && this.enforcement.unreadable('too_large', this.events)) this.over = true
-    else this.pass(piece.bytes)
+    else this.forward(piece.bytes)
   }
 
   protected override send (decision: ResponseDecision, event: SsePiece | null): void {
@@ -120,7 +120,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
     this.driver.finish([])
   }
 
-  private pass (bytes: Buffer): void {
+  private forward (bytes: Buffer): void {
     if (!this.begun && this.mayWait(bytes)) {
       this.ahead = Buffer.concat([this.ahead, bytes])
       return

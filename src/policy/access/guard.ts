@@ -13,7 +13,7 @@ import type { CompiledPolicy } from '../compile/compiled.js'
 import { callerCondition } from '../compile/condition.js'
 import { claimedUris, identitiesOf, modeOf, spellingsOf } from '../compile/identity.js'
 import { compileActivation } from '../request/activation.js'
-import type { SelectContext } from '../selectors/kit.js'
+import type { SelectContext } from '../selectors/selection.js'
 import { covers, Forbidden } from './forbidden.js'
 import type { CompiledGuard } from './forbidden.js'
 

@@ -5,7 +5,7 @@ import type { ConditionConfig, OnUnknown } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
 import { step } from '#jsonschema/evaluation.js'
 import { callerShape, compileCaller } from '../access/caller.js'
-import type { Matcher, SelectContext } from '../selectors/kit.js'
+import type { Matcher, SelectContext } from '../selectors/selection.js'
 import type { RequestSubject, Subject } from '../selectors/subject.js'
 
 export type Condition<S extends Subject = RequestSubject> = (subject: S) => boolean

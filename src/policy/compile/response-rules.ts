@@ -11,7 +11,7 @@ import { atLeast } from './rule.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { CompiledSource } from './schema-source.js'
 import { RESPONSE_CONTENTS, compileResponseSelector, compilePlaces } from '../selectors/response.js'
-import type { SelectContext, Selector } from '../selectors/kit.js'
+import type { SelectContext, Selector } from '../selectors/selection.js'
 import { compileTaskState } from '../task/state.js'
 
 type ResponseSide = Pick<CompiledPolicy, 'responses' | 'state' | 'correlations'>

@@ -9,8 +9,8 @@ import { FieldsHolder } from '../request/metadata.js'
 import { addAdvisory } from './advisory.js'
 import type { ResultSubject } from './result-subject.js'
 import type { Findings } from './rules.js'
-import type { Place } from '../selectors/kit.js'
-import { collect, NAME_LIMIT } from '../selectors/kit.js'
+import type { Place } from '../selectors/selection.js'
+import { collect, NAME_LIMIT } from '../selectors/selection.js'
 import { partSteps } from '#a2a/message/message.js'
 
 /** Name of the rule under which redaction is recorded. */

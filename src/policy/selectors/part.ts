@@ -13,8 +13,8 @@ import { matchingKeys } from '../compile/glob.js'
 import { compileGlob } from '#wire/glob.js'
 import { isInexact, NOT_EXACT, step } from '#jsonschema/evaluation.js'
 import { parsePointer } from '#wire/json/pointer.js'
-import type { SelectContext, Selected, Selector, Steps } from './kit.js'
-import { descend, descendPath, NAME_LIMIT, NO_CAPTURES, NOWHERE } from './kit.js'
+import type { SelectContext, Selected, Selector, Steps } from './selection.js'
+import { descend, descendPath, NAME_LIMIT, NO_CAPTURES, NOWHERE } from './selection.js'
 import type { Subject } from './subject.js'
 
 export function compilePart (config: PartSelectorConfig, context: SelectContext, located: boolean): Selector<Subject> {

@@ -37,7 +37,7 @@ import { CardHandouts } from './cards.js'
 import { ConfigurationChanges } from './configuration-changes.js'
 import type { WorkerPoolOptions } from './worker-pool.js'
 import { WorkerPool } from './worker-pool.js'
-import { HandedAgents } from './handed.js'
+import { CardDistribution } from './card-distribution.js'
 import type { AgentDescription } from './messages.js'
 import { KeptLimits } from './limits.js'
 import { KeptTasks } from './tasks.js'
@@ -125,7 +125,7 @@ interface ClusterParts {
   readonly workers: WorkerPool
   readonly changes: ConfigurationChanges
   readonly totals: Totals
-  readonly handedAgents: HandedAgents
+  readonly handedAgents: CardDistribution
   readonly size: number
   /** Address of the main listener of all workers; null without one. */
   readonly at: HostPort | null
@@ -161,7 +161,7 @@ function partsOf (config: Config, { size, env, telemetry, at }: Start): ClusterP
   metrics.read('workers', () => workers.serving)
   metrics.read('worker_restarts_total', () => workers.replaced)
   const handouts = new CardHandouts(message => { workers.broadcast(message) })
-  const handedAgents = new HandedAgents(() => workers.all)
+  const handedAgents = new CardDistribution(() => workers.all)
   const handOut = (agent: Agent): void => {
     handedAgents.handedOut(agent.name, agent.state !== null)
     handouts.handOut(agent)

@@ -27,7 +27,7 @@ export interface ProcessedCall extends Omit<ProcessingStream, 'late'> {
   settle (exchange: Exchange): void
 }
 
-export class ShownResponse {
+export class ExtProcResponse {
   /** Envoy has shown the head. */
   begun = false
   private readonly processor: ProcessedCall

@@ -8,7 +8,7 @@ const MANY = 256
 const LONGEST = 300
 
 /** The extensions and schemas that an agent declares to some callers only. Lives as long as the process serves the agent. */
-export class SeenNames {
+export class ExtendedCardNames {
   private readonly uris = new Set<string>()
   private readonly schemas = new Set<string>()
 
