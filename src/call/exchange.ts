@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Rejection } from '#a2a/errors.js'
 import type { Operation } from '#a2a/operations.js'
 import type { TaskNames } from '#a2a/task-id.js'
-import { NO_NAMES } from '#a2a/task-id.js'
+import { NO_TASK_NAMES } from '#a2a/task-id.js'
 import type { Binding, Version } from '#a2a/versions.js'
 import type { ReceivedRequest } from '#console/playground/request-log.js'
 import type { Agent } from '#agents/agent.js'
@@ -214,4 +214,4 @@ export class Exchange implements LiveCall, Guarded {
   }
 }
 
-const NO_TASK = (): TaskNames => NO_NAMES
+const NO_TASK = (): TaskNames => NO_TASK_NAMES

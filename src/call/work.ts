@@ -18,7 +18,7 @@ import type { Exchange } from './exchange.js'
 import type { OperationRoute } from '#a2a/route.js'
 import type { RequestEvaluation } from '#pipeline/request-evaluation.js'
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 /** A field of which the step that sets it has not run. The order of the steps is fixed (`steps.ts`), so no step reads such a field. */
 const UNSET = null as never
 
@@ -34,9 +34,9 @@ export class Work {
   /** Query with its leading `?`, or ''. */
   readonly query: string
   /** The body as sent. Over gRPC: the message with its prefix. */
-  sent: Bytes = EMPTY
+  sent: Bytes = NO_BYTES
   /** The decoded body. */
-  bytes: Bytes = EMPTY
+  bytes: Bytes = NO_BYTES
   /** How `sent` is encoded; null for a body that needs no decoding. */
   encoding: Encoding | null = null
   encodingProblem: CallProblem | null = null

@@ -83,7 +83,7 @@ export function loadConfig (options: Surroundings): LoadResult {
  * @param options.baseDir directory that paths in the text are relative to
  */
 export function parseConfig (text: string, options: Surroundings & { readonly baseDir: string }): LoadResult {
-  const { file, env, baseDir, overrides = {}, checks = [], secrets = true, discovered = NOTHING } = options
+  const { file, env, baseDir, overrides = {}, checks = [], secrets = true, discovered = NO_DISCOVERED_FILES } = options
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
   const yaml = readYaml(text, env)
   const masked = maskVariables(yaml)
@@ -104,7 +104,7 @@ export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly 
     return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
   }
   const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
-  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [], discovered: NOTHING })
+  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [], discovered: NO_DISCOVERED_FILES })
 }
 
 /** Largest file, in characters, for which the line positions are kept. The positions take about twenty times as many bytes as the file. */
@@ -129,7 +129,7 @@ interface Building {
   readonly discovered: Discovered
 }
 
-const NOTHING: Discovered = new Map()
+const NO_DISCOVERED_FILES: Discovered = new Map()
 
 function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found, discovered }: Building): LoadResult {
   const place = (problem: PathProblem): Diagnostic => {
@@ -164,11 +164,11 @@ const PASSES = 4
  * check are left out, until all checks of the rest pass.
  */
 export function loadValue (value: unknown, options: ValueOptions): LoadResult {
-  const { discovered = NOTHING } = options
+  const { discovered = NO_DISCOVERED_FILES } = options
   let dropped: ReadonlyMap<string, string> = new Map()
   for (let pass = 0; ; pass++) {
     // Validation fills in defaults in place: each pass begins with the value as it was read.
-    const now = pass === PASSES ? NOTHING : discovered
+    const now = pass === PASSES ? NO_DISCOVERED_FILES : discovered
     const expansion = new Expansion(discovered.size === 0 ? value : structuredClone(value), now, dropped)
     const result = loadExpanded(expansion, options)
     if (!('dropped' in result)) return result

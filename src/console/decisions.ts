@@ -7,7 +7,7 @@ import type { DecisionEntry, Ended, Found } from './entry.js'
 import { entryOf } from './entry.js'
 import type { DecisionFilter } from './filter.js'
 import { matches } from './filter.js'
-import { cut, LONGEST } from './text.js'
+import { cut, MAX_TEXT_CHARS } from './text.js'
 
 /** The new entries since a reader's last look. */
 export interface DecisionPage {
@@ -109,7 +109,8 @@ export function withFound (before: readonly Found[] | null, next: Found): readon
   const found = before ?? []
   if (found.length >= FINDINGS) return found
   const small =
-    next.violations.length <= VIOLATIONS && next.violations.every(one => one.path.length <= LONGEST && one.message.length <= LONGEST)
+    next.violations.length <= VIOLATIONS &&
+    next.violations.every(({ path, message }) => Math.max(path.length, message.length) <= MAX_TEXT_CHARS)
   return [
     ...found,
     small

@@ -143,12 +143,12 @@ interface MutableRow {
 
 interface Past { readonly count: number, readonly sum: number, readonly counts: readonly number[] }
 
-const NOTHING: Past = { count: 0, sum: 0, counts: [] }
+const NO_COUNTS: Past = { count: 0, sum: 0, counts: [] }
 
 function grown (cells: readonly HistogramCell[], before: Past[], tell: (cell: HistogramCell, more: number, past: Past) => void): void {
   for (let i = 0; i < cells.length; i++) {
     const cell = cells[i] as HistogramCell
-    const past = before[i] ?? NOTHING
+    const past = before[i] ?? NO_COUNTS
     if (cell.count === past.count) continue
     tell(cell, cell.count - past.count, past)
     before[i] = { count: cell.count, sum: cell.sum, counts: [...cell.counts] }

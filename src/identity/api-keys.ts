@@ -17,7 +17,7 @@ const MALFORMED: Verdict = { problem: 'malformed', foreign: false }
 const EXPIRED: Verdict = { problem: 'expired', foreign: false }
 
 /** Longest accepted key, in characters. `a2a-gateway key` makes keys of 49. */
-const LONGEST = 1_024
+const MAX_KEY_CHARS = 1_024
 
 /** The digest under which a key is known. A digest as the key of the lookup leaves no timing to read. */
 export function digestOf (key: string): string {
@@ -59,7 +59,7 @@ export class ApiKeys implements Source {
   }
 
   verify (key: string, { now }: Pick<Circumstances, 'now'>): Verdict {
-    if (key === '' || key.length > LONGEST) return MALFORMED
+    if (key === '' || key.length > MAX_KEY_CHARS) return MALFORMED
     const known = this.keys.get(digestOf(key))
     if (known === undefined) return UNKNOWN
     return now < known.expires ? { principal: known.principal } : EXPIRED
@@ -80,7 +80,7 @@ export class BasicKeys implements Source {
   }
 
   verify (credential: string, { now }: Pick<Circumstances, 'now'>): Verdict {
-    if (credential.length > 2 * LONGEST || !BASE64.test(credential)) return MALFORMED
+    if (credential.length > 2 * MAX_KEY_CHARS || !BASE64.test(credential)) return MALFORMED
     const text = Buffer.from(credential, 'base64').toString()
     const colon = text.indexOf(':')
     if (colon < 0) return MALFORMED

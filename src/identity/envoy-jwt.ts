@@ -14,7 +14,7 @@ const MALFORMED: Verdict = { problem: 'malformed', foreign: false }
 const OF_OTHERS: Verdict = { problem: 'audience', foreign: false }
 
 /** Longest payload, in bytes of protobuf, which takes more of them than the longest token of a `jwt` source. */
-const LONGEST = 32_768
+const MAX_PAYLOAD_BYTES = 32_768
 /** As in a token that the gateway verifies. */
 const BOUNDS = { depth: 16, members: 1_000 } as const
 
@@ -36,7 +36,7 @@ export class EnvoyJwtSource implements Source {
 
   /** @param credential bytes of the payload, each a character */
   verify (credential: string, { now, thumbprint: certificate, audiences }: Circumstances): Verdict {
-    const claims = credential.length > LONGEST ? null : readObject(Buffer.from(credential, 'latin1'), BOUNDS)
+    const claims = credential.length > MAX_PAYLOAD_BYTES ? null : readObject(Buffer.from(credential, 'latin1'), BOUNDS)
     if (claims === null) return MALFORMED
     const read = readPayload(claims, this.config, now)
     if ('problem' in read) return { problem: read.problem, foreign: read.problem === 'issuer' }

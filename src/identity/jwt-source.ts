@@ -10,7 +10,7 @@ import { isFor } from './audience.js'
 import type { Carrier, Circumstances, Source, Verdict } from './authentication.js'
 import type { VerificationKey } from './jwk-set.js'
 import type { Unverified } from './jwt.js'
-import { LONGEST, principalOf, readToken } from './jwt.js'
+import { MAX_TOKEN_CHARS, principalOf, readToken } from './jwt.js'
 import type { Principal } from './principal.js'
 import { verificationQueue } from './verification-queue.js'
 
@@ -83,7 +83,7 @@ export class JwtSource implements Source {
    * also when its signature is known.
    */
   verify (token: string, { now, braked, network, thumbprint: certificate, audiences, last }: Circumstances): Verdict | Promise<Verdict> {
-    if (token.length > LONGEST) return { problem: 'malformed', foreign: false }
+    if (token.length > MAX_TOKEN_CHARS) return { problem: 'malformed', foreign: false }
     const digest = last.digestOf(token)
     const hit = this.verified.get(digest)
     if (hit !== undefined) {

@@ -127,7 +127,7 @@ export interface DryRunAgent extends DryDelegation {
   readonly publicUrl?: string | null
 }
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 const NOBODY = new TrustedProxies([])
 
 /** A request whose address is that of an operation. */
@@ -179,7 +179,7 @@ export function dryRunOperation (
   const unread = bodyProblem(request, limits)
   if (unread !== null) return { ...found, delegation, rejection: unread }
 
-  const body = request.method === 'GET' ? EMPTY : (request.body ?? EMPTY)
+  const body = request.method === 'GET' ? NO_BYTES : (request.body ?? NO_BYTES)
   const decoded = decodeSync(head.headers['content-encoding'], body, limits.body)
   if ('rejection' in decoded) return { ...found, delegation, rejection: decoded.rejection }
   const { content } = decoded

@@ -18,7 +18,7 @@ import { headOf } from './request-head.js'
 import type { DryRun, DryRunAgent, DryRunMemory, PlainRequest } from './dry-run-operation.js'
 
 /** Remembers nothing, and has no recorded answers. */
-export const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
+export const NO_MEMORY: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
 
 /**
  * Evaluates one request.
@@ -29,7 +29,7 @@ export function dryRunRequest (
   request: PlainRequest,
   limits: Limits,
   tracer: Tracer | null = null,
-  memory: DryRunMemory = NOTHING
+  memory: DryRunMemory = NO_MEMORY
 ): DryRun {
   if (request.grpc === true) return dryRunGrpc(agent, request, { limits, tracer, memory })
   const { config, state } = agent

@@ -43,7 +43,7 @@ export function compileObserve (
  */
 export function observe (policy: CompiledPolicy, subject: ResultSubject, memory: TaskMemory | null): Observed {
   const { responses } = policy
-  if (responses === null || (responses.attributes.length === 0 && responses.metrics.length === 0)) return NOTHING
+  if (responses === null || (responses.attributes.length === 0 && responses.metrics.length === 0)) return NO_OBSERVATIONS
   const attributes: ObservedAttribute[] = []
   for (const { name, from } of responses.attributes) {
     const value = from.select(subject).map(one => one.ambiguous === null ? one.value : null).find(isShown)
@@ -63,7 +63,7 @@ export function observe (policy: CompiledPolicy, subject: ResultSubject, memory:
   return { attributes, measures }
 }
 
-const NOTHING: Observed = { attributes: [], measures: [] }
+const NO_OBSERVATIONS: Observed = { attributes: [], measures: [] }
 
 function isShown (value: unknown): value is string | number | boolean {
   return typeof value === 'string'

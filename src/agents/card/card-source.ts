@@ -33,7 +33,7 @@ type Agreed =
   | { readonly ok: true, readonly sent: LoadedCards, readonly cards: LoadedCards, readonly held: HeldCard | null }
   | { readonly ok: false, readonly outcome: 'held' | 'invalid' | 'unreachable', readonly problem: string, readonly held: HeldCard | null }
 
-const NOTHING: KeptByVersion = { 0.3: null, '1.0': null }
+const NO_CARDS: KeptByVersion = { 0.3: null, '1.0': null }
 
 /**
  * Keeps one agent's card: fetches and refreshes the card, retries while the agent is unreachable, and reports when the card has expired.
@@ -47,7 +47,7 @@ export class CardSource implements CardKeeper {
   /** `#cards` as the agent sent them. */
   #sent: LoadedCards | null = null
   #held: HeldCard | null = null
-  #kept: KeptByVersion = NOTHING
+  #kept: KeptByVersion = NO_CARDS
   #fetchedAt: number | null = null
   #freshAt = 0
   #expired = false

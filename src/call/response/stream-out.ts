@@ -11,7 +11,7 @@ import type { Exchange } from '../exchange.js'
 import { begin, fail, write } from '../reply.js'
 
 /** Bytes that do not wait for the end of the turn. The agent must be paused in time when the client reads slowly. */
-const ENOUGH = 16_384
+const MAX_BATCH_BYTES = 16_384
 
 export class StreamOut {
   private readonly exchange: Exchange
@@ -40,7 +40,7 @@ export class StreamOut {
     if (events > 0) exchange.services.metrics.addAmount('stream_events_total', events, exchange.agentName)
     this.waiting.push(bytes)
     this.length += bytes.length
-    if (this.length >= ENOUGH || response.immediate === true) this.flush()
+    if (this.length >= MAX_BATCH_BYTES || response.immediate === true) this.flush()
     else if (!this.scheduled) this.schedule()
     return !response.writableNeedDrain
   }

@@ -22,7 +22,7 @@ import type { BodyLimits } from '../read-message.js'
 type BodyProblem = 'too_large' | 'timeout' | 'aborted' | 'no_memory'
 export type BodyResult = { readonly ok: true; readonly bytes: Bytes } | { readonly ok: false; readonly why: BodyProblem }
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /**
  * Reads the body and calls `done` exactly once. After `too_large` or `timeout` the reader stops reading the body: the caller responds and
@@ -31,7 +31,7 @@ const EMPTY = Buffer.alloc(0)
 export function collectBody (request: ClientRequest, limits: BodyLimits, done: (result: BodyResult) => void): void {
   const declared = request.headers['content-length']
   if (declared !== undefined && Number(declared) > limits.size) return done({ ok: false, why: 'too_large' })
-  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return done({ ok: true, bytes: EMPTY })
+  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return done({ ok: true, bytes: NO_BYTES })
   new BodyReader(request, limits, done).start()
 }
 

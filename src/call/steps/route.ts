@@ -11,7 +11,7 @@ import { Work } from '../work.js'
 import { startWithoutCard } from './unread.js'
 import { reject } from '../reply.js'
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /** Reads the version that the request asks for. */
 export function readVersion (exchange: Exchange): Result {
@@ -52,7 +52,7 @@ export function matchRoute (exchange: Exchange): Result | Promise<Result> {
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
     exchange.kind = 'preflight'
-    exchange.unread = { agent, target: route.upstreamPath + queryForAgent(exchange, agent, query), body: EMPTY }
+    exchange.unread = { agent, target: route.upstreamPath + queryForAgent(exchange, agent, query), body: NO_BYTES }
     return
   }
   exchange.binding = route.binding

@@ -25,7 +25,7 @@ import { enter } from '../capacity.js'
 import { reject } from '../reply.js'
 import type { CompiledGuard } from '#policy/access/forbidden.js'
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /** Rules of problems in a call whose JSON-RPC envelope is valid. */
 const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', 'version'])
@@ -144,7 +144,7 @@ export function readUnread (exchange: Exchange): Result {
   const upstreamPath = joinPath(agent.upstreamBase, path)
   if (scopeOf(agent.config).isForeign(upstreamPath)) return reject(exchange, rejections.unknownRoute, 'rejected')
   const target = upstreamPath + queryForAgent(exchange, agent, query)
-  return request.method === 'GET' ? keep(target, EMPTY) : read(exchange, (_, body) => keep(target, body))
+  return request.method === 'GET' ? keep(target, NO_BYTES) : read(exchange, (_, body) => keep(target, body))
 }
 
 /** Forwards a request without inspection: no negotiation, no rules. */

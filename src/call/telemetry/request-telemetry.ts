@@ -204,12 +204,12 @@ function plainEntry (
 
 /** The front of a call that did not arrive on a listener for clients. */
 function frontOf ({ transport: { front } }: Exchange): Pick<AuditEntry, 'front'> {
-  return front === 'http' || front === 'grpc' ? NOTHING : { front }
+  return front === 'http' || front === 'grpc' ? NO_FIELDS : { front }
 }
 
 /** The chain of callers behind the request. A chain that was not verified has depth only. */
 function delegationOf ({ delegation, identity }: Exchange): Pick<AuditEntry, 'delegation'> {
-  if (delegation === null || delegation.depth === 0) return NOTHING
+  if (delegation === null || delegation.depth === 0) return NO_FIELDS
   const { depth, hops, initiator, budgets } = delegation
   const left = Object.fromEntries(Object.entries(budgets).map(([name, [, amount]]) => [name, amount]))
   const more = Object.keys(left).length === 0 ? {} : { budgets: left }
@@ -219,10 +219,10 @@ function delegationOf ({ delegation, identity }: Exchange): Pick<AuditEntry, 'de
 
 /** The proxy of a mesh may not show the response. */
 function statusOf ({ response: { statusCode } }: Exchange): { readonly status?: number } {
-  return statusCode === 0 ? NOTHING : { status: statusCode }
+  return statusCode === 0 ? NO_FIELDS : { status: statusCode }
 }
 
-const NOTHING = {}
+const NO_FIELDS = {}
 
 function callerOf ({ identity, principal, outbound }: Exchange): Pick<AuditEntry, 'caller' | 'credential' | 'exchange'> {
   if (identity === null || principal === null) return {}

@@ -3,7 +3,7 @@ import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import type { Agent } from '#agents/agent.js'
 import { startGrpcSpan } from '#call/telemetry/request-telemetry.js'
 import { grpcUpstreamHeaders } from '#pipeline/grpc/upstream-headers.js'
-import { PLAIN } from '#pipeline/response/driver.js'
+import { FORWARD_ANY_PAGE } from '#pipeline/response/driver.js'
 import { upstreamHeaders } from '#pipeline/upstream-headers.js'
 import { forwardGrpc } from '#upstream/grpc/forward.js'
 import type { GrpcAddress } from '#upstream/grpc/pool.js'
@@ -86,7 +86,7 @@ export class GrpcTransport implements Transport {
         body: this.#stream,
         timeouts: timeoutsOf(exchange, agent.config.upstream.timeouts)
       },
-      new GrpcAgentResponse(exchange, PLAIN, null)
+      new GrpcAgentResponse(exchange, FORWARD_ANY_PAGE, null)
     )
   }
 }

@@ -17,7 +17,7 @@ import { upstreamHeaders } from '#pipeline/upstream-headers.js'
 import type { Forwarding } from '#upstream/forward.js'
 import { forward } from '#upstream/forward.js'
 import { joinPath } from '#wire/target.js'
-import { PLAIN } from '#pipeline/response/driver.js'
+import { FORWARD_ANY_PAGE } from '#pipeline/response/driver.js'
 import { AgentResponse } from './agent-response.js'
 import type { Services } from '#call/services.js'
 import type { Exchange } from '#call/exchange.js'
@@ -182,7 +182,7 @@ class PassthroughTransport implements Transport {
       path: upstreamPath + queryForAgent(exchange, agent, query),
       headers,
       body
-    }, new AgentResponse(exchange, PLAIN))
+    }, new AgentResponse(exchange, FORWARD_ANY_PAGE))
   }
 }
 

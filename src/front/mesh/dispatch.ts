@@ -4,7 +4,7 @@ import type { Operation } from '#a2a/operations.js'
 import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import { grpcUpstreamHeaders } from '#pipeline/grpc/upstream-headers.js'
 import type { ResponsePlan } from '#pipeline/response/driver.js'
-import { RELAYED } from '#pipeline/response/driver.js'
+import { FORWARD_UNCHANGED } from '#pipeline/response/driver.js'
 import { upstreamHeaders } from '#pipeline/upstream-headers.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import { whole } from '#wire/chunked-buffer.js'
@@ -108,7 +108,7 @@ export function acceptedUnread (exchange: Exchange, request: MeshRequest, { agen
     changes: changesOf(exchange, request, { agent, headers, query: splitTarget(request.url).query }),
     body: null,
     sent: body,
-    plan: RELAYED,
+    plan: FORWARD_UNCHANGED,
     receiver: null
   }
 }

@@ -263,7 +263,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
     this.stream.resume()
     // A request that no rule sees may still arrive.
     if (sent === null && this.hasBody) return this.relay(this.request?.takeWaiting() ?? [])
-    if (this.hasBody) this.pieces('request', body ?? whole(sent ?? EMPTY), !this.hasTrailers)
+    if (this.hasBody) this.pieces('request', body ?? whole(sent ?? NO_BYTES), !this.hasTrailers)
     if (this.hasTrailers) this.write(writeReply('request', 'trailers', UNCHANGED))
     if (receiver === null) this.settle(exchange)
   }
@@ -388,7 +388,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
 const NO_FACTS = {}
 /** Headers that Envoy adds to its own calls. */
 const OF_ENVOY = ['x-envoy-internal', 'x-envoy-expected-rq-timeout-ms'] as const
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 const ANNOUNCED = [STREAMED, BUFFERED, FULL_DUPLEX_STREAMED] as const
 const REQUEST_HEADERS = { of: 'request', part: 'headers' } as const
 const REQUEST_BODY = { of: 'request', part: 'body' } as const

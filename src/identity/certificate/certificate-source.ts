@@ -8,7 +8,7 @@ import { isSpiffe, trustDomainOf } from './spiffe.js'
 
 export type CertificateVerdict = { readonly principal: Principal } | { readonly problem: CredentialProblem }
 
-const LONGEST = 1_024
+const MAX_NAME_CHARS = 1_024
 /** A wildcard names many hosts. */
 const HOST = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/
 const VISIBLE = /^[\x21-\x7e]+$/
@@ -54,7 +54,7 @@ export class CertificateSource {
     if (san === null) return UNKNOWN
     const [name, second] = names[san]
     if (second !== undefined) return MALFORMED
-    if (name === undefined || name.length > LONGEST || !(san === 'dns' ? HOST : VISIBLE).test(name)) return UNKNOWN
+    if (name === undefined || name.length > MAX_NAME_CHARS || !(san === 'dns' ? HOST : VISIBLE).test(name)) return UNKNOWN
     return { principal: this.principalOf(san === 'dns' ? name.toLowerCase() : name, names, null) }
   }
 

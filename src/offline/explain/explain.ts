@@ -8,7 +8,7 @@ import { compileLimits } from '#policy/limits/compile.js'
 import { additionName } from '#policy/request/methods.js'
 import { earlyCharges, lateCharges } from '#pipeline/access/limits.js'
 import { headOf } from '#pipeline/request-head.js'
-import { dryRunRequest, NOTHING } from '#pipeline/dry-run.js'
+import { dryRunRequest, NO_MEMORY } from '#pipeline/dry-run.js'
 import type { DryRun, DryRunMemory } from '#pipeline/dry-run-operation.js'
 import { mediaTypeOf } from '#pipeline/caller.js'
 import { badTarget, unknownAgent } from '#pipeline/rejections.js'
@@ -96,7 +96,7 @@ export async function explainRequest (
     : { request: plainRequest(request, found.path, state), notes: [] }
   const plain = { ...sent.request, caller: by, chain: options.chain ?? null }
   const traces = new ExchangeTraces(by)
-  const memory = { ...NOTHING, answers: options.answers ?? (() => null) }
+  const memory = { ...NO_MEMORY, answers: options.answers ?? (() => null) }
   const { delegation, limits, server: { publicUrl } } = options.config
   const dryRun = dryRunRequest({ config, state, publicUrl, delegation }, plain, limits, traces, memory)
   const { route, call, evaluation, caller, rejection } = dryRun

@@ -70,9 +70,9 @@ export type OwnedNames = readonly { readonly kind: 'task' | 'context', readonly 
 export type OwnersOf = readonly (string | null)[] | 'unavailable'
 
 /** Forwards only. */
-export const RELAYED: ResponsePlan = { echo: null, card: null, evaluation: null, anyPage: false }
+export const FORWARD_UNCHANGED: ResponsePlan = { echo: null, card: null, evaluation: null, anyPage: false }
 /** Forwards only, for requests that are not operations of A2A. */
-export const PLAIN: ResponsePlan = { echo: null, card: null, evaluation: null, anyPage: true }
+export const FORWARD_ANY_PAGE: ResponsePlan = { echo: null, card: null, evaluation: null, anyPage: true }
 
 /** A response that no A2A client can use: `page` is an HTML error page; the others are kinds of upstream failures. */
 export type Unusable = 'redirect' | 'page' | 'protocol' | 'too_large'

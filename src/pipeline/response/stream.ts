@@ -55,9 +55,9 @@ export class ObservedStream implements Body {
   }
 }
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 /** Blank lines and a byte order mark tell a client nothing, so they may wait as long as the head does. */
-const NOTHING = /^[\r\n\u00ef\u00bb\u00bf]*$/
+const BLANK_START = /^[\r\n\u00ef\u00bb\u00bf]*$/
 /** Maximum bytes of comments, `id:`, `retry:` and blank lines that wait for the head. */
 const MAX_AHEAD_BYTES = 4_096
 /**
@@ -78,7 +78,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
   private readonly ambiguity = new SseAmbiguity()
   private begun = false
   /** Lines without data before the head has gone out. */
-  private ahead: Buffer = EMPTY
+  private ahead: Buffer = NO_BYTES
   /** When the first of these lines that is not blank arrived; null before. */
   private aheadSince: number | null = null
 
@@ -132,7 +132,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
   /** True when lines without data may wait for the first event, as the head does. */
   private mayWait (bytes: Buffer): boolean {
     if (this.ahead.length + bytes.length > MAX_AHEAD_BYTES) return false
-    if (NOTHING.test(bytes.toString('latin1'))) return true
+    if (BLANK_START.test(bytes.toString('latin1'))) return true
     const now = performance.now()
     this.aheadSince ??= now
     return now - this.aheadSince < MAX_AHEAD_MS

@@ -70,14 +70,16 @@ export function compilePlaces ({ metadata, part, event, result }: ResponseSelect
   return subject => subject.contents(part?.in ?? RESPONSE_CONTENTS).length > 0
 }
 
-const NOTHING: Selector = { needsMessage: true, missing: null, select: () => [] }
+const NO_SELECTION: Selector = { needsMessage: true, missing: null, select: () => [] }
 
 /** Compiles a selector for both sides. Each side ignores places that it does not have. */
 export function compileBothSides (config: ResponseSelectorConfig, context: SelectContext): BothSides {
   const { part, metadata } = config
   return {
     request:
-      metadata !== undefined ? compileSelector({ metadata }, context) : part !== undefined ? compileSelector({ part }, context) : NOTHING,
+      metadata !== undefined
+        ? compileSelector({ metadata }, context)
+        : part !== undefined ? compileSelector({ part }, context) : NO_SELECTION,
     response: compileResponseSelector(config, context)
   }
 }

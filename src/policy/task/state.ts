@@ -247,10 +247,10 @@ function stored (substate: string): string {
 }
 
 /** Maximum number of names in a message. The lists come from the configuration, but may still be long. */
-const SHOWN = 20
+const MAX_LISTED_NAMES = 20
 
 function listed (names: ReadonlySet<string>): string {
-  const shown = [...names].slice(0, SHOWN).map(name => JSON.stringify(name))
+  const shown = [...names].slice(0, MAX_LISTED_NAMES).map(name => JSON.stringify(name))
   const more = names.size - shown.length
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -14,7 +14,7 @@ import type { Bytes } from '../chunked-buffer.js'
 import { withContiguous } from '../chunked-buffer.js'
 import type { JsonLimits, JsonProblem, JsonResult } from './json-result.js'
 
-const PLAIN = 0
+const PLAIN_BYTE = 0
 const OPEN = 1
 const CLOSE = 2
 const NUMBER = 3
@@ -78,7 +78,7 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, sc
   if (structure !== null) i = length
   while (i < length) {
     const kind = KINDS[bytes[i] ?? 0]
-    if (kind === PLAIN) {
+    if (kind === PLAIN_BYTE) {
       i++
     } else if (kind === QUOTE) {
       const end = skipString(bytes, i)
