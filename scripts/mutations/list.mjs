@@ -33,7 +33,7 @@ export const MUTATIONS = [
   ['wire/json/duplicate.ts', 'if (seen.has(name)) return', 'if (seen.size > 1 && seen.has(name)) return'],
   ['wire/web-assembly.ts', 'memory.holder = 0', '', 'wire/structural-scan'],
   ['jsonschema/bytes/scalars.ts', 'if (min === over && over', 'if (min < over && over', 'policy/bytes-checker'],
-  ['jsonschema/bytes/data-judge.ts', 'if (program.compares && hasInexactNumbers()) return false', '', 'policy/unread-data'],
+  ['jsonschema/bytes/data-validator.ts', 'if (program.compares && hasInexactNumbers()) return false', '', 'policy/unread-data'],
   ['wire/json/unread-value.ts', 'members: limits.members - members', 'members: limits.members', 'policy/unread-data'],
   ['wire/shared-memory.ts', ' && bytes.length === used.size', '', 'wire/structural-scan'],
   ['wire/target.ts', 'byte === SLASH || byte === BACKSLASH', 'byte === SLASH'],

@@ -19,7 +19,7 @@ import type { Exchange } from './exchange.js'
 import { askFor } from './external-questions.js'
 import { recordAnswers } from './telemetry/external-telemetry.js'
 import { countActivations, ResponseTelemetry } from './telemetry/response-telemetry.js'
-import { hold } from './capacity.js'
+import { reserveMemory } from './capacity.js'
 import { noteOwner } from './outcome.js'
 import { fail, rejectResponse } from './reply.js'
 
@@ -122,8 +122,8 @@ export abstract class ExchangeDriver implements ResponseDriver {
     this.exchange.forwarding?.resume()
   }
 
-  hold (bytes: number): boolean {
-    return hold(this.exchange, bytes)
+  reserveMemory (bytes: number): boolean {
+    return reserveMemory(this.exchange, bytes)
   }
 
   schedule (kind: 'evaluate' | 'respond', run: () => void): void {

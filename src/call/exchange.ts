@@ -33,7 +33,7 @@ import type { Kind, Step } from './step.js'
 import type { RequestLimits } from './limit-headers.js'
 import type { PushReservation } from './push-reservation.js'
 import type { Transport, UninspectedRequest, Work } from './work.js'
-import type { Found } from '#console/entry.js'
+import type { PhaseFindings } from '#console/entry.js'
 import type { KeptAnswer } from '#console/policy-answers.js'
 import type { Claim } from '#policy/request/decision.js'
 
@@ -161,7 +161,7 @@ export class Exchange implements LiveCall, Guarded {
   received: ReceivedRequest | null = null
   /** The rejection, for the console. */
   rejection: Rejection | null = null
-  found: readonly Found[] | null = null
+  found: readonly PhaseFindings[] | null = null
   ended = false
 
   constructor ({ request, response, services, snapshot, transport, target, endAfterError }: Received) {

@@ -3,7 +3,7 @@ import { digest } from '#config/digest.js'
 import type { Config } from '#config/model/model.js'
 import type { Charge, CompiledLimit } from '#policy/limits/charge.js'
 import { isBudget } from '#policy/limits/charge.js'
-import { Brake } from '#state/limits/brake.js'
+import { FailureThrottle } from '#state/limits/failure-throttle.js'
 import type { LimitKey, LimitStore, Spending, Taken } from '#state/limits/limit-store.js'
 import { MemoryLimits } from '#state/limits/memory-limits.js'
 import { RedisLimits } from '#state/limits/redis-limits.js'
@@ -33,7 +33,7 @@ export type Admission =
 export interface Spent { readonly charge: Charge, readonly amount: number }
 
 export class Limits {
-  readonly brake: Brake
+  readonly throttle: FailureThrottle
   /** Bounds the audit lines of rejections, by limit. */
   readonly lines = new FailureLog()
   private readonly metrics: Metrics
@@ -48,13 +48,13 @@ export class Limits {
     this.metrics = metrics
     this.log = log
     this.memory = memory
-    this.brake = new Brake(config.rates)
+    this.throttle = new FailureThrottle(config.rates)
     this.use(config)
   }
 
   /** Called after a reload: counts stay, and the connection stays while the settings of the server stay the same. */
   use ({ rates, budgets, state }: LimitsConfig): void {
-    this.brake.use(rates)
+    this.throttle.use(rates)
     const shared = state.store !== 'memory' && [...rates, ...budgets].some(({ scope }) => scope === 'shared')
     const wanted = shared ? digest(state) : null
     if (wanted === (this.server?.config ?? null)) return

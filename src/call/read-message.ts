@@ -15,7 +15,7 @@ export interface BodyLimits {
   /** What an error of a listener ends. */
   readonly owner: Guarded
   /** Reserves memory before a chunk of the body is kept. @returns false when no memory is left */
-  readonly hold: (bytes: number) => boolean
+  readonly reserveMemory: (bytes: number) => boolean
 }
 
 /** `aborted`: the client is gone. `none` and `several`: the request has not exactly one message. */
@@ -61,7 +61,7 @@ class MessageReader implements Timed {
 
   private onData (chunk: Buffer): void {
     if (this.finished) return
-    if (!this.limits.hold(chunk.length)) return this.fail('no_memory')
+    if (!this.limits.reserveMemory(chunk.length)) return this.fail('no_memory')
     const messages = this.deframer.feed(chunk)
     if (messages.length + (this.message === null ? 0 : 1) > 1) return this.fail('several')
     if (messages.length === 1) this.message = messages[0] as GrpcMessage

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { loadCatalogue } from './catalogue.js'
 import { checkConfig } from './checks/checks.js'
-import { describe } from './describe.js'
+import { fileErrorText } from './describe.js'
 import { Expansion } from './discovered.js'
 import type { Discovered, LeftOut } from './discovered.js'
 import { diagnostic, dotted, sortDiagnostics } from './diagnostics.js'
@@ -50,7 +50,7 @@ export type LoadResult =
     readonly files: readonly string[]
   }
 
-interface Surroundings {
+interface LoadContext {
   /** Name of the file in problems. */
   readonly file: string
   readonly env: Environment
@@ -71,7 +71,7 @@ interface Surroundings {
 export type Check = (value: unknown, baseDir: string) => readonly PathProblem[]
 
 /** Reads, checks and resolves a configuration file. Problems are returned, not thrown. */
-export function loadConfig (options: Surroundings): LoadResult {
+export function loadConfig (options: LoadContext): LoadResult {
   const content = readText(options.file)
   if ('message' in content) return failed(options.file, content.message, content.hint)
   return parseConfig(content.text, { ...options, baseDir: dirname(resolve(options.file)) })
@@ -82,7 +82,7 @@ export function loadConfig (options: Surroundings): LoadResult {
  * are readable.
  * @param options.baseDir directory that paths in the text are relative to
  */
-export function parseConfig (text: string, options: Surroundings & { readonly baseDir: string }): LoadResult {
+export function parseConfig (text: string, options: LoadContext & { readonly baseDir: string }): LoadResult {
   const { file, env, baseDir, overrides = {}, checks = [], secrets = true, discovered = NO_DISCOVERED_FILES } = options
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
   const yaml = readYaml(text, env)
@@ -98,7 +98,7 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
 }
 
 /** Returns the configuration without a file: one agent, named `agent`, at `/`. */
-export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly overrides: Overrides }): LoadResult {
+export function defaultConfig (options: Omit<LoadContext, 'file'> & { readonly overrides: Overrides }): LoadResult {
   const { overrides, checks = [] } = options
   if (overrides.upstream === undefined) {
     return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
@@ -116,7 +116,7 @@ function lineOf (yaml: YamlFile, path: Path): number | null {
   return node === null ? null : yaml.position(node.keyOffset).line
 }
 
-interface Building {
+interface BuildInput {
   readonly file: string
   readonly baseDir: string
   /** Environment that holds the secrets. Null: the checks do not look for secrets. */
@@ -131,7 +131,7 @@ interface Building {
 
 const NO_DISCOVERED_FILES: Discovered = new Map()
 
-function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found, discovered }: Building): LoadResult {
+function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found, discovered }: BuildInput): LoadResult {
   const place = (problem: PathProblem): Diagnostic => {
     const source = overriding(overrides, problem.path)
     if (source !== null) return diagnostic(source, 0, 0, problem)
@@ -225,7 +225,7 @@ export function readText (file: string): { readonly text: string } | NoText {
     return bytes === null ? TOO_LARGE : { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes) }
   } catch (error) {
     if (error instanceof TypeError) return { message: 'the file is not valid UTF-8', hint: 'save it as UTF-8' }
-    return { message: `cannot read the file: ${describe(error)}`, unreadable: true }
+    return { message: `cannot read the file: ${fileErrorText(error)}`, unreadable: true }
   }
 }
 

@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { inexactConstant, inexactConstantMessage } from '#a2a/inexact-constants.js'
 import { parseStrict } from '#wire/json/json.js'
-import { describe } from './describe.js'
+import { fileErrorText } from './describe.js'
 import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { readYaml } from './yaml/document.js'
@@ -233,7 +233,7 @@ export class SchemaFiles {
     try {
       names = readdirSync(directory).filter((name) => name.endsWith('.json')).toSorted()
     } catch (error) {
-      return rejected(`cannot read ${shown(dir)}: ${describe(error)}`, RELATIVE)
+      return rejected(`cannot read ${shown(dir)}: ${fileErrorText(error)}`, RELATIVE)
     }
     if (names.length === 0) return rejected(`${shown(dir)} contains no *.json`)
     if (names.length > MAX_BUNDLE_FILES) return rejected(`${shown(dir)} contains more than ${MAX_BUNDLE_FILES} schemas`)
@@ -282,7 +282,7 @@ function readSchema (path: string, file: string): { readonly schema: unknown, re
     if (read === null) return { message: `${shown(file)} is larger than 1 MiB` }
     bytes = read
   } catch (error) {
-    return { message: `cannot read ${shown(file)}: ${describe(error)}`, hint: RELATIVE }
+    return { message: `cannot read ${shown(file)}: ${fileErrorText(error)}`, hint: RELATIVE }
   }
   if (/\.ya?ml$/i.test(file)) {
     const yaml = readYaml(bytes.toString(), null)

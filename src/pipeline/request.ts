@@ -102,7 +102,7 @@ export function callOf (
     contentType: headers['content-type'],
     restOperation: route.operation,
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
-    judge: state.policy[route.version].judge
+    validator: state.policy[route.version].validator
   })
   if (problem !== null) return { ...call, problem }
   if (encodingProblem !== null) return { ...call, problem: encodingProblem }

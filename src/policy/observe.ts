@@ -2,7 +2,7 @@
 import type { ObserveConfig } from '#config/model/model.js'
 import type { Measure, ObservedAttribute } from './response/evaluator.js'
 import type { CompiledResponses, CompiledMetric, CompiledPolicy } from './compile/compiled.js'
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import type { ResultSubject } from './response/result-subject.js'
 import { compileResponseSelector } from './selectors/response.js'
 import type { SelectContext } from './selectors/selection.js'
@@ -80,7 +80,7 @@ function isShown (value: unknown): value is string | number | boolean {
 function numbersOf ({ from, type }: CompiledMetric, subject: ResultSubject): number[] {
   const found: number[] = []
   const selected = from.select(subject)
-  step(selected.length / 10)
+  spendBudget(selected.length / 10)
   for (const { value, ambiguous } of selected) {
     if (ambiguous !== null || typeof value !== 'number' || !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) continue
     if (type === 'gauge' || value >= 0) found.push(value)

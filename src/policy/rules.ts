@@ -9,7 +9,7 @@ import type { Edits } from './request/edits.js'
 import { conflict } from './request/edits.js'
 import { unevaluated } from '#jsonschema/evaluation.js'
 import { supplies } from './request/inject.js'
-import { broken, checkOne, countProblem, fault } from './rule-check.js'
+import { broken, checkOne, countProblem, addFault } from './rule-check.js'
 import type { Selected } from './selectors/selection.js'
 import type { RequestSubject } from './selectors/subject.js'
 import type { Tracer } from './trace.js'
@@ -88,7 +88,7 @@ function selectedBy (
   } catch (error) {
     const problem = unevaluated(error)
     if (problem === null) throw error
-    fault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
+    addFault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
     return null
   }
 }

@@ -74,7 +74,7 @@ export async function startGateway (config: Config, options: StartOptions = {}):
   if (serving.mesh !== null) serving.mesh.warming = warming
   const sources = options.sources ?? null
   showSources(sources, metrics, log)
-  const state = stateOf(registry, inFlight, { warming, sources })
+  const state = adminStateOf(registry, inFlight, { warming, sources })
   const main = (): MainAddress | null => {
     const at = dialled(app, config.server)
     return at === null ? null : { ...at, tls: config.server.tls !== null }
@@ -148,7 +148,7 @@ export function showSources (sources: AgentSources | null, metrics: Metrics, log
   sources.logTo(log)
 }
 
-export function stateOf (
+export function adminStateOf (
   registry: AgentRegistry,
   inFlight: Pick<InFlight, 'draining'>,
   { workers = 1, warming = () => false, sources = null }: StateOptions = {}

@@ -65,7 +65,7 @@ export class CardSource implements CardKeeper {
   #running: Promise<void> | null = null
   #abort: AbortController | null = null
   /** The last cards that could not be prepared. The same cards are not prepared again. */
-  #refused: Prepared | null = null
+  #lastRejected: Prepared | null = null
 
   constructor (options: CardSourceOptions) {
     this.#options = options
@@ -125,7 +125,7 @@ export class CardSource implements CardKeeper {
     return this.#running
   }
 
-  want (): number {
+  requestCard (): number {
     if (this.#closed || this.#nextAt === null) return USUAL_FETCH
     const due = Math.max(0, this.#wantedFrom - performance.now())
     if (this.#nextAt - this.#now() > due) this.#schedule(due)
@@ -221,15 +221,15 @@ export class CardSource implements CardKeeper {
   /** Prepares new cards, and waits for the preparation. */
   async #prepare (cards: LoadedCards, signal: AbortSignal): Promise<Prepared> {
     if (!this.#isNew(cards) && !this.#expired) return { cards, problem: null }
-    const rejected = this.#refused
+    const rejected = this.#lastRejected
     if (rejected !== null && sameCards(rejected.cards, cards)) return { cards, problem: rejected.problem }
-    this.#refused = null
+    this.#lastRejected = null
     try {
       await this.#options.prepare?.(cards, signal)
       return { cards, problem: null }
     } catch (error) {
       const prepared = { cards, problem: error instanceof Error ? error.message : 'unknown error' }
-      this.#refused = prepared
+      this.#lastRejected = prepared
       return prepared
     }
   }

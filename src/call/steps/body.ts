@@ -15,7 +15,7 @@ import { END, WAIT } from '../step.js'
 import type { GrpcMessage } from '#wire/grpc/deframer.js'
 import type { Work } from '../work.js'
 import type { Exchange } from '../exchange.js'
-import { hold, release } from '../capacity.js'
+import { reserveMemory, release } from '../capacity.js'
 import { fail, reject } from '../reply.js'
 import type { BodyLimits } from '../read-message.js'
 
@@ -64,7 +64,7 @@ class BodyReader {
     if (this.finished) return
     this.size += chunk.length
     if (this.size > this.limits.size) this.finish({ ok: false, why: 'too_large' })
-    else if (!this.limits.hold(chunk.length)) this.finish({ ok: false, why: 'no_memory' })
+    else if (!this.limits.reserveMemory(chunk.length)) this.finish({ ok: false, why: 'no_memory' })
     else this.chunks.push(chunk)
   }
 
@@ -124,7 +124,7 @@ export function read (exchange: Exchange, keep: (exchange: Exchange, bytes: Byte
 
 function limitsOf (exchange: Exchange): BodyLimits {
   const { body, requestTimeout } = exchange.snapshot.limits
-  return { size: body, timeout: requestTimeout, owner: exchange, hold: bytes => hold(exchange, bytes) }
+  return { size: body, timeout: requestTimeout, owner: exchange, reserveMemory: bytes => reserveMemory(exchange, bytes) }
 }
 
 /** Rejects a request whose body is beyond a limit. The client of an aborted request is gone. */
@@ -183,7 +183,7 @@ export function decodeBody (exchange: Exchange): Result {
     work.encodingProblem = encoding.problem
     return
   }
-  if (!hold(exchange, encoding.member.size)) {
+  if (!reserveMemory(exchange, encoding.member.size)) {
     return reject(exchange, rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
   }
   gunzip(encoding.member, content => {

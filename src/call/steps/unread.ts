@@ -92,17 +92,17 @@ export function rejectWithoutCard (exchange: Exchange): Result {
   if (agent === null) return
   const { config } = agent
   if (exchange.binding === 'GRPC') {
-    const retryAfter = agent.wantCard()
+    const retryAfter = agent.requestCard()
     if (config.card.onUnavailable === 'reject' || config.grpc?.upstream == null) {
       return reject(exchange, rejections.noCard(agent.name, retryAfter), 'upstream_error')
     }
   } else if (config.card.onUnavailable === 'reject') return rejectMissingCard(exchange, agent)
-  else agent.wantCard()
+  else agent.requestCard()
 }
 
 /** A missing card is the agent's: the gateway could not load it. An interface that the gateway does not serve is its own. */
 function rejectMissingCard (exchange: Exchange, agent: Agent): Result {
-  const retryAfter = agent.wantCard()
+  const retryAfter = agent.requestCard()
   return agent.onlyGrpc
     ? rejectInBinding(exchange, rejections.onlyGrpc(agent.name), 'gateway_error')
     : rejectInBinding(exchange, rejections.noCard(agent.name, retryAfter), 'upstream_error')

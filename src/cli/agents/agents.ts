@@ -7,7 +7,7 @@ import type { TextFinding } from '#a2a/card/texts.js'
 import { visible } from '#a2a/fields.js'
 import { LockFileError, lockText, readLock } from '#agents/lock/lock-file.js'
 import type { LockEntry, ReadLock } from '#agents/lock/lock-file.js'
-import { describe } from '#config/describe.js'
+import { fileErrorText } from '#config/describe.js'
 import { didYouMean } from '#config/diagnostics.js'
 import type { Diagnostic } from '#config/diagnostics.js'
 import { overridesFromEnvironment } from '#config/load.js'
@@ -95,7 +95,7 @@ function write (compared: readonly Compared[], { path, lock, json, by }: Written
     try {
       replaceFile(path, lockText(agents, kept))
     } catch (error) {
-      reportFailure('agents', [{ file: path, line: 0, col: 0, message: `cannot be written: ${describe(error)}` }], json, io)
+      reportFailure('agents', [{ file: path, line: 0, col: 0, message: `cannot be written: ${fileErrorText(error)}` }], json, io)
       return UNUSABLE
     }
   }

@@ -66,7 +66,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...requireProblems(config),
     ...audienceProblems(config),
     ...accessProblems(config),
-    ...twins(agents),
+    ...duplicateAgents(agents),
     ...directoryPath(mapping(mapping(config.server).console).public, agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...agents.flatMap((agent, index) => [
@@ -146,7 +146,7 @@ function catalogProblems ({ publish, publisher }: Mapping): PathProblem[] {
 }
 
 /** Checks that the names and the public addresses of agents are unique. */
-function twins (agents: readonly unknown[]): PathProblem[] {
+function duplicateAgents (agents: readonly unknown[]): PathProblem[] {
   const names = new Map<string, number>()
   const routes = new Map<string, number>()
   return agents.flatMap((item, index) => {

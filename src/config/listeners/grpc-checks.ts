@@ -31,7 +31,7 @@ export function grpcProblems (config: Mapping, baseDir: string): PathProblem[] {
     ...listenerTls(mapping(grpc.tls), baseDir, [...SERVER, 'tls']),
     ...sameAddress(server, agents),
     ...(mapping(server.mesh).listen === null ? withoutListener(grpc, agents) : []),
-    ...twins(served),
+    ...duplicateHosts(served),
     ...addresses(grpc, agents, served),
     ...toItself(server, agents)
   ]
@@ -131,7 +131,7 @@ function withoutListener (server: Mapping, agents: readonly Mapping[]): PathProb
 }
 
 /** Checks that the requests of one listener name their agent. A gRPC request has a host, and no path of an agent. */
-function twins (served: readonly Served[]): PathProblem[] {
+function duplicateHosts (served: readonly Served[]): PathProblem[] {
   const seen = new Map<string, number>()
   return served.flatMap(({ index, host, listener }) => {
     const key = `${host ?? ''} ${listener}`

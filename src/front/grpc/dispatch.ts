@@ -62,7 +62,7 @@ export class GrpcTransport implements Transport {
   unfit (exchange: Exchange): ReturnType<Transport['unfit']> {
     const { agent } = exchange
     if (agent === null || serverForUnread(exchange, agent) !== null) return null
-    return { rejection: rejections.noCard(agent.name, agent.wantCard()), outcome: 'upstream_error' }
+    return { rejection: rejections.noCard(agent.name, agent.requestCard()), outcome: 'upstream_error' }
   }
 
   /** Streams go both ways. */

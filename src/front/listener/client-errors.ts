@@ -9,7 +9,7 @@ import { decisionHeader } from '#a2a/errors.js'
 import type { Log } from '#telemetry/log.js'
 import type { ClientError, Metrics } from '#telemetry/metrics/metrics.js'
 
-interface Found {
+interface ClientFault {
   readonly kind: ClientError
   /** Status line without the version. */
   readonly status: string
@@ -17,14 +17,14 @@ interface Found {
   readonly message: string
 }
 
-const MALFORMED: Found = {
+const MALFORMED: ClientFault = {
   kind: 'malformed',
   status: '400 Bad Request',
   rule: 'gateway/malformed',
   message: 'The request is not valid HTTP/1.1.'
 }
 
-const BY_CODE: ReadonlyMap<string, Found> = new Map<string, Found>([
+const BY_CODE: ReadonlyMap<string, ClientFault> = new Map<string, ClientFault>([
   [
     'HPE_HEADER_OVERFLOW',
     {
@@ -115,7 +115,7 @@ export function countDropped (server: Server, metrics: Metrics): void {
   listen(ownerOf('http'), server, 'drop', () => { metrics.add('client_errors_total', 'dropped') })
 }
 
-function response ({ status, rule, message }: Found): string {
+function response ({ status, rule, message }: ClientFault): string {
   const body = JSON.stringify({ error: { code: Number.parseInt(status, 10), message } })
   return [
     `HTTP/1.1 ${status}`,

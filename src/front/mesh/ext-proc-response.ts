@@ -251,7 +251,7 @@ export class ExtProcResponse {
   /** Nothing in the response is held. */
   get isObserved (): boolean {
     const { plan: { card, evaluation }, exchange } = this.accepted
-    return card === null && evaluation?.evaluator.holds !== true && exchange.push === null
+    return card === null && evaluation?.evaluator.buffersBody !== true && exchange.push === null
   }
 
   abort (): void {

@@ -63,7 +63,7 @@ export abstract class ProcessingStream implements MessageOwner {
     if (this.over) return
     const { messages } = this
     const complete = messages.feed(chunk, this.refuses)
-    heldBytes.give(messages.handOver())
+    heldBytes.release(messages.handOver())
     if (messages.isRefused) return this.noMemory()
     for (const { compressed, bytes } of complete) {
       if (this.over) return

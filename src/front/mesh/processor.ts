@@ -25,7 +25,7 @@ import { MeshResponse } from './response.js'
 import { ExtProcResponse } from './ext-proc-response.js'
 import { settle, settleForwarded } from '#call/outcome.js'
 import { reject } from '#call/reply.js'
-import { hold, prepay } from '#call/capacity.js'
+import { reserveMemory, prepay } from '#call/capacity.js'
 
 const { BUFFERED, BUFFERED_PARTIAL, FULL_DUPLEX_STREAMED, NONE, STREAMED } = BODY_MODES
 
@@ -124,7 +124,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
     if (!this.pausedForCaller || exchange === null || request === null) return
     this.pausedForCaller = false
     if (request.ended || request.wanted || this.accepted !== null) return
-    if (hold(exchange, STREAM_WINDOW)) prepay(exchange, STREAM_WINDOW)
+    if (reserveMemory(exchange, STREAM_WINDOW)) prepay(exchange, STREAM_WINDOW)
     else this.noMemory()
   }
 

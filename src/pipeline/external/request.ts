@@ -118,7 +118,7 @@ export function answeredRequest (request: AcceptedRequest, answered: readonly An
   const bytes = edited(payload, call.explicit ?? options.bytes, effects)
   if (bytes === null) {
     const unfulfilled = settled.map(one => one.outcome !== 'allow' ? one : { ...one, refused: 'has no place in the message', outcome: 'obligation' as const })
-    const { violations } = settle(unfulfilled.map(refusedAnswer), targetOf(request))
+    const { violations } = settle(unfulfilled.map(rejectedAnswer), targetOf(request))
     return { ...result, settled: unfulfilled, evaluation: { ...evaluation, decision: withViolations(evaluation.decision, violations) } }
   }
   const again = options.evaluateAgain(bytes)
@@ -131,7 +131,7 @@ export function answeredRequest (request: AcceptedRequest, answered: readonly An
 }
 
 /** An answer that cannot be carried out denies. */
-function refusedAnswer (one: Settled): Answered {
+function rejectedAnswer (one: Settled): Answered {
   return one.outcome === 'obligation' && one.answer.kind === 'decided' ? { ...one, answer: { ...one.answer, decision: false, obligations: [] } } : one
 }
 

@@ -104,7 +104,7 @@ export interface ResponseDriver {
   /** The agent may send more, after a call of `onChunk` that returned false. */
   resume (): void
   /** Reserves memory. @returns false when the process holds as much as it may */
-  hold (bytes: number): boolean
+  reserveMemory (bytes: number): boolean
   /** Runs the work together with that of other calls, before more input is read. */
   schedule (kind: 'evaluate' | 'respond', run: () => void): void
   /** The client has disconnected. */

@@ -110,7 +110,7 @@ class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver 
     const success = this.last === null || valueOf(this.last, 'grpc-status') === '0'
     if (!success && this.results.length === 0) return 'error-status'
     if (plan.evaluation === null) return plan.card === null ? 'no-rules' : 'extended-card'
-    if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'
+    if (!plan.evaluation.evaluator.readsBody && this.results.length === 0) return 'known-by-header'
     return body.length === 0 ? 'empty' : null
   }
 }

@@ -85,7 +85,7 @@ export class HeldMessages extends HeldQueue<GrpcMessage | Unreadable, GrpcEnforc
     super(enforcement)
     this.envelope = enforcement.envelope
     this.deframer = new GrpcDeframer(enforcement.limits.event)
-    if (!enforcement.evaluator.holdsHead || this.driver.headFirst) this.envelope.begin()
+    if (!enforcement.evaluator.buffersHead || this.driver.headFirst) this.envelope.begin()
   }
 
   chunk (bytes: Buffer): boolean {

@@ -87,7 +87,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
     this.status = status
     this.headers = headers
     this.splitter = new SseSplitter({ bytes: enforcement.limits.event, lines: EVENT_LINES })
-    if (!enforcement.evaluator.holdsHead || this.driver.headFirst) this.begin()
+    if (!enforcement.evaluator.buffersHead || this.driver.headFirst) this.begin()
   }
 
   chunk (bytes: Buffer): boolean {

@@ -11,7 +11,7 @@ import type { CompiledFreshness } from '../freshness.js'
 import type { CompiledOwnership } from '../access/ownership.js'
 import type { CompiledPush } from '../push/check.js'
 import type { Glob } from '#wire/glob.js'
-import type { ValueJudge } from '#wire/json/unread-value.js'
+import type { ValueValidator } from '#wire/json/unread-value.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { Selector } from '../selectors/selection.js'
 import type { Subject } from '../selectors/subject.js'
@@ -292,7 +292,7 @@ export interface AgentPolicy {
   readonly noted: ReadonlySet<string>
   readonly keepsVerbatim: boolean
   /** Accepts data that stays unread, in requests and responses. */
-  readonly judge: ValueJudge
+  readonly validator: ValueValidator
   readonly unusable: readonly UnusableSchema[]
   readonly warnings: readonly string[]
 }

@@ -84,7 +84,7 @@ export class Activations {
   }
 
   /** True when the client's header waits for the proof of an extension. */
-  get holdsHead (): boolean {
+  get buffersHead (): boolean {
     return this.awaited.size > 0
   }
 

@@ -2,7 +2,7 @@
 import { memberPath } from '#a2a/fields.js'
 import { isObject } from '#wire/json/object.js'
 import type { CompiledPolicy, CompiledRedaction, CompiledResponses } from '../compile/compiled.js'
-import { step as charge } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import { matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
 import { FieldsHolder } from '../request/metadata.js'
@@ -44,7 +44,7 @@ export function redactHistory (
 }
 
 function placesOf ({ names, steps }: CompiledRedaction, holder: Holder): readonly Place[] {
-  charge(1)
+  spendBudget(1)
   const { metadata } = holder
   if (!isObject(metadata)) return []
   const found: Place[] = []

@@ -23,7 +23,7 @@ import { InFlight } from '#agents/in-flight.js'
 import { logListening } from '../about.js'
 import { Reloads } from '../reload.js'
 import { quietened } from '../runtime.js'
-import { showSources, stateOf } from '../start.js'
+import { showSources, adminStateOf } from '../start.js'
 import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
 import type { Log } from '#telemetry/log.js'
 import type { Audit } from '#telemetry/audit.js'
@@ -154,7 +154,7 @@ function partsOf (config: Config, { size, env, telemetry, at }: Start): ClusterP
     env,
     first: () => changes.current(),
     ...stateForWorkers(tasks, new KeptLimits(), log),
-    onWanted: name => { registry.snapshot.agents.all.find(agent => agent.name === name)?.wantCard() },
+    onWanted: name => { registry.snapshot.agents.all.find(agent => agent.name === name)?.requestCard() },
     onEnd: worker => { totals.ended(worker) }
   })
   const totals = new Totals(metrics, workers.all)
@@ -274,7 +274,7 @@ function stateForWorkers (tasks: KeptTasks, limits: KeptLimits, log: Log): Pick<
 /** State of all processes, for probes, `/agents` and the console. */
 function stateOfCluster (parts: ClusterParts): AdminState & { agents (): Promise<unknown> } {
   const { registry, inFlight, workers, handedAgents, size, sources = null } = parts
-  const own = stateOf(registry, inFlight, { workers: size, sources })
+  const own = adminStateOf(registry, inFlight, { workers: size, sources })
   return {
     live: () => !workers.hopeless,
     sources: () => describeSources(sources),

@@ -66,7 +66,7 @@ const LARGE = 16_384
  * @param cards the served cards of the agent, without duplicates; the first one describes it, the others add interfaces and extensions
  * @param url of the served card
  */
-export function entryOf (cards: readonly JsonObject[], url: string): DirectoryEntry {
+export function directoryEntryOf (cards: readonly JsonObject[], url: string): DirectoryEntry {
   const [raw = {}] = cards
   const read = cards.map(card => readCard(card)).flatMap(reading => reading.ok ? [reading.card] : [])
   const { schemes, alternatives } = readSecurity(raw)
