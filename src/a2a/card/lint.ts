@@ -96,11 +96,11 @@ export function lintTwins (cards: Readonly<Record<Version, AgentCard>>): CardFin
   if (old.raw === recent.raw) return []
   const hint = 'the card of its version applies to each client'
   const only = (one: AgentCard, other: AgentCard, version: Version): CardFinding[] => one.extensions
-    .filter(({ uri }) => !other.extensions.some(twin => twin.uri === uri))
+    .filter(({ uri }) => !other.extensions.some(earlier => earlier.uri === uri))
     .map(({ uri }) => ({ message: `only the card for ${version} declares ${quoted(uri, MAX_QUOTED_CHARS)}`, hint }))
   const differing = recent.extensions.flatMap(({ uri, required }) => {
-    const twin = old.extensions.find(one => one.uri === uri)
-    return twin === undefined || twin.required === required
+    const earlier = old.extensions.find(one => one.uri === uri)
+    return earlier === undefined || earlier.required === required
       ? []
       : [{ message: `only the card for ${required ? '1.0' : '0.3'} requires ${quoted(uri, MAX_QUOTED_CHARS)}`, hint }]
   })

@@ -111,9 +111,9 @@ function write (compared: readonly Compared[], { path, lock, json, by }: Written
   return failed ? DIFFERENT : DONE
 }
 
-interface Shown { readonly path: string, readonly lock: ReadLock, readonly config: Config, readonly json: boolean }
+interface DiffContext { readonly path: string, readonly lock: ReadLock, readonly config: Config, readonly json: boolean }
 
-function diff (compared: readonly Compared[], { path, lock, config, json }: Shown, io: Output): number {
+function diff (compared: readonly Compared[], { path, lock, config, json }: DiffContext, io: Output): number {
   const failed = compared.some(({ state }) => state === 'failed')
   const different = compared.filter(({ state }) => state === 'changed' || state === 'new')
   const others = Object.keys(lock.agents).filter(name => !config.agents.some(agent => agent.name === name))

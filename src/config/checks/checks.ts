@@ -153,17 +153,17 @@ function duplicateAgents (agents: readonly unknown[]): PathProblem[] {
     const { name, path, host } = mapping(item)
     const problems: PathProblem[] = []
     if (typeof name === 'string') {
-      const twin = names.get(name)
-      if (twin === undefined) names.set(name, index)
-      else problems.push(fault(['agents', index, 'name'], `agents[${twin}] and agents[${index}] have the same name, ${shown(name)}`))
+      const earlier = names.get(name)
+      if (earlier === undefined) names.set(name, index)
+      else problems.push(fault(['agents', index, 'name'], `agents[${earlier}] and agents[${index}] have the same name, ${shown(name)}`))
     }
     if (typeof path === 'string' && (host === null || typeof host === 'string')) {
       const route = `${host?.toLowerCase() ?? '*'} ${path}`
-      const twin = routes.get(route)
-      if (twin === undefined) routes.set(route, index)
+      const earlier = routes.get(route)
+      if (earlier === undefined) routes.set(route, index)
       else {
         problems.push(
-          fault(['agents', index, 'path'], `agents[${twin}] and agents[${index}] have the same host and path, ${path}`, 'give each its own')
+          fault(['agents', index, 'path'], `agents[${earlier}] and agents[${index}] have the same host and path, ${path}`, 'give each its own')
         )
       }
     }

@@ -96,14 +96,14 @@ function entriesProblems (entries: readonly Mapping[], path: Path, sources: read
   return entries.flatMap((entry, index) => {
     const at: Path = [...path, index]
     const { id, send, redact, when, phase } = entry
-    const twin = seen.get(id)
-    if (twin === undefined) seen.set(id, index)
+    const earlier = seen.get(id)
+    if (earlier === undefined) seen.set(id, index)
     const { caller, match } = mapping(when)
     const silent = phase === 'request' ? [] : items(entry.operations).filter(name => typeof name === 'string' && !GROUPS.has(name) && !hasResults(name as Operation))
     return [
-      ...(twin === undefined || typeof id !== 'string'
+      ...(earlier === undefined || typeof id !== 'string'
         ? []
-        : [fault([...at, 'id'], `${dotted([...at, 'id'])} is the id of ${dotted([...path, twin])} too`, 'give each entry a separate id')]),
+        : [fault([...at, 'id'], `${dotted([...at, 'id'])} is the id of ${dotted([...path, earlier])} too`, 'give each entry a separate id')]),
       ...(items(redact).length > 0 && send !== 'message'
         ? [fault([...at, 'redact'], `${dotted([...at, 'redact'])} has no effect without send: message`, 'facts have no values of the message', 'key')]
         : []),

@@ -131,9 +131,9 @@ function duplicatePolicies (listed: readonly Listed[]): PathProblem[] {
     // The schema already reports identical names.
     if (again) return overlay === null ? [] : [fault(path, `${dotted(path.slice(0, -1))} lists ${shown(name)} twice`)]
     const own = ownUris(policy?.value)
-    const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
+    const earlier = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
     for (const uri of own) uris.set(uri, name)
-    return twin === undefined ? [] : [fault(path, `policies ${shown(twin)} and ${shown(name)} apply to the same extension`, 'keep one')]
+    return earlier === undefined ? [] : [fault(path, `policies ${shown(earlier)} and ${shown(name)} apply to the same extension`, 'keep one')]
   })
 }
 

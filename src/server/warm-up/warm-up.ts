@@ -181,7 +181,7 @@ function warmUpCopyOf (
   { config: agent, state }: Agent,
   { config, metrics, log, upstream }: { config: Config, metrics: Metrics, log: Log, upstream: ConnectionPool }
 ): Agent {
-  const twin = new Agent({
+  const warmUpCopy = new Agent({
     config: agent,
     limits: config.limits,
     metrics,
@@ -201,8 +201,8 @@ function warmUpCopyOf (
     }
   })
   // The calls have no caller, and no policy server learns of them.
-  twin.state = state === null ? null : { ...state, access: null, external: null }
-  return twin
+  warmUpCopy.state = state === null ? null : { ...state, access: null, external: null }
+  return warmUpCopy
 }
 
 const NO_TLS_FILES: TlsFiles = { ca: null, cert: null, key: null, fingerprint: '' }
