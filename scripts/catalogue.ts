@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { BuiltPolicy } from '#config/built/catalogue.js'
-import { catalogueFiles, digestOf, readPolicy } from '#config/catalogue.js'
+import { catalogueFiles, fileDigest, readPolicy } from '#config/catalogue.js'
 import { overwrite } from './overwrite.js'
 
 /** Leaves out policies with schemas from files: JSON cannot contain the whole policy, so the gateway reads the YAML of these policies. */
@@ -13,7 +13,7 @@ export function builtPolicies (): Record<string, BuiltPolicy> {
   return Object.fromEntries(catalogueFiles().flatMap(([name, file]) => {
     const policy = readPolicy(file)
     const text = JSON.stringify(policy)
-    return isDeepStrictEqual(JSON.parse(text), policy) ? [[name, { digest: digestOf(readFileSync(file)), policy: text }]] : []
+    return isDeepStrictEqual(JSON.parse(text), policy) ? [[name, { digest: fileDigest(readFileSync(file)), policy: text }]] : []
   }))
 }
 

@@ -1,4 +1,4 @@
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { accessEntrySchema, accessSchema } from '#config/schema/access-schema.js'
 import { sentCredentialSchema } from '#config/schema/credentials-schema.js'
 import { identitySchema, sourceSchema } from '#config/schema/identity-schema.js'

@@ -1,6 +1,6 @@
 /** config/gateway.full.yaml: every key of the configuration with its default and one line about it, from the schema. */
 import { stringify } from 'yaml'
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { configSchema } from '#config/schema/schema.js'
 
 const HEAD = `# Every key of the configuration, with its default and the first sentence of its description. Generated from the schema.

@@ -29,14 +29,14 @@ function metricsPage (): string {
     row(
       code(PREFIX + name),
       type,
-      Object.keys(labels).map(code).join(' '),
+      labels.map(([label]) => code(label)).join(' '),
       unitOf(name),
       [help.replace(/\.$/, ''), more, present === undefined ? undefined : `Present ${present}`].filter(Boolean).join('. ')
     )
   )
   const values = new Map<string, { readonly label: string, readonly values: LabelValues, readonly metrics: string[] }>()
   for (const [name, { labels }] of all) {
-    for (const [label, of] of Object.entries(labels)) {
+    for (const [label, of] of labels) {
       const key = `${label} ${JSON.stringify(of)}`
       const entry = values.get(key) ?? { label, values: of, metrics: [] }
       entry.metrics.push(name)

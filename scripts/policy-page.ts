@@ -1,6 +1,6 @@
 import { ABBREVIATED } from '#config/schema/response-schema.js'
 import { policySchema } from '#config/schema/policy-schema.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { POLICY_EXAMPLES } from './policy-examples.js'
 import { bounds, TABLE_HEAD, tableRows, type } from './schema-table.js'
 

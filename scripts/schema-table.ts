@@ -1,4 +1,4 @@
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 
 // Builds rows of Markdown tables from the configuration's schema.
 

@@ -4,8 +4,8 @@
  */
 import standalone from 'ajv/dist/standalone/index.js'
 import { PART, WHOLE, compile } from '#config/compile.js'
-import { digestOf } from '#config/precompiled.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import { schemaDigest } from '#config/precompiled.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { configSchema } from '#config/schema/schema.js'
 import { POLICY } from '#config/validate.js'
 import { testFileSchema } from '#offline/policy-test/test-schema.js'
@@ -18,7 +18,7 @@ export function validatorsModule (schema: Schema, part: string | null): string {
   return [
     code,
     part === null ? 'exports.part = null' : '',
-    `exports.digest = ${JSON.stringify(digestOf(schema))}`,
+    `exports.digest = ${JSON.stringify(schemaDigest(schema))}`,
     'let keywords',
     'exports.use = given => { keywords = given }',
     ''

@@ -33,7 +33,7 @@ export const MUTATIONS = [
   ['wire/json/duplicate.ts', 'if (seen.has(name)) return', 'if (seen.size > 1 && seen.has(name)) return'],
   ['wire/web-assembly.ts', 'memory.holder = 0', '', 'wire/structural-scan'],
   ['jsonschema/bytes/scalars.ts', 'if (min === over && over', 'if (min < over && over', 'policy/bytes-checker'],
-  ['jsonschema/bytes/data-judge.ts', 'if (program.compares && hasInexactNumbers()) return false', '', 'policy/unread-data'],
+  ['jsonschema/bytes/data-validator.ts', 'if (program.compares && hasInexactNumbers()) return false', '', 'policy/unread-data'],
   ['wire/json/unread-value.ts', 'members: limits.members - members', 'members: limits.members', 'policy/unread-data'],
   ['wire/shared-memory.ts', ' && bytes.length === used.size', '', 'wire/structural-scan'],
   ['wire/target.ts', 'byte === SLASH || byte === BACKSLASH', 'byte === SLASH'],
@@ -80,7 +80,7 @@ export const MUTATIONS = [
   ['server/cluster/how-many.ts', 'Math.max(1, Math.min(available, Math.ceil(quota)))', 'Math.max(1, Math.min(available, Math.floor(quota)))'],
   ['cli/test.ts', 'if (broken) return UNUSABLE', 'if (broken) return FAILED', 'offline/cli'],
   ['call/exchange-driver.ts', "this.settle(this.erred ? 'agent_error' : 'client_aborted')", "this.settle('upstream_error')", 'gateway/forward-abort'],
-  ['telemetry/metrics/vitals.ts', '[{ source }, one.age()]', '[{ source }, null]', 'identity/jwt'],
+  ['agents/agent-registry.ts', '[name, age()]', '[name, null]', 'identity/jwt'],
   ['pipeline/rejections.ts', 'The request target is rejected: ${reason}.', 'The request target is rejected.', 'security/CVE-2026-85124'], // eslint-disable-line no-template-curly-in-string
   ['server/cluster/worker.ts', 'buildServing(config, { env, worker, keeper', 'buildServing(config, { env, keeper', 'cluster/rates'],
   ['a2a/task-id.ts', "taskId ?? (call.version === '0.3' ? id : null) ?? ofName", 'taskId ?? id ?? ofName']

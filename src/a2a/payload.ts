@@ -3,9 +3,9 @@ import type { Bytes } from '#wire/chunked-buffer.js'
 import { whole } from '#wire/chunked-buffer.js'
 import type { JsonEdit } from '#wire/json/edit.js'
 import { editJson } from '#wire/json/edit.js'
-import { parseJudged, parseStrict } from '#wire/json/json.js'
+import { parseValidated, parseStrict } from '#wire/json/json.js'
 import type { InexactNumbers } from '#wire/json/number.js'
-import type { ValueJudge } from '#wire/json/unread-value.js'
+import type { ValueValidator } from '#wire/json/unread-value.js'
 import type { StringSpan } from '#wire/json/template.js'
 import { JsonTemplate } from '#wire/json/template.js'
 import { editProtobuf } from '#wire/protobuf/edit.js'
@@ -39,9 +39,9 @@ export interface Payload {
   readonly format: 'JSON' | 'protobuf'
   /**
    * @param bytes must not change while the value is used
-   * @param judge accepts values of JSON that stay unread; null for none
+   * @param validator accepts values of JSON that stay unread; null for none
    */
-  parse (bytes: Bytes, limits: JsonLimits, judge?: ValueJudge | null): ParsedPayload
+  parse (bytes: Bytes, limits: JsonLimits, validator?: ValueValidator | null): ParsedPayload
   /** @throws TypeError when a protobuf message has no place for a value */
   edit (bytes: Buffer, edits: readonly JsonEdit[]): Buffer
   /** Parses, and leaves all strings unread: `unreadStrings` finds those that nobody has read. */
@@ -62,7 +62,7 @@ export type PayloadSide = 'request' | 'response'
 
 export const JSON_PAYLOAD: Payload = {
   format: 'JSON',
-  parse: (bytes, limits, judge = null) => parseJudged(bytes, limits, judge),
+  parse: (bytes, limits, validator = null) => parseValidated(bytes, limits, validator),
   edit: editJson,
   parseUnread: (bytes, limits) => parseStrict(bytes, limits, EACH),
   template: (bytes, free) => new JsonTemplate(bytes, free)

@@ -72,7 +72,7 @@ const DEPTH = 3
  * @param limit the search ends when it has found more
  */
 export function idsOf (call: Call, address: IdAddress | null, limit: number): readonly NamedId[] {
-  const found = new Found(limit)
+  const found = new IdCollector(limit)
   const { operation, request, version, view } = call
   if (view !== null) addMessage(view, found)
   const naming = NAMING[operation]
@@ -96,7 +96,7 @@ export function idsOf (call: Call, address: IdAddress | null, limit: number): re
   return found.ids
 }
 
-class Found {
+class IdCollector {
   readonly ids: NamedId[] = []
   private readonly seen = new Set<string>()
   private readonly limit: number
@@ -119,7 +119,7 @@ class Found {
   }
 }
 
-function addMessage ({ message, fields }: RequestView, found: Found): void {
+function addMessage ({ message, fields }: RequestView, found: IdCollector): void {
   if (message !== null) {
     found.add('task', message.fields.get('taskId'), message.fields.pathOf('taskId'))
     found.add('context', message.fields.get('contextId'), message.fields.pathOf('contextId'))
@@ -134,7 +134,7 @@ function addMessage ({ message, fields }: RequestView, found: Found): void {
 }
 
 /** A push notification configuration in a message may name another task than the message. */
-function addConfig (fields: Fields, found: Found, depth: number): void {
+function addConfig (fields: Fields, found: IdCollector, depth: number): void {
   found.add('task', fields.get('taskId'), fields.pathOf('taskId'))
   found.add('task', nameId(fields.get('name')), fields.pathOf('name'))
   found.add('task', nameId(fields.get('parent')), fields.pathOf('parent'))
@@ -146,7 +146,7 @@ function addConfig (fields: Fields, found: Found, depth: number): void {
 }
 
 /** Agents differ in the spelling of parameters that they read, and in which one of several counts. */
-function addQuery (query: string, found: Found): void {
+function addQuery (query: string, found: IdCollector): void {
   if (query === '') return
   for (const [name, value] of new URLSearchParams(query)) {
     if (isSameField(name, 'contextId')) found.add('context', value, 'query contextId')

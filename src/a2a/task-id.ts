@@ -44,7 +44,7 @@ export function taskIdOf (call: Call, path: string | null): string | null {
 /** The task and the context that a request or a response names. */
 export interface TaskNames { readonly taskId: string | null, readonly contextId: string | null }
 
-export const NO_NAMES: TaskNames = { taskId: null, contextId: null }
+export const NO_TASK_NAMES: TaskNames = { taskId: null, contextId: null }
 
 /** Returns the task of `taskIdOf`, and the context of the message or of the tasks to list. */
 export function namesOf (call: Call, path: string | null): TaskNames {

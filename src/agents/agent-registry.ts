@@ -63,12 +63,12 @@ export class AgentRegistry {
   constructor (config: Config, options: AgentRegistryOptions) {
     this.options = options
     this.config = config
-    this.snapshot = snapshotOf(config, [], NOTHING)
+    this.snapshot = snapshotOf(config, [], NO_SHARED_PARTS)
   }
 
   /** @throws Error with a readable message when the start fails, for example because of an unusable TLS file */
   async start (): Promise<void> {
-    const shared = await prepareShared(this.config, NOTHING, this.options)
+    const shared = await prepareShared(this.config, NO_SHARED_PARTS, this.options)
     const agents = this.prepare(this.config)
     this.snapshot = snapshotOf(this.config, agents, shared)
     this.updateMetrics()
@@ -133,7 +133,7 @@ export class AgentRegistry {
 
   /** Closes all agents, even those that exchanges still use. */
   async close (): Promise<void> {
-    closeShared(this.snapshot, NOTHING)
+    closeShared(this.snapshot, NO_SHARED_PARTS)
     await Promise.all([...this.snapshot.agents.all, ...this.retired].map(agent => agent.close()))
   }
 
@@ -173,22 +173,16 @@ export class AgentRegistry {
   private updateMetrics (): void {
     const { metrics } = this.options
     const { all } = this.snapshot.agents
-    metrics.vitals.issuersOf(this.snapshot.identity?.vitals ?? new Map())
-    metrics.cardAges(new Map(all.map(agent => [agent.name, () => agent.cardAge])))
-    metrics.requestsActive(new Map(all.map(agent => [agent.name, () => agent.concurrency.requests])))
-    metrics.vitals.agents(
-      new Map(
-        all.map(agent => [
-          agent.name,
-          {
-            limits: agent.config.concurrency,
-            maxStale: agent.config.card.maxStale / 1_000,
-            hasCard: () => agent.state !== null,
-            holds: () => agent.holds
-          }
-        ])
-      )
-    )
+    const issuers = this.snapshot.identity?.issuerGauges ?? []
+    metrics.read('identity_keys_age_seconds', () => issuers.map(({ name, age }) => [name, age()]))
+    metrics.read('token_cache_entries', () => issuers.map(({ name, tokens }) => [name, tokens()]))
+    metrics.read('requests_active', () => all.map(({ name, concurrency }) => [name, concurrency.requests]))
+    metrics.read('requests_limit', () => all.map(({ name, config }) => [name, config.concurrency.requests]))
+    metrics.read('streams_limit', () => all.map(({ name, config }) => [name, config.concurrency.streams]))
+    metrics.read('card_age_seconds', () => all.map(({ name, cardAge }) => [name, cardAge]))
+    metrics.read('card_max_stale_seconds', () => all.map(({ name, config }) => [name, config.card.maxStale / 1_000]))
+    metrics.read('card_usable', () => all.map(({ name, state }) => [name, state === null ? 0 : 1]))
+    metrics.read('cards_held', () => all.map(({ name, awaitsAgreement }) => [name, awaitsAgreement === null ? null : Number(awaitsAgreement)]))
   }
 
   /** Retires an agent: it stops refreshing its card, and its connections close after its last exchange. */
@@ -211,14 +205,14 @@ export class AgentRegistry {
 /** What all agents of a configuration share. */
 type Shared = Pick<Snapshot, 'identity' | 'decisionPoints' | 'delegations'>
 
-const NOTHING: Shared = { identity: null, decisionPoints: null, delegations: null }
+const NO_SHARED_PARTS: Shared = { identity: null, decisionPoints: null, delegations: null }
 
 /**
  * Creates what the agents of a configuration share. Parts that have not changed go on.
  * @throws Error with a readable message when a part cannot be created; the others are closed
  */
 async function prepareShared (config: Config, earlier: Shared, options: AgentRegistryOptions): Promise<Shared> {
-  let shared = NOTHING
+  let shared = NO_SHARED_PARTS
   try {
     shared = { ...shared, identity: await Identity.prepare(config.identity, earlier.identity, options) }
     shared = { ...shared, decisionPoints: DecisionPoints.prepare(config, earlier.decisionPoints, options.env) }

@@ -159,7 +159,7 @@ export class Agent {
         this.use(cards, log)
       },
       onRefresh: outcome => {
-        metrics.cardRefresh(config.name, outcome)
+        metrics.add('card_refreshes_total', config.name, outcome)
         options.onCard?.(this)
       },
       onExpired: () => {
@@ -192,7 +192,7 @@ export class Agent {
   }
 
   /** True while a card waits for an agreement; null with `card.changes: apply`. */
-  get holds (): boolean | null {
+  get awaitsAgreement (): boolean | null {
     return this.agreement === null ? null : this.source.status.held !== null
   }
 
@@ -297,8 +297,8 @@ export class Agent {
   }
 
   /** Called for each request that found no usable card. @returns seconds until the card may be there, at least 1 */
-  wantCard (): number {
-    return Math.max(1, Math.ceil(this.source.want() / 1_000))
+  requestCard (): number {
+    return Math.max(1, Math.ceil(this.source.requestCard() / 1_000))
   }
 
   /** Requirements for callers in a state. Null without `identity`, and without a card that decides (`access.require: card`). */
@@ -388,7 +388,7 @@ export class Agent {
     const words = findings.map(finding => finding.message).join('\n')
     if (words === this.found || this.options.keeper !== undefined) return
     this.found = words
-    for (const { policy, rule, mode } of findings) this.options.metrics.violation(this.name, policy, rule, 'card', mode)
+    for (const { policy, rule, mode } of findings) this.options.metrics.add('violations_total', this.name, policy, rule, 'card', mode)
   }
 
   /** Description for `/agents`. */

@@ -103,10 +103,10 @@ export function summary (changes: Changes): string {
   return said.length === 0 ? 'configuration reloaded: nothing has changed' : `configuration reloaded: ${said.join('; ')}`
 }
 
-const SHOWN = 10
+const MAX_LISTED_NAMES = 10
 
 function shortened (list: readonly string[]): string {
-  return list.length <= SHOWN ? list.join(', ') : `${list.slice(0, SHOWN).join(', ')} and ${list.length - SHOWN} more`
+  return list.length <= MAX_LISTED_NAMES ? list.join(', ') : `${list.slice(0, MAX_LISTED_NAMES).join(', ')} and ${list.length - MAX_LISTED_NAMES} more`
 }
 
 const SERVER = [

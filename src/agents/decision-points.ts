@@ -13,17 +13,17 @@ import type { Questions, Reply } from '#upstream/decisions/decision-point.js'
 import { DecisionPoint } from '#upstream/decisions/decision-point.js'
 import { readTlsFiles } from '#upstream/tls.js'
 
-type Read = Omit<Decided, 'cached'>
+type FreshReply = Omit<Decided, 'cached'>
 
-interface Entry { readonly config: DecisionPointConfig, readonly fingerprint: string, readonly point: DecisionPoint<Read> }
+interface Entry { readonly config: DecisionPointConfig, readonly fingerprint: string, readonly point: DecisionPoint<FreshReply> }
 
 /** How the servers are asked for one call. */
-export interface AskOptions extends Pick<Questions<Read>, 'requestId' | 'signal'> {
+export interface AskOptions extends Pick<Questions<FreshReply>, 'requestId' | 'signal'> {
   /** Called before each request. @returns a function for its end */
-  readonly watch: (use: string, url: URL) => ReturnType<NonNullable<Questions<Read>['watch']>>
+  readonly watch: (use: string, url: URL) => ReturnType<NonNullable<Questions<FreshReply>['watch']>>
 }
 
-const NOTHING: ReadonlyMap<string, Entry> = new Map()
+const NO_ENTRIES: ReadonlyMap<string, Entry> = new Map()
 
 export class DecisionPoints {
   readonly #entries: ReadonlyMap<string, Entry>
@@ -40,13 +40,13 @@ export class DecisionPoints {
   static prepare (config: Pick<Config, 'decisionPoints'>, earlier: DecisionPoints | null, env: NodeJS.ProcessEnv): DecisionPoints | null {
     const points = Object.entries(config.decisionPoints)
     if (points.length === 0) return null
-    const known = earlier === null ? NOTHING : earlier.#entries
+    const known = earlier === null ? NO_ENTRIES : earlier.#entries
     return new DecisionPoints(new Map(points.map(([name, point]) => [name, entryOf(name, point, known.get(name), env)])))
   }
 
   /** Closes the servers that `later` does not have. */
   close (later: DecisionPoints | null): void {
-    const kept = new Set([...(later === null ? NOTHING : later.#entries).values()].map(({ point }) => point))
+    const kept = new Set([...(later === null ? NO_ENTRIES : later.#entries).values()].map(({ point }) => point))
     for (const { point } of this.#entries.values()) if (!kept.has(point)) point.close().catch(() => {})
   }
 
@@ -68,7 +68,7 @@ export class DecisionPoints {
 
   /** Asks all servers at once. @returns the answers, in order. Never rejects */
   async ask (asks: readonly Asking[], { requestId, signal, watch }: AskOptions): Promise<readonly Answered[]> {
-    const replies = new Map<Asking, Reply<Read>>()
+    const replies = new Map<Asking, Reply<FreshReply>>()
     const uses = new Set(asks.map(({ use }) => use))
     await Promise.all([...uses].map(async use => {
       const own = asks.filter(asking => asking.use === use && asking.unaskable === null)
@@ -84,7 +84,7 @@ export class DecisionPoints {
     return this.#entries.get(use)?.config.contextIn === 'resource' ? withContextInResource(body) : body
   }
 
-  #answerOf (asking: Asking, reply: Reply<Read> | null): Answer {
+  #answerOf (asking: Asking, reply: Reply<FreshReply> | null): Answer {
     const forward = this.#entries.get(asking.use)?.config.onError === 'forward'
     if (asking.unaskable !== null) {
       const failure = asking.unaskable
@@ -102,7 +102,7 @@ function entryOf (name: string, config: DecisionPointConfig, known: Entry | unde
     const tls = readTlsFiles(config.tls)
     const fingerprint = digest([config, headers, tls.fingerprint])
     redactAlso(Object.keys(headers).filter(header => header.includes('-')))
-    return known?.fingerprint === fingerprint ? known : { config, fingerprint, point: new DecisionPoint<Read>(config, headers, tls) }
+    return known?.fingerprint === fingerprint ? known : { config, fingerprint, point: new DecisionPoint<FreshReply>(config, headers, tls) }
   } catch (error) {
     throw new Error(`decisionPoints.${name}: ${(error as Error).message}`, { cause: error })
   }

@@ -37,7 +37,7 @@ export class Delegations {
   readonly #fetched: readonly GatewayKeys[]
   readonly #isAgent: CallerCondition
 
-  private constructor (config: DelegationConfig, { signing, files, fingerprint }: Read, options: DelegationOptions) {
+  private constructor (config: DelegationConfig, { signing, files, fingerprint }: DelegationFiles, options: DelegationOptions) {
     this.gateway = config.gateway
     redactAlso([CHAIN_HEADER])
     this.publicKeys = signing.published
@@ -109,13 +109,13 @@ export class Delegations {
   }
 }
 
-interface Read {
+interface DelegationFiles {
   readonly signing: SigningKeys
   readonly files: readonly VerificationKey[]
   readonly fingerprint: string
 }
 
-function readFiles (config: DelegationConfig): Read {
+function readFiles (config: DelegationConfig): DelegationFiles {
   const signing = readSigningKeys(config, 'delegation')
   const files = config.keys.flatMap(({ file }) => {
     if (file === null) return []

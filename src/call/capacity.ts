@@ -28,10 +28,10 @@ export function enter (exchange: Exchange, agent: Agent): boolean {
 }
 
 /** Reserves memory for bodies. @returns false when the memory budget of the process is used up, or when the call is over */
-export function hold (exchange: Exchange, bytes: number): boolean {
+export function reserveMemory (exchange: Exchange, bytes: number): boolean {
   if (exchange.ended) return false
   const prepaid = Math.min(exchange.prepaid, bytes)
-  if (!exchange.services.heldBytes.take(bytes - prepaid, exchange.held)) return false
+  if (!exchange.services.heldBytes.reserve(bytes - prepaid, exchange.held)) return false
   exchange.prepaid -= prepaid
   exchange.held += bytes - prepaid
   return true

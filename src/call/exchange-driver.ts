@@ -19,7 +19,7 @@ import type { Exchange } from './exchange.js'
 import { askFor } from './external-questions.js'
 import { recordAnswers } from './telemetry/external-telemetry.js'
 import { countActivations, ResponseTelemetry } from './telemetry/response-telemetry.js'
-import { hold } from './capacity.js'
+import { reserveMemory } from './capacity.js'
 import { noteOwner } from './outcome.js'
 import { fail, rejectResponse } from './reply.js'
 
@@ -87,7 +87,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
   protected responded (status: number): void {
     const { exchange } = this
     const { agentName, operation, span, services: { metrics } } = exchange
-    metrics.upstream(agentName, operation, (performance.now() - this.dispatchedAt) / 1_000, span)
+    metrics.observe('upstream_duration_seconds', (performance.now() - this.dispatchedAt) / 1_000, span, agentName, operation)
     span.upstreamEnded(status)
   }
 
@@ -122,8 +122,8 @@ export abstract class ExchangeDriver implements ResponseDriver {
     this.exchange.forwarding?.resume()
   }
 
-  hold (bytes: number): boolean {
-    return hold(this.exchange, bytes)
+  reserveMemory (bytes: number): boolean {
+    return reserveMemory(this.exchange, bytes)
   }
 
   schedule (kind: 'evaluate' | 'respond', run: () => void): void {
@@ -177,7 +177,7 @@ export abstract class ExchangeDriver implements ResponseDriver {
   }
 
   unreadable (reason: UnreadableReason | 'no_memory'): void {
-    this.exchange.services.metrics.responseUnread(this.exchange.agentName, reason)
+    this.exchange.services.metrics.add('answers_unread_total', this.exchange.agentName, reason)
   }
 
   fault (error: unknown): void {

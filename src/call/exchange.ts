@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Rejection } from '#a2a/errors.js'
 import type { Operation } from '#a2a/operations.js'
 import type { TaskNames } from '#a2a/task-id.js'
-import { NO_NAMES } from '#a2a/task-id.js'
+import { NO_TASK_NAMES } from '#a2a/task-id.js'
 import type { Binding, Version } from '#a2a/versions.js'
 import type { ReceivedRequest } from '#console/playground/request-log.js'
 import type { Agent } from '#agents/agent.js'
@@ -16,7 +16,7 @@ import type { Principal } from '#identity/principal.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { NO_ID } from '#pipeline/caller.js'
 import type { Delegation } from '#pipeline/access/delegation.js'
-import type { Asked } from '#pipeline/request.js'
+import type { RequestedVersion } from '#pipeline/request.js'
 import type { ExternalAnswer } from '#telemetry/audit-fields.js'
 import type { OwnerOutcome } from '#policy/access/ownership.js'
 import type { Guarded } from '#guard.js'
@@ -32,8 +32,8 @@ import type { LiveCall } from '#agents/in-flight.js'
 import type { Kind, Step } from './step.js'
 import type { RequestLimits } from './limit-headers.js'
 import type { PushReservation } from './push-reservation.js'
-import type { Transport, Unread, Work } from './work.js'
-import type { Found } from '#console/entry.js'
+import type { Transport, UninspectedRequest, Work } from './work.js'
+import type { PhaseFindings } from '#console/entry.js'
 import type { KeptAnswer } from '#console/policy-answers.js'
 import type { ClaimKey } from '#state/store.js'
 
@@ -102,11 +102,11 @@ export class Exchange implements LiveCall, Guarded {
   grpcStatus: GrpcCodeName | null = null
   version: Version = '1.0'
   /** The version that the request asks for. */
-  asked: Asked | null = null
+  asked: RequestedVersion | null = null
   /** What the steps have read and decided, until the request is at the agent. */
   work: Work | null = null
   /** A request that no rule sees, until it is at the agent. */
-  unread: Unread | null = null
+  unread: UninspectedRequest | null = null
   /** True when the request names its version. */
   statedVersion = false
   /** Raw JSON token of the JSON-RPC id. */
@@ -161,7 +161,7 @@ export class Exchange implements LiveCall, Guarded {
   received: ReceivedRequest | null = null
   /** The rejection, for the console. */
   rejection: Rejection | null = null
-  found: readonly Found[] | null = null
+  found: readonly PhaseFindings[] | null = null
   ended = false
 
   constructor ({ request, response, services, snapshot, transport, target, endAfterError }: Received) {
@@ -214,4 +214,4 @@ export class Exchange implements LiveCall, Guarded {
   }
 }
 
-const NO_TASK = (): TaskNames => NO_NAMES
+const NO_TASK = (): TaskNames => NO_TASK_NAMES

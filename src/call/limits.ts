@@ -3,7 +3,7 @@ import { digest } from '#config/digest.js'
 import type { Config } from '#config/model/model.js'
 import type { Charge, CompiledLimit } from '#policy/limits/charge.js'
 import { isBudget } from '#policy/limits/charge.js'
-import { Brake } from '#state/limits/brake.js'
+import { FailureThrottle } from '#state/limits/failure-throttle.js'
 import type { LimitKey, LimitStore, Spending, Taken } from '#state/limits/limit-store.js'
 import { MemoryLimits } from '#state/limits/memory-limits.js'
 import { RedisLimits } from '#state/limits/redis-limits.js'
@@ -33,7 +33,7 @@ export type Admission =
 export interface Spent { readonly charge: Charge, readonly amount: number }
 
 export class Limits {
-  readonly brake: Brake
+  readonly throttle: FailureThrottle
   /** Bounds the audit lines of rejections, by limit. */
   readonly lines = new FailureLog()
   private readonly metrics: Metrics
@@ -48,13 +48,13 @@ export class Limits {
     this.metrics = metrics
     this.log = log
     this.memory = memory
-    this.brake = new Brake(config.rates)
+    this.throttle = new FailureThrottle(config.rates)
     this.use(config)
   }
 
   /** Called after a reload: counts stay, and the connection stays while the settings of the server stay the same. */
   use ({ rates, budgets, state }: LimitsConfig): void {
-    this.brake.use(rates)
+    this.throttle.use(rates)
     const shared = state.store !== 'memory' && [...rates, ...budgets].some(({ scope }) => scope === 'shared')
     const wanted = shared ? digest(state) : null
     if (wanted === (this.server?.config ?? null)) return
@@ -70,7 +70,7 @@ export class Limits {
 
   /** Adds amounts to budgets. */
   spend (spent: readonly Spent[]): void {
-    for (const { charge, amount } of spent) this.metrics.budgetSpent(charge.limit.id, amount)
+    for (const { charge, amount } of spent) this.metrics.addAmount('budget_spent_total', amount, charge.limit.id)
     const own = spent.filter(({ charge }) => !charge.limit.shared)
     const shared = spent.filter(({ charge }) => charge.limit.shared)
     if (own.length > 0) this.spendOwn(own.flatMap(one => spendingOf(one, keyOf(one.charge))))
@@ -78,7 +78,7 @@ export class Limits {
     const local = (): void => { this.spendOwn(shared.flatMap(one => spendingOf(one, localKeyOf(one.charge)))) }
     const kept = this.server?.store.spend(shared.flatMap(one => spendingOf(one, keyOf(one.charge)))) ?? false
     const settle = (kept: boolean): void => {
-      this.metrics.rateStore(kept ? 'ok' : 'unavailable')
+      this.metrics.add('rate_store_total', kept ? 'ok' : 'unavailable')
       if (!kept) local()
     }
     if (typeof kept === 'boolean') settle(kept)
@@ -108,7 +108,7 @@ export class Limits {
     const first = own.length === 0 ? ADMITTED : await this.takeOwn(own, keyOf)
     if (first.kind !== 'admitted') return first
     const taken = await (this.server?.store.take(shared.map(keyOf)) ?? null)
-    this.metrics.rateStore(taken === null ? 'unavailable' : 'ok')
+    this.metrics.add('rate_store_total', taken === null ? 'unavailable' : 'ok')
     const second = taken === null ? await this.withoutServer(shared) : admissionOf(shared, taken)
     if (second.kind === 'admitted') return { kind: 'admitted', counts: [...first.counts, ...second.counts] }
     if (own.length > 0) this.memory.release(own.map(keyOf))

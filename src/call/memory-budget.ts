@@ -19,7 +19,7 @@ export class MemoryBudget {
    * @param own bytes that the same call has reserved already
    * @returns false when no room is left
    */
-  take (bytes: number, own = 0): boolean {
+  reserve (bytes: number, own = 0): boolean {
     const isLarge = own + bytes > LARGE && this.held > own
     if (this.held + bytes > (isLarge ? this.limit * LARGE_SHARE : this.limit)) return false
     this.held += bytes
@@ -31,7 +31,7 @@ export class MemoryBudget {
     this.held += bytes
   }
 
-  give (bytes: number): void {
+  release (bytes: number): void {
     this.held -= bytes
   }
 }

@@ -1,10 +1,10 @@
 /** Notes how a call ends, and what rules found in it, for its record. The first outcome wins: later events are consequences of it. */
 import type { TaskNames } from '#a2a/task-id.js'
-import { withFound } from '#console/decisions.js'
+import { withFindings } from '#console/decisions.js'
 import type { OwnerOutcome } from '#policy/access/ownership.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
 import type { Exchange } from './exchange.js'
-import type { Found } from '#console/entry.js'
+import type { PhaseFindings } from '#console/entry.js'
 
 export function settle (exchange: Exchange, outcome: Outcome): void {
   exchange.outcome ??= outcome
@@ -26,8 +26,8 @@ export function settleAborted (exchange: Exchange): void {
 }
 
 /** Keeps the violations that rules found in the request or in its response. */
-export function noteViolations (exchange: Exchange, phase: Found['phase'], violations: Found['violations'], edited: Found['edited']): void {
-  if (exchange.services.decisions !== null) exchange.found = withFound(exchange.found, { phase, violations, edited })
+export function noteViolations (exchange: Exchange, phase: PhaseFindings['phase'], violations: PhaseFindings['violations'], edited: PhaseFindings['edited']): void {
+  if (exchange.services.decisions !== null) exchange.found = withFindings(exchange.found, { phase, violations, edited })
 }
 
 /** Keeps task and context of the agent's response. The first result wins: it is the request's own. */
@@ -38,5 +38,5 @@ export function noteTask (exchange: Exchange, { taskId, contextId }: TaskNames):
 /** Counts the check of the owner of a task or context. */
 export function noteOwner (exchange: Exchange, outcome: OwnerOutcome): void {
   exchange.owner = outcome
-  exchange.services.metrics.taskOwnerCheck(exchange.agentName, outcome)
+  exchange.services.metrics.add('task_owner_checks_total', exchange.agentName, outcome)
 }

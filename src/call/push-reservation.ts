@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { PushCount, PushResponse } from '#policy/push/count.js'
-import { entryOf, readPushResponse } from '#policy/push/count.js'
+import { pushEntryOf, readPushResponse } from '#policy/push/count.js'
 import type { PushChange, PushCounted } from '#state/store.js'
 
 /** Configurations that a request in flight has counted. The first call of a method that ends the request counts. */
@@ -44,7 +44,7 @@ export class PushReservation {
     const { count: { kind, entries } } = this
     if (kind === 'delete') return succeeded === true ? promiseOf(this.change('free', entries, this.token)) : null
     if (succeeded === false && kind === 'create') return this.free()
-    const actual = id === null || entries.length !== 1 ? entries : [entryOf([id])]
+    const actual = id === null || entries.length !== 1 ? entries : [pushEntryOf([id])]
     // A new token: a delete that began earlier no longer frees the configuration.
     const kept = promiseOf(this.change('keep', actual, newToken()))
     const freed = actual[0] === entries[0] ? null : this.free()

@@ -15,13 +15,13 @@ export interface BodyLimits {
   /** What an error of a listener ends. */
   readonly owner: Guarded
   /** Reserves memory before a chunk of the body is kept. @returns false when no memory is left */
-  readonly hold: (bytes: number) => boolean
+  readonly reserveMemory: (bytes: number) => boolean
 }
 
 /** `aborted`: the client is gone. `none` and `several`: the request has not exactly one message. */
-export type Unread = 'too_large' | 'timeout' | 'no_memory' | 'aborted' | 'flag' | 'incomplete' | 'none' | 'several'
+export type UnreadReason = 'too_large' | 'timeout' | 'no_memory' | 'aborted' | 'flag' | 'incomplete' | 'none' | 'several'
 
-export type ReadResult = { readonly ok: true, readonly message: GrpcMessage } | { readonly ok: false, readonly why: Unread }
+export type ReadResult = { readonly ok: true, readonly message: GrpcMessage } | { readonly ok: false, readonly why: UnreadReason }
 
 /** Calls `done` exactly once. Reads nothing more after a problem: the response resets the rest of the request. */
 export function readMessage ({ request, response }: Client, limits: BodyLimits, done: (result: ReadResult) => void): void {
@@ -61,7 +61,7 @@ class MessageReader implements Timed {
 
   private onData (chunk: Buffer): void {
     if (this.finished) return
-    if (!this.limits.hold(chunk.length)) return this.fail('no_memory')
+    if (!this.limits.reserveMemory(chunk.length)) return this.fail('no_memory')
     const messages = this.deframer.feed(chunk)
     if (messages.length + (this.message === null ? 0 : 1) > 1) return this.fail('several')
     if (messages.length === 1) this.message = messages[0] as GrpcMessage
@@ -75,7 +75,7 @@ class MessageReader implements Timed {
     else this.finish({ ok: true, message: owned(this.message) })
   }
 
-  private fail (why: Unread): void {
+  private fail (why: UnreadReason): void {
     this.finish({ ok: false, why })
   }
 

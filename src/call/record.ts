@@ -8,7 +8,7 @@ import { listen } from '#guard.js'
 import { endAfterError, fail } from './reply.js'
 import { callEntry, logCall } from './telemetry/request-telemetry.js'
 import type { Rejection } from '#a2a/errors.js'
-import type { Ended, Found } from '#console/entry.js'
+import type { Ended, PhaseFindings } from '#console/entry.js'
 import type { KeptRequest, ReceivedRequest } from '#console/playground/request-log.js'
 import { cut } from '#console/text.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
@@ -39,13 +39,14 @@ function end (exchange: Exchange): void {
 
 function record (exchange: Exchange, seconds: number): void {
   const { agentName, response, services, span, found, rejection } = exchange
-  services.heldBytes.give(exchange.held)
+  services.heldBytes.release(exchange.held)
   exchange.atEnd?.()
   exchange.atEnd = null
   const outcome = exchange.outcome ?? 'forwarded'
-  if (exchange.stream !== null) services.metrics.streamClosed(agentName)
+  if (exchange.stream !== null) services.metrics.addAmount('streams_active', -1, agentName)
   const { operation, binding, version, transport: { front } } = exchange
-  services.metrics.request({ agent: agentName, operation, binding, version, outcome, front }, seconds, span)
+  services.metrics.add('requests_total', agentName, operation, binding, version, outcome, front)
+  services.metrics.observe('request_duration_seconds', seconds, span, agentName, operation, outcome)
   if (span.recording) describeResult(exchange)
   span.end(outcome, response.statusCode)
   services.inFlight.delete(exchange)
@@ -74,15 +75,15 @@ function describeResult ({ named, result, span }: Exchange): void {
 /** Largest number of requested extensions that the console shows of one call. */
 const EXTENSIONS = 20
 const NO_URIS: readonly string[] = []
-const NOTHING_FOUND: readonly Found[] = []
+const NOTHING_FOUND: readonly PhaseFindings[] = []
 const NO_ANSWERS: Ended['answers'] = []
 
 function endedCall (
   exchange: Exchange,
   outcome: Outcome,
   seconds: number,
-  refusal: Rejection | null,
-  found: readonly Found[] | null
+  rejection: Rejection | null,
+  found: readonly PhaseFindings[] | null
 ): Ended {
   const { requested, principal, identity } = exchange
   const { taskId, contextId } = exchange.task
@@ -104,14 +105,14 @@ function endedCall (
     extensions: requested.length === 0 ? NO_URIS : requested.slice(0, EXTENSIONS).map(cut),
     caller: principal === null ? null : (identity?.describe(principal) ?? null),
     port: exchange.request.socket.remotePort ?? 0,
-    refusal,
+    refusal: rejection,
     found: found ?? NOTHING_FOUND,
     answers: exchange.answers ?? NO_ANSWERS
   }
 }
 
-/** @param refusal null when the call was not rejected */
-function keptRequest (exchange: Exchange, received: ReceivedRequest, outcome: Outcome, refusal: Rejection | null): KeptRequest {
+/** @param rejection null when the call was not rejected */
+function keptRequest (exchange: Exchange, received: ReceivedRequest, outcome: Outcome, rejection: Rejection | null): KeptRequest {
   return {
     id: exchange.id,
     at: Date.now(),
@@ -120,7 +121,7 @@ function keptRequest (exchange: Exchange, received: ReceivedRequest, outcome: Ou
     binding: exchange.binding,
     version: exchange.version,
     outcome,
-    rule: refusal?.rule ?? null,
+    rule: rejection?.rule ?? null,
     caller: exchange.principal,
     received
   }

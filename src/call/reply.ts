@@ -33,7 +33,7 @@ export function reject (
   settle(exchange, outcome)
   exchange.rejection ??= rejection
   const { response } = exchange
-  if (!response.destroyed) exchange.services.metrics.refusal(exchange.agentName, rejection.rule)
+  if (!response.destroyed) exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
   if (response.headersSent || response.destroyed) {
     cut(exchange, rejection)
     return END
@@ -41,7 +41,7 @@ export function reject (
   respondRejection(exchange, rejection, httpStatus, more)
   exchange.span.set('a2a_gateway.decision', 'reject')
   exchange.span.set('a2a_gateway.rule', rejection.rule)
-  if (outcome === 'rejected') tellAgent(exchange, rejection)
+  if (outcome === 'rejected') logRejection(exchange, rejection)
   return END
 }
 
@@ -55,9 +55,9 @@ export function rejectResponse (exchange: Exchange, rejection: Rejection, outcom
   exchange.forwarding?.abort()
   const { response } = exchange
   if (response.destroyed) return
-  exchange.services.metrics.refusal(exchange.agentName, rejection.rule)
+  exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
   exchange.span.set('a2a_gateway.rule', rejection.rule)
-  tellAgent(exchange, rejection)
+  logRejection(exchange, rejection)
   if (!response.headersSent) respondRejection(exchange, rejection)
   else if (exchange.stream?.atBoundary === true) endWithRejection(exchange, rejection)
   else cut(exchange, rejection)
@@ -93,7 +93,7 @@ export function stop (exchange: Exchange): void {
   } else if (stream?.atBoundary === true && !response.destroyed) {
     stream.finish()
     response.end(': the gateway is shutting down\n\n')
-  } else breakOff(exchange)
+  } else resetResponse(exchange)
 }
 
 /**
@@ -148,7 +148,7 @@ export function write (exchange: Exchange, chunk: Buffer): boolean {
 /** Ends a response that has begun. */
 function cut (exchange: Exchange, rejection: Rejection): void {
   const { response } = exchange
-  if (response.endWith === undefined || response.destroyed) breakOff(exchange)
+  if (response.endWith === undefined || response.destroyed) resetResponse(exchange)
   else {
     const { code, trailers } = grpcStatusOf(rejection)
     recordGrpcStatus(exchange, code, 'gateway')
@@ -160,12 +160,12 @@ function cut (exchange: Exchange, rejection: Rejection): void {
  * Breaks off a response that has begun, so that no client takes it for complete. A client of HTTP/1.0 may recognize only the end of the
  * connection, so that connection is reset.
  */
-function breakOff ({ request, response }: Exchange): void {
+function resetResponse ({ request, response }: Exchange): void {
   if (request.httpVersion === '1.0') request.socket.resetAndDestroy()
   response.destroy()
 }
 
-function tellAgent ({ agent }: Exchange, { rule, reason, customReason, message }: Rejection): void {
+function logRejection ({ agent }: Exchange, { rule, reason, customReason, message }: Rejection): void {
   agent?.rejected({ at: new Date().toISOString(), rule, reason: customReason ?? reason, message })
 }
 

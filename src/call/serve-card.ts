@@ -81,7 +81,7 @@ function challengeOf ({ headers }: CardConfig): string {
   return `${scheme} realm="AgentCard"`
 }
 
-interface Sent {
+interface CardResponse {
   readonly card: ServedCard
   readonly trusted: TrustedProxies
   /** Names of request headers that decide which card is sent, besides the version. */
@@ -90,7 +90,7 @@ interface Sent {
   readonly shared: boolean
 }
 
-function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, trusted, vary, shared }: Sent): Result {
+function send (exchange: Exchange, agent: Agent, { since }: AgentState, { card, trusted, vary, shared }: CardResponse): Result {
   const origin = agent.publicBase === null ? publicOriginOf(exchange.request, trusted) : null
   const publicBase = agent.publicBase ?? (origin === null ? null : origin.url + agent.config.path)
   if (publicBase === null) return reject(exchange, rejections.badHost, 'rejected')

@@ -50,7 +50,7 @@ const DOES: Readonly<Record<string, string>> = {
   checkUnreadAccess: 'applies the access lists to a request that no rule reads',
   rejectWithoutCard: 'rejects the request, unless `card.onUnavailable` is `forward`',
   readUnread: 'reads the body, where the gateway forwards it as a whole',
-  pass: 'forwards the request without applying rules',
+  forwardUninspected: 'forwards the request without applying rules',
   describePassthrough: 'names the request in metrics and logs',
   rejectUnfit: 'rejects a body above `limits.body`'
 }

@@ -18,7 +18,7 @@ import { checkPushUrls, countPushConfigs } from './steps/push.js'
 import { matchRoute, readVersion, rejectTarget } from './steps/route.js'
 import { matchMethod } from './steps/rpc.js'
 import { send } from './steps/send.js'
-import { checkUnreadAccess, describePassthrough, pass, readUnread, rejectUnfit, rejectWithoutCard } from './steps/unread.js'
+import { checkUnreadAccess, describePassthrough, forwardUninspected, readUnread, rejectUnfit, rejectWithoutCard } from './steps/unread.js'
 
 /** Goes on with the steps of the kind. */
 function continueByKind (exchange: Exchange): undefined {
@@ -47,12 +47,14 @@ export const STEPS = {
     getCredentials, send
   ],
   /** A preflight that the agent itself responds to. */
-  preflight: [shedLoad, checkUnreadAccess, getCredentials, pass],
+  preflight: [shedLoad, checkUnreadAccess, getCredentials, forwardUninspected],
   /** A request to an agent whose card the gateway does not have. */
-  withoutCard: [shedLoad, checkUnreadAccess, checkDelegation, limitByHead, rejectWithoutCard, readUnread, getCredentials, pass],
+  withoutCard: [
+    shedLoad, checkUnreadAccess, checkDelegation, limitByHead, rejectWithoutCard, readUnread, getCredentials, forwardUninspected
+  ],
   /** A request below a prefix of `passthrough`, or for a service of `grpc.passthrough`. */
   passthrough: [
     describePassthrough, shedLoad, authenticate, checkUnreadAccess, checkDelegation,
-    rejectUnfit, limitByHead, readUnread, getCredentials, pass
+    rejectUnfit, limitByHead, readUnread, getCredentials, forwardUninspected
   ]
 } as const satisfies Readonly<Record<Kind | 'http' | 'grpc', readonly Step[]>>

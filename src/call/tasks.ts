@@ -25,7 +25,7 @@ export class Tasks {
     this.config = digest(config)
     this.ttl = config.ttl
     this.store = this.create(config)
-    metrics.tasksRemembered(() => this.store.remembered())
+    metrics.read('tasks_remembered', () => this.store.remembered())
   }
 
   /** @returns null when the task is unknown, or the store is unavailable; a promise never rejects */
@@ -54,7 +54,7 @@ export class Tasks {
   }
 
   private counted (agent: string, claimed: readonly Claimed[]): readonly Claimed[] {
-    for (const outcome of claimed) this.metrics.uniqueClaim(agent, outcome)
+    for (const outcome of claimed) this.metrics.add('unique_claims_total', agent, outcome)
     return claimed
   }
 
@@ -100,8 +100,8 @@ export class Tasks {
       log,
       memory,
       onEvent: event => {
-        if (event.kind === 'lookup') metrics.taskLookup(event.agent, event.outcome)
-        else metrics.taskWrite(event.agent, event.outcome)
+        if (event.kind === 'lookup') metrics.add('task_lookups_total', event.agent, event.outcome)
+        else metrics.add('task_writes_total', event.agent, event.outcome)
       }
     })
   }

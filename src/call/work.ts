@@ -18,7 +18,7 @@ import type { Exchange } from './exchange.js'
 import type { OperationRoute } from '#a2a/route.js'
 import type { RequestEvaluation } from '#pipeline/request-evaluation.js'
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 /** A field of which the step that sets it has not run. The order of the steps is fixed (`steps.ts`), so no step reads such a field. */
 const UNSET = null as never
 
@@ -34,9 +34,9 @@ export class Work {
   /** Query with its leading `?`, or ''. */
   readonly query: string
   /** The body as sent. Over gRPC: the message with its prefix. */
-  sent: Bytes = EMPTY
+  sent: Bytes = NO_BYTES
   /** The decoded body. */
-  bytes: Bytes = EMPTY
+  bytes: Bytes = NO_BYTES
   /** How `sent` is encoded; null for a body that needs no decoding. */
   encoding: Encoding | null = null
   encodingProblem: CallProblem | null = null
@@ -69,7 +69,7 @@ export class Work {
 }
 
 /** A request that no rule sees. */
-export interface Unread {
+export interface UninspectedRequest {
   readonly agent: Agent
   /** Path and query at the agent. */
   readonly target: string
@@ -99,5 +99,5 @@ export interface Transport {
   /** Why the front cannot carry a request that no rule sees; null when it can. */
   unfit (exchange: Exchange): { readonly rejection: Rejection, readonly outcome: Outcome } | null
   /** Sends a request that no rule sees. */
-  pass (exchange: Exchange, unread: Unread): Forwarding
+  forwardUninspected (exchange: Exchange, unread: UninspectedRequest): Forwarding
 }

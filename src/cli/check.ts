@@ -38,8 +38,8 @@ export async function runCheck ({ config, live = false, format = 'text', env }: 
   }
   const file = config ?? (env.A2A_GATEWAY_CONFIG || null)
   if (file === null && overridesFromEnvironment(env).upstream === undefined) {
-    if (format === 'text') reportFailure('check', [usageProblem(NOTHING)], false, io)
-    else io.out(checkReport(format, { file: COMMAND_LINE, findings: [findingOf(usageProblem(NOTHING))], summary: null, ok: false }))
+    if (format === 'text') reportFailure('check', [usageProblem(NO_FILE_MESSAGE)], false, io)
+    else io.out(checkReport(format, { file: COMMAND_LINE, findings: [findingOf(usageProblem(NO_FILE_MESSAGE))], summary: null, ok: false }))
     return UNUSABLE
   }
   const { usage, ...result } = await check(file, live, env)
@@ -48,7 +48,7 @@ export async function runCheck ({ config, live = false, format = 'text', env }: 
   return result.ok ? PASSED : usage ? UNUSABLE : FAILED
 }
 
-const NOTHING = 'nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml'
+const NO_FILE_MESSAGE = 'nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml'
 
 /** `usage` is true when the file cannot be read, or a flag or variable is at fault. */
 type Checked = CheckResult & { readonly usage: boolean }

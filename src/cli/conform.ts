@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { diagnostic } from '#config/diagnostics.js'
 import { startAgent } from '#conform/agent/agent.js'
 import { REQUIRED } from '#conform/cases/enforcing.js'
-import { CASES, digestOf } from '#conform/cases/index.js'
+import { CASES, casesDigest } from '#conform/cases/index.js'
 import { GROUPS, TRANSPORTS, VERSIONS } from '#conform/model.js'
 import { readReport } from '#conform/report/read.js'
 import { reportHtml } from '#conform/report/html.js'
@@ -58,7 +58,7 @@ export async function runConformCommand (args: ConformArguments, io: Output): Pr
       case 'agent': return await runAgent(args, io)
       case 'diff': return diff(rest, args, io)
       case 'cases':
-        io.out(JSON.stringify({ format: 1, digest: digestOf(), cases: CASES }, null, 2))
+        io.out(JSON.stringify({ format: 1, digest: casesDigest(), cases: CASES }, null, 2))
         return CONFORMANT
       case 'schema':
         io.out(JSON.stringify(declarationSchema(), null, 2))

@@ -35,7 +35,7 @@ export interface Look {
 }
 
 /** Largest length of a sentence that quotes a card, in characters. */
-const LONGEST = 1_000
+const MAX_SENTENCE_CHARS = 1_000
 /** Largest number of findings per agent. A card may have any number of faults. */
 const MAX_FINDINGS = 50
 
@@ -133,7 +133,7 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
 /** Suspicious texts of the cards, each once. */
 function textFindings ({ byVersion, extended = null }: LoadedCards): CardFinding[] {
   const raws = new Set([byVersion['1.0'].card.raw, byVersion['0.3'].card.raw, ...(extended === null ? [] : [extended.raw])])
-  const found = [...raws].flatMap(lintTexts).map(({ message, hint }) => ({ message: visible(message, LONGEST), hint }))
+  const found = [...raws].flatMap(lintTexts).map(({ message, hint }) => ({ message: visible(message, MAX_SENTENCE_CHARS), hint }))
   return [...new Map(found.map(one => [one.message, one])).values()]
 }
 
@@ -147,7 +147,7 @@ function oddities (state: AgentState): CardFinding[] {
   return [
     ...state.lowered,
     ...[...state.cardWarnings, ...state.warnings.filter(message => !elsewhere.includes(message))]
-      .map(message => ({ message: visible(message, LONGEST), hint: hintFor(message) }))
+      .map(message => ({ message: visible(message, MAX_SENTENCE_CHARS), hint: hintFor(message) }))
   ]
 }
 
@@ -187,7 +187,7 @@ function schemesOf (requirement: Readonly<Record<string, unknown>>): object {
 
 /** Maximum number of names in one sentence, and of characters of one name. */
 const NAMES = 10
-const SHOWN = 100
+const MAX_NAME_CHARS = 100
 
 /** @param sources null without `identity` */
 function securityFindings (
@@ -212,7 +212,7 @@ function securityFindings (
     ...(skills.length === 0
       ? []
       : [{
-          message: `the skills ${listed(skills.map(id => quoted(id, SHOWN)))} have separate security requirements, which are not enforced: a request names no skill`,
+          message: `the skills ${listed(skills.map(id => quoted(id, MAX_NAME_CHARS)))} have separate security requirements, which are not enforced: a request names no skill`,
           hint: 'give skills with other callers a separate agent'
         }])
   ]

@@ -51,10 +51,10 @@ function catalogued (name: string, file: string): PolicyConfig {
 }
 
 export function unchanged (built: BuiltPolicy | undefined, file: string): PolicyConfig | null {
-  return built === undefined || built.digest !== digestOf(readFileSync(file)) ? null : parseJson(built.policy) as PolicyConfig
+  return built === undefined || built.digest !== fileDigest(readFileSync(file)) ? null : parseJson(built.policy) as PolicyConfig
 }
 
-export function digestOf (bytes: Buffer): string {
+export function fileDigest (bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('base64')
 }
 

@@ -7,7 +7,7 @@ import type * as Ajv from 'ajv/dist/2020.js'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
 import { parseJson } from '#wire/json/parse-json.js'
 import { KEYWORDS } from './keywords.js'
-import type { Schema } from './schema/schema-kit.js'
+import type { Schema } from './schema/schema-builder.js'
 import { shareRepeats } from './schema/share-schema.js'
 
 const require = createRequire(import.meta.url)

@@ -7,7 +7,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Describes the reason of a file system error in words. */
-export function describe (error: unknown): string {
+export function fileErrorText (error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
   return REASONS.get(code) ?? code
 }

@@ -1,6 +1,6 @@
 /** Reads the file of a source's API keys: a list of digests in YAML or JSON. */
 import { statSync } from 'node:fs'
-import { describe } from './describe.js'
+import { fileErrorText } from './describe.js'
 import { didYouMean, shown } from './diagnostics.js'
 import type { Path } from './diagnostics.js'
 import type { KeyEntry } from './model/identity-model.js'
@@ -34,7 +34,7 @@ export function readKeyFile (file: string): KeyFile {
     if (bytes === null) return { problems: ['larger than 4 MiB'] }
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
-    return { problems: [error instanceof TypeError ? 'not UTF-8' : describe(error)] }
+    return { problems: [error instanceof TypeError ? 'not UTF-8' : fileErrorText(error)] }
   }
   const yaml = readYaml(text, null)
   const problems = yaml.problems.map(({ offset, message }) => placed(yaml, offset, message))

@@ -2,7 +2,7 @@
 import { shown } from './diagnostics.js'
 import { FORMATS } from './schema/formats.js'
 import type { Format } from './schema/formats.js'
-import type { Bounds } from './schema/schema-kit.js'
+import type { Bounds } from './schema/schema-builder.js'
 import { duration, readDuration, readSize, size } from './model/units.js'
 import type { Reading } from './model/units.js'
 import type { Fault } from './listeners/grpc-formats.js'

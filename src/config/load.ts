@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { loadCatalogue } from './catalogue.js'
 import { checkConfig } from './checks/checks.js'
-import { describe } from './describe.js'
+import { fileErrorText } from './describe.js'
 import { Expansion } from './discovered.js'
 import type { Discovered, LeftOut } from './discovered.js'
 import { diagnostic, dotted, sortDiagnostics } from './diagnostics.js'
@@ -24,7 +24,7 @@ import type { Environment } from './yaml/substitute.js'
 import { validateConfig } from './validate.js'
 import { fault, mapping } from './yaml/values.js'
 import type { Mapping } from './yaml/values.js'
-import type { Schema } from './schema/schema-kit.js'
+import type { Schema } from './schema/schema-builder.js'
 
 export { loadCatalogue } from './catalogue.js'
 export { formatDiagnostic } from './diagnostics.js'
@@ -50,7 +50,7 @@ export type LoadResult =
     readonly files: readonly string[]
   }
 
-interface Surroundings {
+interface LoadContext {
   /** Name of the file in problems. */
   readonly file: string
   readonly env: Environment
@@ -71,7 +71,7 @@ interface Surroundings {
 export type Check = (value: unknown, baseDir: string) => readonly PathProblem[]
 
 /** Reads, checks and resolves a configuration file. Problems are returned, not thrown. */
-export function loadConfig (options: Surroundings): LoadResult {
+export function loadConfig (options: LoadContext): LoadResult {
   const content = readText(options.file)
   if ('message' in content) return failed(options.file, content.message, content.hint)
   return parseConfig(content.text, { ...options, baseDir: dirname(resolve(options.file)) })
@@ -82,8 +82,8 @@ export function loadConfig (options: Surroundings): LoadResult {
  * are readable.
  * @param options.baseDir directory that paths in the text are relative to
  */
-export function parseConfig (text: string, options: Surroundings & { readonly baseDir: string }): LoadResult {
-  const { file, env, baseDir, overrides = {}, checks = [], secrets = true, discovered = NOTHING } = options
+export function parseConfig (text: string, options: LoadContext & { readonly baseDir: string }): LoadResult {
+  const { file, env, baseDir, overrides = {}, checks = [], secrets = true, discovered = NO_DISCOVERED_FILES } = options
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
   const yaml = readYaml(text, env)
   const masked = maskVariables(yaml)
@@ -98,13 +98,13 @@ export function parseConfig (text: string, options: Surroundings & { readonly ba
 }
 
 /** Returns the configuration without a file: one agent, named `agent`, at `/`. */
-export function defaultConfig (options: Omit<Surroundings, 'file'> & { readonly overrides: Overrides }): LoadResult {
+export function defaultConfig (options: Omit<LoadContext, 'file'> & { readonly overrides: Overrides }): LoadResult {
   const { overrides, checks = [] } = options
   if (overrides.upstream === undefined) {
     return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
   }
   const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
-  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [], discovered: NOTHING })
+  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [], discovered: NO_DISCOVERED_FILES })
 }
 
 /** Largest file, in characters, for which the line positions are kept. The positions take about twenty times as many bytes as the file. */
@@ -116,7 +116,7 @@ function lineOf (yaml: YamlFile, path: Path): number | null {
   return node === null ? null : yaml.position(node.keyOffset).line
 }
 
-interface Building {
+interface BuildInput {
   readonly file: string
   readonly baseDir: string
   /** Environment that holds the secrets. Null: the checks do not look for secrets. */
@@ -129,9 +129,9 @@ interface Building {
   readonly discovered: Discovered
 }
 
-const NOTHING: Discovered = new Map()
+const NO_DISCOVERED_FILES: Discovered = new Map()
 
-function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found, discovered }: Building): LoadResult {
+function build (value: unknown, { file, baseDir, env, overrides, checks, yaml, problems: found, discovered }: BuildInput): LoadResult {
   const place = (problem: PathProblem): Diagnostic => {
     const source = overriding(overrides, problem.path)
     if (source !== null) return diagnostic(source, 0, 0, problem)
@@ -164,11 +164,11 @@ const PASSES = 4
  * check are left out, until all checks of the rest pass.
  */
 export function loadValue (value: unknown, options: ValueOptions): LoadResult {
-  const { discovered = NOTHING } = options
+  const { discovered = NO_DISCOVERED_FILES } = options
   let dropped: ReadonlyMap<string, string> = new Map()
   for (let pass = 0; ; pass++) {
     // Validation fills in defaults in place: each pass begins with the value as it was read.
-    const now = pass === PASSES ? NOTHING : discovered
+    const now = pass === PASSES ? NO_DISCOVERED_FILES : discovered
     const expansion = new Expansion(discovered.size === 0 ? value : structuredClone(value), now, dropped)
     const result = loadExpanded(expansion, options)
     if (!('dropped' in result)) return result
@@ -225,7 +225,7 @@ export function readText (file: string): { readonly text: string } | NoText {
     return bytes === null ? TOO_LARGE : { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes) }
   } catch (error) {
     if (error instanceof TypeError) return { message: 'the file is not valid UTF-8', hint: 'save it as UTF-8' }
-    return { message: `cannot read the file: ${describe(error)}`, unreadable: true }
+    return { message: `cannot read the file: ${fileErrorText(error)}`, unreadable: true }
   }
 }
 

@@ -6,7 +6,7 @@ import type { Diagnostic } from './diagnostics.js'
 import type { Substituted, YamlFile } from './yaml/document.js'
 
 /** Shortest value that is replaced in messages about other lines, in characters. `info` or `8080` may occur there by chance. */
-const SHORTEST = 8
+const MIN_VALUE_CHARS = 8
 /** The same for messages about the line of the variable. A shorter value is replaced only as a whole quoted value. */
 const SHORTEST_ON_LINE = 4
 /** Shortest beginning of a value, before `…`, that is replaced. */
@@ -65,7 +65,7 @@ function hasLoneSurrogate (text: string): boolean {
 }
 
 function replaced (text: string, { line, value, by }: Replacement, at: number): string {
-  const shortest = line === at ? SHORTEST_ON_LINE : SHORTEST
+  const shortest = line === at ? SHORTEST_ON_LINE : MIN_VALUE_CHARS
   const whole = value.length < shortest ? text.replaceAll(`"${value}"`, () => `"${by}"`) : text.replace(new RegExp(escaped(value), 'gi'), () => by)
   return whole.replace(/"([^"]*)…/g, (quoted: string, beginning: string) =>
     beginning.length >= SHORTEST_BEGINNING && value.toLowerCase().startsWith(beginning.toLowerCase()) ? `"${by}` : quoted)

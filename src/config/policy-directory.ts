@@ -1,7 +1,7 @@
 /** Policies of `extensions.from`: a directory with one policy in each YAML file, beside the built-in catalogue. */
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { describe } from './describe.js'
+import { fileErrorText } from './describe.js'
 import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Diagnostic, Path, PathProblem } from './diagnostics.js'
 import type { PolicyConfig } from './model/model.js'
@@ -49,7 +49,7 @@ export function readPolicyDirectory (
   try {
     names = readdirSync(path).filter(name => name.endsWith(POLICY_SUFFIX) && !name.endsWith(TESTS_SUFFIX)).toSorted()
   } catch (error) {
-    return rejected(`${dotted(at)}: cannot read ${shown(named)}: ${describe(error)}`, 'paths are relative to the configuration file')
+    return rejected(`${dotted(at)}: cannot read ${shown(named)}: ${fileErrorText(error)}`, 'paths are relative to the configuration file')
   }
   if (names.length === 0) return rejected(`${dotted(at)}: ${shown(named)} contains no *.yaml`, 'each file holds one policy, under its name')
   if (names.length > MAX_FILES) return rejected(`${dotted(at)}: ${shown(named)} contains more than ${MAX_FILES} policies`)

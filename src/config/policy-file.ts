@@ -1,6 +1,6 @@
 /** A file that holds one policy: of the built-in catalogue, or of the directory of `extensions.from`. */
 import { dirname } from 'node:path'
-import { describe } from './describe.js'
+import { fileErrorText } from './describe.js'
 import { policyProblems } from './checks/policy-checks.js'
 import type { Diagnostic, PathProblem } from './diagnostics.js'
 import { diagnostic } from './diagnostics.js'
@@ -53,6 +53,6 @@ function bytesOf (file: string): Buffer | { readonly message: string } {
   try {
     return readBounded(file, MAX_FILE_BYTES) ?? { message: 'the file is larger than 1 MiB' }
   } catch (error) {
-    return { message: `cannot read the file: ${describe(error)}` }
+    return { message: `cannot read the file: ${fileErrorText(error)}` }
   }
 }

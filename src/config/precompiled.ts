@@ -9,11 +9,11 @@ import { OPTIONS } from './compile.js'
 import type { Validators } from './compile.js'
 import { KEYWORDS } from './keywords.js'
 import type { Keywords } from './keywords.js'
-import type { Schema } from './schema/schema-kit.js'
+import type { Schema } from './schema/schema-builder.js'
 
 /** The content of one schema's module. */
 export interface Precompiled extends Validators {
-  /** Digest of the inputs of the build, see {@link digestOf}. */
+  /** Digest of the inputs of the build, see {@link schemaDigest}. */
   readonly digest: string
   /** Passes the gateway's keywords to the module. Must be called before any validation. */
   use (keywords: Keywords): void
@@ -30,13 +30,13 @@ const require = createRequire(import.meta.url)
  * @returns null when a different schema or Ajv release was used
  */
 export function precompiled (schema: Schema, made: Precompiled | null): Validators | null {
-  if (made === null || made.digest !== digestOf(schema)) return null
+  if (made === null || made.digest !== schemaDigest(schema)) return null
   made.use(KEYWORDS)
   return made
 }
 
 /** Digest of all inputs of the compilation. It also changes with the order of keys. */
-export function digestOf (schema: Schema): string {
+export function schemaDigest (schema: Schema): string {
   return createHash('sha256').update(JSON.stringify([ajvVersion(), OPTIONS, schema])).digest('hex')
 }
 

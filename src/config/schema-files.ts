@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { inexactConstant, inexactConstantMessage } from '#a2a/inexact-constants.js'
 import { parseStrict } from '#wire/json/json.js'
-import { describe } from './describe.js'
+import { fileErrorText } from './describe.js'
 import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { readYaml } from './yaml/document.js'
@@ -58,7 +58,7 @@ export class SchemaFiles {
   private readonly baseDir: string
   private readonly read: ReadSchema
   private readonly sets = new Map<string, SchemaSet>()
-  private readonly single = new Map<string, SchemaRef | Unread>()
+  private readonly single = new Map<string, SchemaRef | SchemaProblem>()
   /** Base URIs of bundles that could not be read. Their schemas are unknown. */
   private readonly unreadBases: string[] = []
   private readonly bases: string[] = []
@@ -233,7 +233,7 @@ export class SchemaFiles {
     try {
       names = readdirSync(directory).filter((name) => name.endsWith('.json')).toSorted()
     } catch (error) {
-      return rejected(`cannot read ${shown(dir)}: ${describe(error)}`, RELATIVE)
+      return rejected(`cannot read ${shown(dir)}: ${fileErrorText(error)}`, RELATIVE)
     }
     if (names.length === 0) return rejected(`${shown(dir)} contains no *.json`)
     if (names.length > MAX_BUNDLE_FILES) return rejected(`${shown(dir)} contains more than ${MAX_BUNDLE_FILES} schemas`)
@@ -267,14 +267,14 @@ function nearestUri (uri: string, known: readonly string[]): string {
  * @param file as the configuration names it
  * @returns the schema and the size of the file, or the problem
  */
-export type ReadSchema = (path: string, file: string) => { readonly schema: unknown, readonly bytes: number } | Unread
+export type ReadSchema = (path: string, file: string) => { readonly schema: unknown, readonly bytes: number } | SchemaProblem
 
-interface Unread { readonly message: string, readonly hint?: string }
+interface SchemaProblem { readonly message: string, readonly hint?: string }
 
 const RELATIVE = 'paths are relative to the configuration file'
 
 /** Reads a schema from the disk. A problem has its position in the file when that is known. */
-function readSchema (path: string, file: string): { readonly schema: unknown, readonly bytes: number } | Unread {
+function readSchema (path: string, file: string): { readonly schema: unknown, readonly bytes: number } | SchemaProblem {
   let bytes: Buffer
   try {
     if (!statSync(path).isFile()) return { message: `cannot read ${shown(file)}: not a file`, hint: RELATIVE }
@@ -282,7 +282,7 @@ function readSchema (path: string, file: string): { readonly schema: unknown, re
     if (read === null) return { message: `${shown(file)} is larger than 1 MiB` }
     bytes = read
   } catch (error) {
-    return { message: `cannot read ${shown(file)}: ${describe(error)}`, hint: RELATIVE }
+    return { message: `cannot read ${shown(file)}: ${fileErrorText(error)}`, hint: RELATIVE }
   }
   if (/\.ya?ml$/i.test(file)) {
     const yaml = readYaml(bytes.toString(), null)

@@ -8,7 +8,7 @@ import type { AgentConfig, CardConfig, InjectionConfig, SecretConfig } from './m
 import { readBounded } from './yaml/read-bounded.js'
 import type { Environment } from './yaml/substitute.js'
 import { parseStrict } from '#wire/json/json.js'
-import { describe } from './describe.js'
+import { fileErrorText } from './describe.js'
 import type { SecretHeaderConfig, SecretHeaders } from './model/credentials-model.js'
 
 const MAX_SECRET_BYTES = 64 * 1024
@@ -122,23 +122,23 @@ export function readSecret (
   return parsed.ok ? { json: text.trim() } : { problem: `${name} is not valid JSON` }
 }
 
-type Found = { readonly text: string, readonly name: string } | { readonly problem: string }
+type SecretLookup = { readonly text: string, readonly name: string } | { readonly problem: string }
 
-function fromEnvironment (variable: string, env: Environment): Found {
+function fromEnvironment (variable: string, env: Environment): SecretLookup {
   const text = Object.hasOwn(env, variable) ? env[variable] : undefined
   const name = `environment variable ${variable}`
   if (text === undefined) return { problem: `${name} is not set` }
   return Buffer.byteLength(text) > MAX_SECRET_BYTES ? { problem: `${name} is larger than 64 KiB` } : { text, name }
 }
 
-function fromFile (file: string): Found {
+function fromFile (file: string): SecretLookup {
   let bytes: Buffer | null
   try {
     // Reading a pipe would block.
     if (!statSync(file).isFile()) return { problem: `cannot read ${file}: not a file` }
     bytes = readBounded(file, MAX_SECRET_BYTES)
   } catch (error) {
-    return { problem: `cannot read ${file}: ${describe(error)}` }
+    return { problem: `cannot read ${file}: ${fileErrorText(error)}` }
   }
   const name = `the file ${file}`
   if (bytes === null) return { problem: `${name} is larger than 64 KiB` }

@@ -20,7 +20,7 @@ const LONGEST_WAIT = 1_000
 const SETTLED = 2_000
 const MAX_LINKS = 40
 
-interface Seen { readonly stamp: string, readonly content: string }
+interface FileVersion { readonly stamp: string, readonly content: string }
 interface Watched { readonly watcher: FSWatcher, readonly inode: string, names: ReadonlySet<string> }
 
 /**
@@ -32,7 +32,7 @@ export class FileWatch {
   private readonly changed: () => void
   private readonly options: Required<WatchOptions>
   private readonly directories = new Map<string, Watched>()
-  private readonly seen = new Map<string, Seen>()
+  private readonly seen = new Map<string, FileVersion>()
   private readonly poll: NodeJS.Timeout
   private timer: NodeJS.Timeout | null = null
   private firstEventAt = 0
@@ -155,7 +155,7 @@ function absolute (files: readonly string[]): string[] {
   return [...new Set(files.map(file => resolve(file)))].toSorted()
 }
 
-function contentOf (file: string, before: Seen | undefined): Seen {
+function contentOf (file: string, before: FileVersion | undefined): FileVersion {
   try {
     const status = statSync(file)
     const { dev, ino, size, mtimeMs, ctimeMs } = status

@@ -3,11 +3,11 @@
  * is connected. Without a viewer, a call costs only a check of two fields. Entries are built when they are requested.
  */
 import type { Outcome } from '#telemetry/metrics/metrics.js'
-import type { DecisionEntry, Ended, Found } from './entry.js'
-import { entryOf } from './entry.js'
+import type { DecisionEntry, Ended, PhaseFindings } from './entry.js'
+import { decisionEntryOf } from './entry.js'
 import type { DecisionFilter } from './filter.js'
 import { matches } from './filter.js'
-import { cut, LONGEST } from './text.js'
+import { cut, MAX_TEXT_CHARS } from './text.js'
 
 /** The new entries since a reader's last look. */
 export interface DecisionPage {
@@ -43,7 +43,7 @@ export class Decisions {
   }
 
   /** True when a call is kept. The caller checks this before it builds an entry, because most calls are not kept. */
-  wants (outcome: Outcome, found: readonly Found[] | null): boolean {
+  wants (outcome: Outcome, found: readonly PhaseFindings[] | null): boolean {
     return this.watched || isNotable(outcome, found)
   }
 
@@ -62,7 +62,7 @@ export class Decisions {
     this.look()
     const kept = [...newerThan(this.notable, last), ...newerThan(this.plain, last)].toSorted((a, b) => a.number - b.number)
     const dropped = last < 0 ? 0 : this.count - last - kept.length
-    const built = (one: Kept): DecisionEntry => entryOf(String(one.number), one.ended)
+    const built = (one: Kept): DecisionEntry => decisionEntryOf(String(one.number), one.ended)
     const found: readonly (Kept | DecisionEntry)[] = filter === null ? kept : kept.map(built).filter(one => matches(one, filter))
     const shown = found.slice(-PAGE).map(one => 'ended' in one ? built(one) : one)
     const beyond = last < 0 ? 0 : found.length - shown.length
@@ -89,7 +89,7 @@ export class Decisions {
   }
 }
 
-function isNotable (outcome: Outcome, found: readonly Found[] | null): boolean {
+function isNotable (outcome: Outcome, found: readonly PhaseFindings[] | null): boolean {
   return outcome !== 'forwarded' || (found !== null && found.length > 0)
 }
 
@@ -105,11 +105,12 @@ function newerThan (ring: Ring<Kept>, last: number): Kept[] {
 const VIOLATIONS = 20
 
 /** Adds one finding of a call, within bounds. Paths contain names that a client sent, and a name may have megabytes. */
-export function withFound (before: readonly Found[] | null, next: Found): readonly Found[] {
+export function withFindings (before: readonly PhaseFindings[] | null, next: PhaseFindings): readonly PhaseFindings[] {
   const found = before ?? []
   if (found.length >= FINDINGS) return found
   const small =
-    next.violations.length <= VIOLATIONS && next.violations.every(one => one.path.length <= LONGEST && one.message.length <= LONGEST)
+    next.violations.length <= VIOLATIONS &&
+    next.violations.every(({ path, message }) => Math.max(path.length, message.length) <= MAX_TEXT_CHARS)
   return [
     ...found,
     small

@@ -9,7 +9,7 @@ import type { Violation } from '#policy/violation.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
 
 /** The violations that rules found in a request and its response, in the order of evaluation. */
-export interface Found {
+export interface PhaseFindings {
   readonly phase: 'request' | 'response'
   readonly violations: readonly Violation[]
   /** `policy/rule` of each change. */
@@ -43,7 +43,7 @@ export interface Ended {
   /** Port of the client's end of the connection. 0 when it is no longer known. */
   readonly port: number
   readonly refusal: Rejection | null
-  readonly found: readonly Found[]
+  readonly found: readonly PhaseFindings[]
   /** Answers of policy servers. */
   readonly answers: readonly KeptAnswer[]
 }
@@ -85,7 +85,7 @@ export interface DecisionEntry {
   readonly correction: Correction | null
 }
 
-export function entryOf (id: string, ended: Ended): DecisionEntry {
+export function decisionEntryOf (id: string, ended: Ended): DecisionEntry {
   const { refusal: rejection, found } = ended
   const violations = found.flatMap(violationsOf)
   const first = violations.find(one => one.mode === 'enforce') ?? violations[0]
@@ -127,7 +127,7 @@ export function entryOf (id: string, ended: Ended): DecisionEntry {
   }
 }
 
-function violationsOf ({ phase, violations }: Found): EntryViolation[] {
+function violationsOf ({ phase, violations }: PhaseFindings): EntryViolation[] {
   return violations.map(one => ({
     phase,
     mode: one.mode === 'enforce' ? 'enforce' : 'observe',

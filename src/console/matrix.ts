@@ -22,7 +22,7 @@ export interface MatrixRow {
   readonly injected: boolean
   /** Null without a policy. */
   readonly has: Contents | null
-  readonly seen: Seen
+  readonly seen: ActivationCounts
 }
 
 /** Number of entries in a policy, by kind. */
@@ -38,7 +38,7 @@ export interface Contents {
 }
 
 /** Calls in which the extension was requested, by clients and by the gateway, and the activation that the agent's responses proved. */
-export interface Seen {
+export interface ActivationCounts {
   readonly client: number
   readonly gateway: number
   readonly confirmed: number

@@ -1,5 +1,6 @@
 /** Records rates, rejections and the gateway's own latency over the last quarter of an hour: the increase in each slot of a few seconds. */
-import type { Counted, Metrics } from '#telemetry/metrics/metrics.js'
+import { DECISION_BUCKETS } from '#telemetry/metrics/definitions.js'
+import type { HistogramCell, Metrics } from '#telemetry/metrics/metrics.js'
 
 /** Length of a slot, ms. Slots begin at multiples of it, so that the slots of several processes can be added up. */
 export const SLOT = 5_000
@@ -42,7 +43,7 @@ export interface SeriesPage {
 }
 
 export class Series {
-  private readonly metrics: Pick<Metrics, 'counted' | 'decisionBounds'>
+  private readonly metrics: Pick<Metrics, 'cells'>
   private readonly slots: Slot[] = []
   /** Values of the cells at the end of the last slot, by index. */
   private readonly before: { readonly ended: Past[], readonly decided: Past[] } = { ended: [], decided: [] }
@@ -50,7 +51,7 @@ export class Series {
   private readonly since: number
   private current: number
 
-  constructor (metrics: Pick<Metrics, 'counted' | 'decisionBounds'>) {
+  constructor (metrics: Pick<Metrics, 'cells'>) {
     this.metrics = metrics
     this.rows()
     this.since = Date.now()
@@ -71,7 +72,7 @@ export class Series {
 
   page (): SeriesPage {
     this.take(Date.now())
-    return { slot: SLOT, bounds: this.metrics.decisionBounds, slots: this.slots, since: this.since }
+    return { slot: SLOT, bounds: DECISION_BUCKETS, slots: this.slots, since: this.since }
   }
 
   close (): void {
@@ -94,14 +95,13 @@ export class Series {
             aborted: 0,
             decisions: 0,
             seconds: 0,
-            buckets: this.metrics.decisionBounds.map(() => 0)
+            buckets: DECISION_BUCKETS.map(() => 0)
           })
         )
       }
       return row
     }
-    const { ended, decided } = this.metrics.counted
-    grown(ended, this.before.ended, ({ labels }, calls) => {
+    grown(this.metrics.cells('request_duration_seconds'), this.before.ended, ({ labels }, calls) => {
       const row = of(labels.agent ?? '')
       row.calls += calls
       if (labels.outcome === 'rejected') row.rejected += calls
@@ -109,7 +109,7 @@ export class Series {
       else if (labels.outcome === 'client_aborted') row.aborted += calls
       else if (labels.outcome !== 'forwarded') row.failed += calls
     })
-    grown(decided, this.before.decided, ({ labels, sum, counts }, decisions, past) => {
+    grown(this.metrics.cells('decision_duration_seconds'), this.before.decided, ({ labels, sum, counts }, decisions, past) => {
       const row = of(labels.agent ?? '')
       row.decisions += decisions
       row.seconds += sum - past.sum
@@ -124,7 +124,7 @@ export class Series {
       aborted: 0,
       decisions: 0,
       seconds: 0,
-      buckets: this.metrics.decisionBounds.map(() => 0)
+      buckets: DECISION_BUCKETS.map(() => 0)
     })
     return Object.fromEntries([[ALL, all], ...[...rows].toSorted(([, a], [, b]) => b.calls - a.calls).slice(0, AGENTS)])
   }
@@ -143,12 +143,12 @@ interface MutableRow {
 
 interface Past { readonly count: number, readonly sum: number, readonly counts: readonly number[] }
 
-const NOTHING: Past = { count: 0, sum: 0, counts: [] }
+const NO_COUNTS: Past = { count: 0, sum: 0, counts: [] }
 
-function grown (cells: readonly Counted[], before: Past[], tell: (cell: Counted, more: number, past: Past) => void): void {
+function grown (cells: readonly HistogramCell[], before: Past[], tell: (cell: HistogramCell, more: number, past: Past) => void): void {
   for (let i = 0; i < cells.length; i++) {
-    const cell = cells[i] as Counted
-    const past = before[i] ?? NOTHING
+    const cell = cells[i] as HistogramCell
+    const past = before[i] ?? NO_COUNTS
     if (cell.count === past.count) continue
     tell(cell, cell.count - past.count, past)
     before[i] = { count: cell.count, sum: cell.sum, counts: [...cell.counts] }

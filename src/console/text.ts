@@ -14,9 +14,9 @@ export function clipAll (texts: readonly string[], most: number): string[] {
 }
 
 /** Most characters of a text in a decision. */
-export const LONGEST = 500
+export const MAX_TEXT_CHARS = 500
 
 /** Returns a shortened copy. A slice would keep the whole text in memory. */
 export function cut (text: string): string {
-  return text.length <= LONGEST ? text : Buffer.from(`${text.slice(0, LONGEST)}…`).toString()
+  return text.length <= MAX_TEXT_CHARS ? text : Buffer.from(`${text.slice(0, MAX_TEXT_CHARS)}…`).toString()
 }

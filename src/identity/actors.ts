@@ -6,7 +6,7 @@ import type { Principal } from './principal.js'
 /** Largest number of actors that a record names. */
 const ACTORS = 8
 /** Longest subject, as of a caller. */
-const LONGEST = 1_024
+const MAX_SUBJECT_CHARS = 1_024
 
 /** Returns the subjects of the actors, the current one first. An actor without `sub` is named by `client_id`. */
 export function actorsOf (principal: Principal): readonly string[] {
@@ -15,7 +15,7 @@ export function actorsOf (principal: Principal): readonly string[] {
   const found: string[] = []
   for (let act: unknown = claims['act']; isObject(act) && found.length < ACTORS; act = act['act']) {
     const name = act['sub'] ?? act['client_id']
-    if (typeof name === 'string' && name !== '' && name.length <= LONGEST) found.push(name)
+    if (typeof name === 'string' && name !== '' && name.length <= MAX_SUBJECT_CHARS) found.push(name)
   }
   return found
 }

@@ -1,7 +1,7 @@
 /** API keys and Basic credentials: the gateway knows digests of keys, never keys. */
 import { hash } from 'node:crypto'
 import type { KeyEntry } from '#config/model/identity-model.js'
-import type { Carrier, Circumstances, Source, Verdict } from './authentication.js'
+import type { Carrier, Circumstances, Source, CredentialResult } from './authentication.js'
 import type { Principal, SourceKind } from './principal.js'
 
 interface Known {
@@ -12,15 +12,15 @@ interface Known {
   readonly expires: number
 }
 
-const UNKNOWN: Verdict = { problem: 'unknown_key', foreign: true }
-const MALFORMED: Verdict = { problem: 'malformed', foreign: false }
-const EXPIRED: Verdict = { problem: 'expired', foreign: false }
+const UNKNOWN: CredentialResult = { problem: 'unknown_key', foreign: true }
+const MALFORMED: CredentialResult = { problem: 'malformed', foreign: false }
+const EXPIRED: CredentialResult = { problem: 'expired', foreign: false }
 
 /** Longest accepted key, in characters. `a2a-gateway key` makes keys of 49. */
-const LONGEST = 1_024
+const MAX_KEY_CHARS = 1_024
 
 /** The digest under which a key is known. A digest as the key of the lookup leaves no timing to read. */
-export function digestOf (key: string): string {
+export function keyDigest (key: string): string {
   return hash('sha256', key)
 }
 
@@ -58,9 +58,9 @@ export class ApiKeys implements Source {
     this.keys = knownKeys(name, 'apiKey', entries)
   }
 
-  verify (key: string, { now }: Pick<Circumstances, 'now'>): Verdict {
-    if (key === '' || key.length > LONGEST) return MALFORMED
-    const known = this.keys.get(digestOf(key))
+  verify (key: string, { now }: Pick<Circumstances, 'now'>): CredentialResult {
+    if (key === '' || key.length > MAX_KEY_CHARS) return MALFORMED
+    const known = this.keys.get(keyDigest(key))
     if (known === undefined) return UNKNOWN
     return now < known.expires ? { principal: known.principal } : EXPIRED
   }
@@ -79,12 +79,12 @@ export class BasicKeys implements Source {
     this.keys = knownKeys(name, 'basic', entries)
   }
 
-  verify (credential: string, { now }: Pick<Circumstances, 'now'>): Verdict {
-    if (credential.length > 2 * LONGEST || !BASE64.test(credential)) return MALFORMED
+  verify (credential: string, { now }: Pick<Circumstances, 'now'>): CredentialResult {
+    if (credential.length > 2 * MAX_KEY_CHARS || !BASE64.test(credential)) return MALFORMED
     const text = Buffer.from(credential, 'base64').toString()
     const colon = text.indexOf(':')
     if (colon < 0) return MALFORMED
-    const known = this.keys.get(digestOf(text.slice(colon + 1)))
+    const known = this.keys.get(keyDigest(text.slice(colon + 1)))
     if (known === undefined || !known.names.includes(text.slice(0, colon))) return UNKNOWN
     return now < known.expires ? { principal: known.principal } : EXPIRED
   }

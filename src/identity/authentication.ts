@@ -34,13 +34,13 @@ export interface Carrier {
 }
 
 /** Result of one source for one credential. `foreign`: another source with the same carrier may know the credential. */
-export type Verdict =
+export type CredentialResult =
   | { readonly principal: Principal }
   | { readonly problem: CredentialProblem, readonly foreign: boolean }
   /** The keys that would tell cannot be had. `retryAfter` is in seconds. */
   | { readonly unavailable: true, readonly retryAfter: number }
   /** Too many tokens of addresses whose failures are beyond a limit wait for a verification. */
-  | { readonly braked: true }
+  | { readonly throttled: true }
 
 export type Authentication =
   | { readonly kind: 'caller', readonly principal: Principal, readonly carrier: Carrier }
@@ -50,7 +50,7 @@ export type Authentication =
   | { readonly kind: 'incomplete', readonly source: string, readonly missing: Carriers }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unavailable', readonly source: string, readonly retryAfter: number }
-  | { readonly kind: 'braked', readonly source: string }
+  | { readonly kind: 'throttled', readonly source: string }
   /** The request has credentials for several sources. Gateway and agent could take different ones. */
   | { readonly kind: 'several', readonly carriers: readonly Carrier[] }
 
@@ -61,7 +61,7 @@ export type Carriers = readonly (readonly Carrier[])[]
 export interface Source {
   readonly name: string
   readonly carrier: Carrier
-  verify (credential: string, circumstances: Circumstances): Verdict | Promise<Verdict>
+  verify (credential: string, circumstances: Circumstances): CredentialResult | Promise<CredentialResult>
 }
 
 /** Input of a verification besides the credential. */
@@ -72,7 +72,7 @@ export interface Circumstances {
    * True when the failures of the client's address are beyond a limit: an expensive verification waits for its turn.
    * @param pending verifications of the address that have begun, and may fail too
    */
-  readonly braked: (pending?: number) => boolean
+  readonly isThrottled: (pending?: number) => boolean
   /** Network of the client's address, for the turns. */
   readonly network?: () => string
   /** Thumbprint of the caller's certificate, as `x5t#S256`; null without one. */

@@ -1,5 +1,5 @@
 /** Authenticates a request against the sources of the configuration, from its head alone. */
-import type { Authentication, Carrier, Carriers, Circumstances, CredentialProblem, Source, Verdict } from './authentication.js'
+import type { Authentication, Carrier, Carriers, Circumstances, CredentialProblem, Source, CredentialResult } from './authentication.js'
 import type { CertificateSource } from './certificate/certificate-source.js'
 import type { FoundCertificate } from './certificate/certificates.js'
 import { Certificates } from './certificate/certificates.js'
@@ -52,32 +52,33 @@ export class Authenticator {
    * A client certificate is no credential that a client chooses for a request. It may therefore come with a token or a key, whose caller
    * counts; that caller gets the SPIFFE ID of the certificate.
    * @param requirement what the agent requires
-   * @param braked true when the failures of the client's address are beyond a limit
+   * @param isThrottled true when the failures of the client's address are beyond a limit
    */
   authenticate (
     presented: Presented,
     requirement: Requirement,
     now: number,
-    braked: (pending?: number) => boolean
+    isThrottled: (pending?: number) => boolean
   ): Authentication | Promise<Authentication> {
-    const found = this.verified(presented, requirement, { now, braked })
+    const found = this.verified(presented, requirement, { now, isThrottled })
     return found instanceof Promise ? found.then(found => required(found, requirement, this)) : required(found, requirement, this)
   }
 
   private verified (
     presented: Presented,
     requirement: Requirement,
-    { now, braked }: Pick<Circumstances, 'now' | 'braked'>
+    { now, isThrottled }: Pick<Circumstances, 'now' | 'isThrottled'>
   ): Authentication | Promise<Authentication> {
     const found = this.certificates.find(presented)
     const { last } = presented.connection
     const network = (): string => networkOf(presented.address)
     const { audiences } = requirement
-    if (found === null) return this.credentials(presented, requirement, { now, braked, network, thumbprint: null, audiences, last })
+    if (found === null) return this.credentials(presented, requirement, { now, isThrottled, network, thumbprint: null, audiences, last })
     if ('several' in found) return { kind: 'several', carriers: found.several }
     const { certificate, carrier } = found
     if (certificate === null) return { kind: 'failed', problem: 'malformed', source: onlyOne(found), carrier }
-    const result = this.credentials(presented, requirement, { now, braked, network, thumbprint: certificate.thumbprint, audiences, last })
+    const { thumbprint } = certificate
+    const result = this.credentials(presented, requirement, { now, isThrottled, network, thumbprint, audiences, last })
     if (found.sources.length === 0) return result
     return result instanceof Promise ? result.then(settled => this.joinedTo(settled, found, now)) : this.joinedTo(result, found, now)
   }
@@ -132,18 +133,18 @@ function isSame (one: Carrier, other: Carrier): boolean {
 function verified (slot: Slot, credential: string, how: Circumstances): Authentication | Promise<Authentication> {
   const { carrier, sources } = slot
   for (const source of sources) {
-    const verdict = source.verify(credential, how)
+    const result = source.verify(credential, how)
     // Only the source of the credential needs time: the others know at once that it is foreign.
-    if (verdict instanceof Promise) return verdict.then(settled => resultOf(slot, source, settled))
-    if (!('foreign' in verdict) || !verdict.foreign || sources.length === 1) return resultOf(slot, source, verdict)
+    if (result instanceof Promise) return result.then(settled => resultOf(slot, source, settled))
+    if (!('foreign' in result) || !result.foreign || sources.length === 1) return resultOf(slot, source, result)
   }
   return { kind: 'failed', problem: carrier.scheme === 'bearer' ? 'issuer' : 'unknown_key', source: null, carrier }
 }
 
-function resultOf ({ carrier }: Slot, { name }: Source, verdict: Verdict): Authentication {
-  if ('principal' in verdict) return { kind: 'caller', principal: verdict.principal, carrier }
-  if ('unavailable' in verdict) return { kind: 'unavailable', source: name, retryAfter: verdict.retryAfter }
-  return 'braked' in verdict ? { kind: 'braked', source: name } : { kind: 'failed', problem: verdict.problem, source: name, carrier }
+function resultOf ({ carrier }: Slot, { name }: Source, result: CredentialResult): Authentication {
+  if ('principal' in result) return { kind: 'caller', principal: result.principal, carrier }
+  if ('unavailable' in result) return { kind: 'unavailable', source: name, retryAfter: result.retryAfter }
+  return 'throttled' in result ? { kind: 'throttled', source: name } : { kind: 'failed', problem: result.problem, source: name, carrier }
 }
 
 /** The first source that accepts the certificate decides. */
@@ -152,9 +153,9 @@ function ofCertificate (found: Readable, now: number): Authentication {
   if (certificate === null || sources.length === 0) return MISSING
   let problem: CredentialProblem = 'unknown_key'
   for (const source of sources) {
-    const verdict = source.verify(certificate, now)
-    if ('principal' in verdict) return { kind: 'caller', principal: verdict.principal, carrier }
-    if (verdict.problem !== 'unknown_key') problem = verdict.problem
+    const result = source.verify(certificate, now)
+    if ('principal' in result) return { kind: 'caller', principal: result.principal, carrier }
+    if (result.problem !== 'unknown_key') problem = result.problem
   }
   return { kind: 'failed', problem, source: onlyOne(found), carrier }
 }

@@ -6,15 +6,15 @@
 import type { EnvoyJwtConfig } from '#config/model/identity-model.js'
 import { readObject } from '#wire/envoy/metadata.js'
 import { isFor } from './audience.js'
-import type { Carrier, Circumstances, Source, Verdict } from './authentication.js'
+import type { Carrier, Circumstances, Source, CredentialResult } from './authentication.js'
 import { principalOf, readPayload } from './jwt.js'
 
-const MALFORMED: Verdict = { problem: 'malformed', foreign: false }
+const MALFORMED: CredentialResult = { problem: 'malformed', foreign: false }
 /** A token for other agents. */
-const OF_OTHERS: Verdict = { problem: 'audience', foreign: false }
+const OF_OTHERS: CredentialResult = { problem: 'audience', foreign: false }
 
 /** Longest payload, in bytes of protobuf, which takes more of them than the longest token of a `jwt` source. */
-const LONGEST = 32_768
+const MAX_PAYLOAD_BYTES = 32_768
 /** As in a token that the gateway verifies. */
 const BOUNDS = { depth: 16, members: 1_000 } as const
 
@@ -35,8 +35,8 @@ export class EnvoyJwtSource implements Source {
   }
 
   /** @param credential bytes of the payload, each a character */
-  verify (credential: string, { now, thumbprint: certificate, audiences }: Circumstances): Verdict {
-    const claims = credential.length > LONGEST ? null : readObject(Buffer.from(credential, 'latin1'), BOUNDS)
+  verify (credential: string, { now, thumbprint: certificate, audiences }: Circumstances): CredentialResult {
+    const claims = credential.length > MAX_PAYLOAD_BYTES ? null : readObject(Buffer.from(credential, 'latin1'), BOUNDS)
     if (claims === null) return MALFORMED
     const read = readPayload(claims, this.config, now)
     if ('problem' in read) return { problem: read.problem, foreign: read.problem === 'issuer' }

@@ -7,10 +7,10 @@ import type * as Jose from 'jose'
 import type { CryptoKey } from 'jose'
 import type { JwtConfig } from '#config/model/identity-model.js'
 import { isFor } from './audience.js'
-import type { Carrier, Circumstances, Source, Verdict } from './authentication.js'
+import type { Carrier, Circumstances, Source, CredentialResult } from './authentication.js'
 import type { VerificationKey } from './jwk-set.js'
 import type { Unverified } from './jwt.js'
-import { LONGEST, principalOf, readToken } from './jwt.js'
+import { MAX_TOKEN_CHARS, principalOf, readToken } from './jwt.js'
 import type { Principal } from './principal.js'
 import { verificationQueue } from './verification-queue.js'
 
@@ -34,9 +34,9 @@ interface Verified {
   readonly boundTo: string | null
 }
 
-const UNBOUND: Verdict = { problem: 'malformed', foreign: false }
+const UNBOUND: CredentialResult = { problem: 'malformed', foreign: false }
 /** A token for other agents. */
-const OF_OTHERS: Verdict = { problem: 'audience', foreign: false }
+const OF_OTHERS: CredentialResult = { problem: 'audience', foreign: false }
 
 /** Tokens that a source remembers. */
 const ENTRIES = 10_000
@@ -53,7 +53,7 @@ export class JwtSource implements Source {
   private readonly keys: Keys
   private readonly verified = new Map<string, Verified>()
   /** Verifications under way, by the digest of the token: many calls with a new token cause one. */
-  private readonly pending = new Map<string, Promise<Verdict>>()
+  private readonly pending = new Map<string, Promise<CredentialResult>>()
   private readonly imported = new Map<string, Promise<CryptoKey | Uint8Array>>()
   private known: readonly VerificationKey[] | null = null
   private thumbprints: ReadonlySet<string> = new Set()
@@ -82,8 +82,11 @@ export class JwtSource implements Source {
    * A token that is bound to a certificate is valid on connections with this certificate only, and a token for other agents at those only,
    * also when its signature is known.
    */
-  verify (token: string, { now, braked, network, thumbprint: certificate, audiences, last }: Circumstances): Verdict | Promise<Verdict> {
-    if (token.length > LONGEST) return { problem: 'malformed', foreign: false }
+  verify (
+    token: string,
+    { now, isThrottled, network, thumbprint: certificate, audiences, last }: Circumstances
+  ): CredentialResult | Promise<CredentialResult> {
+    if (token.length > MAX_TOKEN_CHARS) return { problem: 'malformed', foreign: false }
     const digest = last.digestOf(token)
     const hit = this.verified.get(digest)
     if (hit !== undefined) {
@@ -100,12 +103,12 @@ export class JwtSource implements Source {
     const pending = this.pending.get(digest)
     if (pending !== undefined) return pending
     const from = network?.() ?? ''
-    const proved = braked(this.#proving.get(from))
+    const proved = isThrottled(this.#proving.get(from))
       ? this.proveInTurn(token, digest, read, from)
       : this.proveNow(token, digest, read, from, now)
-    const verdict = proved.finally(() => { this.pending.delete(digest) })
-    this.pending.set(digest, verdict)
-    return verdict
+    const result = proved.finally(() => { this.pending.delete(digest) })
+    this.pending.set(digest, result)
+    return result
   }
 
   /** True while the key is in the set of the issuer: a revoked key takes its tokens with it. */
@@ -119,7 +122,7 @@ export class JwtSource implements Source {
   }
 
   /** Verifies a token at once. Until the result is known, it counts as a failure: many forged tokens at once do not all pass the brake. */
-  private async proveNow (token: string, digest: string, read: Unverified, network: string, now: number): Promise<Verdict> {
+  private async proveNow (token: string, digest: string, read: Unverified, network: string, now: number): Promise<CredentialResult> {
     this.#proving.set(network, (this.#proving.get(network) ?? 0) + 1)
     try {
       return await this.prove(token, digest, read, now)
@@ -131,14 +134,14 @@ export class JwtSource implements Source {
   }
 
   /** Verifies a token of an address whose failures are beyond a limit. A token with a key that the issuer does not have needs no turn. */
-  private async proveInTurn (token: string, digest: string, read: Unverified, network: string): Promise<Verdict> {
+  private async proveInTurn (token: string, digest: string, read: Unverified, network: string): Promise<CredentialResult> {
     const candidates = this.candidates(read)
-    if (candidates?.length === 0) return { braked: true }
+    if (candidates?.length === 0) return { throttled: true }
     const admitted = await verificationQueue.enter(network, this.issuer, read.claims['sub'] as string)
-    return admitted ? await this.prove(token, digest, read, Date.now()) : { braked: true }
+    return admitted ? await this.prove(token, digest, read, Date.now()) : { throttled: true }
   }
 
-  private async prove (token: string, digest: string, read: Unverified, now: number): Promise<Verdict> {
+  private async prove (token: string, digest: string, read: Unverified, now: number): Promise<CredentialResult> {
     let candidates = this.candidates(read)
     if (candidates !== null && candidates.length === 0) {
       await this.keys.refresh()

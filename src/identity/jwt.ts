@@ -24,7 +24,7 @@ export interface Unverified extends Payload {
 }
 
 /** Longest token, in characters. Checked before anything else. */
-export const LONGEST = 8_192
+export const MAX_TOKEN_CHARS = 8_192
 const LONGEST_KID = 1_024
 /** Values kept of each list of a token. */
 const VALUES = 32
@@ -32,15 +32,15 @@ const VALUES = 32
 /** Three parts: an encrypted token (JWE) has five. */
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
-export type Read = { readonly problem: CredentialProblem } | Unverified
+export type ParsedToken = { readonly problem: CredentialProblem } | Unverified
 
 const MALFORMED: { readonly problem: CredentialProblem } = { problem: 'malformed' }
 /** A reference to what the authorization server knows (RFC 6749 §1.4). Nothing in it can be verified. */
-const OPAQUE: Read = { problem: 'opaque' }
+const OPAQUE: ParsedToken = { problem: 'opaque' }
 
 /** @param now milliseconds since the epoch */
-export function readToken (token: string, config: JwtConfig, now: number): Read {
-  if (token.length > LONGEST) return MALFORMED
+export function readToken (token: string, config: JwtConfig, now: number): ParsedToken {
+  if (token.length > MAX_TOKEN_CHARS) return MALFORMED
   if (!COMPACT.test(token)) return token.includes('.') ? MALFORMED : OPAQUE
   const [head = '', body = ''] = token.split('.')
   // jose reads the header again, with the engine's parser: a header with an escape in a member name has two readings.

@@ -10,7 +10,7 @@ import { hash } from 'node:crypto'
 /** RFC 9110 §11.4: a scheme, at least one blank, then the credentials. */
 const CREDENTIALS = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) +(\S.*)$/
 /** Longest text in memory, in characters. A longer one is no token that a source accepts. */
-const LONGEST = 8_300
+const MAX_CREDENTIAL_CHARS = 8_300
 
 export class LastCredential {
   private header = ''
@@ -24,7 +24,7 @@ export class LastCredential {
   credentialIn (header: string, scheme: string): string | null {
     if (header !== this.header) {
       const read = readAuthorization(header)
-      if (header.length > LONGEST) return read.scheme === scheme ? read.credential : null
+      if (header.length > MAX_CREDENTIAL_CHARS) return read.scheme === scheme ? read.credential : null
       this.header = header
       this.scheme = read.scheme
       this.credential = read.credential
@@ -34,7 +34,7 @@ export class LastCredential {
 
   /** SHA-256 of a credential, in base64. */
   digestOf (credential: string): string {
-    if (credential.length > LONGEST) return hash('sha256', credential, 'base64')
+    if (credential.length > MAX_CREDENTIAL_CHARS) return hash('sha256', credential, 'base64')
     if (credential !== this.hashed || this.digest === '') {
       this.digest = hash('sha256', credential, 'base64')
       this.hashed = credential

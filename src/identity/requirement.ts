@@ -94,9 +94,9 @@ export interface CardRequirement extends Requirement {
 }
 
 /** Maximum number of alternatives that the sources make of those of a card. */
-const MANY = 256
+const MAX_ALTERNATIVES = 256
 /** Maximum number of characters of a card's text that a sentence shows. */
-const SHOWN = 100
+const MAX_QUOTED_CHARS = 100
 
 /**
  * The requirement of the cards of an agent, `access.require: card`. The cards of the two versions count together: the client chooses the
@@ -136,9 +136,9 @@ function requirementOfCard (card: CardSecurity, sources: readonly CallerSource[]
     }
     const choices = names.length === 0 ? [] : choicesOf(names.map(name => covering.get(name) ?? []))
     if (names.length > 0 && choices.length === 0) {
-      unmet.push(`no request can have the credentials of ${names.map(name => quoted(name, SHOWN)).join(' and ')} together`)
+      unmet.push(`no request can have the credentials of ${names.map(name => quoted(name, MAX_QUOTED_CHARS)).join(' and ')} together`)
     }
-    for (const choice of choices) if (found.size < MANY) found.set(keyOf(choice), choice)
+    for (const choice of choices) if (found.size < MAX_ALTERNATIVES) found.set(keyOf(choice), choice)
   }
   return { alternatives: [...found.values()], anonymous: alternatives.some(names => names.length === 0), unmet }
 }
@@ -165,7 +165,9 @@ function choicesOf (covering: readonly (readonly CallerSource[])[]): (readonly s
     places.set(placeOf(first), others === undefined ? sources : others.filter(source => sources.includes(source)))
   }
   let choices: (readonly string[])[] = [[]]
-  for (const sources of places.values()) choices = choices.flatMap(names => sources.map(({ name }) => [...names, name])).slice(0, MANY)
+  for (const sources of places.values()) {
+    choices = choices.flatMap(names => sources.map(({ name }) => [...names, name])).slice(0, MAX_ALTERNATIVES)
+  }
   return choices
 }
 
@@ -175,11 +177,11 @@ function placeOf ({ scheme }: CallerSource): string {
 
 /** A scheme of a card in words, such as `"bearer" (http bearer)`. */
 export function schemeText (name: string, scheme: SecurityScheme | null | undefined): string {
-  const text = (word: string): string => `${quoted(name, SHOWN)} (${word})`
+  const text = (word: string): string => `${quoted(name, MAX_QUOTED_CHARS)} (${word})`
   if (scheme === undefined) return text('which the card does not define')
   if (scheme === null) return text('which cannot be read')
-  if (scheme.kind === 'apiKey') return text(`apiKey in ${scheme.in} ${quoted(scheme.name, SHOWN)}`)
-  if (scheme.kind === 'http') return text(`http ${quoted(scheme.scheme, SHOWN)}`)
+  if (scheme.kind === 'apiKey') return text(`apiKey in ${scheme.in} ${quoted(scheme.name, MAX_QUOTED_CHARS)}`)
+  if (scheme.kind === 'http') return text(`http ${quoted(scheme.scheme, MAX_QUOTED_CHARS)}`)
   return text(scheme.kind)
 }
 

@@ -6,7 +6,7 @@ import type * as Ajv2019Module from 'ajv/dist/2019.js'
 import type * as Ajv2020Module from 'ajv/dist/2020.js'
 import type * as AjvFormats from 'ajv-formats'
 import { visible } from '#a2a/fields.js'
-import { step } from './evaluation.js'
+import { spendBudget } from './evaluation.js'
 import { replaceKeywords } from './keywords.js'
 import { isRegex } from './regexp.js'
 import type { Matcher, Patterns } from './regexp.js'
@@ -34,7 +34,7 @@ export function countedPattern (pattern: string, patterns: Patterns): Matcher {
   const each = Math.max(8, matcher.size) * PATTERN_STEP
   return {
     test: text => {
-      step(1 + text.length * each)
+      spendBudget(1 + text.length * each)
       return matcher.test(text)
     },
     toString: () => pattern

@@ -10,7 +10,7 @@ import type { CompileResult } from './schema.js'
 import { checkSchema, compileWith, validatorOf } from './schema.js'
 import type { Keywords } from './meta-schema.js'
 import { KEYWORDS } from './meta-schema.js'
-import { evaluate } from './evaluation.js'
+import { withBudget } from './evaluation.js'
 import { isRegex, MAX_PATTERNS_SIZE, Patterns } from './regexp.js'
 import type { SchemaProblem } from './lint.js'
 import { countValues, SCHEMA_LIMITS } from './lint.js'
@@ -171,7 +171,7 @@ function compiled (validator: ValidatorCode, all: readonly string[]): ValidatorC
     const validate = run(script, { ...KEYWORDS, pattern: pattern => countedPattern(pattern, patterns) })
     for (const sample of SAMPLES) {
       try {
-        evaluate(null, () => { validate(sample) })
+        withBudget(null, () => { validate(sample) })
       } catch {
         // A sample may exceed the budget, or recurse without end: V8 has compiled the code all the same.
       }

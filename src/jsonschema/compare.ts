@@ -25,7 +25,7 @@ const ONE: ReadonlySet<string> = new Set([
   'else'
 ])
 /** Maximum number of differences. */
-const MANY = 100
+const MAX_DIFFERENCES = 100
 
 type Kind = SchemaDifference['kind']
 
@@ -34,7 +34,9 @@ const OPPOSITE: Readonly<Record<Kind, Kind>> = { loosened: 'tightened', tightene
 /** Returns the differences, at most 100. None: both accept the same values, as far as keywords show. */
 export function compareSchemas (old: unknown, now: unknown): SchemaDifference[] {
   const found: SchemaDifference[] = []
-  const add = (kind: Kind, path: string, message: string): void => { if (found.length < MANY) found.push({ kind, path, message }) }
+  const add = (kind: Kind, path: string, message: string): void => {
+    if (found.length < MAX_DIFFERENCES) found.push({ kind, path, message })
+  }
   compare(old, now, '', add)
   return found
 }

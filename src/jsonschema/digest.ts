@@ -1,6 +1,6 @@
 /** Digests that represent JSON values. A stored digest is short and does not reveal the value. */
 import { createHash } from 'node:crypto'
-import { step } from './evaluation.js'
+import { spendBudget } from './evaluation.js'
 import { canonical } from './keyword-functions.js'
 
 /** Bytes of the SHA-256 digest that are kept: 16 characters of base64. */
@@ -14,6 +14,6 @@ const DIGEST = 3
  * @throws InexactNumber
  */
 export function jsonDigest (value: unknown): string {
-  step(DIGEST)
+  spendBudget(DIGEST)
   return createHash('sha256').update(canonical(value)).digest().toString('base64', 0, BYTES)
 }

@@ -43,7 +43,7 @@ export const NOT_EXACT =
  * @param numbers the inexact numbers that `parseStrict` found
  * @param now milliseconds since 1970, for rules about the age of values
  */
-export function evaluate<T> (numbers: Pick<InexactNumbers, 'has'> | null, run: () => T, now: number | null = null): T {
+export function withBudget<T> (numbers: Pick<InexactNumbers, 'has'> | null, run: () => T, now: number | null = null): T {
   const stepsBefore = left[0] as number
   const numbersBefore = inexact
   const timeBefore = time
@@ -83,7 +83,7 @@ export function withSteps<T> (limit: number, run: () => T): T {
  * Charges work of about `cost` microseconds. Every loop over data is charged before it runs, or while it runs.
  * @throws TooManySteps
  */
-export function step (cost: number): void {
+export function spendBudget (cost: number): void {
   if ((left[0] = (left[0] as number) - cost) < 0) throw new TooManySteps('too many steps')
 }
 

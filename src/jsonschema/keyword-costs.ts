@@ -2,7 +2,7 @@
 import type { Code, CodeKeywordDefinition, KeywordCxt, Name } from 'ajv'
 import type { AnyAjv } from './codegen.js'
 import { codegen } from './codegen.js'
-import { isInexact, step } from './evaluation.js'
+import { isInexact, spendBudget } from './evaluation.js'
 import { CHARACTER, chargeKey, chargeProps, EACH, keysOf, notExact } from './keyword-functions.js'
 
 /**
@@ -94,7 +94,7 @@ function sizeOf (schema: unknown): number {
 }
 
 /** Makes a keyword charge its cost before it runs, and in each round of its loop. */
-export function charge (ajv: AnyAjv, keyword: string): void {
+export function wrapWithCost (ajv: AnyAjv, keyword: string): void {
   const rule = ajv.RULES.all[keyword]
   if (typeof rule !== 'object' || !('code' in rule.definition) || typeof rule.definition.code !== 'function') return
   const definition = rule.definition as CodeKeywordDefinition
@@ -118,7 +118,7 @@ export function charge (ajv: AnyAjv, keyword: string): void {
 
 function stepName ({ gen }: KeywordCxt): Name {
   const { _ } = codegen()
-  return gen.scopeValue('func', { ref: step, code: _`keywords.step` })
+  return gen.scopeValue('func', { ref: spendBudget, code: _`keywords.step` })
 }
 
 /** Charges the rounds of the loops that `code` writes. Loops that are written inside them do not change. */

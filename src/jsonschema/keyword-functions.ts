@@ -1,7 +1,7 @@
 /**
  * Functions that the code of validators calls by name (`Keywords` in meta-schema.ts). Each charges its cost and compares numbers exactly.
  */
-import { InexactNumber, isInexact, step } from './evaluation.js'
+import { InexactNumber, isInexact, spendBudget } from './evaluation.js'
 
 /**
  * Costs in steps. bench/worst-case.ts measures each on its worst data: objects of many shapes or many keys, and code that is not optimised.
@@ -17,13 +17,13 @@ export function notExact (pointer: string): never {
 }
 
 export function chargeProps (props: unknown): void {
-  if (typeof props === 'object' && props !== null) step(KEY * Object.keys(props).length)
+  if (typeof props === 'object' && props !== null) spendBudget(KEY * Object.keys(props).length)
 }
 
 /** Lists the keys of an object and charges for them. */
 export function keysOf (object: object): string[] {
   const keys = Object.keys(object)
-  step(KEY * keys.length)
+  spendBudget(KEY * keys.length)
   return keys
 }
 
@@ -35,7 +35,7 @@ const SHORT_KEY = 64
 const LONG_KEY = 0.05
 
 export function chargeKey (key: string, each: number): void {
-  step(key.length <= SHORT_KEY ? each : each + LONG_KEY * key.length)
+  spendBudget(key.length <= SHORT_KEY ? each : each + LONG_KEY * key.length)
 }
 
 /** Linear in the size of the items: equal JSON values have equal canonical text (key order does not count). */
@@ -46,7 +46,7 @@ export function areUnique (items: readonly unknown[]): boolean {
     // Canonical text of an object never begins like that of a string.
     const key = typeof item === 'object' && item !== null ? canonical(item) : typeof item === 'string' ? JSON.stringify(item) : item
     if (isInexact(item)) throw new InexactNumber()
-    step((typeof key === 'string' ? 4 : 2) * EACH + (typeof key === 'string' ? key.length * CHARACTER : 0))
+    spendBudget((typeof key === 'string' ? 4 : 2) * EACH + (typeof key === 'string' ? key.length * CHARACTER : 0))
     if (seen.has(key)) return false
     seen.add(key)
   }
@@ -56,17 +56,17 @@ export function areUnique (items: readonly unknown[]): boolean {
 /** Returns the canonical text of a value. Charges for each value and for the characters of texts. */
 export function canonical (value: unknown): string {
   if (typeof value === 'string') {
-    step(2 * EACH + value.length * CHARACTER)
+    spendBudget(2 * EACH + value.length * CHARACTER)
     return JSON.stringify(value)
   }
-  step(2 * EACH)
+  spendBudget(2 * EACH)
   if (isInexact(value)) throw new InexactNumber()
   // -0 and 0 both become `0`.
   if (typeof value !== 'object' || value === null) return String(value)
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   const object = value as Record<string, unknown>
   return `{${keysOf(object).sort().map(key => {
-    step(2 * EACH + key.length * CHARACTER)
+    spendBudget(2 * EACH + key.length * CHARACTER)
     return `${JSON.stringify(key)}:${canonical(object[key])}`
   }).join(',')}}`
 }
@@ -82,7 +82,7 @@ export class Values {
   }
 
   has (value: unknown): boolean {
-    if (typeof value === 'string') step(value.length * CHARACTER / 10)
+    if (typeof value === 'string') spendBudget(value.length * CHARACTER / 10)
     if (typeof value !== 'object' || value === null) return this.scalars.has(value)
     return this.others.some(other => areEqual(value, other))
   }
@@ -90,9 +90,9 @@ export class Values {
 
 /** Compares JSON values and charges for what it compares. */
 export function areEqual (value: unknown, other: unknown): boolean {
-  step(EACH)
+  spendBudget(EACH)
   if (typeof value === 'string') {
-    step(value.length * CHARACTER / 10)
+    spendBudget(value.length * CHARACTER / 10)
     return value === other
   }
   if (typeof value !== 'object' || value === null || typeof other !== 'object' || other === null) {
@@ -123,7 +123,7 @@ const MULTIPLE = 5
 export function isMultiple (value: number, divisor: number): boolean {
   if (!Number.isFinite(value) || divisor === 0) return false
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0
-  step(MULTIPLE)
+  spendBudget(MULTIPLE)
   const a = decimal(value)
   const b = decimal(divisor)
   const scale = Math.min(a.exponent, b.exponent)

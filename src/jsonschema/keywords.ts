@@ -5,7 +5,7 @@
 import type { CodeKeywordDefinition, KeywordCxt, Name } from 'ajv'
 import type { AnyAjv } from './codegen.js'
 import { codegen } from './codegen.js'
-import { charge } from './keyword-costs.js'
+import { wrapWithCost } from './keyword-costs.js'
 import { areEqual, areUnique, isMultiple, keysOf, Values } from './keyword-functions.js'
 
 /**
@@ -49,7 +49,7 @@ export function replaceKeywords (ajv: AnyAjv): void {
     ajv.removeKeyword('unevaluatedProperties')
     ajv.addKeyword(unevaluatedProperties())
   }
-  for (const keyword of Object.keys(ajv.RULES.all)) charge(ajv, keyword)
+  for (const keyword of Object.keys(ajv.RULES.all)) wrapWithCost(ajv, keyword)
 }
 
 /** Replaces the code of a keyword and keeps its error messages. */

@@ -41,7 +41,7 @@ const ONE = new Set([
   'contentSchema'
 ])
 /** Keywords whose value is a list of schemas. */
-const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
+const SCHEMA_LIST_KEYWORDS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
 /** Keywords whose value maps names to schemas. */
 const MAP = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties', 'dependencies'])
 /** Keywords that store subschemas without applying them. A stored schema costs nothing until it is referenced. */
@@ -181,7 +181,7 @@ function visit (value: unknown, role: Role, { pointer, base, depth }: SchemaPlac
 
 /** Meaning of the value of a keyword. */
 export function roleOf (key: string, child: unknown): Role {
-  if (MANY.has(key) && Array.isArray(child)) return 'schemas'
+  if (SCHEMA_LIST_KEYWORDS.has(key) && Array.isArray(child)) return 'schemas'
   if (ONE.has(key)) return 'schema'
   if (key === 'patternProperties') return 'patterns'
   if (MAP.has(key)) return 'map'
@@ -236,7 +236,7 @@ function unfoldedSize (entry: string, documents: ReadonlyMap<string, unknown>, l
     for (const [key, child] of Object.entries(schema)) {
       if (STORED.has(key)) continue
       if (key === '$ref' && typeof child === 'string') total += follow(child, depth + 1, uri)
-      else if (MANY.has(key) && Array.isArray(child)) for (const one of child) total += cost(one, depth + 1, uri)
+      else if (SCHEMA_LIST_KEYWORDS.has(key) && Array.isArray(child)) for (const one of child) total += cost(one, depth + 1, uri)
       else if (ONE.has(key)) total += cost(child, depth + 1, uri)
       else if (MAP.has(key) && typeof child === 'object' && child !== null) {
         for (const one of Object.values(child)) total += cost(one, depth + 1, uri)

@@ -6,7 +6,7 @@ import type { ValidateFunction } from 'ajv'
 import { errorText } from './error-text.js'
 import { clip, create } from './ajv.js'
 import type { Draft } from './ajv.js'
-import { isInexact, step } from './evaluation.js'
+import { isInexact, spendBudget } from './evaluation.js'
 import * as functions from './keyword-functions.js'
 import { metaSchemas } from './built/meta-schemas.js'
 import { Patterns } from './regexp.js'
@@ -23,7 +23,7 @@ export interface Keywords extends Pick<
   typeof functions,
   'areEqual' | 'areUnique' | 'chargeKey' | 'chargeProps' | 'isMultiple' | 'keysOf' | 'notExact'
 > {
-  readonly step: typeof step
+  readonly step: typeof spendBudget
   readonly isInexact: typeof isInexact
   readonly values: (values: readonly unknown[]) => { has(value: unknown): boolean }
   readonly pattern: (pattern: string) => { test(text: string): boolean }
@@ -34,7 +34,7 @@ export type MetaSchemas = Readonly<Record<Draft, (keywords: Keywords) => Validat
 
 export const KEYWORDS: Keywords = {
   ...functions,
-  step,
+  step: spendBudget,
   isInexact,
   values: values => new functions.Values(values),
   // The meta-schemas have few patterns, and all are linear (test/policy/meta-schema.test.ts lists them). RE2 would be loaded only for them.

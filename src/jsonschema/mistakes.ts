@@ -87,7 +87,7 @@ function visit (value: unknown, role: Role, pointer: string, draft: Draft, found
 }
 
 function unknownKeyword (key: string, draft: Draft): Pick<SchemaMistake, 'message' | 'hint'> {
-  const name = JSON.stringify(key.slice(0, LONGEST))
+  const name = JSON.stringify(key.slice(0, MAX_NAME_CHARS))
   const other = (Object.keys(KEYWORDS_OF) as Draft[]).find(one => KEYWORDS_OF[one].has(key))
   const near = nearest(key, [...KEYWORDS_OF[draft]])
   return {
@@ -104,10 +104,10 @@ function unknownFormat (format: unknown, pointer: string): SchemaMistake[] {
   const near = nearest(format, [...KNOWN_FORMATS])
   return [{
     pointer,
-    message: `${JSON.stringify(format.slice(0, LONGEST))} is not a format that the gateway knows`,
+    message: `${JSON.stringify(format.slice(0, MAX_NAME_CHARS))} is not a format that the gateway knows`,
     hint: near === null ? 'write pattern instead' : `did you mean "${near}"?`
   }]
 }
 
 /** Maximum characters of a name in a message. */
-const LONGEST = 60
+const MAX_NAME_CHARS = 60

@@ -203,7 +203,7 @@ function messageOf (error: ErrorObject): string {
 const texts = new WeakMap<object, string>()
 
 function textOf (value: unknown): string {
-  if (typeof value === 'string') return clip(JSON.stringify(value.slice(0, SHOWN)))
+  if (typeof value === 'string') return clip(JSON.stringify(value.slice(0, MAX_QUOTED_CHARS)))
   if (typeof value !== 'object' || value === null) return clip(JSON.stringify(value))
   let text = texts.get(value)
   if (text === undefined) texts.set(value, text = clip(JSON.stringify(value)))
@@ -211,7 +211,7 @@ function textOf (value: unknown): string {
 }
 
 /** Maximum characters of a text that become JSON. Messages show fewer. */
-const SHOWN = 500
+const MAX_QUOTED_CHARS = 500
 
 function smallerThan (value: unknown, limit: number): boolean {
   const stack: unknown[] = [value]

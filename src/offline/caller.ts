@@ -1,8 +1,8 @@
 /** The caller of a recorded or composed request, as `explain --caller` and policy tests give it. No key and no clock is needed. */
 import type { CallerConfig } from '#config/model/identity-model.js'
 import type { Config } from '#config/model/model.js'
-import { mapping } from '#config/schema/schema-kit.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import { mapping } from '#config/schema/schema-builder.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import type { Chain } from '#identity/chain.js'
 import type { Principal } from '#identity/principal.js'
 import { compileSchema } from '#jsonschema/schema.js'

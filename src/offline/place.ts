@@ -1,7 +1,7 @@
 /** Finds the agent of a recorded request, and converts the request to the form that the agent's card requires. */
 import { Agents, hostName } from '#pipeline/agents.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
-import { askedVersion } from '#pipeline/request.js'
+import { readRequestedVersion } from '#pipeline/request.js'
 import { headOf } from '#pipeline/request-head.js'
 import type { AgentConfig } from '#config/model/model.js'
 import { joinPath, splitTarget } from '#wire/target.js'
@@ -73,7 +73,7 @@ export function plainRequest (recorded: RecordedRequest, path: string | null, st
 
 function rpcPath (headers: readonly string[], state: AgentState): string {
   const interfaces = state.interfaces.filter(one => one.binding === 'JSONRPC')
-  const { version } = askedVersion(headOf('POST', headers), '')
+  const { version } = readRequestedVersion(headOf('POST', headers), '')
   const chosen = interfaces.find(one => one.version === version) ?? interfaces[0]
   if (chosen === undefined) {
     throw new CannotExplain('this is a JSON-RPC envelope alone, and the card lists no JSON-RPC interface; record the whole request')

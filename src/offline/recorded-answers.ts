@@ -1,6 +1,6 @@
 /** Recorded answers of policy servers, by the name of the server: in policy tests, and for `explain`. */
-import { mapping } from '#config/schema/schema-kit.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import { mapping } from '#config/schema/schema-builder.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import type { Answer } from '#pipeline/external/answer.js'
 import { readAnswer } from '#pipeline/external/answer.js'
 import type { Asking } from '#pipeline/external/settle.js'

@@ -14,7 +14,7 @@ import type { PathScope } from '#a2a/card/path-scope.js'
 import type { CardRewrite } from '#a2a/card/rewrite.js'
 import { changesOf, isSigned } from '#a2a/card/rewrite.js'
 import type { CardSigner } from '#a2a/card/served-card.js'
-import { SeenNames } from '#a2a/card/seen-names.js'
+import { ExtendedCardNames } from '#a2a/card/extended-card-names.js'
 import { schemasThatDiffer, unionCard } from '#a2a/card/union.js'
 import type { ExtensionRoute } from '#a2a/extension-routes.js'
 import { routeOfKey } from '#a2a/extension-routes.js'
@@ -50,7 +50,7 @@ export interface AgentState extends Omit<ServedCards, 'warnings'> {
   /** The interfaces that the gateway serves: those at paths, then those of gRPC. */
   readonly interfaces: readonly MappedInterface[]
   /** Names in extended cards that callers got. Null when the gateway loads the extended card itself. */
-  readonly seen: SeenNames | null
+  readonly seen: ExtendedCardNames | null
   /** Treatment of requests for later minor versions of 1. */
   readonly unknownMinor: 'carry' | 'reject'
   /** Treatment of member names that hide others from agents on V8 13.6. */
@@ -187,7 +187,7 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
       return caller => compiled.schema.matches(caller) === true
     }
   })
-  const seen = agent.card.extended === null ? previous?.seen ?? new SeenNames() : null
+  const seen = agent.card.extended === null ? previous?.seen ?? new ExtendedCardNames() : null
   const policy = policiesOf(cards, options, cache, seen)
   const uncarried = [cards['1.0'], cards['0.3']].flatMap(card => uncarriedPaths(card, mapped, scope))
   const lowered = loweredRequirements(agent, [...new Set([cards['1.0'], cards['0.3']])])
@@ -281,7 +281,7 @@ function policiesOf (
   cards: Readonly<Record<Version, AgentCard>>,
   { agent, maxExtensions, secretOf }: AgentStateOptions,
   cache: SchemaCache,
-  seen: SeenNames | null
+  seen: ExtendedCardNames | null
 ): Record<Version, AgentPolicy> {
   const policyOf = (version: Version): AgentPolicy =>
     compileAgentPolicy({

@@ -4,7 +4,7 @@ import type { AgentConfig, Config } from '#config/model/model.js'
 /** Any object with the configuration of an agent. */
 interface Placed { readonly config: Pick<AgentConfig, 'host' | 'path'> }
 
-export interface Found<A> {
+export interface AgentMatch<A> {
   readonly agent: A
   /** The rest of the path after the agent's path: '' or text that begins with `/`. */
   readonly rest: string
@@ -22,11 +22,11 @@ export class Agents<A extends Placed> {
   }
 
   /** @param host of the request, lower case and without port, '' when unknown */
-  find (host: string, path: string): Found<A> | null {
+  find (host: string, path: string): AgentMatch<A> | null {
     return (this.hosts.has(host) ? this.longest(host, path) : null) ?? this.longest('', path)
   }
 
-  private longest (host: string, path: string): Found<A> | null {
+  private longest (host: string, path: string): AgentMatch<A> | null {
     for (let end = path.length; end >= 0; end = end === 0 ? -1 : path.lastIndexOf('/', end - 1)) {
       const agent = this.byPlace.get(`${host} ${path.slice(0, end)}`)
       if (agent !== undefined) return { agent, rest: path.slice(end) }

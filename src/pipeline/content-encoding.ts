@@ -19,7 +19,7 @@ export type Encoding =
   /** A limit is exceeded. The call is rejected in every mode. */
   | { readonly kind: 'rejected', readonly rejection: Rejection }
 
-const PLAIN: Encoding = { kind: 'plain' }
+const IDENTITY: Encoding = { kind: 'plain' }
 const UNSUPPORTED: Encoding = { kind: 'problem', problem: contentEncoding }
 export const MALFORMED: Encoding = { kind: 'problem', problem: notGzip }
 
@@ -34,7 +34,7 @@ export function isPlain (header: string | undefined): boolean {
  * @param limit largest size of the content, bytes
  */
 export function encodingOf (header: string | undefined, bytes: Buffer, limit: number): Encoding {
-  if (isPlain(header)) return PLAIN
+  if (isPlain(header)) return IDENTITY
   const coding = header?.trim().toLowerCase()
   if (coding !== 'gzip' && coding !== 'x-gzip') return UNSUPPORTED
   const member = readGzip(bytes)

@@ -29,8 +29,8 @@ import { responseQuestionsOf } from './external/response.js'
 import { grpcUpstreamHeaders } from './grpc/upstream-headers.js'
 import { MAX_GET_BODY } from './guard.js'
 import * as rejections from './rejections.js'
-import type { Asked } from './request.js'
-import { bodyOf, callOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse, ruleOn } from './request.js'
+import type { RequestedVersion } from './request.js'
+import { bodyOf, callOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse, evaluateRequest } from './request.js'
 import type { RequestHead } from './request-head.js'
 import type { Negotiated } from './upstream-headers.js'
 import { upstreamHeaders } from './upstream-headers.js'
@@ -127,13 +127,13 @@ export interface DryRunAgent extends DryDelegation {
   readonly publicUrl?: string | null
 }
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 const NOBODY = new TrustedProxies([])
 
 /** A request whose address is that of an operation. */
 export interface Addressed {
   readonly head: RequestHead
-  readonly asked: Asked
+  readonly asked: RequestedVersion
   readonly route: OperationRoute
   /** Problem of the version. It takes precedence over problems of the body. */
   readonly problem: CallProblem | null
@@ -179,7 +179,7 @@ export function dryRunOperation (
   const unread = bodyProblem(request, limits)
   if (unread !== null) return { ...found, delegation, rejection: unread }
 
-  const body = request.method === 'GET' ? EMPTY : (request.body ?? EMPTY)
+  const body = request.method === 'GET' ? NO_BYTES : (request.body ?? NO_BYTES)
   const decoded = decodeSync(head.headers['content-encoding'], body, limits.body)
   if ('rejection' in decoded) return { ...found, delegation, rejection: decoded.rejection }
   const { content } = decoded
@@ -189,14 +189,14 @@ export function dryRunOperation (
   const { ownership } = state.policy[route.version]
   const owners = ownership === null ? undefined : ownersOf(namedIds(ownership, route, call, request.query), memory.owner ?? 'caller')
   const input = { route, call, head, record, owners, caller: principal, initiator: delegation?.authorize, now: request.now ?? null }
-  const ruled = ruleOn(state, input, tracer)
+  const ruled = evaluateRequest(state, input, tracer)
   const external = state.external === null
     ? null
     : askedInDryRun(state.external, { agent: config.name, route, call, head, caller: principal, evaluation: ruled }, memory, {
       bytes: content,
       evaluateAgain: bytes => {
         const call = callOf({ route, problem, query: request.query, bytes, encodingProblem: null, state }, head, limits)
-        return { call, evaluation: ruleOn(state, { ...input, call }, null) }
+        return { call, evaluation: evaluateRequest(state, { ...input, call }, null) }
       }
     })
   const evaluation = claimed(external?.evaluation ?? ruled, request, memory)
@@ -283,7 +283,7 @@ function claimed (evaluation: RequestEvaluation, { now }: Pick<PlainRequest, 'no
 export function callerOf (
   route: Route | null,
   call: Call | null,
-  asked: Asked,
+  asked: RequestedVersion,
   head: RequestHead,
   binding: Binding = 'HTTP+JSON'
 ): Caller {

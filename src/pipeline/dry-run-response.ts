@@ -1,5 +1,5 @@
 /** Drives the response machine from a recording: all that the gateway would do with an agent's whole response, for the offline tools. */
-import { PLAIN } from './response/driver.js'
+import { FORWARD_ANY_PAGE } from './response/driver.js'
 import { grpcDryRunResponse } from './response/grpc-recording.js'
 import { RecordingDriver } from './response/recording-driver.js'
 import { ResponseMachine } from './response.js'
@@ -17,7 +17,7 @@ export function dryRunResponse (
 ): ResponseDryRun {
   if (dryRun.caller.binding === 'GRPC') return grpcDryRunResponse(dryRun, response, before)
   const driver = new RecordingDriver(dryRun, response, before)
-  const machine = new ResponseMachine(dryRun.plan ?? PLAIN, driver)
+  const machine = new ResponseMachine(dryRun.plan ?? FORWARD_ANY_PAGE, driver)
   machine.onHead(response.status, response.headers)
   if (response.body.length > 0) machine.onChunk(response.body)
   machine.onEnd()

@@ -13,12 +13,12 @@ import { callerOf, dryRunOperation, forwardedOf, undecided } from './dry-run-ope
 import { dryRunGrpc } from './grpc/dry-run.js'
 import { guard, isPassthrough, isPreflight } from './guard.js'
 import * as rejections from './rejections.js'
-import { askedVersion, versionProblem } from './request.js'
+import { readRequestedVersion, versionProblem } from './request.js'
 import { headOf } from './request-head.js'
 import type { DryRun, DryRunAgent, DryRunMemory, PlainRequest } from './dry-run-operation.js'
 
 /** Remembers nothing, and has no recorded answers. */
-export const NOTHING: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
+export const NO_MEMORY: DryRunMemory = { recall: () => null, claim: claims => claims.map(() => 'new') }
 
 /**
  * Evaluates one request.
@@ -29,13 +29,13 @@ export function dryRunRequest (
   request: PlainRequest,
   limits: Limits,
   tracer: Tracer | null = null,
-  memory: DryRunMemory = NOTHING
+  memory: DryRunMemory = NO_MEMORY
 ): DryRun {
   if (request.grpc === true) return dryRunGrpc(agent, request, { limits, tracer, memory })
   const { config, state } = agent
   const { method, path, query } = request
   const head = headOf(method, request.rawHeaders)
-  const asked = askedVersion(head, query)
+  const asked = readRequestedVersion(head, query)
   const target = checkTarget(joinPath('', path) + query)
   const unrouted = undecided(null, callerOf(null, null, asked, head))
   if (target !== null) return { ...unrouted, rejection: rejections.badTarget(target) }

@@ -110,13 +110,13 @@ export class GrpcResponseMachine {
     const stop = (): void => { this.stop() }
     if (echo !== null && evaluation !== null) {
       const enforcement = new GrpcEnforcement({ evaluation, echo, table }, envelope, driver, stop)
-      const { reads, holds } = evaluation.evaluator
-      if (!reads) return new RelayedMessages(driver, envelope)
+      const { readsBody, buffersBody } = evaluation.evaluator
+      if (!readsBody) return new RelayedMessages(driver, envelope)
       if (!PROTOBUF.test(valueOf(envelope.headers, 'content-type') ?? '')) {
         return enforcement.unreadable('content_type', null) ? null : new RelayedMessages(driver, envelope)
       }
-      if (streaming) return holds ? new HeldMessages(enforcement) : new ObservedMessages(driver, enforcement)
-      return holds ? new HeldUnary(driver, enforcement) : new ObservedUnary(driver, enforcement)
+      if (streaming) return buffersBody ? new HeldMessages(enforcement) : new ObservedMessages(driver, enforcement)
+      return buffersBody ? new HeldUnary(driver, enforcement) : new ObservedUnary(driver, enforcement)
     }
     return card === null ? new RelayedMessages(driver, envelope) : new CardMessage(driver, envelope, card, table, stop)
   }

@@ -36,7 +36,7 @@ import type { Negotiated } from './upstream-headers.js'
 import type { RequestEvaluation } from './request-evaluation.js'
 
 /** The protocol version that a request asks for. */
-export interface Asked {
+export interface RequestedVersion {
   /** 1.0 when the version is unknown. The rejection then uses this version. */
   readonly version: Version
   /** True when the client named its version. */
@@ -49,7 +49,7 @@ export interface Asked {
 const EXTENSION_HEADERS = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER]
 
 /** @param query with its leading `?`, or '' */
-export function askedVersion (head: RequestHead, query: string): Asked {
+export function readRequestedVersion (head: RequestHead, query: string): RequestedVersion {
   const asked = requestedVersion(head.headers[VERSION_HEADER] as string | undefined, query)
   return 'version' in asked
     ? { version: asked.version, stated: asked.stated, minor: asked.minor ?? null, problem: null }
@@ -57,13 +57,13 @@ export function askedVersion (head: RequestHead, query: string): Asked {
 }
 
 /** The version of a gRPC call: its service decides, and a header must agree. @param version of the service */
-export function askedOfService (head: RequestHead, version: Version): Asked {
-  const { stated, minor, problem, version: named } = askedVersion(head, '')
+export function askedOfService (head: RequestHead, version: Version): RequestedVersion {
+  const { stated, minor, problem, version: named } = readRequestedVersion(head, '')
   return { version, stated, minor, problem: problem ?? (stated && named !== version ? 'conflict' : null) }
 }
 
 /** Problem of a version that this address does not support. The gateway finds it before it reads the body, and reports it afterwards. */
-export function versionProblem (route: OperationRoute, asked: Asked, { unknownMinor }: Pick<AgentState, 'unknownMinor'>): CallProblem | null {
+export function versionProblem (route: OperationRoute, asked: RequestedVersion, { unknownMinor }: Pick<AgentState, 'unknownMinor'>): CallProblem | null {
   if (asked.problem === 'conflict') return route.binding === 'GRPC' ? rejections.serviceVersion : rejections.versionConflict
   if (asked.problem !== null) return rejections.versionUnknown(route.versions)
   if (asked.minor !== null && unknownMinor === 'reject') return rejections.versionUnknown(route.versions)
@@ -102,7 +102,7 @@ export function callOf (
     contentType: headers['content-type'],
     restOperation: route.operation,
     limits: { depth: limits.jsonDepth, members: limits.jsonMembers },
-    judge: state.policy[route.version].judge
+    validator: state.policy[route.version].validator
   })
   if (problem !== null) return { ...call, problem }
   if (encodingProblem !== null) return { ...call, problem: encodingProblem }
@@ -135,7 +135,7 @@ export interface EvaluationInput {
  * Evaluates a request: whether its caller may send it (`access`), and then the policies of its version.
  * @param tracer is notified of each rule's decision; null in the proxy
  */
-export function ruleOn (
+export function evaluateRequest (
   state: AgentState,
   { route, call, head, record, owners, caller, initiator, now, approved = null }: EvaluationInput,
   tracer: Tracer | null = null
@@ -257,7 +257,7 @@ export function echoOf ({ decision, policy, headerName, requested }: RequestEval
  */
 export function negotiated (
   route: OperationRoute,
-  asked: Pick<Asked, 'stated' | 'minor'>,
+  asked: Pick<RequestedVersion, 'stated' | 'minor'>,
   problem: CallProblem | null,
   evaluation: RequestEvaluation,
   read: boolean

@@ -86,12 +86,12 @@ export class ResponseMachine {
 
 function enforced (enforcement: Enforcement, status: number, headers: string[]): Body | null {
   const { evaluator, limits } = enforcement
-  if (!evaluator.reads || isEmpty(status, headers)) return enforcement.relay(status, headers)
+  if (!evaluator.readsBody || isEmpty(status, headers)) return enforcement.relay(status, headers)
   const stream = isEventStream(valueOf(headers, 'content-type'))
   const unread =
     unreadByHeader(headers, stream) ?? (!stream && Number(valueOf(headers, 'content-length') ?? 0) > limits.response ? 'too_large' : null)
   if (unread === 'content_type' && evaluator.enforces && !stream) return new UntypedBody(enforcement, status, headers)
   if (unread !== null) return enforcement.unreadable(unread, null) ? null : enforcement.relay(status, headers)
-  if (stream) return evaluator.holds ? new HeldStream(enforcement, status, headers) : new ObservedStream(enforcement, status, headers)
-  return evaluator.holds ? new HeldJson(enforcement, status, headers) : new ObservedJson(enforcement, status, headers)
+  if (stream) return evaluator.buffersBody ? new HeldStream(enforcement, status, headers) : new ObservedStream(enforcement, status, headers)
+  return evaluator.buffersBody ? new HeldJson(enforcement, status, headers) : new ObservedJson(enforcement, status, headers)
 }

@@ -25,7 +25,7 @@ const OWN = [
 const NEGOTIATION = [EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER, VERSION_HEADER]
 const TRACE = ['traceparent', 'tracestate']
 
-const PLAIN = setOf(OWN)
+const OWN_HEADERS = setOf(OWN)
 const PLAIN_TRACED = setOf(OWN, TRACE)
 const NEGOTIATED = setOf(OWN, NEGOTIATION)
 const NEGOTIATED_TRACED = setOf(OWN, NEGOTIATION, TRACE)
@@ -79,7 +79,7 @@ export function upstreamHeaders (
   let out: string[] = []
   const traced = trace !== null
   const drop = negotiated === null
-    ? (traced ? PLAIN_TRACED : PLAIN)
+    ? (traced ? PLAIN_TRACED : OWN_HEADERS)
     : negotiated.read ? (traced ? READ_TRACED : READ) : (traced ? NEGOTIATED_TRACED : NEGOTIATED)
   copyRequestHeaders(head.rawHeaders, drop, out)
   if (negotiated === null && isPreflight(head)) out = withoutUnneeded(out)

@@ -1,6 +1,6 @@
 /** A rule with `external` that found values: a policy server decides whether they pass. The engine never asks itself. */
 import type { Mode } from '#config/model/model.js'
-import type { Selected } from './selectors/kit.js'
+import type { Selected } from './selectors/selection.js'
 
 export interface AskedRule {
   readonly policy: string

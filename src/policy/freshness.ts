@@ -1,10 +1,10 @@
 /** `notOlderThan`: rejects values that are too old, expired, or dated in the future. */
 import type { FreshnessConfig } from '#config/model/policy-model.js'
 import { duration } from '#config/model/units.js'
-import { currentTime, isInexact, NOT_EXACT, step } from '#jsonschema/evaluation.js'
+import { currentTime, isInexact, NOT_EXACT, spendBudget } from '#jsonschema/evaluation.js'
 import { parsePointer } from '#wire/json/pointer.js'
-import { descend, descendPath } from './selectors/kit.js'
-import type { Selected } from './selectors/kit.js'
+import { descend, descendPath } from './selectors/selection.js'
+import type { Selected } from './selectors/selection.js'
 
 /** A value that breaks a rule, without the rule. */
 export interface CountProblem {
@@ -41,7 +41,7 @@ const CHECK = 3
 
 /** @returns null when the value is fresh */
 export function freshnessProblem ({ age, time, ttl, expires, skew }: CompiledFreshness, one: Selected): CountProblem | null {
-  step(CHECK)
+  spendBudget(CHECK)
   const now = currentTime()
   if (now === null) return { path: one.path, message: 'cannot be evaluated: the current time is not known' }
   const problem = (steps: readonly string[], message: string): CountProblem => ({ path: descendPath(one.path, steps), message })

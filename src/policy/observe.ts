@@ -2,10 +2,10 @@
 import type { ObserveConfig } from '#config/model/model.js'
 import type { Measure, ObservedAttribute } from './response/evaluator.js'
 import type { CompiledResponses, CompiledMetric, CompiledPolicy } from './compile/compiled.js'
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import type { ResultSubject } from './response/result-subject.js'
 import { compileResponseSelector } from './selectors/response.js'
-import type { SelectContext } from './selectors/kit.js'
+import type { SelectContext } from './selectors/selection.js'
 import type { TaskMemory } from './task/memory.js'
 import { FIELDS } from './task/memory.js'
 
@@ -43,7 +43,7 @@ export function compileObserve (
  */
 export function observe (policy: CompiledPolicy, subject: ResultSubject, memory: TaskMemory | null): Observed {
   const { responses } = policy
-  if (responses === null || (responses.attributes.length === 0 && responses.metrics.length === 0)) return NOTHING
+  if (responses === null || (responses.attributes.length === 0 && responses.metrics.length === 0)) return NO_OBSERVATIONS
   const attributes: ObservedAttribute[] = []
   for (const { name, from } of responses.attributes) {
     const value = from.select(subject).map(one => one.ambiguous === null ? one.value : null).find(isShown)
@@ -63,7 +63,7 @@ export function observe (policy: CompiledPolicy, subject: ResultSubject, memory:
   return { attributes, measures }
 }
 
-const NOTHING: Observed = { attributes: [], measures: [] }
+const NO_OBSERVATIONS: Observed = { attributes: [], measures: [] }
 
 function isShown (value: unknown): value is string | number | boolean {
   return typeof value === 'string'
@@ -80,7 +80,7 @@ function isShown (value: unknown): value is string | number | boolean {
 function numbersOf ({ from, type }: CompiledMetric, subject: ResultSubject): number[] {
   const found: number[] = []
   const selected = from.select(subject)
-  step(selected.length / 10)
+  spendBudget(selected.length / 10)
   for (const { value, ambiguous } of selected) {
     if (ambiguous !== null || typeof value !== 'number' || !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) continue
     if (type === 'gauge' || value >= 0) found.push(value)

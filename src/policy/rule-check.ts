@@ -2,14 +2,14 @@
 import { quoted, visible } from '#a2a/fields.js'
 import type { ErrorClass, Mode } from '#config/model/model.js'
 import type { CompiledPolicy } from './compile/compiled.js'
-import { isValidUnread } from '#jsonschema/bytes/data-judge.js'
-import { step } from '#jsonschema/evaluation.js'
+import { isValidUnread } from '#jsonschema/bytes/data-validator.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import type { Side } from './reasons.js'
 import type { CompiledFreshness, CountProblem } from './freshness.js'
 import { freshnessProblem } from './freshness.js'
 import { reasonOn } from './reasons.js'
 import type { CompiledSource } from './compile/schema-source.js'
-import type { Selected, Selector } from './selectors/kit.js'
+import type { Selected, Selector } from './selectors/selection.js'
 import type { Subject } from './selectors/subject.js'
 import type { Violation } from './violation.js'
 import { addViolation, isFull, violation } from './violation.js'
@@ -31,9 +31,9 @@ export interface CheckedRule {
  * @returns true when the value holds
  */
 export function checkOne (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
-  step(CHECK)
+  spendBudget(CHECK)
   if (one.ambiguous !== null) {
-    return fault(
+    return addFault(
       { policy, rule, mode, errorClass: 'invalid', path: one.path, message: `cannot be evaluated: ${one.ambiguous}` },
       violations
     )
@@ -52,17 +52,17 @@ function matchesSchema (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, o
   const found = rule.schema.find(one.captures)
   if (found === null && rule.schema.isSeen?.(one.captures) === true) {
     const message = "names a schema of the agent's extended card, which the gateway has not loaded (card.extended); the data is not validated"
-    fault({ policy, rule, mode: 'observe', errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
+    addFault({ policy, rule, mode: 'observe', errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
     return true
   }
   if (found === null) {
     const message = `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`
-    return fault({ policy, rule, mode, errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
+    return addFault({ policy, rule, mode, errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
   }
   const { entry, name } = found
   if (!entry.usable) {
     const message = `cannot be accepted: ${labelOf(name)} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be fixed first`
-    return fault(
+    return addFault(
       { policy, rule, mode, errorClass: 'unsupportedContent', customReason: 'SCHEMA_UNUSABLE', path: one.path, message },
       violations
     )
@@ -122,7 +122,7 @@ export function broken ({ policy, rule, mode, path, message }: RuleProblem, viol
 interface RuleFault extends RuleProblem { readonly errorClass: ErrorClass, readonly customReason?: string }
 
 /** Records that the rule cannot be applied. The policy's message for a broken rule would be misleading. */
-export function fault ({ policy, rule, mode, errorClass, customReason, path, message }: RuleFault, violations: Violation[]): false {
+export function addFault ({ policy, rule, mode, errorClass, customReason, path, message }: RuleFault, violations: Violation[]): false {
   const reason = reasonOn(rule.side, errorClass)
   addViolation(
     violations,

@@ -10,8 +10,8 @@ import { conflict } from './request/edits.js'
 import { pauseName } from './request/pause.js'
 import { unevaluated } from '#jsonschema/evaluation.js'
 import { supplies } from './request/inject.js'
-import { broken, checkOne, countProblem, fault } from './rule-check.js'
-import type { Selected } from './selectors/kit.js'
+import { broken, checkOne, countProblem, addFault } from './rule-check.js'
+import type { Selected } from './selectors/selection.js'
 import type { RequestSubject } from './selectors/subject.js'
 import type { Tracer } from './trace.js'
 import type { Violation } from './violation.js'
@@ -91,7 +91,7 @@ function selectedBy (
   } catch (error) {
     const problem = unevaluated(error)
     if (problem === null) throw error
-    fault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
+    addFault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
     return null
   }
 }

@@ -34,7 +34,7 @@ export interface ReadPolicy {
  * @param config configuration in force
  * @param agent agent of that configuration
  */
-export function readPolicy (text: string, config: Config, agent: AgentConfig): ReadPolicy {
+export function readPolicyDocument (text: string, config: Config, agent: AgentConfig): ReadPolicy {
   const yaml = readYaml(text, {})
   const at = (offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic => {
     const { line, col } = yaml.position(offset)

@@ -6,7 +6,7 @@ import { CannotExplain } from '#offline/explain/cannot-explain.js'
 import { placeOf, plainRequest } from '#offline/place.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { dryRunRequest } from '#pipeline/dry-run.js'
-import { agentIn, CannotEvaluate, policyOf, stateOf } from './sandbox-agent.js'
+import { agentIn, CannotEvaluate, policyOf, sandboxState } from './sandbox-agent.js'
 import type { DryRun, PlainRequest } from '#pipeline/dry-run-operation.js'
 
 /** Largest number of listed requests. */
@@ -19,8 +19,8 @@ export function replay (given: SandboxAgent, text: string, requests: readonly Ke
   if (agent === null) return { problems, warnings, replay: null, problem: null }
   try {
     const inForce = agentIn(given)
-    const before = { config: inForce, state: stateOf(given, inForce, null) }
-    const after = { config: agent, state: stateOf(given, agent, text) }
+    const before = { config: inForce, state: sandboxState(given, inForce, null) }
+    const after = { config: agent, state: sandboxState(given, agent, text) }
     return { problems, warnings, replay: compare(given, before, after, requests), problem: null }
   } catch (error) {
     if (!(error instanceof CannotEvaluate)) throw error

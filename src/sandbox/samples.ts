@@ -10,7 +10,7 @@ import { loadTests } from '#offline/policy-test/test-file.js'
 import type { RequestSpec } from '#offline/policy-test/test-model.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { joinPath } from '#wire/target.js'
-import { agentIn, CannotEvaluate, stateOf } from './sandbox-agent.js'
+import { agentIn, CannotEvaluate, sandboxState } from './sandbox-agent.js'
 import { requestText } from './request-text.js'
 
 /** Largest number of samples of one policy. */
@@ -49,7 +49,7 @@ export function samplesFor (given: SandboxAgent): Sample[] {
 
 function stateOrNull (given: SandboxAgent, agent: AgentConfig): AgentState | null {
   try {
-    return stateOf(given, agent, null)
+    return sandboxState(given, agent, null)
   } catch (error) {
     if (error instanceof CannotEvaluate) return null
     throw error

@@ -7,7 +7,7 @@ import { buildAgentState } from '#pipeline/agent-snapshot.js'
 import { SECRET_HIDDEN } from '#policy/request/inject.js'
 import { unpackCards } from '#agents/card/unpack-cards.js'
 import type { ReadPolicy } from './policy-document.js'
-import { readPolicy } from './policy-document.js'
+import { readPolicyDocument } from './policy-document.js'
 
 /** The request cannot be evaluated. The message says why, in words. */
 export class CannotEvaluate extends Error {}
@@ -26,7 +26,7 @@ let read: { readonly key: string, readonly policy: ReadPolicy } | null = null
 /** Reads a policy. The same text is read once. */
 export function policyOf (given: SandboxAgent, text: string): ReadPolicy {
   const key = JSON.stringify([given.config.hash, given.name, text])
-  if (read?.key !== key) read = { key, policy: readPolicy(text, given.config, agentIn(given)) }
+  if (read?.key !== key) read = { key, policy: readPolicyDocument(text, given.config, agentIn(given)) }
   return read.policy
 }
 
@@ -35,7 +35,7 @@ export function policyOf (given: SandboxAgent, text: string): ReadPolicy {
  * @param text document of the changed agent, which identifies it; null: the agent in force
  * @throws CannotEvaluate
  */
-export function stateOf (given: SandboxAgent, agent: AgentConfig, text: string | null): AgentState {
+export function sandboxState (given: SandboxAgent, agent: AgentConfig, text: string | null): AgentState {
   const { cards, config: { hash, limits, identity } } = given
   if (cards === null) throw new CannotEvaluate(`the agent ${given.name} has no card that can be used, so no request can be evaluated`)
   const key = JSON.stringify([hash, given.name, cards.fetchedAt, text])

@@ -12,14 +12,14 @@ import type { AgentConfig } from '#config/model/model.js'
 import { agentIn } from './sandbox-agent.js'
 
 /** Keys that the document always has, because they are what people change. */
-const SHOWN = ['mode', 'responses', 'extensions'] as const
+const DEFAULT_KEYS = ['mode', 'responses', 'extensions'] as const
 
 /** @param file configuration file in force; null for none */
 export function startDocument (given: SandboxAgent, file: string | null): string {
   const agent = agentIn(given)
   const source = file === null ? null : parsed(file)
   const found = source === null ? null : written(source, agent, basename(file ?? ''))
-  return found ?? `${stringify({ agents: [Object.fromEntries([['name', agent.name], ...SHOWN.map(key => [key, agent[key]] as const)])] })}${HINT}`
+  return found ?? `${stringify({ agents: [Object.fromEntries([['name', agent.name], ...DEFAULT_KEYS.map(key => [key, agent[key]] as const)])] })}${HINT}`
 }
 
 const HINT = `
@@ -46,7 +46,7 @@ function written (source: Document.Parsed, agent: AgentConfig, file: string): st
   const own = isMap(policies) ? policies.items.filter(({ key }) => wanted.has(String(key))) : []
   const known: ReadonlySet<string> = new Set(['name', ...AGENT_KEYS])
   const kept = node.items.filter(({ key }) => known.has(String(key)))
-  const missing = SHOWN.filter(key => !node.has(key))
+  const missing = DEFAULT_KEYS.filter(key => !node.has(key))
   const result = new Document<Node>({} as never)
   const list = new YAMLSeq()
   list.add(mapOf([...kept, ...missing.map(key => result.createPair(key, agent[key]))]))

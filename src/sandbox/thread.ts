@@ -15,7 +15,7 @@ import { explanationText } from '#offline/explain/explain-text.js'
 import { explainRequest } from '#offline/explain/explain.js'
 import type { ReadBeside } from '#offline/recording/http-file.js'
 import { readRecording, RecordingError } from '#offline/recording/recording.js'
-import { CannotEvaluate, policyOf, stateOf } from './sandbox-agent.js'
+import { CannotEvaluate, policyOf, sandboxState } from './sandbox-agent.js'
 
 // As in agents/card/compile-thread.ts: requests come first.
 if (process.platform === 'linux') {
@@ -67,7 +67,7 @@ async function explain (given: SandboxAgent, text: string, request: string, call
     const { requests } = readRecording(Buffer.from(request), REQUEST, noFiles)
     const [first] = requests
     if (first === undefined) return checked
-    const state = stateOf(given, agent, text)
+    const state = sandboxState(given, agent, text)
     const explanation = await explainRequest(first, { file: REQUEST, number: 1 }, {
       config: { ...given.config, agents: [agent] },
       agent: agent.name,

@@ -10,7 +10,7 @@ import type { Metrics } from '#telemetry/metrics/metrics.js'
 import type { AgentRegistry } from '#agents/agent-registry.js'
 import type { HostPort } from '#config/model/listener-model.js'
 
-interface Seen {
+interface GatewayView {
   readonly state: AdminState
   readonly registry: AgentRegistry
   readonly metrics: Pick<Metrics, 'snapshot'>
@@ -20,7 +20,10 @@ interface Seen {
 /** Id of the single process, among the processes that decisions come from. */
 const THIS = 0
 
-export function consoleSource ({ decisions, series, requests }: ConsolePart, { state, registry, metrics, main }: Seen): ConsoleSource {
+export function consoleSource (
+  { decisions, series, requests }: ConsolePart,
+  { state, registry, metrics, main }: GatewayView
+): ConsoleSource {
   return {
     version: packageVersion(),
     workers: () => null,

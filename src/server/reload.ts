@@ -35,7 +35,8 @@ export class Reloads {
     const { metrics, log } = this.options
     for (const problem of problems) log.error({ problem }, problem)
     log.error({ problems: problems.length }, 'the gateway does not use the new configuration; the last good one stays in use')
-    metrics.configReload('invalid')
+    metrics.add('config_reloads_total', 'invalid')
+    metrics.set('config_last_reload_successful', 0)
     return { ok: false, problems }
   }
 
@@ -51,8 +52,9 @@ export class Reloads {
     try {
       const changes = (await prepare(config)).commit()
       apply(registry.config)
-      metrics.configReload('ok')
-      metrics.configInfo(config.hash)
+      metrics.add('config_reloads_total', 'ok')
+      metrics.set('config_last_reload_successful', 1)
+      metrics.read('config_info', () => [[config.hash, 1]])
       const { needsRestart, ...inEffect } = changes
       log.info({ hash: config.hash, ...inEffect }, summary(changes))
       for (const warning of warnings) log.warn({}, warning)

@@ -81,14 +81,14 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   const lines = new ExportedLines()
   const metrics = new Metrics({ process: options.processMetrics ?? true })
   const processLog = createLogger(config.telemetry.logs, options.logs, lines.add, () => {
-    metrics.vitals.logLineLost()
+    metrics.add('log_lines_lost_total')
   })
   const log = options.worker === undefined ? processLog : processLog.child({ worker: options.worker })
   const exported = { env, log, version: packageVersion() }
   await lines.connect({
     ...exported,
     onLost: records => {
-      metrics.vitals.logRecordsLost(records)
+      metrics.addAmount('log_records_lost_total', records)
     }
   })
   const tracing = await createTracing({
@@ -96,7 +96,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     ...exported,
     lines: options.traces === undefined ? standardOutput() : linesOf(options.traces),
     onLost: spans => {
-      metrics.vitals.spansLost(spans)
+      metrics.addAmount('trace_spans_lost_total', spans)
     }
   })
   metrics.exemplars = config.telemetry.metrics.exemplars
@@ -109,7 +109,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     format: options.audit === undefined ? lineFormat(config.telemetry.logs, false) : null,
     onLine: lines.add,
     onLost: () => {
-      metrics.vitals.auditLineLost()
+      metrics.add('audit_lines_lost_total')
     }
   })
   const tasks = new Tasks(config.state, metrics, log, options.memory)
@@ -118,11 +118,12 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
   overload.watch()
   const slowReaders = new SlowReaders({ live: inFlight, metrics, log })
   const heldBytes = new MemoryBudget(config.limits.memory)
-  metrics.vitals.heldBytes(() => heldBytes.held, () => heldBytes.limit)
-  metrics.vitals.verificationsWaiting(() => verificationQueue.size)
+  metrics.read('held_bytes', () => heldBytes.held)
+  metrics.read('held_limit_bytes', () => heldBytes.limit)
+  metrics.read('token_verifications_waiting', () => verificationQueue.size)
   const errors = new FailureLog(1, ERRORS_LOGGED)
   const reported = reportErrors((place, error, facts) => {
-    metrics.unexpectedError(place)
+    metrics.add('unexpected_errors_total', place)
     const about = facts.request_id === undefined ? 'an error within the gateway ended a connection' : 'a request could not be handled'
     errors.record(`${place} ${originOf(error)}`, omitted => {
       log.error({ err: error, place, ...facts, ...(omitted > 0 ? { omitted } : {}) }, about)

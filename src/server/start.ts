@@ -23,6 +23,7 @@ import { Reloads } from './reload.js'
 import type { Runtime, RuntimeOptions, StartOptions } from './runtime.js'
 import { buildRuntime, hasPassthrough } from './runtime.js'
 import type { Log } from '#telemetry/log.js'
+import { ENTRY_STATES } from '#telemetry/metrics/label-values.js'
 import type { Metrics } from '#telemetry/metrics/metrics.js'
 import { WarmUp } from './warm-up/warm-up.js'
 import type { Gateway } from './about.js'
@@ -67,13 +68,13 @@ export async function buildServing (config: Config, options: RuntimeOptions): Pr
 export async function startGateway (config: Config, options: StartOptions = {}): Promise<Gateway> {
   const serving = await buildServing(config, options)
   const { app, registry, apply, services: { metrics, log, inFlight } } = serving
-  metrics.configInfo(config.hash)
+  metrics.read('config_info', () => [[config.hash, 1]])
   const warmUp = options.warmUp === true ? new WarmUp(registry, log) : null
   const warming = (): boolean => warmUp?.pending === true
   if (serving.mesh !== null) serving.mesh.warming = warming
   const sources = options.sources ?? null
   showSources(sources, metrics, log)
-  const state = stateOf(registry, inFlight, { warming, sources })
+  const state = adminStateOf(registry, inFlight, { warming, sources })
   const main = (): MainAddress | null => {
     const at = dialled(app, config.server)
     return at === null ? null : { ...at, tls: config.server.tls !== null }
@@ -137,16 +138,17 @@ interface StateOptions {
 /** Shows the sources of agents in metrics and log. */
 export function showSources (sources: AgentSources | null, metrics: Metrics, log: Log): void {
   if (sources === null) return
-  metrics.vitals.sourcesOf(() => sources.reports().map(report => ({
-    name: report.name,
-    entries: countsOf(report),
-    age: report.readAt === null ? null : (Date.now() - report.readAt) / 1_000,
-    readable: report.problem === null
-  })))
+  metrics.read('agent_sources', () => sources.reports().flatMap(report => {
+    const counts = countsOf(report)
+    return ENTRY_STATES.map(state => [report.name, state, counts[state]] as const)
+  }))
+  metrics.read('agent_source_age_seconds', () =>
+    sources.reports().map(({ name, readAt }) => [name, readAt === null ? null : (Date.now() - readAt) / 1_000]))
+  metrics.read('agent_source_readable', () => sources.reports().map(({ name, problem }) => [name, problem === null ? 1 : 0]))
   sources.logTo(log)
 }
 
-export function stateOf (
+export function adminStateOf (
   registry: AgentRegistry,
   inFlight: Pick<InFlight, 'draining'>,
   { workers = 1, warming = () => false, sources = null }: StateOptions = {}

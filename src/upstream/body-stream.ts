@@ -74,7 +74,7 @@ class BodyStream extends EventEmitter {
 
   /** Releases the chunks, because undici keeps a body until the response is over. */
   private forget (): void {
-    this.pieces = NOTHING
+    this.pieces = NO_CHUNKS
     this.at = 0
   }
 
@@ -84,7 +84,7 @@ class BodyStream extends EventEmitter {
   }
 }
 
-const NOTHING: readonly Buffer[] = []
+const NO_CHUNKS: readonly Buffer[] = []
 
 export function streamOf (pieces: readonly Buffer[]): Readable {
   return new BodyStream(pieces) as unknown as Readable

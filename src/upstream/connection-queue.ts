@@ -35,7 +35,7 @@ export class ConnectionQueue {
   }
 
   /** Begins the call now, or later in order. No timer is needed while the pool has room. */
-  pass (waiter: Waiter): void {
+  beginOrWait (waiter: Waiter): void {
     if (!this.full) {
       this.full = !waiter.begin()
       return
@@ -47,7 +47,7 @@ export class ConnectionQueue {
   }
 
   /** Lets calls wait from now on: the pool has lost its room, and will emit `drain` when it has room again. */
-  hold (): void {
+  markFull (): void {
     this.full = true
   }
 

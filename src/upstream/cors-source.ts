@@ -14,7 +14,7 @@ const KEPT = 256
 /** Requests in flight. Further origins get no headers, because a client may name any number of origins. */
 const AT_ONCE = 8
 /** Largest length of an origin and of a header of the agent, in characters. */
-const LONGEST = 1_000
+const MAX_HEADER_CHARS = 1_000
 
 /** Response headers that the gateway copies. The headers of preflights are those of the agent's own responses. */
 const COPIED = ['access-control-allow-origin', 'access-control-allow-credentials', 'access-control-expose-headers', 'timing-allow-origin']
@@ -30,7 +30,7 @@ export interface CorsQuestion {
   readonly method: 'GET' | 'OPTIONS'
 }
 
-const NOTHING: readonly string[] = []
+const NO_HEADERS: readonly string[] = []
 
 export class CorsSource {
   private readonly dispatcher: () => Dispatcher
@@ -48,19 +48,19 @@ export class CorsSource {
    */
   headersFor (question: CorsQuestion): readonly string[] | Promise<readonly string[]> {
     const { origin, path, method } = question
-    if (origin.length > LONGEST || !/^[\x21-\x7e]+$/.test(origin)) return NOTHING
+    if (origin.length > MAX_HEADER_CHARS || !/^[\x21-\x7e]+$/.test(origin)) return NO_HEADERS
     const key = `${method} ${path} ${origin}`
     const known = this.known.get(key)
     if (known !== undefined && performance.now() < known.until) return known.headers
     const asking = this.asking.get(key)
     if (asking !== undefined) return asking
-    if (this.asking.size >= AT_ONCE) return known?.headers ?? NOTHING
+    if (this.asking.size >= AT_ONCE) return known?.headers ?? NO_HEADERS
     const asked = this.ask(question).then(headers => {
       this.asking.delete(key)
       this.known.delete(key)
-      this.known.set(key, { headers: headers ?? NOTHING, until: performance.now() + (headers === null ? FAILED : FRESH) })
+      this.known.set(key, { headers: headers ?? NO_HEADERS, until: performance.now() + (headers === null ? FAILED : FRESH) })
       if (this.known.size > KEPT) this.known.delete(this.known.keys().next().value as string)
-      return headers ?? NOTHING
+      return headers ?? NO_HEADERS
     })
     this.asking.set(key, asked)
     return asked
@@ -82,7 +82,7 @@ export class CorsSource {
       body.destroy()
       return COPIED.flatMap(name => {
         const value = headers[name]
-        return typeof value === 'string' && value.length <= LONGEST ? [name, value] : []
+        return typeof value === 'string' && value.length <= MAX_HEADER_CHARS ? [name, value] : []
       })
     } catch {
       return null

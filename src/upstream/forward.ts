@@ -50,7 +50,7 @@ export interface Forwarding {
 /** Maximum number of interim responses to one call. An agent that keeps sending 103 would hold the call for ever. */
 const MAX_INTERIM = 64
 /** Bytes of an event stream that are delivered at once. */
-const ENOUGH = 16_384
+const MAX_BATCH_BYTES = 16_384
 
 class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter, Guarded {
   private readonly receiver: Receiver
@@ -77,7 +77,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter, Guarded
     const total = this.request?.total ?? 0
     if (total > 0) this.total = setTimeout(guarded(this, () => { this.giveUp(new GivenUp('total_timeout')) }), total)
     if (queue === undefined) this.begin()
-    else queue.pass(this)
+    else queue.beginOrWait(this)
   }
 
   begin (): boolean {
@@ -145,7 +145,7 @@ class Handler implements Dispatcher.DispatchHandler, Forwarding, Waiter, Guarded
     if (this.arrived.length === 0) process.nextTick(deliverArrived, this)
     this.arrived.push(chunk)
     this.arrivedBytes += chunk.length
-    if (this.arrivedBytes >= ENOUGH) this.deliver()
+    if (this.arrivedBytes >= MAX_BATCH_BYTES) this.deliver()
   }
 
   /** Delivers the chunks that have arrived. */

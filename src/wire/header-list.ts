@@ -9,7 +9,7 @@ export interface HeaderList {
 }
 
 /** Number of values above which a set finds the duplicates: a header block of 16 KiB can hold thousands of values. */
-const MANY = 16
+const SET_FROM_VALUES = 16
 
 /**
  * Reads a list header (RFC 9110 §5.6.1) from all its lines. The function splits at commas, trims spaces and tabs around each value, and
@@ -56,7 +56,7 @@ export function splitList (line: string, out: string[]): void {
 }
 
 function distinct (values: string[]): string[] {
-  if (values.length > MANY) return [...new Set(values)]
+  if (values.length > SET_FROM_VALUES) return [...new Set(values)]
   for (let i = 1; i < values.length; i++) {
     const value = values[i]
     if (value !== undefined && values.indexOf(value) < i) return [...new Set(values)]

@@ -24,7 +24,7 @@ export class PlacedText {
   /** @param pieces the address goes between the pieces */
   constructor (pieces: readonly Buffer[], { digest, weak = false }: PlacedTextOptions = {}) {
     this.pieces = pieces
-    this.digest = digest ?? digestOf(pieces)
+    this.digest = digest ?? textDigest(pieces)
     this.weak = weak
   }
 
@@ -41,12 +41,12 @@ export class PlacedText {
     if (pieces.length === 1) return { bytes: pieces[0] as Buffer, etag: `${this.weak ? 'W/' : ''}${etagOf(this.digest)}` }
     const between = Buffer.from(JSON.stringify(base).slice(1, -1))
     const all = pieces.flatMap((piece, i) => i === 0 ? [piece] : [between, piece])
-    return { bytes: Buffer.concat(all), etag: etagOf(digestOf([Buffer.from(this.digest), between])) }
+    return { bytes: Buffer.concat(all), etag: etagOf(textDigest([Buffer.from(this.digest), between])) }
   }
 }
 
 /** Returns the SHA-256 digest in base64url, which is a valid part of a JSON string and of an ETag. */
-export function digestOf (pieces: readonly Uint8Array[]): string {
+export function textDigest (pieces: readonly Uint8Array[]): string {
   const hash = createHash('sha256')
   for (const piece of pieces) hash.update(String(piece.length)).update(':').update(piece)
   return hash.digest('base64url')

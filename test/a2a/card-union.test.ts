@@ -1,5 +1,5 @@
 import t from 'tap'
-import { SeenNames } from '#a2a/card/seen-names.js'
+import { ExtendedCardNames } from '#a2a/card/extended-card-names.js'
 import { schemasThatDiffer, unionCard } from '#a2a/card/union.js'
 
 t.test('the union has what either card declares; the public card alone decides about interfaces', async t => {
@@ -52,7 +52,7 @@ t.test('the union has what either card declares; the public card alone decides a
 })
 
 t.test('seen names are bounded', async t => {
-  const seen = new SeenNames()
+  const seen = new ExtendedCardNames()
   seen.learn({ capabilities: { extensions: [{ uri: 'urn:a', params: { schemas: { p: {} } } }] }, schemas: { r: {}, ['x'.repeat(301)]: {} } })
   t.same([seen.hasExtension('urn:a'), seen.hasSchema('p'), seen.hasSchema('r'), seen.hasSchema('x'.repeat(301))], [true, true, true, false])
   for (let card = 0; card < 10; card++) seen.learn({ schemas: Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${card}-${i}`, {}])) })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { readCall } from '#a2a/message/call.js'
 import type { Call } from '#a2a/message/call.js'
 import type { Operation } from '#a2a/operations.js'
-import { namesOf, NO_NAMES, taskIdOf, tenantOf } from '#a2a/task-id.js'
+import { namesOf, NO_TASK_NAMES, taskIdOf, tenantOf } from '#a2a/task-id.js'
 import type { Version } from '#a2a/versions.js'
 
 const limits = { depth: 32, members: 1000 }
@@ -102,10 +102,10 @@ t.test('names of a call: its task, and the context of its message or of the task
   t.same(namesOf(rpc('1.0', 'SendMessage', { message: { taskId: 't', contextId: 'c', parts: [] } }), null), { taskId: 't', contextId: 'c' })
   t.same(namesOf(rpc('0.3', 'message/send', { message: { contextId: 'c', parts: [] } }), null), { taskId: null, contextId: 'c' })
   t.same(namesOf(rpc('1.0', 'ListTasks', { contextId: 'c' }), null), { taskId: null, contextId: 'c' })
-  t.same(namesOf(rpc('1.0', 'ListTasks', { contextId: 7 }), null), NO_NAMES)
+  t.same(namesOf(rpc('1.0', 'ListTasks', { contextId: 7 }), null), NO_TASK_NAMES)
   t.same(namesOf(rpc('1.0', 'GetTask', { id: 't', contextId: 'c' }), null), { taskId: 't', contextId: null }, 'GetTask has no context')
   t.same(namesOf(rest('1.0', 'GetTask'), '/tasks/t'), { taskId: 't', contextId: null })
-  t.same(namesOf(rest('1.0', 'ListTasks'), '/tasks'), NO_NAMES)
+  t.same(namesOf(rest('1.0', 'ListTasks'), '/tasks'), NO_TASK_NAMES)
 })
 
 t.test('the tenant comes from the path, else from the body', async t => {

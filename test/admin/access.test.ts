@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import type { GatewayOptions, TestGateway } from '../helpers/gateway.js'
 import { configOf, gatewayFor } from '../helpers/gateway.js'
 import { call, open, rpc } from '../helpers/http.js'
@@ -123,7 +123,7 @@ t.test('a browser signs in, reads, and signs out', async t => {
     t.match((await call(`${gateway.adminUrl}/console/api/status`, { headers: flat(headers) })).text, /"signOut":true/)
     t.equal((await call(session, { method: 'DELETE', headers: flat(headers) })).status, 403, 'a foreign page cannot sign out')
     if (!('user' in given)) {
-      writeFileSync(join(dir, 'partners.yaml'), `- {id: other, sha256: ${digestOf('another-key')}}\n`)
+      writeFileSync(join(dir, 'partners.yaml'), `- {id: other, sha256: ${keyDigest('another-key')}}\n`)
       await reload()
       t.equal(await status(), 401, 'a revoked key ends the session')
     } else {
@@ -180,7 +180,7 @@ t.test('a reload protects the listener, changes who may use it, and opens it aga
 t.test('a stream ends with the credential that opened it', async t => {
   const { gateway, dir, reload } = await protectedGateway(t, '{sources: [partners]}')
   const { ended } = await stream(gateway, flat({ 'x-api-key': ACME }))
-  writeFileSync(join(dir, 'partners.yaml'), `- {id: other, sha256: ${digestOf('another-key')}}\n`)
+  writeFileSync(join(dir, 'partners.yaml'), `- {id: other, sha256: ${keyDigest('another-key')}}\n`)
   await reload()
   await t.resolves(ended, 'by the gateway')
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import type { JSONWebKeySet } from 'jose'
 import t from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import { call, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { identityKeys } from '../identity/signing-keys.js'
@@ -13,7 +13,7 @@ import { cluster } from './kit.js'
 
 t.test('a secret, a client secret and a signing key', async t => {
   const [agent, endpoint, keys] = [await fakeAgent(t), await tokenEndpoint(t), await identityKeys()]
-  const dir = t.testdir({ 'keys.yaml': `- {id: k, sha256: ${digestOf('k')}, client: acme}`, static: 'one', client: 'a', 'key.pem': keys.ec })
+  const dir = t.testdir({ 'keys.yaml': `- {id: k, sha256: ${keyDigest('k')}, client: acme}`, static: 'one', client: 'a', 'key.pem': keys.ec })
   const at = (name: string): string => JSON.stringify(join(dir, name))
   const put = (name: string, text: string): void => {
     writeFileSync(join(dir, `${name}.new`), text)

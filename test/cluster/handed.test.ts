@@ -1,6 +1,6 @@
 /** Readiness waits for the workers that still prepare a card. Its clock is a number, because real workers are too fast to observe. */
 import t from 'tap'
-import { HandedAgents } from '#server/cluster/handed.js'
+import { CardDistribution } from '#server/cluster/card-distribution.js'
 import { call, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
 import { cluster } from './kit.js'
@@ -14,7 +14,7 @@ t.test('a card is on its way until every worker that serves has it', async t => 
   const starting = worker({ servingSince: null })
   const leaving = worker({ leaving: true })
   let now = 100
-  const handed = new HandedAgents(() => [one, two, starting, leaving], () => now)
+  const handed = new CardDistribution(() => [one, two, starting, leaving], () => now)
   t.equal(handed.isOnItsWay('a'), false, 'no card')
   handed.handedOut('a', true)
   t.equal(handed.isOnItsWay('a'), true)
@@ -37,7 +37,7 @@ t.test('a card is on its way until every worker that serves has it', async t => 
 t.test('a worker that does not get there in time does not end the service', async t => {
   const slow = worker()
   let now = 0
-  const handed = new HandedAgents(() => [slow], () => now)
+  const handed = new CardDistribution(() => [slow], () => now)
   handed.handedOut('a', true)
   now = 9_999
   t.equal(handed.isOnItsWay('a'), true)

@@ -6,6 +6,7 @@ import { changesBetween } from '#agents/changes.js'
 import { Metrics } from '#telemetry/metrics/metrics.js'
 import { lasting, mergeSnapshots } from '#telemetry/metrics/registry.js'
 import { configOf, oneAgent } from '../helpers/gateway.js'
+import { ended } from '../helpers/ended-request.js'
 
 t.test('processors: by affinity, and by the limit of the container', async t => {
   const all = availableParallelism()
@@ -30,20 +31,25 @@ t.test('a change of the number of workers needs a restart', async t => {
 
 t.test('counts are summed, common values are reported once, and counts of an ended process stay', async t => {
   const [primary, one, other] = [new Metrics({ serves: false }), new Metrics({ process: false }), new Metrics({ process: false })]
-  primary.configInfo('abc')
-  primary.cardAge('a', () => 7)
-  one.cardAge('a', () => 9)
+  primary.read('config_info', () => [['abc', 1]])
+  primary.read('card_age_seconds', () => [['a', 7]])
+  one.read('card_age_seconds', () => [['a', 9]])
   for (const metrics of [primary, one, other]) {
-    metrics.vitals.agents(new Map([['a', { limits: { requests: 8, streams: 4 }, maxStale: 60, hasCard: () => true, holds: () => true }]]))
-    metrics.vitals.spansLost(1)
+    metrics.read('requests_limit', () => [['a', 8]])
+    metrics.read('streams_limit', () => [['a', 4]])
+    metrics.read('card_max_stale_seconds', () => [['a', 60]])
+    metrics.read('card_usable', () => [['a', 1]])
+    metrics.read('cards_held', () => [['a', 1]])
+    metrics.addAmount('trace_spans_lost_total', 1)
   }
   for (const metrics of [one, other]) {
-    metrics.vitals.heldBytes(() => 1, () => 10)
-    metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
-    metrics.streamOpened('a')
+    metrics.read('held_bytes', () => 1)
+    metrics.read('held_limit_bytes', () => 10)
+    ended(metrics, ['a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.02)
+    metrics.addAmount('streams_active', 1, 'a')
   }
-  one.observed('a', { extension: 'x', metric: 'v', type: 'gauge', by: '', value: 5 })
-  other.observed('a', { extension: 'x', metric: 'v', type: 'gauge', by: '', value: 3 })
+  one.set('observed_value', 5, 'a', 'x', 'v', '')
+  other.set('observed_value', 3, 'a', 'x', 'v', '')
   const merged = async (...parts: Parameters<typeof mergeSnapshots>[0][number][]): Promise<string[]> =>
     (await mergeSnapshots([await primary.snapshot(), ...parts]).text()).split('\n').filter(line => !line.startsWith('#') && line !== '')
   const lines = await merged(await one.snapshot(), await other.snapshot())

@@ -2,7 +2,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import { oneAgent } from '../helpers/gateway.js'
 import { call, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
@@ -13,7 +13,7 @@ t.test('keys, and their change', async t => {
   const agent = await fakeAgent(t)
   const file = join(t.testdir(), 'keys.yaml')
   const put = (key: string): void => {
-    writeFileSync(`${file}.new`, `- {id: ${key}, sha256: ${digestOf(key)}, client: acme}\n`)
+    writeFileSync(`${file}.new`, `- {id: ${key}, sha256: ${keyDigest(key)}, client: acme}\n`)
     renameSync(`${file}.new`, file)
   }
   put('first')
@@ -52,7 +52,7 @@ t.test('access tokens, verified by every process of the built gateway', async t 
 t.test('server.adminAccess in the primary, also after a reload', async t => {
   const agent = await fakeAgent(t)
   const file = join(t.testdir(), 'keys.yaml')
-  writeFileSync(file, ['first', 'second'].map(key => `- {id: ${key}, sha256: ${digestOf(key)}}\n`).join(''))
+  writeFileSync(file, ['first', 'second'].map(key => `- {id: ${key}, sha256: ${keyDigest(key)}}\n`).join(''))
   const yaml = oneAgent(agent.url, [], [`identity: {sources: {s: {apiKey: {header: x-api-key, keys: {file: "${file}"}}}}}`])
   const gateway = await cluster(t, yaml, { adminAccess: '{sources: [s], allow: [{subject: [first]}]}' })
   const expect = async (path: string, ...expected: readonly number[]): Promise<void> => {

@@ -9,8 +9,8 @@ import { runCheck } from '#cli/check.js'
 import { compile } from '#config/compile.js'
 import { deprecations, formatDiagnostic, parseConfig } from '#config/load.js'
 import { configSchema } from '#config/schema/schema.js'
-import { count, deprecated, list, mapping, section, text } from '#config/schema/schema-kit.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import { count, deprecated, list, mapping, section, text } from '#config/schema/schema-builder.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { AGENT } from './rows.js'
 
 const OLD = deprecated(count('How many.', 1, 0, 9), '0.9.0', 'use limits.many')

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { formatDiagnostic, parseConfig } from '#config/load.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { configSchema } from '#config/schema/schema.js'
 import { ROOT } from '../helpers/paths.js'
 

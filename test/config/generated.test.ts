@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { defaultConfig, formatDiagnostic, parseConfig } from '#config/load.js'
 import { packageRoot, packageVersion } from '#config/paths.js'
 import { configSchema } from '#config/schema/schema.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { duration, size } from '#config/model/units.js'
 import { drifted, GENERATORS } from '../../scripts/generate.js'
 

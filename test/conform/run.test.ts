@@ -7,7 +7,7 @@ import { runConformCommand } from '#cli/conform.js'
 import type { ConformArguments } from '#cli/conform.js'
 import { startAgent } from '#conform/agent/agent.js'
 import { REQUIRED } from '#conform/cases/enforcing.js'
-import { CASES, digestOf } from '#conform/cases/index.js'
+import { CASES, casesDigest } from '#conform/cases/index.js'
 import { sendHttp } from '#conform/client/http-client.js'
 import { GROUPS } from '#conform/model.js'
 import { reportJson } from '#conform/report/report.js'
@@ -56,8 +56,8 @@ t.test('the cases: at least 150, in every group, each with an id and a clause', 
   const profile = readFileSync('docs/reference/proxy-profile.md', 'utf8')
   const statements = new Set(CASES.flatMap(({ spec_ref: clause }) => [...clause.matchAll(/profile ([A-Z]\d)/g)].map(([, number]) => number ?? '')))
   t.same([...statements].filter(number => number !== 'T1' && !profile.includes(`**${number}**`)), [], 'the profile has each statement')
-  t.equal(digestOf(), digestOf([...CASES]), 'the digest follows from the cases')
-  t.not(digestOf(), digestOf(CASES.slice(1)))
+  t.equal(casesDigest(), casesDigest([...CASES]), 'the digest follows from the cases')
+  t.not(casesDigest(), casesDigest(CASES.slice(1)))
 })
 
 t.test('proxy.yaml: each problem with its place and a fix', async t => {

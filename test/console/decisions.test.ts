@@ -3,13 +3,13 @@
  * limit.
  */
 import t from 'tap'
-import { Decisions, Ring, withFound } from '#console/decisions.js'
-import { entryOf } from '#console/entry.js'
+import { Decisions, Ring, withFindings } from '#console/decisions.js'
+import { decisionEntryOf } from '#console/entry.js'
 import { violation } from '#policy/violation.js'
 import { ended, REFUSED } from './decisions-kit.js'
 
 t.test('a call over gRPC shows its status', t => {
-  t.match(entryOf('1', ended({ binding: 'GRPC', grpcStatus: 'NOT_FOUND', outcome: 'agent_error' })), { status: 200, grpcStatus: 'NOT_FOUND' })
+  t.match(decisionEntryOf('1', ended({ binding: 'GRPC', grpcStatus: 'NOT_FOUND', outcome: 'agent_error' })), { status: 200, grpcStatus: 'NOT_FOUND' })
   t.end()
 })
 
@@ -73,11 +73,11 @@ t.test('findings are bounded in number and length', t => {
     path: `params.${'k'.repeat(1_000_000)}`,
     message: 'is required'
   })
-  let found = withFound(null, { phase: 'request', violations: Array.from({ length: 40 }, () => one), edited: [] })
+  let found = withFindings(null, { phase: 'request', violations: Array.from({ length: 40 }, () => one), edited: [] })
   t.equal(found[0]?.violations.length, 20)
   t.ok((found[0]?.violations[0]?.path.length ?? Infinity) <= 501)
   const short = { phase: 'response' as const, violations: [{ ...one, path: 'x' }], edited: [] }
-  for (let i = 0; i < 100; i++) found = withFound(found, short)
+  for (let i = 0; i < 100; i++) found = withFindings(found, short)
   t.equal(found.length, 20)
   t.equal(found[1], short, 'what is short is kept as it is, not copied')
   t.end()

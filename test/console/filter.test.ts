@@ -1,7 +1,7 @@
 /** The search over decisions: every kept call is found by what the page shows of it, before the page is cut. */
 import t from 'tap'
 import { Decisions } from '#console/decisions.js'
-import { entryOf } from '#console/entry.js'
+import { decisionEntryOf } from '#console/entry.js'
 import { matches, readFilter } from '#console/filter.js'
 import { violation } from '#policy/violation.js'
 import { ended, REFUSED } from './decisions-kit.js'
@@ -36,7 +36,7 @@ const OBSERVED: Partial<Ended> = {
 }
 
 t.test('each text of a decision finds it, and all words must occur', t => {
-  const entry = entryOf('1', ended(OBSERVED))
+  const entry = decisionEntryOf('1', ended(OBSERVED))
   for (const words of [
     'x402/amount', '1F0C9A3E-2k', '4bf92f35', 'task-77', 'context-78', 'ext/v1', 'ada', 'SendMessage', 'metadata.amount', 'must be a string',
     'data_invalid', 'amount ada'

@@ -1,6 +1,6 @@
 /** Answers of policy servers in the console: bounded, and without data of a request or response. */
 import t from 'tap'
-import { entryOf } from '#console/entry.js'
+import { decisionEntryOf } from '#console/entry.js'
 import { matches } from '#console/filter.js'
 import { maskedQuestion, withAnswers } from '#console/policy-answers.js'
 import type { Settled } from '#pipeline/external/settle.js'
@@ -30,7 +30,7 @@ const settled = (body: string, more: Partial<Settled> = {}): Settled => ({
 })
 
 t.test('names, paths and reasons are shown; values, messages and URLs are not', t => {
-  const { answers } = entryOf('1', ended({ answers: withAnswers(null, [settled(JSON.stringify(QUESTION))]) }))
+  const { answers } = decisionEntryOf('1', ended({ answers: withAnswers(null, [settled(JSON.stringify(QUESTION))]) }))
   t.match(answers, [{
     rule: 'p/total',
     use: 'corp',
@@ -66,7 +66,7 @@ t.test('a stream with any number of answers, and questions of any size, cost bou
   t.equal(kept.length, 10)
   const large = withAnswers(null, [settled(JSON.stringify({ context: { request: 'x'.repeat(100_000) } }))])
   t.ok(JSON.stringify(large).length < 2_000)
-  t.equal(entryOf('1', ended({ answers: large })).answers[0]?.question, null)
+  t.equal(decisionEntryOf('1', ended({ answers: large })).answers[0]?.question, null)
   t.end()
 })
 
@@ -78,7 +78,7 @@ t.test('questions of any form', t => {
 })
 
 t.test('the search finds servers, rules and reasons', t => {
-  const entry = entryOf('1', ended({ answers: withAnswers(null, [settled('{}')]) }))
+  const entry = decisionEntryOf('1', ended({ answers: withAnswers(null, [settled('{}')]) }))
   for (const word of ['corp', 'p/total', 'policy', 'd-1', 'manager']) t.ok(matches(entry, { agent: '', outcome: '', words: [word] }), word)
   t.notOk(matches(entry, { agent: '', outcome: '', words: ['secret'] }))
   t.end()

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { correctionOf } from '#console/correction.js'
 import type { DecisionEntry } from '#console/entry.js'
-import { entryOf } from '#console/entry.js'
+import { decisionEntryOf } from '#console/entry.js'
 import { packageRoot } from '#config/paths.js'
 import { ended } from './decisions-kit.js'
 
@@ -28,7 +28,7 @@ const FORM = {
 }
 
 function rejected (paths: readonly (readonly [path: string, message: string])[], metadata: Record<string, string> = {}): DecisionEntry {
-  const entry = entryOf('1', ended({ outcome: 'rejected', extensions: ['urn:sent'] }))
+  const entry = decisionEntryOf('1', ended({ outcome: 'rejected', extensions: ['urn:sent'] }))
   const violations = paths.map(([path, message]) =>
     ({ phase: 'request', mode: 'enforce', extension: 'x', rule: 'r', reason: 'EXTENSION_DATA_INVALID', path, message }) as const
   )
@@ -54,7 +54,7 @@ t.test('a rejected call has the extensions and the places of its rejection', t =
 })
 
 t.test('methods, routes, tasks, and calls that the page cannot send', t => {
-  const of = (extra: object): Call => callOf({ ...entryOf('1', ended({ taskId: 't-1' })), ...extra }, FORM)
+  const of = (extra: object): Call => callOf({ ...decisionEntryOf('1', ended({ taskId: 't-1' })), ...extra }, FORM)
   t.match(of({ operation: 'notes/list' }), { operation: 'send', method: 'notes/list', body: { method: 'notes/list' } })
   t.match(of({ operation: 'GET /notes/{id}', binding: 'HTTP+JSON' }), { operation: 'route', route: { verb: 'GET' } })
   t.match(of({ operation: 'GetTask' }), { body: { method: 'GetTask', params: { id: 't-1' } } })

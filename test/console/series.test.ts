@@ -2,24 +2,25 @@
 import t from 'tap'
 import { ALL, mergeSeries, Series, SLOT, SLOTS } from '#console/series.js'
 import { Metrics } from '#telemetry/metrics/metrics.js'
+import { ended } from '../helpers/ended-request.js'
 
 t.test('slots contain the added values, and are empty otherwise', t => {
   const metrics = new Metrics({ process: false })
-  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.1)
+  ended(metrics, ['a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.1)
   const series = new Series(metrics)
   t.teardown(() => { series.close() })
   const begin = Math.floor(Date.now() / SLOT) * SLOT
   for (let i = 0; i < 3; i++) {
-    metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.1)
+    ended(metrics, ['a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.1)
   }
-  metrics.request({ agent: 'b', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'rejected', front: 'http' }, 0.1)
-  metrics.request({ agent: 'b', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'upstream_error', front: 'http' }, 0.1)
-  metrics.request({ agent: 'b', operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'agent_error', front: 'http' }, 0.1)
-  metrics.decision('a', 0.0002)
+  ended(metrics, ['b', 'GetTask', 'JSONRPC', '1.0', 'rejected', 'http'], 0.1)
+  ended(metrics, ['b', 'GetTask', 'JSONRPC', '1.0', 'upstream_error', 'http'], 0.1)
+  ended(metrics, ['b', 'GetTask', 'JSONRPC', '1.0', 'agent_error', 'http'], 0.1)
+  metrics.observe('decision_duration_seconds', 0.0002, null, 'a')
   series.take(begin + SLOT)
   series.take(begin + SLOT + 1)
   series.take(begin + 2 * SLOT)
-  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'client_aborted', front: 'http' }, 0.1)
+  ended(metrics, ['a', 'SendMessage', 'JSONRPC', '1.0', 'client_aborted', 'http'], 0.1)
   series.take(begin + 3 * SLOT)
   const { slots, bounds } = series.page()
   t.same(slots.map(one => one.at), [begin + SLOT, begin + 3 * SLOT])
@@ -31,7 +32,7 @@ t.test('slots contain the added values, and are empty otherwise', t => {
   t.equal(slots[0]?.rows.a?.buckets[bounds.indexOf(0.00025)], 1)
   t.match(slots[1]?.rows, { [ALL]: { calls: 1, aborted: 1 }, a: { calls: 1 } })
   t.equal(slots[1]?.rows.b, undefined)
-  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.1)
+  ended(metrics, ['a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.1)
   series.take(begin + (SLOTS + 5) * SLOT)
   t.same(series.page().slots.map(one => one.at), [begin + (SLOTS + 5) * SLOT], 'old ones are forgotten')
   t.end()
@@ -42,9 +43,9 @@ t.test('a scrape between two slots changes nothing', async t => {
   const series = new Series(metrics)
   t.teardown(() => { series.close() })
   const begin = Math.floor(Date.now() / SLOT) * SLOT
-  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.1)
+  ended(metrics, ['a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.1)
   await metrics.text()
-  metrics.request({ agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.1)
+  ended(metrics, ['a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.1)
   await metrics.snapshot()
   series.take(begin + SLOT)
   t.equal(series.page().slots[0]?.rows[ALL]?.calls, 2)
@@ -56,7 +57,7 @@ t.test('of many agents, those with most calls have rows, and all count in the su
   t.teardown(() => { series.close() })
   for (let i = 0; i < 50; i++) {
     for (let n = 0; n <= i; n++) {
-      metrics.request({ agent: `agent-${i}`, operation: 'GetTask', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.1)
+      ended(metrics, [`agent-${i}`, 'GetTask', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.1)
     }
   }
   series.take(Date.now() + SLOT)

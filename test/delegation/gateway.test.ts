@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import type { Test } from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import { claimsOfChain, signChain } from '#identity/chain.js'
 import type { Chain } from '#identity/chain.js'
 import type { Principal } from '#identity/principal.js'
@@ -38,7 +38,7 @@ async function started (t: Test, pems: Readonly<Record<string, string>>, change:
   const agent = await fakeAgent(t)
   const dir = t.testdir({
     'keys.yaml': [['alice', 'staff'], ['a', 'agents']].map(([id = '', group = '']) =>
-      `- {id: ${id}, sha256: ${digestOf(keyOf(id))}, client: ${id}, groups: [${group}]}`).join('\n'),
+      `- {id: ${id}, sha256: ${keyDigest(keyOf(id))}, client: ${id}, groups: [${group}]}`).join('\n'),
     'own.pem': pems['ed'] ?? '',
     'other.jwks.json': keySetOf(pems['ec'] ?? '')
   })

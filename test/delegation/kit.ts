@@ -1,6 +1,6 @@
 /** Three gateways of one trust domain, each in front of an agent of the official SDK that calls the next agent with the official client. */
 import type { Test } from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import { readSigningKey } from '#identity/signing-key.js'
 import type { Behaviour } from '../helpers/agents.js'
 import { quietSdk } from '../helpers/agents.js'
@@ -89,7 +89,7 @@ export async function lineOf (t: Test, { further = {}, root = [], delegation = '
     ...Object.fromEntries(NAMES.map(name => [`${name}.jwks.json`, keySetOf(pems[name])])),
     ...Object.fromEntries(NAMES.map(name => [`${name}.pem`, pems[name]])),
     'keys.yaml': Object.entries(CALLERS).map(([id, group]) =>
-      `- {id: ${id}, sha256: ${digestOf(keyOf(id))}, client: ${id}, groups: [${group}]}`).join('\n')
+      `- {id: ${id}, sha256: ${keyDigest(keyOf(id))}, client: ${id}, groups: [${group}]}`).join('\n')
   })
   const agents = {} as Record<Name, GrpcAgent>
   const gateways = {} as Record<Name, TestGateway>

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { citations, conformanceDocuments } from '../../scripts/conformance-page.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { configSchema } from '#config/schema/schema.js'
 import { ROOT } from '../helpers/paths.js'
 

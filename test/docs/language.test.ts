@@ -7,7 +7,7 @@ import { join, sep } from 'node:path'
 import t from 'tap'
 import { ROOT } from '../helpers/paths.js'
 import { configSchema } from '#config/schema/schema.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { REASON_HELP } from '#a2a/reason-help.js'
 import { sentencesOf } from '../helpers/sentences.js'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '#config/paths.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { configSchema } from '#config/schema/schema.js'
 
 const PAGE = readFileSync(join(packageRoot(), 'docs', 'reference/limits.md'), 'utf8')

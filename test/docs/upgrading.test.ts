@@ -6,7 +6,7 @@ import { deprecations, formatDiagnostic, parseConfig } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
 import { packageRoot, packageVersion } from '#config/paths.js'
 import { configSchema } from '#config/schema/schema.js'
-import { deprecated } from '#config/schema/schema-kit.js'
+import { deprecated } from '#config/schema/schema-builder.js'
 import { changesBetween } from '#agents/changes.js'
 
 const PAGE = readFileSync(join(packageRoot(), 'docs', 'how-to/upgrade.md'), 'utf8').replace(

@@ -294,7 +294,9 @@ t.test('a body whose stream ends is read no longer', async t => {
   for (const parts of [[], ['{"jsonrpc"']]) {
     const request = new MeshRequest({ method: 'POST', path: '/rpc', host: 'x.test', headers: [], length: 100, socket: {} as Socket })
     const owner = { place: 'ext_proc', endAfter: () => {} } as const
-    const result = new Promise(resolve => { collectBody(request, { size: 1_000, timeout: 3_600_000, owner, hold: () => true }, resolve) })
+    const result = new Promise(resolve => {
+      collectBody(request, { size: 1_000, timeout: 3_600_000, owner, reserveMemory: () => true }, resolve)
+    })
     for (const part of parts) request.push(Buffer.from(part))
     request.cut()
     t.same(await result, { ok: false, why: 'aborted' })

@@ -295,11 +295,11 @@ t.test('a fault in any step ends in an error, never in a clean end', async t => 
   const { envoy, gateway } = await mesh(t, 'enforce')
   answer = { headers: JSON_HEAD, chunks: [result({ x: 1 })] }
   const { MeshRequest } = await import('#front/mesh/request.js')
-  const { ShownResponse } = await import('#front/mesh/shown-response.js')
+  const { ExtProcResponse } = await import('#front/mesh/ext-proc-response.js')
   const { ResponseMachine } = await import('#pipeline/response.js')
   const { ConcurrencyLimit } = await import('#agents/concurrency-limit.js')
   const steps: readonly (readonly [object, string])[] = [
-    [MeshRequest.prototype, 'push'], [MeshRequest.prototype, 'finish'], [ConcurrencyLimit.prototype, 'enter'], [ShownResponse.prototype, 'take'],
+    [MeshRequest.prototype, 'push'], [MeshRequest.prototype, 'finish'], [ConcurrencyLimit.prototype, 'enter'], [ExtProcResponse.prototype, 'take'],
     [ResponseMachine.prototype, 'onHead'], [ResponseMachine.prototype, 'onChunk'], [ResponseMachine.prototype, 'onEnd']
   ]
   for (const [prototype, name] of steps) {

@@ -19,7 +19,7 @@ const BODY = '{"jsonrpc":"2.0","id":7, "result":{"task":{"id":"t","metadata":{"s
 const outcome = (name: string): string =>
   `a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="${name}"}`
 const unread = (reason: string): string => `a2a_gateway_answers_unread_total{agent="other",reason="${reason}"}`
-const observed = (more: Partial<ResponseEvaluator> = {}): ResponseEvaluator => review({ holds: false, enforces: false, ...more })
+const observed = (more: Partial<ResponseEvaluator> = {}): ResponseEvaluator => review({ buffersBody: false, enforces: false, ...more })
 
 t.test('valid responses: the same bytes and headers, however they are cut, held or not', async t => {
   let chunks: readonly Buffer[] = []
@@ -190,7 +190,7 @@ t.test('an unreadable response is rejected if enforced, and forwarded unread oth
           agent: agent.url,
           review: () =>
             review({
-              holds,
+              buffersBody: holds,
               enforces,
               evaluate: () => {
                 throw new Error('judged')
@@ -230,7 +230,7 @@ t.test('errors, empty responses and responses without relevant bodies are not re
     }
   })
   const judge = (): never => { throw new Error('judged') }
-  const gateway = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: judge, reads: status !== 200 }) })
+  const gateway = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: judge, readsBody: status !== 200 }) })
   for (status of [500, 404, 204, 200]) {
     const got = await call(gateway.url)
     t.equal(got.status, status)
@@ -337,7 +337,8 @@ t.test('a failed evaluation rejects enforced responses, and forwards all others'
   t.equal((await call(enforcing.url)).status, 500)
   await until(async () => await enforcing.metric(outcome('gateway_error')) === 1)
   for (const holds of [true, false]) {
-    const observing = await reviewed(t, { agent: agent.url, review: () => review({ evaluate: judge, enforces: false, holds }) })
+    const observed = { evaluate: judge, enforces: false, buffersBody: holds }
+    const observing = await reviewed(t, { agent: agent.url, review: () => review(observed) })
     t.equal((await call(observing.url)).text, BODY)
   }
 })

@@ -26,7 +26,7 @@ const outcome = (name: string): string =>
   `a2a_gateway_requests_total{agent="other",operation="SendStreamingMessage",binding="JSONRPC",version="1.0",outcome="${name}"}`
 const make = {
   held: review,
-  observed: (more: Parameters<typeof review>[0] = {}): ResponseEvaluator => review({ holds: false, enforces: false, ...more })
+  observed: (more: Parameters<typeof review>[0] = {}): ResponseEvaluator => review({ buffersBody: false, enforces: false, ...more })
 }
 
 /** An agent that leaves its stream to the test, and a gateway in front of it. */
@@ -228,7 +228,7 @@ t.test('an event above the limit is rejected if enforced; otherwise it passes un
 
   for (const holds of [true, false]) {
     const seen: string[] = []
-    const { gateway, next } = await streaming(t, { event: 100, review: () => review({ seen, holds, enforces: false }) })
+    const { gateway, next } = await streaming(t, { event: 100, review: () => review({ seen, buffersBody: holds, enforces: false }) })
     const client = await listen(gateway)
     const agent = await next()
     for (const byte of Buffer.from(`data: 1\n\n${large}data: 2\n\n`)) {
@@ -333,7 +333,7 @@ t.test('the header waits for the first event, with the comments and fields befor
       judged = false
       return review({
         enforces: false,
-        holdsHead: true,
+        buffersHead: true,
         evaluate: () => {
           judged = true
           return FORWARD
@@ -387,7 +387,7 @@ t.test('the header waits for the first event, with the comments and fields befor
   // A refused first event has the answer to itself.
   const refusing = await streaming(t, {
     binding: 'HTTP+JSON',
-    review: () => review({ holdsHead: true, evaluate: () => broken('enforce') })
+    review: () => review({ buffersHead: true, evaluate: () => broken('enforce') })
   })
   const got = call(refusing.gateway.url)
   ;(await refusing.next()).write('data: 1\n\n')

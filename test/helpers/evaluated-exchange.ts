@@ -66,10 +66,10 @@ export const REMEMBER: ResponseDecision = { ...FORWARD, remember: { taskId: 't',
 export function review (more: Partial<ResponseEvaluator> & { readonly seen?: string[] } = {}): ResponseEvaluator {
   const { seen = [], ...own } = more
   return {
-    holds: true,
+    buffersBody: true,
     enforces: true,
-    holdsHead: false,
-    reads: true,
+    buffersHead: false,
+    readsBody: true,
     quiet: false,
     echoed: () => {},
     shown: () => [],

@@ -21,7 +21,7 @@ export const STILL = {
   ask: () => [],
   answered: () => {},
   resume: () => {},
-  hold: () => true,
+  reserveMemory: () => true,
   schedule: (_kind, run) => { run() },
   gone: false,
   blocked: false,

@@ -3,14 +3,15 @@ import t from 'tap'
 import { Metrics } from '#telemetry/metrics/metrics.js'
 import { readings, until, untilAtMost, untilSame } from './http.js'
 import { sampleIn } from './samples.js'
+import { ended } from './ended-request.js'
 
 t.test('a selector sums the samples with its labels, and names only what exists', async t => {
   const metrics = new Metrics({ process: false })
   t.teardown(() => { metrics.close() })
   for (const operation of ['SendMessage', 'GetTask'] as const) {
-    metrics.request({ agent: 'a', operation, binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.1)
+    ended(metrics, ['a', operation, 'JSONRPC', '1.0', 'forwarded', 'http'], 0.1)
   }
-  metrics.upstreamError('b "{,}" \\', 'dns')
+  metrics.add('upstream_errors_total', 'b "{,}" \\', 'dns')
   const text = await metrics.text()
   const rows: readonly [selector: string, expected: number | RegExp][] = [
     ['a2a_gateway_requests_total', 2],

@@ -36,8 +36,9 @@ function checkLabel (family: string, label: string, value: string, isBucket: boo
   const definition = (METRICS as Readonly<Record<string, MetricDefinition>>)[family.slice(PREFIX.length)]
   // The metrics of Node's process have no definition of ours.
   if (!family.startsWith(PREFIX) || definition === undefined) return
-  const values = definition.labels[label]
-  if (values === undefined) throw new Error(`${family} has no label ${label}, only ${Object.keys(definition.labels).join(', ')}`)
+  const names = definition.labels.map(([name]) => name)
+  const values = definition.labels.find(([name]) => name === label)?.[1]
+  if (values === undefined) throw new Error(`${family} has no label ${label}, only ${names.join(', ')}`)
   if (typeof values !== 'string' && !values.includes(value)) throw new Error(`${label} of ${family} is never "${value}", only ${values.join(', ')}`)
 }
 

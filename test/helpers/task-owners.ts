@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import type { Seen, TaskCall } from './task-calls.js'
 import { callAs } from './task-calls.js'
 
@@ -19,7 +19,7 @@ export function credentialsOf (name: CallerName | null): Record<string, string> 
 /** Writes the key file. @returns the directory of the configuration */
 export function keyDirectory (t: Test): string {
   const directory = t.testdir()
-  const entries = CALLERS.map(name => `- {id: ${name}, sha256: ${digestOf(keyOf(name))}, groups: [${name === 'support' ? 'support' : 'users'}]}`)
+  const entries = CALLERS.map(name => `- {id: ${name}, sha256: ${keyDigest(keyOf(name))}, groups: [${name === 'support' ? 'support' : 'users'}]}`)
   writeFileSync(join(directory, 'keys.yaml'), entries.join('\n'))
   return directory
 }

@@ -1,6 +1,6 @@
 /** API keys and Basic credentials through a real gateway: who comes in, what the agent sees, and what strangers get. */
 import t from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import { configOf } from '../helpers/gateway.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rpc, rpcBody, until, untilSame, V1 } from '../helpers/http.js'
@@ -93,7 +93,7 @@ t.test('credentials that are not accepted', async t => {
   const rows: readonly [string, readonly string[], number, string][] = [
     ['an unknown key', ['x-api-key', 'a2agw_nobody'], 401, 'unknown_key'],
     ['a key in another case', ['x-api-key', ACME.toUpperCase()], 401, 'unknown_key'],
-    ['the digest itself', ['x-api-key', digestOf(ACME)], 401, 'unknown_key'],
+    ['the digest itself', ['x-api-key', keyDigest(ACME)], 401, 'unknown_key'],
     ['an expired key', ['x-api-key', GONE], 401, 'expired'],
     ['a long key', ['x-api-key', 'x'.repeat(2_000)], 401, 'malformed'],
     ['a key of another source', ['x-api-key', USER], 401, 'unknown_key'],
@@ -202,7 +202,7 @@ t.test('key files change while the gateway runs, all or nothing', async t => {
   const { gateway, agent, dir } = await guarded(t)
   const yaml = yamlOf(agent.url)
   const reload = async (): Promise<boolean> => (await gateway.reload(configOf({ yaml, baseDir: dir }))).ok
-  put(dir, 'partners.yaml', `- {id: next, sha256: ${digestOf('next-key')}}`)
+  put(dir, 'partners.yaml', `- {id: next, sha256: ${keyDigest('next-key')}}`)
   t.ok(await reload())
   t.equal((await send(gateway, KEY)).status, 401, 'a revoked key')
   t.equal((await send(gateway, ['x-api-key', 'next-key'])).status, 200)

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { CertificateConfig } from '#config/model/identity-model.js'
-import { ApiKeys, digestOf } from '#identity/api-keys.js'
+import { ApiKeys, keyDigest } from '#identity/api-keys.js'
 import type { Authentication } from '#identity/authentication.js'
 import { Authenticator } from '#identity/authenticator.js'
 import type { ClientCertificate } from '#identity/certificate/certificate.js'
@@ -165,7 +165,7 @@ const ANY: Requirement = { alternatives: ['partners', ...CERTIFICATES].map(name 
 
 t.test('certificates, tokens and keys together', async t => {
   const carrier = { in: 'header', name: 'x-key', scheme: null } as const
-  const keys = new ApiKeys('partners', carrier, [{ id: 'acme', sha256: digestOf('k'), client: null, expires: null, groups: [], scopes: [], tenant: null }])
+  const keys = new ApiKeys('partners', carrier, [{ id: 'acme', sha256: keyDigest('k'), client: null, expires: null, groups: [], scopes: [], tenant: null }])
   const xfcc = { from: 'xfcc', proxies: ['192.0.2.1'] } as const
   const both = new Authenticator([keys], [source('direct'), source('mesh', xfcc), source('front', { from: 'rfc9440', proxies: ['192.0.2.1', '192.0.2.2'] })])
   const ask = (authenticator: Authenticator, headers: Record<string, string>, peer = '192.0.2.9', certificate: string | null = null): Authentication =>

@@ -20,7 +20,7 @@ import type { IdentityOptions } from '#agents/identity/issuer-keys.js'
 function options (): IdentityOptions & { readonly counted: string[] } {
   const counted: string[] = []
   const metrics = new Metrics({ process: false })
-  metrics.keyRefresh = (_source, outcome) => { counted.push(outcome) }
+  Object.assign(metrics, { add: (_name: string, _source: string, outcome: string) => { counted.push(outcome) } })
   return { metrics, log: createLogger({ level: 'silent', format: 'json' }), counted }
 }
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import type { TestGateway } from '../helpers/gateway.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import type { FakeAgent } from '../helpers/raw.js'
@@ -18,11 +18,11 @@ export const USER = 'a2agw_user-key-of-the-test-0123456789'
 export function keyFiles (t: Test, keys: Readonly<Record<string, string>> = {}): string {
   return t.testdir({
     'partners.yaml': [
-      `- {id: acme-2027, sha256: ${digestOf(ACME)}, client: acme, groups: [finance], tenant: north}`,
-      `- {id: acme-2026, sha256: ${digestOf(OLD)}, client: acme, expires: 2999-01-01}`,
-      `- {id: gone, sha256: ${digestOf(GONE)}, expires: 2020-01-01}`
+      `- {id: acme-2027, sha256: ${keyDigest(ACME)}, client: acme, groups: [finance], tenant: north}`,
+      `- {id: acme-2026, sha256: ${keyDigest(OLD)}, client: acme, expires: 2999-01-01}`,
+      `- {id: gone, sha256: ${keyDigest(GONE)}, expires: 2020-01-01}`
     ].join('\n'),
-    'people.yaml': `- {id: ada, sha256: ${digestOf(USER)}}`,
+    'people.yaml': `- {id: ada, sha256: ${keyDigest(USER)}}`,
     ...keys
   })
 }

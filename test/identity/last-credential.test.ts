@@ -66,7 +66,7 @@ t.test('a source asks about expiry, key and binding each time', async t => {
   const last = new LastCredential()
   const now = Date.now()
   const ask = async (token: string, more: { readonly now?: number; readonly thumbprint?: string } = {}): Promise<unknown> =>
-    await source.verify(token, { now, thumbprint: null, audiences: null, ...more, braked: () => false, last })
+    await source.verify(token, { now, thumbprint: null, audiences: null, ...more, isThrottled: () => false, last })
   const thumbprint = 'A'.repeat(43)
   const [plain, bound] = [await issuer.token(key, { aud: AUDIENCE }), await issuer.token(key, { cnf: { 'x5t#S256': thumbprint } })]
   for (let i = 0; i < 2; i++) {

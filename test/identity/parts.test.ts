@@ -4,8 +4,8 @@ import { runKey } from '#cli/key.js'
 import { readKeyFile, timeOf } from '#config/key-file.js'
 import { FailureLog } from '#agents/identity/failure-log.js'
 import type { Carrier } from '#identity/authentication.js'
-import { ApiKeys, digestOf } from '#identity/api-keys.js'
-import { Brake } from '#state/limits/brake.js'
+import { ApiKeys, keyDigest } from '#identity/api-keys.js'
+import { FailureThrottle } from '#state/limits/failure-throttle.js'
 import { queryWithoutCredentials, withoutCredentials } from '#identity/credentials.js'
 import { clientIp, TrustedProxies } from '#wire/forwarded.js'
 import { until } from '../helpers/http.js'
@@ -45,7 +45,7 @@ t.test('the query for the agent', async t => {
 })
 
 t.test('a key expires at its time', async t => {
-  const [entry] = [{ id: 'a', sha256: digestOf('k'), client: null, expires: 1_000, groups: [], scopes: [], tenant: null }]
+  const [entry] = [{ id: 'a', sha256: keyDigest('k'), client: null, expires: 1_000, groups: [], scopes: [], tenant: null }]
   const keys = new ApiKeys('s', header('x'), [entry as NonNullable<typeof entry>])
   t.match(keys.verify('k', { now: 999 }), { principal: { subject: 'a', client: 'a' } })
   t.same(keys.verify('k', { now: 1_000 }), { problem: 'expired', foreign: false })
@@ -55,17 +55,17 @@ t.test('a key expires at its time', async t => {
 })
 
 t.test('the brake', async t => {
-  const brake = new Brake()
+  const brake = new FailureThrottle()
   const failed = (address: string | undefined, now: number): number => brake.failed({ address, agent: 'a' }, now)?.wait ?? 0
   const burst = (address: string | undefined, now: number): number => {
     let n = 0
     while (failed(address, now) === 0) n++
     return n
   }
-  t.equal(brake.holds({ address: '192.0.2.1', agent: 'a' }, 0), false)
+  t.equal(brake.isThrottled({ address: '192.0.2.1', agent: 'a' }, 0), false)
   t.equal(burst('192.0.2.1', 0), 50)
-  t.equal(brake.holds({ address: '192.0.2.1', agent: 'a' }, 0), true)
-  t.equal(brake.holds({ address: '192.0.2.2', agent: 'a' }, 0), false)
+  t.equal(brake.isThrottled({ address: '192.0.2.1', agent: 'a' }, 0), true)
+  t.equal(brake.isThrottled({ address: '192.0.2.2', agent: 'a' }, 0), false)
   t.equal(failed('192.0.2.1', 0), 500, 'the milliseconds to wait')
   t.equal(failed('192.0.2.1', 499), 1)
   t.equal(burst('192.0.2.1', 10_000), 20)
@@ -82,7 +82,7 @@ t.test('the brake', async t => {
 
 t.test('the brake of the configuration', async t => {
   const rate = { by: ['address'], on: 'failures', agents: null, extension: null, headers: 'none', scope: 'process', onStoreDown: 'local', replicas: 1 } as const
-  const brake = new Brake([
+  const brake = new FailureThrottle([
     { ...rate, id: 'slow', rate: { count: 1, period: 60_000 }, burst: 2 },
     { ...rate, id: 'apart', by: ['address', 'agent'], rate: { count: 1, period: 1_000 }, burst: 1 }
   ])
@@ -124,7 +124,7 @@ t.test('a2a-gateway key', async t => {
   const [key = '', entry = ''] = out
   t.match(key, /^a2agw_[\w-]{43}$/)
   const file = t.testdir({ 'keys.yaml': `${entry}\n` })
-  t.match(readKeyFile(`${file}/keys.yaml`), { entries: [{ id: 'acme_"1"', client: 'acme', sha256: digestOf(key), expires: Date.UTC(2027, 0, 1) }] })
+  t.match(readKeyFile(`${file}/keys.yaml`), { entries: [{ id: 'acme_"1"', client: 'acme', sha256: keyDigest(key), expires: Date.UTC(2027, 0, 1) }] })
   t.notOk(entry.includes(key))
   t.equal(runKey({ id: 'a', client: undefined, expires: undefined }, io), 0)
   t.not(out[2], key, 'no two keys are alike')

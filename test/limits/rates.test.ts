@@ -1,6 +1,6 @@
 /** `rates` through a real gateway: which requests count, and what a client gets that sends too many. */
 import t from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import { configOf, gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { call, JSON_TYPE, MESSAGE, MESSAGE_03, rpc, rpcBody, until, V1 } from '../helpers/http.js'
 import type { Answer } from '../helpers/http.js'
@@ -197,7 +197,7 @@ t.test('on: failures replaces the built-in brake', async t => {
 t.test('rotating API keys does not help where keys belong to one client', async t => {
   const keys = Array.from({ length: 20 }, (_, i) => `a2agw_rotated-key-${i}`)
   const { gateway } = await guarded(t, {
-    files: { 'partners.yaml': keys.map((key, i) => `- {id: k${i}, sha256: ${digestOf(key)}, client: acme}`).join('\n') },
+    files: { 'partners.yaml': keys.map((key, i) => `- {id: k${i}, sha256: ${keyDigest(key)}, client: acme}`).join('\n') },
     root: [`rates: [{id: narrow, by: [client], rate: ${FEW}}]`]
   })
   t.same(await statuses(20, i => send(gateway.url, ['x-api-key', keys[i] as string])), [200, 200, ...Array<number>(18).fill(429)])

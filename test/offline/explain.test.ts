@@ -1,7 +1,7 @@
 import t from 'tap'
 import { explanationText } from '#offline/explain/explain-text.js'
 import type { Explanation } from '#offline/explain/explanation.js'
-import { shownTarget } from '#offline/shown.js'
+import { shownTarget } from '#offline/display.js'
 import { gatewayFor } from '../helpers/gateway.js'
 import { fakeAgent, plainCard, rawExchange } from '../helpers/raw.js'
 import type { Recorded } from './explain-kit.js'

@@ -7,7 +7,7 @@ import t from 'tap'
 import { MAX_QUESTION } from '#pipeline/external/question.js'
 import { readAnswer } from '#pipeline/external/answer.js'
 import { fulfil, noEffects, placesOf, withoutPlaces } from '#pipeline/external/obligations.js'
-import type { Asked, CallFacts } from '#pipeline/external/question.js'
+import type { QuestionSubject, CallFacts } from '#pipeline/external/question.js'
 import { questionOf } from '#pipeline/external/question.js'
 import type { Asking } from '#pipeline/external/settle.js'
 import { settle } from '#pipeline/external/settle.js'
@@ -18,7 +18,7 @@ import { check } from '../helpers/seed.js'
 interface Vector {
   readonly name: string
   readonly facts: CallFacts
-  readonly asked: Omit<Asked, 'message'> & { readonly message?: unknown }
+  readonly asked: Omit<QuestionSubject, 'message'> & { readonly message?: unknown }
   readonly body: unknown
   readonly question: object
   readonly answer: object

@@ -134,7 +134,7 @@ t.test('what is no card, or cannot be read', async t => {
   t.same(run('1.0', plan({}, { size: 2 }), card).done, ['too_large 200'])
   t.same(run('1.0', plan({}, { select: () => ({ name: 7 }) }), card).done, ['fault TypeError', 'reject gateway/internal'])
   t.same(run('1.0', plan(), Buffer.alloc(0), ['grpc-status', '9', 'grpc-message', 'none']).trailers, ['grpc-status', '9', 'grpc-message', 'none'])
-  const driven = drive({ operation: 'GetExtendedAgentCard', plan: { echo: null, card: plan() }, driver: { hold: () => false } })
+  const driven = drive({ operation: 'GetExtendedAgentCard', plan: { echo: null, card: plan() }, driver: { reserveMemory: () => false } })
   driven.machine.onHead(HEAD, false)
   driven.machine.onChunk(card)
   t.same(driven.done, ['reject gateway/memory'])

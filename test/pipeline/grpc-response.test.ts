@@ -42,7 +42,7 @@ t.test('a response that nothing reads: bytes and trailers as sent', async t => {
 
 t.test('errors of the agent pass unchanged', async t => {
   const status = ['grpc-status', '5', 'grpc-message', 'No%20task', 'grpc-status-details-bin', 'CAU']
-  for (const evaluator of [undefined, review(), review({ holds: false, enforces: false })]) {
+  for (const evaluator of [undefined, review(), review({ buffersBody: false, enforces: false })]) {
     const only = drive(evaluator === undefined ? {} : { evaluator })
     only.machine.onHead([...HEAD, ...status, 'gateway-decision', 'spoofed', 'x-own', '1', 'a2a-extensions', A], true)
     t.same(only.done, ['only 5'])
@@ -67,9 +67,9 @@ t.test('a response without messages in one frame of headers: the client gets one
     ['relayed', {}, [`echoed ${A}`, 'only 0']],
     ['relayed as a stream', STREAM, [`echoed ${A}`, 'only 0']],
     ['nothing reads it', { plan: { echo: null } }, ['only 0']],
-    ['known by its headers', { evaluator: review({ ...showing(), reads: false }) }, ['only 0']],
-    ['observed', { evaluator: review({ ...showing(), holds: false, enforces: false }) }, ['only 0', ...unread]],
-    ['observed as a stream', { ...STREAM, evaluator: review({ ...showing(), holds: false, enforces: false }) }, ['only 0']],
+    ['known by its headers', { evaluator: review({ ...showing(), readsBody: false }) }, ['only 0']],
+    ['observed', { evaluator: review({ ...showing(), buffersBody: false, enforces: false }) }, ['only 0', ...unread]],
+    ['observed as a stream', { ...STREAM, evaluator: review({ ...showing(), buffersBody: false, enforces: false }) }, ['only 0']],
     ['held', { evaluator: review(showing()) }, [...unread, 'reject gateway/response-messages']],
     ['held and observed', { evaluator: review({ ...showing(), enforces: false }) }, [...unread, 'only 0']],
     ['held as a stream', { ...STREAM, evaluator: review(showing()) }, ['only 0']],
@@ -85,13 +85,13 @@ t.test('a response without messages in one frame of headers: the client gets one
   const annotated = drive({ ...STREAM, evaluator: review({ end: () => ({ ...FORWARD, annotations: ['policy/rule'] }) }) })
   annotated.machine.onHead([...HEAD, ...status], true)
   t.same(annotated.head, ['content-type', 'application/grpc', ...status, 'gateway-decision', 'warn;rule="policy/rule"'])
-  const named = drive({ evaluator: review({ ...showing(), reads: false }) })
+  const named = drive({ evaluator: review({ ...showing(), readsBody: false }) })
   named.machine.onHead([...HEAD, ...status, 'a2a-extensions', A], true)
   t.same(named.head, ['content-type', 'application/grpc', ...status, 'a2a-extensions', A])
 })
 
 t.test('the end of a response comes once', async t => {
-  const all = [{}, STREAM, { evaluator: review() }, { ...STREAM, evaluator: review() }, { evaluator: review({ holds: false }) }]
+  const all = [{}, STREAM, { evaluator: review() }, { ...STREAM, evaluator: review() }, { evaluator: review({ buffersBody: false }) }]
   for (const options of all) {
     const driven = drive(options)
     respond(driven, [driven.frame(event('t'))])
@@ -137,7 +137,9 @@ t.test('responses that are not gRPC', async t => {
 })
 
 t.test('extensions in head and trailers: both places name them, whatever the agent does', async t => {
-  const evaluators = [undefined, review(showing()), review({ ...showing(), holds: false }), review({ ...showing(), reads: false })]
+  const evaluators = [
+    undefined, review(showing()), review({ ...showing(), buffersBody: false }), review({ ...showing(), readsBody: false })
+  ]
   for (const evaluator of evaluators) {
     const head = drive(evaluator === undefined ? {} : { evaluator })
     respond(head, [head.frame(event('t'))], OK, [...HEAD, 'a2a-extensions', `${A}, ${B}`])
@@ -145,7 +147,7 @@ t.test('extensions in head and trailers: both places name them, whatever the age
     t.same(head.trailers, [...OK, 'a2a-extensions', `${A},${B}`])
     if (evaluator === undefined) t.ok(head.done.includes(`echoed ${A} ${B}`))
   }
-  const late = [[undefined, false], [review(showing()), true], [review({ ...showing(), holds: false }), false]] as const
+  const late = [[undefined, false], [review(showing()), true], [review({ ...showing(), buffersBody: false }), false]] as const
   for (const [evaluator, inHead] of late) {
     const driven = drive(evaluator === undefined ? {} : { evaluator })
     respond(driven, [driven.frame(event('t'))], [...OK, 'a2a-extensions', A, 'x-a2a-extensions', B])
@@ -160,7 +162,7 @@ t.test('a head waits for the first message when rules need it', async t => {
   const driven = drive({
     ...STREAM,
     evaluator: review({
-      holdsHead: true,
+      buffersHead: true,
       shown: () => shown,
       evaluate: () => {
         shown = [A]
@@ -250,12 +252,12 @@ t.test('a held unary response', async t => {
 
 t.test('a held unary response in several chunks: both copies count for limits.memory', async t => {
   let held = 0
-  const driven = drive({ evaluator: review(), driver: { hold: bytes => { held += bytes; return true } } })
+  const driven = drive({ evaluator: review(), driver: { reserveMemory: bytes => { held += bytes; return true } } })
   const frame = driven.frame(event('a task with a name'))
   respond(driven, [frame.subarray(0, 7), frame.subarray(7, 12), frame.subarray(12)])
   t.equal(held, 2 * frame.length)
   held = 0
-  respond(drive({ evaluator: review(), driver: { hold: bytes => { held += bytes; return true } } }), [frame])
+  respond(drive({ evaluator: review(), driver: { reserveMemory: bytes => { held += bytes; return true } } }), [frame])
   t.equal(held, frame.length, 'one chunk is not copied')
 })
 
@@ -282,7 +284,7 @@ const UNARY: readonly Unreadable[] = [
   { name: 'a flag of 2', rule: 'response-messages', reason: 'malformed', chunks: () => [Buffer.from([2, 0, 0, 0, 0])] },
   { name: 'a compressed message', rule: 'response-encoding', reason: 'encoding', chunks: frame => [compressed(frame)] },
   { name: 'a large message', rule: 'response-size', reason: 'too_large', chunks: frame => [frame], more: { limits: { response: 10, event: 10 } } },
-  { name: 'no memory', rule: 'response-memory', reason: 'no_memory', chunks: frame => [frame], more: { driver: { hold: () => false } } },
+  { name: 'no memory', rule: 'response-memory', reason: 'no_memory', chunks: frame => [frame], more: { driver: { reserveMemory: () => false } } },
   {
     name: 'JSON',
     rule: 'response-type',
@@ -310,7 +312,7 @@ for (const [kind, base, rows] of [['unary', {}, UNARY], ['streamed', STREAM, STR
       t.equal(enforced.sent.length, 0)
       // The first holds messages for the memory of a task, the second forwards them at once.
       for (const holds of [true, false]) {
-        const observed = drive({ ...base, ...more, evaluator: review({ holds, enforces: false }) })
+        const observed = drive({ ...base, ...more, evaluator: review({ buffersBody: holds, enforces: false }) })
         respond(observed, bytes, OK, head)
         t.same(observed.done.filter(one => /^(?:unreadable|reject|trailers)/.test(one)).sort(), ['trailers 0', `unreadable ${reason}`])
         t.same(observed.sent, Buffer.concat(bytes), 'the client gets what the agent sent')
@@ -330,7 +332,7 @@ t.test('an incomplete message before an error is dropped', async t => {
 t.test('observed responses go out as they arrive', async t => {
   const seen: string[] = []
   for (const base of [{}, STREAM]) {
-    const driven = drive({ ...base, evaluator: review({ holds: false, enforces: false, seen, evaluate: () => broken('observe') }) })
+    const driven = drive({ ...base, evaluator: review({ buffersBody: false, enforces: false, seen, evaluate: () => broken('observe') }) })
     const frame = driven.frame(event('t'))
     driven.machine.onHead(HEAD, false)
     driven.machine.onChunk(frame.subarray(0, 7))
@@ -340,7 +342,7 @@ t.test('observed responses go out as they arrive', async t => {
     t.same(driven.done, [base === STREAM ? 'begin 200 stream' : 'begin 200', 'write', 'write', 'trailers 0'])
   }
   t.equal(seen.length, 2)
-  const failed = drive({ evaluator: review({ holds: false, enforces: false, seen }) })
+  const failed = drive({ evaluator: review({ buffersBody: false, enforces: false, seen }) })
   respond(failed, [failed.frame(event('t'))], ['grpc-status', String(GRPC_CODES.INTERNAL)])
   t.equal(seen.length, 2, 'the message of an error has no result')
 })
@@ -349,7 +351,7 @@ t.test('failures: complete messages first, then the report', async t => {
   for (const [base, evaluator, expected] of [
     [STREAM, review(), ['begin 200 stream', 'write', 'reported']],
     [{}, review(), ['reported']],
-    [STREAM, review({ holds: false }), ['begin 200 stream', 'write', 'write', 'reported']],
+    [STREAM, review({ buffersBody: false }), ['begin 200 stream', 'write', 'write', 'reported']],
     [{}, undefined, ['begin 200', 'write', 'write', 'reported']]
   ] as const) {
     const driven = drive({ ...base, ...(evaluator === undefined ? {} : { evaluator }) })

@@ -28,7 +28,7 @@ function drive (
   const plan: ResponsePlan = {
     echo: { policy: NO_POLICY, headerName: 'A2A-Extensions', requested: [], outbound: [], injected: [], active: [], forbidden: null },
     card: null,
-    evaluation: { evaluator: review({ evaluate, holds }), limits: { response: limit, event: limit } },
+    evaluation: { evaluator: review({ evaluate, buffersBody: holds }), limits: { response: limit, event: limit } },
     anyPage: false
   }
   const machine = new ResponseMachine(plan, driver)

@@ -7,7 +7,7 @@ import { SCHEMA_CASES } from '../../bench/worst-cases.js'
 import type { PolicyConfig, RuleConfig } from '#config/model/model.js'
 import { create } from '#jsonschema/ajv.js'
 import { Patterns } from '#jsonschema/regexp.js'
-import { evaluate, MAX_STEPS, step, stepsLeft, withSteps } from '#jsonschema/evaluation.js'
+import { withBudget, MAX_STEPS, spendBudget, stepsLeft, withSteps } from '#jsonschema/evaluation.js'
 import { compileSchema } from '#jsonschema/schema.js'
 import type { CompiledSchema } from '#jsonschema/schema.js'
 import { ask, judge, outcome, policyFor, V1 } from './responses.js'
@@ -25,7 +25,7 @@ function compiled (schema: object): CompiledSchema {
 /** Steps of one validation. */
 function stepsOf (schema: object, data: unknown): number {
   const { matches } = compiled(schema)
-  return evaluate(null, () => {
+  return withBudget(null, () => {
     matches(data)
     return MAX_STEPS - stepsLeft()
   })
@@ -114,12 +114,12 @@ t.test('keys in paths are clipped, in every loop', async t => {
 })
 
 t.test('a part of an evaluation takes from the whole', async t => {
-  evaluate(null, () => {
-    t.throws(() => withSteps(10, () => step(11)), { message: 'too many steps' })
+  withBudget(null, () => {
+    t.throws(() => withSteps(10, () => spendBudget(11)), { message: 'too many steps' })
     t.equal(stepsLeft(), MAX_STEPS - 11)
-    withSteps(1e9, () => step(MAX_STEPS - 11))
+    withSteps(1e9, () => spendBudget(MAX_STEPS - 11))
     t.equal(stepsLeft(), 0)
-    t.throws(() => withSteps(1e9, () => step(1)), { message: 'too many steps' })
+    t.throws(() => withSteps(1e9, () => spendBudget(1)), { message: 'too many steps' })
   })
   t.equal(stepsLeft(), Number.POSITIVE_INFINITY)
 })

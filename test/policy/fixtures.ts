@@ -15,7 +15,7 @@ import { compileAgentPolicy } from '#policy/compile/agent-policy.js'
 import type { Decision } from '#policy/request/decision.js'
 import { decide } from '#policy/request/evaluate.js'
 import { SchemaCache } from '#policy/compile/schema-source.js'
-import type { ValueJudge } from '#wire/json/unread-value.js'
+import type { ValueValidator } from '#wire/json/unread-value.js'
 import { CARD_CONFIG } from '../helpers/card-config.js'
 import { ROOT } from '../helpers/paths.js'
 import type { CompileOptions } from '#policy/compile/policy-collector.js'
@@ -115,7 +115,7 @@ export interface Sent {
   readonly caller?: Principal
   readonly approved?: ReadonlySet<string>
   /** Null: all data is read. Default: that of the policy. */
-  readonly judge?: ValueJudge | null
+  readonly judge?: ValueValidator | null
 }
 
 /** A request as its client writes it: `body` is JSON-RPC params, or the HTTP+JSON body; a string is sent as it stands. */
@@ -131,7 +131,7 @@ export function send (policy: AgentPolicy, body: unknown, sent: Sent = {}): Deci
     contentType: 'application/json',
     restOperation: binding === 'JSONRPC' ? null : (sent.operation ?? (sent.route === undefined ? 'SendMessage' : 'Extension')),
     limits: { depth: 64, members: 1_000_000 },
-    judge: sent.judge === undefined ? policy.judge : sent.judge
+    validator: sent.judge === undefined ? policy.validator : sent.judge
   })
   return decide(
     {

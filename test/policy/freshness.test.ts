@@ -1,9 +1,9 @@
 /** `notOlderThan`: the age of values, by the clock that the caller passes. */
 import t from 'tap'
 import type { FreshnessConfig } from '#config/model/policy-model.js'
-import { evaluate } from '#jsonschema/evaluation.js'
+import { withBudget } from '#jsonschema/evaluation.js'
 import { compileFreshness, freshnessProblem } from '#policy/freshness.js'
-import { plain } from '#policy/selectors/kit.js'
+import { plain } from '#policy/selectors/selection.js'
 import { ask, policyFor, rule, V1 } from './responses.js'
 import { declaring, message, policyOf, send } from './fixtures.js'
 
@@ -12,7 +12,7 @@ const AT = Date.parse('2026-01-15T12:00:00Z')
 /** @param seconds time of the evaluation, after AT */
 function problem (config: FreshnessConfig, value: unknown, seconds: number | null): string | null {
   const now = seconds === null ? null : AT + seconds * 1000
-  const found = evaluate(null, () => freshnessProblem(compileFreshness({ skew: '0s', ...config }), plain('v', value, [])), now)
+  const found = withBudget(null, () => freshnessProblem(compileFreshness({ skew: '0s', ...config }), plain('v', value, [])), now)
   return found === null ? null : `${found.path} ${found.message}`
 }
 

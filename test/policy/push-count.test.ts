@@ -5,7 +5,7 @@ import type { Operation } from '#a2a/operations.js'
 import type { Binding, Version } from '#a2a/versions.js'
 import { compilePush } from '#policy/push/check.js'
 import type { PushCount } from '#policy/push/count.js'
-import { entryOf, pushCountOf, readPushResponse } from '#policy/push/count.js'
+import { pushEntryOf, pushCountOf, readPushResponse } from '#policy/push/count.js'
 
 const push = compilePush(
   { mode: 'enforce', allow: [], require: { https: true, authentication: false }, perTask: 2, onUnknown: 'reject', resolve: false },
@@ -29,7 +29,7 @@ function countOf (body: object, { version = '1.0', method, operation, path }: As
   return push === null ? null : pushCountOf(push, call, path ?? null, 'unique')
 }
 
-const ids = (...lists: readonly (readonly string[])[]): readonly string[] => lists.map(entryOf)
+const ids = (...lists: readonly (readonly string[])[]): readonly string[] => lists.map(pushEntryOf)
 const create = { method: 'CreateTaskPushNotificationConfig' }
 const old = { version: '0.3', method: 'tasks/pushNotificationConfig/set' } as const
 const rest = { operation: 'CreateTaskPushNotificationConfig', path: '/tasks/t%2F1/pushNotificationConfigs' } as const

@@ -67,7 +67,7 @@ t.test('nothing is read when everything is known', async t => {
   const review = reviewed(policy, { requested: [URI, THIRD] })
   t.match(review, { reads: true, holds: false, enforces: false, holdsHead: false })
   review.echoed([URI])
-  t.equal(review.reads, false)
+  t.equal(review.readsBody, false)
   t.same(review.evaluate(Buffer.from('not even JSON'), false).violations, [])
 })
 
@@ -79,7 +79,7 @@ t.test('if only a list of extensions could prove activation, events without one 
     return review.activationReport().confirmed
   }
   const review = reviewed(policy, { requested: [URI], operation: 'SendStreamingMessage' })
-  t.equal(review.reads, true)
+  t.equal(review.readsBody, true)
   t.same(review.evaluate(Buffer.from('{"not":"JSON'), true).violations, [])
   t.equal(review.evaluate(Buffer.from('{"not":"JSON, extensions'), true).violations.length, 1, 'and what may have one is')
   const listing = V1.status('working', { message: V1.message([V1.text('x')], { extensions: [URI] }) }).toString()
@@ -136,7 +136,7 @@ t.test('the header for the client', async t => {
     t.match(review, { holdsHead: true, holds: true, enforces: false })
     review.echoed([URI])
     t.match(review, { holdsHead: false, holds: false }, 'the header has it already')
-    t.equal(reviewed(policy, { requested: [OTHER] }).holdsHead, false)
+    t.equal(reviewed(policy, { requested: [OTHER] }).buffersHead, false)
   })
 })
 

@@ -100,7 +100,7 @@ t.test('enforced: no list of parts is emptied, and forwarded data is JSON', asyn
     for (let i = 0; i < before.length; i++) equal(left[i] === 0, before[i] === 0)
     if (verdict.edits.length > 0) {
       changed++
-      ok(review.holds)
+      ok(review.buffersBody)
     }
   }), { numRuns: 900 })
   t.ok(changed > 100, `${changed} answers were changed`)
@@ -115,7 +115,7 @@ t.test('observed: nothing is rejected, changed, annotated or held', async t => {
       const observed = byPolicy ? policyFor({ ...config, mode: 'observe' }) : policyFor(config, { responses: 'observe' })
       const { review } = ask(observed, { style, operation, requested: asked ? [URI] : [] })
       if (review === null) return
-      equal(review.holds, false)
+      equal(review.buffersBody, false)
       const verdicts = [review.evaluate(bytes, operation === 'SendStreamingMessage'), review.end()]
       for (const verdict of verdicts) {
         if (verdict === null) continue

@@ -2,7 +2,7 @@ import t from 'tap'
 import { readCall } from '#a2a/message/call.js'
 import type { SelectorConfig } from '#config/model/model.js'
 import { compileCondition } from '#policy/compile/condition.js'
-import type { SelectContext } from '#policy/selectors/kit.js'
+import type { SelectContext } from '#policy/selectors/selection.js'
 import { compileSelector } from '#policy/selectors/select.js'
 import { RequestSubject } from '#policy/selectors/subject.js'
 

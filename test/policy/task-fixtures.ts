@@ -7,7 +7,7 @@ import { viewResponse } from '#a2a/message/read-result.js'
 import type { CompiledResponses, CompiledPolicy } from '#policy/compile/compiled.js'
 import { ResultSubject } from '#policy/response/result-subject.js'
 import { compileMatcher, SchemaCache } from '#policy/compile/schema-source.js'
-import type { SelectContext } from '#policy/selectors/kit.js'
+import type { SelectContext } from '#policy/selectors/selection.js'
 import { RequestSubject } from '#policy/selectors/subject.js'
 
 export const URI = 'urn:ext'

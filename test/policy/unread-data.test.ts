@@ -2,11 +2,11 @@
 import { deepStrictEqual as same, ok } from 'node:assert'
 import fc from 'fast-check'
 import t from 'tap'
-import { DataJudge } from '#jsonschema/bytes/data-judge.js'
+import { DataValidator } from '#jsonschema/bytes/data-validator.js'
 import { ANYTHING } from '#jsonschema/bytes/program.js'
 import { ChunkedBuffer } from '#wire/chunked-buffer.js'
-import { parseJudged, parseStrict } from '#wire/json/json.js'
-import type { UnreadValue, ValueJudge } from '#wire/json/unread-value.js'
+import { parseValidated, parseStrict } from '#wire/json/json.js'
+import type { UnreadValue, ValueValidator } from '#wire/json/unread-value.js'
 import { unreadValue } from '#wire/json/unread-value.js'
 import { Random } from '../fuzz/engine/random.js'
 import { check } from '../helpers/seed.js'
@@ -19,7 +19,7 @@ const LIMITS: JsonLimits = { depth: 64, members: 100_000 }
 const row = (i: number): object => ({ sku: `B-${i}`, quantity: i + 1, note: 'with the others', price: i * 1.5 })
 const rows = (count: number): object[] => Array.from({ length: count }, (_none, i) => row(i))
 
-const parsed = (text: string | Buffer, limits = LIMITS): JsonResult => parseJudged(Buffer.from(text as string), limits, new DataJudge('data', () => []))
+const parsed = (text: string | Buffer, limits = LIMITS): JsonResult => parseValidated(Buffer.from(text as string), limits, new DataValidator('data', () => []))
 
 const NUMBERS = [0.1, 1e21, Number('12345678901234567')]
 
@@ -57,7 +57,7 @@ t.test('data of many small values stays unread until somebody reads it', async t
 t.test('chunks are read as one buffer is', async t => {
   const bytes = Buffer.from(JSON.stringify({ data: rows(2_000), more: 'x' }))
   const chunks = [bytes.subarray(0, 777), bytes.subarray(777, 50_001), bytes.subarray(50_001)]
-  const result = parseJudged(new ChunkedBuffer(chunks, bytes.length), LIMITS, new DataJudge('data', () => []))
+  const result = parseValidated(new ChunkedBuffer(chunks, bytes.length), LIMITS, new DataValidator('data', () => []))
   t.equal(unreadOf(result)?.isRead, false)
   t.same(shown(result), shown(parseStrict(bytes, LIMITS)))
 })
@@ -94,7 +94,7 @@ t.test('damaged texts are read and rejected as without the judge', async t => {
     for (let i = 0; i < 8; i++) {
       const text = damaged(random, bytes)
       compare(text)
-      if (new DataJudge('data', () => []).judge(text, LIMITS) !== null) unread++
+      if (new DataValidator('data', () => []).validate(text, LIMITS) !== null) unread++
     }
   }), { numRuns: 100 }) > 0, 'inputs')
   t.ok(unread > 100, `${unread} texts had unread values`)
@@ -125,18 +125,18 @@ t.test('rules decide about unread data as they decide about data that is read', 
   ]
   let left = 0
   let read = 0
-  const counting: ValueJudge = {
-    name: policy.judge.name,
-    judge: (bytes, limits) => {
-      const judged = policy.judge.judge(bytes, limits)
+  const counting: ValueValidator = {
+    name: policy.validator.name,
+    validate: (bytes, limits) => {
+      const judged = policy.validator.validate(bytes, limits)
       left += judged?.values.length ?? 0
       return judged
     },
     onRead: () => {
       read++
-      policy.judge.onRead()
+      policy.validator.onRead()
     },
-    prefer: note => { policy.judge.prefer(note) }
+    prefer: note => { policy.validator.prefer(note) }
   }
   let rejected = 0
   for (const [schema, data] of [...documents, ...documents]) {
@@ -171,11 +171,11 @@ t.test('numbers that cannot be compared exactly, elsewhere in the request or in 
 })
 
 t.test('the judge pauses while its values are read after all', async t => {
-  const judge = new DataJudge('data', () => [ANYTHING])
+  const judge = new DataValidator('data', () => [ANYTHING])
   const bytes = Buffer.from(JSON.stringify({ data: rows(100) }))
-  const isLeft = (): boolean => unreadOf(parseJudged(bytes, LIMITS, judge)) !== null
+  const isLeft = (): boolean => unreadOf(parseValidated(bytes, LIMITS, judge)) !== null
   t.equal(isLeft(), true)
-  for (let i = 0; i < 40 && isLeft(); i++) JSON.stringify(parseJudged(bytes, LIMITS, judge))
+  for (let i = 0; i < 40 && isLeft(); i++) JSON.stringify(parseValidated(bytes, LIMITS, judge))
   t.equal(isLeft(), false)
   let pause = 0
   while (!isLeft() && pause < 10_000) pause++

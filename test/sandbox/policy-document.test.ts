@@ -7,7 +7,7 @@ import type { AgentConfig, Config } from '#config/model/model.js'
 import { loadConfig } from '#config/load.js'
 import { startDocument } from '#sandbox/start-document.js'
 import type { ReadPolicy } from '#sandbox/policy-document.js'
-import { readPolicy } from '#sandbox/policy-document.js'
+import { readPolicyDocument } from '#sandbox/policy-document.js'
 import { configOf } from '../helpers/gateway.js'
 
 const OWN = `
@@ -21,7 +21,7 @@ extensions:
   own: {uri: "https://example.com/own", request: [{id: one, select: {metadata: {in: [message], key: x}}, schema: {type: string}}]}`
 
 function read (text: string, config: Config = configOf({ yaml: OWN })): ReadPolicy {
-  return readPolicy(text, config, config.agents[0] as AgentConfig)
+  return readPolicyDocument(text, config, config.agents[0] as AgentConfig)
 }
 
 function policy (found: ReadPolicy, name: string): object | undefined {
@@ -148,7 +148,7 @@ extensions:
   t.match(started, /own:\s+# ours/)
   t.match(started, /\n {4}responses: observe/, 'defaults that people change are shown')
   t.notMatch(started, /other|upstream|s3cret/)
-  t.same(readPolicy(startDocument(given, null), config, config.agents[0] as AgentConfig).problems, [])
+  t.same(readPolicyDocument(startDocument(given, null), config, config.agents[0] as AgentConfig).problems, [])
   writeFileSync(file, text.replace('version: 1', 'version: 1\nlist: &list [own]\nmode: &mode enforce').replace('[own]\nex', '*list\nex').replace(/mode: \$.*/, 'mode: *mode'))
   t.match(startDocument(given, file), /mode: enforce\n {4}extensions: \[own\]/, 'aliases of other parts of the file')
   writeFileSync(file, text.replace('[own]', '*none'))

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import Fastify from 'fastify'
 import t from 'tap'
 import type { Test } from 'tap'
-import { digestOf } from '#identity/api-keys.js'
+import { keyDigest } from '#identity/api-keys.js'
 import { requestOf } from '../front/grpc-kit.js'
 import { quietSdk } from '../helpers/agents.js'
 import { NO_ENVOY, startEnvoy } from '../helpers/envoy.js'
@@ -131,7 +131,7 @@ interface SetUp { readonly agent: GrpcAgent, readonly ways: Record<string, Way> 
 async function setUp (t: Test, { example, start }: PolicyServer): Promise<SetUp> {
   const agent = await startGrpcAgent({ kind: 'dual', card: { extensions: [{ uri: PAYMENTS }] } })
   t.teardown(() => agent.close())
-  const keys = Object.entries(KEYS).map(([id, key]) => `- {id: ${id}, sha256: ${digestOf(key)}, groups: [${id === 'tess' ? 'treasury' : 'users'}]}`)
+  const keys = Object.entries(KEYS).map(([id, key]) => `- {id: ${id}, sha256: ${keyDigest(key)}, groups: [${id === 'tess' ? 'treasury' : 'users'}]}`)
   const directory = t.testdir({ 'keys.yaml': keys.join('\n') })
   const url = await start(t, directory)
   const [http, grpc, mesh] = await freePorts(3)

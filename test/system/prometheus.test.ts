@@ -7,6 +7,7 @@ import { createLogger } from '#telemetry/logging.js'
 import { Metrics } from '#telemetry/metrics/metrics.js'
 import { recordOne } from '../helpers/every-metric.js'
 import { MISSING, startPrometheus, until } from '../helpers/prometheus.js'
+import { ended } from '../helpers/ended-request.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
@@ -17,30 +18,30 @@ interface Exemplars {
 }
 
 function record (metrics: Metrics): void {
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.2)
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'rejected', front: 'http' }, 0.001)
-  metrics.decision('weather', 0.00004)
-  metrics.upstream('weather', 'SendMessage', 0.015)
-  metrics.violation('weather', 'https://a.example/ext?q="x"\\y', 'schema', 'request', 'enforce')
-  metrics.activation('weather', 'https://a.example/ext', 'client', 'confirmed')
-  metrics.streamOpened('weather')
-  metrics.streamEvents('weather', 3)
-  metrics.cardAge('weather', () => 4.5)
-  metrics.cardRefresh('weather', 'unchanged')
-  metrics.configReload('ok')
-  metrics.configInfo('0123456789ab')
-  metrics.upstreamError('weather', 'refused')
-  for (const outcome of ['known', 'known', 'unknown', 'unavailable'] as const) metrics.taskLookup('weather', outcome)
-  for (const outcome of ['kept', 'lost'] as const) metrics.taskWrite('weather', outcome)
-  metrics.tasksRemembered(() => 7)
-  for (const reason of ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const) metrics.responseUnread('weather', reason)
-  metrics.refusal('weather', 'gateway/memory')
-  metrics.clientError('timeout')
-  metrics.requestsActive(new Map([['weather', () => 3]]))
-  metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: 'small', value: 12 })
-  metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: 'small', value: 30 })
-  metrics.observed('weather', { extension: 'usage', metric: 'queue', type: 'gauge', by: '', value: 2.5 })
+  ended(metrics, ['weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.02)
+  ended(metrics, ['weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.2)
+  ended(metrics, ['weather', 'SendMessage', 'JSONRPC', '1.0', 'rejected', 'http'], 0.001)
+  metrics.observe('decision_duration_seconds', 0.00004, null, 'weather')
+  metrics.observe('upstream_duration_seconds', 0.015, null, 'weather', 'SendMessage')
+  metrics.add('violations_total', 'weather', 'https://a.example/ext?q="x"\\y', 'schema', 'request', 'enforce')
+  metrics.add('activations_total', 'weather', 'https://a.example/ext', 'client', 'confirmed')
+  metrics.addAmount('streams_active', 1, 'weather')
+  metrics.addAmount('stream_events_total', 3, 'weather')
+  metrics.read('card_age_seconds', () => [['weather', 4.5]])
+  metrics.add('card_refreshes_total', 'weather', 'unchanged')
+  metrics.add('config_reloads_total', 'ok')
+  metrics.read('config_info', () => [['0123456789ab', 1]])
+  metrics.add('upstream_errors_total', 'weather', 'refused')
+  for (const outcome of ['known', 'known', 'unknown', 'unavailable'] as const) metrics.add('task_lookups_total', 'weather', outcome)
+  for (const outcome of ['kept', 'lost'] as const) metrics.add('task_writes_total', 'weather', outcome)
+  metrics.read('tasks_remembered', () => 7)
+  for (const reason of ['too_large', 'no_memory', 'encoding', 'content_type', 'malformed'] as const) metrics.add('answers_unread_total', 'weather', reason)
+  metrics.add('refusals_total', 'weather', 'gateway/memory')
+  metrics.add('client_errors_total', 'timeout')
+  metrics.read('requests_active', () => [['weather', 3]])
+  metrics.addAmount('observed_total', 12, 'weather', 'usage', 'tokens', 'small')
+  metrics.addAmount('observed_total', 30, 'weather', 'usage', 'tokens', 'small')
+  metrics.set('observed_value', 2.5, 'weather', 'usage', 'queue', '')
 }
 
 t.test('promtool accepts the metrics', async t => {
@@ -53,6 +54,9 @@ t.test('promtool accepts the metrics', async t => {
   record(own)
   recordOne(own)
   t.same(check(await own.text()), { status: 0, stderr: '' }, 'every metric of the gateway')
+  const primary = new Metrics({ process: false, serves: false })
+  recordOne(primary)
+  t.same(check(await primary.text()), { status: 0, stderr: '' }, 'and those of the primary')
   const all = new Metrics()
   t.teardown(() => { all.close() })
   record(all)
@@ -106,7 +110,7 @@ t.test('Prometheus scrapes the admin listener', async t => {
   )
   t.equal((await query('process_start_time_seconds')).length, 1)
 
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
+  ended(metrics, ['weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.02)
   await until('later value', 15, async () =>
     (await query('a2a_gateway_requests_total{outcome="forwarded"}'))[0]?.value[1] === '3' ? true : null
   )
@@ -138,7 +142,7 @@ t.test('Prometheus scrapes the admin listener', async t => {
   for (const name of ['tasks_remembered', 'observed_value']) t.match(metadata[`a2a_gateway_${name}`], [{ type: 'gauge' }], name)
 
   metrics.exemplars = true
-  metrics.decision('traced', 0.002, { traceId: TRACE, spanId: SPAN })
+  metrics.observe('decision_duration_seconds', 0.002, { traceId: TRACE, spanId: SPAN }, 'traced')
   const series = await until('exemplar', 15, async () => {
     const [start, end] = [-60, 60].map(seconds => Date.now() / 1_000 + seconds)
     const query = `query_exemplars?query=a2a_gateway_decision_duration_seconds_bucket&start=${start}&end=${end}`

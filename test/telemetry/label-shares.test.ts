@@ -8,14 +8,14 @@ const OWN = 'https://example.com/ext/consent/v1'
 function flooded (worker: number): Metrics {
   const metrics = new Metrics({ process: false })
   for (let i = 0; i < 2_000; i++) {
-    metrics.activation('rogue', `https://evil.example/${worker}/${i}`, 'client', 'absent')
-    metrics.violation('rogue', `https://evil.example/${worker}/${i}`, 'rule', 'request', 'observe')
-    metrics.refusal('rogue', `evil/${worker}-${i}`)
+    metrics.add('activations_total', 'rogue', `https://evil.example/${worker}/${i}`, 'client', 'absent')
+    metrics.add('violations_total', 'rogue', `https://evil.example/${worker}/${i}`, 'rule', 'request', 'observe')
+    metrics.add('refusals_total', 'rogue', `evil/${worker}-${i}`)
   }
-  metrics.activation('victim', OWN, 'client', 'confirmed')
-  metrics.violation('victim', OWN, 'rule', 'request', 'enforce')
-  metrics.observed('victim', { extension: OWN, metric: 'tokens', type: 'counter', by: '', value: 3 })
-  metrics.refusal('victim', 'consent/names-the-owner')
+  metrics.add('activations_total', 'victim', OWN, 'client', 'confirmed')
+  metrics.add('violations_total', 'victim', OWN, 'rule', 'request', 'enforce')
+  metrics.addAmount('observed_total', 3, 'victim', OWN, 'tokens', '')
+  metrics.add('refusals_total', 'victim', 'consent/names-the-owner')
   return metrics
 }
 

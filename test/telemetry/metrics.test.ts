@@ -2,6 +2,7 @@ import { getHeapStatistics } from 'node:v8'
 import t from 'tap'
 import { packageVersion } from '#config/paths.js'
 import { Metrics } from '#telemetry/metrics/metrics.js'
+import { ended } from '../helpers/ended-request.js'
 
 interface Sample { name: string, labels: Record<string, string>, value: number }
 interface Family { type: string, help: string, samples: Sample[] }
@@ -101,60 +102,68 @@ const DESIGN: Record<string, [string, string[]]> = {
 }
 
 function recordEverything (metrics: Metrics): void {
-  metrics.vitals.verificationsWaiting(() => 0)
-  metrics.vitals.sourcesOf(() => [{ name: 'registry', entries: { admitted: 1, waiting: 0, rejected: 0 }, age: 3, readable: true }])
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 3)
-  metrics.request({ agent: 'weather', operation: 'SendMessage', binding: 'HTTP+JSON', version: '0.3', outcome: 'rejected', front: 'http' }, 0.0005)
-  metrics.decision('weather', 0.00002)
-  metrics.upstream('weather', 'SendMessage', 0.015)
-  metrics.violation('weather', 'https://a.example/ext', 'schema', 'request', 'enforce')
-  metrics.unexaminedData('weather', 'https://a.example/ext')
-  metrics.activation('weather', 'https://a.example/ext', 'client', 'confirmed')
-  metrics.streamOpened('weather')
-  metrics.streamOpened('weather')
-  metrics.streamClosed('weather')
-  metrics.streamEvents('weather', 5)
-  metrics.streamEvents('weather', 0)
-  metrics.cardAge('weather', () => 12.5)
-  metrics.cardRefresh('weather', 'not_modified')
-  metrics.cardSignature('weather', 'partial')
-  metrics.configReload('ok')
-  metrics.configInfo('0123456789ab')
-  metrics.upstreamError('weather', 'refused')
-  metrics.taskLookup('weather', 'known')
-  metrics.taskLookup('weather', 'unavailable')
-  metrics.taskWrite('weather', 'kept')
-  metrics.uniqueClaim('weather', 'seen')
-  metrics.pausedRequest('weather', 'resumed')
-  metrics.rateLimited('weather', 'per-caller')
-  metrics.rateStore('ok')
-  metrics.budgetSpent('tokens', 2.5)
-  metrics.taskOwnerCheck('weather', 'match')
-  metrics.pushUrl('weather', 'reject')
-  metrics.accessDecision('weather', 'readers', 'deny', 'observe')
-  metrics.authentication('weather', 'corp', 'expired')
-  metrics.authenticated('corp', 'miss', 0.0002)
-  metrics.keyRefresh('corp', 'failed')
-  metrics.upstreamCredential('weather', 'exchange', 'unavailable')
-  metrics.delegation('weather', 'depth')
-  metrics.externalDecision('weather', 'spend', 'allow')
-  metrics.externalWait('weather', 'request', 0.01)
-  metrics.vitals.issuersOf(new Map([['corp', { age: () => 3, tokens: () => 4 }]]))
-  metrics.tasksRemembered(() => 7)
-  metrics.observed('weather', { extension: 'usage', metric: 'tokens', type: 'counter', by: '', value: 120 })
-  metrics.observed('weather', { extension: 'usage', metric: 'latency', type: 'gauge', by: 'fast', value: 0.25 })
-  metrics.responseUnread('weather', 'too_large')
-  metrics.refusal('weather', 'gateway/memory')
-  metrics.grpcResponse('echo', 'SendMessage', 'OK')
-  metrics.clientError('timeout')
-  metrics.requestsActive(new Map([['weather', () => 3]]))
-  metrics.vitals.agents(new Map([['weather', { limits: { requests: 10, streams: 4 }, maxStale: 3_600, hasCard: () => true, holds: () => true }]]))
-  metrics.vitals.heldBytes(() => 5, () => 50)
-  metrics.vitals.spansLost(2)
-  metrics.vitals.auditLineLost()
-  metrics.vitals.logLineLost()
-  metrics.vitals.logRecordsLost(3)
+  metrics.read('token_verifications_waiting', () => 0)
+  metrics.read('agent_sources', () => [['registry', 'admitted', 1], ['registry', 'waiting', 0], ['registry', 'rejected', 0]] as const)
+  metrics.read('agent_source_age_seconds', () => [['registry', 3]])
+  metrics.read('agent_source_readable', () => [['registry', 1]])
+  ended(metrics, ['weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.02)
+  ended(metrics, ['weather', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 3)
+  ended(metrics, ['weather', 'SendMessage', 'HTTP+JSON', '0.3', 'rejected', 'http'], 0.0005)
+  metrics.observe('decision_duration_seconds', 0.00002, null, 'weather')
+  metrics.observe('upstream_duration_seconds', 0.015, null, 'weather', 'SendMessage')
+  metrics.add('violations_total', 'weather', 'https://a.example/ext', 'schema', 'request', 'enforce')
+  metrics.add('unexamined_data_total', 'weather', 'https://a.example/ext')
+  metrics.add('activations_total', 'weather', 'https://a.example/ext', 'client', 'confirmed')
+  metrics.addAmount('streams_active', 1, 'weather')
+  metrics.addAmount('streams_active', 1, 'weather')
+  metrics.addAmount('streams_active', -1, 'weather')
+  metrics.addAmount('stream_events_total', 5, 'weather')
+  metrics.addAmount('stream_events_total', 0, 'weather')
+  metrics.read('card_age_seconds', () => [['weather', 12.5]])
+  metrics.add('card_refreshes_total', 'weather', 'not_modified')
+  metrics.add('card_signatures_total', 'weather', 'partial')
+  metrics.add('config_reloads_total', 'ok')
+  metrics.read('config_info', () => [['0123456789ab', 1]])
+  metrics.add('upstream_errors_total', 'weather', 'refused')
+  metrics.add('task_lookups_total', 'weather', 'known')
+  metrics.add('task_lookups_total', 'weather', 'unavailable')
+  metrics.add('task_writes_total', 'weather', 'kept')
+  metrics.add('unique_claims_total', 'weather', 'seen')
+  metrics.add('paused_requests_total', 'weather', 'resumed')
+  metrics.add('rate_limited_total', 'weather', 'per-caller')
+  metrics.add('rate_store_total', 'ok')
+  metrics.addAmount('budget_spent_total', 2.5, 'tokens')
+  metrics.add('task_owner_checks_total', 'weather', 'match')
+  metrics.add('push_urls_total', 'weather', 'reject')
+  metrics.add('access_decisions_total', 'weather', 'readers', 'deny', 'observe')
+  metrics.add('authentications_total', 'weather', 'corp', 'expired')
+  metrics.observe('authentication_duration_seconds', 0.0002, null, 'corp', 'miss')
+  metrics.add('identity_key_refreshes_total', 'corp', 'failed')
+  metrics.add('upstream_credentials_total', 'weather', 'exchange', 'unavailable')
+  metrics.add('delegations_total', 'weather', 'depth')
+  metrics.add('external_decisions_total', 'weather', 'spend', 'allow')
+  metrics.observe('external_decision_duration_seconds', 0.01, null, 'weather', 'request')
+  metrics.read('identity_keys_age_seconds', () => [['corp', 3]])
+  metrics.read('token_cache_entries', () => [['corp', 4]])
+  metrics.read('tasks_remembered', () => 7)
+  metrics.addAmount('observed_total', 120, 'weather', 'usage', 'tokens', '')
+  metrics.set('observed_value', 0.25, 'weather', 'usage', 'latency', 'fast')
+  metrics.add('answers_unread_total', 'weather', 'too_large')
+  metrics.add('refusals_total', 'weather', 'gateway/memory')
+  metrics.add('grpc_responses_total', 'echo', 'SendMessage', 'OK')
+  metrics.add('client_errors_total', 'timeout')
+  metrics.read('requests_active', () => [['weather', 3]])
+  metrics.read('requests_limit', () => [['weather', 10]])
+  metrics.read('streams_limit', () => [['weather', 4]])
+  metrics.read('card_max_stale_seconds', () => [['weather', 3_600]])
+  metrics.read('card_usable', () => [['weather', 1]])
+  metrics.read('cards_held', () => [['weather', 1]])
+  metrics.read('held_bytes', () => 5)
+  metrics.read('held_limit_bytes', () => 50)
+  metrics.addAmount('trace_spans_lost_total', 2)
+  metrics.add('audit_lines_lost_total')
+  metrics.add('log_lines_lost_total')
+  metrics.addAmount('log_records_lost_total', 3)
 }
 
 // Where no container bounds the memory there is no sample; tests run anywhere.
@@ -259,7 +268,7 @@ t.test('values match the records, also at the second scrape', async t => {
 
 t.test('a histogram is cumulative, ends in +Inf and handles unusual numbers', async t => {
   const metrics = new Metrics({ process: false })
-  for (const seconds of [0.001, 0.0011, 120, 121, -1, NaN, Infinity]) metrics.upstream('a', 'GetTask', seconds)
+  for (const seconds of [0.001, 0.0011, 120, 121, -1, NaN, Infinity]) metrics.observe('upstream_duration_seconds', seconds, null, 'a', 'GetTask')
   const samples = parse(await metrics.text()).get('a2a_gateway_upstream_duration_seconds')?.samples ?? []
   const buckets = samples.filter(sample => sample.name.endsWith('_bucket')).map(sample => [sample.labels.le, sample.value])
   t.same(buckets, [
@@ -272,20 +281,20 @@ t.test('a histogram is cumulative, ends in +Inf and handles unusual numbers', as
 
 t.test('labels are bounded and escaped', async t => {
   const metrics = new Metrics({ process: false })
-  metrics.request({ agent: 'a', operation: 'x'.repeat(201), binding: 'b"\\\nc', version: '1.0', outcome: 'rejected', front: 'http' }, 1)
-  metrics.request({ agent: 'a', operation: 'x'.repeat(300), binding: 'b"\\\nc', version: '1.0', outcome: 'rejected', front: 'http' }, 1)
+  ended(metrics, ['a"\\\nc', 'x'.repeat(201), 'JSONRPC', '1.0', 'rejected', 'http'], 1)
+  ended(metrics, ['a"\\\nc', 'x'.repeat(300), 'JSONRPC', '1.0', 'rejected', 'http'], 1)
   const samples = parse(await metrics.text()).get('a2a_gateway_requests_total')?.samples ?? []
   t.equal(samples.length, 1, 'both are the same after the cut')
   t.equal(samples[0]?.value, 2)
   t.equal(samples[0]?.labels.operation, 'x'.repeat(200))
-  t.equal(samples[0]?.labels.binding, 'b\\"\\\\\\nc')
+  t.equal(samples[0]?.labels.agent, 'a\\"\\\\\\nc')
 })
 
 t.test('at most 256 extensions have their own label, over all metrics', async t => {
   const metrics = new Metrics({ process: false })
-  for (let i = 0; i < 200; i++) metrics.violation('a', `urn:v:${i}`, 'r', 'request', 'observe')
-  for (let i = 0; i < 200; i++) metrics.activation('a', `urn:a:${i}`, 'gateway', 'absent')
-  metrics.violation('a', 'urn:v:0', 'r', 'request', 'observe')
+  for (let i = 0; i < 200; i++) metrics.add('violations_total', 'a', `urn:v:${i}`, 'r', 'request', 'observe')
+  for (let i = 0; i < 200; i++) metrics.add('activations_total', 'a', `urn:a:${i}`, 'gateway', 'absent')
+  metrics.add('violations_total', 'a', 'urn:v:0', 'r', 'request', 'observe')
   const families = parse(await metrics.text())
   const violations = families.get('a2a_gateway_violations_total')?.samples ?? []
   const activations = families.get('a2a_gateway_activations_total')?.samples ?? []
@@ -298,10 +307,9 @@ t.test('at most 256 extensions have their own label, over all metrics', async t 
 t.test('card age is read at the scrape; without an age there is no sample', async t => {
   const metrics = new Metrics({ process: false })
   let age: number | null = 1
-  metrics.cardAge('a', () => 99)
-  metrics.cardAge('a', () => age)
-  metrics.cardAge('broken', () => { throw new Error('no') })
-  metrics.cardAge('unknown', () => NaN)
+  metrics.read('card_age_seconds', () => [['a', 99]])
+  metrics.read('card_age_seconds', () => [['a', age], ['unknown', NaN]])
+  metrics.read('card_usable', () => { throw new Error('no') })
   const samples = async (): Promise<Sample[]> => parse(await metrics.text()).get('a2a_gateway_card_age_seconds')?.samples ?? []
   t.same(await samples(), [{ name: 'a2a_gateway_card_age_seconds', labels: { agent: 'a' }, value: 1 }])
   age = 61.5
@@ -312,8 +320,8 @@ t.test('card age is read at the scrape; without an age there is no sample', asyn
 
 t.test('only the configuration in force is shown', async t => {
   const metrics = new Metrics({ process: false })
-  metrics.configInfo('old')
-  metrics.configInfo('new')
+  metrics.read('config_info', () => [['old', 1]])
+  metrics.read('config_info', () => [['new', 1]])
   t.same(parse(await metrics.text()).get('a2a_gateway_config_info')?.samples, [
     { name: 'a2a_gateway_config_info', labels: { hash: 'new' }, value: 1 }
   ])
@@ -323,7 +331,7 @@ t.test('process metrics are included by default, and two instances are independe
   const one = new Metrics()
   const two = new Metrics({ process: false })
   t.teardown(() => { one.close() })
-  one.decision('a', 1)
+  one.observe('decision_duration_seconds', 1, null, 'a')
   const text = await one.text()
   for (const name of [
     'process_cpu_seconds_total',
@@ -344,9 +352,9 @@ t.test('process metrics are included by default, and two instances are independe
 t.test('observed values are numbers, and counters only grow', async t => {
   const metrics = new Metrics({ process: false })
   for (const value of [5, -1, NaN, Infinity, 0]) {
-    metrics.observed('a', { extension: 'usage', metric: 'tokens', type: 'counter', by: 'other', value })
+    metrics.addAmount('observed_total', value, 'a', 'usage', 'tokens', 'other')
   }
-  for (const value of [5, NaN, -2]) metrics.observed('a', { extension: 'usage', metric: 'level', type: 'gauge', by: '', value })
+  for (const value of [5, NaN, -2]) metrics.set('observed_value', value, 'a', 'usage', 'level', '')
   const families = parse(await metrics.text())
   t.same(families.get('a2a_gateway_observed_total')?.samples.map(one => one.value), [5])
   t.same(families.get('a2a_gateway_observed_value')?.samples.map(one => one.value), [-2])
@@ -356,10 +364,29 @@ t.test('tasks in an external store have no sample, and a failing store does not 
   const metrics = new Metrics({ process: false })
   const samples = async (): Promise<Sample[]> => parse(await metrics.text()).get('a2a_gateway_tasks_remembered')?.samples ?? []
   t.same(await samples(), [])
-  metrics.tasksRemembered(() => 3)
+  metrics.read('tasks_remembered', () => 3)
   t.equal((await samples())[0]?.value, 3)
-  metrics.tasksRemembered(() => null)
+  metrics.read('tasks_remembered', () => null)
   t.same(await samples(), [])
-  metrics.tasksRemembered(() => { throw new Error('closed') })
+  metrics.read('tasks_remembered', () => { throw new Error('closed') })
   t.same(await samples(), [])
+})
+
+t.test('a wrong value of a label, a missing label and a metric of another kind do not compile', async t => {
+  const metrics = new Metrics({ process: false })
+  // @ts-expect-error a value that the label never has
+  metrics.add('task_lookups_total', 'a', 'lost')
+  // @ts-expect-error no outcome
+  metrics.add('task_lookups_total', 'a')
+  // @ts-expect-error one label too many
+  metrics.add('config_reloads_total', 'ok', 'b')
+  // @ts-expect-error a gauge only grows through addAmount()
+  t.throws(() => { metrics.add('requests_active', 'a') })
+  // @ts-expect-error counted, and not read
+  metrics.read('task_lookups_total', () => [['a', 'known', 1]])
+  // @ts-expect-error a reading without the label
+  metrics.read('card_usable', () => [[1]])
+  // @ts-expect-error no outcome
+  metrics.observe('request_duration_seconds', 1, null, 'a', 'GetTask')
+  t.match(await metrics.text(), 'a2a_gateway_task_lookups_total{agent="a",outcome="lost"} 1')
 })

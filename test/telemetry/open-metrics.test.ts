@@ -5,21 +5,22 @@ import { createLogger } from '#telemetry/logging.js'
 import { Metrics } from '#telemetry/metrics/metrics.js'
 import { acceptsOpenMetrics, openMetrics } from '#telemetry/metrics/open-metrics.js'
 import { mergeSnapshots } from '#telemetry/metrics/registry.js'
+import { ended } from '../helpers/ended-request.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
-const ENDED = { agent: 'a', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' } as const
+const ENDED = ['a', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'] as const
 /** What Prometheus sends. */
 const PROMETHEUS = 'application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2'
 
 function traced (exemplars = true): Metrics {
   const metrics = new Metrics({ process: false })
   metrics.exemplars = exemplars
-  metrics.request(ENDED, 0.02, { traceId: TRACE, spanId: SPAN })
-  metrics.request(ENDED, 500, { traceId: TRACE.replace('0a', '1b'), spanId: SPAN })
-  metrics.request(ENDED, 0.2, { traceId: TRACE, spanId: null })
-  metrics.decision('a', 0.00004, { traceId: TRACE, spanId: SPAN })
-  metrics.upstream('a', 'SendMessage', 0.015, { traceId: TRACE, spanId: SPAN })
+  ended(metrics, ENDED, 0.02, { traceId: TRACE, spanId: SPAN })
+  ended(metrics, ENDED, 500, { traceId: TRACE.replace('0a', '1b'), spanId: SPAN })
+  ended(metrics, ENDED, 0.2, { traceId: TRACE, spanId: null })
+  metrics.observe('decision_duration_seconds', 0.00004, { traceId: TRACE, spanId: SPAN }, 'a')
+  metrics.observe('upstream_duration_seconds', 0.015, { traceId: TRACE, spanId: SPAN }, 'a', 'SendMessage')
   return metrics
 }
 
@@ -42,7 +43,7 @@ t.test('each bucket has the last traced observation as exemplar, and the format 
   t.match(text, '# TYPE a2a_gateway_config_last_reload_successful gauge\n')
   t.notMatch(text, /_total_total|\n\n/)
   t.notMatch(await metrics.text(), TRACE, 'the text format of Prometheus has no exemplars')
-  metrics.request(ENDED, 0.021, { traceId: TRACE.replace('0a', '2c'), spanId: SPAN })
+  ended(metrics, ENDED, 0.021, { traceId: TRACE.replace('0a', '2c'), spanId: SPAN })
   t.match(await metrics.openMetrics(), TRACE.replace('0a', '2c'), 'the last one')
 
   const off = traced(false)
@@ -81,7 +82,7 @@ t.test('several processes: the last exemplar of each bucket', async t => {
   second.exemplars = true
   const later = TRACE.replace('0a', '3d')
   await new Promise(resolve => { setTimeout(resolve, 5) })
-  second.request(ENDED, 0.02, { traceId: later, spanId: SPAN })
+  ended(second, ENDED, 0.02, { traceId: later, spanId: SPAN })
   const merged = await mergeSnapshots([structuredClone(await second.snapshot()), structuredClone(await first.snapshot()), own]).snapshot()
   const buckets = bucketsOf(openMetrics(merged))
   t.equal(buckets.length, EXEMPLARS.length)

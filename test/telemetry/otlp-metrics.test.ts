@@ -8,6 +8,7 @@ import { until } from '../helpers/http.js'
 import { loggedTo, memoryLog } from '../helpers/memory-log.js'
 import type { Collector, OtlpMetric } from '../helpers/otlp.js'
 import { attributesOf, startCollector } from '../helpers/otlp.js'
+import { ended } from '../helpers/ended-request.js'
 
 const PROTOCOLS = { 'http/protobuf': 'application/x-protobuf', 'http/json': 'application/json' }
 
@@ -46,9 +47,9 @@ t.test('the collector gets what /metrics shows', async t => {
   const metrics = new Metrics({ process: false })
   t.teardown(() => { metrics.close() })
   recordOne(metrics)
-  metrics.request({ agent: 'agent', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 0.02)
-  metrics.request({ agent: 'agent', operation: 'SendMessage', binding: 'JSONRPC', version: '1.0', outcome: 'forwarded', front: 'http' }, 500)
-  metrics.request({ agent: 'agent', operation: 'GetTask', binding: 'GRPC', version: '1.0', outcome: 'rejected', front: 'grpc' }, 0.0005)
+  ended(metrics, ['agent', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 0.02)
+  ended(metrics, ['agent', 'SendMessage', 'JSONRPC', '1.0', 'forwarded', 'http'], 500)
+  ended(metrics, ['agent', 'GetTask', 'GRPC', '1.0', 'rejected', 'grpc'], 0.0005)
   const exposed = (await metrics.text()).split('\n').filter(line => line !== '' && !line.startsWith('#')).sort()
   const before = Date.now()
   for (const [protocol, contentType] of Object.entries(PROTOCOLS)) {
@@ -103,11 +104,11 @@ t.test('the metrics of Node are sent too, and numbers grow from export to export
   })
   const count = (): number =>
     lastOf(collector).metrics.find(({ name }) => name === 'a2a_gateway_streams_active')?.gauge?.dataPoints[0]?.asDouble ?? 0
-  metrics.streamOpened('a')
+  metrics.addAmount('streams_active', 1, 'a')
   await until(() => collector.posts.length > 0 && count() === 1)
-  metrics.streamOpened('a')
+  metrics.addAmount('streams_active', 1, 'a')
   await until(() => count() === 2)
-  metrics.streamOpened('a')
+  metrics.addAmount('streams_active', 1, 'a')
   await pushed?.shutdown()
   t.equal(count(), 3, 'the last numbers are sent at the stop')
   const sent = collector.posts.length

@@ -11,7 +11,7 @@ import { modesOf } from './modes.js'
 export interface CardFinding { readonly message: string, readonly hint: string }
 
 /** Maximum number of characters of a card's text that a sentence shows. */
-export const SHOWN = 200
+export const MAX_QUOTED_CHARS = 200
 
 /**
  * Members of AgentCard in 0.2.6, 0.3.0 and 1.0.1, and the root `extensions` of 0.3, §4.6.1. The card reader itself warns of root
@@ -44,24 +44,24 @@ export function isDefinedMember (key: string): boolean {
 export function lintCard (card: AgentCard): CardFinding[] {
   return [
     ...card.uncarried.map(({ binding, version, url, why }) => ({
-      message: `the interface ${visible(`${binding} ${version} ${url}`.replace(/ {2,}/g, ' ').trim(), SHOWN)} is not served: ${why}`,
+      message: `the interface ${visible(`${binding} ${version} ${url}`.replace(/ {2,}/g, ' ').trim(), MAX_QUOTED_CHARS)} is not served: ${why}`,
       hint: 'the gateway removes it from the served card'
     })),
     ...card.extensions.filter(({ uri }) => uri.toLowerCase().startsWith(OFFICIAL_PREFIX)).map(({ uri, pointer }) => ({
-      message: `${pointer} declares ${quoted(uri, SHOWN)}: that prefix is reserved for extensions of the A2A project`,
+      message: `${pointer} declares ${quoted(uri, MAX_QUOTED_CHARS)}: that prefix is reserved for extensions of the A2A project`,
       hint: 'use your own URI for your extension'
     })),
     ...card.extensions.filter(({ uri }) => uriVersion(uri) === null).map(({ uri, pointer }) => ({
-      message: `${pointer} declares ${quoted(uri, SHOWN)}: the URI names no version`,
+      message: `${pointer} declares ${quoted(uri, MAX_QUOTED_CHARS)}: the URI names no version`,
       hint: 'a breaking change needs a new URI; end it with a version, such as /v1'
     })),
     ...typedWithoutText(card),
-    ...modesOf(card.raw).flatMap(({ path, text }) => unquoted(path, text)).slice(0, MANY)
+    ...modesOf(card.raw).flatMap(({ path, text }) => unquoted(path, text)).slice(0, MAX_MODE_FINDINGS)
   ]
 }
 
 /** Maximum findings about modes. A card may have any number. */
-const MANY = 100
+const MAX_MODE_FINDINGS = 100
 
 /** Reports lists of modes that name a schema, but no plain text for clients that do not know the schema. */
 function typedWithoutText (card: AgentCard): CardFinding[] {
@@ -72,7 +72,7 @@ function typedWithoutText (card: AgentCard): CardFinding[] {
   }
   return [...lists]
     .filter(([, types]) => types.some(type => type.parameters.has('schema')) && !types.some(type => type.essence === 'text/plain'))
-    .slice(0, MANY)
+    .slice(0, MAX_MODE_FINDINGS)
     .map(([list]) => ({
       message: `${list} names a schema, but not text/plain: clients that do not know the schema cannot use the agent`,
       hint: 'add text/plain, if the agent also understands text'
@@ -85,8 +85,8 @@ function unquoted (path: string, text: string): CardFinding[] {
   return type === null
     ? []
     : [{
-        message: `${path} ${quoted(text, SHOWN)} is not a well-formed media type: the gateway accepts this text only as the card writes it`,
-        hint: `write ${visible(mediaTypeText(type), SHOWN)}`
+        message: `${path} ${quoted(text, MAX_QUOTED_CHARS)} is not a well-formed media type: the gateway accepts this text only as the card writes it`,
+        hint: `write ${visible(mediaTypeText(type), MAX_QUOTED_CHARS)}`
       }]
 }
 
@@ -96,13 +96,13 @@ export function lintTwins (cards: Readonly<Record<Version, AgentCard>>): CardFin
   if (old.raw === recent.raw) return []
   const hint = 'the card of its version applies to each client'
   const only = (one: AgentCard, other: AgentCard, version: Version): CardFinding[] => one.extensions
-    .filter(({ uri }) => !other.extensions.some(twin => twin.uri === uri))
-    .map(({ uri }) => ({ message: `only the card for ${version} declares ${quoted(uri, SHOWN)}`, hint }))
+    .filter(({ uri }) => !other.extensions.some(earlier => earlier.uri === uri))
+    .map(({ uri }) => ({ message: `only the card for ${version} declares ${quoted(uri, MAX_QUOTED_CHARS)}`, hint }))
   const differing = recent.extensions.flatMap(({ uri, required }) => {
-    const twin = old.extensions.find(one => one.uri === uri)
-    return twin === undefined || twin.required === required
+    const earlier = old.extensions.find(one => one.uri === uri)
+    return earlier === undefined || earlier.required === required
       ? []
-      : [{ message: `only the card for ${required ? '1.0' : '0.3'} requires ${quoted(uri, SHOWN)}`, hint }]
+      : [{ message: `only the card for ${required ? '1.0' : '0.3'} requires ${quoted(uri, MAX_QUOTED_CHARS)}`, hint }]
   })
   return [...only(old, recent, '0.3'), ...only(recent, old, '1.0'), ...differing]
 }

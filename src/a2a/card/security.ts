@@ -36,7 +36,7 @@ export const SCHEME_KEYS: readonly string[] = ['securitySchemes', 'security_sche
 export const REQUIREMENT_KEYS: readonly string[] = ['securityRequirements', 'security_requirements', 'security']
 
 /** Maximum number of schemes and of alternatives. Further ones cannot be used. */
-const MANY = 64
+const MAX_SCHEMES = 64
 /** Maximum number of schemes in one alternative. */
 const MANY_SCHEMES = 10
 
@@ -45,7 +45,7 @@ export function readSecurity (raw: JsonObject): CardSecurity {
   for (const key of SCHEME_KEYS.slice(0, 2)) {
     const written = own(raw, key)
     if (!isObject(written)) continue
-    for (const [name, value] of Object.entries(written).slice(0, MANY)) {
+    for (const [name, value] of Object.entries(written).slice(0, MAX_SCHEMES)) {
       const read = readScheme(value)
       // Clients read one of the two spellings.
       schemes.set(name, schemes.has(name) && !isDeepStrictEqual(schemes.get(name), read) ? null : read)
@@ -142,8 +142,8 @@ function readList (key: string, value: unknown, problems: string[]): ReadAlterna
     problems.push(`${key} of the card is not an array`)
     return []
   }
-  if (value.length > MANY) problems.push(`${key} of the card has more than ${MANY} alternatives`)
-  return value.slice(0, MANY).flatMap((entry: unknown, index) => {
+  if (value.length > MAX_SCHEMES) problems.push(`${key} of the card has more than ${MAX_SCHEMES} alternatives`)
+  return value.slice(0, MAX_SCHEMES).flatMap((entry: unknown, index) => {
     const read = readAlternative(entry)
     if (read === null) problems.push(`${key}[${index}] of the card cannot be read`)
     return read === null ? [] : [read]

@@ -3,7 +3,7 @@ import type { JsonObject } from '#wire/json/object.js'
 import { parseJson } from '#wire/json/parse-json.js'
 import { V1_LISTS } from './interfaces.js'
 import type { PlacedBytes } from '#wire/placed-text.js'
-import { digestOf, PlacedText } from '#wire/placed-text.js'
+import { textDigest, PlacedText } from '#wire/placed-text.js'
 import type { CardRewrite } from './rewrite.js'
 import { rewriteCard } from './rewrite.js'
 
@@ -37,7 +37,7 @@ export class ServedCard {
       if (signed.problem !== null) this.problem = signed.problem
       if (signed.text !== null) {
         // Weak: each process makes other signatures of the same content.
-        const digest = digestOf([Buffer.from(signer.id), Buffer.from(text)])
+        const digest = textDigest([Buffer.from(signer.id), Buffer.from(text)])
         this.text = new PlacedText([Buffer.from(signed.text)], { digest, weak: true })
         return
       }
@@ -64,6 +64,6 @@ function signedText (text: string, { sign }: CardSigner): { readonly text: strin
 
 /** Rewrites the card with a placeholder for the public base. The card cannot contain the placeholder, which is a digest of the card. */
 function piecesOf ({ bytes, raw }: { readonly bytes: Buffer, readonly raw: JsonObject }, rewrite: CardRewrite): Buffer[] {
-  const placeholder = digestOf([bytes])
+  const placeholder = textDigest([bytes])
   return JSON.stringify(rewriteCard(raw, { ...rewrite, publicBase: placeholder })).split(placeholder).map(text => Buffer.from(text))
 }

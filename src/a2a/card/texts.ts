@@ -26,9 +26,9 @@ const PROSE: ReadonlySet<string> = new Set([
 /** URLs that the gateway rewrites: interfaces. */
 const REWRITTEN: ReadonlySet<string> = new Set(['url', 'supportedInterfaces', 'supported_interfaces', 'additionalInterfaces', 'additional_interfaces'])
 /** Longest part of one text that is searched, characters. */
-const LONGEST = 20_000
+const MAX_SEARCHED_CHARS = 20_000
 /** Maximum number of findings. A card may have any number. */
-const MANY = 100
+const MAX_FINDINGS = 100
 const NEST = 64
 
 /** What models read as an instruction, and what descriptions of agents do not say. All quantifiers are bounded. */
@@ -78,7 +78,7 @@ const HINTS: Readonly<Record<TextProblem, string>> = {
 export function lintTexts (card: JsonObject): TextFinding[] {
   const found: TextFinding[] = []
   const add = (kind: TextProblem, path: string, message: string): void => {
-    if (found.length < MANY) found.push({ kind, path, message, hint: HINTS[kind] })
+    if (found.length < MAX_FINDINGS) found.push({ kind, path, message, hint: HINTS[kind] })
   }
   walk(card, '', false, 1, (text, path, isProse, isName) => {
     const hidden = invisibleIn(text)
@@ -129,7 +129,7 @@ type Visit = (text: string, path: string, isProse: boolean, isName: boolean) => 
 
 function walk (value: unknown, path: string, isProse: boolean, depth: number, visit: Visit): void {
   if (depth > NEST) return
-  if (typeof value === 'string') return visit(value.slice(0, LONGEST), path, isProse, false)
+  if (typeof value === 'string') return visit(value.slice(0, MAX_SEARCHED_CHARS), path, isProse, false)
   if (Array.isArray(value)) return value.forEach((item, i) => { walk(item, `${path}/${i}`, isProse, depth + 1, visit) })
   if (!isObject(value)) return
   for (const [key, member] of Object.entries(value)) {
@@ -147,7 +147,7 @@ function isProseMember (key: string, member: unknown, isProse: boolean): boolean
 
 function hasInstructions (text: string): boolean {
   // Zero-width characters and letters of other forms do not hide an instruction.
-  const plain = text.slice(0, LONGEST).normalize('NFKC').replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '').replace(/[^\S\n]+/g, ' ')
+  const plain = text.slice(0, MAX_SEARCHED_CHARS).normalize('NFKC').replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '').replace(/[^\S\n]+/g, ' ')
   return INSTRUCTIONS.some(pattern => pattern.test(plain))
 }
 

@@ -4,7 +4,7 @@ import type { Operation } from '../operations.js'
 import type { Version } from '../versions.js'
 import * as old from './tables-0-3.js'
 import * as current from './tables-1-0.js'
-import { EMPTY } from './tables-shared.js'
+import { EMPTY_MESSAGE } from './tables-shared.js'
 
 export interface GrpcMethod {
   readonly version: Version
@@ -35,7 +35,7 @@ const METHODS_1_0: readonly Row[] = [
   ['CreateTaskPushNotificationConfig', current.PUSH_CONFIG, current.PUSH_CONFIG],
   ['GetTaskPushNotificationConfig', current.GET_PUSH_CONFIG, current.PUSH_CONFIG],
   ['ListTaskPushNotificationConfigs', current.LIST_PUSH_CONFIGS, current.LIST_PUSH_CONFIGS_RESPONSE],
-  ['DeleteTaskPushNotificationConfig', current.DELETE_PUSH_CONFIG, EMPTY],
+  ['DeleteTaskPushNotificationConfig', current.DELETE_PUSH_CONFIG, EMPTY_MESSAGE],
   ['GetExtendedAgentCard', current.GET_CARD, current.CARD]
 ]
 
@@ -48,7 +48,7 @@ const METHODS_0_3: readonly Row[] = [
   ['CreateTaskPushNotificationConfig', old.CREATE_PUSH_CONFIG, old.PUSH_CONFIG],
   ['GetTaskPushNotificationConfig', old.GET_PUSH_CONFIG, old.PUSH_CONFIG],
   ['ListTaskPushNotificationConfigs', old.LIST_PUSH_CONFIGS, old.LIST_PUSH_CONFIGS_RESPONSE, 'ListTaskPushNotificationConfig'],
-  ['DeleteTaskPushNotificationConfig', old.DELETE_PUSH_CONFIG, EMPTY],
+  ['DeleteTaskPushNotificationConfig', old.DELETE_PUSH_CONFIG, EMPTY_MESSAGE],
   ['GetExtendedAgentCard', old.GET_CARD, old.CARD, 'GetAgentCard']
 ]
 

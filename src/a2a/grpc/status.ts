@@ -100,8 +100,8 @@ function detailsOf (rejection: Rejection, code: number, message: string, room: n
   const omitted: string[] = []
   while (metadata.length > 0 && left() < 0) omitted.push(withoutLongest(metadata))
   const helpUrl = helpUrlOf(rejection)
-  const help = helpUrl === null ? NOTHING : helpOf(helpUrl)
-  const shown = help.length <= left() ? help : NOTHING
+  const help = helpUrl === null ? NO_BYTES : helpOf(helpUrl)
+  const shown = help.length <= left() ? help : NO_BYTES
   const { fields = [] } = rejection
   const entries: Buffer[] = []
   let free = left() - shown.length - AROUND
@@ -114,7 +114,7 @@ function detailsOf (rejection: Rejection, code: number, message: string, room: n
   if (entries.length < fields.length) metadata.push(['omittedFieldViolations', String(fields.length - entries.length)])
   if (help !== shown) metadata.push(['omittedHelp', 'true'])
   if (omitted.length > 0) metadata.push(['omittedMetadata', omitted.join(',').slice(0, MAX_NAMES)])
-  const badRequest = entries.length === 0 ? NOTHING : byteField(3, any(BAD_REQUEST_TYPE, Buffer.concat(entries)))
+  const badRequest = entries.length === 0 ? NO_BYTES : byteField(3, any(BAD_REQUEST_TYPE, Buffer.concat(entries)))
   return Buffer.concat([head, errorInfos(rejection, metadata), badRequest, shown])
 }
 
@@ -143,4 +143,4 @@ function any (type: string, value: Buffer): Buffer {
   return Buffer.concat([byteField(1, type), byteField(2, value)])
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)

@@ -59,7 +59,7 @@ export function securitySchemeWith (flows: MessageTable): MessageTable {
 }
 
 /** The response of operations that return nothing. */
-export const EMPTY = new MessageTable('Empty', {})
+export const EMPTY_MESSAGE = new MessageTable('Empty', {})
 
 export const ROLES = ['ROLE_UNSPECIFIED', 'ROLE_USER', 'ROLE_AGENT']
 

@@ -6,9 +6,9 @@ import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 import { findName } from '#wire/json/duplicate.js'
 import { isBackslashName } from '#wire/json/exact-reader.js'
-import { parseJudged } from '#wire/json/json.js'
+import { parseValidated } from '#wire/json/json.js'
 import type { InexactNumbers } from '#wire/json/number.js'
-import type { ValueJudge } from '#wire/json/unread-value.js'
+import type { ValueValidator } from '#wire/json/unread-value.js'
 import { isJsonContentType } from '#wire/media-type.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import { whole } from '#wire/chunked-buffer.js'
@@ -78,7 +78,7 @@ export interface CallInput {
   readonly restOperation: Operation | null
   readonly limits: JsonLimits
   /** Accepts data of parts that stays unread. Default: none. */
-  readonly judge?: ValueJudge | null
+  readonly validator?: ValueValidator | null
 }
 
 const NO_ID = (): string => 'null'
@@ -94,7 +94,7 @@ function readRpcCall (input: CallInput): Call {
   const { bytes, version } = input
   const typeProblem = contentTypeProblem(input)
   if (typeProblem !== null) return blank(version, 'Other', typeProblem)
-  const parsed = parseJudged(bytes, input.limits, input.judge ?? null)
+  const parsed = parseValidated(bytes, input.limits, input.validator ?? null)
   if (!parsed.ok) {
     return blank(version, 'Other', {
       reason: 'PARSE_ERROR',
@@ -183,7 +183,7 @@ function readRestCall (input: CallInput, operation: Operation): Call {
   }
   const typeProblem = contentTypeProblem(input)
   if (typeProblem !== null) return blank(input.version, operation, typeProblem)
-  const parsed = parseJudged(bytes, input.limits, input.judge ?? null)
+  const parsed = parseValidated(bytes, input.limits, input.validator ?? null)
   if (!parsed.ok) {
     return blank(input.version, operation, {
       reason: 'PARSE_ERROR',

@@ -167,7 +167,7 @@ function view (kind: ResultKind, { value, path, steps }: ObjectPlace, style: Sty
   return new Result(kind, Fields.read(value, members[FIELDS[kind]], path, problems), steps, style, problems)
 }
 
-const NOTHING: readonly never[] = []
+const NO_VALUES: readonly never[] = []
 
 class Result implements ResultView {
   readonly kind: ResultKind
@@ -179,7 +179,7 @@ class Result implements ResultView {
   readonly state: TaskState | null = null
   readonly message: ContentView | null = null
   readonly status: ContentView | null = null
-  readonly artifacts: readonly ContentView[] = NOTHING
+  readonly artifacts: readonly ContentView[] = NO_VALUES
   readonly append: boolean
   readonly pastProblems: FieldProblem[] = []
   private readonly version: Version
@@ -225,7 +225,7 @@ class Result implements ResultView {
    * no problem of a response that is only evaluated.
    */
   get history (): readonly ContentView[] {
-    this.all ??= this.kind === 'task' ? this.list('history', this.members.message, this.pastProblems) : NOTHING
+    this.all ??= this.kind === 'task' ? this.list('history', this.members.message, this.pastProblems) : NO_VALUES
     return this.all
   }
 
@@ -314,7 +314,7 @@ class Result implements ResultView {
 
   private list (field: string, set: FieldSet, problems: FieldProblem[]): readonly ContentView[] {
     const values = this.fields.get(field)
-    if (!Array.isArray(values) || values.length === 0) return NOTHING
+    if (!Array.isArray(values) || values.length === 0) return NO_VALUES
     const path = this.fields.pathOf(field)
     const key = this.fields.key(field) ?? field
     const found: ContentView[] = []

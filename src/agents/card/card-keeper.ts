@@ -108,7 +108,7 @@ export interface CardKeeper {
    * Called for each request that found no usable card. Refreshes soon, at most once a second.
    * @returns milliseconds until the card may be there
    */
-  want (): number
+  requestCard (): number
   /** Stops for good. No callback is called afterwards. */
   close (): Promise<void>
   readonly status: CardStatus

@@ -33,7 +33,7 @@ type Agreed =
   | { readonly ok: true, readonly sent: LoadedCards, readonly cards: LoadedCards, readonly held: HeldCard | null }
   | { readonly ok: false, readonly outcome: 'held' | 'invalid' | 'unreachable', readonly problem: string, readonly held: HeldCard | null }
 
-const NOTHING: KeptByVersion = { 0.3: null, '1.0': null }
+const NO_CARDS: KeptByVersion = { 0.3: null, '1.0': null }
 
 /**
  * Keeps one agent's card: fetches and refreshes the card, retries while the agent is unreachable, and reports when the card has expired.
@@ -47,7 +47,7 @@ export class CardSource implements CardKeeper {
   /** `#cards` as the agent sent them. */
   #sent: LoadedCards | null = null
   #held: HeldCard | null = null
-  #kept: KeptByVersion = NOTHING
+  #kept: KeptByVersion = NO_CARDS
   #fetchedAt: number | null = null
   #freshAt = 0
   #expired = false
@@ -65,7 +65,7 @@ export class CardSource implements CardKeeper {
   #running: Promise<void> | null = null
   #abort: AbortController | null = null
   /** The last cards that could not be prepared. The same cards are not prepared again. */
-  #refused: Prepared | null = null
+  #lastRejected: Prepared | null = null
 
   constructor (options: CardSourceOptions) {
     this.#options = options
@@ -125,7 +125,7 @@ export class CardSource implements CardKeeper {
     return this.#running
   }
 
-  want (): number {
+  requestCard (): number {
     if (this.#closed || this.#nextAt === null) return USUAL_FETCH
     const due = Math.max(0, this.#wantedFrom - performance.now())
     if (this.#nextAt - this.#now() > due) this.#schedule(due)
@@ -221,15 +221,15 @@ export class CardSource implements CardKeeper {
   /** Prepares new cards, and waits for the preparation. */
   async #prepare (cards: LoadedCards, signal: AbortSignal): Promise<Prepared> {
     if (!this.#isNew(cards) && !this.#expired) return { cards, problem: null }
-    const rejected = this.#refused
+    const rejected = this.#lastRejected
     if (rejected !== null && sameCards(rejected.cards, cards)) return { cards, problem: rejected.problem }
-    this.#refused = null
+    this.#lastRejected = null
     try {
       await this.#options.prepare?.(cards, signal)
       return { cards, problem: null }
     } catch (error) {
       const prepared = { cards, problem: error instanceof Error ? error.message : 'unknown error' }
-      this.#refused = prepared
+      this.#lastRejected = prepared
       return prepared
     }
   }

@@ -93,7 +93,7 @@ export class CardTrust {
       await this.keys.refresh()
       if (this.keys.current !== before) found = await attempt()
     }
-    metrics.cardSignature(agent, found.outcome)
+    metrics.add('card_signatures_total', agent, found.outcome)
     return found
   }
 

@@ -72,7 +72,7 @@ export interface AgentCredentialsOptions {
   readonly tls: TlsFiles
 }
 
-const NOTHING: Outbound = { headers: [], exchange: null, sent: null }
+const NO_CREDENTIALS: Outbound = { headers: [], exchange: null, sent: null }
 
 export class AgentCredentials {
   /** Changes when a secret or a key changes. */
@@ -141,7 +141,7 @@ export class AgentCredentials {
       else found = entry
     }
     // Tokens go into one header, so a request has one at most.
-    if (found === null) return this.signed(request, headers.length === 0 ? NOTHING : { ...NOTHING, headers })
+    if (found === null) return this.signed(request, headers.length === 0 ? NO_CREDENTIALS : { ...NO_CREDENTIALS, headers })
     const { header } = found
     const by = found.token as SentToken
     const subject = by.kind === 'exchange' ? subjectOf(request) : null

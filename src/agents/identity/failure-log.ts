@@ -6,10 +6,10 @@ const WINDOW = 1_000
 
 type Write = (omitted: number) => void
 
-interface Seen { lines: number, omitted: number, last: Write | null }
+interface FailureCount { lines: number, omitted: number, last: Write | null }
 
 export class FailureLog {
-  private readonly sources = new Map<string, Seen>()
+  private readonly sources = new Map<string, FailureCount>()
   private readonly lines: number
   private readonly window: number
   private timer: NodeJS.Timeout | null = null

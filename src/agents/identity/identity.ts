@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { digest } from '#config/digest.js'
-import { describe } from '#config/describe.js'
+import { fileErrorText } from '#config/describe.js'
 import { readKeyFile } from '#config/key-file.js'
 import type { ApiKeyConfig, IdentityConfig, KeyEntry, SourceConfig } from '#config/model/identity-model.js'
 import type { Carrier, Source } from '#identity/authentication.js'
@@ -140,11 +140,11 @@ export class Identity {
     )
   }
 
-  /** Functions that metrics call at each scrape, by source. */
-  get vitals (): ReadonlyMap<string, { readonly age: () => number | null; readonly tokens: () => number }> {
-    return new Map([...this.prepared].flatMap(([name, { source, keys }]) =>
-      source instanceof JwtSource ? [[name, { age: () => keys?.age ?? null, tokens: () => source.remembered }] as const] : []
-    ))
+  /** What metrics read of each source with keys of an issuer, at each scrape: the age of the keys in seconds, and the cached tokens. */
+  get issuerGauges (): readonly { readonly name: string, readonly age: () => number | null, readonly tokens: () => number }[] {
+    return [...this.prepared].flatMap(([name, { source, keys }]) =>
+      source instanceof JwtSource ? [{ name, age: () => keys?.age ?? null, tokens: () => source.remembered }] : []
+    )
   }
 
   /** Ends the fetches for issuers that another identity does not have. */
@@ -220,7 +220,7 @@ function authoritiesOf (file: string): Buffer {
   try {
     return readTlsFiles({ ca: file, cert: null, key: null }).ca ?? Buffer.alloc(0)
   } catch (error) {
-    throw new Error(`identity: cannot use ${file}: ${describe(error)}`, { cause: error })
+    throw new Error(`identity: cannot use ${file}: ${fileErrorText(error)}`, { cause: error })
   }
 }
 
@@ -235,7 +235,7 @@ function keySetOf (file: string): Keys & { readonly current: NonNullable<Keys['c
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    throw new Error(`identity: cannot read ${file}: ${describe(error)}`, { cause: error })
+    throw new Error(`identity: cannot read ${file}: ${fileErrorText(error)}`, { cause: error })
   }
   const set = readJwkSet(bytes)
   if ('problem' in set) throw new Error(`identity: ${file} ${set.problem}`)

@@ -26,7 +26,7 @@ export class IssuerKeys extends FetchedKeySet implements Keys {
       clock,
       ca,
       trace: tracing === undefined ? undefined : url => tracing.startFetch('IssuerKeys', attributesOf(name, url)),
-      onRefresh: outcome => { metrics.keyRefresh(name, outcome) },
+      onRefresh: outcome => { metrics.add('identity_key_refreshes_total', name, outcome) },
       onProblem: problem => {
         if (problem !== null) log.warn({ source: name, problem }, 'the keys of an issuer cannot be fetched')
         else log.info({ source: name }, 'the keys of an issuer can be fetched again')

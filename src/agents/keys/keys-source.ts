@@ -26,8 +26,8 @@ const MINUTE = 60_000
 /** Time between two fetches where the response does not say, ms. */
 const INTERVAL = 10 * MINUTE
 /** Keycloak sends `no-cache` with its keys, so a minimum is necessary. */
-const SHORTEST = MINUTE
-const LONGEST = 60 * MINUTE
+const MIN_LIFETIME_MS = MINUTE
+const MAX_LIFETIME_MS = 60 * MINUTE
 /** First and longest time between two attempts after a failure, and between two fetches for unknown keys, ms. */
 const RETRY = 5_000
 const LONGEST_RETRY = MINUTE
@@ -117,7 +117,7 @@ export class KeysSource {
     this.problem = null
     this.fetchedAt = this.now()
     onRefresh(changed ? 'changed' : 'unchanged', null)
-    const lifetime = Math.min(Math.max(found.lifetime ?? INTERVAL, SHORTEST), LONGEST)
+    const lifetime = Math.min(Math.max(found.lifetime ?? INTERVAL, MIN_LIFETIME_MS), MAX_LIFETIME_MS)
     // Replicas must not fetch at the same moment.
     this.schedule(lifetime * (0.9 + Math.random() * 0.2))
   }

@@ -1,7 +1,7 @@
 /** Reads the key files of `card.sign`, `upstream.credentials.identity` and `delegation`, and checks them. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { describe } from '#config/describe.js'
+import { fileErrorText } from '#config/describe.js'
 import { dotted, shown } from '#config/diagnostics.js'
 import type { Path, PathProblem } from '#config/diagnostics.js'
 import type { SigningKeyConfig } from '#config/model/signing-key-model.js'
@@ -30,7 +30,7 @@ export function readKeyFile<T extends object> (file: string, place: string, read
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    throw new Error(`${place}: cannot read ${file}: ${describe(error)}`, { cause: error })
+    throw new Error(`${place}: cannot read ${file}: ${fileErrorText(error)}`, { cause: error })
   }
   const found = read(bytes)
   if ('problem' in found) throw new Error(`${place}: ${file} ${String(found.problem)}`)

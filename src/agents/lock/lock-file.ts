@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { cardDigest } from '#a2a/card/digest.js'
 import type { CardDigests } from '#a2a/card/digest.js'
-import { describe } from '#config/describe.js'
+import { fileErrorText } from '#config/describe.js'
 import { CLOSE_OBJECT, COMMA, OPEN_OBJECT, readName, skipSpace, skipString, skipValue } from '#wire/json/bytes.js'
 import type { JsonPath } from '#wire/json/edit.js'
 import { parseStrict } from '#wire/json/json.js'
@@ -127,7 +127,7 @@ function bytesOf (path: string): Buffer | null {
     bytes = readFileSync(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw new LockFileError(path, { line: 0, col: 0 }, `cannot be read: ${describe(error)}`)
+    throw new LockFileError(path, { line: 0, col: 0 }, `cannot be read: ${fileErrorText(error)}`)
   }
   if (bytes.length > MAX_BYTES) throw new LockFileError(path, { line: 0, col: 0 }, `has more than ${MAX_BYTES} bytes (${RESTORE})`)
   return bytes

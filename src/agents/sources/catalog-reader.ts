@@ -157,9 +157,9 @@ export function addressIn (text: string, base: URL | null, guard: AddressGuard):
   return problem === null ? url : { problem: `has an address that ${problem}` }
 }
 
-type Read = { readonly value: unknown, readonly etag: string | null } | { readonly unchanged: true } | { readonly problem: string }
+type Fetched = { readonly value: unknown, readonly etag: string | null } | { readonly unchanged: true } | { readonly problem: string }
 
-async function fetchCatalog (url: URL, dispatcher: Connections, etag: string | null, digest: string | null = null): Promise<Read> {
+async function fetchCatalog (url: URL, dispatcher: Connections, etag: string | null, digest: string | null = null): Promise<Fetched> {
   const found = await fetchDocument(url, dispatcher, etag, undefined, { accept: `${CATALOG_TYPE}, application/json`, maxBytes: MAX_BYTES })
   if ('problem' in found) return { problem: found.problem }
   if ('unchanged' in found) return { unchanged: true }
@@ -167,7 +167,7 @@ async function fetchCatalog (url: URL, dispatcher: Connections, etag: string | n
   return problem === null ? parsed(found.bytes, found.etag, url.origin + url.pathname) : { problem }
 }
 
-async function readFile (path: string): Promise<Read> {
+async function readFile (path: string): Promise<Fetched> {
   try {
     const file = await open(path, 'r')
     try {
@@ -182,7 +182,7 @@ async function readFile (path: string): Promise<Read> {
   }
 }
 
-function parsed (bytes: Buffer, etag: string | null, from: string): Read {
+function parsed (bytes: Buffer, etag: string | null, from: string): Fetched {
   const read = parseStrict(bytes, { depth: 64, members: 1_000_000 })
   if (!read.ok) return { problem: `${from} does not contain a catalog: ${read.problem.message}` }
   return isObject(read.value) ? { value: read.value, etag } : { problem: `${from} is not a JSON object` }

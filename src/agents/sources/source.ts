@@ -52,7 +52,7 @@ const COLLECTED = 200
 const CONNECTIONS = 16
 const TIMEOUT = 5_000
 
-type Found = { readonly candidates: readonly Candidate[], readonly faults: readonly EntryFault[], readonly etag: string | null }
+type SourceEntries = { readonly candidates: readonly Candidate[], readonly faults: readonly EntryFault[], readonly etag: string | null }
 
 export class AgentSource {
   readonly config: AgentSourceConfig
@@ -194,7 +194,7 @@ export class AgentSource {
     this.#schedule(Math.min(RETRY * 2 ** this.#failures++, this.config.refresh))
   }
 
-  async #find (keys: Awaited<ReturnType<SourceKeys['read']>> | null): Promise<Found | { readonly problem: string }> {
+  async #find (keys: Awaited<ReturnType<SourceKeys['read']>> | null): Promise<SourceEntries | { readonly problem: string }> {
     if (this.#cluster !== null) {
       const { services, problem } = this.#cluster
       return services === null ? { problem: problem ?? 'the API server has not responded yet' } : clusterCandidates(services, this.config)
@@ -236,7 +236,7 @@ function keysOf ({ keys, agent }: AgentSourceConfig): SourceKeys | null {
   return url === null && file === null ? null : new SourceKeys({ url, file, maxStale: 86_400_000 })
 }
 
-function catalogCandidates ({ agents, faults, etag }: CatalogContent, { select }: AgentSourceConfig, guard: AddressGuard): Found {
+function catalogCandidates ({ agents, faults, etag }: CatalogContent, { select }: AgentSourceConfig, guard: AddressGuard): SourceEntries {
   const patterns = select.identifiers.map(compileGlob)
   const wrong: EntryFault[] = [...faults]
   const chosen = agents.filter(({ identifier, tags, publisher }) =>
@@ -277,7 +277,7 @@ function newest (entries: readonly AgentEntry[]): AgentEntry[] {
   return [...found.values()]
 }
 
-function clusterCandidates (services: readonly FoundService[], { kubernetes }: AgentSourceConfig): Found {
+function clusterCandidates (services: readonly FoundService[], { kubernetes }: AgentSourceConfig): SourceEntries {
   const several = (kubernetes?.namespaces.length ?? 0) > 1
   const faults: EntryFault[] = []
   const candidates: Candidate[] = []

@@ -7,7 +7,7 @@ import { reject } from '../reply.js'
 /** Ends the exchange with a response of the gateway, or breaks the connection when the agent's response has begun. */
 export function agentFailed (exchange: Exchange, kind: FailureKind): void {
   exchange.forwarding?.abort()
-  exchange.services.metrics.upstreamError(exchange.agentName, kind)
+  exchange.services.metrics.add('upstream_errors_total', exchange.agentName, kind)
   reject(exchange, failureRejection(kind, exchange.services.overload.retryAfter), 'upstream_error')
 }
 
@@ -20,7 +20,7 @@ const KEPT: readonly string[] = ['www-authenticate', 'retry-after']
  */
 export function pageReplaced (exchange: Exchange, status: number, headers: readonly string[]): void {
   exchange.forwarding?.abort()
-  exchange.services.metrics.upstreamError(exchange.agentName, 'protocol')
+  exchange.services.metrics.add('upstream_errors_total', exchange.agentName, 'protocol')
   reject(exchange, {
     reason: 'UPSTREAM_FAILED',
     message: exchange.binding === 'GRPC'

@@ -11,7 +11,7 @@ import type { Exchange } from '../exchange.js'
 import { begin, fail, write } from '../reply.js'
 
 /** Bytes that do not wait for the end of the turn. The agent must be paused in time when the client reads slowly. */
-const ENOUGH = 16_384
+const MAX_BATCH_BYTES = 16_384
 
 export class StreamOut {
   private readonly exchange: Exchange
@@ -27,7 +27,7 @@ export class StreamOut {
   constructor (exchange: Exchange, status: number, headers: string[]) {
     this.exchange = exchange
     exchange.stream = this
-    exchange.services.metrics.streamOpened(exchange.agentName)
+    exchange.services.metrics.addAmount('streams_active', 1, exchange.agentName)
     begin(exchange, status, streamHeaders(headers))
     this.schedule()
   }
@@ -37,10 +37,10 @@ export class StreamOut {
     const { exchange, exchange: { response } } = this
     if (this.over) return true
     const events = this.counter.count(bytes)
-    if (events > 0) exchange.services.metrics.streamEvents(exchange.agentName, events)
+    if (events > 0) exchange.services.metrics.addAmount('stream_events_total', events, exchange.agentName)
     this.waiting.push(bytes)
     this.length += bytes.length
-    if (this.length >= ENOUGH || response.immediate === true) this.flush()
+    if (this.length >= MAX_BATCH_BYTES || response.immediate === true) this.flush()
     else if (!this.scheduled) this.schedule()
     return !response.writableNeedDrain
   }

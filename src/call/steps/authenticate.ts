@@ -17,7 +17,7 @@ import type { Identity } from '#agents/identity/identity.js'
 import { recordCaller, recordDuration, recordFailure } from '../telemetry/identity-telemetry.js'
 import { isPreflight } from '#pipeline/guard.js'
 import { duplicateHeader, noCard, overloaded } from '#pipeline/rejections.js'
-import type { Braked, Failing } from '#state/limits/brake.js'
+import type { Failing, ThrottledFailure } from '#state/limits/failure-throttle.js'
 import { clientIp } from '#wire/forwarded.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
 import type { Exchange } from '../exchange.js'
@@ -28,6 +28,7 @@ import { metadataUrl } from '../well-known/resource-metadata.js'
 import type { RouteTarget } from '../route-target.js'
 import { reject } from '../reply.js'
 import type { Requirement } from '#identity/schemes.js'
+import type { LabelsOf } from '#telemetry/metrics/definitions.js'
 
 /** Requires a caller where the request needs one. Without `identity`, nobody authenticates. */
 export function authenticate (exchange: Exchange): Result | Promise<Result> {
@@ -43,19 +44,19 @@ interface Authenticating {
 }
 
 function requireCaller (exchange: Exchange, identity: Identity): Result | Promise<Result> {
-  const { request, target, services: { overload, limits: { brake } } } = exchange
+  const { request, target, services: { overload, limits: { throttle } } } = exchange
   const agent = agentOf(exchange)
   exchange.identity = identity
   const need = needOf(exchange, agent)
   if (need === 'nothing') return
   if (need === 'caller' && overload.shedding) return reject(exchange, overloaded(overload.retryAfter), 'rejected')
   const requirement = agent.requirementIn(exchange.state ?? agent.state)
-  if (requirement === null) return rejectUndecided(exchange, noCard(agent.name, agent.wantCard()), 'upstream_error')
+  if (requirement === null) return rejectUndecided(exchange, noCard(agent.name, agent.requestCard()), 'upstream_error')
   // Credentials that nobody asks for are not read.
   if (requirement.alternatives.length === 0) {
     return requirement.anonymous || need === 'nothing if missing' ? undefined : rejectUndecided(exchange, identityRejections.unmeetable, 'gateway_error')
   }
-  const braked = (pending?: number): boolean => brake.holds(failingOf(exchange), performance.now(), pending)
+  const isThrottled = (pending?: number): boolean => throttle.isThrottled(failingOf(exchange), performance.now(), pending)
   const presented = {
     headers: request.headers,
     query: target.query,
@@ -64,7 +65,7 @@ function requireCaller (exchange: Exchange, identity: Identity): Result | Promis
     metadata: exchange.metadata
   }
   const authenticating = { need, requirement, startedAt: performance.now() }
-  const found = identity.authenticator.authenticate(presented, requirement, Date.now(), braked)
+  const found = identity.authenticator.authenticate(presented, requirement, Date.now(), isThrottled)
   const verified = found instanceof Promise
   return after(exchange, found, (exchange, found) => {
     recordDuration(exchange, found, verified, authenticating.startedAt)
@@ -91,12 +92,12 @@ function settle (exchange: Exchange, identity: Identity, found: Authentication, 
   if (found.kind === 'missing' || isUnasked(found)) {
     if (need === 'nothing if missing') return
     if (requirement.anonymous) {
-      metrics.authentication(exchange.agentName, ANONYMOUS, 'ok')
+      metrics.add('authentications_total', exchange.agentName, ANONYMOUS, 'ok')
       return
     }
   }
   if (target.kind !== 'passthrough') describeRoute(exchange, routeOf(exchange, target))
-  metrics.authentication(exchange.agentName, sourceOf(found), outcomeOf(found))
+  metrics.add('authentications_total', exchange.agentName, sourceOf(found), outcomeOf(found))
   return rejectCaller(exchange, identity, found, requirement)
 }
 
@@ -154,7 +155,7 @@ function sourceOf (found: NoCaller): string {
   return 'source' in found ? (found.source ?? 'other') : 'none'
 }
 
-function outcomeOf (found: NoCaller): Parameters<Exchange['services']['metrics']['authentication']>[2] {
+function outcomeOf (found: NoCaller): LabelsOf<'authentications_total'>[2] {
   if (found.kind === 'failed') return found.problem
   return found.kind === 'missing' || found.kind === 'incomplete' || found.kind === 'unavailable' ? found.kind : 'malformed'
 }
@@ -174,7 +175,7 @@ function rejectCaller (exchange: Exchange, identity: Identity, found: NoCaller, 
   if (found.kind === 'several') return reject(exchange, identityRejections.several(found.carriers), 'rejected')
   if (found.kind === 'unavailable') return reject(exchange, identityRejections.unavailable(found.retryAfter), 'rejected')
   const failing = failingOf(exchange)
-  const { services: { limits: { brake } } } = exchange
+  const { services: { limits: { throttle } } } = exchange
   const record = (problem: Problem, rejection: Rejection, limit: string | null): void => {
     recordFailure(exchange, identity, { source: sourceOf(found), problem, rejection, client: failing.address ?? null, limit })
   }
@@ -183,7 +184,7 @@ function rejectCaller (exchange: Exchange, identity: Identity, found: NoCaller, 
     record('incomplete', rejection, null)
     return unauthenticated(rejection, found.missing)
   }
-  if (found.kind === 'braked') return tooMany(exchange, brake.failed(failing, performance.now()) ?? BRAKED)
+  if (found.kind === 'throttled') return tooMany(exchange, throttle.failed(failing, performance.now()) ?? THROTTLED)
   const carriers = identity.authenticator.carriersOf(requirement.alternatives)
   if (found.kind === 'missing') return unauthenticated(identityRejections.missing(carriers), carriers)
   const { carrier } = found
@@ -191,18 +192,18 @@ function rejectCaller (exchange: Exchange, identity: Identity, found: NoCaller, 
     return reject(exchange, duplicateHeader(carrier.name), 'rejected')
   }
   // Credentials that are right for another agent are no guess.
-  const braked = found.problem === 'source' ? null : brake.failed(failing, performance.now())
+  const failure = found.problem === 'source' ? null : throttle.failed(failing, performance.now())
   const { failed, tooManyFailures } = identityRejections
-  const rejection = braked === null ? failed(found.problem, carrier) : tooManyFailures(braked.limit, braked.wait)
-  record(found.problem, rejection, braked?.limit ?? null)
-  return braked === null ? unauthenticated(rejection, carriers) : tooMany(exchange, braked)
+  const rejection = failure === null ? failed(found.problem, carrier) : tooManyFailures(failure.limit, failure.wait)
+  record(found.problem, rejection, failure?.limit ?? null)
+  return failure === null ? unauthenticated(rejection, carriers) : tooMany(exchange, failure)
 }
 
 /** A failure that was beyond a limit a moment ago. */
-const BRAKED: Braked = { limit: FAILURES.id, wait: 1 }
+const THROTTLED: ThrottledFailure = { limit: FAILURES.id, wait: 1 }
 
-function tooMany (exchange: Exchange, { limit, wait }: Braked): Result {
-  exchange.services.metrics.rateLimited(exchange.agentName, limit)
+function tooMany (exchange: Exchange, { limit, wait }: ThrottledFailure): Result {
+  exchange.services.metrics.add('rate_limited_total', exchange.agentName, limit)
   exchange.span.set('a2a_gateway.limit', limit)
   return reject(exchange, identityRejections.tooManyFailures(limit, wait), 'rejected')
 }

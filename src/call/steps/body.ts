@@ -15,14 +15,14 @@ import { END, WAIT } from '../step.js'
 import type { GrpcMessage } from '#wire/grpc/deframer.js'
 import type { Work } from '../work.js'
 import type { Exchange } from '../exchange.js'
-import { hold, release } from '../capacity.js'
+import { reserveMemory, release } from '../capacity.js'
 import { fail, reject } from '../reply.js'
 import type { BodyLimits } from '../read-message.js'
 
 type BodyProblem = 'too_large' | 'timeout' | 'aborted' | 'no_memory'
 export type BodyResult = { readonly ok: true; readonly bytes: Bytes } | { readonly ok: false; readonly why: BodyProblem }
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /**
  * Reads the body and calls `done` exactly once. After `too_large` or `timeout` the reader stops reading the body: the caller responds and
@@ -31,7 +31,7 @@ const EMPTY = Buffer.alloc(0)
 export function collectBody (request: ClientRequest, limits: BodyLimits, done: (result: BodyResult) => void): void {
   const declared = request.headers['content-length']
   if (declared !== undefined && Number(declared) > limits.size) return done({ ok: false, why: 'too_large' })
-  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return done({ ok: true, bytes: EMPTY })
+  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return done({ ok: true, bytes: NO_BYTES })
   new BodyReader(request, limits, done).start()
 }
 
@@ -64,7 +64,7 @@ class BodyReader {
     if (this.finished) return
     this.size += chunk.length
     if (this.size > this.limits.size) this.finish({ ok: false, why: 'too_large' })
-    else if (!this.limits.hold(chunk.length)) this.finish({ ok: false, why: 'no_memory' })
+    else if (!this.limits.reserveMemory(chunk.length)) this.finish({ ok: false, why: 'no_memory' })
     else this.chunks.push(chunk)
   }
 
@@ -124,7 +124,7 @@ export function read (exchange: Exchange, keep: (exchange: Exchange, bytes: Byte
 
 function limitsOf (exchange: Exchange): BodyLimits {
   const { body, requestTimeout } = exchange.snapshot.limits
-  return { size: body, timeout: requestTimeout, owner: exchange, hold: bytes => hold(exchange, bytes) }
+  return { size: body, timeout: requestTimeout, owner: exchange, reserveMemory: bytes => reserveMemory(exchange, bytes) }
 }
 
 /** Rejects a request whose body is beyond a limit. The client of an aborted request is gone. */
@@ -183,7 +183,7 @@ export function decodeBody (exchange: Exchange): Result {
     work.encodingProblem = encoding.problem
     return
   }
-  if (!hold(exchange, encoding.member.size)) {
+  if (!reserveMemory(exchange, encoding.member.size)) {
     return reject(exchange, rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
   }
   gunzip(encoding.member, content => {

@@ -2,7 +2,7 @@
 import { namesOf, taskIdOf, tenantOf } from '#a2a/task-id.js'
 import { admissionOf, admit } from '#pipeline/access/access.js'
 import * as rejections from '#pipeline/rejections.js'
-import { callOf, ruleOn } from '#pipeline/request.js'
+import { callOf, evaluateRequest } from '#pipeline/request.js'
 import type { OwnerFindings } from '#policy/access/ownership.js'
 import { additionName } from '#policy/request/methods.js'
 import type { TaskRecord } from '#policy/task/memory.js'
@@ -12,7 +12,7 @@ import { receivedOf } from '../received.js'
 import type { Result } from '../step.js'
 import { after } from '../run.js'
 import { END } from '../step.js'
-import { passes, recordAccess } from '../telemetry/access-telemetry.js'
+import { applyAccess, recordAccess } from '../telemetry/access-telemetry.js'
 import { countDelegation } from '../telemetry/delegation-telemetry.js'
 import { recordDecision } from '../telemetry/request-telemetry.js'
 import type { Work } from '../work.js'
@@ -35,7 +35,7 @@ export function shedLoad (exchange: Exchange): Result {
 /** Applies the access lists, as far as the head decides. */
 export function checkAccess (exchange: Exchange): Result {
   const { agent, state: { access }, route } = exchange.work as Work
-  if (access !== null && !passes(exchange, admit(access, admissionOf(route, exchange.principal)))) return END
+  if (access !== null && !applyAccess(exchange, admit(access, admissionOf(route, exchange.principal)))) return END
   const minor = exchange.asked?.minor ?? null
   if (minor !== null) agent.sawMinor(minor)
 }
@@ -97,7 +97,7 @@ export function evaluate (exchange: Exchange): Result {
   const work = exchange.work as Work
   const startedAt = performance.now()
   const { agent, state, route, parsed, record, resumed } = work
-  const evaluation = ruleOn(state, {
+  const evaluation = evaluateRequest(state, {
     route,
     call: parsed,
     head: exchange.request,
@@ -110,7 +110,7 @@ export function evaluate (exchange: Exchange): Result {
   })
   work.evaluation =
     resumed === null ? evaluation : { ...evaluation, decision: withHeaders(evaluation.decision, exchange.request, [], true) }
-  exchange.services.metrics.decision(agent.name, work.seconds + (performance.now() - startedAt) / 1_000, exchange.span)
+  exchange.services.metrics.observe('decision_duration_seconds', work.seconds + (performance.now() - startedAt) / 1_000, exchange.span, agent.name)
   if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
   if (evaluation.initiator === 'deny') countDelegation(exchange, 'initiator')
 }

@@ -3,7 +3,7 @@ import { answeredRequest, asksOf } from '#pipeline/external/request.js'
 import type { AcceptedRequest } from '#pipeline/external/request.js'
 import type { Answered } from '#pipeline/external/settle.js'
 import type { Asking } from '#pipeline/external/settle.js'
-import { callOf, ruleOn } from '#pipeline/request.js'
+import { callOf, evaluateRequest } from '#pipeline/request.js'
 import type { Decision } from '#policy/request/decision.js'
 import type { OwnerFindings } from '#policy/access/ownership.js'
 import type { Exchange } from '../exchange.js'
@@ -55,7 +55,7 @@ function apply (exchange: Exchange, answered: readonly Answered[]): undefined {
     bytes: work.bytes,
     evaluateAgain: bytes => {
       const call = callOf({ ...work, bytes, encodingProblem: null }, exchange.request, exchange.snapshot.limits)
-      const evaluation = ruleOn(work.state, {
+      const evaluation = evaluateRequest(work.state, {
         route: work.route,
         call,
         head: exchange.request,

@@ -19,7 +19,7 @@ import { resumeKey } from '#state/record-key.js'
 import type { OwnedName, Owners, TaskKey } from '#state/store.js'
 import { whole } from '#wire/chunked-buffer.js'
 import { editJson } from '#wire/json/edit.js'
-import { hold } from '../capacity.js'
+import { reserveMemory } from '../capacity.js'
 import type { Exchange } from '../exchange.js'
 import { NO_CLAIMS } from '../exchange.js'
 import { noteTask, settle } from '../outcome.js'
@@ -49,7 +49,7 @@ export function pause (exchange: Exchange, { rules }: Pause, rejection: Rejectio
   const waiting = pausedIn(record)
   if (waiting !== null && waiting.state !== 'waiting') return reject(exchange, rejections.pauseEnded, 'rejected')
   exchange.rejection = rejection
-  exchange.services.metrics.refusal(exchange.agentName, rejection.rule)
+  exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
   if (waiting !== null && task !== null) return respondTask(exchange, task, waiting, rejection.message)
   return keep(exchange, resumed === null ? rules : [...resumed.approved, ...rules], rejection)
 }
@@ -65,7 +65,7 @@ function keep (exchange: Exchange, rules: readonly string[], rejection: Rejectio
   const record = pausedRecord(paused, taskStateIn({ state: 'waiting', question: questionIn(exchange, rules) }), body)
   const respond = (exchange: Exchange, kept: unknown): Result => {
     if (kept === false) return reject(exchange, rejections.pauseUnavailable, 'rejected')
-    exchange.services.metrics.pausedRequest(exchange.agentName, 'paused')
+    exchange.services.metrics.add('paused_requests_total', exchange.agentName, 'paused')
     return respondTask(exchange, key, paused, null)
   }
   const write = (exchange: Exchange): Result | Promise<Result> => after(exchange, exchange.services.tasks.write(key, record), respond)
@@ -119,9 +119,9 @@ function claimed (exchange: Exchange, task: TaskKey, then: (exchange: Exchange) 
 /** Puts the request in the place of the message on its task. */
 function takeBack (exchange: Exchange, body: Buffer, { rules }: Paused, task: TaskKey): Result {
   const work = exchange.work as Work
-  if (!hold(exchange, body.length)) return reject(exchange, rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
+  if (!reserveMemory(exchange, body.length)) return reject(exchange, rejections.noMemory(exchange.services.overload.retryAfter), 'rejected')
   exchange.services.audit.record(pauseEntry(exchange, 'resumed', rules))
-  exchange.services.metrics.pausedRequest(exchange.agentName, 'resumed')
+  exchange.services.metrics.add('paused_requests_total', exchange.agentName, 'resumed')
   const { method } = work.parsed
   // The client awaits a response to this call, and the message may ask for a stream.
   const envelope = [
@@ -157,7 +157,7 @@ function finish (exchange: Exchange, key: TaskKey, paused: Paused, state: 'rejec
     if (kept === false) return reject(exchange, rejections.pauseUnavailable, 'rejected')
     exchange.claimed = NO_CLAIMS
     audit.record(pauseEntry(exchange, outcome, paused.rules))
-    metrics.pausedRequest(agentName, outcome)
+    metrics.add('paused_requests_total', agentName, outcome)
     if (state === 'rejected') settle(exchange, 'rejected')
     return respondTask(exchange, key, { ...paused, state, at }, null)
   })

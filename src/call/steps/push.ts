@@ -66,5 +66,5 @@ export function countPushConfigs (exchange: Exchange): Result | Promise<Result> 
 }
 
 function recordUrls ({ agentName, services: { metrics } }: Exchange, { parsed, evaluation: { decision } }: Work): undefined {
-  for (const outcome of pushUrlDecisions(parsed, decision)) metrics.pushUrl(agentName, outcome)
+  for (const outcome of pushUrlDecisions(parsed, decision)) metrics.add('push_urls_total', agentName, outcome)
 }

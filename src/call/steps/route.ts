@@ -1,7 +1,7 @@
 /** From the head of a request over HTTP to its route. */
 import { mediaTypeOf } from '#pipeline/caller.js'
 import * as rejections from '#pipeline/rejections.js'
-import { askedVersion, versionProblem } from '#pipeline/request.js'
+import { readRequestedVersion, versionProblem } from '#pipeline/request.js'
 import { additionName } from '#policy/request/methods.js'
 import type { Exchange } from '../exchange.js'
 import { queryForAgent } from '../outgoing-credentials.js'
@@ -11,12 +11,12 @@ import { Work } from '../work.js'
 import { startWithoutCard } from './unread.js'
 import { reject } from '../reply.js'
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /** Reads the version that the request asks for. */
 export function readVersion (exchange: Exchange): Result {
   const { request, target } = exchange
-  const asked = askedVersion(request, target.query)
+  const asked = readRequestedVersion(request, target.query)
   exchange.mediaType = mediaTypeOf(request.headers['content-type'])
   exchange.asked = asked
   exchange.version = asked.version
@@ -52,7 +52,7 @@ export function matchRoute (exchange: Exchange): Result | Promise<Result> {
   if (route.kind === 'preflight') {
     exchange.label = 'Preflight'
     exchange.kind = 'preflight'
-    exchange.unread = { agent, target: route.upstreamPath + queryForAgent(exchange, agent, query), body: EMPTY }
+    exchange.unread = { agent, target: route.upstreamPath + queryForAgent(exchange, agent, query), body: NO_BYTES }
     return
   }
   exchange.binding = route.binding

@@ -3,7 +3,7 @@ import { tenantOf } from '#a2a/task-id.js'
 import { responseQuestionsOf } from '#pipeline/external/response.js'
 import { ownershipPlanOf } from '#pipeline/access/ownership.js'
 import * as rejections from '#pipeline/rejections.js'
-import type { Asked } from '#pipeline/request.js'
+import type { RequestedVersion } from '#pipeline/request.js'
 import { echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse } from '#pipeline/request.js'
 import type { OwnerFindings } from '#policy/access/ownership.js'
 import type { TaskKey } from '#state/store.js'
@@ -65,7 +65,7 @@ export function send (exchange: Exchange): Result {
   exchange.forwarding = exchange.transport.send(exchange, {
     work,
     head: forwardedHead(evaluation, exchange.request),
-    negotiated: negotiated(route, exchange.asked as Asked, problem, evaluation, reads),
+    negotiated: negotiated(route, exchange.asked as RequestedVersion, problem, evaluation, reads),
     body,
     plan,
     remember: (taskId, fields) => tasks.write(keyOf(taskId), fields),

@@ -18,14 +18,14 @@ import type { Exchange } from '../exchange.js'
 import { queryForAgent } from '../outgoing-credentials.js'
 import type { Result } from '../step.js'
 import { END } from '../step.js'
-import { passes } from '../telemetry/access-telemetry.js'
-import type { Unread } from '../work.js'
+import { applyAccess } from '../telemetry/access-telemetry.js'
+import type { UninspectedRequest } from '../work.js'
 import { read } from './body.js'
 import { enter } from '../capacity.js'
 import { reject } from '../reply.js'
 import type { CompiledGuard } from '#policy/access/forbidden.js'
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /** Rules of problems in a call whose JSON-RPC envelope is valid. */
 const METHOD_RULES: ReadonlySet<string> = new Set(['method', 'unknown-method', 'version'])
@@ -57,7 +57,7 @@ export function startWithoutCard (exchange: Exchange, agent: Agent): Result {
 
 /** Applies the access lists to a request that no rule reads. */
 export function checkUnreadAccess (exchange: Exchange): Result {
-  return passes(exchange, unreadAccess(exchange, exchange.principal)) ? undefined : END
+  return applyAccess(exchange, unreadAccess(exchange, exchange.principal)) ? undefined : END
 }
 
 /**
@@ -92,17 +92,17 @@ export function rejectWithoutCard (exchange: Exchange): Result {
   if (agent === null) return
   const { config } = agent
   if (exchange.binding === 'GRPC') {
-    const retryAfter = agent.wantCard()
+    const retryAfter = agent.requestCard()
     if (config.card.onUnavailable === 'reject' || config.grpc?.upstream == null) {
       return reject(exchange, rejections.noCard(agent.name, retryAfter), 'upstream_error')
     }
   } else if (config.card.onUnavailable === 'reject') return rejectMissingCard(exchange, agent)
-  else agent.wantCard()
+  else agent.requestCard()
 }
 
 /** A missing card is the agent's: the gateway could not load it. An interface that the gateway does not serve is its own. */
 function rejectMissingCard (exchange: Exchange, agent: Agent): Result {
-  const retryAfter = agent.wantCard()
+  const retryAfter = agent.requestCard()
   return agent.onlyGrpc
     ? rejectInBinding(exchange, rejections.onlyGrpc(agent.name), 'gateway_error')
     : rejectInBinding(exchange, rejections.noCard(agent.name, retryAfter), 'upstream_error')
@@ -137,20 +137,20 @@ function rejectInBinding (exchange: Exchange, rejection: Rejection, outcome: Out
 export function readUnread (exchange: Exchange): Result {
   const { agent, kind, request, target: { path, query } } = exchange
   if (agent === null) return
-  const keep = (target: string, body: Unread['body']): undefined => {
+  const keep = (target: string, body: UninspectedRequest['body']): undefined => {
     exchange.unread = { agent, target, body }
   }
   if (kind === 'passthrough' || exchange.binding === 'GRPC') return keep(request.url ?? '', null)
   const upstreamPath = joinPath(agent.upstreamBase, path)
   if (scopeOf(agent.config).isForeign(upstreamPath)) return reject(exchange, rejections.unknownRoute, 'rejected')
   const target = upstreamPath + queryForAgent(exchange, agent, query)
-  return request.method === 'GET' ? keep(target, EMPTY) : read(exchange, (_, body) => keep(target, body))
+  return request.method === 'GET' ? keep(target, NO_BYTES) : read(exchange, (_, body) => keep(target, body))
 }
 
 /** Forwards a request without inspection: no negotiation, no rules. */
-export function pass (exchange: Exchange): Result {
-  const unread = exchange.unread as Unread
+export function forwardUninspected (exchange: Exchange): Result {
+  const unread = exchange.unread as UninspectedRequest
   // Rejected, because the agent has no capacity.
   if (!enter(exchange, unread.agent)) return END
-  exchange.forwarding = exchange.transport.pass(exchange, unread)
+  exchange.forwarding = exchange.transport.forwardUninspected(exchange, unread)
 }

@@ -8,7 +8,7 @@ import { reject } from '../reply.js'
 /** Reports a decision. Its violations are reported with those of the rules. */
 export function recordAccess (exchange: Exchange, { rule, decision, mode }: AccessOutcome): void {
   exchange.accessRule = rule
-  exchange.services.metrics.accessDecision(exchange.agentName, rule, decision, mode)
+  exchange.services.metrics.add('access_decisions_total', exchange.agentName, rule, decision, mode)
   if (exchange.span.recording) exchange.span.set('a2a_gateway.access.rule', rule)
 }
 
@@ -17,7 +17,7 @@ export function recordAccess (exchange: Exchange, { rule, decision, mode }: Acce
  * @param outcome null: not decided yet
  * @returns true when the request may go on
  */
-export function passes (exchange: Exchange, outcome: AccessOutcome | null): boolean {
+export function applyAccess (exchange: Exchange, outcome: AccessOutcome | null): boolean {
   if (outcome === null) return true
   recordAccess(exchange, outcome)
   const { rejection, violations } = outcome

@@ -7,7 +7,7 @@ import { auditEntry, countViolations } from './request-telemetry.js'
 /** Reports the decision from the head of a request, with its violations. */
 export function recordDelegation (exchange: Exchange, { depth, problem, rejection, violations }: Delegation): void {
   const { agentName, span, services: { metrics, audit } } = exchange
-  metrics.delegation(agentName, problem ?? (depth === 0 ? 'direct' : 'delegated'))
+  metrics.add('delegations_total', agentName, problem ?? (depth === 0 ? 'direct' : 'delegated'))
   if (span.recording) span.set('a2a_gateway.delegation.depth', depth)
   if (violations.length === 0) return
   countViolations(exchange, 'request', violations)
@@ -17,5 +17,5 @@ export function recordDelegation (exchange: Exchange, { depth, problem, rejectio
 
 /** Counts a request that its initiator may not send, as its body shows. Its violations are reported with those of the rules. */
 export function countDelegation ({ agentName, services: { metrics } }: Exchange, problem: DelegationProblem): void {
-  metrics.delegation(agentName, problem)
+  metrics.add('delegations_total', agentName, problem)
 }

@@ -38,7 +38,7 @@ export function recordAnswers (exchange: Exchange, settled: readonly Settled[], 
   const { agentName, span, services: { metrics, audit, decisions } } = exchange
   if (decisions !== null) exchange.answers = withAnswers(exchange.answers, settled)
   for (const { asking, outcome, answer, refused } of settled) {
-    metrics.externalDecision(agentName, asking.rule, outcome)
+    metrics.add('external_decisions_total', agentName, asking.rule, outcome)
     const before = exchange.external ?? []
     if (before.length >= KEPT) continue
     exchange.external = [...before, {

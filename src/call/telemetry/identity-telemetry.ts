@@ -9,7 +9,7 @@ import { auditEntry } from './request-telemetry.js'
 
 export function recordCaller (exchange: Exchange, identity: Identity, principal: Principal): void {
   const { services: { metrics }, span } = exchange
-  for (const source of principal.sources) metrics.authentication(exchange.agentName, source, 'ok')
+  for (const source of principal.sources) metrics.add('authentications_total', exchange.agentName, source, 'ok')
   if (!span.recording) return
   span.set('enduser.pseudo.id', identity.describe(principal).id)
   span.set('a2a_gateway.caller.source', principal.source)
@@ -25,7 +25,7 @@ export function recordDuration (exchange: Exchange, found: Authentication, verif
   const source = found.kind === 'caller' ? found.principal.source : found.source ?? 'other'
   const remembered = found.kind === 'caller' && found.principal.kind === 'jwt'
   const cache = verified ? 'miss' : remembered ? 'hit' : 'none'
-  exchange.services.metrics.authenticated(source, cache, (performance.now() - startedAt) / 1_000)
+  exchange.services.metrics.observe('authentication_duration_seconds', (performance.now() - startedAt) / 1_000, null, source, cache)
 }
 
 export interface Failure {

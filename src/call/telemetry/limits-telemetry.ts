@@ -7,7 +7,7 @@ import { auditEntry } from './request-telemetry.js'
 /** @param id of the limit */
 export function recordLimited (exchange: Exchange, id: string, rejection: Rejection): void {
   const { services: { metrics, audit, limits }, agentName, span } = exchange
-  metrics.rateLimited(agentName, id)
+  metrics.add('rate_limited_total', agentName, id)
   if (span.recording) {
     span.name(exchange.operation)
     span.set('a2a_gateway.limit', id)

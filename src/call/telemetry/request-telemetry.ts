@@ -21,7 +21,7 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
   exchange.requested = requested
   if (decision.owner !== null) noteOwner(exchange, decision.owner)
   if (exchange.span.recording) describe(exchange, call, requested, decision)
-  for (const { extension } of decision.unexamined) exchange.services.metrics.unexaminedData(exchange.agentName, extension)
+  for (const { extension } of decision.unexamined) exchange.services.metrics.add('unexamined_data_total', exchange.agentName, extension)
   // A decision without violations, for example one that only injects, is the normal case. The span records it; an audit line per call would
   // hide the other lines.
   if (decision.violations.length === 0) return
@@ -114,13 +114,8 @@ function rpcAttributes ({ addition, binding }: Exchange, call: Call): Readonly<P
 
 export function countViolations (exchange: Exchange, phase: 'request' | 'response', violations: readonly Violation[]): void {
   for (const found of violations) {
-    exchange.services.metrics.violation(
-      exchange.agentName,
-      found.extension,
-      found.rule,
-      phase,
-      found.mode === 'enforce' ? 'enforce' : 'observe'
-    )
+    const mode = found.mode === 'enforce' ? 'enforce' : 'observe'
+    exchange.services.metrics.add('violations_total', exchange.agentName, found.extension, found.rule, phase, mode)
   }
 }
 
@@ -215,12 +210,12 @@ function plainEntry (
 
 /** The front of a call that did not arrive on a listener for clients. */
 function frontOf ({ transport: { front } }: Exchange): Pick<AuditEntry, 'front'> {
-  return front === 'http' || front === 'grpc' ? NOTHING : { front }
+  return front === 'http' || front === 'grpc' ? NO_FIELDS : { front }
 }
 
 /** The chain of callers behind the request. A chain that was not verified has depth only. */
 function delegationOf ({ delegation, identity }: Exchange): Pick<AuditEntry, 'delegation'> {
-  if (delegation === null || delegation.depth === 0) return NOTHING
+  if (delegation === null || delegation.depth === 0) return NO_FIELDS
   const { depth, hops, initiator, budgets } = delegation
   const left = Object.fromEntries(Object.entries(budgets).map(([name, [, amount]]) => [name, amount]))
   const more = Object.keys(left).length === 0 ? {} : { budgets: left }
@@ -230,10 +225,10 @@ function delegationOf ({ delegation, identity }: Exchange): Pick<AuditEntry, 'de
 
 /** The proxy of a mesh may not show the response. */
 function statusOf ({ response: { statusCode } }: Exchange): { readonly status?: number } {
-  return statusCode === 0 ? NOTHING : { status: statusCode }
+  return statusCode === 0 ? NO_FIELDS : { status: statusCode }
 }
 
-const NOTHING = {}
+const NO_FIELDS = {}
 
 function callerOf ({ identity, principal, outbound }: Exchange): Pick<AuditEntry, 'caller' | 'credential' | 'exchange'> {
   if (identity === null || principal === null) return {}
@@ -253,7 +248,7 @@ function namesIn (exchange: Exchange): Pick<AuditEntry, 'task_id' | 'context_id'
 export function recordGrpcStatus (exchange: Exchange, code: number, by: 'agent' | 'gateway'): void {
   const status = grpcCodeName(code)
   exchange.grpcStatus = status
-  exchange.services.metrics.grpcResponse(exchange.agentName, exchange.operation, status)
+  exchange.services.metrics.add('grpc_responses_total', exchange.agentName, exchange.operation, status)
   exchange.span.grpcStatus(status, by)
 }
 

@@ -2,7 +2,7 @@
  * Reports the findings of a response to metrics, audit and span. Reports names, paths and values that policies observe, never other data.
  */
 import type { EchoPlan } from '#pipeline/echo.js'
-import type { ActivationReport, ResponseDecision } from '#policy/response/evaluator.js'
+import type { ActivationReport, Measure, ResponseDecision } from '#policy/response/evaluator.js'
 import type { Exchange } from '../exchange.js'
 import { spend } from '../steps/limits.js'
 import { auditEntry, countViolations, taskEntry } from './request-telemetry.js'
@@ -32,7 +32,7 @@ export class ResponseTelemetry {
     const { exchange } = this
     const { violations, edited } = decision
     for (const { name, value } of decision.attributes) exchange.span.observed(name, value)
-    for (const measure of decision.measures) exchange.services.metrics.observed(exchange.agentName, measure)
+    for (const measure of decision.measures) countMeasure(exchange, measure)
     if (exchange.limits !== null && decision.measures.length > 0) spend(exchange, decision.measures)
     for (const name of edited) this.edited.add(name)
     const becomes = decision.rejection !== null ? 3 : edited.length > 0 ? 2 : violations.length > 0 ? 1 : 0
@@ -87,12 +87,12 @@ export function countActivations (exchange: Exchange, plan: EchoPlan, report: Ac
   const { labels } = plan.policy
   for (const echo of ['confirmed', 'absent', 'unexpected'] as const) {
     for (const uri of report[echo]) {
-      metrics.activation(
-        exchange.agentName,
-        labels.get(uri) ?? 'other',
-        echo !== 'unexpected' && plan.injected.includes(uri) ? 'gateway' : 'client',
-        echo
-      )
+      metrics.add('activations_total', exchange.agentName, labels.get(uri) ?? 'other', echo !== 'unexpected' && plan.injected.includes(uri) ? 'gateway' : 'client', echo)
     }
   }
+}
+
+function countMeasure ({ agentName, services: { metrics } }: Exchange, { extension, metric, type, by, value }: Measure): void {
+  if (type === 'counter') metrics.addAmount('observed_total', value, agentName, extension, metric, by)
+  else metrics.set('observed_value', value, agentName, extension, metric, by)
 }

@@ -16,7 +16,7 @@ import { matchesEtag } from '#wire/etag.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 import { parseJson } from '#wire/json/parse-json.js'
-import { digestOf, PlacedText } from '#wire/placed-text.js'
+import { textDigest, PlacedText } from '#wire/placed-text.js'
 import type { ClientRequest } from '../client-streams.js'
 import { publicOriginOf } from '../client-address.js'
 import type { Exchange } from '../exchange.js'
@@ -123,7 +123,7 @@ export class PublishedCatalog {
     }
     const signed = JSON.stringify(signCatalog(catalog, key, publisherId(config.publisher), new Date().toISOString()))
     // Each process signs for itself: the content identifies the catalog, not the bytes.
-    const digest = digestOf([Buffer.from(unsigned), Buffer.from(key.jwk.kid)])
+    const digest = textDigest([Buffer.from(unsigned), Buffer.from(key.jwk.kid)])
     return new PlacedText([Buffer.from(signed)], { digest, weak: true })
   }
 

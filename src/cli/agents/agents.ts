@@ -7,7 +7,7 @@ import type { TextFinding } from '#a2a/card/texts.js'
 import { visible } from '#a2a/fields.js'
 import { LockFileError, lockText, readLock } from '#agents/lock/lock-file.js'
 import type { LockEntry, ReadLock } from '#agents/lock/lock-file.js'
-import { describe } from '#config/describe.js'
+import { fileErrorText } from '#config/describe.js'
 import { didYouMean } from '#config/diagnostics.js'
 import type { Diagnostic } from '#config/diagnostics.js'
 import { overridesFromEnvironment } from '#config/load.js'
@@ -39,7 +39,7 @@ const DONE = 0
 const DIFFERENT = 1
 const UNUSABLE = 2
 /** Longest text of a card in a line of the report. */
-const LONGEST = 1_000
+const MAX_CARD_TEXT_CHARS = 1_000
 
 /**
  * Runs the command.
@@ -95,7 +95,7 @@ function write (compared: readonly Compared[], { path, lock, json, by }: Written
     try {
       replaceFile(path, lockText(agents, kept))
     } catch (error) {
-      reportFailure('agents', [{ file: path, line: 0, col: 0, message: `cannot be written: ${describe(error)}` }], json, io)
+      reportFailure('agents', [{ file: path, line: 0, col: 0, message: `cannot be written: ${fileErrorText(error)}` }], json, io)
       return UNUSABLE
     }
   }
@@ -103,7 +103,7 @@ function write (compared: readonly Compared[], { path, lock, json, by }: Written
   if (json) io.out(JSON.stringify({ format: JSON_FORMAT, ok: !failed, file: path, written: changed, agents: outcomes }, null, 2))
   else {
     for (const one of outcomes) {
-      io.out(`${one.name}: ${one.outcome}${one.problem === undefined ? '' : `: ${visible(one.problem, LONGEST)}`}`)
+      io.out(`${one.name}: ${one.outcome}${one.problem === undefined ? '' : `: ${visible(one.problem, MAX_CARD_TEXT_CHARS)}`}`)
       for (const line of linesOf(one.differences ?? [], one.texts ?? [])) io.out(line)
     }
     io.err(changed ? `wrote ${path}; review the change, and commit the file` : `${path} is unchanged`)
@@ -111,9 +111,9 @@ function write (compared: readonly Compared[], { path, lock, json, by }: Written
   return failed ? DIFFERENT : DONE
 }
 
-interface Shown { readonly path: string, readonly lock: ReadLock, readonly config: Config, readonly json: boolean }
+interface DiffContext { readonly path: string, readonly lock: ReadLock, readonly config: Config, readonly json: boolean }
 
-function diff (compared: readonly Compared[], { path, lock, config, json }: Shown, io: Output): number {
+function diff (compared: readonly Compared[], { path, lock, config, json }: DiffContext, io: Output): number {
   const failed = compared.some(({ state }) => state === 'failed')
   const different = compared.filter(({ state }) => state === 'changed' || state === 'new')
   const others = Object.keys(lock.agents).filter(name => !config.agents.some(agent => agent.name === name))
@@ -135,14 +135,14 @@ function diff (compared: readonly Compared[], { path, lock, config, json }: Show
     for (const one of compared) {
       const { name, state } = one
       if (state === 'failed') {
-        io.out(`${name}: failed: ${visible(one.problem, LONGEST)}`)
+        io.out(`${name}: failed: ${visible(one.problem, MAX_CARD_TEXT_CHARS)}`)
         continue
       }
-      io.out(`${name}: ${state}${state === 'new' && one.live.requires.length > 0 ? `; requires ${one.live.requires.map(uri => visible(uri, LONGEST)).join(', ')}` : ''}`)
+      io.out(`${name}: ${state}${state === 'new' && one.live.requires.length > 0 ? `; requires ${one.live.requires.map(uri => visible(uri, MAX_CARD_TEXT_CHARS)).join(', ')}` : ''}`)
       for (const line of linesOf(one.differences, one.texts)) io.out(line)
       if (state === 'changed' && one.differences.length === 0 && one.agreed?.card === undefined) io.out('  the lock file has only the digest of the agreed card, so the differences are not known')
     }
-    for (const name of others) io.err(`note: ${LOCK_FILE} has an entry for ${visible(name, LONGEST)}, which is not an agent of the configuration file`)
+    for (const name of others) io.err(`note: ${LOCK_FILE} has an entry for ${visible(name, MAX_CARD_TEXT_CHARS)}, which is not an agent of the configuration file`)
     if (different.length > 0) io.err(`${different.length} of ${compared.length} cards are not as agreed; a2a-gateway agents lock agrees on the current cards`)
   }
   return failed ? UNUSABLE : different.length > 0 ? DIFFERENT : DONE
@@ -150,8 +150,8 @@ function diff (compared: readonly Compared[], { path, lock, config, json }: Show
 
 function linesOf (differences: readonly CardDifference[], texts: readonly TextFinding[]): string[] {
   return [
-    ...differences.map(({ effect, path, message }) => `  ${effect.padEnd(7)}  ${visible(path, LONGEST)}: ${message}`),
-    ...texts.map(({ message, hint }) => `  text     ${visible(message, LONGEST)} (${hint})`)
+    ...differences.map(({ effect, path, message }) => `  ${effect.padEnd(7)}  ${visible(path, MAX_CARD_TEXT_CHARS)}: ${message}`),
+    ...texts.map(({ message, hint }) => `  text     ${visible(message, MAX_CARD_TEXT_CHARS)} (${hint})`)
   ]
 }
 

@@ -15,7 +15,7 @@ const METADATA_KEYS = /^metadata_?(?:keys?|members?|fields?|names?)$/i
 const METHODS = /^(?:(?:json)?_?rpc|extension|supported|custom|additional)?_?methods?$/i
 const SCHEMA = /^(?:data|input|message|metadata|payload|request|value)?_?(?:json)?_?schema$/i
 /** Texts that are read from a card. */
-const MANY = 20
+const MAX_TEXTS = 20
 /** Media types that parts of every kind have. */
 const COMMON = /^(?:application\/(?:json|octet-stream)|text\/.*)$/
 
@@ -67,7 +67,7 @@ function typesInModes (card: AgentCard, name: string): NamedPlace[] {
   const words = name.split('-').filter(word => word.length > 2)
   const types = modesOf(card.raw).filter(({ side }) => side === 'input')
     .filter(({ text }) => isOwnType(text) && words.some(word => text.toLowerCase().split(/[^a-z0-9]+/).includes(word)))
-  return [...new Map(types.slice(0, MANY).map(({ text, path }) => [text, { place: { mediaType: text }, why: `${path} of the card` }])).values()]
+  return [...new Map(types.slice(0, MAX_TEXTS).map(({ text, path }) => [text, { place: { mediaType: text }, why: `${path} of the card` }])).values()]
 }
 
 /** Where the card has a schema for the data. */
@@ -90,7 +90,7 @@ function methodsOf ({ params, pointer }: CardExtension, card: AgentCard): Guesse
     ? []
     : [...description.matchAll(/[`"']([a-z][\w-]*(?:[/.][\w-]+)+)[`"']/gi)].map(([, name = '']) => ({ name, params: null, why: 'the description in the card' }))
   const valid = [...named, ...described].filter(({ name }) => /^[A-Za-z][\w./:-]{0,199}$/.test(name) && !isOperation(name))
-  return [...new Map(valid.slice(0, MANY).map(method => [method.name, method])).values()]
+  return [...new Map(valid.slice(0, MAX_TEXTS).map(method => [method.name, method])).values()]
 }
 
 export function isOperation (method: string): boolean {
@@ -99,7 +99,7 @@ export function isOperation (method: string): boolean {
 
 function textsOf (value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value]
-  return list.map(one => isObject(one) ? one.name : one).filter((one): one is string => typeof one === 'string').slice(0, MANY)
+  return list.map(one => isObject(one) ? one.name : one).filter((one): one is string => typeof one === 'string').slice(0, MAX_TEXTS)
 }
 
 /** True for a media type that is not the type of ordinary parts. */

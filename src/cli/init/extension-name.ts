@@ -12,7 +12,7 @@ const VERSION = /^v?\d+(?:-\d+)*(?:-?(?:alpha|beta|dev|draft|pre|preview|rc)-?\d
 const VERSION_AT_END = /-v\d+(?:-\d+)*$/
 const AFFIX = /^(?:a2a|ext|extension|experimental)-|-(?:a2a|ext|extension|extensions|spec)$/
 /** A shorter word is often a language or an abbreviation of the path: it is the name only if there is no other. */
-const SHORTEST = 3
+const MIN_WORD_CHARS = 3
 /** Longest part of a URI that is read, in characters. */
 const READ = 500
 
@@ -27,7 +27,7 @@ export function extensionName (uri: string, taken: Set<string>): string {
   const host = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(text)
   const words = text.slice(host?.[0].length ?? 0).split(/[/:?#=&]/).map(wordOf).filter(word => word !== '').toReversed()
   const fallback = host === null ? [] : (host[1] ?? '').replace(/:\d+$/, '').split('.').slice(0, -1).map(slug).filter(one => one !== '' && !HOSTING.has(one))
-  const found = words.find(word => word.length >= SHORTEST) ?? fallback.at(-1) ?? words[0] ?? ''
+  const found = words.find(word => word.length >= MIN_WORD_CHARS) ?? fallback.at(-1) ?? words[0] ?? ''
   return uniqueName(asName(found, 'extension'), taken)
 }
 

@@ -8,7 +8,7 @@ const MEMBERS = 24
 /** Values that are looked at. */
 const VALUES = 500
 /** Texts are a choice when this many values have at most CHOICES different ones. */
-const ENOUGH = 8
+const MIN_CHOICE_VALUES = 8
 const CHOICES = 4
 const DATE_TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
 
@@ -48,7 +48,7 @@ function members (objects: readonly Readonly<Record<string, unknown>>[], depth: 
 function textsOf (texts: readonly string[]): object {
   if (texts.every(text => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)))) return { format: 'date-time' }
   const different = [...new Set(texts)]
-  if (texts.length < ENOUGH || different.length > CHOICES || !different.every(text => /^[A-Za-z][\w.-]{0,39}$/.test(text))) return {}
+  if (texts.length < MIN_CHOICE_VALUES || different.length > CHOICES || !different.every(text => /^[A-Za-z][\w.-]{0,39}$/.test(text))) return {}
   return { enum: different.toSorted() }
 }
 

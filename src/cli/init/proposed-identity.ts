@@ -12,7 +12,7 @@ export interface ProposedSource {
 const ISSUER = 'https://idp.example.com/'
 const AUDIENCE = 'https://agents.example.com/'
 /** Largest number of sources. A card may have more schemes. */
-const MANY = 10
+const MAX_SOURCES = 10
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
 
 /** @param only names of schemes; default: all of the cards */
@@ -22,7 +22,7 @@ export function proposedSources (cards: readonly CardSecurity[], only: (scheme: 
   const schemes = cards.flatMap(card => [...card.schemes])
   const known = schemes.some(([, scheme]) => scheme !== null && issuerOf(scheme) !== null)
   for (const [name, scheme] of schemes) {
-    if (scheme === null || !only(scheme) || found.size >= MANY) continue
+    if (scheme === null || !only(scheme) || found.size >= MAX_SOURCES) continue
     // An http scheme beside OpenID Connect is for the same tokens.
     if (known && scheme.kind === 'http' && scheme.scheme === 'bearer') continue
     const key = JSON.stringify(scheme.kind === 'openIdConnect' || scheme.kind === 'oauth2' ? issuerOf(scheme) : scheme)

@@ -38,7 +38,7 @@ interface Outcome { readonly decision: 'forward' | 'reject', readonly rule?: str
 /** Members of a card that no policy reads, and those that name addresses: a test runs in all versions and bindings. */
 const LEFT_OUT = /^(?:url|(?:supported|additional)_?interfaces|preferred_?transport|protocol_?version|signatures|security\w*|provider|\w+_?url)$/i
 /** Tests of proposals and of the catalogue: a card may declare 64 extensions. */
-const MANY = 60
+const MAX_TESTS = 60
 
 /**
  * Writes the tests of one agent.
@@ -56,7 +56,7 @@ export function starterTests (
 ): { readonly text: string } | { readonly problem: string } {
   const card = Object.fromEntries(Object.entries(agent.card.raw).filter(([key]) => !LEFT_OUT.test(key)))
   const ofProposals = agent.proposed.flatMap(({ proposal }) => ofProposal(proposal, agent))
-  const candidates = [...required(agent), ...ofProposals.slice(0, MANY), ...ofCatalogue(plan, agent)]
+  const candidates = [...required(agent), ...ofProposals.slice(0, MAX_TESTS), ...ofCatalogue(plan, agent)]
   const head = [`agent: ${agent.name}`, ...block({ card }, 0)]
   const textOf = (tests: readonly object[]): string => [...head, 'tests:', ...tests.flatMap(test => listItem(test, 2)), ''].join('\n')
   const loaded = readTests(textOf(candidates.map(one => testOf(one, { decision: 'forward' }))), file, {})
@@ -193,7 +193,7 @@ function ofCatalogue (plan: Plan, { card, known, proposed }: PlannedAgent): Cand
       ...(rejected === undefined ? [] : [candidate(rejected, ({ rule }) => rule?.startsWith(`${name}/`) === true)])
     ]
   })
-  return found.slice(0, MANY)
+  return found.slice(0, MAX_TESTS)
 }
 
 function isSelfContained ({ before, memory, card, agent, caller, request }: PolicyTest): boolean {

@@ -14,7 +14,7 @@ import { proposedSources } from './proposed-identity.js'
 import { comment, scalar } from './yaml-text.js'
 
 /** Largest length of a card's text in a comment, in characters. */
-const SHOWN = 120
+const MAX_COMMENT_CHARS = 120
 /** Extensions that a comment lists. */
 const LISTED = 20
 
@@ -164,7 +164,7 @@ function about ({ uri, required, pointer, params }: CardExtension, card: AgentCa
   const schemas = policy === undefined ? [] : schemaNames(policy, card)
   return [
     ...(policy?.uri === undefined || policy.uri === uri ? [] : [`The policy is for ${quote(policy.uri)}; the card declares an alias of it:`]),
-    `${quote(uri)}, ${required ? 'required' : 'not required'}${description === '' ? '' : `: ${visible(description, SHOWN)}`}`,
+    `${quote(uri)}, ${required ? 'required' : 'not required'}${description === '' ? '' : `: ${visible(description, MAX_COMMENT_CHARS)}`}`,
     ...(isObject(params) && Object.keys(params).length > 0 ? [`  its params: ${listed(Object.keys(params))}`] : []),
     ...(schemas.length > 0 ? [`  schemas that the card declares: ${listed(schemas)}`] : [])
   ]
@@ -194,5 +194,5 @@ function listed (names: readonly string[]): string {
 }
 
 function quote (text: string): string {
-  return `"${visible(text, SHOWN)}"`
+  return `"${visible(text, MAX_COMMENT_CHARS)}"`
 }

@@ -89,7 +89,7 @@ function messageOf (params: unknown): JsonObject | null {
 }
 
 /** One place of data, with the values that calls have there. */
-interface Found {
+interface ObservedPlace {
   readonly place: Place
   readonly values: unknown[]
   /** Indexes of the calls. */
@@ -98,7 +98,7 @@ interface Found {
 
 export class Traffic {
   private readonly calls: readonly RecordedCall[]
-  private readonly places = new Map<string, Found>()
+  private readonly places = new Map<string, ObservedPlace>()
   /** The URIs of all calls, with the calls that name each. */
   readonly uris = new Map<string, Set<number>>()
 
@@ -142,7 +142,7 @@ export class Traffic {
     return request.length + response.length + methods.length === 0 ? null : { request, response, methods }
   }
 
-  private guess (uri: string, { place, values, calls }: Found): Guess | null {
+  private guess (uri: string, { place, values, calls }: ObservedPlace): Guess | null {
     const schema = inferSchema(values)
     const many = `${values.length} recorded ${values.length === 1 ? 'value' : 'values'}`
     const key = 'metadata' in place ? memberOf(place.metadata, uri) : null

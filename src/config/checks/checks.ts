@@ -66,7 +66,7 @@ export function checkConfig (value: unknown, context: CheckContext): CheckResult
     ...requireProblems(config),
     ...audienceProblems(config),
     ...accessProblems(config),
-    ...twins(agents),
+    ...duplicateAgents(agents),
     ...directoryPath(mapping(mapping(config.server).console).public, agents),
     ...agents.flatMap((agent, index) => agentProblems(mapping(agent), ['agents', index], context)),
     ...agents.flatMap((agent, index) => [
@@ -146,24 +146,24 @@ function catalogProblems ({ publish, publisher }: Mapping): PathProblem[] {
 }
 
 /** Checks that the names and the public addresses of agents are unique. */
-function twins (agents: readonly unknown[]): PathProblem[] {
+function duplicateAgents (agents: readonly unknown[]): PathProblem[] {
   const names = new Map<string, number>()
   const routes = new Map<string, number>()
   return agents.flatMap((item, index) => {
     const { name, path, host } = mapping(item)
     const problems: PathProblem[] = []
     if (typeof name === 'string') {
-      const twin = names.get(name)
-      if (twin === undefined) names.set(name, index)
-      else problems.push(fault(['agents', index, 'name'], `agents[${twin}] and agents[${index}] have the same name, ${shown(name)}`))
+      const earlier = names.get(name)
+      if (earlier === undefined) names.set(name, index)
+      else problems.push(fault(['agents', index, 'name'], `agents[${earlier}] and agents[${index}] have the same name, ${shown(name)}`))
     }
     if (typeof path === 'string' && (host === null || typeof host === 'string')) {
       const route = `${host?.toLowerCase() ?? '*'} ${path}`
-      const twin = routes.get(route)
-      if (twin === undefined) routes.set(route, index)
+      const earlier = routes.get(route)
+      if (earlier === undefined) routes.set(route, index)
       else {
         problems.push(
-          fault(['agents', index, 'path'], `agents[${twin}] and agents[${index}] have the same host and path, ${path}`, 'give each its own')
+          fault(['agents', index, 'path'], `agents[${earlier}] and agents[${index}] have the same host and path, ${path}`, 'give each its own')
         )
       }
     }

@@ -11,7 +11,7 @@ import { headerProblems } from './card/card-checks.js'
 import { unpaired, unreadable } from './named-files.js'
 import { sourceProblems } from './rule-checks.js'
 import { headerSecretProblems } from './secret-checks.js'
-import type { Surroundings } from './secret-checks.js'
+import type { SecretContext } from './secret-checks.js'
 
 /** A place that names a policy server. `enforced`: its decision counts. */
 interface Use { readonly name: unknown, readonly path: Path, readonly enforced: boolean }
@@ -20,7 +20,7 @@ interface Use { readonly name: unknown, readonly path: Path, readonly enforced: 
 const GROUPS: ReadonlySet<string> = new Set(['all', 'messages'])
 
 /** @param config the whole file */
-export function externalProblems (config: Mapping, context: Surroundings): PathProblem[] {
+export function externalProblems (config: Mapping, context: SecretContext): PathProblem[] {
   const points = mapping(config.decisionPoints)
   const sources = Object.keys(mapping(mapping(config.identity).sources))
   return [
@@ -80,7 +80,7 @@ function unknownPoint ({ name, path }: Use, known: readonly string[]): PathProbl
   return [fault(path, `${dotted(path)}: no decision point is named ${shown(name)}`, didYouMean(name, known) ?? hint)]
 }
 
-function pointProblems (point: Mapping, path: Path, context: Surroundings): PathProblem[] {
+function pointProblems (point: Mapping, path: Path, context: SecretContext): PathProblem[] {
   const tls = mapping(point.tls)
   const tlsPath = [...path, 'tls']
   return [
@@ -96,14 +96,14 @@ function entriesProblems (entries: readonly Mapping[], path: Path, sources: read
   return entries.flatMap((entry, index) => {
     const at: Path = [...path, index]
     const { id, send, redact, when, phase } = entry
-    const twin = seen.get(id)
-    if (twin === undefined) seen.set(id, index)
+    const earlier = seen.get(id)
+    if (earlier === undefined) seen.set(id, index)
     const { caller, match } = mapping(when)
     const silent = phase === 'request' ? [] : items(entry.operations).filter(name => typeof name === 'string' && !GROUPS.has(name) && !hasResults(name as Operation))
     return [
-      ...(twin === undefined || typeof id !== 'string'
+      ...(earlier === undefined || typeof id !== 'string'
         ? []
-        : [fault([...at, 'id'], `${dotted([...at, 'id'])} is the id of ${dotted([...path, twin])} too`, 'give each entry a separate id')]),
+        : [fault([...at, 'id'], `${dotted([...at, 'id'])} is the id of ${dotted([...path, earlier])} too`, 'give each entry a separate id')]),
       ...(items(redact).length > 0 && send !== 'message'
         ? [fault([...at, 'redact'], `${dotted([...at, 'redact'])} has no effect without send: message`, 'facts have no values of the message', 'key')]
         : []),

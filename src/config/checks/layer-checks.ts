@@ -88,7 +88,7 @@ function listProblems (known: readonly Listed[], layers: PolicyLayers): PathProb
   const lookUp = (name: string): LayeredPolicy | null => own.get(name) ?? layers.named(name)
   return [
     ...known.flatMap(({ item, path, policy }) => (policy === null ? [unknown(item.name, path, layers)] : [])),
-    ...twins(known),
+    ...duplicatePolicies(known),
     ...known.flatMap(({ item, policy }) =>
       item.overlay === null || policy === null ? [] : [...inside(policy, layers), ...requirements(policy, layers, lookUp)]
     )
@@ -122,7 +122,7 @@ function unknown (name: string, path: Path, layers: PolicyLayers): PathProblem {
 }
 
 /** Checks that an agent lists each policy name once and has one policy per extension. */
-function twins (listed: readonly Listed[]): PathProblem[] {
+function duplicatePolicies (listed: readonly Listed[]): PathProblem[] {
   const uris = new Map<string, string>()
   const names = new Set<string>()
   return listed.flatMap(({ item: { name, overlay }, path, policy }) => {
@@ -131,9 +131,9 @@ function twins (listed: readonly Listed[]): PathProblem[] {
     // The schema already reports identical names.
     if (again) return overlay === null ? [] : [fault(path, `${dotted(path.slice(0, -1))} lists ${shown(name)} twice`)]
     const own = ownUris(policy?.value)
-    const twin = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
+    const earlier = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
     for (const uri of own) uris.set(uri, name)
-    return twin === undefined ? [] : [fault(path, `policies ${shown(twin)} and ${shown(name)} apply to the same extension`, 'keep one')]
+    return earlier === undefined ? [] : [fault(path, `policies ${shown(earlier)} and ${shown(name)} apply to the same extension`, 'keep one')]
   })
 }
 

@@ -1,7 +1,7 @@
 /** Checks of files that the configuration names. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { describe } from '../describe.js'
+import { fileErrorText } from '../describe.js'
 import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { fault } from '../yaml/values.js'
@@ -22,7 +22,7 @@ function whyUnreadable (file: string): string | null {
     accessSync(file, constants.R_OK)
     return null
   } catch (error) {
-    return describe(error)
+    return fileErrorText(error)
   }
 }
 

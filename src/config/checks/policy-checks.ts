@@ -83,13 +83,13 @@ function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
     const problems: PathProblem[] = []
     if (typeof verb === 'string' && typeof at === 'string') {
       const key = routeKey(verb, at, base === 'interface' ? base : 'agent')
-      const twin = seen.get(key)
-      if (twin === undefined) seen.set(key, index)
+      const earlier = seen.get(key)
+      if (earlier === undefined) seen.set(key, index)
       else {
         problems.push(
           fault(
             [...path, index, 'path'],
-            `${dotted([...path, twin])} and ${dotted([...path, index])} are the same route, ${shown(key)}`,
+            `${dotted([...path, earlier])} and ${dotted([...path, index])} are the same route, ${shown(key)}`,
             'keep one'
           )
         )

@@ -8,7 +8,7 @@ import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 /** The configuration, as far as limits depend on it. */
-interface Surroundings {
+interface LimitContext {
   readonly agents: readonly Mapping[]
   readonly layers: PolicyLayers
   /** True when `state.store` is a server. */
@@ -62,13 +62,13 @@ function sameIds (all: readonly Entry[]): PathProblem[] {
   })
 }
 
-function unshared ({ value, path }: Entry, { server }: Surroundings): PathProblem[] {
+function unshared ({ value, path }: Entry, { server }: LimitContext): PathProblem[] {
   return value.scope === 'shared' && !server
     ? [fault([...path, 'scope'], `${dotted([...path, 'scope'])} needs a server that gateways share`, 'set state.store to the URL of a Redis or Valkey server')]
     : []
 }
 
-function unknownAgents ({ value, path }: Entry, { agents }: Surroundings): PathProblem[] {
+function unknownAgents ({ value, path }: Entry, { agents }: LimitContext): PathProblem[] {
   const names = agents.map(({ name }) => name).filter(name => typeof name === 'string')
   return items(value.agents).flatMap((name, index) => {
     const at = [...path, 'agents', index]
@@ -78,12 +78,12 @@ function unknownAgents ({ value, path }: Entry, { agents }: Surroundings): PathP
   })
 }
 
-function unknownPolicy ({ value: { extension }, path }: Entry, surroundings: Surroundings): PathProblem[] {
+function unknownPolicy ({ value: { extension }, path }: Entry, surroundings: LimitContext): PathProblem[] {
   return typeof extension === 'string' ? inForce(extension, [...path, 'extension'], surroundings) : []
 }
 
 /** Checks that a policy exists and that an agent has it. Otherwise the limit would silently not limit. */
-function inForce (policy: string, at: Path, { agents, layers }: Surroundings): PathProblem[] {
+function inForce (policy: string, at: Path, { agents, layers }: LimitContext): PathProblem[] {
   if (!layers.names.includes(policy)) return [fault(at, `${dotted(at)}: no policy has the name ${shown(policy)}`, didYouMean(policy, layers.names))]
   return agents.some(({ extensions }) => listedNames(extensions).includes(policy))
     ? []
@@ -104,7 +104,7 @@ function failureProblems ({ value, path }: Entry): PathProblem[] {
   ]
 }
 
-function metricProblems ({ value, path }: Entry, surroundings: Surroundings): PathProblem[] {
+function metricProblems ({ value, path }: Entry, surroundings: LimitContext): PathProblem[] {
   const { of } = value
   const at = [...path, 'of']
   const [policy, metric] = typeof of === 'string' ? of.split('/') : []
@@ -122,7 +122,7 @@ function metricProblems ({ value, path }: Entry, surroundings: Surroundings): Pa
 }
 
 /** The metrics of a policy, in all agents that have it. */
-function metricsOf (policy: string, { agents, layers }: Surroundings): Mapping[] {
+function metricsOf (policy: string, { agents, layers }: LimitContext): Mapping[] {
   return agents.flatMap(({ extensions }) => items(extensions)).flatMap(item => {
     const listed = listItem(item)
     const observe = listed?.name === policy ? mapping(layers.listed(listed, [])?.value.observe) : {}

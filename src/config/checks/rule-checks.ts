@@ -294,16 +294,16 @@ function unseen (rule: Mapping, at: Path): PathProblem[] {
 export function contradictions (rules: readonly Mapping[], at: Path, subject: 'request' | 'response' = 'request'): PathProblem[] {
   const looked = rules.slice(0, MAX_RULES)
   return looked.flatMap((rule, index) => {
-    const twin = looked.findIndex(
+    const earlier = looked.findIndex(
       (other, before) => before < index && (exceeds(rule, other) || exceeds(other, rule)) && isAboutTheSame(rule, other)
     )
-    if (twin < 0) return []
-    const [demand, bound] = exceeds(rule, rules[twin] as Mapping) ? [rule, rules[twin] as Mapping] : [rules[twin] as Mapping, rule]
+    if (earlier < 0) return []
+    const [demand, bound] = exceeds(rule, rules[earlier] as Mapping) ? [rule, rules[earlier] as Mapping] : [rules[earlier] as Mapping, rule]
     const what = `rule ${shown(demand.id)} requires at least ${String(lowerBound(demand))}, rule ${shown(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
     return [
       fault(
         [...at, index, 'count'],
-        `${dotted([...at, index])} contradicts ${dotted([...at, twin])}: ${what}`,
+        `${dotted([...at, index])} contradicts ${dotted([...at, earlier])}: ${what}`,
         `no ${subject} satisfies both; give them different conditions`,
         'key'
       )

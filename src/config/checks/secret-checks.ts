@@ -8,10 +8,10 @@ import type { Environment } from '../yaml/substitute.js'
 import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
-export interface Surroundings { readonly baseDir: string, readonly env: Environment | null }
+export interface SecretContext { readonly baseDir: string, readonly env: Environment | null }
 
 /** Checks the secrets of the file's policies and of the agents' overlays. */
-export function secretProblems (policies: Mapping, agents: readonly unknown[], { baseDir, env }: Surroundings): PathProblem[] {
+export function secretProblems (policies: Mapping, agents: readonly unknown[], { baseDir, env }: SecretContext): PathProblem[] {
   if (env === null) return []
   const context = { baseDir, env }
   return [

@@ -17,11 +17,11 @@ export function sourceProblems (config: Mapping, baseDir: string): PathProblem[]
     ...sources.flatMap((item, index) => {
       const source = mapping(item)
       const path: Path = ['agentSources', index]
-      const twin = names.get(source.name)
-      names.set(source.name, twin ?? index)
-      const same = twin === undefined || typeof source.name !== 'string'
+      const earlier = names.get(source.name)
+      names.set(source.name, earlier ?? index)
+      const same = earlier === undefined || typeof source.name !== 'string'
         ? []
-        : [fault([...path, 'name'], `agentSources[${twin}] and agentSources[${index}] have the same name, ${shown(source.name)}`)]
+        : [fault([...path, 'name'], `agentSources[${earlier}] and agentSources[${index}] have the same name, ${shown(source.name)}`)]
       return [...same, ...kindProblems(source, path, baseDir), ...templateProblems(source, path), ...keyProblems(source, path, baseDir)]
     })
   ]

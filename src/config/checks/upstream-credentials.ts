@@ -13,13 +13,13 @@ import { readableByAll } from './named-files.js'
 import { signingKeyProblems, signingKeyWarnings } from './card/signing-keys.js'
 import { parseUrl } from '#wire/url.js'
 
-interface Surroundings {
+interface SecretContext {
   readonly baseDir: string
   /** Environment that holds the secrets. Null: the checks do not look for secrets. */
   readonly env: Environment | null
 }
 
-interface Context extends Surroundings {
+interface Context extends SecretContext {
   /** `identity.sources`, by name. */
   readonly sources: Mapping
   readonly server: Mapping
@@ -28,7 +28,7 @@ interface Context extends Surroundings {
 const KINDS = ['fromSecret', 'clientCredentials', 'exchange'] as const
 
 /** @param config the whole file */
-export function upstreamCredentialProblems (config: Mapping, surroundings: Surroundings): PathProblem[] {
+export function upstreamCredentialProblems (config: Mapping, surroundings: SecretContext): PathProblem[] {
   const context = { ...surroundings, sources: mapping(mapping(config.identity).sources), server: mapping(config.server) }
   return agentsOf(config).flatMap(([credentials, path]) => {
     const send = items(credentials.send).map(mapping)
@@ -144,7 +144,7 @@ function identityProblems (credentials: Mapping, path: Path, context: Context): 
 }
 
 /** Checks that a secret has one place, and can be read. @param prefix of a header; undefined for a secret that is no header */
-function secretProblems (value: unknown, path: Path, { baseDir, env }: Surroundings, prefix?: unknown): PathProblem[] {
+function secretProblems (value: unknown, path: Path, { baseDir, env }: SecretContext, prefix?: unknown): PathProblem[] {
   const { file, env: variable } = mapping(value)
   if (value !== mapping(value)) return []
   if (file === undefined && variable === undefined) return [fault(path, `${dotted(path)} needs file or env`, 'such as "{file: secrets/token}"')]

@@ -31,7 +31,7 @@ export function grpcProblems (config: Mapping, baseDir: string): PathProblem[] {
     ...listenerTls(mapping(grpc.tls), baseDir, [...SERVER, 'tls']),
     ...sameAddress(server, agents),
     ...(mapping(server.mesh).listen === null ? withoutListener(grpc, agents) : []),
-    ...twins(served),
+    ...duplicateHosts(served),
     ...addresses(grpc, agents, served),
     ...toItself(server, agents)
   ]
@@ -131,18 +131,18 @@ function withoutListener (server: Mapping, agents: readonly Mapping[]): PathProb
 }
 
 /** Checks that the requests of one listener name their agent. A gRPC request has a host, and no path of an agent. */
-function twins (served: readonly Served[]): PathProblem[] {
+function duplicateHosts (served: readonly Served[]): PathProblem[] {
   const seen = new Map<string, number>()
   return served.flatMap(({ index, host, listener }) => {
     const key = `${host ?? ''} ${listener}`
-    const twin = seen.get(key)
-    if (twin === undefined) {
+    const earlier = seen.get(key)
+    if (earlier === undefined) {
       seen.set(key, index)
       return []
     }
     return [fault(
       ['agents', index, 'grpc'],
-      `agents[${twin}] and agents[${index}] have the same gRPC listener and ${host === null ? 'no host' : `the host ${host}`}: gRPC requests cannot tell them apart`,
+      `agents[${earlier}] and agents[${index}] have the same gRPC listener and ${host === null ? 'no host' : `the host ${host}`}: gRPC requests cannot tell them apart`,
       'give each agent a host or its own grpc.listen, or set grpc.enabled: false',
       'key'
     )]
@@ -164,12 +164,12 @@ function addresses (server: Mapping, agents: readonly Mapping[], served: readonl
     }),
     ...rewritten.flatMap(one => {
       const { index, host, listener, publicAddress } = one
-      const twin = names.get(publicAddress ?? '')
+      const earlier = names.get(publicAddress ?? '')
       if (publicAddress === null) return []
-      if (twin === undefined) names.set(publicAddress, one)
+      if (earlier === undefined) names.set(publicAddress, one)
       // Two agents that share listener and host already have a problem.
-      if (twin === undefined || (twin.host === host && twin.listener === listener)) return []
-      const message = `agents[${twin.index}] and agents[${index}] have the same public gRPC address, ${publicAddress}`
+      if (earlier === undefined || (earlier.host === host && earlier.listener === listener)) return []
+      const message = `agents[${earlier.index}] and agents[${index}] have the same public gRPC address, ${publicAddress}`
       return [fault(['agents', index, 'grpc'], message, 'give each its own publicAddress', 'key')]
     })
   ]

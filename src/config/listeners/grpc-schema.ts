@@ -1,6 +1,6 @@
 /** `server.grpc` and `agents[].grpc`. */
 import { listenerTls } from './tls-schema.js'
-import { count, flag, list, nullable, section } from '../schema/schema-kit.js'
+import { count, flag, list, nullable, section } from '../schema/schema-builder.js'
 
 export const grpcListener = section('Where clients call the agents by gRPC. Changes need a restart.', {
   listen: nullable(

@@ -1,5 +1,5 @@
 /** `server.mesh`. */
-import { nullable, section } from '../schema/schema-kit.js'
+import { nullable, section } from '../schema/schema-builder.js'
 import { listenerTls } from './tls-schema.js'
 
 export const meshListener = section(

@@ -1,6 +1,6 @@
 /** TLS of a listener for clients: `server.tls` and `server.grpc.tls`. */
-import type { Schema } from '../schema/schema-kit.js'
-import { choice, nullable, section } from '../schema/schema-kit.js'
+import type { Schema } from '../schema/schema-builder.js'
+import { choice, nullable, section } from '../schema/schema-builder.js'
 
 /** @param plain the protocol without a certificate */
 export function listenerTls (description: string, plain: string): Schema {

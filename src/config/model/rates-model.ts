@@ -55,7 +55,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 /** Requests in a second. Faster rates limit nothing that a process could serve. */
 const FASTEST = 100_000
 /** 30 days: as long as task state may be stored. */
-const LONGEST = 720 * 3_600_000
+const MAX_PERIOD_MS = 720 * 3_600_000
 
 /** Reads `600/1m`. @returns a hint for the correct notation when the text is no rate */
 export function readRate (text: string): Rate | { readonly hint: string } {
@@ -63,7 +63,7 @@ export function readRate (text: string): Rate | { readonly hint: string } {
   if (match === null) return { hint: 'whole numbers above 0: requests, "/" and a duration, such as "600/1m"' }
   const [, count, number, unit = ''] = match
   const rate = { count: Number(count), period: Number(number) * (UNITS[unit] ?? 1) }
-  if (rate.period > LONGEST) return { hint: 'at most 720h' }
+  if (rate.period > MAX_PERIOD_MS) return { hint: 'at most 720h' }
   return rate.count * 1_000 > FASTEST * rate.period ? { hint: `at most ${FASTEST} requests in a second` } : rate
 }
 

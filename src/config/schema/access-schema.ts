@@ -3,8 +3,8 @@ import { audiences, caller } from './caller-schema.js'
 import { agentDelegationSchema } from './delegation-schema.js'
 import { requireSchema } from './require-schema.js'
 import { OPERATIONS } from './rule-schema.js'
-import { choice, mapping, text } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, mapping, text } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 import { taskOwnershipSchema } from './task-ownership-schema.js'
 
 /** Values of `on` in an entry of `access`. */

@@ -1,6 +1,6 @@
 /** A condition on the caller: `caller` in conditions, access lists, activation and views of cards. */
-import type { Schema } from './schema-kit.js'
-import { flag, mapping } from './schema-kit.js'
+import type { Schema } from './schema-builder.js'
+import { flag, mapping } from './schema-builder.js'
 
 const patterns = (description: string): Schema => ({
   type: 'array',

@@ -1,7 +1,7 @@
 /** `card.verify`, `card.sign` and `card.views`. */
 import { caller } from './caller-schema.js'
-import { choice, duration, flag, list, mapping, nullable, text } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, duration, flag, list, mapping, nullable, text } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 import { signingKey } from './signing-key-schema.js'
 
 /** Algorithms that cards are signed with. No HMAC: every verifier of such a signature can make one. */

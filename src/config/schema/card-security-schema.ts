@@ -1,5 +1,5 @@
 /** `card.security` and `card.securityForm`: the security schemes of the served card. */
-import type { Schema } from './schema-kit.js'
+import type { Schema } from './schema-builder.js'
 
 export const cardSecurity: Readonly<Record<string, Schema>> = {
   security: {

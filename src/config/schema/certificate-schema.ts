@@ -1,6 +1,6 @@
 /** `identity.sources.<name>.certificate`: callers by their client certificate. */
-import type { Schema } from './schema-kit.js'
-import { choice, count, list, mapping } from './schema-kit.js'
+import type { Schema } from './schema-builder.js'
+import { choice, count, list, mapping } from './schema-builder.js'
 
 export const certificateSchema: Schema = mapping(
   'Client certificates. A caller is its SPIFFE ID, if the certificate has one, else its name of the kind `san`; never its common name. Needs `trustDomains`, `san` or both.',

@@ -1,6 +1,6 @@
 /** `upstream.credentials`: what the agent gets in the place of the credentials of callers. */
-import type { Schema } from './schema-kit.js'
-import { choice, duration, flag, list, mapping, nullable, SECRET_SOURCES, section, text } from './schema-kit.js'
+import type { Schema } from './schema-builder.js'
+import { choice, duration, flag, list, mapping, nullable, SECRET_SOURCES, section, text } from './schema-builder.js'
 import { signingKey } from './signing-key-schema.js'
 
 const optional = (schema: Schema): Schema => ({ ...schema, type: ['object', 'null'], default: null })

@@ -1,7 +1,7 @@
 /** `delegation` and `access.delegation`: calls that agents send on behalf of others. */
 import { callerWithoutMatch } from './caller-schema.js'
-import { choice, count, duration, mapping, nullable, optionalDuration, section, text } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, count, duration, mapping, nullable, optionalDuration, section, text } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 import { signingKey } from './signing-key-schema.js'
 
 const name = (description: string): Schema => ({ type: 'string', description, minLength: 1, maxLength: 1024 })

@@ -1,7 +1,7 @@
 /** `decisionPoints` and `agents[].external`: decisions of a policy server. */
 import { CONDITIONS, OPERATIONS } from './rule-schema.js'
-import type { Schema } from './schema-kit.js'
-import { choice, count, duration, list, mapping, nullable, section, text } from './schema-kit.js'
+import type { Schema } from './schema-builder.js'
+import { choice, count, duration, list, mapping, nullable, section, text } from './schema-builder.js'
 
 /** Values of `operations`. */
 export const ASKED_OPERATIONS: readonly string[] = [...OPERATIONS.filter(name => name !== 'all'), 'Extension', 'messages', 'all']

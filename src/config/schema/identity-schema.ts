@@ -1,7 +1,7 @@
 /** The key `identity`. */
 import { certificateSchema } from './certificate-schema.js'
-import type { Schema } from './schema-kit.js'
-import { choice, duration, flag, list, mapping, nullable, section, text } from './schema-kit.js'
+import type { Schema } from './schema-builder.js'
+import { choice, duration, flag, list, mapping, nullable, section, text } from './schema-builder.js'
 
 const keys: Schema = mapping('The accepted keys.', ['file'], {
   file: {

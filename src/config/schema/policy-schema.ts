@@ -2,8 +2,8 @@
 import { correlation, observe, responseRule, taskStates } from './response-schema.js'
 import { caller } from './caller-schema.js'
 import { condition, dataValue, diskSource, names, rule } from './rule-schema.js'
-import { choice, flag, mapping, SECRET_SOURCES, text } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, flag, mapping, SECRET_SOURCES, text } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 
 const secret: Schema = {
   ...mapping('The value is a secret from one of these sources. It appears only in the request to the agent.', [], SECRET_SOURCES),

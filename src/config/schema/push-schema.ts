@@ -1,6 +1,6 @@
 /** `push`: limits of the URLs for push notifications. */
-import { choice, flag, list, section } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, flag, list, section } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 
 export const pushSchema: Schema = {
   ...section(

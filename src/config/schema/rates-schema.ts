@@ -1,6 +1,6 @@
 /** `rates` and `budgets`: how much callers may use. */
-import { choice, count, list, mapping, nullable, optionalDuration, text } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, count, list, mapping, nullable, optionalDuration, text } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 
 const BUDGET_KEYS = ['caller', 'client', 'source', 'tenant', 'address', 'agent']
 /** `chain` is about what agents report, which a limit of requests does not know. */

@@ -1,5 +1,5 @@
 /** `access.require`: the credentials that callers need. */
-import type { Schema } from './schema-kit.js'
+import type { Schema } from './schema-builder.js'
 
 export const requireSchema: Schema = {
   type: ['string', 'array', 'null'],

@@ -2,8 +2,8 @@
 import { TASK_STATES } from '#a2a/task-state.js'
 import type { Format } from './formats.js'
 import { askedServer, CALLED, freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
-import { choice, flag, list, mapping, text } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, flag, list, mapping, text } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 
 /** Operations whose responses are messages and tasks. */
 export const RESPONDING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']

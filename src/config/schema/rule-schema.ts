@@ -2,8 +2,8 @@
 import { TASK_STATES } from '#a2a/task-state.js'
 import { caller } from './caller-schema.js'
 import type { Format } from './formats.js'
-import { choice, flag, list, mapping, optionalDuration, text } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, flag, list, mapping, optionalDuration, text } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 
 /** Values of `on` in a request rule. */
 export const OPERATIONS: readonly string[] = [

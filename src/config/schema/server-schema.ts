@@ -3,8 +3,8 @@ import { grpcListener } from '../listeners/grpc-schema.js'
 import { meshListener } from '../listeners/mesh-schema.js'
 import { listenerTls } from '../listeners/tls-schema.js'
 import { audiences, callerWithoutMatch } from './caller-schema.js'
-import type { Schema } from './schema-kit.js'
-import { count, duration, flag, list, mapping, nullable, section, text } from './schema-kit.js'
+import type { Schema } from './schema-builder.js'
+import { count, duration, flag, list, mapping, nullable, section, text } from './schema-builder.js'
 
 const adminAccess: Schema = {
   type: ['object', 'null'],

@@ -1,5 +1,5 @@
 /** Rewrites a schema so that it compiles faster: repeated parts are compiled once. The result validates the same values. */
-import type { Schema } from './schema-kit.js'
+import type { Schema } from './schema-builder.js'
 
 /** Characters of JSON below which a function call costs more than the code it saves. */
 const WORTH = 200

@@ -1,6 +1,6 @@
 /** Keys that the gateway signs with: `key`, `kid` and `publish` of `card.sign` and `upstream.credentials.identity`. */
-import { mapping, text } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { mapping, text } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 
 const kid: Schema = {
   type: ['string', 'null'],

@@ -1,6 +1,6 @@
 /** The key `agentSources`. */
-import { choice, count, duration, list, mapping, nullable, section, text } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, count, duration, list, mapping, nullable, section, text } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 
 const keys: Schema = {
   ...section('Keys that sign the catalog or its cards, for `admit: signed`. Needs one of `url` and `file`. `null`: the keys of `agent.card.verify`.', {

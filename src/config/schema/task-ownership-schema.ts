@@ -1,7 +1,7 @@
 /** `access.tasks`: tasks belong to the callers who created them. */
 import { caller } from './caller-schema.js'
-import { choice, section } from './schema-kit.js'
-import type { Schema } from './schema-kit.js'
+import { choice, section } from './schema-builder.js'
+import type { Schema } from './schema-builder.js'
 
 const { default: _, ...keys } = section(
   'A task belongs to the caller who created it. The gateway rejects requests for the tasks of others as if the task did not exist. Needs `identity`. `null`: every caller may use every task.',

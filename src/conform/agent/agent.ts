@@ -15,7 +15,7 @@ import { operationOf, responseOf } from '../protocol.js'
 import { cardText, TRAP } from './card.js'
 import { serveGrpc } from './grpc-connection.js'
 import { serveHttp1 } from './http-connection.js'
-import type { Seen } from './store.js'
+import type { SeenRequest } from './store.js'
 import { CallStore } from './store.js'
 
 /** The path of requests that a runner sends. A proxy forwards them like all others. */
@@ -45,7 +45,7 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
     origin, grpc: origin.replace(/^http:\/\//, ''), required, ...caller === undefined ? {} : { extended: true, caller }
   })
   let publicCard = ''
-  const respond = (seen: Seen): Script | null => {
+  const respond = (seen: SeenRequest): Script | null => {
     const path = seen.target.split('?')[0] ?? ''
     if (CARD_PATHS.has(path)) return servedCard(seen, publicCard)
     const operation = operationOf(seen.method, seen.target, seen.body.toString('latin1'))
@@ -55,7 +55,7 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
     if (operation.operation !== 'get_extended_agent_card' || operation.transport === 'grpc') return withId(script, seen)
     return withId({ ...script, headers: [...script.headers ?? [], ['Cache-Control', 'private, no-store'], ['Vary', 'Authorization']] }, seen)
   }
-  const control = (seen: Seen): Script | null => {
+  const control = (seen: SeenRequest): Script | null => {
     // Whatever the script of the call says: nobody should come here.
     if (seen.target.startsWith(`${TRAP}/`)) {
       store.trap(seen.target)
@@ -120,14 +120,14 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
 const json = (value: unknown): Script => ({ status: 200, headers: [['Content-Type', 'application/json']], pieces: [JSON.stringify(value)] })
 
 /** RFC 9110 §13.1.2, for the one entity tag of the card. */
-function servedCard (seen: Seen, text: string): Script {
+function servedCard (seen: SeenRequest, text: string): Script {
   const tag = `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`
   const headers = [['ETag', tag], ['Cache-Control', 'public, max-age=3600'], ['Content-Type', 'application/json']] as const
   return valueOf(seen.headers, 'if-none-match') === tag ? { status: 304, headers: headers.slice(0, 2) } : { status: 200, headers, pieces: [text] }
 }
 
 /** A request without a mark has an id of its own. */
-function withId (script: Script, seen: Seen): Script {
+function withId (script: Script, seen: SeenRequest): Script {
   const id = /"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)/.exec(seen.body.toString('utf8'))?.[1]
   if (id === undefined) return script
   return { ...script, pieces: (script.pieces ?? []).map(piece => piece.replaceAll(`"id":"${CALL}","result"`, `"id":${id},"result"`)) }

@@ -5,12 +5,12 @@ import { grpcFrame } from '#wire/grpc/deframer.js'
 import { filled, filledBytes } from '../mark.js'
 import type { Line, Script } from '../model.js'
 import { CALL } from '../model.js'
-import type { CallStore, Seen } from './store.js'
+import type { CallStore, SeenRequest } from './store.js'
 import { nameIn } from './store.js'
 
 export interface GrpcAgent {
   readonly store: CallStore
-  respond (seen: Seen): Script | null
+  respond (seen: SeenRequest): Script | null
 }
 
 const UNIMPLEMENTED: Script = { trailers: [['grpc-status', '12'], ['grpc-message', 'no such method']] }
@@ -19,7 +19,7 @@ const UNIMPLEMENTED: Script = { trailers: [['grpc-status', '12'], ['grpc-message
 export function serveGrpc (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[], agent: GrpcAgent): void {
   const lines: Line[] = []
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) if (rawHeaders[i]?.startsWith(':') === false) lines.push([rawHeaders[i] as string, rawHeaders[i + 1] as string])
-  const seen: Seen = { method: String(headers[':method']), target: String(headers[':path']), headers: lines, body: Buffer.alloc(0), left: false, complete: false }
+  const seen: SeenRequest = { method: String(headers[':method']), target: String(headers[':path']), headers: lines, body: Buffer.alloc(0), left: false, complete: false }
   const chunks: Buffer[] = []
   let done = false
   stream.on('data', (chunk: Buffer) => { chunks.push(chunk) })
@@ -35,7 +35,7 @@ export function serveGrpc (stream: ServerHttp2Stream, headers: IncomingHttpHeade
   })
 }
 
-async function play (stream: ServerHttp2Stream, store: CallStore, name: string | null, script: Script, seen: Seen): Promise<void> {
+async function play (stream: ServerHttp2Stream, store: CallStore, name: string | null, script: Script, seen: SeenRequest): Promise<void> {
   if (stream.destroyed) return
   if (script.begin === 'reset') return stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   const call = name ?? CALL

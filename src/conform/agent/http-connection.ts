@@ -6,15 +6,15 @@ import type { Head } from '../http1.js'
 import type { Script } from '../model.js'
 import { CALL } from '../model.js'
 import { filled } from '../mark.js'
-import type { CallStore, Seen } from './store.js'
+import type { CallStore, SeenRequest } from './store.js'
 import { nameIn } from './store.js'
 
 export interface HttpAgent {
   readonly store: CallStore
   /** The response of a request without a script. Null: the agent has none, and the response is 404. */
-  respond (seen: Seen): Script | null
+  respond (seen: SeenRequest): Script | null
   /** A request of the runner. Null: the request is not one. */
-  control (seen: Seen): Script | null
+  control (seen: SeenRequest): Script | null
 }
 
 const NOT_FOUND: Script = { status: 404, headers: [['Content-Type', 'application/json']], pieces: ['{"error":{"code":404,"status":"NOT_FOUND","message":"no such resource"}}'] }
@@ -23,9 +23,9 @@ const NOT_FOUND: Script = { status: 404, headers: [['Content-Type', 'application
 export function serveHttp1 (socket: Socket, agent: HttpAgent): void {
   /** Responses of one connection come in the order of the requests. */
   let turn = Promise.resolve()
-  let current: { head: Head, pieces: Buffer[], seen: Seen } | null = null
-  const unfinished = new Set<Seen>()
-  const begin = (seen: Seen, early: boolean): void => {
+  let current: { head: Head, pieces: Buffer[], seen: SeenRequest } | null = null
+  const unfinished = new Set<SeenRequest>()
+  const begin = (seen: SeenRequest, early: boolean): void => {
     const name = nameIn(seen.target, seen.headers, seen.body)
     const control = agent.control(seen)
     if (control === null) {
@@ -41,7 +41,7 @@ export function serveHttp1 (socket: Socket, agent: HttpAgent): void {
   const reader = new Http1Reader('request', {
     head: head => {
       const [method = '', target = ''] = head.start.split(' ')
-      const seen: Seen = { method, target, headers: head.headers, body: Buffer.alloc(0), left: false, complete: false }
+      const seen: SeenRequest = { method, target, headers: head.headers, body: Buffer.alloc(0), left: false, complete: false }
       current = { head, pieces: [], seen }
       if (/^100-continue$/i.test(valueOf(head.headers, 'expect') ?? '')) socket.write('HTTP/1.1 100 Continue\r\n\r\n')
       const name = nameIn(target, head.headers, Buffer.alloc(0))
@@ -73,9 +73,9 @@ class Playing {
   readonly #socket: Socket
   readonly #store: CallStore
   readonly #name: string | null
-  readonly #seen: Seen
+  readonly #seen: SeenRequest
 
-  constructor (socket: Socket, store: CallStore, name: string | null, seen: Seen) {
+  constructor (socket: Socket, store: CallStore, name: string | null, seen: SeenRequest) {
     this.#socket = socket
     this.#store = store
     this.#name = name

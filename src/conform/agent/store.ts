@@ -8,11 +8,11 @@ const MAX_CALLS = 10_000
 /** Milliseconds that the agent waits for a client that never has a piece. */
 const PATIENCE = 4_000
 
-export interface Seen { method: string, target: string, headers: readonly Line[], body: Buffer, left: boolean, complete: boolean }
+export interface SeenRequest { method: string, target: string, headers: readonly Line[], body: Buffer, left: boolean, complete: boolean }
 
 interface Call {
   script: Script | null
-  readonly receipts: Seen[]
+  readonly receipts: SeenRequest[]
   readonly trapped: string[]
   released: number
   waiting: Array<() => void>
@@ -32,7 +32,7 @@ export class CallStore {
     return name === null ? null : this.#calls.get(name)?.script ?? null
   }
 
-  add (name: string | null, seen: Seen): void {
+  add (name: string | null, seen: SeenRequest): void {
     if (name !== null) this.#call(name).receipts.push(seen)
   }
 

@@ -18,7 +18,7 @@ export const CASES: readonly Case[] = [
 ]
 
 /** SHA-256 of the cases as JSON: two reports with the same digest have asked the same. */
-export function digestOf (cases: readonly Case[] = CASES): string {
+export function casesDigest (cases: readonly Case[] = CASES): string {
   if (cases !== CASES) return hashOf(cases)
   digest ??= hashOf(cases)
   return digest

@@ -1,5 +1,5 @@
 /** The report of a run as data. Two runs of the same proxy have the same report: it has no times, ports or names of calls. */
-import { digestOf } from '../cases/index.js'
+import { casesDigest } from '../cases/index.js'
 import { GROUPS, LEVELS } from '../model.js'
 import type { Group, Level, Transport, Version } from '../model.js'
 import type { Declaration } from '../run/declaration.js'
@@ -57,7 +57,7 @@ export function reportOf (results: readonly Result[], { name, version }: Declara
   return {
     format: 1,
     profile: PROFILE,
-    cases_digest: digestOf(),
+    cases_digest: casesDigest(),
     proxy: { name, version },
     agent: scripted ? 'scripted' : 'other',
     conformant: cases.every(({ level, outcome }) => outcome !== 'error' && (level !== 'must' || outcome !== 'failed')),

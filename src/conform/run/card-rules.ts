@@ -16,7 +16,7 @@ export interface Way {
   readonly receipts: readonly Receipt[]
 }
 
-export interface Seen { readonly case: Case, readonly direct: Way | null, readonly through: Way, readonly context: Context }
+export interface CaseRun { readonly case: Case, readonly direct: Way | null, readonly through: Way, readonly context: Context }
 
 type Card = Readonly<Record<string, unknown>>
 type Lines = string[] | null
@@ -26,7 +26,7 @@ const SPOOFED = 'spoofed.conform.example'
 const ADDRESSED = new Set(['url', 'preferredTransport', 'additionalInterfaces', 'supportedInterfaces', 'signatures'])
 
 /** @returns the problem with the card that the proxy serves, or null */
-export async function cardProblem (rule: CardRule, seen: Seen): Promise<Lines> {
+export async function cardProblem (rule: CardRule, seen: CaseRun): Promise<Lines> {
   const { context, through, direct } = seen
   const card = jsonOf(through.exchange.body)
   if (rule === 'host') return await hostProblem([['Host', SPOOFED]], context)
@@ -121,14 +121,14 @@ function signatureProblem (original: Card, card: Card): Lines {
   return without(original) === without(card) || kept.length === 0 ? null : ['the card has changed, and keeps a signature of the old content']
 }
 
-function validatorProblem ({ direct, through }: Seen): Lines {
+function validatorProblem ({ direct, through }: CaseRun): Lines {
   const tag = valueOf(through.exchange.headers, 'etag')
   if (tag === null) return ['response header ETag is missing']
   const isChanged = direct !== null && !direct.exchange.body.equals(through.exchange.body)
   return isChanged && valueOf(direct.exchange.headers, 'etag') === tag ? ['the card has changed, and keeps the entity tag of the old content'] : null
 }
 
-async function notModifiedProblem ({ through, context }: Seen): Promise<Lines> {
+async function notModifiedProblem ({ through, context }: CaseRun): Promise<Lines> {
   const tag = valueOf(through.exchange.headers, 'etag')
   if (tag === null) return ['response header ETag is missing']
   const { status, body } = await get(context, CARD_PATH, [['If-None-Match', tag]])
@@ -144,7 +144,7 @@ async function hostProblem (spoofed: readonly Line[], context: Context): Promise
   return isSpoofed ? ['the card names a host that the client has sent in a forwarding header'] : null
 }
 
-async function privateProblem ({ context }: Seen): Promise<Lines> {
+async function privateProblem ({ context }: CaseRun): Promise<Lines> {
   const base = interfaceUrl(context.through, 'rest', '1.0')
   if (base === null) return null
   const request = httpRequest('get_extended_agent_card', 'rest', '1.0')

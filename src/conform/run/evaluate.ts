@@ -8,18 +8,18 @@ import { CALL } from '../model.js'
 import { cardProblem } from './card-rules.js'
 import { difference, eventsOf, headerProblem, jsonOf, printable, shapeOf } from './compare.js'
 import { errorProblem, requestId } from './error-shape.js'
-import type { Seen, Way } from './card-rules.js'
+import type { CaseRun, Way } from './card-rules.js'
 
 type Lines = string[] | null
 
 /** @returns the lines of all checks that fail; empty: the case passes */
-export async function evaluate (seen: Seen, checks: readonly Check[] = seen.case.expect): Promise<string[]> {
+export async function evaluateChecks (seen: CaseRun, checks: readonly Check[] = seen.case.expect): Promise<string[]> {
   const problems: string[] = []
   for (const check of checks) problems.push(...await problemOf(check, seen) ?? [])
   return problems
 }
 
-async function problemOf (check: Check, seen: Seen): Promise<Lines> {
+async function problemOf (check: Check, seen: CaseRun): Promise<Lines> {
   const { direct, through, context } = seen
   const { exchange } = through
   switch (check.check) {
@@ -73,7 +73,7 @@ function callsProblem ({ least, most }: { readonly least: number, readonly most:
   return [`the agent got ${receipts.length} requests instead of ${expected}`, `  through:  ${said}`]
 }
 
-function requestProblem (part: 'method' | 'target' | 'body' | 'messages', seen: Seen): Lines {
+function requestProblem (part: 'method' | 'target' | 'body' | 'messages', seen: CaseRun): Lines {
   const { direct, through } = seen
   const before = direct?.receipts.at(-1)
   const after = through.receipts.at(-1)
@@ -107,7 +107,7 @@ function statusProblem (is: readonly number[] | undefined, direct: Way | null, e
   return expected.includes(exchange.status) ? null : [`the status is ${exchange.status} instead of ${expected.join(' or ')}`, `  through:  ${printable(exchange.body.subarray(0, 120))}`]
 }
 
-function bodyProblem (as: 'bytes' | 'events' | 'json', { direct, through, context }: Seen): Lines {
+function bodyProblem (as: 'bytes' | 'events' | 'json', { direct, through, context }: CaseRun): Lines {
   const missing = answered(through.exchange)
   if (missing !== null || direct === null) return missing
   const before = unfilled(decoded(direct.exchange.body, direct.exchange.headers), direct.name)
@@ -125,7 +125,7 @@ function messagesOf (body: Buffer): Buffer[] {
   return new GrpcDeframer(64 * 1024 * 1024).feed(body).map(({ frame }) => frame)
 }
 
-function sameMessages (what: string, before: Buffer | undefined, after: Buffer, { direct, through, context }: Seen): Lines {
+function sameMessages (what: string, before: Buffer | undefined, after: Buffer, { direct, through, context }: CaseRun): Lines {
   if (before === undefined || direct === null || !context.scripted) return null
   const messages = (body: Buffer, way: Way): Buffer => unfilled(Buffer.concat(messagesOf(body)), way.name)
   return difference(what, messages(before, direct), messages(after, through))
@@ -148,10 +148,10 @@ function traceProblem (direct: Way | null, through: Way): Lines {
   return trace !== undefined && trace === expected ? null : ['the trace does not go on', `  directly: ${before ?? 'no line'}`, `  through:  ${after}`]
 }
 
-async function eitherProblem (of: readonly (readonly Check[])[], seen: Seen): Promise<Lines> {
+async function eitherProblem (of: readonly (readonly Check[])[], seen: CaseRun): Promise<Lines> {
   const problems: string[][] = []
   for (const checks of of) {
-    const lines = await evaluate(seen, checks)
+    const lines = await evaluateChecks(seen, checks)
     if (lines.length === 0) return null
     problems.push(lines)
   }

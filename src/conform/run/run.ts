@@ -5,7 +5,7 @@ import { filled } from '../mark.js'
 import type { Case, Check, Exchange } from '../model.js'
 import { CALL } from '../model.js'
 import type { Context } from './context.js'
-import { evaluate } from './evaluate.js'
+import { evaluateChecks } from './evaluate.js'
 import { interfaceUrl } from './targets.js'
 import type { Way } from './card-rules.js'
 
@@ -78,7 +78,7 @@ async function runCase (one: Case, context: Context): Promise<Result> {
     }
     const through = await send(one, context, 'through')
     const seen = { case: one, direct, through, context }
-    const lines = await evaluate(seen, context.scripted ? one.expect : portable(one))
+    const lines = await evaluateChecks(seen, context.scripted ? one.expect : portable(one))
     return { case: one, outcome: lines.length === 0 ? 'passed' : 'failed', lines: lines.map(line => stable(line, [direct, through], context)) }
   } catch (error) {
     return { case: one, outcome: 'error', lines: [stable((error as Error).message, [], context)] }

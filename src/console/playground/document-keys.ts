@@ -1,5 +1,5 @@
 /** The part of a configuration file that the document of the playground may have, and its JSON Schema for the editor. */
-import type { Schema } from '#config/schema/schema-kit.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { configSchema } from '#config/schema/schema.js'
 
 /** Keys of an agent that the document may change, besides its name. */

@@ -73,13 +73,13 @@ function bytesOf ({ received: { body, headers, target } }: KeptRequest): number 
 }
 
 /** The parts of a request that are kept. `body` is valid during the call only. */
-export interface Arriving extends ReceivedRequest {
+export interface IncomingRequest extends ReceivedRequest {
   /** Lower-case names of headers and query parameters that carry credentials, besides those that logs redact. */
   readonly secret: ReadonlySet<string>
 }
 
 /** Copies a request without its credentials, and without the pseudo-headers of HTTP/2. */
-export function receivedRequest ({ method, target, headers, body, secret }: Arriving): ReceivedRequest {
+export function receivedRequest ({ method, target, headers, body, secret }: IncomingRequest): ReceivedRequest {
   const isSecret = (name: string): boolean => isSecretName(name) || secret.has(name.toLowerCase())
   const kept: string[] = []
   for (let i = 0; i < headers.length; i += 2) {

@@ -67,7 +67,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     if (!stream) return
     this.counter = new GrpcCounter()
     exchange.stream = AT_NO_BOUNDARY
-    exchange.services.metrics.streamOpened(exchange.agentName)
+    exchange.services.metrics.addAmount('streams_active', 1, exchange.agentName)
     // Clients wait for the head before the first message.
     exchange.response.flushHeaders()
   }
@@ -123,7 +123,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
     const { exchange, counter } = this
     if (counter !== null) {
       const messages = counter.count(bytes)
-      if (messages > 0) exchange.services.metrics.streamEvents(exchange.agentName, messages)
+      if (messages > 0) exchange.services.metrics.addAmount('stream_events_total', messages, exchange.agentName)
     }
     return write(exchange, bytes)
   }
@@ -131,7 +131,7 @@ export class GrpcAgentResponse extends ExchangeDriver implements GrpcReceiver, G
   /** The client gets the code that the agent sent. */
   private agentReset (code: number): void {
     const { exchange } = this
-    exchange.services.metrics.upstreamError(exchange.agentName, 'reset')
+    exchange.services.metrics.add('upstream_errors_total', exchange.agentName, 'reset')
     settle(exchange, 'upstream_error')
     exchange.response.reset?.(code)
   }

@@ -202,7 +202,7 @@ export class GrpcResponse implements ClientResponse, Guarded {
     } else {
       this.begun = true
       const whole = chunk !== undefined && chunk.length > 0
-      this.respond(this.head, whole ? PLAIN : LAST)
+      this.respond(this.head, whole ? NO_OPTIONS : LAST)
       // A response that is not gRPC: the client does not speak it.
       if (whole) this.stream.end(chunk)
       this.dropRest()
@@ -255,4 +255,4 @@ export class GrpcResponse implements ClientResponse, Guarded {
 
 const LAST = { endStream: true } as const
 const MORE = { waitForTrailers: true } as const
-const PLAIN = {} as const
+const NO_OPTIONS = {} as const

@@ -3,14 +3,14 @@ import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import type { Agent } from '#agents/agent.js'
 import { startGrpcSpan } from '#call/telemetry/request-telemetry.js'
 import { grpcUpstreamHeaders } from '#pipeline/grpc/upstream-headers.js'
-import { PLAIN } from '#pipeline/response/driver.js'
+import { FORWARD_ANY_PAGE } from '#pipeline/response/driver.js'
 import { upstreamHeaders } from '#pipeline/upstream-headers.js'
 import { forwardGrpc } from '#upstream/grpc/forward.js'
 import type { GrpcAddress } from '#upstream/grpc/pool.js'
 import { grpcFrame } from '#wire/grpc/deframer.js'
 import { whole } from '#wire/chunked-buffer.js'
 import * as rejections from '#pipeline/rejections.js'
-import type { Outgoing, Transport, Unread } from '#call/work.js'
+import type { Outgoing, Transport, UninspectedRequest } from '#call/work.js'
 import type { Forwarding } from '#upstream/forward.js'
 import type { Exchange } from '#call/exchange.js'
 import { headersForAgent, timeoutsOf } from '#call/outgoing-credentials.js'
@@ -62,11 +62,11 @@ export class GrpcTransport implements Transport {
   unfit (exchange: Exchange): ReturnType<Transport['unfit']> {
     const { agent } = exchange
     if (agent === null || serverForUnread(exchange, agent) !== null) return null
-    return { rejection: rejections.noCard(agent.name, agent.wantCard()), outcome: 'upstream_error' }
+    return { rejection: rejections.noCard(agent.name, agent.requestCard()), outcome: 'upstream_error' }
   }
 
   /** Streams go both ways. */
-  pass (exchange: Exchange, { agent, target }: Unread): Forwarding {
+  forwardUninspected (exchange: Exchange, { agent, target }: UninspectedRequest): Forwarding {
     const { snapshot: { trusted } } = exchange
     const address = serverForUnread(exchange, agent)
     if (address === null) throw new Error('a gRPC call without a server')
@@ -86,7 +86,7 @@ export class GrpcTransport implements Transport {
         body: this.#stream,
         timeouts: timeoutsOf(exchange, agent.config.upstream.timeouts)
       },
-      new GrpcAgentResponse(exchange, PLAIN, null)
+      new GrpcAgentResponse(exchange, FORWARD_ANY_PAGE, null)
     )
   }
 }

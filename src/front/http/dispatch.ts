@@ -1,6 +1,6 @@
 /** Sends requests that arrived over HTTP to their agents. */
 import { startUpstreamSpan } from '#call/telemetry/request-telemetry.js'
-import { RELAYED } from '#pipeline/response/driver.js'
+import { FORWARD_UNCHANGED } from '#pipeline/response/driver.js'
 import { upstreamHeaders } from '#pipeline/upstream-headers.js'
 import { forward } from '#upstream/forward.js'
 import { AgentResponse } from './agent-response.js'
@@ -34,7 +34,7 @@ export const HTTP: Transport = {
       new AgentResponse(exchange, plan, remember, owners)
     )
   },
-  pass (exchange, { agent, target, body }) {
+  forwardUninspected (exchange, { agent, target, body }) {
     const { request, span, snapshot: { trusted } } = exchange
     span.name(exchange.label)
     startUpstreamSpan(exchange, agent, target, null)
@@ -55,7 +55,7 @@ export const HTTP: Transport = {
         })),
         body: body === null || body.length === 0 ? null : body
       },
-      new AgentResponse(exchange, RELAYED)
+      new AgentResponse(exchange, FORWARD_UNCHANGED)
     )
   }
 }

@@ -17,7 +17,7 @@ import { upstreamHeaders } from '#pipeline/upstream-headers.js'
 import type { Forwarding } from '#upstream/forward.js'
 import { forward } from '#upstream/forward.js'
 import { joinPath } from '#wire/target.js'
-import { PLAIN } from '#pipeline/response/driver.js'
+import { FORWARD_ANY_PAGE } from '#pipeline/response/driver.js'
 import { AgentResponse } from './agent-response.js'
 import type { Services } from '#call/services.js'
 import type { Exchange } from '#call/exchange.js'
@@ -26,7 +26,7 @@ import { headersForAgent, queryForAgent, totalOf } from '#call/outgoing-credenti
 import { start } from '#call/run.js'
 import { STEPS } from '#call/steps.js'
 import { describePassthrough, unreadForbidden } from '#call/steps/unread.js'
-import type { Transport, Unread } from '#call/work.js'
+import type { Transport, UninspectedRequest } from '#call/work.js'
 import type { Snapshot } from '#agents/snapshot.js'
 import { routeTargetOf } from '#call/route-target.js'
 import { startUpstreamSpan } from '#call/telemetry/request-telemetry.js'
@@ -103,7 +103,7 @@ export class Passthrough {
     await app.register(proxy, {
       upstream: '',
       websocket: false,
-      handler: (request: FastifyRequest, reply: FastifyReply) => { this.pass(request, reply) },
+      handler: (request: FastifyRequest, reply: FastifyReply) => { this.startCall(request, reply) },
       replyOptions: { getUpstream: () => PLACEHOLDER }
     } as Parameters<typeof httpProxy>[1])
     await app.ready()
@@ -111,7 +111,7 @@ export class Passthrough {
     return app
   }
 
-  private pass (request: FastifyRequest, reply: FastifyReply): void {
+  private startCall (request: FastifyRequest, reply: FastifyReply): void {
     reply.hijack()
     const exchange = this.begin(request.raw, reply.raw)
     exchange.kind = 'passthrough'
@@ -155,7 +155,7 @@ class PassthroughTransport implements Transport {
     return tooLong ? { rejection: rejections.tooLarge(limits.body), outcome: 'rejected' } : null
   }
 
-  pass (exchange: Exchange, { agent }: Unread): Forwarding {
+  forwardUninspected (exchange: Exchange, { agent }: UninspectedRequest): Forwarding {
     const request = this.#request
     const { target: { path, query }, snapshot: { limits, trusted } } = exchange
     const length = request.headers['content-length']
@@ -182,7 +182,7 @@ class PassthroughTransport implements Transport {
       path: upstreamPath + queryForAgent(exchange, agent, query),
       headers,
       body
-    }, new AgentResponse(exchange, PLAIN))
+    }, new AgentResponse(exchange, FORWARD_ANY_PAGE))
   }
 }
 

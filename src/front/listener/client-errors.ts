@@ -9,7 +9,7 @@ import { decisionHeader } from '#a2a/errors.js'
 import type { Log } from '#telemetry/log.js'
 import type { ClientError, Metrics } from '#telemetry/metrics/metrics.js'
 
-interface Found {
+interface ClientFault {
   readonly kind: ClientError
   /** Status line without the version. */
   readonly status: string
@@ -17,14 +17,14 @@ interface Found {
   readonly message: string
 }
 
-const MALFORMED: Found = {
+const MALFORMED: ClientFault = {
   kind: 'malformed',
   status: '400 Bad Request',
   rule: 'gateway/malformed',
   message: 'The request is not valid HTTP/1.1.'
 }
 
-const BY_CODE: ReadonlyMap<string, Found> = new Map<string, Found>([
+const BY_CODE: ReadonlyMap<string, ClientFault> = new Map<string, ClientFault>([
   [
     'HPE_HEADER_OVERFLOW',
     {
@@ -87,7 +87,7 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
       return
     }
     const found = BY_CODE.get(code) ?? (code.startsWith('HPE_') ? MALFORMED : { ...MALFORMED, kind: 'other' })
-    metrics.clientError(found.kind)
+    metrics.add('client_errors_total', found.kind)
     log.info({ kind: found.kind, code, client: socket.remoteAddress }, 'a connection without a request')
     const responding = (socket as Busy)._httpMessage ?? null
     // A response that has begun, or that is due for an earlier request, must not be mixed with this response.
@@ -106,16 +106,16 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
 
 /** Counts and logs a TLS connection that ends before any request. @param client address of the client */
 export function handshakeFailed ({ metrics, log }: Options, reason: string, client: string | undefined): void {
-  metrics.clientError('tls_handshake')
+  metrics.add('client_errors_total', 'tls_handshake')
   log.info({ kind: 'tls_handshake', reason, client }, 'a TLS connection without a request')
 }
 
 /** Counts connections that Node closes before any request, because the number of connections has reached `limits.connections`. */
 export function countDropped (server: Server, metrics: Metrics): void {
-  listen(ownerOf('http'), server, 'drop', () => { metrics.clientError('dropped') })
+  listen(ownerOf('http'), server, 'drop', () => { metrics.add('client_errors_total', 'dropped') })
 }
 
-function response ({ status, rule, message }: Found): string {
+function response ({ status, rule, message }: ClientFault): string {
   const body = JSON.stringify({ error: { code: Number.parseInt(status, 10), message } })
   return [
     `HTTP/1.1 ${status}`,

@@ -147,7 +147,7 @@ export class Connections {
     if (connection.ending || session.destroyed) return
     connection.ending = true
     const { metrics, log } = this.options
-    metrics.clientError('other')
+    metrics.add('client_errors_total', 'other')
     log.info({ reason, client: connection.address }, 'a gRPC connection was closed')
     // Events of calls and PING frames come from within nghttp2, which would go on with the memory of a session that has ended (measured
     // with 20.20.2: the process aborts).

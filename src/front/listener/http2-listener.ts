@@ -77,7 +77,7 @@ export class Http2Listener {
     const failed = (kind: ClientError, error: Error & { code?: string }, socket?: Socket): void => {
       if (LEFT.has(error.code ?? '')) return
       if (TLS.test(error.code ?? '')) return handshakeFailed(services, error.message, socket?.remoteAddress)
-      metrics.clientError(kind)
+      metrics.add('client_errors_total', kind)
       log.info({ kind, code: error.code, client: socket?.remoteAddress }, 'a gRPC connection without a call')
     }
     const owner = ownerOf(part)
@@ -97,7 +97,7 @@ export class Http2Listener {
       failed('malformed', new Error('no HTTP/2'), socket)
     })
     listen(owner, server, 'sessionError', (error: Error) => { failed('malformed', error) })
-    listen(owner, server, 'drop', () => { metrics.clientError('dropped') })
+    listen(owner, server, 'drop', () => { metrics.add('client_errors_total', 'dropped') })
     // eslint-disable-next-line no-restricted-syntax -- the listener guards itself: only it knows the stream
     server.on('stream', (...[stream, headers, , raw]: StreamArguments) => {
       try {

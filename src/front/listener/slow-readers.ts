@@ -21,7 +21,7 @@ interface Progress { readonly taken: number, readonly since: number }
 /** Error code of RFC 9113 §7. */
 const CANCEL = 8
 /** Maximum time between two checks, ms. */
-const LONGEST = 5_000
+const MAX_INTERVAL_MS = 5_000
 
 /** A check that fails ends nothing. */
 const CHECK = ownerOf('http')
@@ -40,7 +40,7 @@ export class SlowReaders {
   use (timeout: number): void {
     this.close()
     if (timeout === 0) return
-    this.timer = setInterval(guarded(CHECK, () => { this.look(timeout) }), Math.min(LONGEST, Math.ceil(timeout / 4))).unref()
+    this.timer = setInterval(guarded(CHECK, () => { this.look(timeout) }), Math.min(MAX_INTERVAL_MS, Math.ceil(timeout / 4))).unref()
   }
 
   close (): void {
@@ -70,7 +70,7 @@ export class SlowReaders {
     const { request: { socket }, response } = exchange
     if (socket.destroyed) return
     const { metrics, log } = this.options
-    metrics.clientError('write_timeout')
+    metrics.add('client_errors_total', 'write_timeout')
     const facts = { agent: exchange.agentName, request_id: exchange.id }
     if (response.waiting !== undefined) {
       log.info(facts, 'a gRPC call whose client did not read its response was reset')

@@ -68,7 +68,7 @@ export class ArrivingMessages implements Timed {
       startTimerLater(this)
     }
     const more = waiting - this.held
-    if (refuses && !this.budget.take(more, this.held)) {
+    if (refuses && !this.budget.reserve(more, this.held)) {
       this.isRefused = true
       return NONE
     }
@@ -96,7 +96,7 @@ export class ArrivingMessages implements Timed {
     if (this.over) return
     this.over = true
     this.stopTimer()
-    this.budget.give(this.held + this.handOver())
+    this.budget.release(this.held + this.handOver())
     this.held = 0
   }
 

@@ -21,7 +21,7 @@ import { ArrivingMessages } from './arriving-messages.js'
 import { joined, ownLines } from './changes.js'
 import type { Accepted } from './dispatch.js'
 import { acceptedOf, acceptedUnread, reliesOnResponse, unsent } from './dispatch.js'
-import type { Outgoing, Transport, Unread } from '#call/work.js'
+import type { Outgoing, Transport, UninspectedRequest } from '#call/work.js'
 import type { AskedCall, MeshFront } from './front.js'
 import { grpcRejection } from './grpc-rejection.js'
 import { MeshRequest, proxySocket } from './request.js'
@@ -149,7 +149,7 @@ export class Check implements Transport, ResponseSink, MessageOwner {
     return this.accept(acceptedOf(exchange, this.request as MeshRequest, outgoing))
   }
 
-  pass (exchange: Exchange, unread: Unread): Forwarding {
+  forwardUninspected (exchange: Exchange, unread: UninspectedRequest): Forwarding {
     return this.accept(acceptedUnread(exchange, this.request as MeshRequest, unread))
   }
 
@@ -200,7 +200,7 @@ export class Check implements Transport, ResponseSink, MessageOwner {
   private fail (code: number, kind: ClientError | null = null): void {
     this.messages.end()
     if (!this.canRespond) return
-    if (kind !== null) this.mesh.options.services.metrics.clientError(kind)
+    if (kind !== null) this.mesh.options.services.metrics.add('client_errors_total', kind)
     this.answered = true
     this.stream.respond({ ...HEAD, 'grpc-status': String(code) }, LAST)
     this.stream.close()

@@ -4,14 +4,14 @@ import type { Operation } from '#a2a/operations.js'
 import { grpcMethodFor } from '#a2a/grpc/methods.js'
 import { grpcUpstreamHeaders } from '#pipeline/grpc/upstream-headers.js'
 import type { ResponsePlan } from '#pipeline/response/driver.js'
-import { RELAYED } from '#pipeline/response/driver.js'
+import { FORWARD_UNCHANGED } from '#pipeline/response/driver.js'
 import { upstreamHeaders } from '#pipeline/upstream-headers.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import { whole } from '#wire/chunked-buffer.js'
 import type { HeaderChanges } from '#wire/envoy/headers.js'
 import { grpcFrame } from '#wire/grpc/deframer.js'
 import { splitTarget } from '#wire/target.js'
-import type { Outgoing, Unread } from '#call/work.js'
+import type { Outgoing, UninspectedRequest } from '#call/work.js'
 import { AgentResponse } from '../http/agent-response.js'
 import type { Exchange } from '#call/exchange.js'
 import { headersForAgent, queryForAgent } from '#call/outgoing-credentials.js'
@@ -36,7 +36,7 @@ export interface Accepted {
   readonly receiver: AgentReceiver | null
 }
 
-interface Going {
+interface OutgoingHead {
   readonly agent: Agent
   /** For the agent, with the credentials of the client. */
   readonly headers: string[]
@@ -45,7 +45,7 @@ interface Going {
 }
 
 /** What changes in the head. */
-function changesOf (exchange: Exchange, request: MeshRequest, { agent, headers, query }: Going): HeaderChanges {
+function changesOf (exchange: Exchange, request: MeshRequest, { agent, headers, query }: OutgoingHead): HeaderChanges {
   const { set, remove } = changesBetween(request.rawHeaders, headersForAgent(exchange, agent, headers))
   const kept = queryForAgent(exchange, agent, query)
   return {
@@ -94,7 +94,7 @@ export function acceptedOf (
 }
 
 /** A request that no rule sees, for the proxy. The body stays as it is, and so does the path: the proxy has the address of the agent. */
-export function acceptedUnread (exchange: Exchange, request: MeshRequest, { agent, body }: Unread): Accepted {
+export function acceptedUnread (exchange: Exchange, request: MeshRequest, { agent, body }: UninspectedRequest): Accepted {
   const headers = upstreamHeaders(request, {
     peer: request.hop,
     config: agent.config.upstream,
@@ -108,7 +108,7 @@ export function acceptedUnread (exchange: Exchange, request: MeshRequest, { agen
     changes: changesOf(exchange, request, { agent, headers, query: splitTarget(request.url).query }),
     body: null,
     sent: body,
-    plan: RELAYED,
+    plan: FORWARD_UNCHANGED,
     receiver: null
   }
 }

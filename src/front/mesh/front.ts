@@ -42,14 +42,14 @@ export interface AskedCall {
 
 export class MeshFront {
   readonly options: MeshFrontOptions
-  readonly unseen: Unseen
+  readonly unseen: MissingResponseWarnings
   /** Names of agents whose responses a proxy has shown, and those of which it has shown more than the head. */
   private readonly heads = new Set<string>()
   private readonly bodies = new Set<string>()
 
   constructor (options: MeshFrontOptions) {
     this.options = options
-    this.unseen = new Unseen(options.services.log)
+    this.unseen = new MissingResponseWarnings(options.services.log)
   }
 
   /** Notes that a proxy shows responses of an agent. @param whole whether it shows more than the head */
@@ -108,7 +108,7 @@ function begin (exchange: Exchange): void {
 
 // Warns of calls whose responses the proxy does not show, although policies are about them. One line for each agent and reason.
 
-class Unseen {
+class MissingResponseWarnings {
   private readonly log: Log
   private readonly noted = new Set<string>()
 

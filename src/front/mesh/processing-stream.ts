@@ -63,13 +63,13 @@ export abstract class ProcessingStream implements MessageOwner {
     if (this.over) return
     const { messages } = this
     const complete = messages.feed(chunk, this.refuses)
-    heldBytes.give(messages.handOver())
+    heldBytes.release(messages.handOver())
     if (messages.isRefused) return this.noMemory()
     for (const { compressed, bytes } of complete) {
       if (this.over) return
       const message = compressed ? null : messageOf(bytes)
       if (message === null) {
-        metrics.clientError('malformed')
+        metrics.add('client_errors_total', 'malformed')
         return this.fail()
       }
       this.take(message)
@@ -77,7 +77,7 @@ export abstract class ProcessingStream implements MessageOwner {
     if (this.over) return
     if (messages.fault === null) return this.taken()
     if (messages.fault === 'too_large') return this.tooLong()
-    metrics.clientError('malformed')
+    metrics.add('client_errors_total', 'malformed')
     this.fail()
   }
 

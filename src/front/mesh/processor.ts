@@ -12,7 +12,7 @@ import { isGrpc } from '../grpc/head-guard.js'
 import { ownLines } from './changes.js'
 import type { Accepted } from './dispatch.js'
 import { acceptedOf, acceptedUnread, reliesOnResponse, unsent } from './dispatch.js'
-import type { Outgoing, Transport, Unread } from '#call/work.js'
+import type { Outgoing, Transport, UninspectedRequest } from '#call/work.js'
 import type { MeshFront } from './front.js'
 import type { IncomingCall } from '../grpc/front.js'
 import { STREAM_WINDOW } from '../listener/http2-listener.js'
@@ -22,10 +22,10 @@ import { ProcessingStream } from './processing-stream.js'
 import { MeshRequest, proxySocket } from './request.js'
 import type { ResponseSink } from './response.js'
 import { MeshResponse } from './response.js'
-import { ShownResponse } from './shown-response.js'
+import { ExtProcResponse } from './ext-proc-response.js'
 import { settle, settleForwarded } from '#call/outcome.js'
 import { reject } from '#call/reply.js'
-import { hold, prepay } from '#call/capacity.js'
+import { reserveMemory, prepay } from '#call/capacity.js'
 
 const { BUFFERED, BUFFERED_PARTIAL, FULL_DUPLEX_STREAMED, NONE, STREAMED } = BODY_MODES
 
@@ -64,7 +64,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
   /** The request is at the agent: all its parts have a reply. */
   private sent = false
   /** Null until the proxy shows the response. */
-  private shown: ShownResponse | null = null
+  private shown: ExtProcResponse | null = null
   /** Full duplex: the request goes on as it arrives. */
   private relaying = false
   /** Full duplex: the body stays at the proxy until the caller is known. */
@@ -98,7 +98,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
       reject(exchange, noMemory(services.overload.retryAfter), 'rejected')
       return
     }
-    services.metrics.clientError('memory')
+    services.metrics.add('client_errors_total', 'memory')
     this.failWith(GRPC_CODES.RESOURCE_EXHAUSTED)
   }
 
@@ -113,7 +113,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
       reject(exchange, tooSlow(snapshot().limits.requestTimeout), 'rejected')
       return
     }
-    services.metrics.clientError('timeout')
+    services.metrics.add('client_errors_total', 'timeout')
     if (exchange !== null) return this.fail()
     this.failWith(GRPC_CODES.DEADLINE_EXCEEDED)
   }
@@ -124,7 +124,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
     if (!this.pausedForCaller || exchange === null || request === null) return
     this.pausedForCaller = false
     if (request.ended || request.wanted || this.accepted !== null) return
-    if (hold(exchange, STREAM_WINDOW)) prepay(exchange, STREAM_WINDOW)
+    if (reserveMemory(exchange, STREAM_WINDOW)) prepay(exchange, STREAM_WINDOW)
     else this.noMemory()
   }
 
@@ -230,7 +230,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
     return this.accept(acceptedOf(exchange, this.request as MeshRequest, outgoing))
   }
 
-  pass (exchange: Exchange, unread: Unread): Forwarding {
+  forwardUninspected (exchange: Exchange, unread: UninspectedRequest): Forwarding {
     return this.accept(acceptedUnread(exchange, this.request as MeshRequest, unread))
   }
 
@@ -250,7 +250,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
   private forward (accepted: Accepted): void {
     this.sent = true
     const { receiver, exchange } = accepted
-    if (receiver !== null) this.shown = new ShownResponse(this, accepted, receiver, this.response as MeshResponse)
+    if (receiver !== null) this.shown = new ExtProcResponse(this, accepted, receiver, this.response as MeshResponse)
     if (this.duplexRequest) return this.sendDuplex(accepted)
     const override = receiver !== null && this.pending?.part === 'headers' ? this.override(this.responseMode) : null
     this.reply({ changes: resized(accepted), body: accepted.body, override })
@@ -263,7 +263,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
     this.stream.resume()
     // A request that no rule sees may still arrive.
     if (sent === null && this.hasBody) return this.relay(this.request?.takeWaiting() ?? [])
-    if (this.hasBody) this.pieces('request', body ?? whole(sent ?? EMPTY), !this.hasTrailers)
+    if (this.hasBody) this.pieces('request', body ?? whole(sent ?? NO_BYTES), !this.hasTrailers)
     if (this.hasTrailers) this.write(writeReply('request', 'trailers', UNCHANGED))
     if (receiver === null) this.settle(exchange)
   }
@@ -388,7 +388,7 @@ export class Processor extends ProcessingStream implements Transport, ResponseSi
 const NO_FACTS = {}
 /** Headers that Envoy adds to its own calls. */
 const OF_ENVOY = ['x-envoy-internal', 'x-envoy-expected-rq-timeout-ms'] as const
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 const ANNOUNCED = [STREAMED, BUFFERED, FULL_DUPLEX_STREAMED] as const
 const REQUEST_HEADERS = { of: 'request', part: 'headers' } as const
 const REQUEST_BODY = { of: 'request', part: 'body' } as const

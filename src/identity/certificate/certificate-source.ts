@@ -6,22 +6,22 @@ import type { Principal } from '../principal.js'
 import type { ClientCertificate } from './certificate.js'
 import { isSpiffe, trustDomainOf } from './spiffe.js'
 
-export type CertificateVerdict = { readonly principal: Principal } | { readonly problem: CredentialProblem }
+export type CertificateResult = { readonly principal: Principal } | { readonly problem: CredentialProblem }
 
-const LONGEST = 1_024
+const MAX_NAME_CHARS = 1_024
 /** A wildcard names many hosts. */
 const HOST = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/
 const VISIBLE = /^[\x21-\x7e]+$/
-const MALFORMED: CertificateVerdict = { problem: 'malformed' }
-const UNKNOWN: CertificateVerdict = { problem: 'unknown_key' }
-const EXPIRED: CertificateVerdict = { problem: 'expired' }
+const MALFORMED: CertificateResult = { problem: 'malformed' }
+const UNKNOWN: CertificateResult = { problem: 'unknown_key' }
+const EXPIRED: CertificateResult = { problem: 'expired' }
 
 export class CertificateSource {
   readonly name: string
   readonly config: CertificateConfig
   private readonly proxies: TrustedProxies
   /** A connection has one certificate for all its requests. */
-  private readonly verdicts = new WeakMap<ClientCertificate, CertificateVerdict>()
+  private readonly results = new WeakMap<ClientCertificate, CertificateResult>()
 
   constructor (name: string, config: CertificateConfig) {
     this.name = name
@@ -35,14 +35,14 @@ export class CertificateSource {
   }
 
   /** @param now milliseconds since the epoch: connections can outlive their certificates */
-  verify (certificate: ClientCertificate, now: number): CertificateVerdict {
+  verify (certificate: ClientCertificate, now: number): CertificateResult {
     if (now < certificate.from || now >= certificate.until) return EXPIRED
-    let verdict = this.verdicts.get(certificate)
-    if (verdict === undefined) this.verdicts.set(certificate, verdict = this.verdictOf(certificate))
-    return verdict
+    let result = this.results.get(certificate)
+    if (result === undefined) this.results.set(certificate, result = this.resultOf(certificate))
+    return result
   }
 
-  private verdictOf ({ names }: ClientCertificate): CertificateVerdict {
+  private resultOf ({ names }: ClientCertificate): CertificateResult {
     const { san, trustDomains } = this.config
     const [uri] = names.uri
     if (uri !== undefined && names.uri.some(isSpiffe)) {
@@ -54,7 +54,7 @@ export class CertificateSource {
     if (san === null) return UNKNOWN
     const [name, second] = names[san]
     if (second !== undefined) return MALFORMED
-    if (name === undefined || name.length > LONGEST || !(san === 'dns' ? HOST : VISIBLE).test(name)) return UNKNOWN
+    if (name === undefined || name.length > MAX_NAME_CHARS || !(san === 'dns' ? HOST : VISIBLE).test(name)) return UNKNOWN
     return { principal: this.principalOf(san === 'dns' ? name.toLowerCase() : name, names, null) }
   }
 

@@ -18,7 +18,7 @@ export interface Names {
   readonly email: readonly string[]
 }
 
-export const NO_NAMES: Names = { uri: [], dns: [], email: [] }
+export const NO_CERTIFICATE_NAMES: Names = { uri: [], dns: [], email: [] }
 
 /** Values kept of each kind of name. A certificate with more names has none. */
 const VALUES = 32
@@ -29,7 +29,7 @@ export function certificateOf (x509: X509Certificate): ClientCertificate | null 
   if (Number.isNaN(from) || Number.isNaN(until)) return null
   return {
     thumbprint: Buffer.from(x509.fingerprint256.replaceAll(':', ''), 'hex').toString('base64url'),
-    names: readNames(x509.subjectAltName ?? '') ?? NO_NAMES,
+    names: readNames(x509.subjectAltName ?? '') ?? NO_CERTIFICATE_NAMES,
     from,
     until
   }

@@ -1,7 +1,7 @@
 /** Tests of single values that checker.as leaves to JavaScript: patterns and formats without an automaton, and different items. */
 import { countedPattern } from '../ajv.js'
 import { knownFormats } from '../code.js'
-import { step } from '../evaluation.js'
+import { spendBudget } from '../evaluation.js'
 import { areUnique, CHARACTER } from '../keyword-functions.js'
 import { Patterns } from '../regexp.js'
 
@@ -27,7 +27,7 @@ export function formatTest (name: string): ValueTest | null {
 }
 
 function charged (text: string): true {
-  step(1 + 2 * CHARACTER * text.length)
+  spendBudget(1 + 2 * CHARACTER * text.length)
   return true
 }
 

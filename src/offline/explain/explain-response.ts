@@ -13,7 +13,7 @@ import type { RecordedResponse } from '../recording/recorded-response.js'
 import { recordedGrpcResponse } from '../recording/grpc-response.js'
 import { CannotExplain } from './cannot-explain.js'
 import { grpcStatusShown } from './grpc-status.js'
-import { compareHeaders } from '../shown.js'
+import { compareHeaders } from '../display.js'
 import type { NotEvaluatedReason, ResponseDryRun } from '#pipeline/response/recording-driver.js'
 import type { DryRun } from '#pipeline/dry-run-operation.js'
 

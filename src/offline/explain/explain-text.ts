@@ -7,7 +7,7 @@ import { INJECT } from '#policy/request/inject.js'
 import { externalText } from './external-shown.js'
 import { responseText } from './response-text.js'
 import type { CheckTrace, Explanation, ForwardedShown, PolicyTrace, RuleTrace } from './explanation.js'
-import { brokenOr, bytes, field, MARKS, rejection, set, valuesText } from '../text-kit.js'
+import { brokenOr, bytes, field, MARKS, rejection, set, valuesText } from '../text-lines.js'
 
 export function explanationText (one: Explanation): string {
   const { request, agent } = one

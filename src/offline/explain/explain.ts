@@ -9,13 +9,13 @@ import { compileLimits } from '#policy/limits/compile.js'
 import { additionName } from '#policy/request/methods.js'
 import { earlyCharges, lateCharges } from '#pipeline/access/limits.js'
 import { headOf } from '#pipeline/request-head.js'
-import { dryRunRequest, NOTHING } from '#pipeline/dry-run.js'
+import { dryRunRequest, NO_MEMORY } from '#pipeline/dry-run.js'
 import type { DryRun, DryRunMemory } from '#pipeline/dry-run-operation.js'
 import { mediaTypeOf } from '#pipeline/caller.js'
 import { badTarget, unknownAgent } from '#pipeline/rejections.js'
 import { rejectionResponse } from '#pipeline/rejection-response.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
-import { askedVersion } from '#pipeline/request.js'
+import { readRequestedVersion } from '#pipeline/request.js'
 import type { AgentConfig, Config } from '#config/model/model.js'
 import type { Chain } from '#identity/chain.js'
 import { CHAIN_HEADER } from '#identity/chain.js'
@@ -30,7 +30,7 @@ import { grpcStatusShown } from './grpc-status.js'
 import { forwardedShown } from './forwarded.js'
 import { placeOf, plainRequest, sentHeaders } from '../place.js'
 import type { RecordedRequest } from '../recording/recorded-request.js'
-import { shownTarget } from '../shown.js'
+import { shownTarget } from '../display.js'
 import type { GrpcTarget } from '#a2a/card/map.js'
 
 /** One agent, with the state built from its card. */
@@ -97,7 +97,7 @@ export async function explainRequest (
     : { request: plainRequest(request, found.path, state), notes: [] }
   const plain = { ...sent.request, caller: by, chain: options.chain ?? null }
   const traces = new ExchangeTraces(by)
-  const memory = { ...NOTHING, answers: options.answers ?? (() => null) }
+  const memory = { ...NO_MEMORY, answers: options.answers ?? (() => null) }
   const { delegation, limits, server: { publicUrl } } = options.config
   const dryRun = dryRunRequest({ config, state, publicUrl, delegation }, plain, limits, traces, memory)
   const { route, call, evaluation, caller, rejection } = dryRun
@@ -226,7 +226,7 @@ function grpcVersionWhy (path: string): string {
 function versionWhy (recorded: RecordedRequest, query: string): string {
   const head = headOf(recorded.method, recorded.headers)
   const header = head.headers[VERSION_HEADER]
-  const { version, stated, problem } = askedVersion(head, query)
+  const { version, stated, problem } = readRequestedVersion(head, query)
   if (problem === 'conflict') return 'the request names two versions'
   if (problem === 'unknown') return 'the request names a version that the gateway does not support'
   if (!stated) return 'the request names no version, which means 0.3'
@@ -243,7 +243,7 @@ function withoutAgent (
 ): Explanation {
   const { query } = splitTarget(recorded.target ?? '')
   const head = headOf(recorded.method, recorded.headers)
-  const asked = askedVersion(head, query)
+  const asked = readRequestedVersion(head, query)
   const form = {
     binding: isGrpcCall(recorded) ? ('GRPC' as const) : ('HTTP+JSON' as const),
     version: asked.version,

@@ -8,12 +8,12 @@ import { decodeSync } from '#pipeline/content-encoding.js'
 import { hostPortText } from '#config/listeners/host-port.js'
 import type { AgentConfig } from '#config/model/model.js'
 import type { ForwardedShown } from './explanation.js'
-import { compareHeaders, shownTarget } from '../shown.js'
+import { compareHeaders, shownTarget } from '../display.js'
 import type { GrpcTarget } from '#a2a/card/map.js'
 import type { DryRun, PlainRequest } from '#pipeline/dry-run-operation.js'
 import type { RequestEvaluation } from '#pipeline/request-evaluation.js'
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 const NULL = Buffer.from('null')
 
 /**
@@ -31,7 +31,7 @@ export function forwardedShown (
 ): ForwardedShown | null {
   if (forwarded === null) return null
   const upstream = upstreamOf(config, server)
-  const body = forwarded.body ?? EMPTY
+  const body = forwarded.body ?? NO_BYTES
   const bytes =
     evaluation === null || call === null
       ? body.length
@@ -43,7 +43,7 @@ export function forwardedShown (
     url: upstream.origin + shownTarget(forwarded.target),
     ...compareHeaders(sent.rawHeaders, ['host', upstream.host, ...withCredentials(chains ? withChain(withPeer(forwarded.headers), delegation) : withPeer(forwarded.headers), config), ...length]),
     removed: evaluation === null ? [] : removedNames(sent.rawHeaders, evaluation.decision.headers ?? sent.rawHeaders),
-    body: { bytes, unchanged: (sent.body ?? EMPTY).equals(body), secret }
+    body: { bytes, unchanged: (sent.body ?? NO_BYTES).equals(body), secret }
   }
 }
 
@@ -72,8 +72,8 @@ function withChain (headers: readonly string[], delegation: DryRun['delegation']
 /** The body as rules read it. */
 function contentOf ({ rawHeaders, body }: PlainRequest): Buffer {
   const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'content-encoding')
-  const decoded = decodeSync(at === -1 ? undefined : rawHeaders[at + 1], body ?? EMPTY, Infinity)
-  return 'content' in decoded ? decoded.content : EMPTY
+  const decoded = decodeSync(at === -1 ? undefined : rawHeaders[at + 1], body ?? NO_BYTES, Infinity)
+  return 'content' in decoded ? decoded.content : NO_BYTES
 }
 
 /** Returns the body with each secret removed. A placeholder of the same length would reveal the length of the secret. */
@@ -81,7 +81,7 @@ function withoutSecrets ({ decision, policy }: RequestEvaluation, sent: Buffer, 
   const secrets = new Set(policy.policies.flatMap(one => one.inject).filter(one => one.secret).map(one => one.valueOf(null)))
   if (!decision.edits.some(({ value }) => value !== null && secrets.has(value))) return body
   // Protobuf needs a value of JSON: null takes no more than its tags.
-  const none = payload.format === 'JSON' ? EMPTY : NULL
+  const none = payload.format === 'JSON' ? NO_BYTES : NULL
   const edits = decision.edits.map(edit => edit.value !== null && secrets.has(edit.value) ? { ...edit, value: none } : edit)
   return bodyOf({ decision: { edits } }, sent, sent, payload)
 }

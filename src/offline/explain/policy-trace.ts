@@ -12,7 +12,7 @@ import type { Violation } from '#policy/violation.js'
 import { whyNot } from '../caller.js'
 import type { CheckTrace, PolicyTrace, RuleTrace } from './explanation.js'
 
-interface Seen {
+interface PolicyEntry {
   readonly state: PolicyActivity
   readonly evaluated: boolean
 }
@@ -23,7 +23,7 @@ type Outcome =
 
 export class PolicyTraces implements Tracer {
   protected readonly caller: Principal | null
-  private readonly seen = new Map<CompiledPolicy, Seen>()
+  private readonly seen = new Map<CompiledPolicy, PolicyEntry>()
   private readonly outcomes = new Map<CompiledRule, Outcome>()
 
   /** @param caller of the request */

@@ -1,6 +1,6 @@
 /** Formats the explanation of a response as text. */
 import { externalText } from './external-shown.js'
-import { bodyLines, brokenOr, bytes, field, grpcStatusLines, MARKS, rejection, set, valuesText } from '../text-kit.js'
+import { bodyLines, brokenOr, bytes, field, grpcStatusLines, MARKS, rejection, set, valuesText } from '../text-lines.js'
 import type { ResponseExplanation, ResultTrace } from './explanation.js'
 
 export function responseText (one: ResponseExplanation): string[] {

@@ -95,10 +95,10 @@ function compareForwarded (expect: Expectation, dryRun: DryRun, forwarded: Forwa
 export const absent = Symbol('absent')
 
 function same (sent: Buffer | null, body: Buffer | null): boolean {
-  return (sent ?? EMPTY).equals(body ?? EMPTY)
+  return (sent ?? NO_BYTES).equals(body ?? NO_BYTES)
 }
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 function headerOf (headers: readonly string[], name: string): string | undefined {
   const lines: string[] = []
@@ -115,7 +115,7 @@ function listed (text: string): string[] {
 /** Returns the request object that the agent receives: `params` of JSON-RPC, the body of HTTP+JSON, the message of gRPC. */
 function requestObject (dryRun: DryRun, { body }: Forwarded): unknown {
   const { caller: { binding, version }, call } = dryRun
-  if (binding === 'GRPC') return call === null ? undefined : messageObject(body ?? EMPTY, grpcMethodFor(call.operation, version)?.request)
+  if (binding === 'GRPC') return call === null ? undefined : messageObject(body ?? NO_BYTES, grpcMethodFor(call.operation, version)?.request)
   if (body === null) return undefined
   const value = parseJson(body) as Record<string, unknown> | null
   return binding === 'JSONRPC' ? value?.params : value

@@ -1,7 +1,7 @@
 /** JSON Schema of the responses in a policy test file. */
 import { GRPC_CODE_NAMES } from '#wire/grpc/code-names.js'
-import { choice, flag, mapping } from '#config/schema/schema-kit.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import { choice, flag, mapping } from '#config/schema/schema-builder.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 
 const object = (description: string): Schema => ({ type: 'object', description })
 const string = (description: string): Schema => ({ type: 'string', description })

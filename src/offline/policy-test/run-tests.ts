@@ -77,7 +77,7 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
   return problems.size > 0 ? { ok: false, problems: [...problems.values()] } : { ok: true, results }
 }
 
-interface Surroundings {
+interface TestContext {
   /** Directory that files are relative to. */
   readonly directory: string
   /** Names of the configured sources. */
@@ -96,7 +96,7 @@ function runTest (
   test: PolicyTest,
   variant: Variant | null,
   agent: TestAgent,
-  { directory, sources, caller }: Surroundings
+  { directory, sources, caller }: TestContext
 ): Run | { readonly problem: string; readonly at: Path } {
   const made = requestOf(test.request, variant, agent, directory)
   if ('problem' in made) return { problem: made.problem, at: ['request'] }

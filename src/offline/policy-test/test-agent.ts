@@ -5,7 +5,7 @@ import type { CardDocument } from '#a2a/card/loaded-cards.js'
 import { callerSources } from '#identity/schemes.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { buildAgentState } from '#pipeline/agent-snapshot.js'
-import { describe } from '#config/describe.js'
+import { fileErrorText } from '#config/describe.js'
 import type { Diagnostic, Path, PathProblem } from '#config/diagnostics.js'
 import { dotted } from '#config/diagnostics.js'
 import { loadCatalogue, loadValue } from '#config/load.js'
@@ -102,7 +102,7 @@ export class TestAgents {
     }
   }
 
-  private named (name: string, path: Path): Found | Failed {
+  private named (name: string, path: Path): TestAgentConfig | Failed {
     const fail = (message: string, hint: string): Failed => ({ problems: [this.tests.place({ path, at: 'value', message, hint })] })
     if (this.base === null) return fail(`the agent "${name}" belongs to a configuration`, 'give the configuration with --config')
     const config = this.base.agents.find(one => one.name === name)
@@ -112,7 +112,7 @@ export class TestAgents {
     return { config, limits: this.base.limits }
   }
 
-  private inline (agent: JsonMap, path: Path): Found | Failed {
+  private inline (agent: JsonMap, path: Path): TestAgentConfig | Failed {
     const { file, value } = this.tests
     const upstream = { url: UPSTREAM, ...(agent.upstream as JsonMap | undefined) }
     const configuration = structuredClone({
@@ -153,12 +153,12 @@ export class TestAgents {
         : readFileSync(resolve(dirname(this.tests.file), source))
       return readDocument({ kind: 'fetched', from: name, status: 200, bytes, contentType: '', validators: null, lifetime: null }, limits)
     } catch (error) {
-      return `cannot read the card ${name}: ${describe(error)}`
+      return `cannot read the card ${name}: ${fileErrorText(error)}`
     }
   }
 }
 
-interface Found { readonly config: AgentConfig, readonly limits: Limits }
+interface TestAgentConfig { readonly config: AgentConfig, readonly limits: Limits }
 interface Failed { readonly problems: readonly Diagnostic[] }
 
 const INTERFACE_KEYS = ['url', 'supportedInterfaces', 'supported_interfaces', 'additionalInterfaces', 'additional_interfaces']

@@ -21,8 +21,8 @@ export function testFileProblems (value: unknown): PathProblem[] {
     const test = mapping(item)
     const at: Path = ['tests', index]
     const problems: PathProblem[] = []
-    const twin = typeof test.name === 'string' ? names.get(test.name) : undefined
-    if (twin !== undefined) problems.push(fault([...at, 'name'], `tests[${twin}] and tests[${index}] have the same name`))
+    const earlier = typeof test.name === 'string' ? names.get(test.name) : undefined
+    if (earlier !== undefined) problems.push(fault([...at, 'name'], `tests[${earlier}] and tests[${index}] have the same name`))
     if (typeof test.name === 'string') names.set(test.name, index)
     if (test.agent === undefined && file.agent === undefined) {
       problems.push(

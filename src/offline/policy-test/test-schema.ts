@@ -1,8 +1,8 @@
 /** JSON Schema of a policy test file: its keys, types and defaults. */
 import { TASK_STATES } from '#a2a/task-state.js'
 import { GRPC_CODE_NAMES } from '#wire/grpc/code-names.js'
-import { choice, flag, mapping } from '#config/schema/schema-kit.js'
-import type { Schema } from '#config/schema/schema-kit.js'
+import { choice, flag, mapping } from '#config/schema/schema-builder.js'
+import type { Schema } from '#config/schema/schema-builder.js'
 import { recordedAnswers } from '../recorded-answers.js'
 import { callerSpec } from '../caller.js'
 import { responseExpectation, responseSchema } from './response-schema.js'

@@ -11,7 +11,7 @@ import { wireEvent, wireTask } from '#a2a/message/wire-response.js'
 import { defined } from '#a2a/message/wire-message.js'
 
 /** The request that the response belongs to. */
-export interface Asked {
+export interface OriginalRequest {
   readonly variant: Variant
   readonly operation: Operation
   /** Raw JSON token of the JSON-RPC id. */
@@ -23,7 +23,7 @@ export interface Asked {
  * Composes a response.
  * @returns the response, or in words why an agent cannot give it
  */
-export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResponse | string {
+export function composeResponse (spec: ResponseSpec, asked: OriginalRequest): RecordedResponse | string {
   const { variant } = asked
   if (variant.binding === 'GRPC') return composeGrpcResponse(spec, asked)
   const rpc = variant.binding === 'JSONRPC'
@@ -61,7 +61,7 @@ export function composeResponse (spec: ResponseSpec, asked: Asked): RecordedResp
 }
 
 /** Builds the response over gRPC, without `data` of errors. */
-function composeGrpcResponse (spec: ResponseSpec, asked: Asked): RecordedResponse | string {
+function composeGrpcResponse (spec: ResponseSpec, asked: OriginalRequest): RecordedResponse | string {
   const { variant, operation, ids } = asked
   const method = grpcMethodFor(operation, variant.version)
   if (method === null) return `gRPC of A2A ${variant.version} has no ${operation}`
@@ -86,7 +86,7 @@ function shapeProblem ({ events, result }: ResponseSpec, operation: Operation): 
 }
 
 /** Builds the result. GetTask and CancelTask return the task itself; a send returns an object whose member names the type. */
-function resultOf (spec: ResponseSpec, { variant, operation, ids }: Asked): { readonly value: unknown } | string {
+function resultOf (spec: ResponseSpec, { variant, operation, ids }: OriginalRequest): { readonly value: unknown } | string {
   const { task, message, tasks, result } = spec
   if (tasks !== undefined) {
     if (operation !== 'ListTasks') return `tasks is the response to ListTasks, and this is ${operation}`
@@ -103,7 +103,7 @@ function resultOf (spec: ResponseSpec, { variant, operation, ids }: Asked): { re
   return { value: wireEvent(task === undefined ? defined({ message }) : { task }, variant, ids) }
 }
 
-function enveloped (result: string, { variant, id }: Asked): string {
+function enveloped (result: string, { variant, id }: OriginalRequest): string {
   return variant.binding === 'JSONRPC' ? `{"jsonrpc":"2.0","id":${id},"result":${result}}` : result
 }
 

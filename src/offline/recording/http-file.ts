@@ -107,14 +107,14 @@ function sectionsOf (text: string, file: string, variables: Variables, warnings:
   return sections.filter(one => one.lines.length > 0)
 }
 
-interface Surroundings {
+interface FileContext {
   readonly file: string
   readonly variables: Variables
   readonly read: ReadBeside
   readonly warnings: string[]
 }
 
-function readSection ({ name, lines, responses }: Section, around: Surroundings): RecordedRequest {
+function readSection ({ name, lines, responses }: Section, around: FileContext): RecordedRequest {
   const { file, variables } = around
   const first = lines[0] as Line
   let i = 1
@@ -163,7 +163,7 @@ function requestLine (text: string): { method: string, url: string } | null {
   return known ? { method: method.toUpperCase(), url } : null
 }
 
-function bodyOf (lines: readonly Line[], { file, variables, read }: Surroundings): Buffer {
+function bodyOf (lines: readonly Line[], { file, variables, read }: FileContext): Buffer {
   const last = lines.findLastIndex(line => line.text.trim() !== '')
   const body = lines.slice(0, last + 1)
   const from = body.find(line => INCLUDE.test(line.text))
@@ -191,7 +191,7 @@ function bodyOf (lines: readonly Line[], { file, variables, read }: Surroundings
 }
 
 /** Reads the recorded response. Editors add response files automatically and may delete them, so a missing file is only a warning. */
-function responseOf (line: Line | undefined, { file, variables, read, warnings }: Surroundings): RecordedResponse | null {
+function responseOf (line: Line | undefined, { file, variables, read, warnings }: FileContext): RecordedResponse | null {
   if (line === undefined) return null
   const [, path = ''] = RESPONDED.exec(line.text) ?? []
   const name = variables.expand(path.trim(), line.number)

@@ -46,13 +46,13 @@ export function securityOf (raws: readonly JsonObject[], agent: AgentConfig, sou
       ...unmet.map(problem => `access.require: card: ${problem}`),
       ...(isMeetable ? [] : ['the agent accepts no caller: no caller can satisfy an alternative of access.require']),
       // Their alternatives are named above.
-      ...(ofCards === null && uncovered.length > 0 ? [`no source of identity covers the security schemes ${uncovered.slice(0, SHOWN).join(', ')} of the card`] : [])
+      ...(ofCards === null && uncovered.length > 0 ? [`no source of identity covers the security schemes ${uncovered.slice(0, MAX_LISTED_SCHEMES).join(', ')} of the card`] : [])
     ]
   }
 }
 
 /** Maximum number of schemes in a warning. */
-const SHOWN = 10
+const MAX_LISTED_SCHEMES = 10
 
 /** For `/agents`. */
 export function describeAccess ({ access }: AgentConfig, requirement: Requirement | null, security: AgentSecurity | null): object {

@@ -2,7 +2,7 @@
 import { protoCard } from '#a2a/grpc/proto-card.js'
 import { rewriteCard } from '#a2a/card/rewrite.js'
 import type { RewriteOptions } from '#a2a/card/rewrite.js'
-import type { SeenNames } from '#a2a/card/seen-names.js'
+import type { ExtendedCardNames } from '#a2a/card/extended-card-names.js'
 import type { Binding } from '#a2a/versions.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject, own } from '#wire/json/object.js'
@@ -19,7 +19,7 @@ export interface ExtendedCardPlan {
   readonly select: ((card: JsonObject) => JsonObject) | null
   readonly binding: Binding
   /** Learns the names in the card; null for none. */
-  readonly seen: SeenNames | null
+  readonly seen: ExtendedCardNames | null
   /** Bytes. */
   readonly size: number
   readonly json: JsonLimits

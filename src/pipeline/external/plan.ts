@@ -3,7 +3,7 @@ import type { Call } from '#a2a/message/call.js'
 import { carriesMessage } from '#a2a/operations.js'
 import type { ExternalCondition, ExternalConfig } from '#config/model/external-model.js'
 import type { AgentConfig } from '#config/model/model.js'
-import { evaluate, unevaluated } from '#jsonschema/evaluation.js'
+import { withBudget, unevaluated } from '#jsonschema/evaluation.js'
 import { formatsOf } from '#jsonschema/format-assertion.js'
 import type { Formats } from '#jsonschema/ajv.js'
 import { compileShared } from '#jsonschema/shared-schemas.js'
@@ -90,7 +90,7 @@ function compileCondition (
     if (taskId !== undefined && taskId !== subject.taskId) return false
     if (contextId !== undefined && contextId !== subject.contextId) return false
     try {
-      return evaluate(call.inexact, () =>
+      return withBudget(call.inexact, () =>
         (isCaller === null || isCaller(facts.caller)) && (matches === null || matches(subject.normalised)))
     } catch (error) {
       if (unevaluated(error) === null) throw error

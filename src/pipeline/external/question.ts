@@ -43,7 +43,7 @@ export interface SentValue {
 }
 
 /** The part of a question that differs between the questions about one call. */
-export interface Asked {
+export interface QuestionSubject {
   readonly phase: 'request' | 'response'
   /** The values that a rule selected, with the name of the rule; null for an entry of `external`. */
   readonly selected: { readonly rule: string, readonly values: readonly SentValue[] } | null
@@ -100,7 +100,7 @@ function urlsOf (call: Call): readonly string[] {
 }
 
 /** Returns the access evaluation request (AuthZEN 1.0 §6.1). Equal facts give equal text: answers are remembered by it. */
-export function questionOf (facts: CallFacts, { phase, selected, message, results }: Asked): JsonObject {
+export function questionOf (facts: CallFacts, { phase, selected, message, results }: QuestionSubject): JsonObject {
   const [first] = results
   const taskId = facts.taskId ?? first?.taskId ?? null
   const contextId = facts.contextId ?? first?.contextId ?? null

@@ -19,7 +19,7 @@ import type { Effects, Target } from './obligations.js'
 import { withoutPlaces } from './obligations.js'
 import type { AskedCall, CompiledExternal, ExternalPlan } from './plan.js'
 import { sentValues } from './plan.js'
-import type { Asked, CallFacts } from './question.js'
+import type { QuestionSubject, CallFacts } from './question.js'
 import { factsOf, MAX_QUESTION, questionOf } from './question.js'
 import type { Answered, Asking, Settled } from './settle.js'
 import { settle } from './settle.js'
@@ -77,7 +77,7 @@ export function askingOf (
   facts: CallFacts,
   by: Pick<Asking, 'rule' | 'policy' | 'use' | 'mode'>,
   call: Pick<Call, 'inexact'>,
-  asked: Asked
+  asked: QuestionSubject
 ): Asking {
   const hasValues = asked.selected !== null || asked.message !== undefined
   const body = JSON.stringify(questionOf(facts, asked))
@@ -118,7 +118,7 @@ export function answeredRequest (request: AcceptedRequest, answered: readonly An
   const bytes = edited(payload, call.explicit ?? options.bytes, effects)
   if (bytes === null) {
     const unfulfilled = settled.map(one => one.outcome !== 'allow' ? one : { ...one, refused: 'has no place in the message', outcome: 'obligation' as const })
-    const { violations } = settle(unfulfilled.map(refusedAnswer), targetOf(request))
+    const { violations } = settle(unfulfilled.map(rejectedAnswer), targetOf(request))
     return { ...result, settled: unfulfilled, evaluation: { ...evaluation, decision: withViolations(evaluation.decision, violations) } }
   }
   const again = options.evaluateAgain(bytes)
@@ -131,7 +131,7 @@ export function answeredRequest (request: AcceptedRequest, answered: readonly An
 }
 
 /** An answer that cannot be carried out denies. */
-function refusedAnswer (one: Settled): Answered {
+function rejectedAnswer (one: Settled): Answered {
   return one.outcome === 'obligation' && one.answer.kind === 'decided' ? { ...one, answer: { ...one.answer, decision: false, obligations: [] } } : one
 }
 

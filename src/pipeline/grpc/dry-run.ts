@@ -9,7 +9,7 @@ import { dryRunDelegation } from '../dry-run-delegation.js'
 import { noGrpcInterface, unknownRpc } from '../rejections.js'
 import type { RequestHead } from '../request-head.js'
 import { headOf } from '../request-head.js'
-import { askedOfService, askedVersion, versionProblem } from '../request.js'
+import { askedOfService, readRequestedVersion, versionProblem } from '../request.js'
 import { grpcRouteOf, isGrpcPassthrough } from './call-route.js'
 import { grpcGuard } from './guard.js'
 
@@ -17,7 +17,7 @@ export function dryRunGrpc (agent: DryRunAgent, request: PlainRequest, options: 
   const { config, state } = agent
   const head = headOf(request.method, request.rawHeaders)
   const method = grpcMethodOf(request.path)
-  const asked = method === null ? askedVersion(head, '') : askedOfService(head, method.version)
+  const asked = method === null ? readRequestedVersion(head, '') : askedOfService(head, method.version)
   const route = method === null ? null : grpcRouteOf(method, state.interfaces)
   const found = undecided(route, callerOf(route, null, asked, head, 'GRPC'))
   const guarded = grpcGuard(head)

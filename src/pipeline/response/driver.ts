@@ -70,9 +70,9 @@ export type OwnedNames = readonly { readonly kind: 'task' | 'context', readonly 
 export type OwnersOf = readonly (string | null)[] | 'unavailable'
 
 /** Forwards only. */
-export const RELAYED: ResponsePlan = { echo: null, card: null, evaluation: null, anyPage: false }
+export const FORWARD_UNCHANGED: ResponsePlan = { echo: null, card: null, evaluation: null, anyPage: false }
 /** Forwards only, for requests that are not operations of A2A. */
-export const PLAIN: ResponsePlan = { echo: null, card: null, evaluation: null, anyPage: true }
+export const FORWARD_ANY_PAGE: ResponsePlan = { echo: null, card: null, evaluation: null, anyPage: true }
 
 /** A response that no A2A client can use: `page` is an HTML error page; the others are kinds of upstream failures. */
 export type Unusable = 'redirect' | 'page' | 'protocol' | 'too_large'
@@ -104,7 +104,7 @@ export interface ResponseDriver {
   /** The agent may send more, after a call of `onChunk` that returned false. */
   resume (): void
   /** Reserves memory. @returns false when the process holds as much as it may */
-  hold (bytes: number): boolean
+  reserveMemory (bytes: number): boolean
   /** Runs the work together with that of other calls, before more input is read. */
   schedule (kind: 'evaluate' | 'respond', run: () => void): void
   /** The client has disconnected. */

@@ -6,7 +6,7 @@ import { takeEcho } from '../echo.js'
 import { GrpcResponseMachine } from '../grpc-response.js'
 import { rejectionResponse } from '../rejection-response.js'
 import { valueOf } from '../response-head.js'
-import { PLAIN } from './driver.js'
+import { FORWARD_ANY_PAGE } from './driver.js'
 import type { GrpcResponseDriver } from './grpc-driver.js'
 import { RecordingDriver } from './recording-driver.js'
 import type { ClientResponse, NotEvaluatedReason, PlainResponse, ResponseDryRun } from './recording-driver.js'
@@ -20,7 +20,7 @@ export function grpcDryRunResponse (dryRun: DryRun, response: PlainResponse, bef
   const { call, caller, plan } = dryRun
   const method = call === null ? null : grpcMethodFor(call.operation, caller.version)
   const driver = new GrpcRecordingDriver(dryRun, response, before, method?.streaming === true)
-  const machine = new GrpcResponseMachine(plan ?? PLAIN, driver, method)
+  const machine = new GrpcResponseMachine(plan ?? FORWARD_ANY_PAGE, driver, method)
   const { headers, body, trailers = [] } = response
   const status = [':status', String(response.status)]
   if (body.length === 0) {
@@ -110,7 +110,7 @@ class GrpcRecordingDriver extends RecordingDriver implements GrpcResponseDriver 
     const success = this.last === null || valueOf(this.last, 'grpc-status') === '0'
     if (!success && this.results.length === 0) return 'error-status'
     if (plan.evaluation === null) return plan.card === null ? 'no-rules' : 'extended-card'
-    if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'
+    if (!plan.evaluation.evaluator.readsBody && this.results.length === 0) return 'known-by-header'
     return body.length === 0 ? 'empty' : null
   }
 }

@@ -85,7 +85,7 @@ export class HeldMessages extends HeldQueue<GrpcMessage | Unreadable, GrpcEnforc
     super(enforcement)
     this.envelope = enforcement.envelope
     this.deframer = new GrpcDeframer(enforcement.limits.event)
-    if (!enforcement.evaluator.holdsHead || this.driver.headFirst) this.envelope.begin()
+    if (!enforcement.evaluator.buffersHead || this.driver.headFirst) this.envelope.begin()
   }
 
   chunk (bytes: Buffer): boolean {
@@ -114,11 +114,11 @@ export class HeldMessages extends HeldQueue<GrpcMessage | Unreadable, GrpcEnforc
   protected override take (piece: GrpcMessage | Unreadable): void {
     if ('rest' in piece) {
       if (piece.fault !== null && this.isRejected(unreadableBy(piece.fault))) return
-      this.pass(piece.rest)
+      this.forward(piece.rest)
       return
     }
     if (piece.compressed) {
-      if (!this.isRejected('encoding')) this.pass(piece.frame)
+      if (!this.isRejected('encoding')) this.forward(piece.frame)
       return
     }
     this.events++
@@ -130,7 +130,7 @@ export class HeldMessages extends HeldQueue<GrpcMessage | Unreadable, GrpcEnforc
     if (piece === null || 'rest' in piece) return this.finish()
     const frame = this.enforcement.edited(piece, decision)
     if (frame === null) this.over = true
-    else this.pass(frame)
+    else this.forward(frame)
   }
 
   private isRejected (why: UnreadableReason): boolean {
@@ -140,7 +140,7 @@ export class HeldMessages extends HeldQueue<GrpcMessage | Unreadable, GrpcEnforc
     return rejected
   }
 
-  private pass (bytes: Buffer): void {
+  private forward (bytes: Buffer): void {
     this.envelope.begin()
     this.driver.write(bytes)
   }

@@ -29,7 +29,7 @@ class OneMessage {
 
   /** @returns why the response cannot be read; null as long as it can */
   add (bytes: Buffer): Why | null {
-    if (!this.driver.hold(bytes.length)) return 'no_memory'
+    if (!this.driver.reserveMemory(bytes.length)) return 'no_memory'
     for (const message of this.deframer.feed(bytes)) {
       if (this.message !== null) return 'malformed'
       this.message = message
@@ -67,7 +67,7 @@ export class HeldUnary implements GrpcBody {
     const [first] = this.chunks
     const copied = first === undefined ? 0 : this.chunks.length === 1 ? first.length + bytes.length : bytes.length
     this.chunks.push(bytes)
-    const why = copied > 0 && !this.driver.hold(copied) ? 'no_memory' : this.one.add(bytes)
+    const why = copied > 0 && !this.driver.reserveMemory(copied) ? 'no_memory' : this.one.add(bytes)
     return why === null || this.unread(why)
   }
 

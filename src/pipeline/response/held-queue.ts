@@ -55,14 +55,14 @@ export abstract class HeldQueue<Piece, Kind extends Enforcement = Enforcement> {
         this.take(piece)
         continue
       }
-      this.queue = NOTHING
+      this.queue = NO_ITEMS
       this.at = 0
       const { last } = this
       this.last = null
       if (last === null) break
       last()
     }
-    if (this.over) this.queue = NOTHING
+    if (this.over) this.queue = NO_ITEMS
     return this.over || (!this.waiting && !this.driver.blocked)
   }
 
@@ -104,4 +104,4 @@ export abstract class HeldQueue<Piece, Kind extends Enforcement = Enforcement> {
   }
 }
 
-const NOTHING: readonly never[] = []
+const NO_ITEMS: readonly never[] = []

@@ -140,7 +140,7 @@ export class RecordingDriver implements ResponseDriver {
 
   resume (): void {}
 
-  hold (): boolean {
+  reserveMemory (): boolean {
     return true
   }
 
@@ -214,7 +214,7 @@ export class RecordingDriver implements ResponseDriver {
     if (plan.evaluation === null || !success) {
       return plan.anyPage ? 'not-an-operation' : success ? (plan.card === null ? 'no-rules' : 'extended-card') : 'error-status'
     }
-    if (!plan.evaluation.evaluator.reads && this.results.length === 0) return 'known-by-header'
+    if (!plan.evaluation.evaluator.readsBody && this.results.length === 0) return 'known-by-header'
     return status === 204 || status === 205 || body.length === 0 ? 'empty' : null
   }
 }

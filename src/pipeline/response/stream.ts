@@ -55,9 +55,9 @@ export class ObservedStream implements Body {
   }
 }
 
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 /** Blank lines and a byte order mark tell a client nothing, so they may wait as long as the head does. */
-const NOTHING = /^[\r\n\u00ef\u00bb\u00bf]*$/
+const BLANK_START = /^[\r\n\u00ef\u00bb\u00bf]*$/
 /** Maximum bytes of comments, `id:`, `retry:` and blank lines that wait for the head. */
 const MAX_AHEAD_BYTES = 4_096
 /**
@@ -78,7 +78,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
   private readonly ambiguity = new SseAmbiguity()
   private begun = false
   /** Lines without data before the head has gone out. */
-  private ahead: Buffer = EMPTY
+  private ahead: Buffer = NO_BYTES
   /** When the first of these lines that is not blank arrived; null before. */
   private aheadSince: number | null = null
 
@@ -87,7 +87,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
     this.status = status
     this.headers = headers
     this.splitter = new SseSplitter({ bytes: enforcement.limits.event, lines: EVENT_LINES })
-    if (!enforcement.evaluator.holdsHead || this.driver.headFirst) this.begin()
+    if (!enforcement.evaluator.buffersHead || this.driver.headFirst) this.begin()
   }
 
   chunk (bytes: Buffer): boolean {
@@ -105,7 +105,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
     if (this.ambiguity.isIn(piece) && this.enforcement.unreadable('malformed', this.events)) this.over = true
     else if (piece.kind === 'event') this.settle(this.enforcement.evaluate(piece.data, this.events), piece, piece.data)
     else if (piece.kind === 'overflow' && this.enforcement.unreadable('too_large', this.events)) this.over = true
-    else this.pass(piece.bytes)
+    else this.forward(piece.bytes)
   }
 
   protected override send (decision: ResponseDecision, event: SsePiece | null): void {
@@ -120,7 +120,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
     this.driver.finish([])
   }
 
-  private pass (bytes: Buffer): void {
+  private forward (bytes: Buffer): void {
     if (!this.begun && this.mayWait(bytes)) {
       this.ahead = Buffer.concat([this.ahead, bytes])
       return
@@ -132,7 +132,7 @@ export class HeldStream extends HeldQueue<SsePiece> implements Body {
   /** True when lines without data may wait for the first event, as the head does. */
   private mayWait (bytes: Buffer): boolean {
     if (this.ahead.length + bytes.length > MAX_AHEAD_BYTES) return false
-    if (NOTHING.test(bytes.toString('latin1'))) return true
+    if (BLANK_START.test(bytes.toString('latin1'))) return true
     const now = performance.now()
     this.aheadSince ??= now
     return now - this.aheadSince < MAX_AHEAD_MS

@@ -29,7 +29,7 @@ abstract class WholeBody implements Body {
     this.size += bytes.length
     this.chunks.push(bytes)
     if (this.size > this.limit) return this.exceeded('too_large')
-    return this.driver.hold(bytes.length) || this.exceeded('no_memory')
+    return this.driver.reserveMemory(bytes.length) || this.exceeded('no_memory')
   }
 
   end (): void {
@@ -128,7 +128,7 @@ export class ObservedJson implements Body {
     if (this.chunks !== null) {
       this.size += bytes.length
       this.chunks.push(bytes)
-      const why = this.size > limits.response ? 'too_large' : driver.hold(bytes.length) ? null : 'no_memory'
+      const why = this.size > limits.response ? 'too_large' : driver.reserveMemory(bytes.length) ? null : 'no_memory'
       if (why !== null) {
         this.chunks = null
         enforcement.unreadable(why, null)

@@ -5,7 +5,7 @@
 import type { AccessCondition, AccessConfig, AccessEntry } from '#config/model/access-model.js'
 import type { CallerConfig } from '#config/model/identity-model.js'
 import type { Principal } from '#identity/principal.js'
-import { evaluate, unevaluated, withSteps } from '#jsonschema/evaluation.js'
+import { withBudget, unevaluated, withSteps } from '#jsonschema/evaluation.js'
 import type { RequestSubject } from '../selectors/subject.js'
 import type { CallerCondition } from './caller.js'
 import { compileCaller } from './caller.js'
@@ -86,7 +86,7 @@ export class Access {
   }
 
   decide (request: AccessRequest): AccessDecision {
-    return evaluate(request.subject?.call.inexact ?? null, () => withSteps(STEPS, () => this.decided(request)))
+    return withBudget(request.subject?.call.inexact ?? null, () => withSteps(STEPS, () => this.decided(request)))
   }
 
   private decided (request: AccessRequest): AccessDecision {

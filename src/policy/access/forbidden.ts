@@ -1,5 +1,5 @@
 /** What a caller may not use of an agent: the guards of its extensions. */
-import type { Selector } from '../selectors/kit.js'
+import type { Selector } from '../selectors/selection.js'
 import { comparableUris, isOtherSpelling } from '#wire/uri-spelling.js'
 import type { Mode } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'

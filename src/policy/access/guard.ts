@@ -6,14 +6,14 @@ import type { AgentCard, CardExtension } from '#a2a/card/card.js'
 import { routeKey } from '#a2a/extension-routes.js'
 import type { AgentConfig, Mode, PolicyConfig } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import { compileGlob } from '#wire/glob.js'
 import { comparableUris } from '#wire/uri-spelling.js'
 import type { CompiledPolicy } from '../compile/compiled.js'
 import { callerCondition } from '../compile/condition.js'
 import { claimedUris, identitiesOf, modeOf, spellingsOf } from '../compile/identity.js'
 import { compileActivation } from '../request/activation.js'
-import type { SelectContext } from '../selectors/kit.js'
+import type { SelectContext } from '../selectors/selection.js'
 import { covers, Forbidden } from './forbidden.js'
 import type { CompiledGuard } from './forbidden.js'
 
@@ -30,7 +30,7 @@ const GUARD = 1
 
 /** @returns null when the caller may use every extension */
 export function restrictionsOf (guards: readonly CompiledGuard[], caller: Principal | null): Restrictions | null {
-  step(guards.length * GUARD)
+  spendBudget(guards.length * GUARD)
   const found = guards.filter(guard => !guard.allows(caller))
   if (found.length === 0) return null
   const enforced = found.filter(({ mode }) => mode === 'enforce')

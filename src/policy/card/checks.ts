@@ -19,7 +19,7 @@ export interface CardFinding {
 }
 
 /** Maximum violations of one schema in a message. */
-const SHOWN = 3
+const MAX_LISTED_VIOLATIONS = 3
 
 /**
  * Checks the cards of an agent.
@@ -34,8 +34,8 @@ export function checkCards (agent: AgentConfig, cards: readonly AgentCard[], cac
     if (policy.card === undefined || mode === 'off') continue
     const checks = policy.card
     const add = (rule: CardFinding['rule'], uri: string, problems: readonly string[]): void => {
-      const rest = problems.length - SHOWN
-      const message = `policy "${name}" (${uri}): in the card, ${problems.slice(0, SHOWN).join('; ')}${rest > 0 ? `; ${rest} more` : ''}`
+      const rest = problems.length - MAX_LISTED_VIOLATIONS
+      const message = `policy "${name}" (${uri}): in the card, ${problems.slice(0, MAX_LISTED_VIOLATIONS).join('; ')}${rest > 0 ? `; ${rest} more` : ''}`
       if (!findings.some(known => known.message === message)) {
         findings.push({ policy: name, rule, mode, rejects: checks.onInvalid === 'refuse' && mode === 'enforce', message })
       }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AgentCard, CardExtension } from '#a2a/card/card.js'
 import { lastingPart } from '#a2a/card/digest.js'
 import { placeInterfaces, TRANSPORT_KEYS, V03_LISTS, V1_LISTS } from '#a2a/card/interfaces.js'
-import { SHOWN } from '#a2a/card/lint.js'
+import { MAX_QUOTED_CHARS } from '#a2a/card/lint.js'
 import type { CardDifference, CardEffect } from '#a2a/card/loaded-cards.js'
 import { readSecurity, REQUIREMENT_KEYS, SCHEME_KEYS } from '#a2a/card/security.js'
 import { quoted, visible } from '#a2a/fields.js'
@@ -52,7 +52,7 @@ function difference (kind: string, effect: CardEffect, path: string, message: st
 function extensionDifferences (old: AgentCard, now: AgentCard, agent: Policies): CardDifference[] {
   const [before, after] = [byUri(old), byUri(now)]
   const gone = [...before.values()].filter(({ uri }) => !after.has(uri)).map(({ uri, required, pointer }) => {
-    const name = quoted(uri, SHOWN)
+    const name = quoted(uri, MAX_QUOTED_CHARS)
     if (required) return lost(uri, pointer, `the card no longer declares ${name}, which it required`, { agent, declared: before })
     const policies = policiesFor(uri, agent, before)
     return policies.length === 0
@@ -60,7 +60,7 @@ function extensionDifferences (old: AgentCard, now: AgentCard, agent: Policies):
       : difference('extension-removed', 'lowers', pointer, `the card no longer declares ${name}, which ${listed(policies)} checks`)
   })
   const others = [...after.values()].flatMap(({ uri, required, pointer, params }): CardDifference[] => {
-    const name = quoted(uri, SHOWN)
+    const name = quoted(uri, MAX_QUOTED_CHARS)
     const was = before.get(uri)
     if (was === undefined) {
       return [difference('extension-added', required ? 'raises' : 'opens', pointer, `the card declares ${name}${required ? ', and requires it' : ''}`)]
@@ -102,7 +102,7 @@ function paramDifferences (
 ): CardDifference[] {
   if (isDeepStrictEqual(old, now)) return []
   const reading = policiesFor(uri, agent, declared).filter(({ policy }) => readsCard(policy, pointer => pointer.includes('{self}')))
-  const name = quoted(uri, SHOWN)
+  const name = quoted(uri, MAX_QUOTED_CHARS)
   return [
     reading.length === 0
       ? difference('params-changed', 'neutral', `${pointer}/params`, `the parameters of ${name} have changed`)
@@ -117,13 +117,13 @@ function schemaDifferences (old: unknown, now: unknown, agent: Policies): CardDi
   const [before, after] = [isObject(old) ? old : {}, isObject(now) ? now : {}]
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name): CardDifference[] => {
     const path = `/schemas/${escapePointer(name)}`
-    const shown = quoted(name, SHOWN)
+    const shown = quoted(name, MAX_QUOTED_CHARS)
     if (!Object.hasOwn(before, name)) return [difference('schema-added', 'opens', path, `the schema ${shown} is new`)]
     if (!Object.hasOwn(after, name)) return [difference('schema-removed', 'raises', path, `the schema ${shown} is gone${by}: the gateway rejects data that names it`)]
     if (isDeepStrictEqual(before[name], after[name])) return []
     const differences = compareSchemas(before[name], after[name])
     const looser = differences.filter(({ kind }) => kind !== 'tightened')
-    const details = (looser.length > 0 ? looser : differences).slice(0, NAMED).map(one => `${visible(one.path, SHOWN)} ${one.message}`).join('; ')
+    const details = (looser.length > 0 ? looser : differences).slice(0, NAMED).map(one => `${visible(one.path, MAX_QUOTED_CHARS)} ${one.message}`).join('; ')
     if (looser.length > 0) return [difference('schema-loosened', 'lowers', path, `the schema ${shown} accepts more${by}: ${details}`)]
     if (differences.length > 0) return [difference('schema-tightened', 'raises', path, `the schema ${shown} accepts less: ${details}`)]
     return [difference('schema-text', 'neutral', path, `texts of the schema ${shown} have changed`)]
@@ -132,8 +132,8 @@ function schemaDifferences (old: unknown, now: unknown, agent: Policies): CardDi
 
 function interfaceDifferences (old: JsonObject, now: JsonObject): CardDifference[] {
   const [before, after] = [addressesOf(old), addressesOf(now)]
-  const added = [...after].filter(([key]) => !before.has(key)).map(([key, path]) => difference('address-added', 'opens', path, `the card names a new address: ${visible(key, SHOWN)}`))
-  const gone = [...before].filter(([key]) => !after.has(key)).map(([key, path]) => difference('address-removed', 'neutral', path, `the card no longer names the address ${visible(key, SHOWN)}`))
+  const added = [...after].filter(([key]) => !before.has(key)).map(([key, path]) => difference('address-added', 'opens', path, `the card names a new address: ${visible(key, MAX_QUOTED_CHARS)}`))
+  const gone = [...before].filter(([key]) => !after.has(key)).map(([key, path]) => difference('address-removed', 'neutral', path, `the card no longer names the address ${visible(key, MAX_QUOTED_CHARS)}`))
   if (added.length + gone.length > 0 || isDeepStrictEqual([...before.keys()], [...after.keys()])) return [...added, ...gone]
   return [difference('address-order', 'neutral', '/supportedInterfaces', 'the addresses have another order of preference')]
 }
@@ -158,9 +158,9 @@ function securityDifferences (old: JsonObject, now: JsonObject, agent: Policies)
   const schemes = [...new Set([...before.schemes.keys(), ...after.schemes.keys()])].flatMap((name): CardDifference[] => {
     const [a, b] = [before.schemes.get(name), after.schemes.get(name)]
     const path = `/${key}/${escapePointer(name)}`
-    if (a === undefined) return [difference('security-added', 'neutral', path, `the security scheme ${quoted(name, SHOWN)} is new`)]
-    if (b === undefined) return [difference('security-removed', effect, path, `the security scheme ${quoted(name, SHOWN)} is gone${note}`)]
-    return isDeepStrictEqual(a, b) ? [] : [difference('security-changed', effect, path, `the security scheme ${quoted(name, SHOWN)} has changed${note}`)]
+    if (a === undefined) return [difference('security-added', 'neutral', path, `the security scheme ${quoted(name, MAX_QUOTED_CHARS)} is new`)]
+    if (b === undefined) return [difference('security-removed', effect, path, `the security scheme ${quoted(name, MAX_QUOTED_CHARS)} is gone${note}`)]
+    return isDeepStrictEqual(a, b) ? [] : [difference('security-changed', effect, path, `the security scheme ${quoted(name, MAX_QUOTED_CHARS)} has changed${note}`)]
   })
   const texts = ({ alternatives }: ReturnType<typeof readSecurity>): string[] => alternatives?.map(names => names.join(' and ')) ?? []
   const [were, are] = [texts(before), texts(after)]
@@ -170,9 +170,9 @@ function securityDifferences (old: JsonObject, now: JsonObject, agent: Policies)
   }
   const requirements = [
     ...are.filter(one => !were.includes(one) && were.length > 0).map(one =>
-      difference('security-alternative', effect, path, `the card accepts ${one === '' ? 'callers without credentials' : visible(one, SHOWN)} as another way in${note}`)),
+      difference('security-alternative', effect, path, `the card accepts ${one === '' ? 'callers without credentials' : visible(one, MAX_QUOTED_CHARS)} as another way in${note}`)),
     ...were.filter(one => !are.includes(one)).map(one =>
-      difference('security-alternative', 'raises', path, `the card no longer accepts ${one === '' ? 'callers without credentials' : visible(one, SHOWN)}`)),
+      difference('security-alternative', 'raises', path, `the card no longer accepts ${one === '' ? 'callers without credentials' : visible(one, MAX_QUOTED_CHARS)}`)),
     ...(were.length === 0 && are.length > 0 ? [difference('security-required', 'raises', path, 'the card now requires credentials')] : [])
   ]
   return [...schemes, ...requirements]
@@ -182,7 +182,7 @@ function skillDifferences (old: JsonObject, now: JsonObject): CardDifference[] {
   const [before, after] = [skillsOf(old), skillsOf(now)]
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((id): CardDifference[] => {
     const [a, b] = [before.get(id), after.get(id)]
-    const name = quoted(id, SHOWN)
+    const name = quoted(id, MAX_QUOTED_CHARS)
     if (a === undefined) return [difference('skill-added', 'opens', b?.path ?? '', `the skill ${name} is new`)]
     if (b === undefined) return [difference('skill-removed', 'neutral', a.path, `the skill ${name} is gone`)]
     if (isDeepStrictEqual(a.skill, b.skill)) return []
@@ -193,7 +193,7 @@ function skillDifferences (old: JsonObject, now: JsonObject): CardDifference[] {
       'skill-changed',
       opens ? 'opens' : 'neutral',
       b.path,
-      `the skill ${name} has other ${members.map(key => visible(key, SHOWN)).join(', ')}${security ? ': the agent asks for other credentials' : ''}`
+      `the skill ${name} has other ${members.map(key => visible(key, MAX_QUOTED_CHARS)).join(', ')}${security ? ': the agent asks for other credentials' : ''}`
     )]
   })
 }
@@ -224,8 +224,8 @@ function otherDifferences (old: JsonObject, now: JsonObject, agent: Policies): C
     const path = `/${escapePointer(key)}`
     const what = !Object.hasOwn(old, key) ? 'is new' : Object.hasOwn(now, key) ? 'has changed' : 'is gone'
     const reading = (agent?.policies ?? []).filter(({ policy }) => readsCard(policy, pointer => pointer === path || pointer.startsWith(`${path}/`)))
-    if (reading.length > 0) return difference('member', 'lowers', path, `${quoted(key, SHOWN)} ${what}: rules of ${listed(reading)} read it`)
-    return difference('member', /modes$/i.test(key) ? 'opens' : 'neutral', path, `${quoted(key, SHOWN)} ${what}`)
+    if (reading.length > 0) return difference('member', 'lowers', path, `${quoted(key, MAX_QUOTED_CHARS)} ${what}: rules of ${listed(reading)} read it`)
+    return difference('member', /modes$/i.test(key) ? 'opens' : 'neutral', path, `${quoted(key, MAX_QUOTED_CHARS)} ${what}`)
   })
 }
 

@@ -1,7 +1,7 @@
 /** Compares cards and policies, and reports what one declares and the other does not know. */
 import type { AgentCard, CardExtension } from '#a2a/card/card.js'
 import type { CardFinding } from '#a2a/card/lint.js'
-import { lintCard, lintTwins, SHOWN, unknownRootKeys } from '#a2a/card/lint.js'
+import { lintCard, lintTwins, MAX_QUOTED_CHARS, unknownRootKeys } from '#a2a/card/lint.js'
 import { quoted } from '#a2a/fields.js'
 import type { Version } from '#a2a/versions.js'
 import type { PolicyConfig } from '#config/model/model.js'
@@ -53,7 +53,7 @@ function lintUndeclared (
       ? []
       : [
           {
-            message: `policy ${quoted(name, SHOWN)} applies to ${quoted(policy.uriPattern, SHOWN)}, and the card declares no such extension`,
+            message: `policy ${quoted(name, MAX_QUOTED_CHARS)} applies to ${quoted(policy.uriPattern, MAX_QUOTED_CHARS)}, and the card declares no such extension`,
             hint: all(declared)
           }
         ]
@@ -62,10 +62,10 @@ function lintUndeclared (
     const alias = satisfying.find(one => declared.has(one))
     const near = nearest(uri, [...declared.keys()], LONGEST_URI)
     return {
-      message: `policy ${quoted(name, SHOWN)} applies to ${quoted(uri, SHOWN)}, which the card does not declare`,
+      message: `policy ${quoted(name, MAX_QUOTED_CHARS)} applies to ${quoted(uri, MAX_QUOTED_CHARS)}, which the card does not declare`,
       hint: alias !== undefined
-        ? `it declares ${quoted(alias, SHOWN)}, an alias that satisfies the requirement; another policy applies to the alias`
-        : near === null ? all(declared) : `did you mean ${quoted(near, SHOWN)}? If both are the same, name it in aliases`
+        ? `it declares ${quoted(alias, MAX_QUOTED_CHARS)}, an alias that satisfies the requirement; another policy applies to the alias`
+        : near === null ? all(declared) : `did you mean ${quoted(near, MAX_QUOTED_CHARS)}? If both are the same, name it in aliases`
     }
   })
 }
@@ -85,7 +85,7 @@ function all (declared: ReadonlyMap<string, CardExtension>): string {
     ? 'it declares none'
     : `it declares ${[...declared.keys()]
         .slice(0, 10)
-        .map(uri => quoted(uri, SHOWN))
+        .map(uri => quoted(uri, MAX_QUOTED_CHARS))
         .join(', ')}`
 }
 
@@ -97,14 +97,14 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
     return !required
       ? []
       : [{
-          message: `${pointer} requires ${quoted(uri, SHOWN)}, and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it`,
+          message: `${pointer} requires ${quoted(uri, MAX_QUOTED_CHARS)}, and no policy is for it: the gateway rejects clients that do not request it, and validates no data of it`,
           hint: 'write a policy for its data; if it only adds data to the card, write required: false in the card'
         }]
   }
   const findings: CardFinding[] = []
   if (mine === undefined && !leftOut.includes(name)) {
     findings.push({
-      message: `${pointer} declares ${quoted(uri, SHOWN)}; the agent does not use the policy ${quoted(name, SHOWN)} for it`,
+      message: `${pointer} declares ${quoted(uri, MAX_QUOTED_CHARS)}; the agent does not use the policy ${quoted(name, MAX_QUOTED_CHARS)} for it`,
       hint: 'name it in extensions of the agent'
     })
   }
@@ -112,10 +112,10 @@ function lintExtension (extension: CardExtension, required: boolean, { inForce, 
   const excused = mine !== undefined && (policy.activation?.required === 'never' || policy.mode === 'off')
   if (required && asksNothing && !excused) {
     findings.push({
-      message: `${pointer} requires ${quoted(uri, SHOWN)}, which only adds data to the card: the gateway rejects clients that do not request it, without a benefit`,
+      message: `${pointer} requires ${quoted(uri, MAX_QUOTED_CHARS)}, which only adds data to the card: the gateway rejects clients that do not request it, without a benefit`,
       hint:
         policy.activation?.required === 'never'
-          ? `add the policy ${quoted(name, SHOWN)} to extensions of the agent`
+          ? `add the policy ${quoted(name, MAX_QUOTED_CHARS)} to extensions of the agent`
           : 'activation.required: never in its policy, or required: false in the card'
     })
   }
@@ -145,7 +145,7 @@ function lintRootKeys (card: AgentCard, policies: readonly PolicyConfig[]): Card
     const better =
       instead?.replace(/\/\{[^}]*\}.*$/, '') ?? `params of its extension: /capabilities/extensions/${card.extensions[0]?.index ?? 0}/params`
     return {
-      message: `the key ${quoted(key, SHOWN)} at the root of the card is not a field of AgentCard: typed parsers drop it`,
+      message: `the key ${quoted(key, MAX_QUOTED_CHARS)} at the root of the card is not a field of AgentCard: typed parsers drop it`,
       hint: `it could be in ${better}`
     }
   })

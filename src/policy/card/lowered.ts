@@ -1,7 +1,7 @@
 /** Finds what a configuration switches off although the card declares it: required extensions, and the validation of its schemas. */
 import type { AgentCard, CardExtension } from '#a2a/card/card.js'
 import type { CardFinding } from '#a2a/card/lint.js'
-import { SHOWN } from '#a2a/card/lint.js'
+import { MAX_QUOTED_CHARS } from '#a2a/card/lint.js'
 import { quoted } from '#a2a/fields.js'
 import type { AgentConfig, Mode, ResolvedPolicy } from '#config/model/model.js'
 import { isCatalogued } from '#config/model/model.js'
@@ -68,7 +68,7 @@ function loweredByPolicies (agent: AgentConfig, declared: ReadonlyMap<string, Ca
     if (uris.length === 0) return []
     const keep = mode === 'observe' ? 'remove this mode and write verdict: warn in the rules' : 'remove this mode'
     return [{
-      message: `the card requires ${listed(uris)}; because of mode: ${mode} of the policy ${quoted(resolved.name, SHOWN)}, ${EFFECT[mode]}`,
+      message: `the card requires ${listed(uris)}; because of mode: ${mode} of the policy ${quoted(resolved.name, MAX_QUOTED_CHARS)}, ${EFFECT[mode]}`,
       hint: `to keep the requirement, ${keep}; if you intend it, write activation.required: ${INTENDED[mode]} in the policy`
     }]
   })
@@ -112,7 +112,7 @@ function leftOut (agent: AgentConfig, declared: ReadonlyMap<string, CardExtensio
     const uris = identitiesOf(policy, declared).flatMap(({ extension }) => extension?.uri ?? [])
     if (uris.every(uri => policiesFor(agent, uri, declared).length > 0)) return []
     return [{
-      message: `the card declares ${listed(uris)}; because extensions of the agent leaves out ${quoted(name, SHOWN)}, the gateway does not validate its data`,
+      message: `the card declares ${listed(uris)}; because extensions of the agent leaves out ${quoted(name, MAX_QUOTED_CHARS)}, the gateway does not validate its data`,
       hint: `add ${name} to extensions, which replaces the default list; if you intend it, add {${name}: {mode: off, activation: {required: never}}}`
     }]
   })
@@ -120,7 +120,7 @@ function leftOut (agent: AgentConfig, declared: ReadonlyMap<string, CardExtensio
 
 function listed (uris: readonly string[]): string {
   const more = uris.length > LISTED ? ` and ${uris.length - LISTED} more` : ''
-  return uris.slice(0, LISTED).map(uri => quoted(uri, SHOWN)).join(', ') + more
+  return uris.slice(0, LISTED).map(uri => quoted(uri, MAX_QUOTED_CHARS)).join(', ') + more
 }
 
 function once (findings: readonly CardFinding[]): CardFinding[] {

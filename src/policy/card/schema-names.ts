@@ -2,7 +2,7 @@
 import type { AgentCard } from '#a2a/card/card.js'
 import { modesOf } from '#a2a/card/modes.js'
 import type { CardFinding } from '#a2a/card/lint.js'
-import { SHOWN } from '#a2a/card/lint.js'
+import { MAX_QUOTED_CHARS } from '#a2a/card/lint.js'
 import { quoted } from '#a2a/fields.js'
 import type { PolicyConfig } from '#config/model/model.js'
 import { isObject } from '#wire/json/object.js'
@@ -46,7 +46,7 @@ export function schemaNames (policy: PolicyConfig, card: AgentCard): string[] {
 }
 
 /** Maximum names of each kind that are reported. A card may hold any number. */
-const MANY = 100
+const MAX_REPORTED_NAMES = 100
 
 /** Reports names that a mode uses and no schema has, and schemas that no mode names. Both may be in either card of the agent. */
 export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCard[]): CardFinding[] {
@@ -57,30 +57,30 @@ export function lintNamedSchemas (policy: PolicyConfig, cards: readonly AgentCar
     const type = parseMediaType(text) ?? looseMediaType(text)
     return type === null ? [] : patterns.flatMap(pattern => [...pattern.match(type)?.values() ?? []]).map(name => ({ path, name, side }))
   })
-  const names = [...declared.keys()].slice(0, MANY)
-  const undeclared = used.filter(({ name }) => !declared.has(name)).slice(0, MANY).map(({ path, name }) => {
+  const names = [...declared.keys()].slice(0, MAX_REPORTED_NAMES)
+  const undeclared = used.filter(({ name }) => !declared.has(name)).slice(0, MAX_REPORTED_NAMES).map(({ path, name }) => {
     const near = nearest(name, names)
     return {
-      message: `${path} names the schema ${quoted(name, SHOWN)}, which the card does not declare`,
+      message: `${path} names the schema ${quoted(name, MAX_QUOTED_CHARS)}, which the card does not declare`,
       hint:
         near !== null
-          ? `did you mean ${quoted(near, SHOWN)}?`
+          ? `did you mean ${quoted(near, MAX_QUOTED_CHARS)}?`
           : declared.size === 0
             ? 'it declares none'
             : `it declares ${names
                 .slice(0, 10)
-                .map(one => quoted(one, SHOWN))
+                .map(one => quoted(one, MAX_QUOTED_CHARS))
                 .join(', ')}`
     }
   })
   const named = new Set(used.map(({ name }) => name))
   const unused = [...declared].filter(([name]) => !named.has(name)).map(([name, pointer]) => ({
-    message: `no input or output mode names the schema ${quoted(name, SHOWN)} at ${quoted(pointer, SHOWN)}`,
+    message: `no input or output mode names the schema ${quoted(name, MAX_QUOTED_CHARS)} at ${quoted(pointer, MAX_QUOTED_CHARS)}`,
     hint: `clients find it through ${patterns[0]?.essence ?? 'application/json'};schema=NAME in defaultInputModes or the modes of a skill`
   }))
   const taken = new Set(used.filter(({ side }) => side === 'input').map(({ name }) => name))
   const given = [...declared].filter(([name]) => named.has(name) && !taken.has(name)).map(([name, pointer]) => ({
-    message: `only output modes name the schema ${quoted(name, SHOWN)} at ${quoted(pointer, SHOWN)}: the gateway accepts requests with it too`,
+    message: `only output modes name the schema ${quoted(name, MAX_QUOTED_CHARS)} at ${quoted(pointer, MAX_QUOTED_CHARS)}: the gateway accepts requests with it too`,
     hint: 'a rule with schema: {enumFromCard: /skills/*/inputModes/*} on the media type rejects them'
   }))
   return [...undeclared, ...unused, ...given]

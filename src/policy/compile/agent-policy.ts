@@ -1,5 +1,5 @@
 /** Compiles policies and a card once into the tables that a request uses. One result per agent and protocol version. */
-import { DataJudge } from '#jsonschema/bytes/data-judge.js'
+import { DataValidator } from '#jsonschema/bytes/data-validator.js'
 import type { Program } from '#jsonschema/bytes/program.js'
 import { claimedUris } from './identity.js'
 import { idle, isPlain } from '../request/activation.js'
@@ -90,7 +90,7 @@ export function compileAgentPolicy (options: CompileOptions): AgentPolicy {
     noted,
     echoes,
     keepsVerbatim: policies.some(one => one.verbatim),
-    judge: new DataJudge(DATA, () => programsOf(policies)),
+    validator: new DataValidator(DATA, () => programsOf(policies)),
     unusable: all.unusable,
     warnings: all.warnings
   }

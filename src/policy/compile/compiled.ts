@@ -1,5 +1,5 @@
 /** The compiled form of policies and a card, which requests use. Immutable. */
-import type { SeenNames } from '#a2a/card/seen-names.js'
+import type { ExtendedCardNames } from '#a2a/card/extended-card-names.js'
 import type { PartView } from '#a2a/message/message.js'
 import type { Operation } from '#a2a/operations.js'
 import type { ErrorClass, Mode, OnUnknown, Signal } from '#config/model/model.js'
@@ -12,9 +12,9 @@ import type { CompiledFreshness } from '../freshness.js'
 import type { CompiledOwnership } from '../access/ownership.js'
 import type { CompiledPush } from '../push/check.js'
 import type { Glob } from '#wire/glob.js'
-import type { ValueJudge } from '#wire/json/unread-value.js'
+import type { ValueValidator } from '#wire/json/unread-value.js'
 import type { ResultSubject } from '../response/result-subject.js'
-import type { Matcher, Selector } from '../selectors/kit.js'
+import type { Matcher, Selector } from '../selectors/selection.js'
 import type { Subject } from '../selectors/subject.js'
 import type { CompiledGuard, OwnedData } from '../access/forbidden.js'
 
@@ -262,7 +262,7 @@ export interface AgentPolicy {
   /** Every URI of card or policy, with its label for metrics: the policy's name, or the URI. */
   readonly labels: ReadonlyMap<string, string>
   /** Names in extended cards that callers got; null for none. Changes while requests run. */
-  readonly seen: SeenNames | null
+  readonly seen: ExtendedCardNames | null
   /** Other URIs of the same extensions. */
   readonly names: ExtensionAliases
   /** JSON-RPC methods besides those of A2A, by name. */
@@ -309,7 +309,7 @@ export interface AgentPolicy {
   readonly noted: ReadonlySet<string>
   readonly keepsVerbatim: boolean
   /** Accepts data that stays unread, in requests and responses. */
-  readonly judge: ValueJudge
+  readonly validator: ValueValidator
   readonly unusable: readonly UnusableSchema[]
   readonly warnings: readonly string[]
 }

@@ -3,9 +3,9 @@ import { carriesMessage } from '#a2a/operations.js'
 import type { CallerConfig } from '#config/model/identity-model.js'
 import type { ConditionConfig, OnUnknown } from '#config/model/model.js'
 import type { Principal } from '#identity/principal.js'
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import { callerShape, compileCaller } from '../access/caller.js'
-import type { Matcher, SelectContext } from '../selectors/kit.js'
+import type { Matcher, SelectContext } from '../selectors/selection.js'
 import type { RequestSubject, Subject } from '../selectors/subject.js'
 
 export type Condition<S extends Subject = RequestSubject> = (subject: S) => boolean
@@ -39,7 +39,7 @@ function compileOne (condition: ConditionConfig, context: SelectContext): (subje
   const matched = condition.requestMatched === undefined ? null : `${context.policy}/${condition.requestMatched}`
   const caller = condition.caller === undefined ? null : callerCondition(condition.caller, context)
   return subject => {
-    step(1 + (condition.listed === undefined ? 0 : context.uris.length * subject.listed.length / 100))
+    spendBudget(1 + (condition.listed === undefined ? 0 : context.uris.length * subject.listed.length / 100))
     const called = caller === null ? true : caller(subject.caller)
     if (called === false) return false
     if (condition.taskId !== undefined && condition.taskId !== subject.taskId) return false

@@ -1,5 +1,5 @@
 /** Names and metadata keys of policies, as patterns. */
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import type { Glob } from '#wire/glob.js'
 import { compileGlob, fromPieces } from '#wire/glob.js'
 
@@ -33,9 +33,9 @@ export function matchingKeys (object: Readonly<Record<string, unknown>>, pattern
       continue
     }
     const keys = Object.keys(object)
-    step(keys.length * KEY)
+    spendBudget(keys.length * KEY)
     for (const key of keys) {
-      step(key.length * CHARACTER)
+      spendBudget(key.length * CHARACTER)
       if (seen.has(key) || !pattern.test(key)) continue
       seen.add(key)
       found.push({ key, exact: false })

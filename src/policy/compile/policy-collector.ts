@@ -9,7 +9,7 @@ import { compileActivation } from '../request/activation.js'
 import { compileInjection } from '../request/inject.js'
 import { isOffered } from '../request/methods.js'
 import { dataClaim } from '../request/untagged.js'
-import type { SelectContext } from '../selectors/kit.js'
+import type { SelectContext } from '../selectors/selection.js'
 import type { AgentPolicy, CompiledAddition, CompiledPolicy, DataClaim, RequiredExtension } from './compiled.js'
 import type { Identity } from './identity.js'
 import { ExtensionAliases, identitiesOf, modeOf, requirementMode, spellingsOf } from './identity.js'
@@ -17,7 +17,7 @@ import { compileResponseSide, isSilent, notedRules } from './response-rules.js'
 import { compileRule, supplyOf } from './rule.js'
 import type { CardToSearch, SchemaCache, SourceContext, UnusableSchema } from './schema-source.js'
 import { compileMatcher, compileSource, reportTo } from './schema-source.js'
-import type { SeenNames } from '#a2a/card/seen-names.js'
+import type { ExtendedCardNames } from '#a2a/card/extended-card-names.js'
 
 export interface CompileOptions {
   readonly agent: AgentConfig
@@ -30,7 +30,7 @@ export interface CompileOptions {
   readonly otherCard: AgentCard | null
   readonly cache: SchemaCache
   /** Names in extended cards that callers got. Default: none. */
-  readonly seen?: SeenNames | null
+  readonly seen?: ExtendedCardNames | null
   /** Returns an injected secret as JSON text. */
   readonly secretOf: (injection: InjectionConfig) => string
 }

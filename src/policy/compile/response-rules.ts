@@ -11,7 +11,7 @@ import { atLeast } from './rule.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import type { CompiledSource } from './schema-source.js'
 import { RESPONSE_CONTENTS, compileResponseSelector, compilePlaces } from '../selectors/response.js'
-import type { SelectContext, Selector } from '../selectors/kit.js'
+import type { SelectContext, Selector } from '../selectors/selection.js'
 import { compileTaskState } from '../task/state.js'
 
 type ResponseSide = Pick<CompiledPolicy, 'responses' | 'state' | 'correlations'>
@@ -52,17 +52,17 @@ export function compileResponseSide (
 }
 
 function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: SelectContext, source: SourceOf): CompiledResponseRule {
-  const verdict = rule.verdict ?? 'warn'
+  const decision = rule.verdict ?? 'warn'
   return {
     id: rule.id,
-    mode: acts && verdict === 'reject' ? 'enforce' : 'observe',
-    verdict,
+    mode: acts && decision === 'reject' ? 'enforce' : 'observe',
+    verdict: decision,
     side: 'response',
     errorClass: 'invalid',
     undeclaredClass: 'invalid',
     on: rule.on === undefined ? null : new Set<string>(rule.on),
     ofMethod: rule.select.result !== undefined,
-    select: compileResponseSelector(rule.select, context, (verdict === 'strip' || rule.external !== undefined) && rule.select.event === undefined),
+    select: compileResponseSelector(rule.select, context, (decision === 'strip' || rule.external !== undefined) && rule.select.event === undefined),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
     chunked: rule.chunked ?? null,

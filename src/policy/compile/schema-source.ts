@@ -1,5 +1,5 @@
 /** Finds and compiles the schema of a rule, once: inline, from a file, or from the agent's card by JSON Pointer template. */
-import type { SeenNames } from '#a2a/card/seen-names.js'
+import type { ExtendedCardNames } from '#a2a/card/extended-card-names.js'
 import type { JsonSchemaConfig, SchemaRef, SchemaSource } from '#config/model/model.js'
 import type { Program } from '#jsonschema/bytes/program.js'
 import { programFor } from '#jsonschema/bytes/program.js'
@@ -50,7 +50,7 @@ export interface SourceContext {
   readonly report: (problem: UnusableSchema) => void
   readonly cache: SchemaCache
   /** Names in extended cards that callers got. */
-  readonly seen?: SeenNames | null
+  readonly seen?: ExtendedCardNames | null
 }
 
 export const MAX_SCHEMAS = 256

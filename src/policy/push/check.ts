@@ -9,7 +9,7 @@ import { Fields, FieldSet } from '#a2a/fields.js'
 import { ANY } from '#a2a/json-types.js'
 import type { Call } from '#a2a/message/call.js'
 import type { Mode, PushConfig } from '#config/model/model.js'
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import type { Violation } from '../violation.js'
 import { addViolation, GATEWAY, violation } from '../violation.js'
 import type { PushConfigFields } from './configs.js'
@@ -47,7 +47,7 @@ export function checkPush (push: CompiledPush, call: Call, violations: Violation
   if (configs === null) return
   if (configs.length === 0) addPushViolation(push, call.request?.path === 'params' ? 'params.url' : 'url', 'is required', violations)
   for (const config of configs) {
-    step(CONFIG + (push.allow?.length ?? 0))
+    spendBudget(CONFIG + (push.allow?.length ?? 0))
     const url = config.get('url')
     const problem = typeof url === 'string' ? urlProblem(push, url) : 'is required'
     if (problem !== null) addPushViolation(push, config.pathOf('url'), problem, violations)

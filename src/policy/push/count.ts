@@ -57,13 +57,13 @@ export function pushCountOf (push: CompiledPush, call: Call, path: string | null
   const entries = configs.map((config, i) => {
     const ids = idsOfConfig(call, config)
     // Some agents choose an id then (a2a-js 1.3.0: a random one), others take that of the task (a2a-python 1.3.0).
-    return ids.length === 0 ? digest([unique, i]) : entryOf(ids)
+    return ids.length === 0 ? digest([unique, i]) : pushEntryOf(ids)
   })
   return { kind: call.view === null ? 'create' : 'send', taskId, entries: [...new Set(entries)] }
 }
 
 /** @param ids several ids of one configuration are an id of their own: agents differ in which of them counts */
-export function entryOf (ids: readonly string[]): string {
+export function pushEntryOf (ids: readonly string[]): string {
   return digest([...new Set(ids)].sort())
 }
 
@@ -100,7 +100,7 @@ function deletedEntry (call: Call, path: string | null): string | null {
     if (call.version === '1.0') ids.push(fields.get('id'))
   }
   const [id, another] = new Set(ids.filter(isId))
-  return id === undefined || another !== undefined ? null : entryOf([id])
+  return id === undefined || another !== undefined ? null : pushEntryOf([id])
 }
 
 function lastSegment (path: string): string | null {

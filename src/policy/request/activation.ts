@@ -5,7 +5,7 @@ import type { AgentPolicy, CompiledActivation, CompiledPolicy, Dependency, Polic
 import type { Edits } from './edits.js'
 import { conflict, removeOwned } from './edits.js'
 import { identitiesOf } from '../compile/identity.js'
-import type { SelectContext, Selector } from '../selectors/kit.js'
+import type { SelectContext, Selector } from '../selectors/selection.js'
 import { compileSelector } from '../selectors/select.js'
 import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'

@@ -1,6 +1,6 @@
 /** Rejects or removes what uses an extension that the caller may not use (`activation.callers`). */
 import type { Restrictions } from '../access/guard.js'
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'
 import { addViolation, violation } from '../violation.js'
@@ -58,7 +58,7 @@ class GuardCheck {
   }
 
   header ({ requested, headerName }: DecisionRequest): void {
-    step(requested.length / 10)
+    spendBudget(requested.length / 10)
     if (requested.some(uri => resembles(this.guard, uri))) this.resembling(`header ${headerName}`)
     if (!requested.some(uri => covers(this.guard, uri))) return
     this.use(`header ${headerName}`, `names the extension ${this.guard.label}`, this.guard.strips, null)
@@ -68,7 +68,7 @@ class GuardCheck {
     if (message === null || message.listed.length === 0) return
     const list = message.fields.get('extensions')
     if (!Array.isArray(list)) return
-    step(list.length / 10)
+    spendBudget(list.length / 10)
     const path = message.fields.pathOf('extensions')
     const steps = [...message.steps, message.fields.key('extensions') ?? 'extensions']
     const found = list.flatMap((uri, i) => typeof uri === 'string' && covers(this.guard, uri) ? [i] : [])

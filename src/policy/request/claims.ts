@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto'
 import type { Mode } from '#config/model/model.js'
 import type { UniqueConfig } from '#config/model/policy-model.js'
 import { duration } from '#config/model/units.js'
-import { inexactPath, NOT_EXACT, step } from '#jsonschema/evaluation.js'
+import { inexactPath, NOT_EXACT, spendBudget } from '#jsonschema/evaluation.js'
 import { canonical } from '#jsonschema/keyword-functions.js'
 import type { CompiledPolicy, CompiledRule, CompiledUnique } from '../compile/compiled.js'
-import { broken, fault } from '../rule-check.js'
-import type { Selected } from '../selectors/kit.js'
+import { broken, addFault } from '../rule-check.js'
+import type { Selected } from '../selectors/selection.js'
 import type { Violation } from '../violation.js'
 import { rejectionOf } from '../violation.js'
 import type { Claim, Decision } from './decision.js'
@@ -46,14 +46,14 @@ export function claimValues (
   const tooMany = selected[MAX_VALUES]
   if (tooMany !== undefined) {
     const message = `is one too many: at most ${MAX_VALUES} values that must be unique are allowed`
-    return fault({ policy, rule, mode, errorClass, path: tooMany.path, message }, violations)
+    return addFault({ policy, rule, mode, errorClass, path: tooMany.path, message }, violations)
   }
   for (const { value, path } of selected) {
     if (inexactPath(value) !== null) {
-      fault({ policy, rule, mode, errorClass, path, message: NOT_EXACT }, violations)
+      addFault({ policy, rule, mode, errorClass, path, message: NOT_EXACT }, violations)
       continue
     }
-    step(DIGEST)
+    spendBudget(DIGEST)
     const key = createHash('sha256').update(JSON.stringify([policy.name, id])).update(canonical(value)).digest('base64url')
     const other = claims.get(key)
     if (other === undefined) claims.set(key, { key, window: unique.window, policy, rule, path })
@@ -75,7 +75,7 @@ export function settleClaims (decision: Decision, claimed: readonly Claimed[]): 
       broken({ policy, rule, mode, path, message: 'was accepted before; send a new value' }, violations)
     } else if (claimed[i] !== 'new' && rule.unique?.onUnknown === 'reject') {
       const message = 'cannot be evaluated: the gateway does not know whether it has accepted the value before; try again later with a new value'
-      fault({ policy, rule, mode, errorClass: rule.errorClass, path, message }, violations)
+      addFault({ policy, rule, mode, errorClass: rule.errorClass, path, message }, violations)
     }
   })
   return { ...decision, violations, rejection: rejectionOf(violations) }

@@ -3,7 +3,7 @@ import type { MessageView } from '#a2a/message/message.js'
 import { plainHeaderName } from '#wire/header-names.js'
 import type { JsonEdit, JsonPath } from '#wire/json/edit.js'
 import type { CompiledActivation, CompiledPolicy } from '../compile/compiled.js'
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'
 import { isFull, addViolation, violation } from '../violation.js'
@@ -59,7 +59,7 @@ export class Edits {
   /** @param violations receives a violation when no part would be left */
   settle (message: MessageView | null, rawHeaders: readonly string[], violations: Violation[]): Settled {
     const edits = this.changes
-    step(edits.length * EDIT + rawHeaders.length * LINE)
+    spendBudget(edits.length * EDIT + rawHeaders.length * LINE)
     if (edits.length > 0) rejectEmpty(edits, message, violations)
     if (edits.length === 0 && this.lines.size === 0) return UNCHANGED
     const stale = edits.length > 0

@@ -16,7 +16,7 @@ import { correlate } from '../task/correlate.js'
 import type { Claim, Decision, DecisionRequest } from './decision.js'
 import { recordDependencies } from './dependencies.js'
 import { Edits, UNCHANGED } from './edits.js'
-import { evaluate, unevaluated } from '#jsonschema/evaluation.js'
+import { withBudget, unevaluated } from '#jsonschema/evaluation.js'
 import { inject } from './inject.js'
 import { checkAddition, demandExtension } from './methods.js'
 import { checkOwnership } from '../access/ownership.js'
@@ -55,7 +55,7 @@ function decideByRules (request: DecisionRequest, policy: AgentPolicy, tracer: T
   if (policy.mode === 'off') return { ...nothing(policy, caller), rejection: null, violations: NONE, outbound: requested }
   const violations: Violation[] = []
   try {
-    return evaluate(call.inexact, () => evaluateRequest(request, policy, tracer, violations), request.now)
+    return withBudget(call.inexact, () => evaluateRequest(request, policy, tracer, violations), request.now)
   } catch (error) {
     const problem = unevaluated(error)
     if (problem === null) throw error

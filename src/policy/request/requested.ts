@@ -1,5 +1,5 @@
 /** The names of extensions in the header: those that the client requests, and those that the gateway requests from the agent. */
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import type { AgentPolicy } from '../compile/compiled.js'
 import type { Violation } from '../violation.js'
 import { addViolation, GATEWAY, violation } from '../violation.js'
@@ -41,7 +41,7 @@ function isOdd (uri: string): boolean {
 /** Counts the work for names of extensions: the evaluation compares lists of URIs with lists of URIs. */
 export function countNames ({ requested, call }: DecisionRequest, policy: AgentPolicy): void {
   const uris = requested.length + (call.view?.message?.listed.length ?? 0)
-  if (uris > 0) step(uris * (4 + policy.declared.length + policy.required.length + policy.policies.length) / 50)
+  if (uris > 0) spendBudget(uris * (4 + policy.declared.length + policy.required.length + policy.policies.length) / 50)
 }
 
 /** The extensions that the gateway requests itself, without those that the caller may not use. */

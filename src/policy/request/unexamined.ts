@@ -14,7 +14,7 @@ export interface UnexaminedData {
 /** Maximum number of reported values of one request. */
 const MAX_REPORTED = 20
 
-const NOTHING: readonly UnexaminedData[] = []
+const NO_UNEXAMINED_DATA: readonly UnexaminedData[] = []
 
 /** @returns a list for the paths that rules look at, or null when the request holds no data that a policy owns */
 export function lookedPaths (policies: readonly PolicyActivity[]): string[] | null {
@@ -44,7 +44,7 @@ export function unexaminedData (
     // The report takes steps too, and no request is rejected for a report.
     if (unevaluated(error) === null) throw error
   }
-  return found.length === 0 ? NOTHING : found
+  return found.length === 0 ? NO_UNEXAMINED_DATA : found
 }
 
 function ownedPaths ({ activation: { owned } }: CompiledPolicy, subject: RequestSubject): readonly string[] {

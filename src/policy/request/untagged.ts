@@ -5,8 +5,8 @@
 import { visible } from '#a2a/fields.js'
 import type { Mode, PartSelectorConfig, PolicyConfig } from '#config/model/model.js'
 import type { CompiledRule, DataClaim } from '../compile/compiled.js'
-import { step } from '#jsonschema/evaluation.js'
-import type { SelectContext } from '../selectors/kit.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
+import type { SelectContext } from '../selectors/selection.js'
 import { compilePartTest } from '../selectors/part.js'
 import type { RequestSubject } from '../selectors/subject.js'
 import type { Violation } from '../violation.js'
@@ -41,7 +41,7 @@ export function dataClaim (policy: PolicyConfig, uri: string, rules: readonly Co
 
 export function checkUntagged (claims: readonly DataClaim[], mode: Mode, { message }: RequestSubject, violations: Violation[]): void {
   if (message === null) return
-  step(message.parts.length)
+  spendBudget(message.parts.length)
   for (const part of message.parts) {
     if (!part.isData || claims.some(one => one.claims(part))) continue
     const declared =

@@ -73,9 +73,9 @@ export class Activations {
     this.requested = decision.forbidden === null ? requested : decision.forbidden.without(requested)
     this.open =
       decision.outbound.length === 0
-        ? NOTHING
+        ? NO_URIS
         : new Set(decision.outbound.filter(uri => policy.labels.has(uri)).map(uri => this.spelled(uri)))
-    this.awaited = policy.echoes.size === 0 ? NOTHING : new Set([...this.open].filter(uri => this.provable(uri)))
+    this.awaited = policy.echoes.size === 0 ? NO_URIS : new Set([...this.open].filter(uri => this.provable(uri)))
   }
 
   /** True when the body can still prove the activation of a requested extension. */
@@ -84,7 +84,7 @@ export class Activations {
   }
 
   /** True when the client's header waits for the proof of an extension. */
-  get holdsHead (): boolean {
+  get buffersHead (): boolean {
     return this.awaited.size > 0
   }
 
@@ -132,4 +132,4 @@ export class Activations {
 
 const NONE: readonly string[] = []
 const NO_TRUTH: ActivationReport = { confirmed: NONE, absent: NONE, unexpected: NONE }
-const NOTHING: Set<string> = new Set()
+const NO_URIS: Set<string> = new Set()

@@ -1,7 +1,7 @@
 /** Collects the removals from one response during the evaluation, and settles them at the end, before the client sees the response. */
 import type { JsonEdit, JsonPath } from '#wire/json/edit.js'
 import type { CompiledPolicy } from '../compile/compiled.js'
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import type { ResultSubject } from './result-subject.js'
 import { RESPONSE_CONTENTS } from '../selectors/response.js'
 import type { Violation } from '../violation.js'
@@ -41,7 +41,7 @@ export class ResponseEdits {
     const { removals } = this
     if (removals.length === 0) return
     this.removals = []
-    step(removals.length * EDIT)
+    spendBudget(removals.length * EDIT)
     const kept = partsToKeep(removals, subjects)
     for (const one of removals) {
       const path = kept.size === 0 ? undefined : kept.get(keyOf(one.path))

@@ -124,15 +124,15 @@ export interface ResponseEvaluator {
    * True when bytes have to wait for their decision: something is enforced, something must be remembered before the client continues, or
    * the header waits for proof. Otherwise the gateway forwards bytes as they arrive, and only records the decision.
    */
-  readonly holds: boolean
+  readonly buffersBody: boolean
   /** True when something is enforced. Unreadable responses are then rejected. */
   readonly enforces: boolean
   /** True when the header of the response waits for the first result: `echo: synthesize`. */
-  readonly holdsHead: boolean
+  readonly buffersHead: boolean
   /**
    * True when the body can contain relevant data. False when only the activation of extensions is open and the header has already shown it.
    */
-  readonly reads: boolean
+  readonly readsBody: boolean
   /** True when no policy needs the response, and faults of the response are therefore not reported. */
   readonly quiet: boolean
   /** Takes the URIs of the agent's extension header, in either spelling. Called once, before any other method. */

@@ -9,7 +9,7 @@ import { ResultSubject } from './result-subject.js'
 
 export class PastSubject extends ResultSubject {
   override contents (places: readonly ContentPlace[]): readonly ContentView[] {
-    return places.includes('message') ? this.result.past : NOTHING
+    return places.includes('message') ? this.result.past : NO_VALUES
   }
 
   override holders (places: readonly MetadataPlace[]): readonly Holder[] {
@@ -17,4 +17,4 @@ export class PastSubject extends ResultSubject {
   }
 }
 
-const NOTHING: readonly never[] = []
+const NO_VALUES: readonly never[] = []

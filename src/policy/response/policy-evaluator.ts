@@ -13,7 +13,7 @@ import { addAdvisory } from './advisory.js'
 import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision, ResultSummary } from './evaluator.js'
 import { FORWARD } from './evaluator.js'
 import { correlate } from '../task/correlate.js'
-import { evaluate, step, unevaluated } from '#jsonschema/evaluation.js'
+import { withBudget, spendBudget, unevaluated } from '#jsonschema/evaluation.js'
 import { observe } from '../observe.js'
 import { PastSubject } from './history-subject.js'
 import { MethodResultSubject, ResultSubject } from './result-subject.js'
@@ -28,7 +28,7 @@ import { runResponseRules } from './rules.js'
 import type { Work } from './scope.js'
 import { isResponseEvaluated, remembersOf, workOf } from './scope.js'
 import { hasResults } from '#a2a/operations.js'
-import type { Selected } from '../selectors/kit.js'
+import type { Selected } from '../selectors/selection.js'
 import { checkTaskState } from '../task/state.js'
 import type { TaskMemory, TaskRecord } from '../task/memory.js'
 import { FIELDS } from '../task/memory.js'
@@ -110,20 +110,20 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     this.quiet = quiet
     this.asks = (context.asks ?? null) !== null
     this.follows = this.owned || this.asks || (context.follows ?? false)
-    this.listsOnly = works.length === 0 && this.memory === null && !activations.holdsHead && !this.follows
+    this.listsOnly = works.length === 0 && this.memory === null && !activations.buffersHead && !this.follows
     this.repeats = !this.asks && this.memory === null && context.tracer === null && !this.evaluatesLast && !this.readsMethod
     this.taskId = context.taskId
   }
 
-  get holds (): boolean {
-    return this.enforces || this.asks || this.annotates || this.memory !== null || this.holdsHead
+  get buffersBody (): boolean {
+    return this.enforces || this.asks || this.annotates || this.memory !== null || this.buffersHead
   }
 
-  get holdsHead (): boolean {
-    return this.activations.holdsHead
+  get buffersHead (): boolean {
+    return this.activations.buffersHead
   }
 
-  get reads (): boolean {
+  get readsBody (): boolean {
     return !this.idle || this.memory !== null || this.activations.sought || this.follows
   }
 
@@ -140,7 +140,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   }
 
   evaluate (bytes: Bytes, stream: boolean): ResponseDecision {
-    if (!this.reads) return FORWARD
+    if (!this.readsBody) return FORWARD
     const { payload } = this
     // The response to a notification, or an event that keeps a connection open, is empty: there is nothing to evaluate. A protobuf message
     // without bytes is a message without fields.
@@ -164,7 +164,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private evaluateBytes (bytes: Bytes, stream: boolean): ResponseDecision {
     const outcome = new EvaluationOutcome(new ResponseEdits())
     const { payload } = this
-    const parsed = payload.parse(bytes, this.context.limits, this.context.policy.judge)
+    const parsed = payload.parse(bytes, this.context.limits, this.context.policy.validator)
     if (!parsed.ok) {
       const mode = this.enforces ? 'enforce' : 'observe'
       const message = `is not acceptable ${payload.format}: ${parsed.problem.message}`
@@ -236,7 +236,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   /** @returns true when everything was evaluated */
   private withinSteps (inexact: InexactNumbers | null, outcome: EvaluationOutcome, now: number | null, run: () => void): boolean {
     try {
-      evaluate(inexact, run, now)
+      withBudget(inexact, run, now)
       return true
     } catch (error) {
       const message = unevaluated(error)
@@ -261,7 +261,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
   private methodResult (place: ValuePlace, outcome: EvaluationOutcome): void {
     const { decision, tracer } = this.context
     const subject = new MethodResultSubject(place, decision)
-    step(RESULT_STEPS)
+    spendBudget(RESULT_STEPS)
     for (const work of this.works) {
       if (!work.idle) runResponseRules(work, subject, 'within', outcome, tracer)
     }
@@ -273,7 +273,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     const subject = new ResultSubject(view, operation, decision, this.first)
     this.first = false
     const { listed } = subject
-    step(RESULT_STEPS + listed.length)
+    spendBudget(RESULT_STEPS + listed.length)
     for (const uri of listed) this.activations.see(uri)
     for (const problem of view.unknown) noteFault('answer-unknown', 'observe', problem, outcome.violations)
     const past = this.strips && view.kind === 'task' ? new PastSubject(view, operation, decision, false) : null
@@ -315,7 +315,7 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     const owned = this.works.filter(other => other.state.active && !other.strips).flatMap(({ responses }) => responses.owned)
     const kept = new Set(owned.flatMap(one => subjects.flatMap(subject => one.select(subject).map(({ path }) => path))))
     const removed = found.filter(({ path }) => !kept.has(path))
-    step(removed.length)
+    spendBudget(removed.length)
     if (removed.length > 0) stripInactive(work, removed, outcome)
   }
 

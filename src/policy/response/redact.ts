@@ -2,15 +2,15 @@
 import { memberPath } from '#a2a/fields.js'
 import { isObject } from '#wire/json/object.js'
 import type { CompiledPolicy, CompiledRedaction, CompiledResponses } from '../compile/compiled.js'
-import { step as charge } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import { matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
 import { FieldsHolder } from '../request/metadata.js'
 import { addAdvisory } from './advisory.js'
 import type { ResultSubject } from './result-subject.js'
 import type { Findings } from './rules.js'
-import type { Place } from '../selectors/kit.js'
-import { collect, NAME_LIMIT } from '../selectors/kit.js'
+import type { Place } from '../selectors/selection.js'
+import { collect, NAME_LIMIT } from '../selectors/selection.js'
 import { partSteps } from '#a2a/message/message.js'
 
 /** Name of the rule under which redaction is recorded. */
@@ -44,7 +44,7 @@ export function redactHistory (
 }
 
 function placesOf ({ names, steps }: CompiledRedaction, holder: Holder): readonly Place[] {
-  charge(1)
+  spendBudget(1)
   const { metadata } = holder
   if (!isObject(metadata)) return []
   const found: Place[] = []

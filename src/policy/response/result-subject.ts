@@ -67,7 +67,7 @@ export class ResultSubject implements Subject {
 
   contents (places: readonly ContentPlace[]): readonly ContentView[] {
     const { message, status, artifacts } = this.result
-    if (message === null && status === null) return places.includes('artifact') ? artifacts : NOTHING
+    if (message === null && status === null) return places.includes('artifact') ? artifacts : NO_VALUES
     const found: ContentView[] = []
     for (const place of places) {
       if (place === 'artifact') found.push(...artifacts)
@@ -136,8 +136,8 @@ const NO_RESULT: Omit<ResultView, 'path' | 'steps'> = {
 function unionOf (contents: readonly ContentView[]): readonly string[] {
   const listing = contents.filter(({ listed }) => listed.length > 0)
   // One set for all contents: a set for each content took 20 s when twenty thousand artifacts listed an extension each.
-  return listing.length < 2 ? listing[0]?.listed ?? NOTHING : [...new Set(listing.flatMap(({ listed }) => listed))]
+  return listing.length < 2 ? listing[0]?.listed ?? NO_VALUES : [...new Set(listing.flatMap(({ listed }) => listed))]
 }
 
-const NOTHING: readonly never[] = []
+const NO_VALUES: readonly never[] = []
 const CONTENTS = ['message', 'status', 'artifact'] as const

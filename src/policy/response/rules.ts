@@ -9,9 +9,9 @@ import type { ResultSubject } from './result-subject.js'
 import { MethodResultSubject } from './result-subject.js'
 import type { ResponseEdits } from './edits.js'
 import type { Work } from './scope.js'
-import { broken, checkOne, countProblem, fault } from '../rule-check.js'
+import { broken, checkOne, countProblem, addFault } from '../rule-check.js'
 import { BODY, isMeantBy } from '../selectors/response.js'
-import type { Selected } from '../selectors/kit.js'
+import type { Selected } from '../selectors/selection.js'
 import type { Tracer } from '../trace.js'
 import type { Violation } from '../violation.js'
 import { isFull } from '../violation.js'
@@ -77,7 +77,7 @@ function selectedBy (
     const problem = unevaluated(error)
     if (problem === null) throw error
     const mode = rule.verdict === 'strip' && responses.acts ? 'enforce' : modeFor(rule, subject, false)
-    fault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
+    addFault({ policy, rule, mode, errorClass: 'invalid', path: placeOf(subject), message: problem }, violations)
     return null
   }
 }

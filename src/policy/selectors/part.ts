@@ -11,10 +11,10 @@ import { compileMediaTypePattern, looseMediaType, parseMediaType } from '#wire/m
 import type { NameMatch } from '../compile/glob.js'
 import { matchingKeys } from '../compile/glob.js'
 import { compileGlob } from '#wire/glob.js'
-import { isInexact, NOT_EXACT, step } from '#jsonschema/evaluation.js'
+import { isInexact, NOT_EXACT, spendBudget } from '#jsonschema/evaluation.js'
 import { parsePointer } from '#wire/json/pointer.js'
-import type { SelectContext, Selected, Selector, Steps } from './kit.js'
-import { descend, descendPath, NAME_LIMIT, NO_CAPTURES, NOWHERE } from './kit.js'
+import type { SelectContext, Selected, Selector, Steps } from './selection.js'
+import { descend, descendPath, NAME_LIMIT, NO_CAPTURES, NOWHERE } from './selection.js'
 import type { Subject } from './subject.js'
 
 export function compilePart (config: PartSelectorConfig, context: SelectContext, located: boolean): Selector<Subject> {
@@ -89,7 +89,7 @@ function compileCaptures (captures: PartSelectorConfig['captures'], { uris }: Se
     const found = new Map(typed)
     let shape: JsonObject | null = null
     for (const { name, outside, spellings } of places) {
-      step(spellings.length * POINTED)
+      spendBudget(spellings.length * POINTED)
       const root = outside ? subject.normalised : shape ??= normalisePart(part)
       const value = spellings.map(steps => descend(root, steps, null)).find(one => one !== undefined)
       if (typeof value === 'string') found.set(name, value)
@@ -149,11 +149,11 @@ function compileMatch (
   const steps = stepsOf(path)
   const whereSteps = stepsOf(where?.path)
   return part => {
-    step(PART)
+    spendBudget(PART)
     if (data === true && !part.isData) return null
     let inexact: string | null = null
     if (where !== undefined) {
-      step(whereSteps.length * POINTED)
+      spendBudget(whereSteps.length * POINTED)
       const value = descend(part.data, whereSteps, null)
       if (isInexact(value) && typeof where.equals === 'number') inexact = NOT_EXACT
       else if (value !== where.equals) return null
@@ -162,10 +162,10 @@ function compileMatch (
     if (byType === null) return null
     let values: readonly SelectedKey[] = keys === null ? WHOLE : isObject(part.data) ? matchingKeys(part.data, keys) : []
     if (steps.length > 0) {
-      step(values.length * steps.length * POINTED)
+      spendBudget(values.length * steps.length * POINTED)
       values = values.filter(key => descend(memberOf(part, key), steps, null) !== undefined)
     }
-    step(values.length * FOUND)
+    spendBudget(values.length * FOUND)
     if (values.length === 0) return null
     return matches !== null && matches(normalisePart(part)) === false ? null : { byType, values, inexact }
   }
@@ -251,7 +251,7 @@ class TypeReader {
   read (text: string): TypeReading {
     const known = this.known.get(text)
     if (known !== undefined) return known
-    step(TYPE + text.length * CHARACTER * this.patterns.length)
+    spendBudget(TYPE + text.length * CHARACTER * this.patterns.length)
     const reading = this.readAnew(text)
     if (text.length > TYPE_LENGTH) return reading
     if (this.known.size >= TYPES_KEPT) this.known.clear()

@@ -1,10 +1,10 @@
 /** JSON Pointers into a request, by the field names of A2A 1.0. */
 import { isSameField, isSpelling } from '#a2a/fields.js'
-import { step as charge } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import { isObject } from '#wire/json/object.js'
 import type { JsonPath } from '#wire/json/edit.js'
-import type { Place, Selected, Selector } from './kit.js'
-import { childPath, descendPath, NAME_LIMIT, NOWHERE, plain, stepInto } from './kit.js'
+import type { Place, Selected, Selector } from './selection.js'
+import { childPath, descendPath, NAME_LIMIT, NOWHERE, plain, stepInto } from './selection.js'
 import type { RequestSubject } from './subject.js'
 import { parsePointer } from '#wire/json/pointer.js'
 
@@ -48,7 +48,7 @@ interface Walk {
  */
 function walk (all: Walk, depth: number, place: FieldPlace): void {
   const { subject, steps, located, found } = all
-  charge(1)
+  spendBudget(1)
   const name = steps[depth]
   if (name === undefined) {
     found.push(plain(place.path, place.value, located ? place.at : NOWHERE, place.ambiguous))
@@ -88,7 +88,7 @@ function waysOf (subject: RequestSubject, { value, isProtocol }: FieldPlace, nam
   // No field of A2A has an underscore.
   if (!isProtocol || !isObject(value) || name.includes('_')) return [[name]]
   const keys = Object.keys(value)
-  charge(keys.length * KEY)
+  spendBudget(keys.length * KEY)
   return keys.filter(key => isSameField(key, name)).map(key => [key])
 }
 
@@ -101,7 +101,7 @@ function readAs ({ call, message }: RequestSubject, object: unknown, name: strin
   else if (message === null) return null
   else if (object === message.fields.object) key = name === 'parts' && message.list !== null ? message.list.key : message.fields.key(name)
   else {
-    charge(message.parts.length / 100)
+    spendBudget(message.parts.length / 100)
     const part = message.parts.find(one => one.fields.object === object)
     if (part === undefined) return null
     if (name === 'data' && part.isData) return [part.fields.key('data') ?? 'data', ...part.dataSteps.slice(1)]

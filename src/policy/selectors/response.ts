@@ -6,8 +6,8 @@ import type { BothSides } from '../compile/compiled.js'
 import type { ResultSubject } from '../response/result-subject.js'
 import { MethodResultSubject } from '../response/result-subject.js'
 import type { Side } from '../reasons.js'
-import type { Place, SelectContext, Selected, Selector } from './kit.js'
-import { collect, NOWHERE, plain } from './kit.js'
+import type { Place, SelectContext, Selected, Selector } from './selection.js'
+import { collect, NOWHERE, plain } from './selection.js'
 import { compilePart } from './part.js'
 import { compileMetadata, compileSelector } from './select.js'
 import type { RequestSubject, Subject } from './subject.js'
@@ -70,14 +70,16 @@ export function compilePlaces ({ metadata, part, event, result }: ResponseSelect
   return subject => subject.contents(part?.in ?? RESPONSE_CONTENTS).length > 0
 }
 
-const NOTHING: Selector = { needsMessage: true, missing: null, select: () => [] }
+const NO_SELECTION: Selector = { needsMessage: true, missing: null, select: () => [] }
 
 /** Compiles a selector for both sides. Each side ignores places that it does not have. */
 export function compileBothSides (config: ResponseSelectorConfig, context: SelectContext): BothSides {
   const { part, metadata } = config
   return {
     request:
-      metadata !== undefined ? compileSelector({ metadata }, context) : part !== undefined ? compileSelector({ part }, context) : NOTHING,
+      metadata !== undefined
+        ? compileSelector({ metadata }, context)
+        : part !== undefined ? compileSelector({ part }, context) : NO_SELECTION,
     response: compileResponseSelector(config, context)
   }
 }

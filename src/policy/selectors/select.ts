@@ -1,13 +1,13 @@
 /** Compiles selectors of the policy vocabulary to functions over a request or over one result of a response. */
 import { memberPath } from '#a2a/fields.js'
 import type { MetadataPlace, MetadataSelectorConfig, SelectorConfig } from '#config/model/model.js'
-import { isInexact, NOT_EXACT, step as charge } from '#jsonschema/evaluation.js'
+import { isInexact, NOT_EXACT, spendBudget } from '#jsonschema/evaluation.js'
 import type { Glob } from '#wire/glob.js'
 import { plainHeaderName } from '#wire/header-names.js'
 import { compileName, matchingKeys } from '../compile/glob.js'
 import type { Holder } from '../request/metadata.js'
-import type { SelectContext, Selected, Selector, Steps } from './kit.js'
-import { descend, descendPath, NAME_LIMIT, NOWHERE, plain } from './kit.js'
+import type { SelectContext, Selected, Selector, Steps } from './selection.js'
+import { descend, descendPath, NAME_LIMIT, NOWHERE, plain } from './selection.js'
 import { compilePart } from './part.js'
 import { compilePointer } from './pointer.js'
 import type { Subject } from './subject.js'
@@ -61,13 +61,13 @@ interface SoughtMetadata {
 }
 
 function selectMetadata ({ names, steps, equals, located }: SoughtMetadata, holder: Holder, found: Selected[]): void {
-  charge(HOLDER_STEPS)
+  spendBudget(HOLDER_STEPS)
   if (!isObject(holder.metadata)) return
   for (const { key, exact } of matchingKeys(holder.metadata, names)) {
     const at: Steps | null = located ? [] : null
     const value = descend(holder.metadata[key], steps, at)
     if (value === undefined || (equals !== undefined && value !== equals)) continue
-    charge(FOUND_STEPS)
+    spendBudget(FOUND_STEPS)
     const ambiguous = equals !== undefined && isInexact(value) ? NOT_EXACT : null
     found.push(
       plain(

@@ -62,7 +62,7 @@ export class RequestSubject implements Subject {
   /** Without the extensions that the caller may not use. */
   readonly listed: readonly string[]
   /** Set once, before any rule runs: the activity follows from the data of the request. */
-  active: readonly string[] = NOTHING
+  active: readonly string[] = NO_VALUES
   private envelope: JsonObject | null = null
   private whole: JsonObject | null = null
 
@@ -74,7 +74,7 @@ export class RequestSubject implements Subject {
     this.taskState = taskState
     this.caller = caller
     this.forbidden = forbidden
-    const listed = this.message?.listed ?? NOTHING
+    const listed = this.message?.listed ?? NO_VALUES
     this.listed = forbidden === null ? listed : forbidden.without(listed)
   }
 
@@ -101,7 +101,7 @@ export class RequestSubject implements Subject {
   }
 
   contents (places: readonly ContentPlace[]): readonly ContentView[] {
-    return this.message !== null && places.includes('message') ? [this.message] : NOTHING
+    return this.message !== null && places.includes('message') ? [this.message] : NO_VALUES
   }
 
   holders (places: readonly MetadataPlace[]): readonly Holder[] {
@@ -128,4 +128,4 @@ export class RequestSubject implements Subject {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-const NOTHING: readonly never[] = []
+const NO_VALUES: readonly never[] = []

@@ -3,7 +3,7 @@
  * fields: a JSON object whose names are the key's digest and the field.
  */
 import { jsonDigest } from '#jsonschema/digest.js'
-import { step } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import { isObject } from '#wire/json/object.js'
 import { parseJson } from '#wire/json/parse-json.js'
 import type { TaskMemory } from './memory.js'
@@ -63,7 +63,7 @@ export class KeyedMemory {
   private take (digest: string): void {
     this.others ??= parse(this.memory.elsewhere(this.field))
     const names = Object.keys(this.others)
-    step(names.length * NAME)
+    spendBudget(names.length * NAME)
     for (const name of names) {
       if (!name.startsWith(digest)) continue
       this.states[name] = this.others[name] ?? ''
@@ -77,14 +77,14 @@ export class KeyedMemory {
     this.known.add(digest)
     const text = JSON.stringify(this.states)
     this.length = text.length
-    step(text.length * CHARACTER)
+    spendBudget(text.length * CHARACTER)
     this.memory.set(this.field, text)
   }
 }
 
 function parse (text: string | null): States {
   if (text === null) return {}
-  step(text.length * CHARACTER)
+  spendBudget(text.length * CHARACTER)
   const value: unknown = parseJson(text)
   return isObject(value) ? { ...value } as States : {}
 }

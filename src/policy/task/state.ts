@@ -6,13 +6,13 @@
  */
 import type { Mode, TaskStateConfig } from '#config/model/model.js'
 import type { CompiledPolicy, CompiledTaskState } from '../compile/compiled.js'
-import { isInexact, NOT_EXACT, step } from '#jsonschema/evaluation.js'
+import { isInexact, NOT_EXACT, spendBudget } from '#jsonschema/evaluation.js'
 import { jsonDigest } from '#jsonschema/digest.js'
 import { isLess, isNumber } from '../selectors/numbers.js'
 import type { Side } from '../reasons.js'
 import { reasonOn, sideModes } from '../reasons.js'
 import { compileBothSides, selectOn } from '../selectors/response.js'
-import type { SelectContext, Selected } from '../selectors/kit.js'
+import type { SelectContext, Selected } from '../selectors/selection.js'
 import type { Subject } from '../selectors/subject.js'
 import type { TaskMemory } from './memory.js'
 import { FIELDS } from './memory.js'
@@ -120,7 +120,7 @@ class Check {
 
   /** @returns null for a value that is no key, and for a key too many: both are violations */
   private memoryOf ({ value, path, ambiguous }: Selected, memory: KeyedMemory): StateMemory | null {
-    step(SUBSTATE)
+    spendBudget(SUBSTATE)
     this.scope = ''
     if (ambiguous !== null) return this.noKey(path, `cannot be evaluated: ${ambiguous}`)
     if (isInexact(value)) return this.noKey(path, NOT_EXACT)
@@ -134,7 +134,7 @@ class Check {
   }
 
   substate (one: Selected, taskState: string | null): void {
-    step(SUBSTATE)
+    spendBudget(SUBSTATE)
     const { memory } = this
     if (one.ambiguous !== null) return this.fault(one.path, `cannot be evaluated: ${one.ambiguous}`)
     if (typeof one.value !== 'string') return this.fault(one.path, 'must be a string')
@@ -195,7 +195,7 @@ class Check {
     const { memory } = this
     let greatest: { readonly path: string, readonly text: string } | null = null
     for (const one of selected) {
-      step(NUMBER)
+      spendBudget(NUMBER)
       const text = typeof one.value === 'number' ? String(one.value) : one.value
       if (one.ambiguous !== null) this.fault(one.path, `cannot be evaluated: ${one.ambiguous}`)
       else if (isInexact(one.value)) this.fault(one.path, NOT_EXACT)
@@ -247,10 +247,10 @@ function stored (substate: string): string {
 }
 
 /** Maximum number of names in a message. The lists come from the configuration, but may still be long. */
-const SHOWN = 20
+const MAX_LISTED_NAMES = 20
 
 function listed (names: ReadonlySet<string>): string {
-  const shown = [...names].slice(0, SHOWN).map(name => JSON.stringify(name))
+  const shown = [...names].slice(0, MAX_LISTED_NAMES).map(name => JSON.stringify(name))
   const more = names.size - shown.length
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -15,7 +15,7 @@ import { requirementOf } from '#identity/requirement.js'
 import { callerSources } from '#identity/schemes.js'
 import type { CallerCondition } from '#policy/access/caller.js'
 import { compileCaller } from '#policy/access/caller.js'
-import { Brake } from '#state/limits/brake.js'
+import { FailureThrottle } from '#state/limits/failure-throttle.js'
 import { clientIp, TrustedProxies } from '#wire/forwarded.js'
 import type { Requirement } from '#identity/schemes.js'
 import type { Presented } from '#identity/credentials.js'
@@ -58,7 +58,7 @@ export class AdminAccess {
   private readonly gateway: Authenticating
   private compiled: { readonly config: Authenticating['config'], readonly rules: Rules | null } | null = null
   /** Failures here are no failures of callers of agents. */
-  private readonly brake = new Brake()
+  private readonly throttle = new FailureThrottle()
 
   constructor (gateway: Authenticating) {
     this.gateway = gateway
@@ -141,8 +141,8 @@ export class AdminAccess {
     const address = clientIp(request.headers, request.socket.remoteAddress, rules.trusted)
     const failing = { address, agent: REALM }
     const presented = { ...credential, connection: connectionOf(request.socket), address }
-    const braked = (pending?: number): boolean => this.brake.holds(failing, performance.now(), pending)
-    const found = await identity.authenticator.authenticate(presented, rules.requirement, Date.now(), braked)
+    const isThrottled = (pending?: number): boolean => this.throttle.isThrottled(failing, performance.now(), pending)
+    const found = await identity.authenticator.authenticate(presented, rules.requirement, Date.now(), isThrottled)
     if (found.kind === 'caller') return allows(rules, found.principal)
     const carriers = this.carriers(rules)
     if (found.kind === 'missing') {
@@ -151,9 +151,9 @@ export class AdminAccess {
     if (found.kind === 'unavailable') {
       return { rejected: rejection(503, `the keys of the source ${found.source} are not available`, { 'retry-after': String(found.retryAfter) }) }
     }
-    const counts = found.kind === 'braked' || (found.kind === 'failed' && found.problem !== 'source')
-    const slowed = counts ? this.brake.failed(failing, performance.now()) : null
-    if (slowed !== null || found.kind === 'braked') {
+    const counts = found.kind === 'throttled' || (found.kind === 'failed' && found.problem !== 'source')
+    const slowed = counts ? this.throttle.failed(failing, performance.now()) : null
+    if (slowed !== null || found.kind === 'throttled') {
       const seconds = String(Math.max(1, Math.ceil((slowed?.wait ?? 0) / 1_000)))
       return { rejected: rejection(429, 'too many credentials that are not valid', { 'retry-after': seconds }) }
     }

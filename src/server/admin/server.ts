@@ -53,7 +53,7 @@ export interface AdminOptions {
 }
 
 const PROBES = ['/livez', '/readyz', '/metrics']
-const NO_NAMES: ReadonlySet<string> = new Set()
+const NO_HOST_NAMES: ReadonlySet<string> = new Set()
 /** Data of the console, below the prefix of the admin routes. */
 const API = '/console/api/'
 const SESSION = '/console/api/session'
@@ -104,7 +104,7 @@ function serverOf (listener: RequestListener, { headersTimeout, requestTimeout, 
 
 /** A Fastify plugin with the routes of the admin listener. `ownApp` adds a redirect from `/` to the console. */
 export async function adminRoutes (app: FastifyInstance, options: AdminOptions & { readonly ownApp?: boolean }): Promise<void> {
-  const { state, metrics, log, console: source = null, names = NO_NAMES, access, probesOnly = false, ownApp = false } = options
+  const { state, metrics, log, console: source = null, names = NO_HOST_NAMES, access, probesOnly = false, ownApp = false } = options
   // No endpoint reads a body. The console reads its own bodies.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => { done(null) })

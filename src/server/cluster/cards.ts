@@ -81,7 +81,7 @@ export class HandedCards {
     this.onUsed(agent)
   }
 
-  want (agent: string): void {
+  requestCard (agent: string): void {
     this.onWanted(agent)
   }
 
@@ -143,11 +143,11 @@ class HandedCard implements CardKeeper {
     await this.pending?.over
   }
 
-  want (): number {
+  requestCard (): number {
     const now = performance.now()
     if (now >= this.wantedFrom) {
       this.wantedFrom = now + WANTED_AFTER
-      this.all.want(this.options.agent)
+      this.all.requestCard(this.options.agent)
     }
     return NOTICED
   }

@@ -10,7 +10,7 @@ import type { AgentRegistry } from '#agents/agent-registry.js'
 import type { WorkerPool } from './worker-pool.js'
 import type { Totals } from './totals.js'
 
-interface Seen {
+interface ClusterView {
   readonly workers: WorkerPool
   readonly registry: AgentRegistry
   readonly totals: Totals
@@ -19,7 +19,7 @@ interface Seen {
   readonly main: ReturnType<ConsoleSource['main']>
 }
 
-export function consoleOfWorkers ({ workers, registry, totals, ready, agents, main }: Seen): ConsoleSource {
+export function consoleOfWorkers ({ workers, registry, totals, ready, agents, main }: ClusterView): ConsoleSource {
   return {
     version: packageVersion(),
     workers: () => workers.serving,

@@ -20,7 +20,7 @@ export class KeptLimits {
   }
 }
 
-const NOTHING = { take: [], release: [], spend: [] } as const
+const NO_CHANGES = { take: [], release: [], spend: [] } as const
 
 /** The counts as a worker sees them. */
 export class RemoteLimits implements LimitStore {
@@ -42,16 +42,16 @@ export class RemoteLimits implements LimitStore {
         clearTimeout(timer)
         resolve(taken)
       })
-      if (!this.send({ ...NOTHING, kind: 'limit', id, take })) this.settled(id, null)
+      if (!this.send({ ...NO_CHANGES, kind: 'limit', id, take })) this.settled(id, null)
     })
   }
 
   release (release: readonly LimitKey[]): void {
-    this.send({ ...NOTHING, kind: 'limit', id: 0, release })
+    this.send({ ...NO_CHANGES, kind: 'limit', id: 0, release })
   }
 
   spend (spend: readonly Spending[]): boolean {
-    return this.send({ ...NOTHING, kind: 'limit', id: 0, spend })
+    return this.send({ ...NO_CHANGES, kind: 'limit', id: 0, spend })
   }
 
   /** Does nothing: the primary counts on. */

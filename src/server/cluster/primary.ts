@@ -23,7 +23,7 @@ import { InFlight } from '#agents/in-flight.js'
 import { logListening } from '../about.js'
 import { Reloads } from '../reload.js'
 import { quietened } from '../runtime.js'
-import { showSources, stateOf } from '../start.js'
+import { showSources, adminStateOf } from '../start.js'
 import { inlineSchemaProblems } from '#policy/compile/inline-schemas.js'
 import type { Log } from '#telemetry/log.js'
 import type { Audit } from '#telemetry/audit.js'
@@ -37,7 +37,7 @@ import { CardHandouts } from './cards.js'
 import { ConfigurationChanges } from './configuration-changes.js'
 import type { WorkerPoolOptions } from './worker-pool.js'
 import { WorkerPool } from './worker-pool.js'
-import { HandedAgents } from './handed.js'
+import { CardDistribution } from './card-distribution.js'
 import type { AgentDescription } from './messages.js'
 import { KeptLimits } from './limits.js'
 import { KeptTasks } from './tasks.js'
@@ -125,7 +125,7 @@ interface ClusterParts {
   readonly workers: WorkerPool
   readonly changes: ConfigurationChanges
   readonly totals: Totals
-  readonly handedAgents: HandedAgents
+  readonly handedAgents: CardDistribution
   readonly size: number
   /** Address of the main listener of all workers; null without one. */
   readonly at: HostPort | null
@@ -139,7 +139,7 @@ type Start = Pick<ClusterParts, 'size' | 'telemetry' | 'at'> & { readonly env: N
 function partsOf (config: Config, { size, env, telemetry, at }: Start): ClusterParts {
   const { log, metrics, audit } = telemetry
   const tasks = new KeptTasks(config.state)
-  metrics.tasksRemembered(() => tasks.remembered)
+  metrics.read('tasks_remembered', () => tasks.remembered)
   const inFlight = new InFlight()
   const registry = new AgentRegistry(config, { metrics, log, inFlight, env, audit, onCard: agent => { handOut(agent) } })
   const changes: ConfigurationChanges = new ConfigurationChanges({
@@ -154,13 +154,14 @@ function partsOf (config: Config, { size, env, telemetry, at }: Start): ClusterP
     env,
     first: () => changes.current(),
     ...stateForWorkers(tasks, new KeptLimits(), log),
-    onWanted: name => { registry.snapshot.agents.all.find(agent => agent.name === name)?.wantCard() },
+    onWanted: name => { registry.snapshot.agents.all.find(agent => agent.name === name)?.requestCard() },
     onEnd: worker => { totals.ended(worker) }
   })
   const totals = new Totals(metrics, workers.all)
-  metrics.workers(() => workers.serving, () => workers.replaced)
+  metrics.read('workers', () => workers.serving)
+  metrics.read('worker_restarts_total', () => workers.replaced)
   const handouts = new CardHandouts(message => { workers.broadcast(message) })
-  const handedAgents = new HandedAgents(() => workers.all)
+  const handedAgents = new CardDistribution(() => workers.all)
   const handOut = (agent: Agent): void => {
     handedAgents.handedOut(agent.name, agent.state !== null)
     handouts.handOut(agent)
@@ -231,11 +232,11 @@ async function startTelemetry (config: Config, env: NodeJS.ProcessEnv): Promise<
   const { logs, metrics: { exemplars } } = config.telemetry
   const lines = new ExportedLines()
   const metrics = new Metrics({ serves: false })
-  const log = createLogger(logs, undefined, lines.add, () => { metrics.vitals.logLineLost() })
+  const log = createLogger(logs, undefined, lines.add, () => { metrics.add('log_lines_lost_total') })
   const frameworkLog = log.child({}, { level: quietened(logs.level) })
   metrics.exemplars = exemplars
-  metrics.configInfo(config.hash)
-  await lines.connect({ env, log, version: packageVersion(), onLost: records => { metrics.vitals.logRecordsLost(records) } })
+  metrics.read('config_info', () => [[config.hash, 1]])
+  await lines.connect({ env, log, version: packageVersion(), onLost: records => { metrics.addAmount('log_records_lost_total', records) } })
   const useLevel: PrimaryTelemetry['useLevel'] = level => {
     log.level = level
     frameworkLog.level = quietened(level)
@@ -245,7 +246,7 @@ async function startTelemetry (config: Config, env: NodeJS.ProcessEnv): Promise<
     lines: standardOutput(),
     format: lineFormat(logs, false),
     onLine: lines.add,
-    onLost: () => { metrics.vitals.auditLineLost() }
+    onLost: () => { metrics.add('audit_lines_lost_total') }
   })
   return { log, frameworkLog, metrics, audit, useLevel, logsSent: () => lines.shutdown() }
 }
@@ -273,7 +274,7 @@ function stateForWorkers (tasks: KeptTasks, limits: KeptLimits, log: Log): Pick<
 /** State of all processes, for probes, `/agents` and the console. */
 function stateOfCluster (parts: ClusterParts): AdminState & { agents (): Promise<unknown> } {
   const { registry, inFlight, workers, handedAgents, size, sources = null } = parts
-  const own = stateOf(registry, inFlight, { workers: size, sources })
+  const own = adminStateOf(registry, inFlight, { workers: size, sources })
   return {
     live: () => !workers.hopeless,
     sources: () => describeSources(sources),

@@ -213,10 +213,10 @@ function passOnUnaccepted (worker: Worker, hasOthers: () => boolean): void {
   })
   let disconnected = false
   worker.once('disconnect', () => { disconnected = true })
-  const passOn = (): void => {
+  const reassignConnection = (): void => {
     // All confirmations have arrived when the end of the channel has.
     if (child.connected) {
-      setTimeout(passOn, CHANNEL_END)
+      setTimeout(reassignConnection, CHANNEL_END)
       return
     }
     if (last === null) return
@@ -226,7 +226,7 @@ function passOnUnaccepted (worker: Worker, hasOthers: () => boolean): void {
     if (hasOthers()) child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: last.seq, accepted: false })
     else last.connection.close()
   }
-  worker.once('exit', passOn)
+  worker.once('exit', reassignConnection)
 }
 
 function passedBy ([message, connection]: readonly unknown[]): Passed | null {

@@ -5,7 +5,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { adminNames } from '../admin/host-guard.js'
 import { adminRoutes } from '../admin/server.js'
 import { consoleSource, local } from '../console.js'
-import { stateOf } from '../start.js'
+import { adminStateOf } from '../start.js'
 import { addressOf, isTls, runtimeIn } from './gateway.js'
 
 export interface A2aGatewayAdminOptions {
@@ -21,7 +21,7 @@ export async function a2aGatewayAdmin (app: FastifyInstance, { probesOnly = fals
   const runtime = runtimeIn(app)
   if (runtime === null) throw new Error('a2aGatewayAdmin: the application has no gateway; register a2aGateway first')
   const { registry, services: { metrics, inFlight } } = runtime
-  const state = stateOf(registry, inFlight)
+  const state = adminStateOf(registry, inFlight)
   const main = (): MainAddress | null => {
     const at = isTls(app) ? null : addressOf(app)
     return at === null ? null : { host: local(at.host), port: at.port, tls: false }

@@ -71,7 +71,7 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
   })
   const reloads = new Reloads({ registry, metrics, log, apply: runtime.apply })
   runtimes.set(app.server, runtime)
-  metrics.configInfo(config.hash)
+  metrics.read('config_info', () => [[config.hash, 1]])
   logEngine(log)
   for (const warning of loaded.warnings) log.warn({}, formatDiagnostic(warning))
   const paths = [...new Set(config.agents.map(agent => agent.path))]

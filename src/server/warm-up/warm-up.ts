@@ -142,7 +142,7 @@ export async function rehearse (
     rates: null,
     keys: null,
     catalog: null,
-    agents: new Agents(agents.map(agent => twinOf(agent, { config, metrics, log, upstream })))
+    agents: new Agents(agents.map(agent => warmUpCopyOf(agent, { config, metrics, log, upstream })))
   }
   const app = await buildApp({ services, snapshot: () => snapshot, passthrough: false, directory: null }, null)
   await app.ready()
@@ -177,11 +177,11 @@ export async function rehearse (
 }
 
 /** The agent as calls see it, with the same card and rules, and with everything else of its own. */
-function twinOf (
+function warmUpCopyOf (
   { config: agent, state }: Agent,
   { config, metrics, log, upstream }: { config: Config, metrics: Metrics, log: Log, upstream: ConnectionPool }
 ): Agent {
-  const twin = new Agent({
+  const warmUpCopy = new Agent({
     config: agent,
     limits: config.limits,
     metrics,
@@ -201,8 +201,8 @@ function twinOf (
     }
   })
   // The calls have no caller, and no policy server learns of them.
-  twin.state = state === null ? null : { ...state, access: null, external: null }
-  return twin
+  warmUpCopy.state = state === null ? null : { ...state, access: null, external: null }
+  return warmUpCopy
 }
 
 const NO_TLS_FILES: TlsFiles = { ca: null, cert: null, key: null, fingerprint: '' }
@@ -212,7 +212,7 @@ const NO_CARDS: CardKeeper = {
   handover: () => null,
   takeOver: () => {},
   refreshNow: async () => {},
-  want: () => 0,
+  requestCard: () => 0,
   close: async () => {},
   status: { state: 'ok', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false, held: null }
 }

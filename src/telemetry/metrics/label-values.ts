@@ -67,28 +67,41 @@ export const OPERATIONS: Readonly<Record<Exclude<Operation, 'Extension'> | 'Agen
   Other: true
 }
 
-// Label values that come from cards. Each agent has its own quota, so that no agent turns the labels of another agent into `other`.
+/**
+ * Distinct label values of one agent in one process; the rest is `other`. The quota is per agent, because the agent's card names the
+ * extensions, so that no agent turns the labels of another agent into `other`. The gateway's own rules are few, and are always exposed.
+ */
+const QUOTAS = {
+  extensions: { size: 256, exempt: null },
+  rules: { size: 1_024, exempt: 'gateway/' }
+} as const
+export type QuotaName = keyof typeof QUOTAS
 
-export class LabelShares {
-  private readonly size: number
+/** Label values so far of each agent. */
+export class LabelQuota {
+  readonly #size: number
+  /** Start of values that need no place. */
+  readonly #exempt: string | null
   /** Values by agent. The configuration bounds the number of agents. */
-  private readonly shares = new Map<string, Set<string>>()
+  readonly #values = new Map<string, Set<string>>()
 
-  constructor (size: number) {
-    this.size = size
+  constructor (name: QuotaName) {
+    this.#size = QUOTAS[name].size
+    this.#exempt = QUOTAS[name].exempt
   }
 
   /** Returns the value to expose: the first values of each agent unchanged, then `other`. */
   label (agent: string, text: string): string {
+    if (this.#exempt !== null && text.startsWith(this.#exempt)) return text
     const value = clipLabel(text)
-    let share = this.shares.get(agent)
-    if (share === undefined) {
-      share = new Set()
-      this.shares.set(agent, share)
+    let values = this.#values.get(agent)
+    if (values === undefined) {
+      values = new Set()
+      this.#values.set(agent, values)
     }
-    if (share.has(value)) return value
-    if (share.size >= this.size) return 'other'
-    share.add(value)
+    if (values.has(value)) return value
+    if (values.size >= this.#size) return 'other'
+    values.add(value)
     return value
   }
 }

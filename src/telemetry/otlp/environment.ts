@@ -38,11 +38,11 @@ export function positiveOf (env: NodeJS.ProcessEnv, name: string, fallback: numb
 }
 
 /** Longest delay of a timer of Node, ms. A longer one would fire at once. */
-const LONGEST = 2_147_483_647
+const MAX_TIMER_MS = 2_147_483_647
 
 /** @returns the value of a variable with milliseconds, or else the default */
 export function delayOf (env: NodeJS.ProcessEnv, name: string, fallback: number): number {
-  return Math.min(positiveOf(env, name, fallback), LONGEST)
+  return Math.min(positiveOf(env, name, fallback), MAX_TIMER_MS)
 }
 
 /** Signals that have no setting in the configuration, with the values of `OTEL_METRICS_EXPORTER` and `OTEL_LOGS_EXPORTER`. */

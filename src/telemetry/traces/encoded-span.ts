@@ -5,7 +5,7 @@ import { emptyResource } from '#vendor/opentelemetry.js'
 import type { GatewaySpan } from './gateway-span.js'
 
 const SAMPLED: SpanContext = { traceId: '', spanId: '', traceFlags: TraceFlags.SAMPLED }
-const EMPTY = emptyResource()
+const NO_RESOURCE = emptyResource()
 
 /** A span as bytes of an OTLP request, while it waits for its batch. `resource` and `spanContext()` are what the SDK's queue reads. */
 export class EncodedSpan {
@@ -20,7 +20,7 @@ export class EncodedSpan {
     this.end = end
   }
 
-  get resource (): Resource { return EMPTY }
+  get resource (): Resource { return NO_RESOURCE }
   spanContext (): SpanContext { return SAMPLED }
 }
 

@@ -107,7 +107,7 @@ class GrpcCall implements Forwarding, Waiter, StreamUser, Guarded {
 
   start (total: number): void {
     if (total > 0) this.total = setTimeout(guarded(this, () => { this.giveUp('total_timeout') }), total)
-    this.pool.queue.pass(this)
+    this.pool.queue.beginOrWait(this)
   }
 
   begin (): boolean {
@@ -145,7 +145,7 @@ class GrpcCall implements Forwarding, Waiter, StreamUser, Guarded {
   }
 
   requeue (): void {
-    if (!this.done) this.pool.queue.pass(this)
+    if (!this.done) this.pool.queue.beginOrWait(this)
   }
 
   unconnected (error: Error): void {
@@ -213,7 +213,7 @@ class GrpcCall implements Forwarding, Waiter, StreamUser, Guarded {
     if (request === null || this.retried || !Buffer.isBuffer(request.body)) return false
     this.retried = true
     this.clearTimer()
-    this.pool.queue.pass(this)
+    this.pool.queue.beginOrWait(this)
     return true
   }
 

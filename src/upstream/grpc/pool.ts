@@ -111,7 +111,7 @@ export class GrpcPool extends EventEmitter<{ drain: [] }> {
     const full = !this.hasRoom
     if (full === this.full) return
     this.full = full
-    if (full) this.queue.hold()
+    if (full) this.queue.markFull()
     else this.emit('drain')
   }
 }

@@ -35,7 +35,7 @@ export function readCheck (message: Buffer): CheckedRequest {
   const texts = { method: '', path: '', host: '', scheme: '' }
   const joined: string[] = []
   let lines: string[] = []
-  let body: Buffer = NOTHING
+  let body: Buffer = NO_BYTES
   let isText = false
   let agent: string | undefined
   let ofRoute: string | undefined
@@ -82,7 +82,7 @@ export function readCheck (message: Buffer): CheckedRequest {
 export function readCheckStart (start: Buffer): Pick<CheckedRequest, 'method' | 'path' | 'host' | 'scheme'> {
   const texts = { method: '', path: '', host: '', scheme: '' }
   const inside = (bytes: Buffer, field: number): Buffer => {
-    let found: Buffer = NOTHING
+    let found: Buffer = NO_BYTES
     readFields(bytes, ({ number, bytes }) => { if (number === field) found = bytes }, true)
     return found
   }
@@ -111,7 +111,7 @@ function entry (bytes: Buffer, take: (name: string, value: string) => void): voi
   take(name, value)
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 /** Codes of `google.rpc.Status`. */
 const OK = 0
 const PERMISSION_DENIED = 7

@@ -21,7 +21,7 @@ export interface Field {
   readonly value: number
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /**
  * Calls `take` for each field, in the order of the bytes. The last one of a singular field counts (protobuf encoding, "Last One Wins").
@@ -56,7 +56,7 @@ export function readFields (
     const tag = number()
     const field = Math.floor(tag / 8)
     switch (tag % 8) {
-      case VARINT: take({ number: field, bytes: NOTHING, value: number() }); break
+      case VARINT: take({ number: field, bytes: NO_BYTES, value: number() }); break
       case BYTE_RUN: take({ number: field, bytes: run(number()), value: 0 }); break
       case FIXED64: {
         const bytes = run(8)

@@ -43,13 +43,13 @@ export function writeLines (number: number, lines: readonly string[], form: 'raw
     const name = lines[i] as string
     const text = lines[i + 1] as string
     const value = form === 'raw_value' ? run(RAW_VALUE, Buffer.from(text, 'latin1')) : run(VALUE, text)
-    fields.push(run(number, run(1, run(KEY, name), value), run(2, seen.has(name) ? integer(1, 1) : NOTHING)))
+    fields.push(run(number, run(1, run(KEY, name), value), run(2, seen.has(name) ? integer(1, 1) : NO_BYTES)))
     seen.add(name)
   }
   return fields
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /** Writes `envoy.service.ext_proc.v3.HeaderMutation` as the field of another message. */
 export function writeMutation (number: number, { set, remove }: HeaderChanges): Buffer[] {

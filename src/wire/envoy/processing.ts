@@ -43,7 +43,7 @@ export const METADATA = { namespace: 'a2a-gateway', key: 'agent' } as const
 /** Namespace and key in attributes, which agentgateway can compute. */
 const ATTRIBUTE = { namespace: 'envoy.filters.http.ext_proc', key: 'a2a-agent' } as const
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /** @returns null for a message with a part that this release does not know. @throws EnvoyFault */
 export function readProcessing (message: Buffer): ProcessingMessage | null {
@@ -56,9 +56,9 @@ export function readProcessing (message: Buffer): ProcessingMessage | null {
   readFields(message, ({ number, bytes, value }) => {
     const of = number % 2 === 0 ? 'request' : 'response'
     switch (number) {
-      case 2: case 3: known = { part: 'headers', of, bytes: NOTHING, ...headersOf(bytes) }; break
+      case 2: case 3: known = { part: 'headers', of, bytes: NO_BYTES, ...headersOf(bytes) }; break
       case 4: case 5: known = { part: 'body', of, lines: [], ...bodyOf(bytes) }; break
-      case 6: case 7: known = { part: 'trailers', of, lines: headersOf(bytes).lines, bytes: NOTHING, last: true }; break
+      case 6: case 7: known = { part: 'trailers', of, lines: headersOf(bytes).lines, bytes: NO_BYTES, last: true }; break
       case 8:
         agent = textIn(bytes, 1, METADATA.namespace, METADATA.key)
         metadata = bytes
@@ -85,7 +85,7 @@ function headersOf (bytes: Buffer): { lines: string[], last: boolean } {
 }
 
 function bodyOf (message: Buffer): { bytes: Buffer, last: boolean } {
-  let body: Buffer = NOTHING
+  let body: Buffer = NO_BYTES
   let last = false
   readFields(message, ({ number, bytes, value }) => {
     if (number === 1) body = bytes
@@ -175,7 +175,7 @@ export function writeImmediate ({ status, headers, body, grpcStatus, details }: 
     run(1, integer(1, status)),
     run(2, ...writeLines(1, headers, 'raw_value')),
     run(3, body),
-    grpcStatus === null ? NOTHING : run(4, integer(1, grpcStatus)),
+    grpcStatus === null ? NO_BYTES : run(4, integer(1, grpcStatus)),
     run(5, details)
   )
 }

@@ -16,7 +16,7 @@ export type GrpcFault = 'flag' | 'too_large' | 'incomplete'
 
 const PREFIX = 5
 const NONE: readonly GrpcMessage[] = []
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 /** Smallest memory for a message that comes in several chunks, bytes. */
 const ROOM = 1_024
 
@@ -37,10 +37,10 @@ export class GrpcDeframer {
   /** Set once: the deframer ignores all bytes after a fault. */
   fault: GrpcFault | null = null
   /** With a fault, the bytes that belong to no message: those of the frame with the fault, and of the chunk after it. */
-  rest = EMPTY
+  rest = NO_BYTES
   private readonly limit: number
   /** The incomplete frame. */
-  private room = EMPTY
+  private room = NO_BYTES
   private held = 0
   /** Bytes of the incomplete frame when it is complete; 0 until its prefix is. */
   private total = 0
@@ -69,7 +69,7 @@ export class GrpcDeframer {
       at = this.collect(chunk, at)
       if (this.fault === null && this.total > 0 && this.held === this.total) {
         (messages ??= []).push(messageOf(this.room.subarray(0, this.total)))
-        this.room = EMPTY
+        this.room = NO_BYTES
         this.held = this.total = 0
       }
     }
@@ -86,7 +86,7 @@ export class GrpcDeframer {
   giveUp (): Buffer {
     if (this.fault === null) this.fail('incomplete')
     const { rest } = this
-    this.rest = EMPTY
+    this.rest = NO_BYTES
     return rest
   }
 
@@ -107,7 +107,7 @@ export class GrpcDeframer {
   private fail (fault: GrpcFault): void {
     this.fault = fault
     this.rest = this.room.subarray(0, this.held)
-    this.room = EMPTY
+    this.room = NO_BYTES
     this.held = 0
   }
 

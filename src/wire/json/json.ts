@@ -8,13 +8,13 @@ import { LazyString, LONG, longString, withoutLong } from './lazy-string.js'
 import { ALWAYS_EXACT, InexactNumbers, NUMERIC } from './number.js'
 import { hasEscapedName } from './parse-json.js'
 import { SCANNED, scanStructure } from './structural-scan.js'
-import type { ValueJudge } from './unread-value.js'
+import type { ValueValidator } from './unread-value.js'
 import { parseAround } from './unread-value.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { withContiguous } from '../chunked-buffer.js'
 import type { JsonLimits, JsonProblem, JsonResult } from './json-result.js'
 
-const PLAIN = 0
+const PLAIN_BYTE = 0
 const OPEN = 1
 const CLOSE = 2
 const NUMBER = 3
@@ -46,13 +46,13 @@ export function parseStrict (bytes: Bytes, limits: JsonLimits, long = LONG, scan
 }
 
 /**
- * `parseStrict`, which leaves the values unread that the judge accepts (`unread-value.ts`). Readers cannot see the difference.
- * @param judge null for none
+ * `parseStrict`, which leaves the values unread that the validator accepts (`unread-value.ts`). Readers cannot see the difference.
+ * @param validator null for none
  */
-export function parseJudged (bytes: Bytes, limits: JsonLimits, judge: ValueJudge | null): JsonResult {
-  return judge === null
+export function parseValidated (bytes: Bytes, limits: JsonLimits, validator: ValueValidator | null): JsonResult {
+  return validator === null
     ? parseStrict(bytes, limits)
-    : withContiguous(bytes, lent => parseAround(lent, bytes, limits, judge, parseStrict) ?? parse(lent, bytes, limits, LONG, SCANNED))
+    : withContiguous(bytes, lent => parseAround(lent, bytes, limits, validator, parseStrict) ?? parse(lent, bytes, limits, LONG, SCANNED))
 }
 
 /**
@@ -78,7 +78,7 @@ function parse (bytes: Buffer, kept: Bytes, limits: JsonLimits, long: number, sc
   if (structure !== null) i = length
   while (i < length) {
     const kind = KINDS[bytes[i] ?? 0]
-    if (kind === PLAIN) {
+    if (kind === PLAIN_BYTE) {
       i++
     } else if (kind === QUOTE) {
       const end = skipString(bytes, i)

@@ -11,7 +11,7 @@ import { BACKSLASH } from './bytes.js'
 import type { Bytes } from '../chunked-buffer.js'
 import { part } from '../chunked-buffer.js'
 import { decodeString } from './string-literal.js'
-import { CONTROLS, HIGH_BITS, isOddWord, nextWord, pastEscape, wordsOf } from './words.js'
+import { CONTROLS, HIGH_BITS, isOddWord, nextWord, pastEscape, wordsOf } from './word-scan.js'
 
 /** Minimum length in bytes of a string that is replaced. Parsing a shorter string takes less time than replacing it. */
 export const LONG = 4_096

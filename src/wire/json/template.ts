@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { BACKSLASH, QUOTE } from './bytes.js'
-import { endsPlainText, hasQuote, HIGH_BITS, isOddWord, pastEscape } from './words.js'
+import { endsPlainText, hasQuote, HIGH_BITS, isOddWord, pastEscape } from './word-scan.js'
 
 /** Offsets of the text between the quotes of a string. */
 export interface StringSpan { readonly start: number, readonly end: number }

@@ -1,9 +1,9 @@
 /**
- * Values of a JSON text that nobody reads. A judge validates them on their bytes, the parser leaves them out, and they are parsed at their
+ * Values of a JSON text that nobody reads. A validator checks them on their bytes, the parser leaves them out, and they are parsed at their
  * first read. Reading 50 kB of data into objects is most of the cost of its call, and no rule reads a value of data that is valid.
  *
  * The parser replaces each such value by a short mark in a copy of the text, and parses that copy as any other text. Whatever is wrong with
- * the copy, the parser reads the whole text again without the judge, and that result counts.
+ * the copy, the parser reads the whole text again without the validator, and that result counts.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { BACKSLASH, QUOTE } from './bytes.js'
@@ -14,12 +14,12 @@ import type { Bytes } from '../chunked-buffer.js'
 import { part } from '../chunked-buffer.js'
 import type { JsonLimits, JsonResult } from './json-result.js'
 
-/** A value that the judge has validated, and the judge's note about it. */
-export interface JudgedValue { readonly start: number, readonly end: number, readonly note: unknown }
+/** A value that the validator accepts, and the validator's note about it. */
+export interface ValidatedValue { readonly start: number, readonly end: number, readonly note: unknown }
 
-export interface Judged {
-  /** Values of members with the judge's name, in the order of the text, not one in another. At least one. */
-  readonly values: readonly JudgedValue[]
+export interface ValidatedBody {
+  /** Values of members with the validator's name, in the order of the text, not one in another. At least one. */
+  readonly values: readonly ValidatedValue[]
   /** Members and elements in the values, together. */
   readonly members: number
   /** Largest number of objects and arrays that are open at once in a value. */
@@ -29,7 +29,7 @@ export interface Judged {
 }
 
 /** Validates values of members on the bytes of a text. */
-export interface ValueJudge {
+export interface ValueValidator {
   /** Name of the members, in plain ASCII. */
   readonly name: string
   /**
@@ -38,7 +38,7 @@ export interface ValueJudge {
    * @param bytes UTF-8
    * @returns null for none, and when reading them is as cheap
    */
-  judge (bytes: Buffer, limits: JsonLimits): Judged | null
+  validate (bytes: Buffer, limits: JsonLimits): ValidatedBody | null
   /** Reports that a value was read after all. */
   onRead (): void
   /** Reports the note that a value should have got. */
@@ -56,7 +56,7 @@ const QUOTES = 4
 const MARK = 'unread value '
 
 /**
- * Parses a text without reading the values that the judge accepts.
+ * Parses a text without reading the values that the validator accepts.
  * @param kept the same bytes, for later reads
  * @param parse parses the text that is left
  * @returns null when the parser must read the whole text
@@ -65,15 +65,15 @@ export function parseAround (
   bytes: Buffer,
   kept: Bytes,
   limits: JsonLimits,
-  judge: ValueJudge,
+  validator: ValueValidator,
   parse: (text: Buffer, limits: JsonLimits) => JsonResult
 ): JsonResult | null {
   if (bytes.length < LEAST || !isDense(bytes) || !(isAscii(bytes) || isUtf8(bytes))) return null
-  const judged = judge.judge(bytes, limits)
-  if (judged === null) return null
-  const { values, members, depth, numbers } = judged
+  const validated = validator.validate(bytes, limits)
+  if (validated === null) return null
+  const { values, members, depth, numbers } = validated
   const result = parse(withoutValues(bytes, values), { depth: limits.depth - depth, members: limits.members - members })
-  if (!result.ok || !restored(result.value, values.map(value => new UnreadValue(kept, value, judge)), judge.name)) return null
+  if (!result.ok || !restored(result.value, values.map(value => new UnreadValue(kept, value, validator)), validator.name)) return null
   return numbers === null ? result : { ...result, inexact: new InexactNumbers(kept, numbers, result.inexact ?? null) }
 }
 
@@ -93,7 +93,7 @@ function isDense (bytes: Buffer): boolean {
   return dense >= SAMPLES - 1
 }
 
-function withoutValues (bytes: Buffer, values: readonly JudgedValue[]): Buffer {
+function withoutValues (bytes: Buffer, values: readonly ValidatedValue[]): Buffer {
   const pieces: Buffer[] = []
   let at = 0
   values.forEach(({ start, end }, i) => {
@@ -137,7 +137,7 @@ function restored (root: unknown, values: readonly UnreadValue[], name: string):
   return found === values.length
 }
 
-/** The getter of all such members: a judge has one name. */
+/** The getter of all such members: a validator has one name. */
 function readMember (this: Required<Holder>): unknown {
   const unread = this[UNREAD]
   const value = unread.read()
@@ -149,20 +149,20 @@ function readMember (this: Required<Holder>): unknown {
 export class UnreadValue {
   isRead = false
   readonly name: string
-  /** The note of the judge. */
+  /** The note of the validator. */
   readonly note: unknown
   readonly #bytes: Bytes
   readonly #start: number
   readonly #end: number
-  readonly #judge: ValueJudge
+  readonly #validator: ValueValidator
 
-  constructor (bytes: Bytes, { start, end, note }: JudgedValue, judge: ValueJudge) {
-    this.name = judge.name
+  constructor (bytes: Bytes, { start, end, note }: ValidatedValue, validator: ValueValidator) {
+    this.name = validator.name
     this.note = note
     this.#bytes = bytes
     this.#start = start
     this.#end = end
-    this.#judge = judge
+    this.#validator = validator
   }
 
   /** The bytes of the value. */
@@ -170,14 +170,14 @@ export class UnreadValue {
     return part(this.#bytes, this.#start, this.#end)
   }
 
-  /** Reports the note that the judge should have given. */
+  /** Reports the note that the validator should have given. */
   prefer (note: unknown): void {
-    this.#judge.prefer(note)
+    this.#validator.prefer(note)
   }
 
   read (): unknown {
     this.isRead = true
-    this.#judge.onRead()
+    this.#validator.onRead()
     return parseJson(this.bytes())
   }
 }

@@ -11,7 +11,7 @@ import { writeElement, writeEntry, writeField, writeMember, writeProtobuf, write
 type Steps = readonly (string | number)[]
 type Pieces = readonly Buffer[] | null
 
-const NOTHING: readonly never[] = []
+const NO_EDITS: readonly never[] = []
 
 /**
  * Edits a message in place, as `editJson` edits the ProtoJSON of the message: the same edits, with the same meaning. Every byte outside the
@@ -24,7 +24,7 @@ const NOTHING: readonly never[] = []
 export function editProtobuf (bytes: Buffer, table: MessageTable, edits: readonly JsonEdit[]): Buffer {
   const root = EditTarget.of(edits)
   if (root.value !== null) return writeProtobuf(parsed(root.value) as JsonObject, table)
-  const pieces = new Editor(bytes).message(new FieldCursor(bytes, 0, bytes.length), bytes.length, table, root, NOTHING)
+  const pieces = new Editor(bytes).message(new FieldCursor(bytes, 0, bytes.length), bytes.length, table, root, NO_EDITS)
   return pieces === null ? bytes : Buffer.concat(pieces)
 }
 
@@ -58,7 +58,7 @@ class Editor {
         continue
       }
       const by = newValue(target)
-      if (by === null && target.removed) splice.replace(fields, NOTHING)
+      if (by === null && target.removed) splice.replace(fields, NO_EDITS)
       else {
         kept |= row.bit
         if (by === null) splice.replaceValue(fields, this.inside(fields, row, target, place))
@@ -83,14 +83,14 @@ class Editor {
     const { row, target } = container
     const by = newValue(target)
     const first = container.count++ === 0
-    if (by !== null) return splice.replace(field, first ? [writeField(row, parsed(by), steps)] : NOTHING)
-    if (target.removed) return splice.replace(field, NOTHING)
+    if (by !== null) return splice.replace(field, first ? [writeField(row, parsed(by), steps)] : NO_EDITS)
+    if (target.removed) return splice.replace(field, NO_EDITS)
     if (row.map) return this.entry(field, row, container, splice, steps)
     const element = target.inner.get(container.count - 1)
     if (element === undefined) return
     const place = [...steps, container.count - 1]
     if (element.value !== null) splice.replace(field, [writeElement(row, parsed(element.value), place)])
-    else if (element.removed) splice.replace(field, NOTHING)
+    else if (element.removed) splice.replace(field, NO_EDITS)
     else splice.replaceValue(field, this.inside(field, row, element, place))
   }
 
@@ -109,7 +109,7 @@ class Editor {
     const place = [...steps, key]
     const by = newValue(member)
     if (by !== null) splice.replace(field, [row === null ? writeMember(key, parsed(by), place) : writeEntry(row, key, parsed(by), place)])
-    else if (member.removed) splice.replace(field, NOTHING)
+    else if (member.removed) splice.replace(field, NO_EDITS)
     else if (value !== null) {
       const inner = new Splice(this.bytes, field.from)
       for (const one = field.inside(); one.next();) {
@@ -159,7 +159,7 @@ class Editor {
       const place = [...steps, index++]
       if (target === undefined) continue
       if (target.value !== null) splice.replaceValue(one, [writeValue(parsed(target.value), place)])
-      else if (target.removed) splice.replace(one, NOTHING)
+      else if (target.removed) splice.replace(one, NO_EDITS)
       else splice.replaceValue(one, this.value(one, target, place))
     }
     return splice.result(field.end)

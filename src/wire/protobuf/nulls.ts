@@ -7,7 +7,7 @@ interface Patch { readonly at: number, readonly to: number, by: Buffer }
 /** Length and bytes of a Value with `null_value: NULL_VALUE`. */
 const NULL = Buffer.from([2, 0x08, 0])
 const NULL_GROWTH = 2
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /**
  * Writes an explicit null into each Value that has no kind. The Java SDK writes null without a kind. In a map, agents of Python read null
@@ -40,7 +40,7 @@ export function withExplicitNulls (bytes: Buffer, nulls: readonly number[]): Buf
   visit(new FieldCursor(bytes, 0, bytes.length))
   let at = 0
   const pieces = patches.flatMap(patch => {
-    const kept = patch.at === at ? NOTHING : bytes.subarray(at, patch.at)
+    const kept = patch.at === at ? NO_BYTES : bytes.subarray(at, patch.at)
     at = patch.to
     return [kept, patch.by]
   })

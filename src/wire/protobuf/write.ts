@@ -9,7 +9,7 @@ import { signedVarint, varint } from './varint.js'
 type Steps = readonly (string | number)[]
 
 const ROOT: Steps = []
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /**
  * Writes an object in ProtoJSON as a message: fields in the order of their numbers, and no value that equals its default. Members have the
@@ -27,7 +27,7 @@ export function writeProtobuf (value: JsonObject, table: MessageTable): Buffer {
  */
 export function writeField (row: FieldRow, value: unknown, steps: Steps): Buffer {
   // ProtoJSON reads null as absent, except in a Value.
-  if (value === null && (row.type !== VALUE || row.list || row.map)) return EMPTY
+  if (value === null && (row.type !== VALUE || row.list || row.map)) return NO_BYTES
   if (row.list) {
     if (!Array.isArray(value)) throw unfit(steps, 'must be a list')
     return Buffer.concat(value.map((one, i) => writeElement(row, one, [...steps, i])))
@@ -36,7 +36,7 @@ export function writeField (row: FieldRow, value: unknown, steps: Steps): Buffer
     if (!isObject(value)) throw unfit(steps, 'must be an object')
     return Buffer.concat(Object.keys(value).map(key => writeEntry(row, key, value[key], [...steps, key])))
   }
-  return isOmitted(row, value) ? EMPTY : writeElement(row, value, steps)
+  return isOmitted(row, value) ? NO_BYTES : writeElement(row, value, steps)
 }
 
 /** Writes a value with the tag of its field, whether it is a default or not. */

@@ -18,7 +18,7 @@ const SPACE =
 const TRIMMED = new RegExp(`[\\n\\r]${SPACE}+data:`)
 const SPACES = new RegExp(`^${SPACE}+`)
 /** Matches white space and a byte order mark. */
-const NOTHING = /^[\s\u00ef\u00bb\u00bf]*/
+const BLANK_START = /^[\s\u00ef\u00bb\u00bf]*/
 const LF = 0x0a
 const CR = 0x0d
 /** Length of `data`. */
@@ -50,7 +50,7 @@ export class SseAmbiguity {
    */
   private isJson (text: string): boolean {
     if (this.begun) return false
-    const first = text.replace(NOTHING, '')[0]
+    const first = text.replace(BLANK_START, '')[0]
     this.begun = first !== undefined
     return first === '{' || first === '['
   }

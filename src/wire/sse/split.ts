@@ -69,7 +69,7 @@ export class SseSplitter {
     while (scan.next()) this.line(scan.kind)
     if (!this.open && !this.skipping && scan.midLine && !scan.midComment) this.openBlock()
     if (this.open) this.hold()
-    else this.pass(chunk.length)
+    else this.emitBytes(chunk.length)
     return this.handOver()
   }
 
@@ -145,7 +145,7 @@ export class SseSplitter {
       this.append(end, this.heldLength + end)
       bytes = this.held.subarray(0, this.heldLength)
     } else {
-      this.pass(this.blockAt)
+      this.emitBytes(this.blockAt)
       bytes = this.blockAt === 0 && end === this.chunk.length ? this.chunk : this.chunk.subarray(this.blockAt, end)
     }
     this.given = end
@@ -160,7 +160,7 @@ export class SseSplitter {
     this.blockAt = 0
   }
 
-  private pass (end: number): void {
+  private emitBytes (end: number): void {
     if (end <= this.given) return
     const { chunk } = this
     this.pieces.push({ kind: 'pass', bytes: this.given === 0 && end === chunk.length ? chunk : chunk.subarray(this.given, end) })
@@ -177,7 +177,7 @@ export class SseSplitter {
       return
     }
     if (!scan.continued) this.lineAt = this.offset(scan.start)
-    this.pass(this.blockAt)
+    this.emitBytes(this.blockAt)
     if (this.heldLength > 0) return this.append(chunk.length, Math.min(size * 2, this.limits.bytes))
     this.held = this.blockAt === 0 ? chunk : chunk.subarray(this.blockAt)
     this.heldLength = this.held.length

@@ -1,5 +1,5 @@
 /** The part of docs/explain/conformance-of-proxies.md that a run writes. */
-import { digestOf } from '#conform/cases/index.js'
+import { casesDigest } from '#conform/cases/index.js'
 import { GROUPS } from '#conform/model.js'
 import type { Report, ReportedCase } from '#conform/report/report.js'
 
@@ -27,7 +27,7 @@ function text (results: readonly Results[]): string {
   const head = ['proxy', ...GROUPS, 'MUST failed', 'conforms']
   const rows = results.map(({ name, version, report }) => [`${name} ${version}`, ...GROUPS.map(group => cell(report.cases.filter(one => one.group === group))), String(mustFailed(report).length), report.conformant ? 'yes' : 'no'])
   return [
-    `Digest of the cases: \`${digestOf()}\`.`,
+    `Digest of the cases: \`${casesDigest()}\`.`,
     '',
     'Each cell has the cases that passed, of those that the proxy claims and the agent allows. A dash: the proxy claims none.',
     '',

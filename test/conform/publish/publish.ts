@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { packageRoot } from '#config/paths.js'
 import { startAgent } from '#conform/agent/agent.js'
 import { REQUIRED } from '#conform/cases/enforcing.js'
-import { digestOf } from '#conform/cases/index.js'
+import { casesDigest } from '#conform/cases/index.js'
 import { GROUPS } from '#conform/model.js'
 import type { Report } from '#conform/report/report.js'
 import { reportJson } from '#conform/report/report.js'
@@ -80,6 +80,6 @@ const before = readFileSync(PAGE, 'utf8')
 if (values.check === true) {
   const problems = ownFailures(results).filter(line => !before.includes(line))
   for (const line of problems) console.log(`not on the page: ${line}`)
-  if (!before.includes(digestOf())) console.log('the page comes from other cases')
+  if (!before.includes(casesDigest())) console.log('the page comes from other cases')
   process.exitCode = problems.length > 0 ? 1 : 0
 } else writeFileSync(PAGE, withResults(before, results))

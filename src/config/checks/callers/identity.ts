@@ -159,9 +159,9 @@ function keyProblems (source: Mapping, at: Path, baseDir: string): PathProblem[]
 
 type Sources = readonly (readonly [string, unknown])[]
 
-interface Found { readonly at: Path, readonly config: Mapping }
+interface PlacedCertificate { readonly at: Path, readonly config: Mapping }
 
-function certificatesOf (sources: Sources): Found[] {
+function certificatesOf (sources: Sources): PlacedCertificate[] {
   return sources.flatMap(([name, source]) => {
     const { certificate } = mapping(source)
     return certificate === undefined ? [] : [{ at: ['identity', 'sources', name, 'certificate'], config: mapping(certificate) }]

@@ -17,7 +17,7 @@ import { publicOriginOf } from '#call/client-address.js'
 import type { Exchange } from '#call/exchange.js'
 import type { RouteTarget } from '#call/route-target.js'
 import { cardForStrangers } from '#call/serve-card.js'
-import { entryOf } from './entry.js'
+import { directoryEntryOf } from './entry.js'
 import type { Section } from './page.js'
 import { PAGE_POLICY, pageOf, sectionOf } from './page.js'
 import { reject, respond } from '#call/reply.js'
@@ -107,7 +107,7 @@ export class Directory {
     if (known !== undefined) return known
     const base = publicBase ?? this.placeholder + config.path
     const cards = [...new Set([shown['1.0'], shown['0.3']])].map(card => parseJson(card.at(base).bytes) as JsonObject)
-    const section = sectionOf(entryOf(cards, `${base}/.well-known/agent-card.json`), config.path)
+    const section = sectionOf(directoryEntryOf(cards, `${base}/.well-known/agent-card.json`), config.path)
     this.rendered.set(shown['1.0'], section)
     return section
   }

@@ -57,7 +57,7 @@ export interface DirectoryEntry {
 }
 
 /** Bounds of one list and of one text: the page stays readable, and one card cannot fill it. The card itself has the rest. */
-const MANY = 100
+const MAX_LISTED = 100
 const LONG = 2_000
 /** Largest JSON of a schema, and of the parameters of an extension, in characters. */
 const LARGE = 16_384
@@ -66,7 +66,7 @@ const LARGE = 16_384
  * @param cards the served cards of the agent, without duplicates; the first one describes it, the others add interfaces and extensions
  * @param url of the served card
  */
-export function entryOf (cards: readonly JsonObject[], url: string): DirectoryEntry {
+export function directoryEntryOf (cards: readonly JsonObject[], url: string): DirectoryEntry {
   const [raw = {}] = cards
   const read = cards.map(card => readCard(card)).flatMap(reading => reading.ok ? [reading.card] : [])
   const { schemes, alternatives } = readSecurity(raw)
@@ -87,7 +87,7 @@ export function entryOf (cards: readonly JsonObject[], url: string): DirectoryEn
     provider: { organization: text(resolvePointer(raw, '/provider/organization'), 200), url: text(resolvePointer(raw, '/provider/url')) },
     documentationUrl: text(own(raw, 'documentationUrl') ?? own(raw, 'documentation_url')),
     card: url,
-    interfaces: [...new Map(interfaces.map(one => [JSON.stringify(one), one])).values()].slice(0, MANY),
+    interfaces: [...new Map(interfaces.map(one => [JSON.stringify(one), one])).values()].slice(0, MAX_LISTED),
     streaming: read.some(card => card.streaming),
     pushNotifications: read.some(card => card.pushNotifications),
     extendedCard: read.some(card => card.extendedCard),
@@ -96,7 +96,7 @@ export function entryOf (cards: readonly JsonObject[], url: string): DirectoryEn
       alternatives: alternatives ?? []
     },
     extensions: [...new Map(extensions.map(one => [one.uri, one])).values()],
-    skills: list(raw['skills']).filter(isObject).slice(0, MANY).map(skill => ({
+    skills: list(raw['skills']).filter(isObject).slice(0, MAX_LISTED).map(skill => ({
       id: text(skill['id'], 200),
       name: text(skill['name'], 200),
       description: text(skill['description']),
@@ -114,7 +114,7 @@ function interfaceOf ({ text, version, unknownMinor, tenant }: CardInterface | G
 }
 
 function schemasOf (schemas: unknown): Readonly<Record<string, unknown>> {
-  return isObject(schemas) ? Object.fromEntries(Object.entries(schemas).filter(([, schema]) => !isLarge(schema)).slice(0, MANY)) : {}
+  return isObject(schemas) ? Object.fromEntries(Object.entries(schemas).filter(([, schema]) => !isLarge(schema)).slice(0, MAX_LISTED)) : {}
 }
 
 function isLarge (value: unknown): boolean {

@@ -1,7 +1,7 @@
 /** Decides which data of a body stays unread: data that one of the schemas of an agent accepts on its bytes (checker.ts). */
-import { hasInexactNumbers, MAX_STEPS, step, withSteps } from '../evaluation.js'
+import { hasInexactNumbers, MAX_STEPS, spendBudget, withSteps } from '../evaluation.js'
 import { BACKSLASH, COLON, OPEN_ARRAY, OPEN_OBJECT, skipSpace } from '#wire/json/bytes.js'
-import type { Judged, JudgedValue, UnreadValue, ValueJudge } from '#wire/json/unread-value.js'
+import type { ValidatedBody, ValidatedValue, UnreadValue, ValueValidator } from '#wire/json/unread-value.js'
 import type { CheckedValue, Checker } from './checker.js'
 import { withChecker } from './checker.js'
 import type { Program } from './program.js'
@@ -19,13 +19,13 @@ const LARGE = 262_144
 /** Steps of the tests of one text: patterns and formats without an automaton. The evaluation has its own steps. */
 const JUDGE_STEPS = MAX_STEPS / 4
 
-/** Points for a value that was read after all, points that a value which was not takes away, and the points at which the judge pauses. */
+/** Points for a value that was read after all, points that a value which was not takes away, and the points for a pause. */
 const READ = 3
 const TOO_MANY = 24
 /** Texts that a pause lasts. */
 const PAUSE = 500
 
-export class DataJudge implements ValueJudge {
+export class DataValidator implements ValueValidator {
   readonly name: string
   readonly #member: Buffer
   readonly #programs: () => readonly Program[]
@@ -37,7 +37,7 @@ export class DataJudge implements ValueJudge {
 
   /**
    * @param name of the members that hold data
-   * @param programs makes the programs, at the first text. None: the judge accepts all data that is JSON
+   * @param programs makes the programs, at the first text. None: the validator accepts all data that is JSON
    */
   constructor (name: string, programs: () => readonly Program[]) {
     this.name = name
@@ -45,7 +45,7 @@ export class DataJudge implements ValueJudge {
     this.#programs = programs
   }
 
-  judge (bytes: Buffer, limits: JsonLimits): Judged | null {
+  validate (bytes: Buffer, limits: JsonLimits): ValidatedBody | null {
     if (this.#pause > 0) {
       this.#pause--
       return null
@@ -67,8 +67,8 @@ export class DataJudge implements ValueJudge {
     this.#last = program as Program
   }
 
-  #all (bytes: Buffer, first: number, limits: JsonLimits, checker: Checker): Judged | null {
-    const values: JudgedValue[] = []
+  #all (bytes: Buffer, first: number, limits: JsonLimits, checker: Checker): ValidatedBody | null {
+    const values: ValidatedValue[] = []
     const numbers: number[] = []
     let members = 0
     let depth = 0
@@ -147,7 +147,7 @@ export function isValidUnread (value: UnreadValue, program: Program): boolean {
   if (program.compares && hasInexactNumbers()) return false
   if (value.note === program) return true
   const bytes = value.bytes()
-  step(bytes.length / BYTES)
+  spendBudget(bytes.length / BYTES)
   const found = withChecker(bytes, checker => checker.check(program, 0, DEPTH))
   if (found === null || found.end !== bytes.length) return false
   value.prefer(program)

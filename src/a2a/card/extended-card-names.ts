@@ -4,11 +4,11 @@ import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 
 /** Maximum names of each kind, and maximum characters of one. A card may have any number. */
-const MANY = 256
-const LONGEST = 300
+const MAX_NAMES = 256
+const MAX_NAME_CHARS = 300
 
 /** The extensions and schemas that an agent declares to some callers only. Lives as long as the process serves the agent. */
-export class SeenNames {
+export class ExtendedCardNames {
   private readonly uris = new Set<string>()
   private readonly schemas = new Set<string>()
 
@@ -33,7 +33,7 @@ export class SeenNames {
 
 function add (to: Set<string>, names: readonly string[]): void {
   for (const name of names) {
-    if (to.size >= MANY) return
-    if (name.length <= LONGEST) to.add(name)
+    if (to.size >= MAX_NAMES) return
+    if (name.length <= MAX_NAME_CHARS) to.add(name)
   }
 }

@@ -13,7 +13,7 @@ import type { ProcessingStream } from './processing-stream.js'
 import { settleForwarded } from '#call/outcome.js'
 
 const { BUFFERED, STREAMED } = BODY_MODES
-const EMPTY = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 /** Trailers of a unary call whose message is held: Envoy shows the real ones when the message can no longer be changed. */
 const SUCCESS: readonly string[] = ['grpc-status', '0']
 
@@ -27,7 +27,7 @@ export interface ProcessedCall extends Omit<ProcessingStream, 'late'> {
   settle (exchange: Exchange): void
 }
 
-export class ShownResponse {
+export class ExtProcResponse {
   /** Envoy has shown the head. */
   begun = false
   private readonly processor: ProcessedCall
@@ -40,7 +40,7 @@ export class ShownResponse {
   /** gRPC: the extensions that the agent names in the head. */
   private headEcho: readonly string[] = []
   /** The part of the body that waits for a reply. */
-  private current: Buffer = EMPTY
+  private current: Buffer = NO_BYTES
   /** The head is at the client. */
   private released = false
   /** All of the agent's response is in the machine. */
@@ -145,7 +145,7 @@ export class ShownResponse {
     const { processor, current } = this
     if (!processor.waits) return
     const bytes = Buffer.concat(this.response.take())
-    this.current = EMPTY
+    this.current = NO_BYTES
     processor.reply({ changes, body: bytes.equals(current) ? null : bytes, override: null })
     if (this.draining && !this.clearing) processor.settle(this.accepted.exchange)
   }
@@ -251,7 +251,7 @@ export class ShownResponse {
   /** Nothing in the response is held. */
   get isObserved (): boolean {
     const { plan: { card, evaluation }, exchange } = this.accepted
-    return card === null && evaluation?.evaluator.holds !== true && exchange.push === null
+    return card === null && evaluation?.evaluator.buffersBody !== true && exchange.push === null
   }
 
   abort (): void {

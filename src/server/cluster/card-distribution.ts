@@ -15,7 +15,7 @@ interface Served {
   readonly carded: Set<string>
 }
 
-export class HandedAgents {
+export class CardDistribution {
   private readonly workers: () => Iterable<Served>
   private readonly now: () => number
   /** Time of the first handout of each agent that has a card, ms. */

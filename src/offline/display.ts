@@ -2,13 +2,13 @@
 import type { ForwardedShown } from './explain/explanation.js'
 
 /** Headers of HTTP, A2A and tracing that contain no private data of a client. The values of all other headers are masked. */
-const SHOWN =
+const PRINTABLE_HEADERS =
   /^(?:a2a-version|(?:x-)?a2a-extensions|accept(?:-charset|-encoding|-language)?|cache-control|connection|content-(?:encoding|language|length|type)|date|expect|host|keep-alive|pragma|te|traceparent|transfer-encoding|upgrade|user-agent|via|x-accel-buffering|x-forwarded-(?:for|host|port|proto))$/
 
 const MASK = '***'
 
 function shownValue (name: string, value: string): string {
-  return SHOWN.test(name.toLowerCase()) ? value : MASK
+  return PRINTABLE_HEADERS.test(name.toLowerCase()) ? value : MASK
 }
 
 /** Returns the path and the names of the query's parameters. Parameter values are masked. */

@@ -1,7 +1,7 @@
 /** Shared by selectors of every kind. */
 import { memberPath } from '#a2a/fields.js'
 import type { InlineSchema } from '#config/model/model.js'
-import { step as charge } from '#jsonschema/evaluation.js'
+import { spendBudget } from '#jsonschema/evaluation.js'
 import { keysOf } from '#jsonschema/keyword-functions.js'
 import type { JsonPath } from '#wire/json/edit.js'
 import type { UnreadValue } from '#wire/json/unread-value.js'
@@ -113,7 +113,7 @@ export interface Place {
  * of these members, so their names are shortened in paths.
  */
 export function collect (from: Place, steps: readonly string[], found: Place[], depth = 0): void {
-  charge(1)
+  spendBudget(1)
   const name = steps[depth]
   if (name === undefined) {
     found.push(from)

@@ -8,7 +8,7 @@ import type { LimitKey } from './limit-store.js'
 import { MemoryLimits } from './memory-limits.js'
 
 /** A failure beyond a limit. */
-export interface Braked {
+export interface ThrottledFailure {
   /** Id of the limit. */
   readonly limit: string
   /** ms until a failure is allowed again. */
@@ -18,7 +18,7 @@ export interface Braked {
 /** The address of a client, and the agent that it called. */
 export interface Failing { readonly address: string | undefined, readonly agent: string }
 
-export class Brake {
+export class FailureThrottle {
   private limits: readonly CompiledLimit[]
   private readonly counts: MemoryLimits
 
@@ -37,13 +37,13 @@ export class Brake {
    * @param now ms of a clock that never steps back
    * @param pending authentications of the address that have begun, and may fail too
    */
-  holds (failing: Failing, now: number, pending = 0): boolean {
+  isThrottled (failing: Failing, now: number, pending = 0): boolean {
     if (this.counts.size === 0 && pending === 0) return false
     return this.keysOf(failing).some(({ key, rule }) => this.counts.waitFor(key, rule as RateRule, now, pending) > 0)
   }
 
   /** Counts a failure. @returns null when it is within the limits */
-  failed (failing: Failing, now: number): Braked | null {
+  failed (failing: Failing, now: number): ThrottledFailure | null {
     const { rejected, wait } = this.counts.take(this.keysOf(failing), now)
     const limit = this.limits[rejected]
     return limit === undefined ? null : { limit: limit.id, wait }
