@@ -1,5 +1,6 @@
 /** An agent's recorded response, and the file formats of a recorded response. */
 import type { Diagnostic } from '#config/diagnostics.js'
+import { OperatorError } from '#operator-errors.js'
 
 export interface RecordedResponse {
   readonly status: number
@@ -99,7 +100,7 @@ export function asReceived (response: RecordedResponse): RecordedResponse {
 }
 
 /** The only error that reading a recording throws. Its message gives the place, the problem and the fix. It contains no data of a body. */
-export class RecordingError extends Error {
+export class RecordingError extends OperatorError {
   /** The same as the message, in parts. */
   readonly problem: Diagnostic
   /** True when the file does not exist or cannot be read. */
@@ -107,9 +108,9 @@ export class RecordingError extends Error {
 
   /** @param line from 1; 0 when no line is at fault */
   constructor (file: string, line: number, what: string, remedy: string, { unreadable = false } = {}) {
-    super(`${line === 0 ? file : `${file}:${line}`}: ${what} (${remedy})`)
+    super('A2AGW_ERR_RECORDING', `${line === 0 ? file : `${file}:${line}`}: ${what} (${remedy})`)
     this.name = 'RecordingError'
-    this.problem = { file, line, col: line === 0 ? 0 : 1, message: what, hint: remedy }
+    this.problem = { file, line, col: line === 0 ? 0 : 1, message: what, hint: remedy, code: this.code }
     this.unreadable = unreadable
   }
 }
