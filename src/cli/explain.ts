@@ -84,7 +84,7 @@ export async function runExplain (args: ExplainArguments, io: Output): Promise<n
 }
 
 async function printSteps ({ recordings, curl = null, json }: ExplainArguments, io: Output): Promise<number> {
-  if (recordings.length > 0 || curl !== null) throw new CannotExplain('--steps prints the steps of every call, and takes no recording')
+  if (recordings.length > 0 || curl !== null) throw new CannotExplain('--steps prints the steps of every call, and takes no recording', [], 'A2AGW_ERR_USAGE')
   const { stepLists } = await import('#call/step-descriptions.js')
   const lists = stepLists()
   if (json) {
@@ -169,7 +169,7 @@ type Input =
 async function inputOf ({ recordings, curl = null }: ExplainArguments): Promise<Input> {
   const [path] = recordings
   if ((curl === null) === (path === undefined) || recordings.length > 1) {
-    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input')
+    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input', [], 'A2AGW_ERR_USAGE')
   }
   if (curl !== null) return { file: 'curl', bytes: null, curl }
   if (path === '-') return { file: STANDARD_INPUT, bytes: await standardInput(), beside: name => readFileSync(name) }
