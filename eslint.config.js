@@ -1,5 +1,6 @@
 import neostandard from 'neostandard'
 import arrows from './scripts/lint/arrows.mjs'
+import operatorErrors from './scripts/lint/operator-errors.mjs'
 
 // V8 13.6 (Node 24) reads escaped member names wrongly: one module decides which reader a text gets.
 const READ_JSON = 'Use parseJson() of wire/json/parse-json.ts, or parseStrict() of wire/json/json.ts: the engine may read escaped member names wrongly.'
@@ -47,6 +48,15 @@ export const MAY_IMPORT = {
   server: [...RUNNING, 'call', 'front', 'offline'],
   cli: ['vendor', ...RUNNING, 'call', 'front', 'offline', 'sandbox', 'server', 'conform']
 }
+/** Arguments of plain errors in folders whose errors operators see: faults of the package or of the code, which no operator can fix. */
+const INVARIANTS = [
+  "'a caller without a token'",
+  "'a secret was not read'",
+  "'this is started by the gateway itself'",
+  '`no package.json named ${NAME} above ${start}`', // eslint-disable-line no-template-curly-in-string
+  "sortDiagnostics(problems).map(formatDiagnostic).join('\\n')", // a policy of the catalogue
+  'document' // a card that the primary has read before
+]
 /** Packages and parts of Node that a folder must not import. */
 const EDGES = ['fastify', 'fastify-plugin', '@fastify/*', 'undici', 'prom-client', '@opentelemetry/*', 'pino', '@redis/*', 'node:fs', 'node:http', 'node:net']
 const EDGES_OF_OTHERS = ['undici', 'prom-client', '@opentelemetry/*', '@redis/*']
@@ -95,8 +105,13 @@ export default [
   ...neostandard({ ts: true, ignores: ['dist', 'node_modules', '.tap'] }),
   {
     files: ['src/**/*.ts'],
-    plugins: { house: { rules: { arrows } } },
+    plugins: { house: { rules: { arrows, 'operator-errors': operatorErrors } } },
     rules: { 'house/arrows': ['error', MAY_IMPORT] }
+  },
+  {
+    files: ['src/*.ts', ...['agents', 'cli', 'config', 'offline', 'server', 'telemetry'].map(folder => `src/${folder}/**/*.ts`)],
+    ignores: ['src/framework.ts'],
+    rules: { 'house/operator-errors': ['error', INVARIANTS] }
   },
   ...Object.entries(NOT_HERE).map(([folder, group]) => packages([`src/${folder}/**`], group, GUARDED[folder] ?? [])),
   {

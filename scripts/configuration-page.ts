@@ -22,8 +22,8 @@ agents:
 \`a2a-gateway check --config gateway.yaml\` reports all problems of a file at once:
 
 \`\`\`text
-gateway.yaml:4:5: unknown key "lisen" in server (did you mean "listen"?)
-gateway.yaml:9:18: agents[0].upstream.timeouts.connect must be a duration, not the number 3 (add a unit, such as "3s")
+gateway.yaml:4:5: unknown key "lisen" in server (did you mean "listen"?) [A2AGW_ERR_CONFIG_UNKNOWN_KEY]
+gateway.yaml:9:18: agents[0].upstream.timeouts.connect must be a duration, not the number 3 (add a unit, such as "3s") [A2AGW_ERR_CONFIG_VALUE]
 \`\`\`
 
 Every line is \`file:line:col: message (hint)\`. The gateway does not start with such a file. Editors with a YAML

@@ -17,6 +17,7 @@ import type { Generator } from './generator.js'
 import { writeManual } from './manual.js'
 import { writeMetaSchemas } from './meta-schemas.js'
 import { OBSERVABILITY_PAGES } from './observability-pages.js'
+import { operatorErrorsPage } from './operator-errors-page.js'
 import { policyPage } from './policy-page.js'
 import { ADDRESSED_FILES } from './public-address.js'
 import { refusalsPage } from './rejections-page.js'
@@ -32,6 +33,7 @@ export const GENERATORS: readonly Generator[] = [
   ...CONFIGURATION_PAGES,
   { file: 'docs/reference/policy.md', render: policyPage },
   { file: 'docs/reference/errors.md', render: refusalsPage },
+  { file: 'docs/reference/operator-errors.md', render: operatorErrorsPage },
   { file: 'docs/contributing/conformance.md', render: conformancePage },
   ...OBSERVABILITY_PAGES,
   { file: 'deploy/grafana/dashboards/a2a-gateway.json', render: dashboard },

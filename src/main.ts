@@ -42,7 +42,7 @@ async function main (): Promise<number> {
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     const { reportFailure, usageProblem } = await import('./cli/reports/failure.js')
-    reportFailure(name, [usageProblem(error.message)], asJson, { out, err })
+    reportFailure(name, [usageProblem(error.message, error.code)], asJson, { out, err })
     return 2
   }
 }

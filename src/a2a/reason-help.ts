@@ -435,6 +435,7 @@ export const TOPICS: Readonly<Record<string, readonly string[]>> = {
   json: ['json'],
   limits: ['limits'],
   metrics: ['metrics'],
+  'operator-errors': ['operator-errors'],
   policy: ['policy'],
   'policy-tests': ['policy-tests'],
   'push-notifications': ['protect-webhooks'],

@@ -13,6 +13,7 @@ import type { TlsFiles } from '#upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '#upstream/tls.js'
 import type { PublicJwk } from '#identity/signing-key.js'
 import { TrustedProxies } from '#wire/forwarded.js'
+import { errorAt, OperatorError } from '#operator-errors.js'
 import type { AgentOptions } from './agent.js'
 import { Agent, identityOf } from './agent.js'
 import type { CardKeys } from './card/key-files.js'
@@ -84,7 +85,7 @@ export class AgentRegistry {
     const before = this.config
     const config = inEffect(before, wanted)
     const problems = inlineSchemaProblems(config)
-    if (problems.length > 0) throw new Error(problems.join('\n'))
+    if (problems.length > 0) throw new OperatorError('A2AGW_ERR_CONFIG_SCHEMA', problems.join('\n'))
     const old = new Map(this.snapshot.agents.all.map(agent => [agent.name, agent]))
     const earlier = this.snapshot
     const shared = await prepareShared(config, earlier, this.options)
@@ -253,7 +254,7 @@ function readAgentCardKeys ({ name, card }: AgentConfig): CardKeys {
   try {
     return readCardKeys(card)
   } catch (error) {
-    throw new Error(`agent ${name}: ${(error as Error).message}`, { cause: error })
+    throw errorAt(`agent ${name}`, error, 'A2AGW_ERR_CONFIG_FILE')
   }
 }
 
@@ -267,8 +268,8 @@ function tlsFilesOf (agent: AgentConfig): TlsFiles {
   try {
     return readTlsFiles(agent.upstream.tls)
   } catch (error) {
-    const setting = error instanceof TlsFileError ? `upstream.tls.${error.setting}: ${agent.upstream.tls[error.setting]}: ` : ''
-    throw new Error(`agent ${agent.name}: ${setting}${(error as Error).message}`)
+    const setting = error instanceof TlsFileError ? `: upstream.tls.${error.setting}: ${agent.upstream.tls[error.setting]}` : ''
+    throw errorAt(`agent ${agent.name}${setting}`, error, 'A2AGW_ERR_CONFIG_FILE')
   }
 }
 

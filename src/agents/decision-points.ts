@@ -12,6 +12,7 @@ import { redactAlso } from '#telemetry/redact.js'
 import type { Questions, Reply } from '#upstream/decisions/decision-point.js'
 import { DecisionPoint } from '#upstream/decisions/decision-point.js'
 import { readTlsFiles } from '#upstream/tls.js'
+import { errorAt } from '#operator-errors.js'
 
 type FreshReply = Omit<Decided, 'cached'>
 
@@ -104,6 +105,6 @@ function entryOf (name: string, config: DecisionPointConfig, known: Entry | unde
     redactAlso(Object.keys(headers).filter(header => header.includes('-')))
     return known?.fingerprint === fingerprint ? known : { config, fingerprint, point: new DecisionPoint<FreshReply>(config, headers, tls) }
   } catch (error) {
-    throw new Error(`decisionPoints.${name}: ${(error as Error).message}`, { cause: error })
+    throw errorAt(`decisionPoints.${name}`, error, 'A2AGW_ERR_CONFIG_FILE')
   }
 }

@@ -320,12 +320,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   help: {
     does: 'describes a command, a rejection, or a key of the configuration, or prints a page of the documentation',
-    before: '[COMMAND|REASON|TOPIC|KEY]',
+    before: '[COMMAND|REASON|CODE|TOPIC|KEY]',
     positionals: 1,
     words: 'commands',
     argumentsHelp: [
       'COMMAND                  a command, with examples',
       'REASON                   the reason of a rejection: cause, examples, and the fix for client and operator; a2a-gateway help reasons lists them',
+      'CODE                     the code of an error, such as A2AGW_ERR_CONFIG_FILE: cause and fix',
       'TOPIC                    a page of the documentation; a2a-gateway help topics lists them',
       'KEY                      a key of the configuration, such as server.grpc.listen or activation.required'
     ],

@@ -14,7 +14,10 @@ import { runConform } from '#conform/run/conform.js'
 import type { Declaration } from '#conform/run/declaration.js'
 import { declarationSchema, readDeclaration, UNDECLARED } from '#conform/run/declaration.js'
 import { TargetError } from '#conform/run/targets.js'
+import { fileErrorText } from '#config/describe.js'
 import { hasColours } from '#wire/terminal.js'
+import { errorCode, listenCode } from '#operator-errors.js'
+import { UsageError } from './command-line/arguments.js'
 import type { Output } from './output.js'
 import { reportFailure, usageProblem } from './reports/failure.js'
 import { junit } from './reports/junit.js'
@@ -41,10 +44,8 @@ export interface ConformArguments {
 const CONFORMANT = 0
 const NOT_CONFORMANT = 1
 const UNUSABLE = 2
+const FILE = 'A2AGW_ERR_CONFORM_FILE'
 const ERASE_LINE = '\r\x1b[K'
-
-/** Arguments or a file that cannot be used. */
-class Unusable extends Error {}
 
 /**
  * Runs the command.
@@ -63,19 +64,19 @@ export async function runConformCommand (args: ConformArguments, io: Output): Pr
       case 'schema':
         io.out(JSON.stringify(declarationSchema(), null, 2))
         return CONFORMANT
-      default: throw new Unusable(`there is no "conform ${what}"; use agent, diff, cases or schema, or flags only`)
+      default: throw new UsageError(`there is no "conform ${what}"; use agent, diff, cases or schema, or flags only`)
     }
   } catch (error) {
-    if (!(error instanceof Unusable) && !(error instanceof TargetError)) throw error
-    reportFailure('conform', [usageProblem(error.message)], args.json, io)
+    if (!(error instanceof UsageError) && !(error instanceof TargetError)) throw error
+    reportFailure('conform', [usageProblem(error.message, errorCode(error) ?? 'A2AGW_ERR_CONFORM_TARGET')], args.json, io)
     return UNUSABLE
   }
 }
 
 async function runSuite (args: ConformArguments, io: Output): Promise<number> {
   const { direct, through, throughGrpc = null, only = null, env } = args
-  if (direct === undefined || through === undefined) throw new Unusable('name both ways: --direct URL of the agent, and --through URL of the proxy')
-  if (args.json && args.junit) throw new Unusable('--json and --junit name two formats')
+  if (direct === undefined || through === undefined) throw new UsageError('name both ways: --direct URL of the agent, and --through URL of the proxy')
+  if (args.json && args.junit) throw new UsageError('--json and --junit name two formats')
   const groups = listOf('--profile', args.profile, GROUPS)
   const transports = listOf('--binding', args.binding, TRANSPORTS.filter(one => one !== 'card'))
   const versions = listOf('--protocol', args.protocol, VERSIONS)
@@ -94,11 +95,20 @@ async function runSuite (args: ConformArguments, io: Output): Promise<number> {
     progress: (done, count, { case: { id } }) => { if (terminal) process.stderr.write(`${ERASE_LINE}${done}/${count} ${id}`.slice(0, 100)) }
   })
   if (terminal) process.stderr.write(ERASE_LINE)
-  if (report.cases.length === 0) throw new Unusable('no case has been chosen: use other values of --profile, --binding, --protocol or --only')
-  if (args.html !== undefined) writeFileSync(args.html, reportHtml(report))
+  if (report.cases.length === 0) throw new UsageError('no case has been chosen: use other values of --profile, --binding, --protocol or --only')
+  if (args.html !== undefined) writeReport(args.html, reportHtml(report))
   const text = args.json ? reportJson(report) : args.junit ? reportJunit(report) : reportText(report, hasColours(process.stdout, env))
   io.out(text.trimEnd())
   return report.cases.some(({ outcome }) => outcome === 'error') ? UNUSABLE : report.conformant ? CONFORMANT : NOT_CONFORMANT
+}
+
+/** @throws {UsageError} when the file cannot be written */
+function writeReport (file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (error) {
+    throw new UsageError(`--html ${file}: cannot be written: ${fileErrorText(error)}`, 'A2AGW_ERR_OUTPUT')
+  }
 }
 
 /** @returns null when the file cannot be used: the problems are reported */
@@ -107,11 +117,11 @@ function declarationOf (file: string, json: boolean, io: Output): Declaration | 
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new Unusable(`--declare ${file}: cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`)
+    throw new UsageError(`--declare ${file}: cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`, FILE)
   }
   const result = readDeclaration(text)
   if (result.ok) return result.declaration
-  reportFailure('conform', result.problems.map(({ line, column, message }) => diagnostic(file, line, column, { message })), json, io)
+  reportFailure('conform', result.problems.map(({ line, column, message }) => diagnostic(file, line, column, { message, code: FILE })), json, io)
   return null
 }
 
@@ -119,16 +129,16 @@ function listOf<T extends string> (flag: string, text: string | undefined, value
   if (text === undefined) return undefined
   const names = text.split(',').map(name => name.trim()).filter(name => name !== '')
   const wrong = names.find(name => !(values as readonly string[]).includes(name))
-  if (wrong !== undefined || names.length === 0) throw new Unusable(`${flag} cannot be "${wrong ?? text}"; use a list of ${values.join(', ')}`)
+  if (wrong !== undefined || names.length === 0) throw new UsageError(`${flag} cannot be "${wrong ?? text}"; use a list of ${values.join(', ')}`)
   return names as T[]
 }
 
 async function runAgent ({ listen = '127.0.0.1:9999', required }: ConformArguments, io: Output): Promise<number> {
   const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(listen) ?? []
-  if (host === '' || Number(port) > 65_535) throw new Unusable(`--listen ${listen}: use HOST:PORT, such as 127.0.0.1:9999`)
+  if (host === '' || Number(port) > 65_535) throw new UsageError(`--listen ${listen}: use HOST:PORT, such as 127.0.0.1:9999`)
   const options = { host: host.replace(/^\[|\]$/g, ''), port: Number(port), required: required ? REQUIRED : [] }
   const started = await startAgent(options).catch((error: NodeJS.ErrnoException) => {
-    throw new Unusable(`--listen ${listen}: ${error.code ?? error.message}`)
+    throw new UsageError(`--listen ${listen}: ${error.code ?? error.message}`, listenCode(error) ?? 'A2AGW_ERR_USAGE')
   })
   io.out(`the conformance agent listens at ${started.url}, with JSON-RPC, HTTP+JSON and gRPC; it does what any client says, so never make it public`)
   await new Promise<void>(resolve => {
@@ -141,12 +151,12 @@ async function runAgent ({ listen = '127.0.0.1:9999', required }: ConformArgumen
 
 function diff (files: readonly string[], { json }: ConformArguments, io: Output): number {
   const [first, second] = files
-  if (first === undefined || second === undefined || files.length > 2) throw new Unusable('name two reports: a2a-gateway conform diff BEFORE.json AFTER.json')
+  if (first === undefined || second === undefined || files.length > 2) throw new UsageError('name two reports: a2a-gateway conform diff BEFORE.json AFTER.json')
   const read = (file: string): Report => {
     try {
       return readReport(readFileSync(file, 'utf8'))
     } catch (error) {
-      throw new Unusable(`${file}: ${(error as NodeJS.ErrnoException).code === undefined ? (error as Error).message : `cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`}`)
+      throw new UsageError(`${file}: ${(error as NodeJS.ErrnoException).code === undefined ? (error as Error).message : `cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`}`, FILE)
     }
   }
   const { lines, worse } = reportDiff(read(first), read(second))

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { AgentStateOptions } from '#pipeline/agent-snapshot.js'
 import { buildAgentState, schemasToCompile } from '#pipeline/agent-snapshot.js'
 import type { Diagnostic } from '#config/load.js'
-import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '#config/load.js'
+import { mergeOverrides, overridesFromEnvironment, printDiagnostic } from '#config/load.js'
 import type { AgentGrpcConfig } from '#config/model/listener-model.js'
 import type { AgentConfig, Config } from '#config/model/model.js'
 import { cardCompiler, readySchemas } from '#agents/card/compiler.js'
@@ -30,6 +30,7 @@ import { COMMANDS } from './commands.js'
 import { kindOfFile, wrongKind } from './command-line/file-kind.js'
 import { withProgress } from './command-line/progress.js'
 import { findRule, rejectionText } from './explain-rejection.js'
+import { withCode } from '#operator-errors.js'
 import type { Output } from './output.js'
 import { JSON_FORMAT } from './output.js'
 import { unusableConfiguration } from './reports/configuration-problems.js'
@@ -77,13 +78,13 @@ export async function runExplain (args: ExplainArguments, io: Output): Promise<n
   } catch (error) {
     if (!(error instanceof CannotExplain) && !(error instanceof RecordingError)) throw error
     if (args.json) io.out(failureAsJson(problemsOf(error)))
-    else io.err(`a2a-gateway explain: ${error.message}`)
+    else io.err(withCode(`a2a-gateway explain: ${error.message}`, listsProblems(error) ? null : error.code))
     return 2
   }
 }
 
 async function printSteps ({ recordings, curl = null, json }: ExplainArguments, io: Output): Promise<number> {
-  if (recordings.length > 0 || curl !== null) throw new CannotExplain('--steps prints the steps of every call, and takes no recording')
+  if (recordings.length > 0 || curl !== null) throw new CannotExplain('--steps prints the steps of every call, and takes no recording', [], 'A2AGW_ERR_USAGE')
   const { stepLists } = await import('#call/step-descriptions.js')
   const lists = stepLists()
   if (json) {
@@ -96,9 +97,14 @@ async function printSteps ({ recordings, curl = null, json }: ExplainArguments, 
   return 0
 }
 
+/** True when the message has one line for each problem, with its code. */
+function listsProblems (error: CannotExplain | RecordingError): boolean {
+  return error instanceof CannotExplain && error.problems.length > 0
+}
+
 function problemsOf (error: CannotExplain | RecordingError): readonly Diagnostic[] {
   if (error instanceof RecordingError) return [error.problem]
-  return error.problems.length > 0 ? error.problems : [usageProblem(error.message)]
+  return listsProblems(error) ? error.problems : [usageProblem(error.message, error.code)]
 }
 
 async function explainAll (args: ExplainArguments, io: Output): Promise<number> {
@@ -163,7 +169,7 @@ type Input =
 async function inputOf ({ recordings, curl = null }: ExplainArguments): Promise<Input> {
   const [path] = recordings
   if ((curl === null) === (path === undefined) || recordings.length > 1) {
-    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input')
+    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input', [], 'A2AGW_ERR_USAGE')
   }
   if (curl !== null) return { file: 'curl', bytes: null, curl }
   if (path === '-') return { file: STANDARD_INPUT, bytes: await standardInput(), beside: name => readFileSync(name) }
@@ -195,7 +201,9 @@ function withResponse (picked: readonly RecordedRequest[], path: string | null, 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new CannotExplain(
-      `${path}: ${code === 'ENOENT' ? 'there is no such file' : `it cannot be read${code === undefined ? '' : ` (${code})`}`}`
+      `${path}: ${code === 'ENOENT' ? 'there is no such file' : `it cannot be read${code === undefined ? '' : ` (${code})`}`}`,
+      [],
+      'A2AGW_ERR_RECORDING'
     )
   }
   return [{ ...only, response: readResponse(bytes, path) }]
@@ -206,6 +214,8 @@ async function standardInput (): Promise<Buffer> {
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
 }
+
+const CARD = 'A2AGW_ERR_CARD'
 
 /** Returns the agents of the file, or one agent at `/` with defaults. `--card` replaces the card of the explained agent. */
 async function configOf ({ config: named, card, upstream, env }: ExplainArguments): Promise<Config> {
@@ -223,7 +233,7 @@ async function configOf ({ config: named, card, upstream, env }: ExplainArgument
   const { limits } = read(null, { upstream: 'http://agent.invalid' }, env)
   const cards = await cardsOf(agent, limits, env)
   const origin = cards.byVersion['1.0'].card.interfaces[0]?.url.origin
-  if (origin === undefined) throw new CannotExplain(`${card}: the card lists no interface that the gateway supports`)
+  if (origin === undefined) throw new CannotExplain(`${card}: the card lists no interface that the gateway supports`, [], CARD)
   return withGrpc(withCard(read(null, mergeOverrides({ upstream: origin }, overridesFromEnvironment(env)), env), card))
 }
 
@@ -238,7 +248,7 @@ function read (file: string | null, overrides: Parameters<typeof readConfigurati
   const loaded = readConfiguration({ file, env, overrides, secrets: false })
   if (loaded.ok) return loaded.config
   const { problems } = unusableConfiguration(file, loaded)
-  throw new CannotExplain(`the configuration cannot be used:\n${problems.map(formatDiagnostic).join('\n')}`, problems)
+  throw new CannotExplain(`the configuration cannot be used:\n${problems.map(printDiagnostic).join('\n')}`, problems, 'A2AGW_ERR_CONFIG_INVALID')
 }
 
 function withCard (config: Config, card: string | null): Config {
@@ -261,9 +271,9 @@ async function cardsOf (
   if (loaded.ok) {
     const cards = cardsInForce(agent, loaded.cards)
     if (typeof cards !== 'string') return cards
-    throw new CannotExplain(`no card of agent ${agent.name} is in use: ${cards} (or give a card from disk with --card)`)
+    throw new CannotExplain(`no card of agent ${agent.name} is in use: ${cards} (or give a card from disk with --card)`, [], CARD)
   }
-  throw new CannotExplain(`no card of agent ${agent.name}: ${loaded.problem} (give one from disk with --card)`)
+  throw new CannotExplain(`no card of agent ${agent.name}: ${loaded.problem} (give one from disk with --card)`, [], CARD)
 }
 
 async function knownAgent (agent: AgentConfig, config: Config, args: Pick<ExplainArguments, 'card' | 'env'>): Promise<KnownAgent> {
@@ -282,6 +292,6 @@ async function knownAgent (agent: AgentConfig, config: Config, args: Pick<Explai
     })
     return { state, card: args.card ?? agent.card.file ?? cards.origin }
   } catch (error) {
-    throw new CannotExplain(`agent ${agent.name}: ${(error as Error).message}`)
+    throw new CannotExplain(`agent ${agent.name}: ${(error as Error).message}`, [], CARD)
   }
 }

@@ -6,9 +6,11 @@ import type { Explanation } from '#offline/explain/explanation.js'
 import type { Answer } from '#pipeline/external/answer.js'
 import type { Asking } from '#pipeline/external/settle.js'
 import type { DryRunMemory } from '#pipeline/dry-run-operation.js'
+import { errorCode } from '#operator-errors.js'
 import { runExplain } from './explain.js'
 import type { ExplainArguments } from './explain.js'
 import type { Output } from './output.js'
+import { reportFailure, usageProblem } from './reports/failure.js'
 
 export interface ExternalArguments extends Pick<ExplainArguments, 'config' | 'agent' | 'caller' | 'headers' | 'request' | 'json' | 'env'> {
   /** `ask`, and the recording. */
@@ -18,7 +20,7 @@ export interface ExternalArguments extends Pick<ExplainArguments, 'config' | 'ag
 /** @returns exit code: 0 all forwarded, 1 a request is rejected, 2 could not be asked */
 export async function runExternal ({ words: [action, ...recordings], ...args }: ExternalArguments, io: Output): Promise<number> {
   if (action !== 'ask' || recordings.length !== 1) {
-    io.err('a2a-gateway external: write "external ask" and one recording of a request, such as "a2a-gateway external ask call.http"\n')
+    reportFailure('external', [usageProblem('write "external ask" and one recording of a request, such as "a2a-gateway external ask call.http"')], args.json, io)
     return 2
   }
   return await runExplain({ ...args, recordings, card: null, upstream: undefined, response: null, external: null, ask: true }, io)
@@ -46,7 +48,7 @@ function prepared (config: Config, env: NodeJS.ProcessEnv): DecisionPoints {
     const points = DecisionPoints.prepare(config, null, env)
     if (points !== null) return points
   } catch (error) {
-    throw new CannotExplain((error as Error).message)
+    throw new CannotExplain((error as Error).message, [], errorCode(error) ?? 'A2AGW_ERR_NOT_EXPLAINED')
   }
   throw new CannotExplain('the configuration has no decisionPoints')
 }

@@ -7,8 +7,10 @@ import type { Output } from './output.js'
 import { JSON_FORMAT } from './output.js'
 import { failureAsJson, reportFailure, usageProblem } from './reports/failure.js'
 import { parseUrl } from '#wire/url.js'
+import { withCode } from '#operator-errors.js'
 
 const DEFAULT_ADMIN = '127.0.0.1:9901'
+const CODE = 'A2AGW_ERR_NOT_ALIVE'
 const TIMEOUT_MS = 2_000
 /** `host:port`, `:port` or `[::1]:port`. */
 const ADDRESS = /^(?:[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/
@@ -28,8 +30,8 @@ export async function runHealth ({ admin: named, json }: HealthArguments, io: Ou
   }
   return await new Promise<number>(resolve => {
     const fail = (why: string): void => {
-      if (json) io.out(failureAsJson([{ file: url, line: 0, col: 0, message: why }], { url }))
-      else io.err(`a2a-gateway health: ${url}: ${why}`)
+      if (json) io.out(failureAsJson([{ file: url, line: 0, col: 0, message: why, code: CODE }], { url }))
+      else io.err(withCode(`a2a-gateway health: ${url}: ${why}`, CODE))
       resolve(1)
     }
     const request = get(url, { timeout: TIMEOUT_MS, agent: false }, response => {

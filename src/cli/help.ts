@@ -7,6 +7,8 @@ import { readManual } from '#server/admin/manual.js'
 import { configSchema } from '#config/schema/schema.js'
 import { isObject } from '#wire/json/object.js'
 import { nearest } from '#wire/nearest.js'
+import type { ErrorCode } from '#operator-errors.js'
+import { ERROR_HELP } from '#operator-errors.js'
 import { UsageError } from './command-line/arguments.js'
 import { COMMANDS } from './commands.js'
 import { usage } from './usage.js'
@@ -21,12 +23,19 @@ export function helpText (name: string): string {
   if (name === 'reasons') return ['Reasons of rejections, for a2a-gateway help REASON:', '', ...Object.keys(REASONS).map(reason => `  ${reason}`)].join('\n')
   const reason = name.toUpperCase().replaceAll('-', '_')
   if (Object.hasOwn(REASONS, reason)) return reasonText(reason as Reason)
+  if (Object.hasOwn(ERROR_HELP, reason)) return codeText(reason as ErrorCode)
   if (Object.hasOwn(TOPICS, name)) return readManual().pages[readManual().topics[name] ?? '']?.text.trimEnd() ?? ''
   const key = keyText(name)
   if (key !== null) return key
-  const near = nearest(name, [...Object.keys(COMMANDS), ...Object.keys(TOPICS), ...LISTS]) ?? nearest(reason, Object.keys(REASONS))
+  const near = nearest(name, [...Object.keys(COMMANDS), ...Object.keys(TOPICS), ...LISTS]) ??
+    nearest(reason, [...Object.keys(REASONS), ...Object.keys(ERROR_HELP)])
   const hint = near === null ? '' : ` did you mean "${near}"?`
   throw new UsageError(`"${name}" is no command, reason, topic or key of the configuration;${hint} a2a-gateway help topics and a2a-gateway help reasons list the names (a2a-gateway --help)`)
+}
+
+function codeText (code: ErrorCode): string {
+  const { cause, fix } = ERROR_HELP[code]
+  return [code, '', `Cause  ${cause}`, `Fix    ${fix}`, '', 'See  a2a-gateway help operator-errors'].join('\n')
 }
 
 function reasonText (reason: Reason): string {

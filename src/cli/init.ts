@@ -48,7 +48,7 @@ export async function runInit (args: InitArguments, io: Output): Promise<number>
     return await init(args, io)
   } catch (error) {
     if (!(error instanceof InitError) && !(error instanceof RecordingError)) throw error
-    reportFailure('init', [usageProblem(error.message)], args.json === true, io)
+    reportFailure('init', [usageProblem(error.message, error.code)], args.json === true, io)
     return (error instanceof InitError ? error.usage : error.unreadable) ? 2 : 1
   }
 }
@@ -57,7 +57,7 @@ async function init (args: InitArguments, io: Output): Promise<number> {
   const { recordings = [], output, json = false } = args
   const named = namedAgents(args)
   if (named.length === 0 && recordings.length === 0) {
-    throw new InitError('the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING', { usage: true })
+    throw new InitError('A2AGW_ERR_USAGE', 'the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING', { usage: true })
   }
   const plan = await plannedFrom(named, recordings)
   const file = output ?? DEFAULT_FILE
@@ -108,7 +108,7 @@ async function plannedFrom (named: readonly NamedAgent[], recordings: readonly s
   const requests: RecordedRequest[] = recordings.flatMap(file => loadRecording(file).requests)
   const calls = callsOf(requests)
   const files = recordings.join(', ')
-  if (recordings.length > 0 && calls.length === 0) throw new InitError(`${files} contains no request of A2A`)
+  if (recordings.length > 0 && calls.length === 0) throw new InitError('A2AGW_ERR_RECORDING', `${files} contains no request of A2A`)
   const sources = await withProgress(named.length > 1 ? LOADING_CARDS : LOADING_CARD, Promise.all(named.map(sourceOf)))
   const all = sources.length > 0 ? sources : recordedSources(cardsOf(requests), calls, files)
   return planOf(all, recordings.length === 0 ? null : new Traffic(calls), loadCatalogue())
@@ -118,7 +118,7 @@ async function plannedFrom (named: readonly NamedAgent[], recordings: readonly s
 function configOf (text: string, file: string): Config {
   const loaded = parseConfig(text, { file, baseDir: dirname(resolve(file)), env: {}, checks: CHECKS })
   if (loaded.ok) return loaded.config
-  throw new InitError(`the configuration would not be valid, which is a bug; please report it: ${loaded.problems.map(formatDiagnostic).join('; ')}`)
+  throw new InitError('A2AGW_ERR_CONFIG_INVALID', `the configuration would not be valid, which is a bug; please report it: ${loaded.problems.map(formatDiagnostic).join('; ')}`)
 }
 
 /** One file for one agent, else one file for each. */
@@ -149,13 +149,13 @@ function write (files: readonly Written[], output: string): string[] {
     ...(files.length > 1 ? [{ name: join(dirname(output), TESTS_SCHEMA_FILE), text: testsSchemaText() }] : [])
   ]
   const taken = files.find(({ name }) => existsSync(name))
-  if (taken !== undefined) throw new InitError(`${taken.name} exists already; name another file with --output, or remove it`)
+  if (taken !== undefined) throw new InitError('A2AGW_ERR_OUTPUT', `${taken.name} exists already; name another file with --output, or remove it`)
   const all = [...files, ...schemas.filter(({ name }) => !existsSync(name))]
   for (const { name, text } of all) {
     try {
       writeFileSync(name, text, { flag: 'wx' })
     } catch (error) {
-      throw new InitError(`${name} cannot be written: ${(error as Error).message}`)
+      throw new InitError('A2AGW_ERR_OUTPUT', `${name} cannot be written: ${(error as Error).message}`)
     }
   }
   return all.map(({ name }) => relative('.', name))

@@ -6,6 +6,8 @@ import { overridesFromEnvironment } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
 import { readConfiguration } from '#offline/configuration.js'
 
+const CODE = 'A2AGW_ERR_AGENT_SOURCE'
+
 interface SourcesLook {
   /** The configuration with the agents of the sources. */
   readonly config: Config
@@ -35,9 +37,9 @@ export async function lookAtSources (file: string, config: Config, env: NodeJS.P
       const place = `agent source ${name}`
       const others = entries.filter(({ state }) => state !== 'admitted')
       return [
-        ...(problem === null ? [] : [diagnostic(place, 0, 0, { message: problem })]),
+        ...(problem === null ? [] : [diagnostic(place, 0, 0, { message: problem, code: CODE })]),
         ...others.slice(0, REPORTED).map(({ identifier, state, reason }) =>
-          diagnostic(place, 0, 0, { message: `${identifier.slice(0, 200)} is ${state}: ${reason ?? ''}` })
+          diagnostic(place, 0, 0, { message: `${identifier.slice(0, 200)} is ${state}: ${reason ?? ''}`, code: CODE })
         ),
         ...(others.length > REPORTED ? [diagnostic(place, 0, 0, { message: `${others.length - REPORTED} more entries are not admitted` })] : [])
       ]

@@ -82,7 +82,7 @@ export async function lookAtAgents (config: Config, env: NodeJS.ProcessEnv): Pro
 
 async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEnv): Promise<Look> {
   const unusable = (message: string, hint: string): Look => ({
-    findings: [diagnostic(`agent ${agent.name}`, 0, 0, { message, hint })],
+    findings: [diagnostic(`agent ${agent.name}`, 0, 0, { message, hint, code: 'A2AGW_ERR_CARD' })],
     usable: false
   })
   try {

@@ -11,7 +11,9 @@ import { FollowedConfiguration } from '#server/followed-configuration.js'
 import { startGateway } from '#server/start.js'
 import type { Output } from './output.js'
 import { unusableConfiguration } from './reports/configuration-problems.js'
+import { reportFailure, usageProblem } from './reports/failure.js'
 import type { Gateway } from '#server/about.js'
+import { errorCode, listenCode, withCode } from '#operator-errors.js'
 
 export interface ServeArguments {
   readonly config: string | null
@@ -20,6 +22,8 @@ export interface ServeArguments {
   readonly admin: string | undefined
   readonly env: NodeJS.ProcessEnv
 }
+
+const NO_TARGET = 'nothing to run: name a configuration (a2a-gateway serve FILE) or an agent (--upstream URL); there is no ./gateway.yaml'
 
 /** Errors that no guard of a call or a connection has caught (src/guard.ts). */
 const UNKNOWN = ['uncaughtException', 'unhandledRejection'] as const
@@ -36,7 +40,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
   const overrides = mergeOverrides({ upstream: args.upstream, listen: args.listen, admin: args.admin }, overridesFromEnvironment(env))
   const file = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
   if (file === null && overrides.upstream === undefined) {
-    io.err('a2a-gateway serve: nothing to run: name a configuration (a2a-gateway serve FILE) or an agent (--upstream URL); there is no ./gateway.yaml')
+    reportFailure('serve', [usageProblem(NO_TARGET)], false, io)
     return 2
   }
   // A change of the agents that sources have found is read and put in force like a change of the file.
@@ -53,7 +57,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
     followed?.close()
     sources?.close()
     const { problems, usage } = unusableConfiguration(file, loaded)
-    for (const problem of problems) io.err(formatDiagnostic(problem))
+    reportFailure('serve', problems, false, io)
     return usage ? 2 : 1
   }
   for (const warning of loaded.warnings) io.err(`warning: ${formatDiagnostic(warning)}`)
@@ -96,7 +100,7 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
       grace.uninstall()
       followed?.close()
       sources?.close()
-      io.err(`a2a-gateway serve: ${startProblem(error)}`)
+      reportStart(error, io)
       resolve(1)
     })
   })
@@ -114,7 +118,12 @@ async function reload (starting: Promise<Gateway>, loaded: LoadResult): Promise<
   // The reason of a failed start is reported elsewhere.
   const gateway = await starting.catch(() => null)
   if (loaded.ok) await gateway?.reload(loaded.config, loaded.warnings.map(formatDiagnostic))
-  else gateway?.reject(loaded.problems.map(formatDiagnostic))
+  else gateway?.reject(loaded.problems)
+}
+
+/** An error without a code is none of the operator, or one of Node that has no better words. */
+function reportStart (error: unknown, io: Output): void {
+  io.err(withCode(`a2a-gateway serve: ${startProblem(error)}`, errorCode(error) ?? listenCode(error)))
 }
 
 function startProblem (error: unknown): string {

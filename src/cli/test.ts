@@ -93,7 +93,8 @@ function runFile (file: string, options: RunOptions, env: NodeJS.ProcessEnv): Fi
       problems: [
         diagnostic(file, 0, 0, {
           message: `the tests could not be run: ${(error as Error).message}`,
-          hint: 'a bug in a2a-gateway; please report it'
+          hint: 'a bug in a2a-gateway; please report it',
+          code: 'A2AGW_ERR_TEST_FILE'
         })
       ]
     }

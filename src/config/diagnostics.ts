@@ -1,5 +1,7 @@
 /** Problems of a configuration, with their positions. */
 import { nearest } from '#wire/nearest.js'
+import type { ErrorCode } from '#operator-errors.js'
+import { withCode } from '#operator-errors.js'
 
 /** One problem or warning. Lines and columns count from 1; line 0 means the source has no lines (a flag, a variable, no file). */
 export interface Diagnostic {
@@ -10,10 +12,12 @@ export interface Diagnostic {
   readonly message: string
   /** Instruction that fixes the problem. */
   readonly hint?: string
+  /** Absent: a warning, or a count of further problems. */
+  readonly code?: ErrorCode
 }
 
 /** A problem at an offset of the text. */
-export interface TextProblem { readonly offset: number, readonly message: string, readonly hint?: string }
+export interface TextProblem { readonly offset: number, readonly message: string, readonly hint?: string, readonly code: ErrorCode }
 
 export type Path = readonly (string | number)[]
 
@@ -24,6 +28,7 @@ export interface PathProblem {
   readonly at: 'key' | 'value'
   readonly message: string
   readonly hint?: string
+  readonly code: ErrorCode
 }
 
 /** Largest number of listed problems; further problems are only counted. */
@@ -42,15 +47,19 @@ export function formatDiagnostic (diagnostic: Diagnostic): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Builds a Diagnostic. Omits the hint when there is none. */
+/** Formats a diagnostic as `formatDiagnostic` does, followed by its code. A warning has no code. */
+export function printDiagnostic (diagnostic: Diagnostic): string {
+  return withCode(formatDiagnostic(diagnostic), diagnostic.code ?? null)
+}
+
+/** Builds a Diagnostic. Omits the hint and the code when there is none. */
 export function diagnostic (
   file: string,
   line: number,
   col: number,
-  problem: { readonly message: string; readonly hint?: string }
+  { message, hint, code }: Pick<Diagnostic, 'message' | 'hint' | 'code'>
 ): Diagnostic {
-  const base = { file, line, col, message: problem.message }
-  return problem.hint === undefined ? base : { ...base, hint: problem.hint }
+  return { file, line, col, message, ...hint === undefined ? {} : { hint }, ...code === undefined ? {} : { code } }
 }
 
 /** Sorts by position; problems at one place keep their order. Cuts a long list and counts the rest. */

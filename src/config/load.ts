@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import type { ErrorCode } from '#operator-errors.js'
 import { loadCatalogue } from './catalogue.js'
 import { checkConfig } from './checks/checks.js'
 import { fileErrorText } from './describe.js'
@@ -27,7 +28,7 @@ import type { Mapping } from './yaml/values.js'
 import type { Schema } from './schema/schema-builder.js'
 
 export { loadCatalogue } from './catalogue.js'
-export { formatDiagnostic } from './diagnostics.js'
+export { formatDiagnostic, printDiagnostic } from './diagnostics.js'
 export type { Diagnostic } from './diagnostics.js'
 export { mergeOverrides, overridesFromEnvironment } from './overrides.js'
 export type { Overrides } from './overrides.js'
@@ -73,7 +74,7 @@ export type Check = (value: unknown, baseDir: string) => readonly PathProblem[]
 /** Reads, checks and resolves a configuration file. Problems are returned, not thrown. */
 export function loadConfig (options: LoadContext): LoadResult {
   const content = readText(options.file)
-  if ('message' in content) return failed(options.file, content.message, content.hint)
+  if ('message' in content) return failed(options.file, content, UNREADABLE)
   return parseConfig(content.text, { ...options, baseDir: dirname(resolve(options.file)) })
 }
 
@@ -84,13 +85,13 @@ export function loadConfig (options: LoadContext): LoadResult {
  */
 export function parseConfig (text: string, options: LoadContext & { readonly baseDir: string }): LoadResult {
   const { file, env, baseDir, overrides = {}, checks = [], secrets = true, discovered = NO_DISCOVERED_FILES } = options
-  if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE.message, TOO_LARGE.hint)
+  if (Buffer.byteLength(text) > MAX_FILE_BYTES) return failed(file, TOO_LARGE, UNREADABLE)
   const yaml = readYaml(text, env)
   const masked = maskVariables(yaml)
   const problems = yaml.problems.map(({ offset, ...problem }) => at(file, yaml, offset, problem))
   if (!yaml.readable) return { ok: false, problems: sortDiagnostics(problems).map(masked), files: [] }
   if (yaml.root === null || yaml.root.value === null) {
-    return failed(file, 'the file is empty', `it starts with "version: ${CONFIG_VERSION}"`)
+    return failed(file, { message: 'the file is empty', hint: `it starts with "version: ${CONFIG_VERSION}"` }, 'A2AGW_ERR_CONFIG_SYNTAX')
   }
   const result = build(yaml.root.value, { file, baseDir, env: secrets ? env : null, overrides, checks, yaml, problems, discovered })
   if (result.ok && text.length <= REMEMBERED) rememberOrigins(result.config, { file, lineOf: path => lineOf(yaml, path) })
@@ -101,7 +102,8 @@ export function parseConfig (text: string, options: LoadContext & { readonly bas
 export function defaultConfig (options: Omit<LoadContext, 'file'> & { readonly overrides: Overrides }): LoadResult {
   const { overrides, checks = [] } = options
   if (overrides.upstream === undefined) {
-    return failed(sourceOf(overrides, 'upstream'), 'the URL of the agent is required', 'or give a file with --config')
+    const missing = { message: 'the URL of the agent is required', hint: 'or give a file with --config' }
+    return failed(sourceOf(overrides, 'upstream'), missing, 'A2AGW_ERR_CONFIG_MISSING_KEY')
   }
   const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
   return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [], discovered: NO_DISCOVERED_FILES })
@@ -198,21 +200,22 @@ function loadExpanded (expansion: Expansion, options: ValueOptions): LoadResult 
     config: resolveConfig(expansion.withoutProbes(whole), baseDir, layers, {
       bundles, origins: expansion.origins(whole), policyDirectory: directory.path
     }),
-    warnings: sortDiagnostics(expansion.sort([...old, ...warnings]).own.map(place)),
+    warnings: sortDiagnostics(expansion.sort([...old, ...warnings]).own.map(place)).map(({ code: _, ...warning }) => warning),
     leftOut: expansion.leftOut,
     files
   }
 }
 
-function at (file: string, yaml: YamlFile, offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic {
+function at (file: string, yaml: YamlFile, offset: number, problem: Omit<PathProblem, 'path' | 'at'>): Diagnostic {
   const { line, col } = yaml.position(offset)
   return diagnostic(file, line, col, problem)
 }
 
-function failed (file: string, message: string, hint: string | undefined): LoadResult {
-  return { ok: false, problems: [diagnostic(file, 0, 0, hint === undefined ? { message } : { message, hint })], files: [] }
+function failed (file: string, problem: Pick<Diagnostic, 'message' | 'hint'>, code: ErrorCode): LoadResult {
+  return { ok: false, problems: [diagnostic(file, 0, 0, { ...problem, code })], files: [] }
 }
 
+const UNREADABLE = 'A2AGW_ERR_CONFIG_UNREADABLE'
 const TOO_LARGE = { message: 'the file is larger than 1 MiB', hint: 'is it the configuration?' }
 
 /** Why a file has no text. `unreadable`: there is no such file, or it may not be read. */

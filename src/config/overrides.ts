@@ -84,7 +84,8 @@ export function applyOverrides (value: unknown, overrides: Overrides): { source:
           path: [],
           at: 'value',
           message: `needs a file with exactly one agent, and this one has ${value.agents.length}`,
-          hint: 'set upstream.url of each agent in the file'
+          hint: 'set upstream.url of each agent in the file',
+          code: 'A2AGW_ERR_CONFIG_INCONSISTENT'
         }
       })
       continue

@@ -31,11 +31,11 @@ export interface ReadPolicy {
 export function readPolicyFile (file: string): ReadPolicy {
   const bytes = bytesOf(file)
   if ('message' in bytes) {
-    return { policy: {}, problems: [diagnostic(file, 0, 0, bytes)], files: [], place: problem => diagnostic(file, 0, 0, problem) }
+    return { policy: {}, problems: [diagnostic(file, 0, 0, { ...bytes, code: 'A2AGW_ERR_CONFIG_UNREADABLE' })], files: [], place: problem => diagnostic(file, 0, 0, problem) }
   }
   const yaml = readYaml(bytes.toString('utf8'), {})
   const value = yaml.root?.value ?? null
-  const at = (offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic => {
+  const at = (offset: number, problem: Omit<PathProblem, 'path' | 'at'>): Diagnostic => {
     const { line, col } = yaml.position(offset)
     return diagnostic(file, line, col, problem)
   }

@@ -205,7 +205,7 @@ export class SchemaFiles {
       this.single.set(file, found)
     }
     if (!('message' in found)) return found
-    this.problems.push(fault(at, `${dotted(at)}: ${found.message}`, found.hint))
+    this.problems.push(fault(at, `${dotted(at)}: ${found.message}`, found.hint, 'value', 'A2AGW_ERR_CONFIG_FILE'))
     return true
   }
 
@@ -217,7 +217,7 @@ export class SchemaFiles {
     if (FORMATS.uri(ref) !== null || this.unreadBases.some((base) => uri.startsWith(base))) return true
     const known = [...this.sets.values()].flatMap(({ documents }) => [...documents.keys()])
     const hint = known.length === 0 ? 'define the available schemas in bundles' : nearestUri(uri, known)
-    this.problems.push(fault(at, `${dotted(at)}: no bundle contains ${shown(uri)}`, hint))
+    this.problems.push(fault(at, `${dotted(at)}: no bundle contains ${shown(uri)}`, hint, 'value', 'A2AGW_ERR_CONFIG_SCHEMA'))
     return true
   }
 
@@ -226,7 +226,7 @@ export class SchemaFiles {
     const directory = resolve(this.baseDir, dir)
     this.files.push(directory)
     const rejected = (message: string, hint?: string): null => {
-      this.problems.push(fault(at, `${dotted(at)}: ${message}`, hint))
+      this.problems.push(fault(at, `${dotted(at)}: ${message}`, hint, 'value', 'A2AGW_ERR_CONFIG_FILE'))
       return null
     }
     let names: string[]

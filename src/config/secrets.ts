@@ -8,6 +8,7 @@ import type { AgentConfig, CardConfig, InjectionConfig, SecretConfig } from './m
 import { readBounded } from './yaml/read-bounded.js'
 import type { Environment } from './yaml/substitute.js'
 import { parseStrict } from '#wire/json/json.js'
+import { OperatorError } from '#operator-errors.js'
 import { fileErrorText } from './describe.js'
 import type { SecretHeaderConfig, SecretHeaders } from './model/credentials-model.js'
 
@@ -46,7 +47,7 @@ export function readSecrets ({ policies, card }: SecretUser, env: Environment): 
       const { fromSecret, as } = injection
       if (fromSecret === undefined) continue
       const read = readSecret(fromSecret, as, env)
-      if ('problem' in read) throw new Error(`extensions.${name}: ${read.problem}`)
+      if ('problem' in read) throw new OperatorError('A2AGW_ERR_CONFIG_SECRET', `extensions.${name}: ${read.problem}`)
       const key = keyOf(injection)
       values.set(key, read.json)
       hash.update(`${key.length}:${read.json.length}:`).update(key).update(read.json)
@@ -84,7 +85,7 @@ export function readHeaders (headers: SecretHeaders, env: Environment, key = 'ca
   return Object.fromEntries(
     Object.entries(headers).map(([name, source]) => {
       const read = readHeader(source, env)
-      if ('problem' in read) throw new Error(`${key}.${name}: ${read.problem}`)
+      if ('problem' in read) throw new OperatorError('A2AGW_ERR_CONFIG_SECRET', `${key}.${name}: ${read.problem}`)
       return [name.toLowerCase(), read.value]
     })
   )

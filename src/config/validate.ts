@@ -5,6 +5,7 @@ import type { Validators } from './compile.js'
 import { didYouMean, dotted, shown } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { UNKNOWN } from './yaml/document.js'
+import { fault } from './yaml/values.js'
 import { FORMATS } from './schema/formats.js'
 import { forgetFaults } from './keywords.js'
 import { packageVersion } from './paths.js'
@@ -13,7 +14,10 @@ import type { Name } from './precompiled.js'
 import type { Schema } from './schema/schema-builder.js'
 import { configSchema } from './schema/schema.js'
 import { childOf, parsePointer } from '#wire/json/pointer.js'
+import type { ErrorCode } from '#operator-errors.js'
 import type { Fault } from './listeners/grpc-formats.js'
+
+const VALUE = 'A2AGW_ERR_CONFIG_VALUE'
 
 type Params = Readonly<Record<string, unknown>>
 
@@ -60,8 +64,8 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
   const params: Params = error.params
   const schema = error.parentSchema as Schema
   const name = path.length === 0 ? subject : dotted(path)
-  const at = (message: string, hint?: string, where: Path = path, side: PathProblem['at'] = 'value'): PathProblem[] =>
-    [hint === undefined ? { path: where, at: side, message } : { path: where, at: side, message, hint }]
+  const at = (message: string, hint?: string, where: Path = path, side: PathProblem['at'] = 'value', code: ErrorCode = VALUE): PathProblem[] =>
+    [fault(where, message, hint, side, code)]
 
   switch (error.keyword) {
     case 'if':
@@ -77,12 +81,13 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
       const key = String(params.additionalProperty)
       const known = Object.keys(schema.properties ?? {})
       const hint = didYouMean(key, known) ?? `known keys: ${known.join(', ')}`
-      return at(`unknown key ${shown(key)}${path.length === 0 ? '' : ` in ${name}`}`, hint, [...path, key], 'key')
+      return at(`unknown key ${shown(key)}${path.length === 0 ? '' : ` in ${name}`}`, hint, [...path, key], 'key', 'A2AGW_ERR_CONFIG_UNKNOWN_KEY')
     }
     case 'required': {
       const key = String(params.missingProperty)
       const [example] = schema.properties?.[key]?.examples ?? []
-      return at(`${dotted([...path, key])} is required`, example === undefined ? undefined : `such as "${key}: ${String(example)}"`)
+      const hint = example === undefined ? undefined : `such as "${key}: ${String(example)}"`
+      return at(`${dotted([...path, key])} is required`, hint, path, 'value', 'A2AGW_ERR_CONFIG_MISSING_KEY')
     }
     case 'type':
       if (schema.enum !== undefined) return at(`${name} must be one of ${schema.enum.map(String).join(', ')}, not ${actual(error.data)}`)

@@ -81,7 +81,8 @@ function unusableSchemas (value: unknown): PathProblem[] {
       [...path, ...parsePointer(pointer)],
       `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,
       hint,
-      hint === undefined ? 'value' : 'key'
+      hint === undefined ? 'value' : 'key',
+      'A2AGW_ERR_CONFIG_SCHEMA'
     )
   )
 }
@@ -121,7 +122,7 @@ function unusableLockFile (value: unknown, baseDir: string): PathProblem[] {
     return []
   } catch (error) {
     if (!(error instanceof LockFileError)) throw error
-    return [fault(['agents', index, 'card', 'changes'], error.message)]
+    return [fault(['agents', index, 'card', 'changes'], error.message, undefined, 'value', error.code)]
   }
 }
 
@@ -146,7 +147,7 @@ function unusable (
     // Another check has already reported a file that cannot be read.
     if (!(error instanceof TlsFileError) || error.unreadable) return []
     const place = placeOf(error.setting)
-    return [fault(place, `${dotted(place)} cannot be used: ${error.message}`, HINTS[error.setting])]
+    return [fault(place, `${dotted(place)} cannot be used: ${error.message}`, HINTS[error.setting], 'value', 'A2AGW_ERR_CONFIG_FILE')]
   }
 }
 

@@ -11,7 +11,7 @@ import type { ReadSchema } from '#config/schema-files.js'
 import { CONFIG_VERSION } from '#config/schema/schema.js'
 import { listedNames } from '#config/layers.js'
 import { locate, readYaml } from '#config/yaml/document.js'
-import { items, mapping } from '#config/yaml/values.js'
+import { fault, items, mapping } from '#config/yaml/values.js'
 import type { Mapping } from '#config/yaml/values.js'
 import { AGENT_KEYS, ROOT_KEYS } from '#console/playground/document-keys.js'
 import { CHECKS } from '#offline/configuration.js'
@@ -36,13 +36,13 @@ export interface ReadPolicy {
  */
 export function readPolicyDocument (text: string, config: Config, agent: AgentConfig): ReadPolicy {
   const yaml = readYaml(text, {})
-  const at = (offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic => {
+  const at = (offset: number, problem: Pick<Diagnostic, 'message' | 'hint' | 'code'>): Diagnostic => {
     const { line, col } = yaml.position(offset)
     return diagnostic(DOCUMENT, line, col, problem)
   }
   const place = (problem: PathProblem): Diagnostic => at(locate(yaml.root, problem.path, problem.at), problem)
   const found = yaml.problems.map(({ offset, ...problem }) =>
-    at(offset, NO_VARIABLE.test(problem.message) ? withDefault(problem) : problem))
+    at(offset, NO_VARIABLE.test(problem.message) ? { ...problem, ...withDefault(problem) } : problem))
   if (!yaml.readable) return { agent: null, problems: sortDiagnostics(found), warnings: [] }
   const root = yaml.root?.value ?? {}
   if (typeof root !== 'object' || Array.isArray(root)) {
@@ -117,7 +117,7 @@ function listOf (agent: AgentConfig, policies: Mapping): ReadonlySet<string> {
 /** Reports keys of a configuration file that the playground does not use. Unknown keys inside policies are errors. */
 function unusedKeys (root: Mapping, name: string): PathProblem[] {
   const hint = 'the playground uses extensions and, of agents, name and the keys about policies; all other settings stay unchanged'
-  const unused = (path: readonly (string | number)[], message: string): PathProblem => ({ path, at: 'key', message, hint })
+  const unused = (path: readonly (string | number)[], message: string): PathProblem => fault(path, message, hint, 'key')
   const agents = items(root.agents)
   return [
     ...Object.keys(root).filter(key => !ROOT_KEYS.includes(key)).map(key => unused([key], `${shown(key)} is not used here`)),
@@ -127,12 +127,7 @@ function unusedKeys (root: Mapping, name: string): PathProblem[] {
       .map(key => unused(['agents', i, key], `${shown(key)} is not used here`))),
     ...(agents.length === 0 || agents.some(one => mapping(one).name === name)
       ? []
-      : [{
-          path: ['agents'],
-          at: 'key' as const,
-          message: `the document does not name the agent ${name}`,
-          hint: `its settings stay unchanged; write "- name: ${name}" to change them`
-        }])
+      : [fault(['agents'], `the document does not name the agent ${name}`, `its settings stay unchanged; write "- name: ${name}" to change them`, 'key')])
   ]
 }
 

@@ -5,6 +5,7 @@ import { packageVersion } from '#config/paths.js'
 import type { Log } from '#telemetry/log.js'
 import type { EngineReport } from '#wire/json/engine-faults.js'
 import { testEngine } from '#wire/json/engine-faults.js'
+import type { Diagnostic } from '#config/diagnostics.js'
 import type { ReloadReport } from '#agents/changes.js'
 import type { HostPort, ListenerTlsConfig } from '#config/model/listener-model.js'
 
@@ -25,7 +26,7 @@ export interface Gateway {
    */
   reload (config: Config, warnings?: readonly string[]): Promise<ReloadReport>
   /** Reports a configuration that could not be read: logs the problems, counts the failure, and keeps the last good configuration. */
-  reject (problems: readonly string[]): ReloadReport
+  reject (problems: readonly Diagnostic[]): ReloadReport
   /** Stops accepting, waits up to `server.drainTimeout` for calls and streams, then ends the rest. */
   close (): Promise<void>
 }

@@ -1,10 +1,14 @@
 /** Applies configurations that come while the gateway runs, one after the other. Reports and counts each of them. */
+import type { Diagnostic } from '#config/diagnostics.js'
+import { formatDiagnostic } from '#config/diagnostics.js'
 import type { Config } from '#config/model/model.js'
 import type { Log } from '#telemetry/log.js'
 import type { Metrics } from '#telemetry/metrics/metrics.js'
 import type { ReloadReport } from '#agents/changes.js'
 import { summary } from '#agents/changes.js'
 import type { AgentRegistry, PreparedChange } from '#agents/agent-registry.js'
+import type { ErrorCode } from '#operator-errors.js'
+import { errorCode } from '#operator-errors.js'
 
 interface ReloadsOptions {
   readonly registry: AgentRegistry
@@ -31,9 +35,15 @@ export class Reloads {
     return next
   }
 
-  reject (problems: readonly string[]): ReloadReport {
+  /** Reports a configuration that could not be read. */
+  reject (problems: readonly Diagnostic[]): ReloadReport {
+    return this.#report(problems.map(one => ({ problem: formatDiagnostic(one), code: one.code ?? null })))
+  }
+
+  #report (found: readonly { readonly problem: string, readonly code: ErrorCode | null }[]): ReloadReport {
     const { metrics, log } = this.options
-    for (const problem of problems) log.error({ problem }, problem)
+    const problems = found.map(({ problem }) => problem)
+    for (const { problem, code } of found) log.error({ problem, ...code === null ? {} : { code } }, problem)
     log.error({ problems: problems.length }, 'the gateway does not use the new configuration; the last good one stays in use')
     metrics.add('config_reloads_total', 'invalid')
     metrics.set('config_last_reload_successful', 0)
@@ -63,7 +73,7 @@ export class Reloads {
       }
       return { ok: true, ...changes }
     } catch (error) {
-      return this.reject((error instanceof Error ? error.message : String(error)).split('\n'))
+      return this.#report((error instanceof Error ? error.message : String(error)).split('\n').map(problem => ({ problem, code: errorCode(error) })))
     }
   }
 }

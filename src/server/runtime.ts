@@ -31,6 +31,7 @@ import { MemoryBudget } from '#call/memory-budget.js'
 import { Overload } from '#call/overload.js'
 import { Limits } from '#call/limits.js'
 import { Tasks } from '#call/tasks.js'
+import { OperatorError } from '#operator-errors.js'
 
 export interface StartOptions {
   readonly env?: NodeJS.ProcessEnv
@@ -76,7 +77,7 @@ const ERRORS_LOGGED = 60_000
 /** @throws Error with a readable message when a policy's schema does not compile, or tracing variables cannot be used */
 export async function buildRuntime (config: Config, options: RuntimeOptions): Promise<Runtime> {
   const problems = inlineSchemaProblems(config)
-  if (problems.length > 0) throw new Error(problems.join('\n'))
+  if (problems.length > 0) throw new OperatorError('A2AGW_ERR_CONFIG_SCHEMA', problems.join('\n'))
   const env = options.env ?? process.env
   const lines = new ExportedLines()
   const metrics = new Metrics({ process: options.processMetrics ?? true })

@@ -37,7 +37,11 @@ export const LOG_FIELDS = {
     when: 'the agent failed; a connection without a request',
     meaning: 'as in `upstream_errors_total`, or as in `client_errors_total`'
   },
-  code: { type: 'string', when: 'a connection without a request', meaning: 'error code of Node' },
+  code: {
+    type: 'string',
+    when: 'a connection without a request; a problem of a rejected configuration',
+    meaning: 'error code of Node, or [code of the problem](operator-errors.md)'
+  },
   client: { type: 'string', when: 'a connection without a request; rejected credentials', meaning: 'address of the client' },
   caller: { type: 'object', when: '`request`, of an [authenticated](../how-to/authenticate-callers.md) caller', meaning: '`source`, `id`, `client`, `tenant`, `act`, as in the audit line' },
   access_rule: { type: 'string', when: '`request`, of an agent with [access lists](../how-to/authorize-callers.md)', meaning: 'id of the entry that decided, or `none`, as in the audit line' },

@@ -2,6 +2,7 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { OperatorError } from '#operator-errors.js'
 
 export interface TlsFiles {
   readonly ca: Buffer | null
@@ -12,14 +13,14 @@ export interface TlsFiles {
 }
 
 /** A file that cannot be read or used. The message is the reason, without the file's name. */
-export class TlsFileError extends Error {
+export class TlsFileError extends OperatorError {
   /** Which of the files. */
   readonly setting: 'ca' | 'cert' | 'key'
   /** True when the file could not be read. */
   readonly unreadable: boolean
 
   constructor (setting: TlsFileError['setting'], cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause))
+    super('A2AGW_ERR_CONFIG_FILE', cause instanceof Error ? cause.message : String(cause))
     this.setting = setting
     this.unreadable = cause instanceof Error && 'syscall' in cause
   }

@@ -66,7 +66,7 @@ export async function sourcedGateway (t: Test, yaml: string, { server = '', dir 
   followed.follow(now => {
     if (now.ok) sources.use(now.config, now.leftOut).catch(() => {})
     if (now.ok) gateway.reload(now.config).catch(() => {})
-    else gateway.reject(now.problems.map(formatDiagnostic))
+    else gateway.reject(now.problems)
   })
   let stopped: Promise<void> | null = null
   const stop = (): Promise<void> => {

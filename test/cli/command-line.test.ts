@@ -38,7 +38,7 @@ t.test('the configuration: an argument, a flag, the environment, ./gateway.yaml'
   t.match(await run(directory, ['check', 'none.yaml']), { code: 2, out: /^none\.yaml: / })
   t.match(await run(directory, ['check', 'other.yaml', '--config', 'bad.yaml']), {
     code: 2,
-    err: 'a2a-gateway check: the configuration is named twice: other.yaml and --config bad.yaml\n'
+    err: 'a2a-gateway check: the configuration is named twice: other.yaml and --config bad.yaml [A2AGW_ERR_USAGE]\n'
   })
   for (const command of ['check', 'serve']) {
     t.match(await asProcess(`${directory}/empty`, [command]), { code: 2, out: '', err: /^a2a-gateway \w+: nothing to .*there is no \.\/gateway\.yaml/ })
@@ -77,12 +77,12 @@ t.test('did you mean: commands and flags', async t => {
     t.notMatch(err, /^ +at /m, 'no stack')
     return err
   }
-  t.match(await error('chekc'), /^a2a-gateway: there is no command "chekc"; did you mean "check"\? \(a2a-gateway --help\)\n$/)
+  t.match(await error('chekc'), /^a2a-gateway: there is no command "chekc"; did you mean "check"\? \(a2a-gateway --help\) \[A2AGW_ERR_USAGE\]\n$/)
   t.match(await error('validate'), /did you mean "check"\?/)
   t.match(await error('dance'), /commands are serve, check, init/)
   t.match(await error('help', 'explian'), /did you mean "explain"\?/)
   t.match(await error('--config', 'x', 'serve'), /the command comes first/)
-  t.match(await error('serve', '--upstraem', 'x'), /^a2a-gateway serve: there is no flag --upstraem; did you mean --upstream\? \(a2a-gateway serve --help\)\n$/)
+  t.match(await error('serve', '--upstraem', 'x'), /^a2a-gateway serve: there is no flag --upstraem; did you mean --upstream\? \(a2a-gateway serve --help\) \[A2AGW_ERR_USAGE\]\n$/)
   t.match(await error('explain', '--jsno', 'x'), /there is no flag --jsno; did you mean --json\?/)
   t.match(await error('check', '--zzzzzz'), /there is no flag --zzzzzz; its flags are --config, /)
   t.match(await error('serve', '--listen'), /--listen/)

@@ -53,7 +53,7 @@ t.test('the scripts name every command and flag', async t => {
       for (const flag of Object.keys(flags)) t.match(out, shell === 'fish' ? ` -l ${flag}` : `--${flag}`)
     }
   }
-  t.match(await run(['completion']), { code: 2, err: 'a2a-gateway completion: name a shell: bash, zsh, fish\n' })
+  t.match(await run(['completion']), { code: 2, err: 'a2a-gateway completion: name a shell: bash, zsh, fish [A2AGW_ERR_USAGE]\n' })
   t.match(await run(['completion', 'csh']), { code: 2, err: /no script for "csh"/ })
 })
 

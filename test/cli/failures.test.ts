@@ -144,11 +144,11 @@ t.test('--format junit and github: problems of the configuration and of the comm
   t.match(await run('test', '--config', 'bad.yaml', 'a.test.yaml', '--format', 'junit'), {
     code: 2, err: '', out: /<testsuite name="bad\.yaml" tests="1" failures="0" errors="1">\n.* file="bad\.yaml" line="1">\n +<error message="version must be 1/
   })
-  t.match(await run('test', '--config', 'bad.yaml', 'a.test.yaml', '--format', 'github'), { code: 2, err: '', out: /^::error file=bad\.yaml,line=1,col=10::version/ })
-  t.match(await run('test', '--only', 'zzz', 'a.test.yaml', '--format', 'junit'), { code: 2, out: /<error message="no test has a name that contains &quot;zzz&quot;">/ })
-  t.match(await run('test', '--only', 'zzz', 'a.test.yaml', '--format', 'github'), { code: 2, out: /^::error::command line: no test has/ })
+  t.match(await run('test', '--config', 'bad.yaml', 'a.test.yaml', '--format', 'github'), { code: 2, err: '', out: /^::error file=bad\.yaml,line=1,col=10,title=A2AGW_ERR_CONFIG_VALUE::version/ })
+  t.match(await run('test', '--only', 'zzz', 'a.test.yaml', '--format', 'junit'), { code: 2, out: /<error message="no test has a name that contains &quot;zzz&quot;" type="A2AGW_ERR_USAGE">/ })
+  t.match(await run('test', '--only', 'zzz', 'a.test.yaml', '--format', 'github'), { code: 2, out: /^::error title=A2AGW_ERR_USAGE::command line: no test has/ })
   t.match(await run('check', '--format', 'junit'), { code: 2, err: '', out: /<failure message="nothing to check: / })
-  t.match(await run('check', '--format', 'github'), { code: 2, err: '', out: /^::error::command line: nothing to check: / })
+  t.match(await run('check', '--format', 'github'), { code: 2, err: '', out: /^::error title=A2AGW_ERR_USAGE::command line: nothing to check: / })
 })
 
 t.test('a file of another kind is named, with its command', async t => {
@@ -157,7 +157,7 @@ t.test('a file of another kind is named, with its command', async t => {
     const { out, err } = await commandLine(args, { cwd })
     return out + err
   }
-  t.match(await run('check', 'a.test.yaml'), /^a\.test\.yaml: this is a policy test file, not a configuration \(run it with "a2a-gateway test a\.test\.yaml"\)\n$/)
+  t.match(await run('check', 'a.test.yaml'), /^a\.test\.yaml: this is a policy test file, not a configuration \(run it with "a2a-gateway test a\.test\.yaml"\) \[A2AGW_ERR_CONFIG_UNREADABLE\]\n$/)
   t.match(await run('check', 'call.http'), /^call\.http: this is a recording of requests, not a configuration \(explain it with/)
   t.match(await run('check', 'card.json'), /^card\.json: this is an agent card, not a configuration \(create a configuration with/)
   t.match(await run('test', 'good.yaml'), /good\.yaml: this is a configuration, not a policy test file \(check it with "a2a-gateway check good\.yaml"\)/)
@@ -172,13 +172,13 @@ t.test('a file of another kind is named, with its command', async t => {
 t.test('wrong arguments, in own words', async t => {
   const cwd = t.testdir(FILES)
   const rows: ReadonlyArray<readonly [args: readonly string[], message: string]> = [
-    [['check', '--live=foo'], 'a2a-gateway check: the flag --live takes no value (a2a-gateway check --help)\n'],
-    [['check', 'a', 'b'], 'a2a-gateway check: unexpected argument "b"; it takes one FILE (a2a-gateway check --help)\n'],
-    [['completion', 'a', 'b'], 'a2a-gateway completion: unexpected argument "b"; it takes one of bash, zsh, fish (a2a-gateway completion --help)\n'],
-    [['key', 'a'], 'a2a-gateway key: unexpected argument "a"; the command takes only flags (a2a-gateway key --help)\n'],
-    [['serve', '--listen'], 'a2a-gateway serve: the flag --listen needs a value (a2a-gateway serve --help)\n'],
-    [['-V'], 'a2a-gateway: there is no flag -V; did you mean -v? (a2a-gateway --help)\n'],
-    [['health', '--admin', 'foo'], 'a2a-gateway health: "foo" is not HOST:PORT, such as 127.0.0.1:9901\n']
+    [['check', '--live=foo'], 'a2a-gateway check: the flag --live takes no value (a2a-gateway check --help) [A2AGW_ERR_USAGE]\n'],
+    [['check', 'a', 'b'], 'a2a-gateway check: unexpected argument "b"; it takes one FILE (a2a-gateway check --help) [A2AGW_ERR_USAGE]\n'],
+    [['completion', 'a', 'b'], 'a2a-gateway completion: unexpected argument "b"; it takes one of bash, zsh, fish (a2a-gateway completion --help) [A2AGW_ERR_USAGE]\n'],
+    [['key', 'a'], 'a2a-gateway key: unexpected argument "a"; the command takes only flags (a2a-gateway key --help) [A2AGW_ERR_USAGE]\n'],
+    [['serve', '--listen'], 'a2a-gateway serve: the flag --listen needs a value (a2a-gateway serve --help) [A2AGW_ERR_USAGE]\n'],
+    [['-V'], 'a2a-gateway: there is no flag -V; did you mean -v? (a2a-gateway --help) [A2AGW_ERR_USAGE]\n'],
+    [['health', '--admin', 'foo'], 'a2a-gateway health: "foo" is not HOST:PORT, such as 127.0.0.1:9901 [A2AGW_ERR_USAGE]\n']
   ]
   const found: unknown[] = []
   for (const [args] of rows) {

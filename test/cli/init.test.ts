@@ -193,12 +193,12 @@ t.test('no card: the messages', async t => {
   t.same(await init(undefined), {
     code: 2,
     out: '',
-    err: 'a2a-gateway init: the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING\n'
+    err: 'a2a-gateway init: the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING [A2AGW_ERR_USAGE]\n'
   })
   t.same(await init('localhost:9999'), {
     code: 2,
     out: '',
-    err: 'a2a-gateway init: URL: must be an absolute http or https URL (did you mean "http://localhost:9999"?)\n'
+    err: 'a2a-gateway init: URL: must be an absolute http or https URL (did you mean "http://localhost:9999"?) [A2AGW_ERR_USAGE]\n'
   })
   t.match(await init('card.json'), { code: 2, err: /must be an absolute http or https URL/ })
   t.match(await init('http://u:p@h/'), { code: 2, err: /must not carry credentials/ })

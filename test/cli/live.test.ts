@@ -169,9 +169,9 @@ t.test('an agent that cannot be reached, or whose card cannot be used, is a fail
   t.equal(code, 1)
   t.equal(lines.length, 54)
   t.same(lines.slice(0, 3), [
-    'agent away: card http://127.0.0.1:1/.well-known/agent-card.json cannot be reached: connection refused (ECONNREFUSED) (set card.url or card.file to the location of the card)',
-    `agent unrouted: card ${unrouted.url}/.well-known/agent-card.json: no interface of the card can be routed: JSONRPC 0.3 http://a.test/.well-known/agent-card.json is not served: the gateway serves the card at that path (the gateway would reject every call)`,
-    `agent none: card ${none.url}/.well-known/agent-card.json does not contain a usable card: the card names no interface: it has neither "supportedInterfaces" nor "url" (set card.url or card.file to the location of the card)`
+    'agent away: card http://127.0.0.1:1/.well-known/agent-card.json cannot be reached: connection refused (ECONNREFUSED) (set card.url or card.file to the location of the card) [A2AGW_ERR_CARD]',
+    `agent unrouted: card ${unrouted.url}/.well-known/agent-card.json: no interface of the card can be routed: JSONRPC 0.3 http://a.test/.well-known/agent-card.json is not served: the gateway serves the card at that path (the gateway would reject every call) [A2AGW_ERR_CARD]`,
+    `agent none: card ${none.url}/.well-known/agent-card.json does not contain a usable card: the card names no interface: it has neither "supportedInterfaces" nor "url" (set card.url or card.file to the location of the card) [A2AGW_ERR_CARD]`
   ])
   t.equal(lines.at(-1), `agent odd: card ${odd.url}/.well-known/agent-card.json: warning: 10 more warnings not shown (fix these first)`)
 })
@@ -182,7 +182,7 @@ t.test('agents of gRPC', async t => {
   t.same(await check(t, `  - {name: a, upstream: {url: "${only.url}"}}\n`), {
     code: 1,
     lines: [
-      `agent a: card ${only.url}/.well-known/agent-card.json: the card names only gRPC interfaces: GRPC 1.0 a.test:50051 is not served: the gateway has no gRPC listener for the agent (server.grpc.listen, or agents[].grpc); clients that call the agent's own port bypass the gateway (set server.grpc.listen: the gateway would reject every call with 501)`
+      `agent a: card ${only.url}/.well-known/agent-card.json: the card names only gRPC interfaces: GRPC 1.0 a.test:50051 is not served: the gateway has no gRPC listener for the agent (server.grpc.listen, or agents[].grpc); clients that call the agent's own port bypass the gateway (set server.grpc.listen: the gateway would reject every call with 501) [A2AGW_ERR_CARD]`
     ]
   })
   const odd = await serve(t, { name: 'a', supportedInterfaces: [grpc('https://a.test/a2a'), { ...grpc(''), url: 'http://a.test/', protocolBinding: 'JSONRPC' }] })
@@ -260,7 +260,7 @@ t.test('many agents are requested in parallel, but not all at once', async t => 
 t.test('no agent is requested for a file with problems', async t => {
   t.same(await check(t, '  - {name: a, upstream: {url: "http://127.0.0.1:1"}, mode: on}\n'), {
     code: 1,
-    lines: ['g.yaml:3:60: agents[0].mode must be one of enforce, observe, off, not "on"']
+    lines: ['g.yaml:3:60: agents[0].mode must be one of enforce, observe, off, not "on" [A2AGW_ERR_CONFIG_VALUE]']
   })
 })
 

@@ -31,7 +31,7 @@ t.test('check --format json', async t => {
     ok: false,
     file: '/g.yaml',
     problems: [{
-      file: '/g.yaml', line: 3, col: 54, severity: 'error', message: 'unknown key "pathh" in agents[0]', hint: 'did you mean "path"?'
+      file: '/g.yaml', line: 3, col: 54, severity: 'error', message: 'unknown key "pathh" in agents[0]', hint: 'did you mean "path"?', code: 'A2AGW_ERR_CONFIG_UNKNOWN_KEY'
     }]
   })
   const warns = await check(t, WARNS, 'json')
@@ -44,9 +44,10 @@ t.test('check --format junit and github', async t => {
   t.equal(bad.code, 1)
   t.match(bad.out, /<testsuite name="\/g\.yaml" tests="1" failures="1" errors="0">/)
   t.match(bad.out, /<testcase name="[^"]*&quot;pathh&quot;[^"]*" classname="\/g\.yaml" file="\/g\.yaml" line="3">/)
+  t.match(bad.out, /<failure message="[^"]*" type="A2AGW_ERR_CONFIG_UNKNOWN_KEY">/)
   const warns = await check(t, WARNS, 'junit')
   t.match(warns, { code: 0, out: /tests="1" failures="0" errors="0"/ }, 'warnings fail nothing')
-  t.match(await check(t, BAD, 'github'), { code: 1, out: /^::error file=\/g\.yaml,line=3,col=54::[^\n]*"pathh"[^\n]*\(did you mean "path"\?\)\n$/ })
+  t.match(await check(t, BAD, 'github'), { code: 1, out: /^::error file=\/g\.yaml,line=3,col=54,title=A2AGW_ERR_CONFIG_UNKNOWN_KEY::[^\n]*"pathh"[^\n]*\(did you mean "path"\?\)\n$/ })
   t.match(await check(t, WARNS, 'github'), { code: 0, out: /^::warning file=\/g\.yaml,line=4,col=\d+::.*\n\/g\.yaml: ok: 1 agent, 1 policy\n$/ })
   t.match(await check(t, WARNS, 'yaml'), { code: 2, out: /there is no format "yaml"; formats are text, json, junit, github/ })
 })

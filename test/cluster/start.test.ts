@@ -35,7 +35,7 @@ t.test('workers that die at once: an error after a few attempts', async t => {
   const agent = await fakeAgent(t)
   const directory = t.testdir({ 'die.cjs': 'if (require("node:cluster").isWorker) process.exit(7)' })
   t.same(await ended(t, ['--upstream', agent.url, ...ANY_PORT], { NODE_OPTIONS: `--require=${join(directory, 'die.cjs')}` }),
-    { code: 1, errors: 'a2a-gateway serve: no worker can start; the last one ended with exit code 7\n' })
+    { code: 1, errors: 'a2a-gateway serve: no worker can start; the last one ended with exit code 7 [A2AGW_ERR_WORKER]\n' })
 })
 
 t.test('a worker that reports why it cannot start is not started again', async t => {

@@ -46,19 +46,19 @@ t.test('check', async t => {
   )
   t.same(await check(`version: 2\nagnets:\n${AGENT}`), {
     code: 1,
-    out: `gateway.yaml:1:1: agents is required\ngateway.yaml:1:10: version must be 1, not 2 (a2a-gateway ${packageVersion()} reads version 1; a file of another version needs the release that it was written for)\ngateway.yaml:2:1: unknown key "agnets" (did you mean "agents"?)\n`,
+    out: `gateway.yaml:1:1: agents is required [A2AGW_ERR_CONFIG_MISSING_KEY]\ngateway.yaml:1:10: version must be 1, not 2 (a2a-gateway ${packageVersion()} reads version 1; a file of another version needs the release that it was written for) [A2AGW_ERR_CONFIG_VALUE]\ngateway.yaml:2:1: unknown key "agnets" (did you mean "agents"?) [A2AGW_ERR_CONFIG_UNKNOWN_KEY]\n`,
     err: ''
   })
   t.same(await check(`version: 1\nagents:\n${AGENT}`, { A2A_GATEWAY_LISTEN: 'x' }), {
     code: 2,
-    out: 'A2A_GATEWAY_LISTEN: server.listen must be host:port (such as "0.0.0.0:8080", ":8080" or "[::1]:8080")\n',
+    out: 'A2A_GATEWAY_LISTEN: server.listen must be host:port (such as "0.0.0.0:8080", ":8080" or "[::1]:8080") [A2AGW_ERR_CONFIG_VALUE]\n',
     err: ''
   })
   t.same(await check(null, { A2A_GATEWAY_UPSTREAM: 'http://h' }), { code: 0, out: 'defaults: ok: 1 agent, 1 policy\n', err: '' })
   t.same(await check(null), {
     code: 2,
     out: '',
-    err: 'a2a-gateway check: nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml'
+    err: 'a2a-gateway check: nothing to check: name a file (a2a-gateway check FILE), or set A2A_GATEWAY_CONFIG; there is no ./gateway.yaml [A2AGW_ERR_USAGE]'
   })
 })
 

@@ -218,7 +218,7 @@ async function traffic (t: Test): Promise<TestGateway> {
   await gateway.reload(configOf({ yaml: yaml.replace('50KiB', '40KiB').replace('responses: observe', 'responses: enforce'), env }), [
     'a warning'
   ])
-  gateway.reject(['a problem'])
+  gateway.reject([{ file: 'gateway.yaml', line: 1, col: 1, message: 'a problem', code: 'A2AGW_ERR_CONFIG_VALUE' }])
   await until(
     async () =>
       (await gateway.metric(

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { deprecations, formatDiagnostic, parseConfig } from '#config/load.js'
+import { deprecations, printDiagnostic, parseConfig } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
 import { packageRoot, packageVersion } from '#config/paths.js'
 import { configSchema } from '#config/schema/schema.js'
@@ -19,7 +19,7 @@ const FILE = 'version: 1\nagents: [{name: a, upstream: {url: "http://127.0.0.1:1
 t.test('an unsupported version', async t => {
   const loaded = parseConfig(FILE.replace('1', '2'), { file: 'gateway.yaml', baseDir: '/', env: {} })
   t.equal(loaded.ok, false)
-  if (!loaded.ok) for (const problem of loaded.problems) t.ok(PAGE.includes(`\n${formatDiagnostic(problem)}\n`), formatDiagnostic(problem))
+  if (!loaded.ok) for (const problem of loaded.problems) t.ok(PAGE.includes(`\n${printDiagnostic(problem)}\n`), printDiagnostic(problem))
 })
 
 t.test('a removed key', async t => {
@@ -38,7 +38,7 @@ t.test('a removed key', async t => {
 t.test('settings that only a restart changes', async t => {
   const configOf = (more: string): Config => {
     const loaded = parseConfig(FILE + more, { file: 'g.yaml', baseDir: '/', env: {} })
-    if (!loaded.ok) throw new Error(loaded.problems.map(formatDiagnostic).join('\n'))
+    if (!loaded.ok) throw new Error(loaded.problems.map(printDiagnostic).join('\n'))
     return loaded.config
   }
   const other = configOf([

@@ -105,7 +105,7 @@ t.test('a reload storm under load', async t => {
     if (i % 2 === 0) {
       // What does not load, and what loads and cannot be used.
       const report = i % 4 === 0
-        ? gateway.reject([`gateway.yaml:${i}:1: unknown key "x"`])
+        ? gateway.reject([{ file: 'gateway.yaml', line: i, col: 1, message: 'unknown key "x"' }])
         : await gateway.reload(configOf({ yaml: valid(agent.url, i).replace('count: {max: 1}', 'schema: {type: nonsense}') }))
       t.equal(report.ok, false)
     } else {

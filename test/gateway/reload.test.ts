@@ -303,8 +303,8 @@ t.test('an unusable configuration changes nothing, and is counted and logged', a
     t.match(report, { ok: false, problems: [said] })
     t.ok(gateway.logs().some(line => line.level === 'error' && said.test(String(line.msg))))
   }
-  t.match(gateway.reject(['gateway.yaml:3:5: unknown key "x"']), { ok: false })
-  t.match(lastLog(gateway, 'gateway.yaml:3:5'), { level: 'error' })
+  t.match(gateway.reject([{ file: 'gateway.yaml', line: 3, col: 5, message: 'unknown key "x"', code: 'A2AGW_ERR_CONFIG_UNKNOWN_KEY' }]), { ok: false })
+  t.match(lastLog(gateway, 'gateway.yaml:3:5'), { level: 'error', code: 'A2AGW_ERR_CONFIG_UNKNOWN_KEY' })
   t.match(lastLog(gateway, 'last good one stays'), { level: 'error', problems: 1 })
   t.equal(await gateway.metric('a2a_gateway_config_reloads_total{outcome="invalid"}'), 3)
   t.equal(await gateway.metric('a2a_gateway_config_reloads_total{outcome="ok"}'), 0)

@@ -121,7 +121,7 @@ t.test('--upstream alone serves one agent; health checks it; SIGINT stops it', a
   t.match(await command(['health', '--admin', 'nonsense::x']), { code: 2 })
 
   const taken = await ended(t, ['serve', '--upstream', agent.url, '--listen', listen, '--admin', '127.0.0.1:0'])
-  t.match(taken, { code: 1, err: /is already in use; choose another with --listen/ })
+  t.match(taken, { code: 1, err: /is already in use; choose another with --listen or --admin \[A2AGW_ERR_ADDRESS_IN_USE\]\n$/ })
   t.notMatch(taken.err, / at /, 'no stack')
   t.match(await ended(t, ['serve', '--upstream', agent.url, '--listen', '127.0.0.1:0', '--admin', admin]), {
     code: 1,

@@ -27,7 +27,7 @@ t.test('agents with and without a card are distinguished, and limits follow a re
   t.equal(await metric('a2a_gateway_held_limit_bytes'), 50 * 1_048_576)
   t.equal(await metric('a2a_gateway_config_last_reload_successful'), 1)
 
-  gateway.reject(['it is no configuration'])
+  gateway.reject([{ file: 'gateway.yaml', line: 0, col: 0, message: 'it is no configuration' }])
   t.match(await (await fetch(`${gateway.adminUrl}/metrics`)).text(), /^a2a_gateway_config_last_reload_successful 0$/m)
   await gateway.reload(configOf({ yaml: yaml(5) }))
   t.equal(await metric('a2a_gateway_config_last_reload_successful'), 1)

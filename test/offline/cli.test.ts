@@ -55,7 +55,7 @@ t.test('--only runs the tests whose name contains the text; no test is an error'
   t.same(runFiles(t, { 'a.test.yaml': TWO }, { only: 'nobody' }), {
     code: 2,
     out: '',
-    err: 'a2a-gateway test: no test has a name that contains "nobody"\n'
+    err: 'a2a-gateway test: no test has a name that contains "nobody" [A2AGW_ERR_USAGE]\n'
   })
 })
 

@@ -75,7 +75,7 @@ t.test('through the command line: standard input, flags, exit codes', async t =>
   t.same(await command(['--card', 'card.json'], ''), {
     code: 2,
     out: '',
-    err: 'a2a-gateway explain: give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input\n'
+    err: 'a2a-gateway explain: give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input [A2AGW_ERR_USAGE]\n'
   })
   t.match(await command(['--nothing', '-'], ''), {
     code: 2,
@@ -165,33 +165,33 @@ t.test('an unexplainable request is reported, with exit code 2', async t => {
   const config = join(directory, 'two.yaml')
   t.equal(
     await why({}),
-    'a2a-gateway explain: which agent is it for? Give a configuration (--config FILE), a card (--card FILE) or an agent (--upstream URL)'
+    'a2a-gateway explain: which agent is it for? Give a configuration (--config FILE), a card (--card FILE) or an agent (--upstream URL) [A2AGW_ERR_NOT_EXPLAINED]'
   )
-  t.equal(await why({ config }), 'a2a-gateway explain: a JSON-RPC envelope alone names no address; choose the agent with --agent: a, b')
-  t.equal(await why({ config, agent: 'c' }), 'a2a-gateway explain: there is no agent "c" (the configuration has a, b)')
+  t.equal(await why({ config }), 'a2a-gateway explain: a JSON-RPC envelope alone names no address; choose the agent with --agent: a, b [A2AGW_ERR_NOT_EXPLAINED]')
+  t.equal(await why({ config, agent: 'c' }), 'a2a-gateway explain: there is no agent "c" (the configuration has a, b) [A2AGW_ERR_NOT_EXPLAINED]')
   t.match(
     await why({ config, agent: 'a' }),
-    /^a2a-gateway explain: no card of agent a: http:\/\/127\.0\.0\.1:1\/.*\(give one from disk with --card\)$/
+    /^a2a-gateway explain: no card of agent a: http:\/\/127\.0\.0\.1:1\/.*\(give one from disk with --card\) \[A2AGW_ERR_CARD\]$/
   )
   t.match(await why({ upstream: agent.url }), /^a2a-gateway explain: .*card/)
   t.match(
     await why({ config: join(directory, 'bad.yaml') }),
-    /^a2a-gateway explain: the configuration cannot be used:\nbad\.yaml:1:1: agents is required/
+    /^a2a-gateway explain: the configuration cannot be used:\nbad\.yaml:1:1: agents is required \[A2AGW_ERR_CONFIG_MISSING_KEY\]\n/
   )
   t.match(await why({ card: join(directory, 'none.json') }), /^a2a-gateway explain: no card of agent agent: none\.json/)
   t.equal(
     await why({ card: join(directory, 'rest.json') }),
-    'a2a-gateway explain: this is a JSON-RPC envelope alone, and the card lists no JSON-RPC interface; record the whole request'
+    'a2a-gateway explain: this is a JSON-RPC envelope alone, and the card lists no JSON-RPC interface; record the whole request [A2AGW_ERR_NOT_EXPLAINED]'
   )
   t.equal(
     await why({ config, headers: ['no header'] }),
-    "a2a-gateway explain: --header: this is not a header (write --header 'Name: value')"
+    "a2a-gateway explain: --header: this is not a header (write --header 'Name: value') [A2AGW_ERR_USAGE]"
   )
   t.equal(
     await why({ config, recordings: [join(directory, 'none.http')] }),
-    'a2a-gateway explain: none.http: there is no such file (name an .http file, captured JSON or a HAR file, give a curl command, or - for standard input)'
+    'a2a-gateway explain: none.http: there is no such file (name an .http file, captured JSON or a HAR file, give a curl command, or - for standard input) [A2AGW_ERR_RECORDING]'
   )
-  t.equal(await why({ config, request: 'x' }), 'a2a-gateway explain: envelope.json: it contains no request "x" (they are numbered 1 to 1)')
+  t.equal(await why({ config, request: 'x' }), 'a2a-gateway explain: envelope.json: it contains no request "x" (they are numbered 1 to 1) [A2AGW_ERR_RECORDING]')
   const scripted = await run({ recordings: [join(directory, 'scripted.http')], card: join(directory, 'rest.json') })
   t.match(scripted, { code: 1, err: /warning: .*scripted\.http:3: scripts do not run/ })
 })

@@ -20,6 +20,7 @@ import { SentToken } from './sent-token.js'
 import { IDENTITY_TYPE, identityClaims } from '#identity/identity-claims.js'
 import { signJwt } from '#identity/signing-key.js'
 import { whenReady } from '#wire/when-ready.js'
+import { errorAt } from '#operator-errors.js'
 
 export type CredentialKind = 'clientCredentials' | 'exchange' | 'identity'
 
@@ -114,7 +115,7 @@ export class AgentCredentials {
       const keys = credentials.identity === null ? null : readSigningKeys(credentials.identity, 'upstream.credentials.identity')
       return new AgentCredentials({ agent, secrets, keys, publicUrl, tls })
     } catch (error) {
-      throw new Error(`agent ${agent.name}: ${(error as Error).message}`, { cause: error })
+      throw errorAt(`agent ${agent.name}`, error, 'A2AGW_ERR_CONFIG_FILE')
     }
   }
 

@@ -22,6 +22,7 @@ import { readTlsFiles } from '#upstream/tls.js'
 import { FailureLog } from './failure-log.js'
 import { IssuerKeys } from './issuer-keys.js'
 import type { Requirement } from '#identity/schemes.js'
+import { OperatorError } from '#operator-errors.js'
 import type { IdentityOptions } from './issuer-keys.js'
 
 export interface DescribedCaller {
@@ -220,14 +221,14 @@ function authoritiesOf (file: string): Buffer {
   try {
     return readTlsFiles({ ca: file, cert: null, key: null }).ca ?? Buffer.alloc(0)
   } catch (error) {
-    throw new Error(`identity: cannot use ${file}: ${fileErrorText(error)}`, { cause: error })
+    throw new OperatorError('A2AGW_ERR_CONFIG_FILE', `identity: cannot use ${file}: ${fileErrorText(error)}`, { cause: error })
   }
 }
 
 function entriesOf (file: string): readonly KeyEntry[] {
   const read = readKeyFile(file)
   if ('entries' in read) return read.entries
-  throw new Error(read.problems.map(problem => `identity: ${file}: ${problem}`).join('\n'))
+  throw new OperatorError('A2AGW_ERR_CONFIG_FILE', read.problems.map(problem => `identity: ${file}: ${problem}`).join('\n'))
 }
 
 function keySetOf (file: string): Keys & { readonly current: NonNullable<Keys['current']> } {
@@ -235,10 +236,10 @@ function keySetOf (file: string): Keys & { readonly current: NonNullable<Keys['c
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    throw new Error(`identity: cannot read ${file}: ${fileErrorText(error)}`, { cause: error })
+    throw new OperatorError('A2AGW_ERR_CONFIG_FILE', `identity: cannot read ${file}: ${fileErrorText(error)}`, { cause: error })
   }
   const set = readJwkSet(bytes)
-  if ('problem' in set) throw new Error(`identity: ${file} ${set.problem}`)
+  if ('problem' in set) throw new OperatorError('A2AGW_ERR_CONFIG_FILE', `identity: ${file} ${set.problem}`)
   return { current: set.keys, failing: false, refresh: async () => {} }
 }
 

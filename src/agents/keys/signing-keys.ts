@@ -8,6 +8,7 @@ import type { SigningKeyConfig } from '#config/model/signing-key-model.js'
 import { fault, items, mapping } from '#config/yaml/values.js'
 import type { KeyProblem, PublicJwk, SigningKey } from '#identity/signing-key.js'
 import { readPublicKey, readSigningKey } from '#identity/signing-key.js'
+import { OperatorError } from '#operator-errors.js'
 
 export interface SigningKeys {
   readonly signing: SigningKey
@@ -30,10 +31,10 @@ export function readKeyFile<T extends object> (file: string, place: string, read
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    throw new Error(`${place}: cannot read ${file}: ${fileErrorText(error)}`, { cause: error })
+    throw new OperatorError('A2AGW_ERR_CONFIG_FILE', `${place}: cannot read ${file}: ${fileErrorText(error)}`, { cause: error })
   }
   const found = read(bytes)
-  if ('problem' in found) throw new Error(`${place}: ${file} ${String(found.problem)}`)
+  if ('problem' in found) throw new OperatorError('A2AGW_ERR_CONFIG_FILE', `${place}: ${file} ${String(found.problem)}`)
   return found as T
 }
 
@@ -79,7 +80,7 @@ export function keyFileProblems (file: unknown, path: Path, { baseDir, read }: R
     return []
   }
   const found = read(bytes)
-  return found === null ? [] : [fault(path, `${dotted(path)}: ${shown(file)} ${found.problem}`)]
+  return found === null ? [] : [fault(path, `${dotted(path)}: ${shown(file)} ${found.problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE')]
 }
 
 function textOrNull (value: unknown): string | null {

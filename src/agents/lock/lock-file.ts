@@ -10,6 +10,7 @@ import { isObject } from '#wire/json/object.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { memberSpan } from '#wire/json/span.js'
 import { nearest } from '#wire/nearest.js'
+import { OperatorError } from '#operator-errors.js'
 
 /** The agreement about one agent. */
 export interface LockEntry {
@@ -44,13 +45,13 @@ export interface ReadLock extends LockFile {
 }
 
 /** The lock file cannot be used. The message begins with file, line and column, and says how to fix the file. */
-export class LockFileError extends Error {
+export class LockFileError extends OperatorError {
   /** Line and column count from 1; 0 when the file cannot be read at all. */
   readonly line: number
   readonly col: number
 
   constructor (path: string, { line, col }: { readonly line: number, readonly col: number }, text: string) {
-    super(line === 0 ? `${path}: ${text}` : `${path}:${line}:${col}: ${text}`)
+    super('A2AGW_ERR_LOCK_FILE', line === 0 ? `${path}: ${text}` : `${path}:${line}:${col}: ${text}`)
     this.line = line
     this.col = col
   }

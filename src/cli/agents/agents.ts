@@ -69,7 +69,7 @@ export async function runAgents (args: AgentsArguments, io: Output): Promise<num
     lock = readLock(path)
   } catch (error) {
     if (!(error instanceof LockFileError)) throw error
-    return fail({ file: '', line: 0, col: 0, message: error.message })
+    return fail({ file: '', line: 0, col: 0, message: error.message, code: error.code })
   }
   const chosen = config.agents.filter(({ name }) => args.agents.length === 0 || args.agents.includes(name))
   const compared = await withProgress(LOADING_CARDS, compareCards(chosen, config, lock, env))
@@ -95,7 +95,7 @@ function write (compared: readonly Compared[], { path, lock, json, by }: Written
     try {
       replaceFile(path, lockText(agents, kept))
     } catch (error) {
-      reportFailure('agents', [{ file: path, line: 0, col: 0, message: `cannot be written: ${fileErrorText(error)}` }], json, io)
+      reportFailure('agents', [{ file: path, line: 0, col: 0, message: `cannot be written: ${fileErrorText(error)}`, code: 'A2AGW_ERR_OUTPUT' }], json, io)
       return UNUSABLE
     }
   }

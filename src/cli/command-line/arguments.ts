@@ -1,11 +1,17 @@
 /** Parses the arguments of a command. Wrong arguments are usage errors, with the nearest valid name. */
 import { parseArgs } from 'node:util'
 import { nearest } from '#wire/nearest.js'
+import type { ErrorCode } from '#operator-errors.js'
+import { OperatorError } from '#operator-errors.js'
 import type { Command } from '../commands.js'
 import { COMMANDS } from '../commands.js'
 
 /** A command line that cannot be used: exit code 2. The message names the fix. */
-export class UsageError extends Error {}
+export class UsageError extends OperatorError {
+  constructor (message: string, code: ErrorCode = 'A2AGW_ERR_USAGE') {
+    super(code, message)
+  }
+}
 
 /** Names of other tools for a command, so that their users find the command. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {

@@ -28,12 +28,14 @@ export function kindOfFile (name: string, text: string): FileKind | null {
   return has('capabilities') && has('skills', 'url', 'supportedInterfaces') ? 'card' : null
 }
 
-export function wrongKind (file: string, kind: FileKind, expected: FileKind): Diagnostic {
+export function wrongKind (file: string, kind: FileKind, expected: keyof typeof CODES): Diagnostic {
   const uses: Readonly<Record<FileKind, string>> = {
     configuration: `check it with "a2a-gateway check ${file}"`,
     tests: `run it with "a2a-gateway test ${file}"`,
     recording: `explain it with "a2a-gateway explain ${file}"`,
     card: expected === 'configuration' ? `create a configuration with "a2a-gateway init --card ${file}"` : `name it with "--card ${file}"`
   }
-  return diagnostic(file, 0, 0, { message: `this is ${NOUNS[kind]}, not ${NOUNS[expected]}`, hint: uses[kind] })
+  return diagnostic(file, 0, 0, { message: `this is ${NOUNS[kind]}, not ${NOUNS[expected]}`, hint: uses[kind], code: CODES[expected] })
 }
+
+const CODES = { configuration: 'A2AGW_ERR_CONFIG_UNREADABLE', tests: 'A2AGW_ERR_TEST_FILE', recording: 'A2AGW_ERR_RECORDING' } as const

@@ -11,14 +11,18 @@ import { readTlsFiles } from '#upstream/tls.js'
 import type { Source } from './plan.js'
 import type { RecordedCall, RecordedCard } from './traffic.js'
 import { parseUrl } from '#wire/url.js'
+import type { ErrorCode } from '#operator-errors.js'
+import { OperatorError } from '#operator-errors.js'
+
+const CARD = 'A2AGW_ERR_CARD'
 
 /** `init` cannot go on: the message is for the reader. */
-export class InitError extends Error {
+export class InitError extends OperatorError {
   /** True when the arguments are at fault. */
   readonly usage: boolean
 
-  constructor (message: string, { usage = false } = {}) {
-    super(message)
+  constructor (code: ErrorCode, message: string, { usage = false } = {}) {
+    super(code, message)
     this.usage = usage
   }
 }
@@ -45,17 +49,17 @@ export async function sourceOf ({ url, card }: NamedAgent): Promise<Source> {
   const file = card !== null && !/^https?:\/\//i.test(card) ? card : null
   const cardUrl = card !== null && file === null ? card.replace(/#.*$/s, '') : place.card
   const config = defaultConfig({ env: {}, overrides: { upstream: place.upstream, sources: { upstream: 'URL' } } })
-  if (!config.ok) throw new InitError(config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''), { usage: true })
+  if (!config.ok) throw new InitError('A2AGW_ERR_USAGE', config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''), { usage: true })
   if (file !== null) {
     const content = readText(file)
-    if ('message' in content && content.unreadable === true) throw new InitError(`--card ${file}: ${content.message}`, { usage: true })
+    if ('message' in content && content.unreadable === true) throw new InitError(CARD, `--card ${file}: ${content.message}`, { usage: true })
   }
   const { agents: [agent], limits } = config.config
   const { upstream, card: defaults, ...rest } = agent as AgentConfig
   const located = file === null ? { url: cardUrl, file: null } : { url: null, file: resolve(file) }
   const asked = { ...rest, upstream, card: { ...defaults, ...located } }
   const loaded = await loadCardsOnce(asked, limits, readTlsFiles(upstream.tls), {})
-  if (!loaded.ok) throw new InitError(`no card there: ${loaded.problem}. If the card of the agent is wrong or absent, write one, and give it with --card FILE`)
+  if (!loaded.ok) throw new InitError(CARD, `no card there: ${loaded.problem}. If the card of the agent is wrong or absent, write one, and give it with --card FILE`)
   const found = richer(loaded.cards)
   return {
     card: found,
@@ -69,7 +73,7 @@ export async function sourceOf ({ url, card }: NamedAgent): Promise<Source> {
 
 function addressIn (card: AgentCard, from: string): string {
   const [first] = card.interfaces
-  if (first === undefined) throw new InitError(`the card of ${from} names no HTTP interface; give the URL of the agent with --upstream`)
+  if (first === undefined) throw new InitError(CARD, `the card of ${from} names no HTTP interface; give the URL of the agent with --upstream`)
   return new URL(first.url.origin).href
 }
 
@@ -97,12 +101,12 @@ export function recordedSources (cards: readonly RecordedCard[], calls: readonly
   const recorded = new Map(cards.map(one => [one.upstream, one.card]))
   if (recorded.size > 0) return [...recorded].map(([upstream, card]) => ({ card, upstream, origin: file, cardUrl: null }))
   const origins = [...new Set(calls.flatMap(({ origin }) => origin ?? []))]
-  if (origins.length === 0) throw new InitError(`${file} names no host; give the URL of the agent with --upstream`)
+  if (origins.length === 0) throw new InitError('A2AGW_ERR_RECORDING', `${file} names no host; give the URL of the agent with --upstream`)
   return origins.map(origin => {
     const uris = new Set(calls.filter(call => call.origin === origin).flatMap(call => call.uris))
     const extensions = [...uris].slice(0, MAX_EXTENSIONS).map(uri => ({ uri }))
     const read = readCard({ name: new URL(origin).hostname, url: origin, capabilities: { extensions } })
-    if (!read.ok) throw new InitError(`${file}: ${read.problem}`)
+    if (!read.ok) throw new InitError('A2AGW_ERR_RECORDING', `${file}: ${read.problem}`)
     return { card: read.card, upstream: origin, origin: file, cardUrl: null, recorded: true }
   })
 }

@@ -1,5 +1,5 @@
 /** The output of `check` in each format. */
-import { formatDiagnostic } from '#config/diagnostics.js'
+import { formatDiagnostic, printDiagnostic } from '#config/diagnostics.js'
 import { COMMAND_LINE } from './failure.js'
 import type { Finding } from './finding.js'
 import { textOf } from './finding.js'
@@ -29,7 +29,7 @@ export function checkReport (format: CheckFormat, result: CheckResult): string {
     case 'junit': return junit('a2a-gateway check', [{ name: file, cases: casesOf(result) }])
     case 'github': return annotations(findings) + last(result)
     default: {
-      const lines = findings.map(one => formatDiagnostic(one.severity === 'warning' ? { ...one, message: `warning: ${one.message}` } : one))
+      const lines = findings.map(one => printDiagnostic(one.severity === 'warning' ? { ...one, message: `warning: ${one.message}` } : one))
       return lines.map(line => `${line}\n`).join('') + last(result)
     }
   }
@@ -52,6 +52,6 @@ function casesOf ({ file, findings }: CheckResult): Parameters<typeof junit>[1][
     name: one.message,
     ...(one.file === COMMAND_LINE ? {} : { file: one.file }),
     ...(one.line === 0 ? {} : { line: one.line }),
-    failure: { kind: 'failure', message: textOf(one), text: formatDiagnostic(one) }
+    failure: { kind: 'failure', message: textOf(one), text: formatDiagnostic(one), type: one.code }
   }))
 }

@@ -1,6 +1,8 @@
 /** Why a command could not be run, as text on stderr or, with `--json`, as an object on stdout. */
-import { formatDiagnostic } from '#config/diagnostics.js'
+import { printDiagnostic } from '#config/diagnostics.js'
 import type { Diagnostic } from '#config/diagnostics.js'
+import type { ErrorCode } from '#operator-errors.js'
+import { withCode } from '#operator-errors.js'
 import { JSON_FORMAT } from '../output.js'
 import type { Output } from '../output.js'
 import { findingOf } from './finding.js'
@@ -8,9 +10,9 @@ import { findingOf } from './finding.js'
 /** `file` of a problem of the arguments. */
 export const COMMAND_LINE = 'command line'
 
-/** A problem of the arguments. */
-export function usageProblem (message: string): Diagnostic {
-  return { file: COMMAND_LINE, line: 0, col: 0, message }
+/** A problem without a file: of the arguments, or of data that they name. */
+export function usageProblem (message: string, code: ErrorCode = 'A2AGW_ERR_USAGE'): Diagnostic {
+  return { file: COMMAND_LINE, line: 0, col: 0, message, code }
 }
 
 /** The object that every command prints with `--json` when it fails. */
@@ -22,5 +24,5 @@ export function failureAsJson (problems: readonly Diagnostic[], more: Readonly<R
 export function reportFailure (command: string, problems: readonly Diagnostic[], json: boolean, io: Output): void {
   if (json) return io.out(failureAsJson(problems))
   const prefix = command === '' ? 'a2a-gateway' : `a2a-gateway ${command}`
-  for (const one of problems) io.err(one.file === COMMAND_LINE ? `${prefix}: ${one.message}` : formatDiagnostic(one))
+  for (const one of problems) io.err(one.file === COMMAND_LINE ? withCode(`${prefix}: ${one.message}`, one.code ?? null) : printDiagnostic(one))
 }

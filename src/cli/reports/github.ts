@@ -5,7 +5,7 @@ import { textOf } from './finding.js'
 /** Returns one line per finding. */
 export function annotations (findings: readonly (Finding & { readonly title?: string })[]): string {
   return findings.map(finding => {
-    const { severity, file, line, col, title } = finding
+    const { severity, file, line, col, title = finding.code } = finding
     const properties = [
       ...(line === 0 ? [] : [`file=${property(file)}`, `line=${line}`, `col=${col}`]),
       ...(title === undefined ? [] : [`title=${property(title)}`])

@@ -8,7 +8,7 @@ export interface Suite {
 export interface Case {
   readonly name: string
   /** Null: passed. An `error` is a file that could not be used. */
-  readonly failure: { readonly kind: 'failure' | 'error', readonly message: string, readonly text: string } | null
+  readonly failure: { readonly kind: 'failure' | 'error', readonly message: string, readonly text: string, readonly type?: string | undefined } | null
   readonly file?: string
   readonly line?: number
 }
@@ -34,8 +34,9 @@ function caseOf ({ name, failure, file, line }: Case, suite: string): string {
   const place = `${file === undefined ? '' : ` file="${escaped(file)}"`}${line === undefined ? '' : ` line="${line}"`}`
   const start = `    <testcase name="${escaped(name)}" classname="${escaped(suite)}"${place}`
   if (failure === null) return `${start}/>\n`
-  const { kind, message, text } = failure
-  return `${start}>\n      <${kind} message="${escaped(message)}">${escaped(text)}</${kind}>\n    </testcase>\n`
+  const { kind, message, text, type } = failure
+  const attributes = `message="${escaped(message)}"${type === undefined ? '' : ` type="${escaped(type)}"`}`
+  return `${start}>\n      <${kind} ${attributes}>${escaped(text)}</${kind}>\n    </testcase>\n`
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;', '\t': '&#9;' }

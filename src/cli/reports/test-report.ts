@@ -65,7 +65,7 @@ function caseOf (one: TestResult): Case {
 
 function unusableCase (file: string, problem: Diagnostic): Case {
   const place = problem.file === COMMAND_LINE ? {} : problem.line === 0 ? { file } : { file, line: problem.line }
-  const failure = { kind: 'error' as const, message: problem.message, text: formatDiagnostic(problem) }
+  const failure = { kind: 'error' as const, message: problem.message, text: formatDiagnostic(problem), type: problem.code }
   return { name: `${file} can be used`, ...place, failure }
 }
 

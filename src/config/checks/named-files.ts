@@ -13,7 +13,7 @@ export function unreadable (value: unknown, path: Path, baseDir: string): PathPr
   const reason = whyUnreadable(resolve(baseDir, value))
   return reason === null
     ? []
-    : [fault(path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file')]
+    : [fault(path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file', 'value', 'A2AGW_ERR_CONFIG_FILE')]
 }
 
 function whyUnreadable (file: string): string | null {

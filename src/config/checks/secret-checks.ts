@@ -49,11 +49,21 @@ export function headerSecretProblems (headers: unknown, path: Path, { baseDir, e
       { ...(file === undefined ? { env: given } : { file: absolute }), ...(typeof prefix === 'string' ? { prefix } : {}) },
       env
     )
-    if (!('problem' in read)) return []
-    return file === undefined
-      ? [fault(at, `${dotted(at)}: ${read.problem}`)]
-      : [fault(at, `${dotted(at)}: ${read.problem.replace(absolute, () => shown(given))}`, 'paths are relative to the configuration file')]
+    return 'problem' in read ? [unusableSecret(read.problem, at, { file: file !== undefined, given, absolute })] : []
   })
+}
+
+interface Named {
+  /** True for a file, false for a variable. */
+  readonly file: boolean
+  readonly given: string
+  readonly absolute: string
+}
+
+/** Reports a secret that cannot be read or used. Names its file as the configuration does. */
+export function unusableSecret (problem: string, at: Path, { file, given, absolute }: Named): PathProblem {
+  const hint = file ? 'paths are relative to the configuration file' : undefined
+  return fault(at, `${dotted(at)}: ${problem.replace(absolute, () => shown(given))}`, hint, 'value', 'A2AGW_ERR_CONFIG_SECRET')
 }
 
 function policyProblems (policy: Mapping, path: Path, context: { readonly baseDir: string, readonly env: Environment }): PathProblem[] {
@@ -66,9 +76,6 @@ function policyProblems (policy: Mapping, path: Path, context: { readonly baseDi
     if (file === undefined && FORMATS.variable(given) !== null) return []
     const absolute = resolve(context.baseDir, given)
     const read = readSecret(file === undefined ? { env: given } : { file: absolute }, as === 'json' ? 'json' : 'text', context.env)
-    if (!('problem' in read)) return []
-    return file === undefined
-      ? [fault(at, `${dotted(at)}: ${read.problem}`)]
-      : [fault(at, `${dotted(at)}: ${read.problem.replace(absolute, () => shown(given))}`, 'paths are relative to the configuration file')]
+    return 'problem' in read ? [unusableSecret(read.problem, at, { file: file !== undefined, given, absolute })] : []
   })
 }

@@ -10,6 +10,7 @@ import type { Mapping } from '../yaml/values.js'
 import type { Environment } from '../yaml/substitute.js'
 import { plainHeaderName } from '#wire/header-names.js'
 import { readableByAll } from './named-files.js'
+import { unusableSecret } from './secret-checks.js'
 import { signingKeyProblems, signingKeyWarnings } from './card/signing-keys.js'
 import { parseUrl } from '#wire/url.js'
 
@@ -159,9 +160,7 @@ function secretProblems (value: unknown, path: Path, { baseDir, env }: SecretCon
     : readHeader({ ...source, ...(typeof prefix === 'string' ? { prefix } : {}) }, env)
   if (!('problem' in read)) return []
   const at: Path = [...path, file === undefined ? 'env' : 'file']
-  return file === undefined
-    ? [fault(at, `${dotted(at)}: ${read.problem}`)]
-    : [fault(at, `${dotted(at)}: ${read.problem.replace(absolute, () => shown(place))}`, 'paths are relative to the configuration file')]
+  return [unusableSecret(read.problem, at, { file: file !== undefined, given: place, absolute })]
 }
 
 /** Warns of secrets that others can read, of entries without effect, and of credentials without encryption. @param config the whole file */

@@ -1,5 +1,6 @@
 /** The secrets of `upstream.credentials`. As in `secrets.ts`, their content is never part of the configuration. */
 import { parseJson } from '#wire/json/parse-json.js'
+import { OperatorError } from '#operator-errors.js'
 import type { SentCredentialConfig, UpstreamCredentialsConfig } from '../model/credentials-model.js'
 import type { SecretConfig } from '../model/policy-model.js'
 import { readHeader, readSecret } from '../secrets.js'
@@ -50,6 +51,6 @@ function textOf ({ file, env: variable }: SecretConfig, env: Environment, key: s
 }
 
 function valueOf (read: { readonly value: string } | { readonly problem: string }, key: string): string {
-  if ('problem' in read) throw new Error(`${key}: ${read.problem}`)
+  if ('problem' in read) throw new OperatorError('A2AGW_ERR_CONFIG_SECRET', `${key}: ${read.problem}`)
   return read.value
 }

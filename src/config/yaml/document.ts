@@ -1,6 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import type { Alias, ParsedNode, Scalar, YAMLMap } from 'yaml'
 import { isExact } from '#wire/json/number.js'
+import type { ErrorCode } from '#operator-errors.js'
 import type { Path, TextProblem } from '../diagnostics.js'
 import { guardYaml } from './guard.js'
 import { retype, substitute } from './substitute.js'
@@ -11,6 +12,7 @@ const MAX_DEPTH = 200
 /** Largest number of values, aliases expanded. The limit stops a "billion laughs" file. */
 const MAX_VALUES = 100_000
 const MAX_SYNTAX_ERRORS = 20
+const SYNTAX = 'A2AGW_ERR_CONFIG_SYNTAX'
 /** Keywords of JSON Schema that compare with the nearest double, so `maximum: 9223372036854775807` stays usable. */
 const NUMERIC_LIMITS = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'])
 
@@ -52,7 +54,10 @@ export interface YamlFile {
 export function readYaml (text: string, env: Environment | null): YamlFile {
   const lines = countLines(text)
   const position = (offset: number) => lines.linePos(offset)
-  const unreadable = (problems: readonly TextProblem[]) => ({ root: null, problems, substituted: [], readable: false, position })
+  const unreadable = (faults: readonly Omit<TextProblem, 'code'>[]) => {
+    const problems = faults.map((one): TextProblem => ({ ...one, code: SYNTAX }))
+    return { root: null, problems, substituted: [], readable: false, position }
+  }
   const rejected = guardYaml(text)
   if (rejected !== null) return unreadable([rejected])
   const document = parseDocument(text, {
@@ -156,7 +161,7 @@ class Reader {
     const variables: UsedVariable[] = []
     const result = substitute(text, this.#env, variables)
     if ('message' in result) {
-      this.#report(node.range[0], result.message, result.hint)
+      this.#report(node.range[0], result.message, result.hint, 'A2AGW_ERR_CONFIG_VARIABLE')
       return UNKNOWN
     }
     if (variables.length > 0) this.substituted.push({ offset: node.range[0], source: text, text: result.text, variables })
@@ -215,8 +220,8 @@ class Reader {
     })
   }
 
-  #report (offset: number, message: string, hint?: string): void {
-    this.problems.push(hint === undefined ? { offset, message } : { offset, message, hint })
+  #report (offset: number, message: string, hint?: string, code: ErrorCode = SYNTAX): void {
+    this.problems.push(hint === undefined ? { offset, message, code } : { offset, message, hint, code })
   }
 }
 

@@ -22,7 +22,7 @@ const OPENING = '$' + '{'
  * unquoted inside brackets, which YAML reads as a mapping.
  * @returns the first problem, or null
  */
-export function guardYaml (text: string): TextProblem | null {
+export function guardYaml (text: string): Omit<TextProblem, 'code'> | null {
   let offset = 0
   let tokens = 0
   let depth = 0

@@ -2,11 +2,19 @@
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
+import type { ErrorCode } from '#operator-errors.js'
 
 export type Mapping = JsonObject
 
-export function fault (path: Path, message: string, hint?: string, at: PathProblem['at'] = 'value'): PathProblem {
-  return hint === undefined ? { path, at, message } : { path, at, message, hint }
+/** Most checks compare values that are valid alone: the default of `code`. */
+export function fault (
+  path: Path,
+  message: string,
+  hint?: string,
+  at: PathProblem['at'] = 'value',
+  code: ErrorCode = 'A2AGW_ERR_CONFIG_INCONSISTENT'
+): PathProblem {
+  return hint === undefined ? { path, at, message, code } : { path, at, message, hint, code }
 }
 
 export function mapping (value: unknown): Mapping {

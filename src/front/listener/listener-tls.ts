@@ -9,6 +9,7 @@ import type { Log } from '#telemetry/log.js'
 import type { TlsFiles } from '#upstream/tls.js'
 import { readTlsFiles, TlsFileError } from '#upstream/tls.js'
 import type { ListenerTlsConfig } from '#config/model/listener-model.js'
+import { errorAt } from '#operator-errors.js'
 
 const MAIN = 'server.tls'
 
@@ -22,7 +23,7 @@ function filesOf ({ cert, key, clientCa }: ListenerTlsConfig, place: string): Tl
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error
     const file = { ca: clientCa, cert, key }[error.setting]
-    throw new Error(`${place}.${error.setting === 'ca' ? 'clientCa' : error.setting}: ${file}: ${error.message}`, { cause: error })
+    throw errorAt(`${place}.${error.setting === 'ca' ? 'clientCa' : error.setting}: ${file}`, error, error.code)
   }
 }
 

@@ -23,13 +23,16 @@ export type TestsResult =
 
 let validate: ((value: unknown) => PathProblem[]) | null = null
 
+/** The code of every problem of a test file. */
+const CODE = 'A2AGW_ERR_TEST_FILE'
+
 /**
  * Loads a test file.
  * @param file the file as the user named it
  */
 export function loadTests (file: string, env: Environment): TestsResult {
   const content = readText(file)
-  return 'message' in content ? { ok: false, problems: [diagnostic(file, 0, 0, content)] } : readTests(content.text, file, env)
+  return 'message' in content ? { ok: false, problems: [diagnostic(file, 0, 0, { ...content, code: CODE })] } : readTests(content.text, file, env)
 }
 
 /**
@@ -40,12 +43,12 @@ export function readTests (text: string, file: string, env: Environment): TestsR
   const yaml = readYaml(text, env)
   const at = (offset: number, problem: { readonly message: string, readonly hint?: string }): Diagnostic => {
     const { line, col } = yaml.position(offset)
-    return diagnostic(file, line, col, problem)
+    return diagnostic(file, line, col, { ...problem, code: CODE })
   }
   const place = (problem: PathProblem): Diagnostic => at(locate(yaml.root, problem.path, problem.at), problem)
   const problems = yaml.problems.map(problem => at(problem.offset, problem))
   const value = yaml.root?.value ?? null
-  if (yaml.readable && value === null) { problems.push(diagnostic(file, 0, 0, { message: 'the file is empty', hint: 'it contains card, agent and tests' })) } else if (yaml.readable) {
+  if (yaml.readable && value === null) { problems.push(diagnostic(file, 0, 0, { message: 'the file is empty', hint: 'it contains card, agent and tests', code: CODE })) } else if (yaml.readable) {
     validate ??= validatorFor(testFileSchema, 'the test file', 'tests')
     problems.push(...validate(value).map(place), ...testFileProblems(value).map(place))
   }

@@ -1,7 +1,7 @@
 /** Formats the results of policy tests, for people and for machines. */
 import { stringify } from 'yaml'
 import type { Rejection } from '#a2a/errors.js'
-import { formatDiagnostic } from '#config/diagnostics.js'
+import { printDiagnostic } from '#config/diagnostics.js'
 import { responseViolations } from './response-expectations.js'
 import type { Mismatch } from './expectations.js'
 import { absent, nameOf, violationsOf } from './expectations.js'
@@ -17,7 +17,7 @@ export function tap (files: readonly NamedResult[]): string {
     if (details !== null) points[points.length - 1] += `  ---\n${indented(stringify(details, { lineWidth: 0 }), 2)}  ...\n`
   }
   for (const { file, result } of files) {
-    if (!result.ok) point(false, `${file} can be used`, { problems: result.problems.map(formatDiagnostic) })
+    if (!result.ok) point(false, `${file} can be used`, { problems: result.problems.map(printDiagnostic) })
     else {
       for (const one of result.results) {
         point(
@@ -34,7 +34,7 @@ export function tap (files: readonly NamedResult[]): string {
 /** Formats results as text: one line per passed test, expected and actual values of each failed test, and a summary. */
 export function pretty (files: readonly NamedResult[]): string {
   const blocks = files.map(({ file, result }) => {
-    if (!result.ok) return `${file}\n${result.problems.map(problem => `  ${formatDiagnostic(problem)}\n`).join('')}`
+    if (!result.ok) return `${file}\n${result.problems.map(problem => `  ${printDiagnostic(problem)}\n`).join('')}`
     return `${file}\n${result.results.map(prettyTest).join('')}`
   })
   const all = files.flatMap(({ result }) => result.ok ? result.results : [])

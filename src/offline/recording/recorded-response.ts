@@ -1,5 +1,7 @@
 /** An agent's recorded response, and the file formats of a recorded response. */
 import type { Diagnostic } from '#config/diagnostics.js'
+import type { ErrorCode } from '#operator-errors.js'
+import { OperatorError } from '#operator-errors.js'
 
 export interface RecordedResponse {
   readonly status: number
@@ -98,18 +100,20 @@ export function asReceived (response: RecordedResponse): RecordedResponse {
   return { ...response, headers, notes }
 }
 
+interface Details { readonly unreadable?: boolean, readonly code?: ErrorCode }
+
 /** The only error that reading a recording throws. Its message gives the place, the problem and the fix. It contains no data of a body. */
-export class RecordingError extends Error {
+export class RecordingError extends OperatorError {
   /** The same as the message, in parts. */
   readonly problem: Diagnostic
   /** True when the file does not exist or cannot be read. */
   readonly unreadable: boolean
 
   /** @param line from 1; 0 when no line is at fault */
-  constructor (file: string, line: number, what: string, remedy: string, { unreadable = false } = {}) {
-    super(`${line === 0 ? file : `${file}:${line}`}: ${what} (${remedy})`)
+  constructor (file: string, line: number, what: string, remedy: string, more: Details = {}) {
+    super(more.code ?? 'A2AGW_ERR_RECORDING', `${line === 0 ? file : `${file}:${line}`}: ${what} (${remedy})`)
     this.name = 'RecordingError'
-    this.problem = { file, line, col: line === 0 ? 0 : 1, message: what, hint: remedy }
-    this.unreadable = unreadable
+    this.problem = { file, line, col: line === 0 ? 0 : 1, message: what, hint: remedy, code: this.code }
+    this.unreadable = more.unreadable === true
   }
 }

@@ -2,6 +2,7 @@
 import type { Config } from '#config/model/model.js'
 import type { Agent } from '#agents/agent.js'
 import type { AgentRegistry, PreparedChange } from '#agents/agent-registry.js'
+import { OperatorError } from '#operator-errors.js'
 import { handoutOf } from './cards.js'
 import type { Handout, ToWorker } from './messages.js'
 import type { WorkerHandle } from './worker-handle.js'
@@ -45,7 +46,7 @@ export class ConfigurationChanges {
     const problems = await this.prepareWorkers(message, asked)
     if (problems.length > 0) {
       await discard()
-      throw new Error([...new Set(problems)].join('\n'))
+      throw new OperatorError('A2AGW_ERR_WORKER', [...new Set(problems)].join('\n'))
     }
     const commit = (): ReturnType<PreparedChange['commit']> => {
       const changes = own.commit()

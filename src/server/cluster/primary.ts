@@ -44,6 +44,7 @@ import { KeptTasks } from './tasks.js'
 import { Totals } from './totals.js'
 import type { Gateway } from '../about.js'
 import type { HostPort } from '#config/model/listener-model.js'
+import { OperatorError } from '#operator-errors.js'
 
 /** Attempts to start with a port that the system chooses: another process may take the port before the first worker listens. */
 const PORT_ATTEMPTS = 5
@@ -60,7 +61,7 @@ export async function startCluster (
   sources: AgentSources | null = null
 ): Promise<Gateway> {
   const problems = inlineSchemaProblems(config)
-  if (problems.length > 0) throw new Error(problems.join('\n'))
+  if (problems.length > 0) throw new OperatorError('A2AGW_ERR_CONFIG_SCHEMA', problems.join('\n'))
   digestKey()
   for (let attempt = 1; ; attempt++) {
     try {

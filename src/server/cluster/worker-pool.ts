@@ -3,6 +3,7 @@ import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:cluster'
 import type { Log } from '#telemetry/log.js'
+import { OperatorError } from '#operator-errors.js'
 import { WorkerHandle } from './worker-handle.js'
 import type { ToPrimary, ToWorker } from './messages.js'
 import type { LimitQuestion } from './limits.js'
@@ -181,7 +182,7 @@ export class WorkerPool {
     this.closing = true
     for (const timer of this.timers) clearTimeout(timer)
     process.off('exit', this.killAll)
-    this.started?.reject(new Error(problem))
+    this.started?.reject(new OperatorError('A2AGW_ERR_WORKER', problem))
   }
 }
 

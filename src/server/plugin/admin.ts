@@ -2,6 +2,7 @@
 import { AdminAccess } from '../admin/access.js'
 import type { MainAddress } from '#console/source.js'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { OperatorError } from '#operator-errors.js'
 import { adminNames } from '../admin/host-guard.js'
 import { adminRoutes } from '../admin/server.js'
 import { consoleSource, local } from '../console.js'
@@ -15,11 +16,11 @@ export interface A2aGatewayAdminOptions {
 
 /**
  * A Fastify plugin, encapsulated. Register it after `a2aGateway`, behind hooks that authenticate operators, with any `prefix`.
- * @throws Error when the application has no gateway
+ * @throws {A2aGatewayError} when the application has no gateway
  */
 export async function a2aGatewayAdmin (app: FastifyInstance, { probesOnly = false }: A2aGatewayAdminOptions): Promise<void> {
   const runtime = runtimeIn(app)
-  if (runtime === null) throw new Error('a2aGatewayAdmin: the application has no gateway; register a2aGateway first')
+  if (runtime === null) throw new OperatorError('A2AGW_ERR_PLUGIN_APPLICATION', 'a2aGatewayAdmin: the application has no gateway; register a2aGateway first')
   const { registry, services: { metrics, inFlight } } = runtime
   const state = adminStateOf(registry, inFlight)
   const main = (): MainAddress | null => {

@@ -6,8 +6,8 @@ import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { diagnostic } from '#config/diagnostics.js'
 import { withoutGrpc } from '#config/listeners/resolve-grpc.js'
-import type { LoadResult } from '#config/load.js'
-import { formatDiagnostic, parseConfig } from '#config/load.js'
+import type { Diagnostic, LoadResult } from '#config/load.js'
+import { formatDiagnostic, parseConfig, printDiagnostic } from '#config/load.js'
 import { HttpFront, sharedFront } from '#front/http/plugin.js'
 import { logEngine } from '../about.js'
 import { CHECKS, readConfiguration } from '#offline/configuration.js'
@@ -16,6 +16,8 @@ import { Reloads } from '../reload.js'
 import type { Runtime } from '../runtime.js'
 import { buildRuntime, hasPassthrough } from '../runtime.js'
 import type { HostPort } from '#config/model/listener-model.js'
+import type { ErrorCode } from '#operator-errors.js'
+import { OperatorError } from '#operator-errors.js'
 
 export interface A2aGatewayOptions {
   /** Path of the configuration file, or the configuration as an object with the keys of the file. */
@@ -30,6 +32,14 @@ export interface A2aGatewayOptions {
   readonly audit?: Writable
 }
 
+/** An error of the plugin. */
+export interface A2aGatewayError extends Error {
+  /** docs/reference/operator-errors.md */
+  readonly code: ErrorCode
+  /** The problems of a configuration that cannot be used. The message lists them, one on each line. */
+  readonly problems?: readonly Diagnostic[]
+}
+
 const runtimes = new WeakMap<Server, Runtime>()
 
 /** @returns the gateway of the application, or null */
@@ -39,11 +49,11 @@ export function runtimeIn (app: FastifyInstance): Runtime | null {
 
 /**
  * A Fastify plugin, encapsulated. Adds a wildcard route for the path of each agent; the application's hooks run before the gateway.
- * @throws Error with a readable message when the configuration or the application cannot be used
+ * @throws {A2aGatewayError} when the configuration or the application cannot be used
  */
 export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptions): Promise<void> {
   const problem = problemOf(app, options)
-  if (problem !== null) throw new Error(`a2aGateway: ${problem}`)
+  if (problem !== null) throw new OperatorError(problem.code, `a2aGateway: ${problem.message}`)
   const { config: from, env = process.env, watch = true, logs, audit } = options
   const load = (): LoadResult => overHttp(typeof from === 'string'
     ? readConfiguration({ file: from, env, overrides: {} })
@@ -53,9 +63,9 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
   const loaded = followed?.first ?? load()
   if (!loaded.ok) {
     followed?.close()
-    throw new Error(
-      `a2aGateway: the configuration cannot be used:\n${loaded.problems.map(problem => formatDiagnostic(typeof from === 'string' ? problem : { ...problem, line: 0 })).join('\n')}`
-    )
+    const problems = typeof from === 'string' ? loaded.problems : loaded.problems.map(one => ({ ...one, line: 0, col: 0 }))
+    const message = `a2aGateway: the configuration cannot be used:\n${problems.map(printDiagnostic).join('\n')}`
+    throw Object.assign(new OperatorError('A2AGW_ERR_CONFIG_INVALID', message), { problems })
   }
   const { config } = loaded
   // By default, Node silently drops headers beyond 2000. `maxHeaderSize` already bounds their bytes.
@@ -79,7 +89,7 @@ export async function a2aGateway (app: FastifyInstance, options: A2aGatewayOptio
 
   const reload = async (now: LoadResult): Promise<void> => {
     if (!now.ok) {
-      reloads.reject(now.problems.map(formatDiagnostic))
+      reloads.reject(now.problems)
       return
     }
     const { ok } = await reloads.reload(now.config, now.warnings.map(formatDiagnostic))
@@ -140,17 +150,19 @@ export function isTls (app: FastifyInstance): boolean {
   return app.server instanceof TlsServer
 }
 
-function problemOf (app: FastifyInstance, { config }: A2aGatewayOptions): string | null {
+function problemOf (app: FastifyInstance, { config }: A2aGatewayOptions): { readonly code: ErrorCode, readonly message: string } | null {
+  const options = (message: string) => ({ code: 'A2AGW_ERR_PLUGIN_OPTIONS', message }) as const
+  const application = (message: string) => ({ code: 'A2AGW_ERR_PLUGIN_APPLICATION', message }) as const
   if (typeof config !== 'string' && (typeof config !== 'object' || config === null)) {
-    return 'the option config is missing; set it to the path of the configuration file, or to an object with the keys of the file'
+    return options('the option config is missing; set it to the path of the configuration file, or to an object with the keys of the file')
   }
-  if (app.prefix !== '') return `remove the prefix ${app.prefix}; the configuration has the path of each agent (agents[].path)`
-  if (runtimes.has(app.server)) return 'the application has a gateway already; put all agents into one configuration'
+  if (app.prefix !== '') return options(`remove the prefix ${app.prefix}; the configuration has the path of each agent (agents[].path)`)
+  if (runtimes.has(app.server)) return application('the application has a gateway already; put all agents into one configuration')
   if (app.initialConfig.http2 === true) {
-    return 'the application speaks HTTP/2, which the gateway does not support; terminate HTTP/2 in front of the application'
+    return application('the application speaks HTTP/2, which the gateway does not support; terminate HTTP/2 in front of the application')
   }
   if ((app.server as Server & { readonly insecureHTTPParser?: boolean }).insecureHTTPParser === true) {
-    return 'the application uses the option insecureHTTPParser; the gateway needs the strict parser of Node'
+    return application('the application uses the option insecureHTTPParser; the gateway needs the strict parser of Node')
   }
   return null
 }

@@ -2,6 +2,7 @@
  * The variables of OpenTelemetry that traces, metrics and logs share:
  * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. This file loads no package.
  */
+import { OperatorError } from '#operator-errors.js'
 import type { Log } from '../log.js'
 
 export type OtlpSignal = 'TRACES' | 'METRICS' | 'LOGS'
@@ -24,7 +25,7 @@ export function otlpProtocol (env: NodeJS.ProcessEnv, signal: OtlpSignal): OtlpP
   const name = env[own] ? own : 'OTEL_EXPORTER_OTLP_PROTOCOL'
   const value = env[name]?.trim() || 'http/protobuf'
   if (value === 'http/protobuf' || value === 'http/json') return value
-  throw new Error(`${name} is "${value}". ${NAMES[signal]} can be exported with http/protobuf (the default) or http/json.`)
+  throw new OperatorError('A2AGW_ERR_TELEMETRY', `${name} is "${value}". ${NAMES[signal]} can be exported with http/protobuf (the default) or http/json.`)
 }
 
 export function sdkDisabled (env: NodeJS.ProcessEnv): boolean {
@@ -59,7 +60,7 @@ function exportedWith (env: NodeJS.ProcessEnv, signal: 'METRICS' | 'LOGS'): Otlp
   const legal = EXPORTERS[signal]
   const given = (env[name] ?? '').split(',').map(one => one.trim()).filter(one => one !== '')
   for (const one of given) {
-    if (!legal.includes(one)) throw new Error(`${name} has "${one}". It can be ${legal.slice(0, -1).join(', ')} or ${legal.at(-1) ?? ''}.`)
+    if (!legal.includes(one)) throw new OperatorError('A2AGW_ERR_TELEMETRY', `${name} has "${one}". It can be ${legal.slice(0, -1).join(', ')} or ${legal.at(-1) ?? ''}.`)
   }
   const wanted = given.length > 0 ? given.includes('otlp') : (env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]?.trim() ?? '') !== ''
   return wanted && !sdkDisabled(env) ? otlpProtocol(env, signal) : null

@@ -1,3 +1,4 @@
+import { OperatorError } from '#operator-errors.js'
 import { otlpProtocol, sdkDisabled } from '../otlp/environment.js'
 import type { RequestSpan, Tracing, TracingOptions } from './span.js'
 import { parseTraceParent } from './trace-context.js'
@@ -31,7 +32,7 @@ async function enabledTracing (options: TracingOptions): Promise<Tracing> {
   }
   const exporter = options.env.OTEL_TRACES_EXPORTER?.trim() || 'otlp'
   if (!EXPORTERS.includes(exporter)) {
-    throw new Error(`OTEL_TRACES_EXPORTER is "${exporter}". It can be otlp (the default), console (a line per span on stdout) or none.`)
+    throw new OperatorError('A2AGW_ERR_TELEMETRY', `OTEL_TRACES_EXPORTER is "${exporter}". It can be otlp (the default), console (a line per span on stdout) or none.`)
   }
   if (exporter === 'none') {
     options.log.info({}, 'tracing is off: OTEL_TRACES_EXPORTER=none')

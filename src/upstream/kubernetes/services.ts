@@ -5,6 +5,7 @@ import type { KubernetesSourceConfig } from '#config/model/source-model.js'
 import type { JsonObject } from '#wire/json/object.js'
 import { isObject } from '#wire/json/object.js'
 import { parseUrl } from '#wire/url.js'
+import { OperatorError } from '#operator-errors.js'
 import { serviceConnections } from '../bounded-request.js'
 import { ObjectWatch } from './watch.js'
 
@@ -107,7 +108,7 @@ function accessOf ({ api }: KubernetesSourceConfig, env: NodeJS.ProcessEnv): Acc
   }
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env
   if (host === undefined || host === '') {
-    throw new Error('KUBERNETES_SERVICE_HOST is not set: the gateway does not run in a cluster; set kubernetes.api')
+    throw new OperatorError('A2AGW_ERR_AGENT_SOURCE', 'KUBERNETES_SERVICE_HOST is not set: the gateway does not run in a cluster; set kubernetes.api')
   }
   const file = (name: string): string => `${SERVICE_ACCOUNT}/${name}`
   try {
@@ -118,7 +119,7 @@ function accessOf ({ api }: KubernetesSourceConfig, env: NodeJS.ProcessEnv): Acc
       token: () => readFileSync(file('token'), 'utf8').trim()
     }
   } catch (error) {
-    throw new Error(`the service account cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}; the pod needs automountServiceAccountToken: true`)
+    throw new OperatorError('A2AGW_ERR_AGENT_SOURCE', `the service account cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}; the pod needs automountServiceAccountToken: true`)
   }
 }
 

@@ -152,7 +152,9 @@ function keyProblems (source: Mapping, at: Path, baseDir: string): PathProblem[]
   if (typeof file !== 'string' || file === '' || file.includes('\0')) return []
   const path = [...at, 'keys', 'file']
   const read = readKeyFile(resolve(baseDir, file))
-  return 'entries' in read ? [] : read.problems.map(problem => fault(path, `${dotted(path)}: ${shown(file)}: ${problem}`))
+  if ('entries' in read) return []
+  return read.problems.map(problem =>
+    fault(path, `${dotted(path)}: ${shown(file)}: ${problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE'))
 }
 
 // Checks of `identity.sources.<name>.certificate`: keys that depend on each other, and on `server.tls`.
