@@ -32,7 +32,7 @@ import { ROOT } from '../helpers/paths.js'
 
 /** Descriptions of keys are documentation. */
 const NOT_MESSAGES = ['schema', 'listeners'].flatMap(folder => readdirSync(join(ROOT, 'src/config', folder))
-  .filter(name => /(?:^|-)schema(?:-kit)?\.ts$/.test(name))
+  .filter(name => /(?:^|-)schema(?:-builder)?\.ts$/.test(name))
   .map(name => `${folder}/${name}`))
 
 const SOURCES = [

@@ -57,6 +57,8 @@ t.test('a missing required extension: named, with the header to send', async t =
     verbatim: false,
     activity: [],
     matched: new Set(),
+    pause: null,
+    evidence: 'none',
     claims: [],
     asked: [],
     caller: null,

@@ -65,7 +65,7 @@ t.test('nothing is read when everything is known', async t => {
   t.equal(ask(policy, { requested: [THIRD] }).review, null, 'nobody knows what is asked for')
   t.equal(ask(policies({}, { responses: 'off' }), { requested: [URI] }).review, null)
   const review = reviewed(policy, { requested: [URI, THIRD] })
-  t.match(review, { reads: true, holds: false, enforces: false, holdsHead: false })
+  t.match(review, { readsBody: true, buffersBody: false, enforces: false, buffersHead: false })
   review.echoed([URI])
   t.equal(review.readsBody, false)
   t.same(review.evaluate(Buffer.from('not even JSON'), false).violations, [])
@@ -122,7 +122,7 @@ t.test('the header for the client', async t => {
     for (const off of [policies({ echo: 'verify' }, { responses: 'observe' }), policies({ echo: 'verify', mode: 'observe' })]) {
       t.same(shown(off, [OTHER], [URI]), [URI], 'only observed')
     }
-    t.match(reviewed(policy, { requested: [] }), { reads: false, holds: false })
+    t.match(reviewed(policy, { requested: [] }), { readsBody: false, buffersBody: false })
   })
 
   t.test('synthesize', async t => {
@@ -133,9 +133,9 @@ t.test('the header for the client', async t => {
     t.same(shown(policy, [OTHER], [], proof), [], 'not asked for')
     t.same(shown(policy, [URI], [URI], proof), [URI])
     const review = reviewed(policy, { requested: [URI] })
-    t.match(review, { holdsHead: true, holds: true, enforces: false })
+    t.match(review, { buffersHead: true, buffersBody: true, enforces: false })
     review.echoed([URI])
-    t.match(review, { holdsHead: false, holds: false }, 'the header has it already')
+    t.match(review, { buffersHead: false, buffersBody: false }, 'the header has it already')
     t.equal(reviewed(policy, { requested: [OTHER] }).buffersHead, false)
   })
 })
