@@ -35,6 +35,7 @@ const INTEGRATION_GROUPS = {
   identity: /^identity\/(?!keys-source|upstream-)/,
   limits: /^limits\/(?:budgets|concurrency|queue|rates)/,
   mesh: /^front\/mesh-/,
+  pause: /^pause\//,
   pages: /^docs\/|^e2e\/(?:demo|examples)/,
   proxy:
     /^gateway\/(?:responses-(?:json|policies|stream)|card-policies|cards-served|directory|edits|extended-card|extension-routes|modes|negotiation|null-bodies|passthrough|routing|turn|untagged-data)/,

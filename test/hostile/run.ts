@@ -61,7 +61,7 @@ export async function runScenario (t: Test, scenario: Scenario): Promise<void> {
   if (stall !== null) {
     t.ok(
       (await stall.longest()) < (promise.stall ?? 0) * 1_000,
-      `other calls were answered within ${promise.stall} s: ${await stall.longest()} ms`
+      `other calls were answered within ${promise.stall} s: ${await stall.longest()} ms, ${stall.failure ?? 'without a failure'}`
     )
   }
   if (memory !== null) {
@@ -114,6 +114,8 @@ function healthyCall (gateway: TestGateway, { healthy }: Promised): ReturnType<t
 class Pulse {
   private readonly ended: Promise<void>
   private slowest = 0
+  /** What became of a call that failed; null while none has. */
+  failure: string | null = null
   private beating = true
 
   constructor (gateway: TestGateway, promise: Promised) {
@@ -123,8 +125,9 @@ class Pulse {
   private async beat (gateway: TestGateway, promise: Promised): Promise<void> {
     while (this.beating) {
       const from = performance.now()
-      const status = await healthyCall(gateway, promise).then(answer => answer.status, () => 0)
-      this.slowest = Math.max(this.slowest, status === 200 ? performance.now() - from : Infinity)
+      const failure = await healthyCall(gateway, promise).then(({ status, text }) => status === 200 ? null : `${status} ${text}`, String)
+      this.failure ??= failure
+      this.slowest = Math.max(this.slowest, failure === null ? performance.now() - from : Infinity)
       await sleep(10)
     }
   }

@@ -236,6 +236,7 @@ t.test('two gateways with one store, and a store that is away', async t => {
   const root = [`state: {store: "redis://127.0.0.1:${redis.port}", timeout: 5s}`]
   const { gateway, upstream, yaml } = await started(t, { root })
   const other = await gatewayFor(t, { yaml })
+  for (const { url } of [gateway, other]) await until(async () => (await send(url, ORDER)).result !== undefined, 'a connection to the store')
   const id = await waiting(gateway.url)
   const answers = await Promise.all([gateway, other, gateway, other].map(({ url }) => send(url, decision(id, YES))))
   t.equal(answers.filter(one => one.result?.task?.status.state === 'TASK_STATE_COMPLETED').length, 1)

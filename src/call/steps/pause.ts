@@ -48,9 +48,7 @@ export function pause (exchange: Exchange, { rules }: Pause, rejection: Rejectio
   const { record, resumed, task } = exchange.work as Work
   const waiting = pausedIn(record)
   if (waiting !== null && waiting.state !== 'waiting') return reject(exchange, rejections.pauseEnded, 'rejected')
-  exchange.rejection = rejection
-  exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
-  if (waiting !== null && task !== null) return respondTask(exchange, task, waiting, rejection.message)
+  if (waiting !== null && task !== null) return ask(exchange, task, waiting, rejection, rejection.message)
   return keep(exchange, resumed === null ? rules : [...resumed.approved, ...rules], rejection)
 }
 
@@ -66,7 +64,7 @@ function keep (exchange: Exchange, rules: readonly string[], rejection: Rejectio
   const respond = (exchange: Exchange, kept: unknown): Result => {
     if (kept === false) return reject(exchange, rejections.pauseUnavailable, 'rejected')
     exchange.services.metrics.add('paused_requests_total', exchange.agentName, 'paused')
-    return respondTask(exchange, key, paused, null)
+    return ask(exchange, key, paused, rejection, null)
   }
   const write = (exchange: Exchange): Result | Promise<Result> => after(exchange, exchange.services.tasks.write(key, record), respond)
   if (state.policy[route.version].ownership === null || owners === undefined || owners instanceof Promise) return write(exchange)
@@ -74,6 +72,16 @@ function keep (exchange: Exchange, rules: readonly string[], rejection: Rejectio
   const names: OwnedName[] = [{ kind: 'task', id: taskId }, { kind: 'context', id: contextId }]
   return after(exchange, exchange.services.tasks.owners(agent.name, names, owners.caller.owner), (exchange, owners: Owners) =>
     owners === 'unavailable' ? reject(exchange, rejections.pauseUnavailable, 'rejected') : write(exchange))
+}
+
+/** Responds with the task that waits, in the place of the rejection. */
+function ask (exchange: Exchange, task: TaskKey, paused: Paused, rejection: Rejection, problem: string | null): Result {
+  settle(exchange, 'rejected')
+  exchange.rejection = rejection
+  exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
+  exchange.span.set('a2a_gateway.decision', 'pause')
+  exchange.span.set('a2a_gateway.rule', rejection.rule)
+  return respondTask(exchange, task, paused, problem)
 }
 
 function tooLarge (rejection: Rejection): Rejection {
@@ -182,11 +190,6 @@ function questionIn ({ work }: Exchange, rules: readonly string[]): PausedTask['
 function respondTask (exchange: Exchange, { taskId }: TaskKey, paused: Paused, problem: string | null): Result {
   const { state, rules, contextId, at } = paused
   const question = questionIn(exchange, rules)
-  if (state === 'waiting' && carriesMessage((exchange.work as Work).parsed.operation)) {
-    settle(exchange, 'rejected')
-    exchange.span.set('a2a_gateway.decision', 'pause')
-    exchange.span.set('a2a_gateway.rule', rules[0] ?? '')
-  }
   const task: PausedTask = { id: taskId, contextId, state, at, rule: rules[0] ?? '', question, problem }
   const { headers, body } = pausedResponse(task, (exchange.work as Work).parsed.operation, callerOf(exchange))
   const { requested, headerName } = (exchange.work as Work).evaluation

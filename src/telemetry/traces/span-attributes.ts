@@ -69,7 +69,7 @@ export const SPAN_ATTRIBUTES = {
     on: 'SERVER',
     type: 'string',
     when: 'operations and rejections',
-    meaning: 'decision about the request: `forward`, `observe`, `reject`'
+    meaning: 'decision about the request: `forward`, `observe`, `reject`, `pause`'
   },
   'a2a_gateway.rule': {
     on: 'SERVER',
