@@ -125,7 +125,9 @@ class Pulse {
   private async beat (gateway: TestGateway, promise: Promised): Promise<void> {
     while (this.beating) {
       const from = performance.now()
-      const failure = await healthyCall(gateway, promise).then(({ status, text }) => status === 200 ? null : `${status} ${text}`, String)
+      // The clients run in the process of the gateway, which may therefore shed calls on a busy machine: this is a response too.
+      const failure = await healthyCall(gateway, promise).then(({ status, text }) =>
+        status === 200 || (status === 503 && text.includes('The gateway is overloaded')) ? null : `${status} ${text}`, String)
       this.failure ??= failure
       this.slowest = Math.max(this.slowest, failure === null ? performance.now() - from : Infinity)
       await sleep(10)
