@@ -9,6 +9,7 @@ import { tenantOf } from '#a2a/task-id.js'
 import type { PausedTask } from '#pipeline/paused-task.js'
 import { pausedResponse, taskStateIn } from '#pipeline/paused-task.js'
 import * as rejections from '#pipeline/rejections.js'
+import type { OwnerFindings } from '#policy/access/ownership.js'
 import type { Claimed } from '#policy/request/claims.js'
 import type { Pause } from '#policy/request/pause.js'
 import { questionOf } from '#policy/request/pause.js'
@@ -54,7 +55,7 @@ export function pause (exchange: Exchange, { rules }: Pause, rejection: Rejectio
 
 /** @param rules that the request breaks, also those that a person has agreed to */
 function keep (exchange: Exchange, rules: readonly string[], rejection: Rejection): Result | Promise<Result> {
-  const { agent, route, state, parsed, bytes, owners } = exchange.work as Work
+  const { agent, route, parsed, bytes, owners } = exchange.work as Work
   const body = parsed.explicit ?? whole(bytes)
   if (body.length > MAX_PAUSED) return reject(exchange, tooLarge(rejection), 'rejected')
   const { taskId, contextId } = exchange.result as { readonly taskId: string, readonly contextId: string }
@@ -67,10 +68,11 @@ function keep (exchange: Exchange, rules: readonly string[], rejection: Rejectio
     return ask(exchange, key, paused, rejection, null)
   }
   const write = (exchange: Exchange): Result | Promise<Result> => after(exchange, exchange.services.tasks.write(key, record), respond)
-  if (state.policy[route.version].ownership === null || owners === undefined || owners instanceof Promise) return write(exchange)
-  // The client may use the task, and nobody else.
+  // `loadOwners` has waited for them. Without `access.tasks`, there are none.
+  const findings = owners as OwnerFindings | undefined
+  if (findings === undefined) return write(exchange)
   const names: OwnedName[] = [{ kind: 'task', id: taskId }, { kind: 'context', id: contextId }]
-  return after(exchange, exchange.services.tasks.owners(agent.name, names, owners.caller.owner), (exchange, owners: Owners) =>
+  return after(exchange, exchange.services.tasks.owners(agent.name, names, findings.caller.owner), (exchange, owners: Owners) =>
     owners === 'unavailable' ? reject(exchange, rejections.pauseUnavailable, 'rejected') : write(exchange))
 }
 
