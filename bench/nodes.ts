@@ -1,5 +1,6 @@
 /** The programs of Node that parties run with: the version of the container image, and the oldest supported one. */
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { packageRoot } from '#config/paths.js'
@@ -25,7 +26,18 @@ export async function nodePrograms (): Promise<NodePrograms> {
   const { SHIPPED, OLDEST, programsOf } =
     await import(pathToFileURL(join(packageRoot(), 'scripts/runtimes/programs.mjs')).href) as Programs
   const programs = programsOf([SHIPPED, OLDEST])
-  return { shipped: programs[SHIPPED] as string, oldest: programs[OLDEST] as string }
+  const all = { shipped: programs[SHIPPED] as string, oldest: programs[OLDEST] as string }
+  for (const program of Object.values(all)) if (nodeVersion(program) !== process.version) writeCodeCache(program)
+  return all
+}
+
+/** Writes V8's code cache for a version of Node that did not run the build. The image has one: its build runs on the version that it ships. */
+function writeCodeCache (program: string): void {
+  const folder = join(packageRoot(), 'dist/src/bundle')
+  const compiler = join(packageRoot(), 'dist/scripts/bundle/compile.js')
+  for (const script of readdirSync(folder).filter(name => name.endsWith('.cjs'))) {
+    execFileSync(program, ['--hash-seed=1', compiler, join(folder, script)], { stdio: 'inherit' })
+  }
 }
 
 /** For short runs and tests: this program for all parties. */

@@ -8,7 +8,6 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
 import { crc32 } from 'node:zlib'
-import { setEngineFlags } from './engine.js'
 
 /** Loaders of the modules that can be started, by name. */
 export type Bundle = Readonly<Record<string, () => unknown>>
@@ -18,7 +17,6 @@ export type Bundle = Readonly<Record<string, () => unknown>>
  * source
  */
 export function readScript (file: string): Script {
-  setEngineFlags()
   // The script is ASCII. Decoding as Latin-1 needs no check of the bytes.
   const source = readFileSync(file, 'latin1')
   const cachedData = readCache(cacheOf(file))
@@ -44,7 +42,8 @@ export function bundled (name: string): Bundle {
   return runScript(readScript(file), file)
 }
 
-export const cacheOf = (file: string): string => file.replace(/\.cjs$/, '.cache')
+/** One script can have a cache for each version of V8: Node 20 and Node 24 may start the same build. */
+export const cacheOf = (file: string): string => file.replace(/\.cjs$/, `-v8-${process.versions.v8}.cache`)
 
 const CHECKSUM_BYTES = 4
 

@@ -1,4 +1,7 @@
 /** Measures throughput and CPU of one party under one load, and checks its responses. */
+import type { Work } from '../agent/bodies.js'
+import { callBody } from '../agent/bodies.js'
+import { HEADERS } from '../agent/calls.js'
 import type { Bench } from '../bench.js'
 import { WrongAnswer } from '../bench.js'
 import { closedLoop } from '../load/closed.js'
@@ -19,6 +22,10 @@ export interface Call {
 
 export const MANY = 64
 export const FEW = 8
+
+/** Connections for calls with a body, or a response, of this work. */
+export const connectionsFor = ({ bytes }: Work): number => bytes > 100_000 ? FEW : MANY
+export const callOf = (work: Work): Call => ({ headers: HEADERS, body: callBody(work), connections: connectionsFor(work) })
 
 /** @returns `perSecond`: calls; `cpuPerCall`: microseconds; `busy`: the used share of the proxy's core. Only proxies have the last two. */
 export async function closedSample (bench: Bench, party: Party, call: Call): Promise<Sample> {

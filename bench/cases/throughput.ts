@@ -1,15 +1,14 @@
 import type { Work } from '../agent/bodies.js'
-import { REAL_WORKS, SMALL, SMALL_STREAMING, WORKS, callBody } from '../agent/bodies.js'
-import { HEADERS, responseHeaders, streamHeaders } from '../agent/calls.js'
+import { REAL_WORKS, SMALL, SMALL_STREAMING, WORKS } from '../agent/bodies.js'
+import { responseHeaders, streamHeaders } from '../agent/calls.js'
 import type { Bench, Case, Table } from '../bench.js'
 import { interleave, subjects } from '../bench.js'
 import { startGateway } from '../parties/gateway.js'
 import type { Party } from '../parties/party.js'
 import type { Call } from './closed.js'
-import { FEW, MANY, closedSample, warm } from './closed.js'
+import { MANY, callOf, closedSample, connectionsFor, warm } from './closed.js'
+import { isCoreWork } from './core.js'
 
-const connectionsFor = ({ bytes }: Work): number => bytes > 100_000 ? FEW : MANY
-export const callOf = (work: Work): Call => ({ headers: HEADERS, body: callBody(work), connections: connectionsFor(work) })
 /** A small call with a response of the work's content. */
 export const responseCallOf = (work: Work): Call => ({ headers: responseHeaders(work), body: SMALL, connections: connectionsFor(work) })
 
@@ -60,15 +59,17 @@ const OF_REAL_WORKS: Omit<Treatment, 'call'> = {
   quick: work => ofMiddleSize(work) && (work.shape === 'markdown' || work.shape === 'data')
 }
 
+/** Works that the case `core` does not measure. */
+const OTHER_WORKS = REAL_WORKS.filter(work => !isCoreWork(work))
 /** Without `--parties`: those that read bodies, and the bare proxies of Node. */
 const READERS = new Set(['gateway', 'node-proxy', 'fastify-proxy', 'nginx-njs', 'envoy-lua'])
 
 export const BODIES: Case = {
   name: 'bodies',
-  about: 'requests of the kinds that language models and agents send, 8 connections for 1 MB, else 64',
-  works: REAL_WORKS.map(({ name }) => name),
+  about: 'requests of the kinds that language models and agents send, in the sizes that core leaves out; 8 connections for 1 MB, else 64',
+  works: OTHER_WORKS.map(({ name }) => name),
   run: (bench, parties) =>
-    measureWorks(bench, 'bodies', bench.mostly(parties, READERS), REAL_WORKS, { ...OF_REAL_WORKS, call: callOf })
+    measureWorks(bench, 'bodies', bench.mostly(parties, READERS), OTHER_WORKS, { call: callOf, main: () => false, quick: () => false })
 }
 
 /** No other party reads responses. */

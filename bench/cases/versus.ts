@@ -9,10 +9,10 @@ import type { Row } from '../results.js'
 import { figures } from '../results.js'
 import { pairwise, ratio, spread } from '../statistics.js'
 import type { Call } from './closed.js'
-import { MANY, closedSample, warm } from './closed.js'
+import { MANY, callOf, closedSample, warm } from './closed.js'
 import type { Load } from './latency.js'
 import { fixedSample } from './latency.js'
-import { EVENTS, callOf, responseCallOf } from './throughput.js'
+import { EVENTS, responseCallOf } from './throughput.js'
 
 const RATE = 500
 const MEASURES: ReadonlyArray<readonly [string, string]> = [

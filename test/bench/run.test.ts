@@ -116,7 +116,7 @@ t.test('flags', async t => {
   t.same(['bodies', 'latency', 'responses'].map(name => wantsCase(only, name)), [true, true, false])
   const wants = (quick: boolean, name: string, work: string, main = false): boolean => wantsWork({ only, quick }, name, work, main)
   t.ok(wants(true, 'bodies', '1 MB of Markdown'), 'a chosen work is measured, also in a quick run')
-  t.notOk(wants(false, 'bodies', '50 kB of data', true))
+  t.notOk(wants(false, 'bodies', '1 MB of data', true))
   t.same([wants(false, 'latency', '400 B'), wants(true, 'latency', '400 B'), wants(true, 'latency', '400 B', true)], [true, false, true])
   for (const { name } of CASES) t.match(HELP, `  ${name} `)
 })

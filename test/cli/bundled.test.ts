@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
-import { writeCache } from '#bundled.js'
+import { cacheOf, writeCache } from '#bundled.js'
 import { packageRoot } from '#config/paths.js'
 import { freePort, rpc, until } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'
@@ -20,8 +20,8 @@ t.teardown(() => { rmSync(copy, { recursive: true }) })
 for (const name of ['dist/src', 'config', 'package.json']) cpSync(join(root, name), join(copy, name), { recursive: true })
 symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
 const folder = join(copy, 'dist/src/bundle')
-const cache = join(folder, readdirSync(folder).find(name => name.endsWith('.cache')) ?? '')
-const script = cache.replace(/cache$/, 'cjs')
+const script = join(folder, readdirSync(folder).find(name => name.endsWith('.cjs')) ?? '')
+const cache = cacheOf(script)
 const kept = readFileSync(cache)
 const env = { PATH: process.env.PATH, OTEL_TRACES_SAMPLER: 'always_off' }
 
@@ -99,7 +99,7 @@ t.test('a missing, truncated, damaged or foreign cache is not used either', asyn
   const copies = rows.map(([, bytes], i) => {
     const file = join(folder, `copy-${i}.cjs`)
     cpSync(script, file)
-    if (bytes !== null) writeFileSync(file.replace(/cjs$/, 'cache'), bytes)
+    if (bytes !== null) writeFileSync(cacheOf(file), bytes)
     return file
   })
   const results = taken(copies)

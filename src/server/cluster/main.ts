@@ -1,9 +1,8 @@
 /** Entry point of a worker process. The primary starts it. */
 import cluster from 'node:cluster'
-import { lowerPriorityOfEngineThreads, setEngineFlags } from '#engine.js'
+import { lowerPriorityOfEngineThreads } from '#engine.js'
 import { runWorker } from './worker.js'
 
-setEngineFlags()
 lowerPriorityOfEngineThreads()
 
 if (cluster.worker === undefined) throw new Error('this is started by the gateway itself')
