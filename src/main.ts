@@ -107,7 +107,18 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
       )
     case 'external':
       return await (await import('./cli/external.js')).runExternal(
-        { words: positionals, config, agent: text('agent') ?? null, caller: text('caller') ?? null, headers: list('header'), request: text('request') ?? null, json, env },
+        {
+          words: positionals,
+          config,
+          agent: text('agent') ?? null,
+          caller: text('caller') ?? null,
+          headers: list('header'),
+          request: text(
+            'request'
+          ) ?? null,
+          json,
+          env
+        },
         { out, err }
       )
     case 'test': {
@@ -119,7 +130,9 @@ async function run (command: string, { values, positionals, curl }: Parsed): Pro
       if (format !== undefined && format !== 'pretty') {
         throw new UsageError('--watch is for people: the formats for machines have one result (leave out --json, or --format)')
       }
-      return await (await import('./cli/policy-tests/watch.js')).watchUntilInterrupted({ names: positionals, config, run: runOnce }, { err })
+      return await (await import('./cli/policy-tests/watch.js')).watchUntilInterrupted(
+        { names: positionals, config, run: runOnce }, { err }
+      )
     }
     case 'agents':
       return await (await import('./cli/agents/agents.js')).runAgents(

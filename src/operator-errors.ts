@@ -154,7 +154,9 @@ export function listenCode (error: unknown): ErrorCode | null {
 
 /** @returns an error whose message says where its cause occurred, such as `agent travel: MESSAGE`. The code is that of the cause. */
 export function errorAt (place: string, error: unknown, otherwise: ErrorCode): OperatorError {
-  return new OperatorError(errorCode(error) ?? otherwise, `${place}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  return new OperatorError(
+    errorCode(error) ?? otherwise, `${place}: ${error instanceof Error ? error.message : String(error)}`, { cause: error }
+  )
 }
 
 /** @returns a printed message, followed by its code in brackets */

@@ -77,7 +77,9 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Use a media type and a schema name that the agent\'s card lists.',
     operator: 'Add the schema to `card.schemas`, or write `untaggedData: allow`. `check --live` lists schemas that cannot be compiled.',
     see: ['cards', 'decisions'],
-    example: gateway('grpc-content-type', 'This address serves gRPC only: call it with a gRPC client, which sends "content-type: application/grpc".')
+    example: gateway(
+      'grpc-content-type', 'This address serves gRPC only: call it with a gRPC client, which sends "content-type: application/grpc".'
+    )
   },
   EXTENSION_CONFLICT: {
     cause: 'The data is valid, but not allowed in this situation. Object schemas: structured input on an existing task has the reason `STRUCTURED_INPUT_TASK_RUNNING`.',
@@ -141,14 +143,18 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Use a URL that the operator allows, with the credentials that the message names.',
     operator: 'Add the address to `push.allow` of the agent.',
     see: ['push-notifications'],
-    example: field('gateway/push', 'params.taskPushNotificationConfig.url', 'must be an https URL', { metadata: { rule: 'push', extension: 'gateway' } })
+    example: field(
+      'gateway/push', 'params.taskPushNotificationConfig.url', 'must be an https URL', { metadata: { rule: 'push', extension: 'gateway' } }
+    )
   },
   PUSH_CONFIGS_EXHAUSTED: {
     cause: 'The task already has as many push notification configurations as `push.perTask` allows.',
     client: 'Delete a configuration of the task, or replace one by its id.',
     operator: 'Raise `push.perTask` of the agent.',
     see: ['push-notifications'],
-    example: gateway('push', 'The task has the maximum number of push notification configurations (10). Delete one, or replace one by its id.')
+    example: gateway(
+      'push', 'The task has the maximum number of push notification configurations (10). Delete one, or replace one by its id.'
+    )
   },
   TASK_NOT_FOUND: {
     cause: 'The task or context does not exist, or it belongs to another caller. The response does not distinguish the two cases.',
@@ -169,7 +175,11 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Send the header that the message quotes. `metadata.supportedVersions` lists the versions.',
     operator: 'The gateway does not translate between versions. The agent must offer the version in its card.',
     see: ['cards'],
-    example: gateway('version', 'The agent does not support A2A 0.3 at this address, and a request without the header A2A-Version is A2A 0.3. The agent supports 1.0: send the header "A2A-Version: 1.0".', { metadata: { rule: 'version', supportedVersions: '1.0' } })
+    example: gateway(
+      'version',
+      'The agent does not support A2A 0.3 at this address, and a request without the header A2A-Version is A2A 0.3. The agent supports 1.0: send the header "A2A-Version: 1.0".',
+      { metadata: { rule: 'version', supportedVersions: '1.0' } }
+    )
   },
   INVALID_AGENT_RESPONSE: {
     cause: 'The agent has `responses: enforce`, and its response breaks a rule or cannot be read. The task itself may have continued.',
@@ -218,7 +228,9 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Use the URL that the operator gave you.',
     operator: 'Add the host to `server.hosts`.',
     see: ['configuration'],
-    example: gateway('host-not-served', 'The gateway does not serve the host that the request names; use the URL that you were given for the agent.')
+    example: gateway(
+      'host-not-served', 'The gateway does not serve the host that the request names; use the URL that you were given for the agent.'
+    )
   },
   METHOD_NOT_ALLOWED: {
     cause: 'The path exists with another HTTP method.',
@@ -232,7 +244,10 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Request the card with the credentials that the agent accepts.',
     operator: 'To show the card to everybody, change `card.public` of the agent.',
     see: ['cards'],
-    example: gateway('card-credentials', 'The card of this agent is for callers with credentials; send those that the agent accepts in the header authorization.')
+    example: gateway(
+      'card-credentials',
+      'The card of this agent is for callers with credentials; send those that the agent accepts in the header authorization.'
+    )
   },
   UNAUTHENTICATED: {
     cause: 'The request has no credentials, or none that a source of `identity` accepts. `metadata.problem` and `WWW-Authenticate` name the fault.',
@@ -246,28 +261,39 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Get a token with the missing scopes, or ask the operator for access.',
     operator: 'Add the caller to `access.allow` of the agent. `a2a-gateway explain --caller` shows which entry decided.',
     see: ['access'],
-    example: gateway('access', 'The caller is not allowed to send this request; ask the operator of the gateway for access.', { metadata: { rule: 'access' } })
+    example: gateway(
+      'access', 'The caller is not allowed to send this request; ask the operator of the gateway for access.',
+      { metadata: { rule: 'access' } }
+    )
   },
   IDENTITY_UNAVAILABLE: {
     cause: 'The gateway cannot fetch the signing keys of the token\'s issuer.',
     client: RETRY_LATER,
     operator: 'Check that the gateway reaches the issuer. The log names the URL and the failure.',
     see: ['identity'],
-    example: gateway('identity-unavailable', 'The gateway cannot get the keys that verify the credentials; try again later.', { retryAfter: 5 })
+    example: gateway(
+      'identity-unavailable', 'The gateway cannot get the keys that verify the credentials; try again later.', { retryAfter: 5 }
+    )
   },
   RATE_LIMITED: {
     cause: 'A limit of `rates` is reached, or too many requests from the address had invalid credentials. `metadata.limit` names the limit.',
     client: 'Wait for the seconds in `Retry-After`, and send fewer requests.',
     operator: 'Raise the limit in `rates`, or give the caller a separate limit.',
     see: ['rate-limits'],
-    example: gateway('rate-limit', 'The limit "per-caller" is reached: wait 2 s before the next request.', { metadata: { limit: 'per-caller' }, retryAfter: 2 })
+    example: gateway(
+      'rate-limit', 'The limit "per-caller" is reached: wait 2 s before the next request.',
+      { metadata: { limit: 'per-caller' }, retryAfter: 2 }
+    )
   },
   BUDGET_EXHAUSTED: {
     cause: 'A budget of `budgets` is spent. `metadata.limit` names it.',
     client: 'Wait for the seconds in `Retry-After`: the budget is then whole again. Without `Retry-After`, the budget belongs to one call and to the calls that agents make for it, and is spent: complete the task without further calls.',
     operator: 'Raise the budget in `budgets`. With `by: [chain]`, the audit line shows the rest in `delegation.budgets`.',
     see: ['rate-limits', 'budgets'],
-    example: gateway('budget', 'The budget "tokens-per-day" is spent: wait 3600 s before the next message.', { metadata: { limit: 'tokens-per-day' }, retryAfter: 3600 })
+    example: gateway(
+      'budget', 'The budget "tokens-per-day" is spent: wait 3600 s before the next message.',
+      { metadata: { limit: 'tokens-per-day' }, retryAfter: 3600 }
+    )
   },
   REQUEST_TOO_LARGE: {
     cause: 'The body is larger than `limits.body`, as sent or decompressed. Or the body decompresses to more than 100 times its size.',
@@ -302,28 +328,38 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Send the body without `Content-Encoding`, or with `Content-Encoding: gzip`.',
     operator: 'Nothing.',
     see: ['limits'],
-    example: gateway('content-encoding', 'The Content-Encoding is not supported; send "Content-Encoding: gzip", or the body without Content-Encoding.')
+    example: gateway(
+      'content-encoding', 'The Content-Encoding is not supported; send "Content-Encoding: gzip", or the body without Content-Encoding.'
+    )
   },
   LOOP_DETECTED: {
     cause: 'The gateway has already handled this request: an upstream URL of the configuration points to the gateway.',
     client: 'Report the error to the operator of the gateway.',
     operator: 'Correct `upstream.url` of the agent.',
     see: ['configuration'],
-    example: gateway('loop', 'This gateway has already handled the request: an upstream URL in its configuration points to the gateway itself.')
+    example: gateway(
+      'loop', 'This gateway has already handled the request: an upstream URL in its configuration points to the gateway itself.'
+    )
   },
   AGENT_NOT_READY: {
     cause: 'The gateway has no usable card of the agent, or no caller can satisfy the security requirement of its card.',
     client: RETRY_LATER,
     operator: 'Run `a2a-gateway check --live`, or read `/agents` on the admin listener: both name the problem of the card. To forward calls without a card, write `card.onUnavailable: forward`.',
     see: ['cards', 'security-schemes'],
-    example: gateway('no-card', 'The gateway has no valid AgentCard for the agent "eightball", so it cannot check this call; try again later.', { retryAfter: 5 })
+    example: gateway(
+      'no-card', 'The gateway has no valid AgentCard for the agent "eightball", so it cannot check this call; try again later.',
+      { retryAfter: 5 }
+    )
   },
   GRPC_NOT_SERVED: {
     cause: 'The agent\'s card names only gRPC interfaces, and the gateway serves none of them.',
     client: 'Do not retry. Ask the operator of the gateway.',
     operator: 'Set `server.grpc.listen`.',
     see: ['grpc'],
-    example: gateway('only-grpc', 'The agent "eightball" offers only gRPC, and the gateway does not serve this agent by gRPC; a retry does not help, ask the operator of the gateway.')
+    example: gateway(
+      'only-grpc',
+      'The agent "eightball" offers only gRPC, and the gateway does not serve this agent by gRPC; a retry does not help, ask the operator of the gateway.'
+    )
   },
   STATE_UNAVAILABLE: {
     cause: 'The store that knows the owners of tasks, or their push notification configurations, does not respond.',
@@ -351,7 +387,10 @@ export const REASON_HELP: Readonly<Record<Reason, ReasonHelp>> = {
     client: 'Get the task before you send the message again: the agent may have received the message.',
     operator: 'Read the agent\'s log. The gateway\'s log names the failure.',
     see: ['troubleshooting'],
-    example: gateway('upstream-html', 'The agent responded with HTTP 502 and an HTML page instead of an A2A response.', { metadata: { kind: 'protocol', status: '502' } })
+    example: gateway(
+      'upstream-html', 'The agent responded with HTTP 502 and an HTML page instead of an A2A response.',
+      { metadata: { kind: 'protocol', status: '502' } }
+    )
   },
   UPSTREAM_TIMEOUT: {
     cause: 'The agent did not accept the connection, respond, or finish in time.',
@@ -385,7 +424,9 @@ export function reasonExamples (reason: Reason): readonly (readonly [binding: st
   const bodyOf = (binding: 'JSONRPC' | 'HTTP+JSON'): string => {
     // Over HTTP+JSON, the body is the request itself, and so its paths have no `params`.
     const rejection: Rejection = { ...(binding === 'JSONRPC' ? example : withoutParams(example)), reason }
-    const { status, body } = writeRejection(rejection, { binding, version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null })
+    const { status, body } = writeRejection(
+      rejection, { binding, version: '1.0', id: '1', eventStream: false, statedVersion: true, mediaType: null }
+    )
     return `HTTP ${status}\n${body.toString()}`
   }
   const { code, message } = grpcStatusOf({ ...withoutParams(example), reason })

@@ -183,7 +183,9 @@ export class AgentRegistry {
     metrics.read('card_age_seconds', () => all.map(({ name, cardAge }) => [name, cardAge]))
     metrics.read('card_max_stale_seconds', () => all.map(({ name, config }) => [name, config.card.maxStale / 1_000]))
     metrics.read('card_usable', () => all.map(({ name, state }) => [name, state === null ? 0 : 1]))
-    metrics.read('cards_held', () => all.map(({ name, awaitsAgreement }) => [name, awaitsAgreement === null ? null : Number(awaitsAgreement)]))
+    metrics.read(
+      'cards_held', () => all.map(({ name, awaitsAgreement }) => [name, awaitsAgreement === null ? null : Number(awaitsAgreement)])
+    )
   }
 
   /** Retires an agent: it stops refreshing its card, and its connections close after its last exchange. */

@@ -106,7 +106,9 @@ export function summary (changes: Changes): string {
 const MAX_LISTED_NAMES = 10
 
 function shortened (list: readonly string[]): string {
-  return list.length <= MAX_LISTED_NAMES ? list.join(', ') : `${list.slice(0, MAX_LISTED_NAMES).join(', ')} and ${list.length - MAX_LISTED_NAMES} more`
+  return list.length <= MAX_LISTED_NAMES
+    ? list.join(', ')
+    : `${list.slice(0, MAX_LISTED_NAMES).join(', ')} and ${list.length - MAX_LISTED_NAMES} more`
 }
 
 const SERVER = [

@@ -92,7 +92,11 @@ export class DecisionPoints {
       return { kind: 'failed', failure, problem: UNASKABLE[failure], forward }
     }
     // `check` has found every name.
-    if (reply === null) return { kind: 'failed', failure: 'unreachable', problem: `no decision point is named ${asking.use}`, forward: false }
+    if (reply === null) {
+      return {
+        kind: 'failed', failure: 'unreachable', problem: `no decision point is named ${asking.use}`, forward: false
+      }
+    }
     return reply.kind === 'answer' ? { ...reply.answer, cached: reply.cached } : { ...reply, forward }
   }
 }

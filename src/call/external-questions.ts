@@ -19,7 +19,11 @@ export function askFor (exchange: Exchange, asks: readonly Asking[]): readonly A
     signal: goneSignal(exchange),
     watch: (use, url) => watchQuestion(exchange, use, url)
   }).then(answered => {
-    if (enforced) exchange.services.metrics.observe('external_decision_duration_seconds', (performance.now() - startedAt) / 1_000, null, exchange.agentName, phase)
+    if (enforced) {
+      exchange.services.metrics.observe(
+        'external_decision_duration_seconds', (performance.now() - startedAt) / 1_000, null, exchange.agentName, phase
+      )
+    }
     return answered
   })
 }

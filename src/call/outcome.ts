@@ -26,7 +26,9 @@ export function settleAborted (exchange: Exchange): void {
 }
 
 /** Keeps the violations that rules found in the request or in its response. */
-export function noteViolations (exchange: Exchange, phase: PhaseFindings['phase'], violations: PhaseFindings['violations'], edited: PhaseFindings['edited']): void {
+export function noteViolations (
+  exchange: Exchange, phase: PhaseFindings['phase'], violations: PhaseFindings['violations'], edited: PhaseFindings['edited']
+): void {
   if (exchange.services.decisions !== null) exchange.found = withFindings(exchange.found, { phase, violations, edited })
 }
 

@@ -126,7 +126,11 @@ export function respondMessage (exchange: Exchange, headers: string[], body: Buf
 export function begin (exchange: Exchange, status: number, headers: string[], phrase = ''): void {
   const { request, response, services, limits, cors } = exchange
   // A process that stops closes connections of HTTP/1.1 by a header, which has no meaning in HTTP/2 (RFC 9113 §8.2.2).
-  if (services.inFlight.draining && request.httpVersion !== '2.0' && valueOf(headers, 'connection') === null) headers.push('connection', 'close')
+  if (
+    services.inFlight.draining &&
+    request.httpVersion !== '2.0' &&
+    valueOf(headers, 'connection') === null
+  ) headers.push('connection', 'close')
   const left = limits?.left
   if (left !== undefined && left !== null) headers.push(...left.headers)
   const all = withAppHeaders(response, cors?.replaces === true ? withCors(headers, cors) : headers)

@@ -69,7 +69,10 @@ export function cardForStrangers ({ config }: Agent, state: AgentState): AgentSt
 
 function rejectCredentials (exchange: Exchange, { config }: Agent, status: 401 | 403): Result {
   const [name = ''] = credentialHeaders(config.card)
-  return reject(exchange, rejections.cardCredentials(name, status), 'rejected', status, status === 401 ? ['www-authenticate', challengeOf(config.card)] : [])
+  return reject(
+    exchange, rejections.cardCredentials(name, status), 'rejected', status,
+    status === 401 ? ['www-authenticate', challengeOf(config.card)] : []
+  )
 }
 
 /** The challenge of a 401 (RFC 9110 §11.6.1), from the scheme that `card.headers` names. */

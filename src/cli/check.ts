@@ -65,7 +65,14 @@ async function check (name: string | null, live: boolean, env: NodeJS.ProcessEnv
   const directory = directoryNote(loaded.config)
   if (!live) {
     const { findings, notes } = await lookAtCardFiles(loaded.config, env)
-    return { file, findings: [...warnings, ...findings.map(one => findingOf(one, 'warning'))], notes: [...directory, ...notes], summary, ok: true, usage: false }
+    return {
+      file,
+      findings: [...warnings, ...findings.map(one => findingOf(one, 'warning'))],
+      notes: [...directory, ...notes],
+      summary,
+      ok: true,
+      usage: false
+    }
   }
   const sources = name === null ? null : await lookAtSources(name, loaded.config, env)
   const { findings, usable } = await withProgress(LOADING_CARDS, lookAtAgents(sources?.config ?? loaded.config, env))

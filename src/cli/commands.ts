@@ -102,7 +102,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     argumentsHelp: ['URL                      URL of an agent or of its card; several URLs are several agents'],
     flags: {
       upstream: { value: 'URL', many: true, help: 'the same as URL; can be repeated' },
-      card: { value: 'FILE|URL', many: true, help: 'the card of an agent: the first --card belongs to the first --upstream; can be repeated' },
+      card: {
+        value: 'FILE|URL', many: true, help: 'the card of an agent: the first --card belongs to the first --upstream; can be repeated'
+      },
       from: {
         value: 'RECORDING',
         many: true,
@@ -115,7 +117,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       json: { help: 'prints the names of the written files, and the proposals, as JSON' }
     },
     notes: ['A comment "guess:" marks each proposal.'],
-    exits: exits('done', 'no card, no A2A request in the recordings, or init cannot write a file', 'wrong arguments, or init cannot read a file'),
+    exits: exits(
+      'done', 'no card, no A2A request in the recordings, or init cannot write a file', 'wrong arguments, or init cannot read a file'
+    ),
     examples: [
       ['a2a-gateway init http://127.0.0.1:9999', 'prints a configuration for the agent'],
       ['a2a-gateway init http://127.0.0.1:9999 http://127.0.0.1:9998 --output gateway.yaml', 'two agents, into a file, with tests beside it'],
@@ -137,7 +141,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       card: { value: 'FILE', help: "a card on disk, instead of the agent's own card; needs no configuration" },
       upstream: { value: 'URL', help: 'an agent with default settings, instead of a configuration' },
       agent: { value: 'NAME', help: 'the agent of the request; default: the agent at the address of the request' },
-      caller: { value: 'FILE|JSON', help: 'the caller: source, subject, client, scopes, groups, tenant, spiffe, claims; each has a default' },
+      caller: {
+        value: 'FILE|JSON', help: 'the caller: source, subject, client, scopes, groups, tenant, spiffe, claims; each has a default'
+      },
       header: HEADER,
       request: { value: 'NAME|NUMBER', help: 'explains only this request of the file' },
       answer: { value: 'FILE', help: "the agent's response: status line, headers and body, or JSON, or an event stream" },
@@ -168,7 +174,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     flags: {
       config: CONFIG,
       agent: { value: 'NAME', help: 'the agent of the request, instead of finding it by address' },
-      caller: { value: 'FILE|JSON', help: 'who calls: source, subject, client, scopes, groups, tenant, spiffe, claims; each has a default' },
+      caller: {
+        value: 'FILE|JSON', help: 'who calls: source, subject, client, scopes, groups, tenant, spiffe, claims; each has a default'
+      },
       header: HEADER,
       request: { value: 'NAME|NUMBER', help: 'one request of the file' },
       json: { help: 'prints questions, answers and their effects as JSON' }
@@ -185,7 +193,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     behind: 'FILE...',
     positionals: Infinity,
     words: 'yaml',
-    argumentsHelp: ['FILE                     a test file, a directory with files *.test.yaml, or a pattern such as "policies/**/*.test.yaml"'],
+    argumentsHelp: [
+      'FILE                     a test file, a directory with files *.test.yaml, or a pattern such as "policies/**/*.test.yaml"'
+    ],
     flags: {
       config: CONFIG,
       format: {
@@ -246,7 +256,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
         choices: ['transparent', 'discovery', 'negotiation', 'errors', 'safety', 'observability', 'enforcing'],
         help: 'groups of cases: transparent, discovery, negotiation, errors, safety, observability, enforcing; default: all'
       },
-      binding: { value: 'LIST', choices: ['jsonrpc', 'rest', 'grpc'], help: 'bindings: jsonrpc, rest, grpc; default: all that the card names' },
+      binding: {
+        value: 'LIST', choices: ['jsonrpc', 'rest', 'grpc'], help: 'bindings: jsonrpc, rest, grpc; default: all that the card names'
+      },
       protocol: { value: 'LIST', choices: ['1.0', '0.3'], help: 'versions of A2A: 1.0, 0.3; default: both' },
       only: { value: 'TEXT', help: 'cases whose id contains TEXT' },
       json: { help: 'prints the report as JSON: the same proxy has the same report' },

@@ -75,7 +75,10 @@ export async function runConformCommand (args: ConformArguments, io: Output): Pr
 
 async function runSuite (args: ConformArguments, io: Output): Promise<number> {
   const { direct, through, throughGrpc = null, only = null, env } = args
-  if (direct === undefined || through === undefined) throw new UsageError('name both ways: --direct URL of the agent, and --through URL of the proxy')
+  if (
+    direct === undefined ||
+    through === undefined
+  ) throw new UsageError('name both ways: --direct URL of the agent, and --through URL of the proxy')
   if (args.json && args.junit) throw new UsageError('--json and --junit name two formats')
   const groups = listOf('--profile', args.profile, GROUPS)
   const transports = listOf('--binding', args.binding, TRANSPORTS.filter(one => one !== 'card'))
@@ -95,7 +98,11 @@ async function runSuite (args: ConformArguments, io: Output): Promise<number> {
     progress: (done, count, { case: { id } }) => { if (terminal) process.stderr.write(`${ERASE_LINE}${done}/${count} ${id}`.slice(0, 100)) }
   })
   if (terminal) process.stderr.write(ERASE_LINE)
-  if (report.cases.length === 0) throw new UsageError('no case has been chosen: use other values of --profile, --binding, --protocol or --only')
+  if (report.cases.length === 0) {
+    throw new UsageError(
+      'no case has been chosen: use other values of --profile, --binding, --protocol or --only'
+    )
+  }
   if (args.html !== undefined) writeReport(args.html, reportHtml(report))
   const text = args.json ? reportJson(report) : args.junit ? reportJunit(report) : reportText(report, hasColours(process.stdout, env))
   io.out(text.trimEnd())
@@ -121,7 +128,9 @@ function declarationOf (file: string, json: boolean, io: Output): Declaration | 
   }
   const result = readDeclaration(text)
   if (result.ok) return result.declaration
-  reportFailure('conform', result.problems.map(({ line, column, message }) => diagnostic(file, line, column, { message, code: FILE })), json, io)
+  reportFailure(
+    'conform', result.problems.map(({ line, column, message }) => diagnostic(file, line, column, { message, code: FILE })), json, io
+  )
   return null
 }
 
@@ -129,7 +138,10 @@ function listOf<T extends string> (flag: string, text: string | undefined, value
   if (text === undefined) return undefined
   const names = text.split(',').map(name => name.trim()).filter(name => name !== '')
   const wrong = names.find(name => !(values as readonly string[]).includes(name))
-  if (wrong !== undefined || names.length === 0) throw new UsageError(`${flag} cannot be "${wrong ?? text}"; use a list of ${values.join(', ')}`)
+  if (
+    wrong !== undefined ||
+    names.length === 0
+  ) throw new UsageError(`${flag} cannot be "${wrong ?? text}"; use a list of ${values.join(', ')}`)
   return names as T[]
 }
 
@@ -151,16 +163,25 @@ async function runAgent ({ listen = '127.0.0.1:9999', required }: ConformArgumen
 
 function diff (files: readonly string[], { json }: ConformArguments, io: Output): number {
   const [first, second] = files
-  if (first === undefined || second === undefined || files.length > 2) throw new UsageError('name two reports: a2a-gateway conform diff BEFORE.json AFTER.json')
+  if (
+    first === undefined ||
+    second === undefined ||
+    files.length > 2
+  ) throw new UsageError('name two reports: a2a-gateway conform diff BEFORE.json AFTER.json')
   const read = (file: string): Report => {
     try {
       return readReport(readFileSync(file, 'utf8'))
     } catch (error) {
-      throw new UsageError(`${file}: ${(error as NodeJS.ErrnoException).code === undefined ? (error as Error).message : `cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`}`, FILE)
+      throw new UsageError(
+        `${file}: ${(error as NodeJS.ErrnoException).code === undefined ? (error as Error).message : `cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`}`,
+        FILE
+      )
     }
   }
   const { lines, worse } = reportDiff(read(first), read(second))
-  io.out(json ? JSON.stringify({ format: 1, worse, lines }, null, 2) : [...lines, lines.length === 0 ? 'the outcomes are the same' : `${lines.length} differences, ${worse} of them worse`].join('\n'))
+  io.out(json
+    ? JSON.stringify({ format: 1, worse, lines }, null, 2)
+    : [...lines, lines.length === 0 ? 'the outcomes are the same' : `${lines.length} differences, ${worse} of them worse`].join('\n'))
   return worse > 0 ? NOT_CONFORMANT : CONFORMANT
 }
 
@@ -168,7 +189,8 @@ function diff (files: readonly string[], { json }: ConformArguments, io: Output)
 function reportJunit (report: Report): string {
   return junit(`A2A proxy profile ${report.profile}`, GROUPS.filter(group => report.groups[group] !== undefined).map(group => ({
     name: group,
-    cases: report.cases.filter(one => one.group === group && (one.outcome === 'passed' || one.outcome === 'failed' || one.outcome === 'error')).map(one => ({
+    cases: report.cases.filter(one => one.group === group &&
+      (one.outcome === 'passed' || one.outcome === 'failed' || one.outcome === 'error')).map(one => ({
       name: `${one.id}: ${one.name}`,
       failure: one.outcome === 'error' || (one.outcome === 'failed' && one.level === 'must')
         ? { kind: one.outcome === 'error' ? 'error' : 'failure', message: one.lines[0] ?? '', text: one.lines.join('\n') } as const

@@ -111,7 +111,9 @@ export function rejectionText (one: PastedRejection, found: RuleFound | null, co
   const fixes = [
     ...(missingExtensions.length === 0 ? [] : [`send the header "A2A-Extensions: ${visible(missingExtensions.join(','), LENGTH)}"`]),
     ...(violations.length === 0 && message !== null && missingExtensions.length === 0 ? [visible(message, LENGTH)] : []),
-    ...violations.filter(({ path }) => !/^header (?:x-)?a2a-extensions$/i.test(path)).map(one => visible(`${one.path}: ${one.message}`, LENGTH))
+    ...violations.filter(({ path }) => !/^header (?:x-)?a2a-extensions$/i.test(path)).map(one => visible(
+      `${one.path}: ${one.message}`, LENGTH
+    ))
   ]
   return [
     field('from', SOURCES[source]),
@@ -128,7 +130,9 @@ export function rejectionText (one: PastedRejection, found: RuleFound | null, co
     ...(found?.definition?.split('\n').map(line => `           ${visible(line, LENGTH)}`) ?? []),
     ...(builtIn === undefined ? [] : [field('', builtIn)]),
     ...(decision === 'failed' || fixes.length === 0 ? [] : ['', 'to fix in the request', ...fixes.map(fix => `  ${fix}`)]),
-    ...(Object.keys(ids).length === 0 ? [] : ['', 'more in the log and in traces', ...Object.entries(ids).map(([name, id]) => `  ${name} ${visible(id, LENGTH)}`)]),
+    ...(Object.keys(ids).length === 0
+      ? []
+      : ['', 'more in the log and in traces', ...Object.entries(ids).map(([name, id]) => `  ${name} ${visible(id, LENGTH)}`)]),
     ''
   ].join('\n')
 }

@@ -17,7 +17,9 @@ import type { PastedRejection } from '#offline/explain/pasted-rejection.js'
 import { foreignResponse, readRejection } from '#offline/explain/pasted-rejection.js'
 import { readResponse } from '#offline/recording/recorded-response.js'
 import type { RecordedRequest } from '#offline/recording/recording.js'
-import { isCurl, openRecording, parseHeader, pickRequest, readCurlCommand, readRecording, RecordingError, STANDARD_INPUT } from '#offline/recording/recording.js'
+import {
+  isCurl, openRecording, parseHeader, pickRequest, readCurlCommand, readRecording, RecordingError, STANDARD_INPUT
+} from '#offline/recording/recording.js'
 import type { ReadBeside, Recordings } from '#offline/recording/http-file.js'
 import { cardsInForce } from '#agents/lock/agreement.js'
 import { loadCardsOnce } from '#agents/card/card-once.js'
@@ -84,7 +86,11 @@ export async function runExplain (args: ExplainArguments, io: Output): Promise<n
 }
 
 async function printSteps ({ recordings, curl = null, json }: ExplainArguments, io: Output): Promise<number> {
-  if (recordings.length > 0 || curl !== null) throw new CannotExplain('--steps prints the steps of every call, and takes no recording', [], 'A2AGW_ERR_USAGE')
+  if (recordings.length > 0 || curl !== null) {
+    throw new CannotExplain(
+      '--steps prints the steps of every call, and takes no recording', [], 'A2AGW_ERR_USAGE'
+    )
+  }
   const { stepLists } = await import('#call/step-descriptions.js')
   const lists = stepLists()
   if (json) {
@@ -93,7 +99,9 @@ async function printSteps ({ recordings, curl = null, json }: ExplainArguments, 
   }
   const width = Math.max(...lists.flatMap(({ steps }) => steps.map(({ step }) => step.length)))
   io.out(lists.map(({ list, requests, steps }) =>
-    [`${list}: ${requests}`, ...steps.map(({ step, does }, i) => `${String(i + 1).padStart(4)}  ${step.padEnd(width)}  ${does}`), ''].join('\n')).join('\n'))
+    [`${list}: ${requests}`, ...steps.map(({ step, does }, i) => `${String(i + 1).padStart(4)}  ${step.padEnd(width)}  ${does}`), ''].join(
+      '\n'
+    )).join('\n'))
   return 0
 }
 
@@ -169,7 +177,9 @@ type Input =
 async function inputOf ({ recordings, curl = null }: ExplainArguments): Promise<Input> {
   const [path] = recordings
   if ((curl === null) === (path === undefined) || recordings.length > 1) {
-    throw new CannotExplain('give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input', [], 'A2AGW_ERR_USAGE')
+    throw new CannotExplain(
+      'give one recording: an .http file, a captured JSON, a HAR file, a curl command, or - for standard input', [], 'A2AGW_ERR_USAGE'
+    )
   }
   if (curl !== null) return { file: 'curl', bytes: null, curl }
   if (path === '-') return { file: STANDARD_INPUT, bytes: await standardInput(), beside: name => readFileSync(name) }
@@ -248,7 +258,9 @@ function read (file: string | null, overrides: Parameters<typeof readConfigurati
   const loaded = readConfiguration({ file, env, overrides, secrets: false })
   if (loaded.ok) return loaded.config
   const { problems } = unusableConfiguration(file, loaded)
-  throw new CannotExplain(`the configuration cannot be used:\n${problems.map(printDiagnostic).join('\n')}`, problems, 'A2AGW_ERR_CONFIG_INVALID')
+  throw new CannotExplain(
+    `the configuration cannot be used:\n${problems.map(printDiagnostic).join('\n')}`, problems, 'A2AGW_ERR_CONFIG_INVALID'
+  )
 }
 
 function withCard (config: Config, card: string | null): Config {

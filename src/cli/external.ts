@@ -20,7 +20,10 @@ export interface ExternalArguments extends Pick<ExplainArguments, 'config' | 'ag
 /** @returns exit code: 0 all forwarded, 1 a request is rejected, 2 could not be asked */
 export async function runExternal ({ words: [action, ...recordings], ...args }: ExternalArguments, io: Output): Promise<number> {
   if (action !== 'ask' || recordings.length !== 1) {
-    reportFailure('external', [usageProblem('write "external ask" and one recording of a request, such as "a2a-gateway external ask call.http"')], args.json, io)
+    reportFailure(
+      'external', [usageProblem('write "external ask" and one recording of a request, such as "a2a-gateway external ask call.http"')],
+      args.json, io
+    )
     return 2
   }
   return await runExplain({ ...args, recordings, card: null, upstream: undefined, response: null, external: null, ask: true }, io)
@@ -31,8 +34,14 @@ export async function runExternal ({ words: [action, ...recordings], ...args }: 
  * @returns the answers
  * @throws CannotExplain when the request has no question, or a secret cannot be read
  */
-export async function askServers ({ external = [], request }: Explanation, config: Config, env: NodeJS.ProcessEnv): Promise<NonNullable<DryRunMemory['answers']>> {
-  if (external.length === 0) throw new CannotExplain(`${request.file}, number ${request.number}: no policy server is asked about the request`)
+export async function askServers (
+  { external = [], request }: Explanation, config: Config, env: NodeJS.ProcessEnv
+): Promise<NonNullable<DryRunMemory['answers']>> {
+  if (external.length === 0) {
+    throw new CannotExplain(
+    `${request.file}, number ${request.number}: no policy server is asked about the request`
+    )
+  }
   const points = prepared(config, env)
   const asks = external.map(({ rule, use, mode, question }): Asking =>
     ({ rule, policy: null, use, phase: 'request', mode, body: JSON.stringify(question), unaskable: null }))

@@ -19,8 +19,16 @@ const LISTS = ['topics', 'reasons']
 /** @throws {UsageError} for a name that is none of these */
 export function helpText (name: string): string {
   if (Object.hasOwn(COMMANDS, name)) return usage(name)
-  if (name === 'topics') return ['Pages of the documentation, for a2a-gateway help TOPIC:', '', ...Object.keys(TOPICS).map(topic => `  ${topic}`)].join('\n')
-  if (name === 'reasons') return ['Reasons of rejections, for a2a-gateway help REASON:', '', ...Object.keys(REASONS).map(reason => `  ${reason}`)].join('\n')
+  if (name === 'topics') {
+    return [
+      'Pages of the documentation, for a2a-gateway help TOPIC:', '', ...Object.keys(TOPICS).map(topic => `  ${topic}`)
+    ].join('\n')
+  }
+  if (name === 'reasons') {
+    return [
+      'Reasons of rejections, for a2a-gateway help REASON:', '', ...Object.keys(REASONS).map(reason => `  ${reason}`)
+    ].join('\n')
+  }
   const reason = name.toUpperCase().replaceAll('-', '_')
   if (Object.hasOwn(REASONS, reason)) return reasonText(reason as Reason)
   if (Object.hasOwn(ERROR_HELP, reason)) return codeText(reason as ErrorCode)
@@ -30,7 +38,9 @@ export function helpText (name: string): string {
   const near = nearest(name, [...Object.keys(COMMANDS), ...Object.keys(TOPICS), ...LISTS]) ??
     nearest(reason, [...Object.keys(REASONS), ...Object.keys(ERROR_HELP)])
   const hint = near === null ? '' : ` did you mean "${near}"?`
-  throw new UsageError(`"${name}" is no command, reason, topic or key of the configuration;${hint} a2a-gateway help topics and a2a-gateway help reasons list the names (a2a-gateway --help)`)
+  throw new UsageError(
+    `"${name}" is no command, reason, topic or key of the configuration;${hint} a2a-gateway help topics and a2a-gateway help reasons list the names (a2a-gateway --help)`
+  )
 }
 
 function codeText (code: ErrorCode): string {
@@ -62,7 +72,9 @@ function reasonText (reason: Reason): string {
 function keyText (name: string): string | null {
   const steps = name.split('.').map(step => step.replace(/\[\d*\]$/, ''))
   const { $defs = {} } = configSchema as { readonly $defs?: Readonly<Record<string, unknown>> }
-  const found = [configSchema, $defs.policy, memberOf(configSchema, 'agents', $defs)].map(root => steps.reduce<unknown>((schema, step) => memberOf(schema, step, $defs), root))
+  const found = [
+    configSchema, $defs.policy, memberOf(configSchema, 'agents', $defs)
+  ].map(root => steps.reduce<unknown>((schema, step) => memberOf(schema, step, $defs), root))
     .find(schema => isObject(schema))
   if (found === undefined || !isObject(found)) return null
   const { description, type, enum: values, default: standard, properties } = found

@@ -57,7 +57,10 @@ async function init (args: InitArguments, io: Output): Promise<number> {
   const { recordings = [], output, json = false } = args
   const named = namedAgents(args)
   if (named.length === 0 && recordings.length === 0) {
-    throw new InitError('A2AGW_ERR_USAGE', 'the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING', { usage: true })
+    throw new InitError(
+      'A2AGW_ERR_USAGE', 'the URL of an agent is required, such as http://127.0.0.1:9999, or --card FILE, or --from RECORDING',
+      { usage: true }
+    )
   }
   const plan = await plannedFrom(named, recordings)
   const file = output ?? DEFAULT_FILE
@@ -118,7 +121,10 @@ async function plannedFrom (named: readonly NamedAgent[], recordings: readonly s
 function configOf (text: string, file: string): Config {
   const loaded = parseConfig(text, { file, baseDir: dirname(resolve(file)), env: {}, checks: CHECKS })
   if (loaded.ok) return loaded.config
-  throw new InitError('A2AGW_ERR_CONFIG_INVALID', `the configuration would not be valid, which is a bug; please report it: ${loaded.problems.map(formatDiagnostic).join('; ')}`)
+  throw new InitError(
+    'A2AGW_ERR_CONFIG_INVALID',
+    `the configuration would not be valid, which is a bug; please report it: ${loaded.problems.map(formatDiagnostic).join('; ')}`
+  )
 }
 
 /** One file for one agent, else one file for each. */
@@ -149,7 +155,11 @@ function write (files: readonly Written[], output: string): string[] {
     ...(files.length > 1 ? [{ name: join(dirname(output), TESTS_SCHEMA_FILE), text: testsSchemaText() }] : [])
   ]
   const taken = files.find(({ name }) => existsSync(name))
-  if (taken !== undefined) throw new InitError('A2AGW_ERR_OUTPUT', `${taken.name} exists already; name another file with --output, or remove it`)
+  if (taken !== undefined) {
+    throw new InitError(
+      'A2AGW_ERR_OUTPUT', `${taken.name} exists already; name another file with --output, or remove it`
+    )
+  }
   const all = [...files, ...schemas.filter(({ name }) => !existsSync(name))]
   for (const { name, text } of all) {
     try {

@@ -28,9 +28,14 @@ export function runKey ({ id, client, expires, json = false }: KeyArguments, io:
     if (value !== undefined && !isKeyName(value)) return wrong(`${flag} must have from 1 to 256 visible ASCII characters`)
   }
   if (expires !== undefined && timeOf(expires) === null) return wrong('--expires must be a date or time, such as 2027-01-01')
-  if (expires !== undefined && (timeOf(expires) ?? 0) <= Date.now()) return wrong('--expires must be in the future: the key would never be valid')
+  if (
+    expires !== undefined &&
+    (timeOf(expires) ?? 0) <= Date.now()
+  ) return wrong('--expires must be in the future: the key would never be valid')
   const key = PREFIX + randomBytes(BYTES).toString('base64url')
-  const entry = { id, sha256: hash('sha256', key), ...(client === undefined ? {} : { client }), ...(expires === undefined ? {} : { expires }) }
+  const entry = {
+    id, sha256: hash('sha256', key), ...(client === undefined ? {} : { client }), ...(expires === undefined ? {} : { expires })
+  }
   if (json) {
     io.out(JSON.stringify({ format: JSON_FORMAT, ok: true, key, entry }, null, 2))
     return 0

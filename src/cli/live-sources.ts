@@ -28,7 +28,9 @@ export async function lookAtSources (file: string, config: Config, env: NodeJS.P
   const sources = new AgentSources(file, () => {})
   try {
     // The state on disk belongs to the running gateway.
-    const agentSources = unpinned ? config.agentSources.map(one => ({ ...one, admit: one.admit === 'pinned' ? 'all' as const : one.admit })) : config.agentSources
+    const agentSources = unpinned
+      ? config.agentSources.map(one => ({ ...one, admit: one.admit === 'pinned' ? 'all' as const : one.admit }))
+      : config.agentSources
     const own = { ...config, agentSources, server: { ...config.server, stateDir: null } }
     await sources.use(own, [])
     const loaded = readConfiguration({ file, env, overrides: overridesFromEnvironment(env), discovered: sources.discovered() })
@@ -41,7 +43,9 @@ export async function lookAtSources (file: string, config: Config, env: NodeJS.P
         ...others.slice(0, REPORTED).map(({ identifier, state, reason }) =>
           diagnostic(place, 0, 0, { message: `${identifier.slice(0, 200)} is ${state}: ${reason ?? ''}`, code: CODE })
         ),
-        ...(others.length > REPORTED ? [diagnostic(place, 0, 0, { message: `${others.length - REPORTED} more entries are not admitted` })] : [])
+        ...(others.length > REPORTED
+          ? [diagnostic(place, 0, 0, { message: `${others.length - REPORTED} more entries are not admitted` })]
+          : [])
       ]
     })
     return { config: loaded.ok ? loaded.config : config, findings, readable: sources.reports().every(({ problem }) => problem === null) }

@@ -104,7 +104,9 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
       const ready = await readySchemas(await cardCompiler.write(schemasToCompile(cards, options)))
       state = buildAgentState(cards, { ...options, ready })
     } catch (error) {
-      const hint = error instanceof OnlyGrpc ? 'set server.grpc.listen: the gateway would reject every call with 501' : 'the gateway would reject every call'
+      const hint = error instanceof OnlyGrpc
+        ? 'set server.grpc.listen: the gateway would reject every call with 501'
+        : 'the gateway would reject every call'
       return unusable(`card ${cards.origin}: ${(error as Error).message}`, hint)
     }
     const ofConfiguration = [...securityFindings(state, agent, sources), ...credentialFindings(agent, config, cards)]
@@ -173,7 +175,9 @@ function credentialFindings ({ upstream: { credentials } }: AgentConfig, { ident
 /** True when no alternative of the card's root lets a caller in without credentials. */
 function asksForCredentials (card: unknown): boolean {
   if (!isObject(card)) return false
-  const lists = ['securityRequirements', 'security_requirements', 'security'].map(name => own(card, name)).filter(list => Array.isArray(list))
+  const lists = [
+    'securityRequirements', 'security_requirements', 'security'
+  ].map(name => own(card, name)).filter(list => Array.isArray(list))
   return lists.some(list => list.length > 0 && list.every((one: unknown) => isObject(one) && Object.keys(schemesOf(one)).length > 0))
 }
 
@@ -204,10 +208,15 @@ function securityFindings (
   return [
     ...security.warnings.map(message => ({ message, hint: proposal ?? 'compare the card with identity.sources, or write access.require' })),
     ...(byCard && security.requirement?.anonymous === true
-      ? [{ message: 'access.require: card: the card accepts callers without credentials', hint: 'write access.require as a list if that is not intended' }]
+      ? [{
+          message: 'access.require: card: the card accepts callers without credentials',
+          hint: 'write access.require as a list if that is not intended'
+        }]
       : []),
     ...(byCard && cards.some(({ scopes }) => scopes)
-      ? [{ message: 'access.require: card: the card requires scopes, which this key does not enforce', hint: 'name the scopes in access.allow' }]
+      ? [{
+          message: 'access.require: card: the card requires scopes, which this key does not enforce', hint: 'name the scopes in access.allow'
+        }]
       : []),
     ...(skills.length === 0
       ? []

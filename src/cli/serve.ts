@@ -76,7 +76,13 @@ export async function runServe (args: ServeArguments, io: Output): Promise<numbe
     // Handle signals from the start. A normal stop takes no longer than the drain time; after the delay the process exits in any case.
     let failed = false
     const grace = closeWithGrace(
-      { delay: config.server.drainTimeout + 10_000, skip: [...UNKNOWN, ...file === null ? [] : ['SIGHUP' as const]], logger: { error: logError } },
+      {
+        delay: config.server.drainTimeout + 10_000,
+        skip: [
+          ...UNKNOWN, ...file === null ? [] : ['SIGHUP' as const]
+        ],
+        logger: { error: logError }
+      },
       async () => {
         followed?.close()
         sources?.close()

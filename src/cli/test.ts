@@ -52,7 +52,11 @@ export function runTest (args: TestArguments, io: Output): number {
     else reportFailure('test', problems, format === 'json', io)
     return UNUSABLE
   }
-  if (report === undefined) return unusable([usageProblem(`there is no format "${format}"; formats are ${Object.keys(FORMATS).join(', ')}`)])
+  if (report === undefined) {
+    return unusable([
+      usageProblem(`there is no format "${format}"; formats are ${Object.keys(FORMATS).join(', ')}`)
+    ])
+  }
   if (names.length === 0) return unusable([usageProblem('name test files or a directory, such as "a2a-gateway test policies/"')])
   const found = testFiles(names)
   if ('problem' in found) return unusable([usageProblem(found.problem)])

@@ -33,7 +33,9 @@ export function usage (command: string | null): string {
     ].join('\n')
   }
   const { does, argumentsHelp = [], flags, notes = [], examples } = one
-  const described = [...argumentsHelp, ...Object.entries(flags).map(([name, flag]) => `${withValue(name, flag).padEnd(COLUMN - 1)} ${flag.help}`)]
+  const described = [
+    ...argumentsHelp, ...Object.entries(flags).map(([name, flag]) => `${withValue(name, flag).padEnd(COLUMN - 1)} ${flag.help}`)
+  ]
   const below = [...described, ...described.length === 0 ? [] : [''], ...notes, ...one.exits]
   return [
     `a2a-gateway ${synopsisOf(command ?? '', one)}`,

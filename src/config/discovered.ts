@@ -104,7 +104,9 @@ export class Expansion {
       this.#probes.push(i)
       // No entry has this name.
       const name = `p-${digest([i, source.name]).slice(0, 40)}`
-      return agentFrom(source, { name, identifier: '', published: null, upstream: `https://${name}/`, card: null, cardFile: null, extensions: [] })
+      return agentFrom(
+        source, { name, identifier: '', published: null, upstream: `https://${name}/`, card: null, cardFile: null, extensions: [] }
+      )
     })
     this.value = { ...value, agents: [...own, ...agents, ...probes] }
   }

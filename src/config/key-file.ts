@@ -65,8 +65,11 @@ function entriesOf (list: readonly unknown[], yaml: YamlFile): KeyFile {
     if (!isKeyName(id)) at([i, 'id'], 'id must have from 1 to 256 visible ASCII characters')
     else if (ids.has(id)) at([i, 'id'], `two keys have the id ${shown(id)}`)
     ids.add(id)
-    if (typeof sha256 !== 'string' || !DIGEST.test(sha256.toLowerCase())) at([i, 'sha256'], 'sha256 must be the SHA-256 of the key, 64 hex digits')
-    else if (digests.has(sha256.toLowerCase())) at([i, 'sha256'], 'two entries have the same key')
+    if (typeof sha256 !== 'string' || !DIGEST.test(sha256.toLowerCase())) {
+      at(
+        [i, 'sha256'], 'sha256 must be the SHA-256 of the key, 64 hex digits'
+      )
+    } else if (digests.has(sha256.toLowerCase())) at([i, 'sha256'], 'two entries have the same key')
     else digests.add(sha256.toLowerCase())
     for (const key of ['client', 'tenant'] as const) {
       if (entry[key] !== undefined && !isKeyName(entry[key])) at([i, key], `${key} must have from 1 to 256 visible ASCII characters`)
@@ -77,7 +80,11 @@ function entriesOf (list: readonly unknown[], yaml: YamlFile): KeyFile {
         at([i, key], `${key} must be a list of at most 32 names`)
       }
     }
-    if (expires !== undefined && timeOf(expires) === null) at([i, 'expires'], 'expires must be a date or time, such as 2027-01-01 or 2027-01-01T12:00:00Z')
+    if (expires !== undefined && timeOf(expires) === null) {
+      at(
+        [i, 'expires'], 'expires must be a date or time, such as 2027-01-01 or 2027-01-01T12:00:00Z'
+      )
+    }
   })
   return problems.length > 0 ? { problems: problems.slice(0, MAX_PROBLEMS) } : { entries: list.map(entry => entryOf(entry as Written)) }
 }

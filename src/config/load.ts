@@ -106,7 +106,9 @@ export function defaultConfig (options: Omit<LoadContext, 'file'> & { readonly o
     return failed(sourceOf(overrides, 'upstream'), missing, 'A2AGW_ERR_CONFIG_MISSING_KEY')
   }
   const value = { version: CONFIG_VERSION, agents: [{ name: 'agent', upstream: {} }] }
-  return build(value, { file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [], discovered: NO_DISCOVERED_FILES })
+  return build(value, {
+    file: 'defaults', baseDir: process.cwd(), env: options.env, overrides, checks, yaml: null, problems: [], discovered: NO_DISCOVERED_FILES
+  })
 }
 
 /** Largest file, in characters, for which the line positions are kept. The positions take about twenty times as many bytes as the file. */

@@ -56,7 +56,9 @@ function formsOf (value: string): string[] {
   const trimmed = value.trim()
   const encoded = hasLoneSurrogate(value) ? [] : [encodeURI(value), encodeURIComponent(value)]
   const number = Number(value)
-  return [value, trimmed, JSON.stringify(value).slice(1, -1), ...encoded, ...(trimmed === '' || Number.isNaN(number) ? [] : [String(number)])]
+  return [
+    value, trimmed, JSON.stringify(value).slice(1, -1), ...encoded, ...(trimmed === '' || Number.isNaN(number) ? [] : [String(number)])
+  ]
 }
 
 /** `encodeURI` throws for such a text. */
@@ -66,7 +68,9 @@ function hasLoneSurrogate (text: string): boolean {
 
 function replaced (text: string, { line, value, by }: Replacement, at: number): string {
   const shortest = line === at ? SHORTEST_ON_LINE : MIN_VALUE_CHARS
-  const whole = value.length < shortest ? text.replaceAll(`"${value}"`, () => `"${by}"`) : text.replace(new RegExp(escaped(value), 'gi'), () => by)
+  const whole = value.length < shortest
+    ? text.replaceAll(`"${value}"`, () => `"${by}"`)
+    : text.replace(new RegExp(escaped(value), 'gi'), () => by)
   return whole.replace(/"([^"]*)…/g, (quoted: string, beginning: string) =>
     beginning.length >= SHORTEST_BEGINNING && value.toLowerCase().startsWith(beginning.toLowerCase()) ? `"${by}` : quoted)
 }

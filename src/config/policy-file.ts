@@ -31,7 +31,12 @@ export interface ReadPolicy {
 export function readPolicyFile (file: string): ReadPolicy {
   const bytes = bytesOf(file)
   if ('message' in bytes) {
-    return { policy: {}, problems: [diagnostic(file, 0, 0, { ...bytes, code: 'A2AGW_ERR_CONFIG_UNREADABLE' })], files: [], place: problem => diagnostic(file, 0, 0, problem) }
+    return {
+      policy: {},
+      problems: [diagnostic(file, 0, 0, { ...bytes, code: 'A2AGW_ERR_CONFIG_UNREADABLE' })],
+      files: [],
+      place: problem => diagnostic(file, 0, 0, problem)
+    }
   }
   const yaml = readYaml(bytes.toString('utf8'), {})
   const value = yaml.root?.value ?? null

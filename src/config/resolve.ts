@@ -100,7 +100,12 @@ type VerifyFile = Omit<CardVerifyConfig, 'keys'> & { readonly keys: Texts<CardVe
  * @param more.bundles loaded schemas of the file
  * @param more.origins sources of agents that are not in the file, by name
  */
-export function resolveConfig (value: unknown, baseDir: string, layers: PolicyLayers, { bundles, origins, policyDirectory }: Pick<Config, 'bundles' | 'policyDirectory'> & { readonly origins: ReadonlyMap<string, AgentOrigin> }): Config {
+export function resolveConfig (
+  value: unknown,
+  baseDir: string,
+  layers: PolicyLayers,
+  { bundles, origins, policyDirectory }: Pick<Config, 'bundles' | 'policyDirectory'> & { readonly origins: ReadonlyMap<string, AgentOrigin> }
+): Config {
   const file = value as ConfigFile
   const reserved = reservedPaths(file.agents.map(({ upstream, card }) => ({ url: urlOf(upstream.url), allowed: card.interfaces })))
   const shared = sharedHosts(file.agents)
@@ -235,7 +240,9 @@ function envoyJwtOf ({ header, leeway, maxLifetime, ...envoyJwt }: EnvoyJwtFile)
   return { ...envoyJwt, header: header?.toLowerCase() ?? null, leeway: duration(leeway), maxLifetime: duration(maxLifetime) }
 }
 
-function resolveAgent (agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]): Omit<AgentConfig, 'access' | 'grpc' | 'origin'> {
+function resolveAgent (
+  agent: AgentFile, baseDir: string, layers: PolicyLayers, reserved: readonly string[]
+): Omit<AgentConfig, 'access' | 'grpc' | 'origin'> {
   const { upstream, card } = agent
   const listed = agent.extensions.map((entry) => listItem(entry)).filter((item) => item !== null)
   // Only problems need the place of a policy in the file, so the path is empty here.

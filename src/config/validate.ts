@@ -81,7 +81,9 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
       const key = String(params.additionalProperty)
       const known = Object.keys(schema.properties ?? {})
       const hint = didYouMean(key, known) ?? `known keys: ${known.join(', ')}`
-      return at(`unknown key ${shown(key)}${path.length === 0 ? '' : ` in ${name}`}`, hint, [...path, key], 'key', 'A2AGW_ERR_CONFIG_UNKNOWN_KEY')
+      return at(
+        `unknown key ${shown(key)}${path.length === 0 ? '' : ` in ${name}`}`, hint, [...path, key], 'key', 'A2AGW_ERR_CONFIG_UNKNOWN_KEY'
+      )
     }
     case 'required': {
       const key = String(params.missingProperty)

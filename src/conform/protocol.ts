@@ -29,7 +29,15 @@ const NAMES: Readonly<Record<Operation, Names>> = {
   send_streaming_message: {
     method: 'SendStreamingMessage', method03: 'message/stream', verb: 'POST', path: '/message:stream', path03: '/v1/message:stream', rpc: 'SendStreamingMessage', rpc03: 'SendStreamingMessage'
   },
-  get_task: { method: 'GetTask', method03: 'tasks/get', verb: 'GET', path: `/tasks/${CALL}`, path03: `/v1/tasks/${CALL}`, rpc: 'GetTask', rpc03: 'GetTask' },
+  get_task: {
+    method: 'GetTask',
+    method03: 'tasks/get',
+    verb: 'GET',
+    path: `/tasks/${CALL}`,
+    path03: `/v1/tasks/${CALL}`,
+    rpc: 'GetTask',
+    rpc03: 'GetTask'
+  },
   list_tasks: {
     method: 'ListTasks', method03: null, verb: 'GET', path: `/tasks?contextId=${CALL}`, path03: `/v1/tasks?contextId=${CALL}`, rpc: 'ListTasks', rpc03: null
   },
@@ -142,7 +150,9 @@ export function httpRequest (operation: Operation, transport: Transport, version
   if (transport === 'jsonrpc') {
     const method = version === '1.0' ? names.method : names.method03 as string
     const body = `{"jsonrpc":"2.0","id":"${CALL}","method":"${method}"${parameters === null ? '' : `,"params":${parameters}`}}`
-    return { kind: 'http', method: 'POST', target: '', headers: [['Content-Type', 'application/json'], accept, ...versionLines(version)], body }
+    return {
+      kind: 'http', method: 'POST', target: '', headers: [['Content-Type', 'application/json'], accept, ...versionLines(version)], body
+    }
   }
   const hasBody = operation.startsWith('send') || operation === 'create_push_config'
   const type: Line[] = hasBody ? [['Content-Type', version === '1.0' ? 'application/a2a+json' : 'application/json']] : []
@@ -197,7 +207,9 @@ function eventData (transport: Transport, version: Version): string[] {
 export function responseOf (operation: Operation, transport: Transport, version: Version, card = '{}'): Script {
   if (transport === 'grpc') return grpcResponse(operation, version)
   if (operation === 'send_streaming_message' || operation === 'subscribe_to_task') {
-    return { status: 200, headers: [['Content-Type', 'text/event-stream'], ['Cache-Control', 'no-cache']], pieces: eventTexts(transport, version) }
+    return {
+      status: 200, headers: [['Content-Type', 'text/event-stream'], ['Cache-Control', 'no-cache']], pieces: eventTexts(transport, version)
+    }
   }
   const result = resultOf(operation, transport, version, card)
   return { status: 200, headers: [['Content-Type', jsonType(transport, version)]], pieces: [resultText(transport, result)] }
@@ -306,7 +318,11 @@ export function operationOf (method: string, target: string, body: string): Oper
     const version: Version = /"method"\s*:\s*"[a-z]/.test(body) || path.includes('/v1/') || path.startsWith('/a2a.v1.') ? '0.3' : '1.0'
     if (path === grpcPath(operation, version)) return { operation, transport: 'grpc', version }
     const rpc = version === '1.0' ? names.method : names.method03
-    if (rpc !== null && path === '/jsonrpc' && new RegExp(`"method"\\s*:\\s*"${rpc}"`).test(body)) return { operation, transport: 'jsonrpc', version }
+    if (
+      rpc !== null &&
+      path === '/jsonrpc' &&
+      new RegExp(`"method"\\s*:\\s*"${rpc}"`).test(body)
+    ) return { operation, transport: 'jsonrpc', version }
     const pattern = (version === '1.0' ? names.path : names.path03).split('?')[0]?.replace(CALL, '[^/:]+').replace(/\/c1$/, '/[^/]+')
     if (method === names.verb && new RegExp(`^/rest${pattern ?? ''}$`).test(path)) return { operation, transport: 'rest', version }
   }

@@ -283,7 +283,11 @@ function readPage (): ReadonlyMap<string, PageFile> {
   for (const path of readdirSync(DIRECTORY, { encoding: 'utf8', recursive: true })) {
     const name = path.replaceAll(sep, '/')
     const type = TYPES[name.slice(name.lastIndexOf('.'))]
-    if (type !== undefined) files.set(name === 'index.html' ? '' : name, { type, get bytes () { return readFileSync(join(DIRECTORY, name)) } })
+    if (type !== undefined) {
+      files.set(
+        name === 'index.html' ? '' : name, { type, get bytes () { return readFileSync(join(DIRECTORY, name)) } }
+      )
+    }
   }
   return files
 }

@@ -62,7 +62,12 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/
 function readEntry (entry: unknown, algorithms: readonly string[]): Entry | null {
   if (!isObject(entry)) return null
   const { protected: head, signature } = entry
-  if (typeof head !== 'string' || typeof signature !== 'string' || head.length > LONGEST_HEADER || signature.length > LONGEST_HEADER) return null
+  if (
+    typeof head !== 'string' ||
+    typeof signature !== 'string' ||
+    head.length > LONGEST_HEADER ||
+    signature.length > LONGEST_HEADER
+  ) return null
   if (!BASE64URL.test(head) || !BASE64URL.test(signature)) return null
   const bytes = Buffer.from(head, 'base64url')
   const parsed = parseStrict(bytes, { depth: 8, members: 100 })

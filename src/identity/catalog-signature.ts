@@ -67,7 +67,9 @@ export async function verifyCatalog (catalog: JsonObject, keys: readonly Verific
   }
   const named = keys.map(key => key.kid === null ? key : { ...key, kid: verificationMethod(signer, key.kid) })
   const all = [...named, ...keys]
-  const key = await verifyDetached({ protected: head, signature: sign }, text, all, { algorithm: CATALOG_ALGORITHM, typ: TYP, kid: `${signer}#` })
+  const key = await verifyDetached(
+    { protected: head, signature: sign }, text, all, { algorithm: CATALOG_ALGORITHM, typ: TYP, kid: `${signer}#` }
+  )
   return key === null ? { problem: 'has no signature that a configured key has made' } : { signer, key: key.kid ?? key.thumbprint }
 }
 

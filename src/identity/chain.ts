@@ -191,7 +191,13 @@ const KINDS: ReadonlySet<unknown> = new Set<SourceKind>(['apiKey', 'basic', 'jwt
 function initiatorOf (value: unknown): Principal | undefined {
   if (!isObject(value)) return undefined
   const { source, kind, subject, client, scopes = [], groups = [], tenant, spiffe } = value
-  if (typeof source !== 'string' || typeof subject !== 'string' || !KINDS.has(kind) || !isTexts(scopes) || !isTexts(groups)) return undefined
+  if (
+    typeof source !== 'string' ||
+    typeof subject !== 'string' ||
+    !KINDS.has(kind) ||
+    !isTexts(scopes) ||
+    !isTexts(groups)
+  ) return undefined
   if (!isTextOrNone(client) || !isTextOrNone(tenant) || !isTextOrNone(spiffe)) return undefined
   return Object.freeze({
     source,

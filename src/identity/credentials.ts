@@ -107,7 +107,11 @@ export function withoutCredentials (headers: string[], carriers: readonly Carrie
   let kept = headers
   for (const carrier of carriers) {
     const { in: place } = carrier
-    if (place === 'header' || place === 'cookie' || place === 'metadata') kept = withoutCarrier(kept, carrier, place === 'cookie' ? 'cookie' : plainHeaderName(carrier.name))
+    if (place === 'header' || place === 'cookie' || place === 'metadata') {
+      kept = withoutCarrier(
+        kept, carrier, place === 'cookie' ? 'cookie' : plainHeaderName(carrier.name)
+      )
+    }
   }
   return kept
 }

@@ -118,7 +118,9 @@ function isTime (value: unknown): value is number {
 }
 
 /** The caller that a verified token names. */
-export function principalOf (source: string, claims: JsonObject, { claims: names }: TokenConfig, kind: SourceKind = 'jwt'): Principal | null {
+export function principalOf (
+  source: string, claims: JsonObject, { claims: names }: TokenConfig, kind: SourceKind = 'jwt'
+): Principal | null {
   const at = (pointer: string | null): unknown => {
     if (pointer === null) return undefined
     let value: unknown = claims

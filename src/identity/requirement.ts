@@ -118,7 +118,9 @@ export function requirementOfCards (
     anonymous: each.every(({ anonymous }) => anonymous),
     certificates,
     audiences,
-    unmet: [...new Set([...each.flatMap(({ unmet }) => unmet), ...(differ ? ['the cards of the two versions require different credentials'] : [])])]
+    unmet: [...new Set([
+      ...each.flatMap(({ unmet }) => unmet), ...(differ ? ['the cards of the two versions require different credentials'] : [])
+    ])]
   }
 }
 

@@ -41,7 +41,12 @@ function partsOf ({ apiKey, basic, jwt, envoyJwt }: SourceConfig): Omit<CallerSo
     // A card has no scheme for a token in a header of its own, but clients send API keys so.
     if (header !== null) return { kind: 'jwt', scheme: { kind: 'apiKey', in: 'header', name: header }, discovery: null, issuer }
     const discovered = keys.url === null && keys.file === null
-    return { kind: 'jwt', scheme: { kind: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, discovery: discovered ? discoveryOf(issuer) : null, issuer }
+    return {
+      kind: 'jwt',
+      scheme: { kind: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      discovery: discovered ? discoveryOf(issuer) : null,
+      issuer
+    }
   }
   if (envoyJwt !== undefined) {
     const { issuer, header } = envoyJwt
@@ -53,7 +58,11 @@ function partsOf ({ apiKey, basic, jwt, envoyJwt }: SourceConfig): Omit<CallerSo
   if (apiKey !== undefined) {
     const { header, cookie, query } = apiKey
     if (header !== null) return { kind: 'apiKey', scheme: { kind: 'apiKey', in: 'header', name: header }, ...none }
-    return { kind: 'apiKey', scheme: cookie !== null ? { kind: 'apiKey', in: 'cookie', name: cookie } : { kind: 'apiKey', in: 'query', name: query ?? '' }, ...none }
+    return {
+      kind: 'apiKey',
+      scheme: cookie !== null ? { kind: 'apiKey', in: 'cookie', name: cookie } : { kind: 'apiKey', in: 'query', name: query ?? '' },
+      ...none
+    }
   }
   if (basic !== undefined) return { kind: 'basic', scheme: { kind: 'http', scheme: 'basic' }, ...none }
   return { kind: 'certificate', scheme: { kind: 'mutualTLS' }, ...none }
@@ -76,12 +85,16 @@ export function covers (source: CallerSource, scheme: SecurityScheme): boolean {
   const { scheme: own, issuer } = source
   switch (scheme.kind) {
     case 'apiKey':
-      return own.kind === 'apiKey' && own.in === scheme.in && (own.in === 'header' ? own.name === scheme.name.toLowerCase() : own.name === scheme.name)
+      return own.kind === 'apiKey' &&
+        own.in === scheme.in &&
+        (own.in === 'header' ? own.name === scheme.name.toLowerCase() : own.name === scheme.name)
     case 'http':
       return own.kind === 'http' && own.scheme === scheme.scheme
     case 'oauth2':
       // To a resource server, every flow ends in a bearer token. Only the metadata URL names the issuer.
-      return hasToken(source) && own.kind === 'http' && (scheme.metadataUrl === null || metadataOf(issuer ?? '').includes(scheme.metadataUrl))
+      return hasToken(source) &&
+        own.kind === 'http' &&
+        (scheme.metadataUrl === null || metadataOf(issuer ?? '').includes(scheme.metadataUrl))
     case 'openIdConnect':
       return hasToken(source) && own.kind === 'http' && issuer !== null && discoveryOf(issuer) === scheme.url
     case 'mutualTLS':
@@ -104,7 +117,9 @@ export function offeredFor ({ alternatives, anonymous }: Requirement, sources: r
   return {
     schemes: [
       ...used.map(({ name, scheme }) => [name, scheme] as const),
-      ...used.flatMap(({ name, discovery }) => discovery === null ? [] : [[discovered.get(name) ?? name, { kind: 'openIdConnect', url: discovery }] as const])
+      ...used.flatMap(({ name, discovery }) => discovery === null
+        ? []
+        : [[discovered.get(name) ?? name, { kind: 'openIdConnect', url: discovery }] as const])
     ],
     alternatives: used.length === 0 ? [] : [...alternatives, ...further, ...(anonymous ? [[]] : [])]
   }

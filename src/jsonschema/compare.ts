@@ -65,7 +65,11 @@ function compare (old: unknown, now: unknown, path: string, add: Add): void {
 function keyword (key: string, old: JsonObject, now: JsonObject, path: string, add: Add): void {
   const [a, b] = [own(old, key), own(now, key)]
   if (ONE.has(key)) return compare(a ?? true, b ?? true, path, add)
-  if (key === 'not') return compare(a ?? false, b ?? false, path, (kind, at, message) => { add(OPPOSITE[kind], at, `under not: ${message}`) })
+  if (key === 'not') {
+    return compare(
+      a ?? false, b ?? false, path, (kind, at, message) => { add(OPPOSITE[kind], at, `under not: ${message}`) }
+    )
+  }
   if (key === 'properties') return properties(a, b, { old: old['additionalProperties'], now: now['additionalProperties'] }, { path, add })
   if (b === undefined) return add('loosened', path, `${key} is gone`)
   if (a === undefined) return add('tightened', path, `${key} is new`)
@@ -74,7 +78,11 @@ function keyword (key: string, old: JsonObject, now: JsonObject, path: string, a
   }
   if (key === 'type') return set(typesOf(a), typesOf(b), { path, add, what: 'type', grows: 'loosened' })
   if (key === 'enum' && Array.isArray(a) && Array.isArray(b)) return set(a, b, { path, add, what: 'value of enum', grows: 'loosened' })
-  if (key === 'required' && Array.isArray(a) && Array.isArray(b)) return set(a, b, { path, add, what: 'required member', grows: 'tightened' })
+  if (key === 'required' && Array.isArray(a) && Array.isArray(b)) {
+    return set(
+      a, b, { path, add, what: 'required member', grows: 'tightened' }
+    )
+  }
   if (['allOf', 'anyOf', 'oneOf', 'prefixItems'].includes(key) && Array.isArray(a) && Array.isArray(b)) return list(key, a, b, path, add)
   add('changed', path, `${key} has changed`)
 }

@@ -58,7 +58,10 @@ export function metaProblem (schema: unknown, draft: Draft): SchemaProblem | nul
 export function problemBy (validate: ValidateFunction, schema: unknown): SchemaProblem | null {
   if (validate(schema)) return null
   const error = validate.errors?.[0]
-  return { pointer: error?.instancePath ?? '', message: `not valid against its meta-schema: ${clip(error === undefined ? 'unknown error' : errorText(error))}` }
+  return {
+    pointer: error?.instancePath ?? '',
+    message: `not valid against its meta-schema: ${clip(error === undefined ? 'unknown error' : errorText(error))}`
+  }
 }
 
 export function compileMeta (draft: Draft): ValidateFunction {

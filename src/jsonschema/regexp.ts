@@ -128,7 +128,11 @@ const RE2_ONLY = /\\(?:[QEAzaCpPk1-9]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2})|c(?!
 /** @throws Error in plain words when the pattern cannot be used */
 export function compilePattern (pattern: string): CompiledPattern {
   const newer = newerConstruct(pattern)
-  if (newer !== null) throw new Error(`the pattern ${quoted(pattern, 100)} is not supported: it has ${newer}, which ECMA-262 allows only since 2025`)
+  if (newer !== null) {
+    throw new Error(
+    `the pattern ${quoted(pattern, 100)} is not supported: it has ${newer}, which ECMA-262 allows only since 2025`
+    )
+  }
   if (!isEcma(pattern)) throw new Error(`the pattern ${quoted(pattern, 100)} is not a valid ECMA-262 regular expression`)
   const construct = unsupported(pattern)
   if (construct !== null) throw new Error(`the pattern ${quoted(pattern, 100)} cannot run in linear time: ${construct} is not supported`)

@@ -27,7 +27,11 @@ function sample (schema: unknown, sampling: Sampling, depth: number): unknown {
   sampling.left--
   if ('const' in schema) return given(schema.const, sampling)
   if (Array.isArray(schema.enum)) return given(schema.enum[0], sampling)
-  if (typeof schema.$ref === 'string') return sample(schema.$ref.startsWith('#/') ? resolvePointer(sampling.root, schema.$ref.slice(1)) : {}, sampling, depth + 1)
+  if (typeof schema.$ref === 'string') {
+    return sample(
+      schema.$ref.startsWith('#/') ? resolvePointer(sampling.root, schema.$ref.slice(1)) : {}, sampling, depth + 1
+    )
+  }
   for (const word of ['oneOf', 'anyOf'] as const) {
     const [first] = Array.isArray(schema[word]) ? schema[word] as unknown[] : []
     if (first !== undefined && schema.type === undefined) return sample(first, sampling, depth + 1)

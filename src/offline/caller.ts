@@ -51,9 +51,16 @@ const CALLER_KEYS: Readonly<Record<string, Schema>> = {
 }
 
 const chainSpec = mapping('The chain of callers in the header `a2a-delegation`. Default: the caller calls for itself.', ['hops'], {
-  initiator: { ...mapping('Who began the chain. `null`, the default: somebody without credentials.', [], CALLER_KEYS), type: ['object', 'null'] },
+  initiator: {
+    ...mapping('Who began the chain. `null`, the default: somebody without credentials.', [], CALLER_KEYS), type: ['object', 'null']
+  },
   hops: { ...strings('Agents that passed the call on, the first one first, as `gateway/agent`.'), minItems: 1, maxItems: 16 },
-  mayReach: { type: 'array', description: 'Lists of agents that the chain may reach: `mayReach` of each agent in it. Default: none.', items: strings('One list.'), maxItems: 16 }
+  mayReach: {
+    type: 'array',
+    description: 'Lists of agents that the chain may reach: `mayReach` of each agent in it. Default: none.',
+    items: strings('One list.'),
+    maxItems: 16
+  }
 })
 
 export const callerSpec = (description: string): Schema => mapping(description, [], { ...CALLER_KEYS, delegation: chainSpec })
@@ -124,9 +131,13 @@ function words (key: string, expected: unknown, caller: Principal): string {
     case 'match':
       return 'the caller does not match the schema'
     case 'claims': {
-      const [pointer, value] = Object.entries(expected as NonNullable<CallerConfig['claims']>).find(([at, one]) => !holds({ claims: { [at]: one } }, caller)) ?? ['', '']
+      const [pointer, value] = Object.entries(expected as NonNullable<CallerConfig['claims']>).find(([at, one]) => !holds(
+        { claims: { [at]: one } }, caller
+      )) ?? ['', '']
       const claim = resolvePointer(caller.claims, pointer)
-      return claim === undefined ? `the caller has no claim ${pointer}` : `the claim ${pointer} is ${JSON.stringify(claim)}, not ${wanted(value)}`
+      return claim === undefined
+        ? `the caller has no claim ${pointer}`
+        : `the claim ${pointer} is ${JSON.stringify(claim)}, not ${wanted(value)}`
     }
     case 'scopes':
       return `the caller lacks the scopes ${(expected as readonly string[]).filter(scope => !caller.scopes.includes(scope)).join(' ')}`
@@ -134,7 +145,9 @@ function words (key: string, expected: unknown, caller: Principal): string {
       return `the caller is not in ${wanted(expected)}`
     default: {
       const value = caller[key as 'subject']
-      return (value as string | null) === null ? `the caller has no ${key}` : `the ${key} is ${JSON.stringify(value)}, not ${wanted(expected)}`
+      return (value as string | null) === null
+        ? `the caller has no ${key}`
+        : `the ${key} is ${JSON.stringify(value)}, not ${wanted(expected)}`
     }
   }
 }

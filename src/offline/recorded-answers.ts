@@ -29,6 +29,8 @@ export function answersOf (answers: RecordedAnswers | undefined): DryRunMemory['
         const recorded = Object.hasOwn(answers, use) ? answers[use] : undefined
         if (recorded === undefined) return null
         const read = recorded === 'error' ? 'gives no answer' : readAnswer(recorded)
-        return typeof read === 'string' ? { kind: 'failed', failure: 'malformed', problem: read, forward: false } : { ...read, cached: false }
+        return typeof read === 'string'
+          ? { kind: 'failed', failure: 'malformed', problem: read, forward: false }
+          : { ...read, cached: false }
       }
 }

@@ -150,7 +150,8 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
   conflicts.push(
     ...listed
       .filter(one => !carries(one))
-      .map(one => `${one.binding} ${one.unknownMinor ?? ''} ${one.url.origin}${one.url.pathname} is not served: protocol.unknownMinor is reject`),
+      .map(one =>
+        `${one.binding} ${one.unknownMinor ?? ''} ${one.url.origin}${one.url.pathname} is not served: protocol.unknownMinor is reject`),
     ...grpcListed.filter(one => !carries(one)).map(one => `${grpcLabel(one)} is not served: protocol.unknownMinor is reject`)
   )
   const interfaces = [...mapped, ...mappedGrpc]
@@ -219,7 +220,9 @@ export function buildAgentState (loaded: LoadedCards, options: AgentStateOptions
       ),
       ...unservedRoutes(mapped, policy),
       ...[documents['1.0'], documents['0.3']].flatMap(({ card }) => replacedByAdditions(card.raw, additions)),
-      ...(agent.card.signature === 'strip' && [documents['1.0'], documents['0.3']].some(({ card }) => isSigned(card.raw)) ? [UNSIGNED] : []),
+      ...(agent.card.signature === 'strip' && [documents['1.0'], documents['0.3']].some(({ card }) => isSigned(card.raw))
+        ? [UNSIGNED]
+        : []),
       ...extendedWarnings(loaded, agent),
       ...security.warnings,
       ...findings.map(finding => finding.message),
@@ -322,7 +325,11 @@ function amended (card: AgentCard, extended: JsonObject | null, additions: CardA
   const raw = withAdditions(extended === null ? card.raw : unionCard(card.raw, extended), additions)
   if (raw === card.raw) return card
   const read = readCard(raw)
-  if (!read.ok) throw new Error(`with the ${extended === null ? '' : 'extended card and the '}additions of the configuration, ${read.problem}`)
+  if (!read.ok) {
+    throw new Error(
+    `with the ${extended === null ? '' : 'extended card and the '}additions of the configuration, ${read.problem}`
+    )
+  }
   return read.card
 }
 

@@ -30,7 +30,9 @@ import { grpcUpstreamHeaders } from './grpc/upstream-headers.js'
 import { MAX_GET_BODY } from './guard.js'
 import * as rejections from './rejections.js'
 import type { RequestedVersion } from './request.js'
-import { bodyOf, callOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse, evaluateRequest } from './request.js'
+import {
+  bodyOf, callOf, echoOf, evaluatorFor, extendedCardOf, forwardedHead, negotiated, rewritesResponse, evaluateRequest
+} from './request.js'
 import type { RequestHead } from './request-head.js'
 import type { Negotiated } from './upstream-headers.js'
 import { upstreamHeaders } from './upstream-headers.js'

@@ -51,14 +51,22 @@ export function dryRunRequest (
     if (access !== null && access.rejection !== null) return { ...unrouted, access, rejection: access.rejection }
     const delegation = dryRunDelegation(agent, request, head, initiator => admitUnread(state.access, initiator, PASSTHROUGH))
     if (delegation !== null && delegation.rejection !== null) return { ...unrouted, access, delegation, rejection: delegation.rejection }
-    return { ...unrouted, kind: 'passthrough', access, delegation, forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null) }
+    return {
+      ...unrouted,
+      kind: 'passthrough',
+      access,
+      delegation,
+      forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null)
+    }
   }
   if (route === null) return { ...found, rejection: rejections.unknownRoute }
   if (route.kind === 'card') return { ...found, kind: 'card' }
   if (route.kind === 'preflight') {
     const access = isPreflight(head) ? null : admitUnread(state.access, principal, UNKNOWN)
     if (access !== null && access.rejection !== null) return { ...found, access, rejection: access.rejection }
-    return { ...found, kind: 'preflight', access, forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null) }
+    return {
+      ...found, kind: 'preflight', access, forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null)
+    }
   }
   if (route.kind === 'ambiguous') return { ...found, rejection: rejections.ambiguousPath }
   if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }

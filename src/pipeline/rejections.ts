@@ -444,5 +444,7 @@ export const trailersAlone: Rejection = {
 
 /** A proxy of a mesh that does not let the gateway see or do what a decision needs. @param what a sentence for its operator */
 export function meshUnfit (what: string): Rejection {
-  return { reason: 'INTERNAL_ERROR', message: `The proxy in front of the agent is not set up for this call: ${what}.`, rule: 'gateway/mesh' }
+  return {
+    reason: 'INTERNAL_ERROR', message: `The proxy in front of the agent is not set up for this call: ${what}.`, rule: 'gateway/mesh'
+  }
 }

@@ -63,7 +63,9 @@ export function askedOfService (head: RequestHead, version: Version): RequestedV
 }
 
 /** Problem of a version that this address does not support. The gateway finds it before it reads the body, and reports it afterwards. */
-export function versionProblem (route: OperationRoute, asked: RequestedVersion, { unknownMinor }: Pick<AgentState, 'unknownMinor'>): CallProblem | null {
+export function versionProblem (
+  route: OperationRoute, asked: RequestedVersion, { unknownMinor }: Pick<AgentState, 'unknownMinor'>
+): CallProblem | null {
   if (asked.problem === 'conflict') return route.binding === 'GRPC' ? rejections.serviceVersion : rejections.versionConflict
   if (asked.problem !== null) return rejections.versionUnknown(route.versions)
   if (asked.minor !== null && unknownMinor === 'reject') return rejections.versionUnknown(route.versions)
@@ -108,7 +110,9 @@ export function callOf (
   if (encodingProblem !== null) return { ...call, problem: encodingProblem }
   if (call.problem !== null) return call
   if (call.backslashName !== null && state.backslashNames === 'reject') return { ...call, problem: call.backslashName }
-  const unclear = unclearName(call, route.binding, route.binding !== 'HTTP+JSON' ? null : { path: route.upstreamPath, tenant: route.tenant, query })
+  const unclear = unclearName(
+    call, route.binding, route.binding !== 'HTTP+JSON' ? null : { path: route.upstreamPath, tenant: route.tenant, query }
+  )
   return unclear === null ? call : { ...call, problem: rejections.ambiguous(unclear) }
 }
 

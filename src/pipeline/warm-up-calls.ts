@@ -123,7 +123,10 @@ function callOf (config: AgentConfig, one: MappedInterface, { operation, extensi
       ? JSON.stringify({ jsonrpc: '2.0', id: ID, method: methodOfOperation(operation, version), params })
       : reads ? null : JSON.stringify(params),
     response: streams
-      ? { contentType: 'text/event-stream', body: [...Array<object>(3).fill(updateOf(isNew)), whole].map(event => `data: ${envelope(event)}\n\n`).join('') }
+      ? {
+          contentType: 'text/event-stream',
+          body: [...Array<object>(3).fill(updateOf(isNew)), whole].map(event => `data: ${envelope(event)}\n\n`).join('')
+        }
       : { contentType: 'application/json', body: envelope(whole) }
   }
 }
@@ -138,7 +141,11 @@ function taskOf (isNew: boolean, reply: readonly object[]): object {
 function updateOf (isNew: boolean): object {
   const ids = { taskId: ID, contextId: ID }
   return isNew
-    ? { statusUpdate: { ...ids, status: { state: 'TASK_STATE_WORKING', message: { messageId: ID, role: 'ROLE_AGENT', parts: [{ text: TEXT }] } } } }
+    ? {
+        statusUpdate: {
+          ...ids, status: { state: 'TASK_STATE_WORKING', message: { messageId: ID, role: 'ROLE_AGENT', parts: [{ text: TEXT }] } }
+        }
+      }
     : {
         kind: 'status-update',
         ...ids,

@@ -73,6 +73,11 @@ function readTime (value: unknown): number | string {
   if (isInexact(value)) return NOT_EXACT
   const seconds = typeof value === 'string' && SECONDS.test(value) ? Number(value) : value
   const time =
-    typeof seconds === 'number' ? seconds * 1000 : typeof value === 'string' && DATE_TIME.test(value) ? Date.parse(value.toUpperCase()) : NaN
+    typeof seconds === 'number'
+      ? seconds * 1000
+      : typeof value === 'string' &&
+      DATE_TIME.test(value)
+        ? Date.parse(value.toUpperCase())
+        : NaN
   return Number.isFinite(time) ? time : 'must be a time: RFC 3339, or seconds since 1970'
 }

@@ -84,7 +84,9 @@ function wholeOf ({ version, extensions, agents }: Mapping, config: Config, agen
   return {
     version: version === undefined ? CONFIG_VERSION : version,
     agents: Array.isArray(listed) && listed.length === 0 ? [agentOf({ name: agent.name }, 0, agent, policies)] : listed,
-    ...(extensions === undefined || extensions === null ? {} : { extensions: typeof extensions === 'object' && !Array.isArray(extensions) ? policies : extensions }),
+    ...(extensions === undefined || extensions === null
+      ? {}
+      : { extensions: typeof extensions === 'object' && !Array.isArray(extensions) ? policies : extensions }),
     ...(config.identity === null ? {} : { identity: { sources: Object.fromEntries(Object.keys(config.identity.sources).map(sourceOf)) } })
   }
 }
@@ -127,7 +129,10 @@ function unusedKeys (root: Mapping, name: string): PathProblem[] {
       .map(key => unused(['agents', i, key], `${shown(key)} is not used here`))),
     ...(agents.length === 0 || agents.some(one => mapping(one).name === name)
       ? []
-      : [fault(['agents'], `the document does not name the agent ${name}`, `its settings stay unchanged; write "- name: ${name}" to change them`, 'key')])
+      : [fault(
+          ['agents'], `the document does not name the agent ${name}`, `its settings stay unchanged; write "- name: ${name}" to change them`,
+          'key'
+        )])
   ]
 }
 

@@ -78,6 +78,11 @@ async function explain (given: SandboxAgent, text: string, request: string, call
     return { ...checked, explanation, text: explanationText(explanation) }
   } catch (error) {
     if (!(error instanceof CannotExplain || error instanceof RecordingError || error instanceof CannotEvaluate)) throw error
-    return { ...checked, problem: wanted === null ? error.message : `the request names the file ${JSON.stringify(wanted)}, and the playground reads no files (write its content here)` }
+    return {
+      ...checked,
+      problem: wanted === null
+        ? error.message
+        : `the request names the file ${JSON.stringify(wanted)}, and the playground reads no files (write its content here)`
+    }
   }
 }

@@ -73,7 +73,9 @@ export class Reloads {
       }
       return { ok: true, ...changes }
     } catch (error) {
-      return this.#report((error instanceof Error ? error.message : String(error)).split('\n').map(problem => ({ problem, code: errorCode(error) })))
+      return this.#report((error instanceof Error
+        ? error.message
+        : String(error)).split('\n').map(problem => ({ problem, code: errorCode(error) })))
     }
   }
 }

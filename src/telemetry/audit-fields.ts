@@ -107,13 +107,21 @@ type Member = keyof AuditEntry | 'audit' | 'time' | 'violations_omitted'
 export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   audit: { type: 'boolean', meaning: 'always true; distinguishes the line from log lines' },
   time: { type: 'string', meaning: 'ISO 8601, UTC' },
-  phase: { type: 'string', meaning: 'what the line is about: `request` or `response`, a `call`, the state of a `task`, or a `card` that [waits for an agreement](../how-to/agree-on-cards.md)' },
+  phase: {
+    type: 'string',
+    meaning: 'what the line is about: `request` or `response`, a `call`, the state of a `task`, or a `card` that [waits for an agreement](../how-to/agree-on-cards.md)'
+  },
   agent: { type: 'string', meaning: 'its name in the configuration' },
   operation: { type: 'string', meaning: 'as the [metrics](metrics.md) label it' },
   binding: { type: 'string', meaning: '`JSONRPC`, `HTTP+JSON` or `GRPC`' },
   version: { type: 'string', meaning: 'A2A version' },
-  decision: { type: 'string', meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`; `notified`: a [policy server](../how-to/external-decisions.md) asks to notify somebody; `held`: a `card` waits; `agreed`: no `card` waits any more; `paused`: the request [waits for a person](../how-to/ask-a-person.md), and `resumed`, `declined` or `canceled` by a message on its task' },
-  paused_rules: { type: 'list', when: 'decision `resumed`, `declined` or `canceled`', meaning: 'rules for which the request waits, as `policy/rule`' },
+  decision: {
+    type: 'string',
+    meaning: '`rejected`; `edited`: something was removed; `observed`: forwarded despite violations; `forwarded`: of a `call`; `changed`: of a `task`; `notified`: a [policy server](../how-to/external-decisions.md) asks to notify somebody; `held`: a `card` waits; `agreed`: no `card` waits any more; `paused`: the request [waits for a person](../how-to/ask-a-person.md), and `resumed`, `declined` or `canceled` by a message on its task'
+  },
+  paused_rules: {
+    type: 'list', when: 'decision `resumed`, `declined` or `canceled`', meaning: 'rules for which the request waits, as `policy/rule`'
+  },
   reason: { type: 'string or null', meaning: '[reason](errors.md#reasons) of the violation that decided' },
   extension: { type: 'string or null', meaning: "the policy's name, or the URI if there is no policy" },
   rule: { type: 'string or null', meaning: 'id of the rule' },
@@ -132,8 +140,16 @@ export const AUDIT_FIELDS: Readonly<Record<Member, Described>> = {
   extensions: { type: 'list', when: 'phase `call`, if any are active', meaning: 'URIs of the extensions that are active, at most 64' },
   task_state: { type: 'string', when: 'phase `task`', meaning: 'state of the task, in the words of A2A 0.3: `input-required`' },
   previous_state: { type: 'string or null', when: 'phase `task`', meaning: 'the last state that this process saw before' },
-  card_digest: { type: 'string', when: 'phase `card`, decision `held`', meaning: '[digest](../how-to/agree-on-cards.md#what-counts) of the card that waits' },
-  lowers: { type: 'list', when: 'phase `card`, decision `held`', meaning: 'places in the card whose differences would lower what the gateway enforces, at most 20' },
+  card_digest: {
+    type: 'string',
+    when: 'phase `card`, decision `held`',
+    meaning: '[digest](../how-to/agree-on-cards.md#what-counts) of the card that waits'
+  },
+  lowers: {
+    type: 'list',
+    when: 'phase `card`, decision `held`',
+    meaning: 'places in the card whose differences would lower what the gateway enforces, at most 20'
+  },
   task_id: { type: 'string or null', meaning: 'id of the task in the request, or else in the response, if it was read' },
   context_id: { type: 'string or null', meaning: 'id of the context, likewise' },
   trace_id: { type: 'string or null', meaning: 'trace id of the gateway, or else of the client' },

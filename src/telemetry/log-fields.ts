@@ -43,12 +43,28 @@ export const LOG_FIELDS = {
     meaning: 'error code of Node, or [code of the problem](operator-errors.md)'
   },
   client: { type: 'string', when: 'a connection without a request; rejected credentials', meaning: 'address of the client' },
-  caller: { type: 'object', when: '`request`, of an [authenticated](../how-to/authenticate-callers.md) caller', meaning: '`source`, `id`, `client`, `tenant`, `act`, as in the audit line' },
-  access_rule: { type: 'string', when: '`request`, of an agent with [access lists](../how-to/authorize-callers.md)', meaning: 'id of the entry that decided, or `none`, as in the audit line' },
-  source: { type: 'string', when: 'rejected credentials; a source of agents was read', meaning: 'source of `identity.sources`; `other` if several share the header; source of `agentSources`' },
-  identifier: { type: 'string', when: 'an entry of a source of agents is rejected', meaning: 'the entry; at most 200 characters, as the source wrote it' },
+  caller: {
+    type: 'object',
+    when: '`request`, of an [authenticated](../how-to/authenticate-callers.md) caller',
+    meaning: '`source`, `id`, `client`, `tenant`, `act`, as in the audit line'
+  },
+  access_rule: {
+    type: 'string',
+    when: '`request`, of an agent with [access lists](../how-to/authorize-callers.md)',
+    meaning: 'id of the entry that decided, or `none`, as in the audit line'
+  },
+  source: {
+    type: 'string',
+    when: 'rejected credentials; a source of agents was read',
+    meaning: 'source of `identity.sources`; `other` if several share the header; source of `agentSources`'
+  },
+  identifier: {
+    type: 'string', when: 'an entry of a source of agents is rejected', meaning: 'the entry; at most 200 characters, as the source wrote it'
+  },
   admitted: { type: 'number', when: 'a source of agents was read', meaning: 'entries that are agents' },
-  waiting: { type: 'number', when: 'a source of agents was read', meaning: 'entries that nobody has agreed to, or whose card or Service is not ready' },
+  waiting: {
+    type: 'number', when: 'a source of agents was read', meaning: 'entries that nobody has agreed to, or whose card or Service is not ready'
+  },
   rejected: { type: 'number', when: 'a source of agents was read', meaning: 'entries that cannot be agents' },
   place: { type: 'string', when: 'an unexpected error', meaning: 'part of the gateway, as in `unexpected_errors_total`' },
   omitted: {
@@ -61,8 +77,14 @@ export const LOG_FIELDS = {
   mesh: { type: 'string', when: '`listening`, with a mesh', meaning: 'address of the listener for a mesh' },
   node: { type: 'string', when: 'a fault of this version of Node', meaning: 'version of Node, such as `v24.1.0`' },
   publicUrl: { type: 'string', when: '`listening`, with `server.publicUrl`', meaning: 'URL in the served cards' },
-  certificate: { type: 'string', when: 'a certificate of `server.tls`, `server.grpc.tls` or `server.mesh.tls` is in use', meaning: 'its subject alternative names' },
-  validTo: { type: 'string', when: 'a certificate of `server.tls`, `server.grpc.tls` or `server.mesh.tls` is in use', meaning: 'end of its validity' },
+  certificate: {
+    type: 'string',
+    when: 'a certificate of `server.tls`, `server.grpc.tls` or `server.mesh.tls` is in use',
+    meaning: 'its subject alternative names'
+  },
+  validTo: {
+    type: 'string', when: 'a certificate of `server.tls`, `server.grpc.tls` or `server.mesh.tls` is in use', meaning: 'end of its validity'
+  },
   admin: { type: 'string', when: '`listening`', meaning: 'URL of the admin listener' },
   metrics: { type: 'string', when: '`listening`, with `server.metrics`', meaning: 'URL of the listener for metrics and probes' },
   agents: {
@@ -90,12 +112,22 @@ export const LOG_FIELDS = {
   name: { type: 'string', when: 'a card was loaded', meaning: 'name of the agent in the card' },
   interfaces: { type: 'number', when: 'a card was loaded', meaning: 'interfaces that the gateway serves' },
   extensions: { type: 'number', when: 'a card was loaded', meaning: 'extensions that the card declares' },
-  uncarried: { type: 'list', when: 'a card was loaded', meaning: 'interfaces omitted from the served card, such as those of other bindings' },
+  uncarried: {
+    type: 'list', when: 'a card was loaded', meaning: 'interfaces omitted from the served card, such as those of other bindings'
+  },
   digest: { type: 'string', when: 'a card waits for an agreement', meaning: 'digest of that card, as `agents.lock` would have it' },
   differences: { type: 'number', when: 'a card waits for an agreement', meaning: 'differences from the agreed card' },
   versions: { type: 'number', when: 'a card waits for an agreement', meaning: 'different cards that came since some card waits' },
-  form: { type: 'string', when: 'the signature of a card was verified', meaning: 'form of the card that the signature covers: `json`, `spec`, `sdk` or `sdk-js`; null for none' },
-  key: { type: 'string', when: 'the signature of a card was verified', meaning: '`kid`, or thumbprint, of the key that made the signature; null for none' },
+  form: {
+    type: 'string',
+    when: 'the signature of a card was verified',
+    meaning: 'form of the card that the signature covers: `json`, `spec`, `sdk` or `sdk-js`; null for none'
+  },
+  key: {
+    type: 'string',
+    when: 'the signature of a card was verified',
+    meaning: '`kid`, or thumbprint, of the key that made the signature; null for none'
+  },
   warnings: { type: 'list', when: 'a card with warnings', meaning: 'the warnings' },
   state: {
     type: 'string',

@@ -83,6 +83,8 @@ function errorOf (err: unknown): string[] {
   if (!isObject(err)) return err === undefined ? [] : [plain(err)]
   const { type, message, code, stack, cause } = err
   const first = `${plain(type ?? 'Error')}: ${plain(message ?? '')}${code === undefined ? '' : ` (${plain(code)})`}`
-  const frames = typeof stack === 'string' ? stack.split('\n').filter(line => /^ +at /.test(line)).map(line => `  ${plain(line.trim())}`) : []
+  const frames = typeof stack === 'string'
+    ? stack.split('\n').filter(line => /^ +at /.test(line)).map(line => `  ${plain(line.trim())}`)
+    : []
   return [first, ...frames, ...errorOf(cause).map(line => `  cause: ${line}`)]
 }

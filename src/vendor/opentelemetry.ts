@@ -12,7 +12,9 @@ export {
   SimpleSpanProcessor,
   TraceIdRatioBasedSampler
 } from '@opentelemetry/sdk-trace-base'
-export { JsonLogsSerializer, JsonMetricsSerializer, ProtobufLogsSerializer, ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
+export {
+  JsonLogsSerializer, JsonMetricsSerializer, ProtobufLogsSerializer, ProtobufMetricsSerializer
+} from '@opentelemetry/otlp-transformer'
 export { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metrics'
 export { OTLPExporterBase } from '@opentelemetry/otlp-exporter-base'
 export { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from '@opentelemetry/otlp-exporter-base/node-http'

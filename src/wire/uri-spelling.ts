@@ -31,7 +31,11 @@ function comparable (uri: string): string {
   const path = decodeUnreserved(pathname)
   const tail = `${decodeUnreserved(search)}${decodeUnreserved(hash)}`
   // RFC 8141 §3.1: the namespace of a URN has no case.
-  if (!isHttp) return `${protocol}${hostname}${protocol === 'urn:' ? path.replace(/^[^:]*/, nid => nid.toLowerCase()) : path}${tail}`.replace(/[?#/]+$/, '')
+  if (!isHttp) {
+    return `${protocol}${hostname}${protocol === 'urn:' ? path.replace(/^[^:]*/, nid => nid.toLowerCase()) : path}${tail}`.replace(
+      /[?#/]+$/, ''
+    )
+  }
   const host = hostname.replace(/\.$/, '')
   const place = port === '' || port === '80' || port === '443' ? host : `${host}:${port}`
   // Decoding may show new dot segments and slashes.

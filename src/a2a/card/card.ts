@@ -56,7 +56,11 @@ export function readCard (value: unknown): CardReading {
   }
   for (const list of [...V1_LISTS, ...V03_LISTS]) {
     const written = value[list]
-    if (written !== undefined && written !== null && !Array.isArray(written)) warnings.push(`"${list}" is not an array; the gateway ignores it`)
+    if (
+      written !== undefined &&
+      written !== null &&
+      !Array.isArray(written)
+    ) warnings.push(`"${list}" is not an array; the gateway ignores it`)
   }
   if (interfaces.length === 0 && grpc.length === 0) return { ok: false, problem: noInterface(uncarried) }
 

@@ -156,7 +156,9 @@ function placed (
 
 /** Names that SDKs and frameworks write for the bindings, besides those of the specification, without case and separators. */
 const BINDINGS: ReadonlyMap<string, Binding> = new Map([
-  ['JSONRPC', 'JSONRPC'], ['JSONRPC2.0', 'JSONRPC'], ['HTTPJSON', 'HTTP+JSON'], ['REST', 'HTTP+JSON'], ['HTTPREST', 'HTTP+JSON'], ['GRPC', 'GRPC']
+  ['JSONRPC', 'JSONRPC'], [
+    'JSONRPC2.0', 'JSONRPC'
+  ], ['HTTPJSON', 'HTTP+JSON'], ['REST', 'HTTP+JSON'], ['HTTPREST', 'HTTP+JSON'], ['GRPC', 'GRPC']
 ])
 
 function readBinding (text: string): Binding | null {

@@ -36,7 +36,9 @@ export function withSecurity (raw: JsonObject, { schemes, alternatives, form = n
   if (schemes.length === 0) return card
   const is1 = V1_LISTS.some(key => Array.isArray(raw[key]))
   const is03 = !is1 || typeof raw['url'] === 'string' || V03_LISTS.some(key => Array.isArray(raw[key]))
-  card['securitySchemes'] = Object.fromEntries(schemes.map(([name, scheme]) => [name, { ...(is03 ? tagged(scheme) : {}), ...(is1 ? wrapped(scheme) : {}) }]))
+  card['securitySchemes'] = Object.fromEntries(schemes.map(([name, scheme]) => [
+    name, { ...(is03 ? tagged(scheme) : {}), ...(is1 ? wrapped(scheme) : {}) }
+  ]))
   if (is1) {
     const isList = form === null ? writesList(raw) : form === 'list'
     const scopes = (): unknown => isList ? { list: [] } : []

@@ -131,7 +131,9 @@ function textOf (object: JsonObject, ...keys: readonly string[]): string | null 
 
 function tokenUrlOf (flows: unknown): string | null {
   if (!isObject(flows)) return null
-  const urls = Object.values(flows).map(flow => (isObject(flow) ? textOf(flow, 'tokenUrl', 'token_url', 'authorizationUrl', 'authorization_url') : null))
+  const urls = Object.values(flows).map(flow => (isObject(flow)
+    ? textOf(flow, 'tokenUrl', 'token_url', 'authorizationUrl', 'authorization_url')
+    : null))
   return urls.find(url => url !== null) ?? null
 }
 

@@ -24,7 +24,9 @@ const PROSE: ReadonlySet<string> = new Set([
   'name', 'title', 'description', 'summary', 'examples', 'example', 'tags', 'organization', 'displayName', 'display_name', '$comment'
 ])
 /** URLs that the gateway rewrites: interfaces. */
-const REWRITTEN: ReadonlySet<string> = new Set(['url', 'supportedInterfaces', 'supported_interfaces', 'additionalInterfaces', 'additional_interfaces'])
+const REWRITTEN: ReadonlySet<string> = new Set([
+  'url', 'supportedInterfaces', 'supported_interfaces', 'additionalInterfaces', 'additional_interfaces'
+])
 /** Longest part of one text that is searched, characters. */
 const MAX_SEARCHED_CHARS = 20_000
 /** Maximum number of findings. A card may have any number. */
@@ -82,7 +84,11 @@ export function lintTexts (card: JsonObject): TextFinding[] {
   }
   walk(card, '', false, 1, (text, path, isProse, isName) => {
     const hidden = invisibleIn(text)
-    if (hidden.length > 0) add('invisible', path, `${path} ${isName ? 'has a name with' : 'contains'} invisible characters: ${named(hidden)}`)
+    if (hidden.length > 0) {
+      add(
+        'invisible', path, `${path} ${isName ? 'has a name with' : 'contains'} invisible characters: ${named(hidden)}`
+      )
+    }
     if (isName) return
     if (isProse && hasInstructions(text)) add('instructions', path, `${path} reads like an instruction to a model`)
     if (secretsIn(text).length > 0) add('secret', path, `${path} contains a secret`)
@@ -112,7 +118,9 @@ function strip (value: unknown, path: string, isProse: boolean, depth: number, p
   if (Array.isArray(value)) return value.map((item, i) => strip(item, `${path}/${i}`, isProse, depth + 1, paths))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, member]) =>
-    [key, path === '' && key === 'signatures' ? member : strip(member, `${path}/${escapePointer(key)}`, isProseMember(key, member, isProse), depth + 1, paths)]
+    [key, path === '' && key === 'signatures'
+      ? member
+      : strip(member, `${path}/${escapePointer(key)}`, isProseMember(key, member, isProse), depth + 1, paths)]
   ))
 }
 
@@ -147,7 +155,9 @@ function isProseMember (key: string, member: unknown, isProse: boolean): boolean
 
 function hasInstructions (text: string): boolean {
   // Zero-width characters and letters of other forms do not hide an instruction.
-  const plain = text.slice(0, MAX_SEARCHED_CHARS).normalize('NFKC').replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '').replace(/[^\S\n]+/g, ' ')
+  const plain = text.slice(0, MAX_SEARCHED_CHARS).normalize('NFKC').replace(
+    /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, ''
+  ).replace(/[^\S\n]+/g, ' ')
   return INSTRUCTIONS.some(pattern => pattern.test(plain))
 }
 

@@ -55,7 +55,9 @@ function joinExtensions (own: unknown, more: unknown): unknown[] | null {
 
 function joinEntry (own: JsonObject, more: JsonObject): JsonObject {
   const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== false
-  const params = isObject(own['params']) && isObject(more['params']) ? joinParams(own['params'], more['params']) : more['params'] ?? own['params']
+  const params = isObject(own['params']) && isObject(more['params'])
+    ? joinParams(own['params'], more['params'])
+    : more['params'] ?? own['params']
   return {
     ...own,
     ...more,

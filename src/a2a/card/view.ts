@@ -16,12 +16,17 @@ export interface CardSelection {
  */
 export function selectFromCard (raw: JsonObject, { skill, extension, rootKey }: CardSelection): JsonObject {
   const extensionsIn = (list: unknown): unknown => Array.isArray(list)
-    ? list.filter((entry: unknown) => isObject(entry) && (isRequired(entry) || (typeof entry['uri'] === 'string' && extension(entry['uri']))))
+    ? list.filter((entry: unknown) => isObject(entry) &&
+      (isRequired(entry) || (typeof entry['uri'] === 'string' && extension(entry['uri']))))
     : list
   const entries = Object.entries(raw).flatMap(([key, value]): [string, unknown][] => {
     if (key === 'skills') return [[key, skillsIn(value, skill)]]
     if (key === 'extensions') return [[key, extensionsIn(value)]]
-    if (key === 'capabilities' && isObject(value) && 'extensions' in value) return [[key, { ...value, extensions: extensionsIn(value['extensions']) }]]
+    if (
+      key === 'capabilities' &&
+      isObject(value) &&
+      'extensions' in value
+    ) return [[key, { ...value, extensions: extensionsIn(value['extensions']) }]]
     return isDefinedMember(key) || rootKey(key) ? [[key, value]] : []
   })
   return Object.fromEntries(entries)
@@ -29,7 +34,9 @@ export function selectFromCard (raw: JsonObject, { skill, extension, rootKey }: 
 
 /** Returns the skills with these ids. A skill without an id is not selected by any. */
 export function skillsIn (list: unknown, shows: (id: string) => boolean): unknown {
-  return Array.isArray(list) ? list.filter((skill: unknown) => isObject(skill) && typeof skill['id'] === 'string' && shows(skill['id'])) : []
+  return Array.isArray(list)
+    ? list.filter((skill: unknown) => isObject(skill) && typeof skill['id'] === 'string' && shows(skill['id']))
+    : []
 }
 
 /** True for an entry that clients must request. Every value of `required` but false counts as true. */

@@ -40,7 +40,9 @@ export function readGrpcAddress (text: string): GrpcAddressReading {
   const port = portOf(text) ?? portOf(/^dns:(?:\/\/\/)?([^/].*)$/i.exec(text)?.[1] ?? '')
   if (port !== null) return { port, problem: null, odd: false }
   const scheme = OTHER_SCHEME.exec(text)?.[1]?.slice(0, 20)
-  return noPort(scheme === undefined ? 'its address is not host:port' : `its address has the scheme "${scheme}" instead of host:port`, false)
+  return noPort(
+    scheme === undefined ? 'its address is not host:port' : `its address has the scheme "${scheme}" instead of host:port`, false
+  )
 }
 
 function noPort (problem: string, odd: boolean): GrpcAddressReading {

@@ -12,7 +12,11 @@ export function protoCard (card: JsonObject, table: MessageTable): JsonObject {
   const { securitySchemes, skills } = card
   const shaped: Record<string, unknown> = { ...card, ...withRequirements(card) }
   if (isObject(securitySchemes)) shaped['securitySchemes'] = mapped(securitySchemes, wrapped)
-  if (Array.isArray(skills)) shaped['skills'] = skills.map((skill: unknown) => isObject(skill) ? { ...skill, ...withRequirements(skill) } : skill)
+  if (Array.isArray(skills)) {
+    shaped['skills'] = skills.map((skill: unknown) => isObject(skill)
+      ? { ...skill, ...withRequirements(skill) }
+      : skill)
+  }
   return known(shaped, table)
 }
 

@@ -117,7 +117,11 @@ async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> 
       if (status === 304 && validators !== null) return { kind: 'notModified', from, lifetime: cacheLifetime(responded) }
       const problem = statusProblem(status, Object.keys(request.headers), request.setting ?? 'card.headers')
       if (problem !== null) return failure(status, status < 500 && status !== 429 && status !== 408, problem)
-      if (response.encoded) return failure(status, true, `responded with ${status} and a content-encoding, although the request accepted none`)
+      if (response.encoded) {
+        return failure(
+          status, true, `responded with ${status} and a content-encoding, although the request accepted none`
+        )
+      }
       const bytes = await response.read(limit)
       if (bytes === null) return failure(status, true, `responded with ${status} and more than ${limit} bytes (limits.card)`)
       return {

@@ -36,7 +36,9 @@ export type ExtendedCardLoad =
 export async function loadExtendedCard (card: AgentCard, options: ExtendedCardOptions): Promise<ExtendedCardLoad> {
   if (!card.extendedCard) return { ok: true, extended: null }
   const { upstream, scope, headers, limits, dispatcher, signal, timeout } = options
-  const invalid = (problem: string): ExtendedCardLoad => ({ ok: false, status: null, invalid: true, problem: `the extended card: ${problem}` })
+  const invalid = (problem: string): ExtendedCardLoad => ({
+    ok: false, status: null, invalid: true, problem: `the extended card: ${problem}`
+  })
   const [first] = mapInterfaces(card.interfaces, scope).mapped
   if (first === undefined) return invalid('the card has no JSONRPC or HTTP+JSON interface that the gateway routes')
   const { path, post } = requestAt(first, card.legacyExtendedCard)

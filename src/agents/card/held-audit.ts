@@ -17,7 +17,9 @@ export function auditHeld (audit: Audit | undefined, agent: string, held: HeldCa
     rule: null,
     edited: [],
     violations: [],
-    ...(held === null ? {} : { card_digest: held.digest, lowers: held.differences.filter(({ effect }) => effect === 'lowers').map(({ path }) => path) }),
+    ...(held === null
+      ? {}
+      : { card_digest: held.digest, lowers: held.differences.filter(({ effect }) => effect === 'lowers').map(({ path }) => path) }),
     task_id: null,
     context_id: null,
     trace_id: null,

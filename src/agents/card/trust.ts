@@ -136,7 +136,10 @@ export class CardTrust {
     ))]
     if (uncovered.length > 0) {
       const names = uncovered.slice(0, NAMED).map(name => quoted(name, 100)).join(', ')
-      log.warn(values, `agent ${agent}: the signature of the card does not cover ${names}; the gateway ${config.uncovered === 'drop' ? 'drops' : 'uses'} these members (card.verify.uncovered)`)
+      log.warn(
+        values,
+        `agent ${agent}: the signature of the card does not cover ${names}; the gateway ${config.uncovered === 'drop' ? 'drops' : 'uses'} these members (card.verify.uncovered)`
+      )
     }
   }
 }

@@ -92,7 +92,9 @@ export class AgentCredentials {
     this.connections = new TokenConnections(tls)
     this.entries = send.map((entry, i) => entryOf(entry, secrets[i] as SentSecrets, agent.name, this.connections))
     this.identity =
-      identity === null || keys === null ? null : new IdentityHeader(identity, keys.signing, { issuer: publicUrl ?? '', audience: agent.name })
+      identity === null || keys === null
+        ? null
+        : new IdentityHeader(identity, keys.signing, { issuer: publicUrl ?? '', audience: agent.name })
     this.publicKeys = keys?.published ?? []
     const names = [...this.entries.map(({ header }) => header), ...identity === null ? [] : [identity.header]]
     this.written = new Set(names.map(plainHeaderName))

@@ -75,7 +75,12 @@ export class SentToken {
     const found = await this.connections.request(request)
     // `invalid_grant` speaks of the token of a caller.
     const response: TokenResponse = found.kind === 'rejected' && this.kind === 'clientCredentials'
-      ? { kind: 'failed', problem: `${request.endpoint.origin}${request.endpoint.pathname} responded with ${found.status} invalid_grant`, status: found.status, down: false }
+      ? {
+          kind: 'failed',
+          problem: `${request.endpoint.origin}${request.endpoint.pathname} responded with ${found.status} invalid_grant`,
+          status: found.status,
+          down: false
+        }
       : found
     ended(response, this.isNews(response.kind === 'failed' ? response.problem : null))
     return response

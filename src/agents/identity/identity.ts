@@ -72,7 +72,9 @@ export class Identity {
     )
     const { carriers } = this.authenticator
     // No field of a log line has a name with a hyphen, so no field loses its value.
-    redactAlso(carriers.flatMap(({ in: place, name }) => ((place === 'header' || place === 'metadata') && name.includes('-') ? [name] : [])))
+    redactAlso(carriers.flatMap(({ in: place, name }) => ((place === 'header' || place === 'metadata') && name.includes('-')
+      ? [name]
+      : [])))
     this.headers = headersOf(carriers)
     this.failures = previous?.failures ?? new FailureLog()
     this.failedRequests = previous?.failedRequests ?? new FailureLog()

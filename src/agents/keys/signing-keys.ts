@@ -22,7 +22,9 @@ export interface SigningKeys {
  */
 export function readSigningKeys ({ key, kid, publish }: SigningKeyConfig, place: string): SigningKeys {
   const signing = readKeyFile(key.file, `${place}.key.file`, pem => readSigningKey(pem, kid))
-  return { signing, published: [signing.jwk, ...publish.map(one => readKeyFile(one.file, `${place}.publish`, pem => readPublicKey(pem, one.kid)))] }
+  return {
+    signing, published: [signing.jwk, ...publish.map(one => readKeyFile(one.file, `${place}.publish`, pem => readPublicKey(pem, one.kid)))]
+  }
 }
 
 /** @throws Error with a readable message when the file cannot be used */
@@ -60,9 +62,13 @@ export function unusableSigningKeys (value: unknown, baseDir: string): PathProbl
   return [...ofAgents, { path: ['delegation'] as Path, keys: delegation }].flatMap(({ path, keys }) => {
     const { key, kid, publish } = mapping(keys)
     return [
-      ...keyFileProblems(mapping(key).file, [...path, 'key', 'file'], { baseDir, read: pem => problemOf(publicPart(readSigningKey(pem, textOrNull(kid)))) }),
+      ...keyFileProblems(
+        mapping(key).file, [...path, 'key', 'file'], { baseDir, read: pem => problemOf(publicPart(readSigningKey(pem, textOrNull(kid)))) }
+      ),
       ...items(publish).map(mapping).flatMap((one, at) =>
-        keyFileProblems(one.file, [...path, 'publish', at, 'file'], { baseDir, read: pem => problemOf(readPublicKey(pem, textOrNull(one.kid))) })
+        keyFileProblems(
+          one.file, [...path, 'publish', at, 'file'], { baseDir, read: pem => problemOf(readPublicKey(pem, textOrNull(one.kid))) }
+        )
       )
     ]
   })
@@ -80,7 +86,9 @@ export function keyFileProblems (file: unknown, path: Path, { baseDir, read }: R
     return []
   }
   const found = read(bytes)
-  return found === null ? [] : [fault(path, `${dotted(path)}: ${shown(file)} ${found.problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE')]
+  return found === null
+    ? []
+    : [fault(path, `${dotted(path)}: ${shown(file)} ${found.problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE')]
 }
 
 function textOrNull (value: unknown): string | null {

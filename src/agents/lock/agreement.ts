@@ -66,7 +66,9 @@ export class CardAgreement {
     const what = this.entry === null
       ? `agents.lock has no entry for ${name}`
       : 'agents.lock has another card, and only its digest'
-    return this.#hold(cards, digests, `the card waits for an agreement (card.changes: hold): ${what}; run a2a-gateway agents lock --agent ${name}`)
+    return this.#hold(
+      cards, digests, `the card waits for an agreement (card.changes: hold): ${what}; run a2a-gateway agents lock --agent ${name}`
+    )
   }
 
   #hold (cards: LoadedCards, digests: CardDigests, problem: string): CardDecision {

@@ -179,11 +179,19 @@ function problemOf (entry: unknown, name: string): [JsonPath, string, string] | 
   for (const [card, digest] of Object.entries(DIGEST_OF)) {
     const [text, written] = [entry[card], entry[digest]]
     if (digest === 'digest' || written !== undefined) {
-      if (typeof written !== 'string' || !DIGEST.test(written)) return [own(entry, digest), `${digest} must be sha256: and 64 hex digits`, relock]
+      if (typeof written !== 'string' || !DIGEST.test(written)) {
+        return [
+          own(entry, digest), `${digest} must be sha256: and 64 hex digits`, relock
+        ]
+      }
     }
     if (text === undefined) continue
     if (!isObject(text)) return [[card], `${card} must be an object`, relock]
-    if (digestOrNull(text) !== written) return [own(entry, digest), `${card} does not have this digest: one of them was edited by hand`, relock]
+    if (digestOrNull(text) !== written) {
+      return [
+        own(entry, digest), `${card} does not have this digest: one of them was edited by hand`, relock
+      ]
+    }
   }
   return null
 }

@@ -106,8 +106,11 @@ export class CandidateResolver {
     for (const candidate of [...candidates.filter(isOwner), ...candidates.filter(one => !isOwner(one))]) {
       const name = slugOf(candidate.name)
       if (name === '') entries.push(reportOf(candidate, null, 'rejected', 'no name can be made of its identifier'))
-      else if (names.has(name)) entries.push(reportOf(candidate, this.#nameOf(name), 'rejected', 'another entry of the source has its name'))
-      else {
+      else if (names.has(name)) {
+        entries.push(reportOf(
+          candidate, this.#nameOf(name), 'rejected', 'another entry of the source has its name'
+        ))
+      } else {
         names.add(name)
         named.push({ candidate, name })
       }
@@ -174,7 +177,9 @@ export class CandidateResolver {
     const bytes = Buffer.from(JSON.stringify(candidate.card))
     const problem = bytes.length > limits.card ? `is larger than ${limits.card} bytes` : dataDigestProblem(candidate.digest, candidate.card)
     if (problem !== null) return { state: 'rejected', reason: `its card ${problem}` }
-    const document = readDocument({ kind: 'fetched', from: 'the entry', status: 200, contentType: '', bytes, validators: null, lifetime: null }, limits)
+    const document = readDocument(
+      { kind: 'fetched', from: 'the entry', status: 200, contentType: '', bytes, validators: null, lifetime: null }, limits
+    )
     if (typeof document === 'string') return { state: 'rejected', reason: document }
     const own = upstreamOf(null, document)
     const facts = { name: this.#nameOf(name), url: own?.href ?? '', digest: null, signedBy: candidate.signedBy }

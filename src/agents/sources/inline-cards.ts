@@ -40,7 +40,13 @@ export class InlineCards {
     if (this.#stateDir === null && own === null) return
     const directory = this.#directory()
     try {
-      for (const file of readdirSync(directory)) if (!names.has(file.replace(/\.json(?:\.new)?$/, ''))) rmSync(join(directory, file), { force: true })
+      for (const file of readdirSync(directory)) {
+        if (!names.has(file.replace(/\.json(?:\.new)?$/, ''))) {
+          rmSync(
+            join(directory, file), { force: true }
+          )
+        }
+      }
     } catch {
       // There are none.
     }

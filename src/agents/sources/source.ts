@@ -143,7 +143,9 @@ export class AgentSource {
   async #read (): Promise<void> {
     const { config: { refresh, limit, admit }, lockFile, stateDir } = this.#options
     const keys = this.#keys === null ? null : await this.#keys.read()
-    const found = keys !== null && 'problem' in keys && admit === 'signed' ? { problem: `the keys of the source: ${keys.problem}` } : await this.#find(keys)
+    const found = keys !== null && 'problem' in keys && admit === 'signed'
+      ? { problem: `the keys of the source: ${keys.problem}` }
+      : await this.#find(keys)
     if (this.#closed) return
     if ('problem' in found) return this.#failed(found.problem)
     if (found.candidates.length > limit) {

@@ -125,13 +125,23 @@ export class AgentSources implements SourcesView {
     for (const report of this.reports()) {
       const { name, problem, entries } = report
       const counts = countsOf(report)
-      const line = JSON.stringify([problem, counts, entries.filter(({ state }) => state === 'rejected').map(({ identifier }) => identifier)])
+      const line = JSON.stringify([
+        problem, counts, entries.filter(({ state }) => state === 'rejected').map(({ identifier }) => identifier)
+      ])
       if (this.#logged.get(name) === line) continue
       this.#logged.set(name, line)
       if (problem !== null) log.warn({ source: name, problem }, `agent source ${name}: ${problem}; its last good state stays in use`)
-      else log.info({ source: name, ...counts }, `agent source ${name}: ${counts.admitted} agents, ${counts.waiting} waiting, ${counts.rejected} rejected`)
+      else {
+        log.info(
+          { source: name, ...counts },
+        `agent source ${name}: ${counts.admitted} agents, ${counts.waiting} waiting, ${counts.rejected} rejected`
+        )
+      }
       for (const { identifier, reason } of entries.filter(({ state }) => state === 'rejected').slice(0, LOGGED)) {
-        log.warn({ source: name, identifier: identifier.slice(0, 200), problem: reason ?? '' }, `agent source ${name}: an entry is rejected: ${reason ?? ''}`)
+        log.warn(
+          { source: name, identifier: identifier.slice(0, 200), problem: reason ?? '' },
+          `agent source ${name}: an entry is rejected: ${reason ?? ''}`
+        )
       }
     }
   }

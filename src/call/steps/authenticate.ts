@@ -54,7 +54,9 @@ function requireCaller (exchange: Exchange, identity: Identity): Result | Promis
   if (requirement === null) return rejectUndecided(exchange, noCard(agent.name, agent.requestCard()), 'upstream_error')
   // Credentials that nobody asks for are not read.
   if (requirement.alternatives.length === 0) {
-    return requirement.anonymous || need === 'nothing if missing' ? undefined : rejectUndecided(exchange, identityRejections.unmeetable, 'gateway_error')
+    return requirement.anonymous || need === 'nothing if missing'
+      ? undefined
+      : rejectUndecided(exchange, identityRejections.unmeetable, 'gateway_error')
   }
   const isThrottled = (pending?: number): boolean => throttle.isThrottled(failingOf(exchange), performance.now(), pending)
   const presented = {

@@ -28,7 +28,9 @@ export function getCredentials (exchange: Exchange): Result | Promise<Result> {
   const body = work === null ? unread?.body ?? null : work.edited
   const prepared = credentials.prepare({
     principal,
-    token: () => (carrier === null ? null : credentialOf({ headers: request.headers, query: '', connection: connectionOf(request.socket) }, carrier)),
+    token: () => (carrier === null
+      ? null
+      : credentialOf({ headers: request.headers, query: '', connection: connectionOf(request.socket) }, carrier)),
     body: () => body,
     count: (kind, outcome) => { metrics.add('upstream_credentials_total', agentName, kind, outcome) },
     watch: endpoint => watchTokenRequest(exchange, endpoint)
@@ -62,5 +64,9 @@ function rejectMissing (exchange: Exchange, failed: 'rejected' | 'unavailable'):
 /** Takes note of the agent's response to a request with a token. @param status of the response */
 export function settleToken ({ outbound, agentName, services: { metrics } }: Exchange, status: number): void {
   const sent = outbound?.sent ?? null
-  if (sent !== null && sent.by.source.settled(sent.held, status)) metrics.add('upstream_credentials_total', agentName, sent.by.kind, 'dropped')
+  if (sent !== null && sent.by.source.settled(sent.held, status)) {
+    metrics.add(
+      'upstream_credentials_total', agentName, sent.by.kind, 'dropped'
+    )
+  }
 }

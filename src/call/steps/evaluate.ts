@@ -110,7 +110,9 @@ export function evaluate (exchange: Exchange): Result {
   })
   work.evaluation =
     resumed === null ? evaluation : { ...evaluation, decision: withHeaders(evaluation.decision, exchange.request, [], true) }
-  exchange.services.metrics.observe('decision_duration_seconds', work.seconds + (performance.now() - startedAt) / 1_000, exchange.span, agent.name)
+  exchange.services.metrics.observe(
+    'decision_duration_seconds', work.seconds + (performance.now() - startedAt) / 1_000, exchange.span, agent.name
+  )
   if (evaluation.access !== null) recordAccess(exchange, evaluation.access)
   if (evaluation.initiator === 'deny') countDelegation(exchange, 'initiator')
 }

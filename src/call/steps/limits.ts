@@ -115,7 +115,9 @@ export function spend (exchange: Exchange, measures: readonly Measure[]): void {
   const spent = budgets.flatMap(charge => measures.flatMap(({ extension, metric, type, value }) => {
     const { spends } = charge.limit
     // NaN is not above 0.
-    return type === 'counter' && value > 0 && spends?.of === `${extension}/${metric}` ? [{ charge, amount: Math.min(value, spends.max) }] : []
+    return type === 'counter' && value > 0 && spends?.of === `${extension}/${metric}`
+      ? [{ charge, amount: Math.min(value, spends.max) }]
+      : []
   }))
   if (spent.length > 0) exchange.services.limits.spend(spent)
 }

@@ -151,7 +151,10 @@ export function servePaused (exchange: Exchange): Result | Promise<Result> {
   const { record, resumed, task, parsed: { operation } } = exchange.work as Work
   const paused = resumed === null ? pausedIn(record) : null
   if (paused === null || task === null || carriesMessage(operation)) return
-  if (operation === 'GetTask' || (operation === 'SubscribeToTask' && paused.state === 'waiting')) return respondTask(exchange, task, paused, null)
+  if (
+    operation === 'GetTask' ||
+    (operation === 'SubscribeToTask' && paused.state === 'waiting')
+  ) return respondTask(exchange, task, paused, null)
   if (operation !== 'CancelTask') return reject(exchange, rejections.pausedTask, 'rejected')
   return paused.state === 'waiting'
     ? claimed(exchange, task, exchange => finish(exchange, task, paused, 'canceled'))

@@ -87,7 +87,10 @@ export function countActivations (exchange: Exchange, plan: EchoPlan, report: Ac
   const { labels } = plan.policy
   for (const echo of ['confirmed', 'absent', 'unexpected'] as const) {
     for (const uri of report[echo]) {
-      metrics.add('activations_total', exchange.agentName, labels.get(uri) ?? 'other', echo !== 'unexpected' && plan.injected.includes(uri) ? 'gateway' : 'client', echo)
+      metrics.add(
+        'activations_total', exchange.agentName, labels.get(uri) ?? 'other',
+        echo !== 'unexpected' && plan.injected.includes(uri) ? 'gateway' : 'client', echo
+      )
     }
   }
 }

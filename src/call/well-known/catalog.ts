@@ -132,7 +132,10 @@ export class PublishedCatalog {
     if (known !== undefined) return known
     const { skills } = parseJson(card.at('http://gateway.invalid').bytes) as JsonObject
     const all = Array.isArray(skills) ? skills.filter(isObject).flatMap(skill => Array.isArray(skill['tags']) ? skill['tags'] : []) : []
-    const texts = all.filter((tag: unknown): tag is string => typeof tag === 'string' && tag !== '' && tag.length <= 200 && !/\p{Surrogate}/u.test(tag))
+    const texts = all.filter((tag: unknown): tag is string => typeof tag === 'string' &&
+      tag !== '' &&
+      tag.length <= 200 &&
+      !/\p{Surrogate}/u.test(tag))
     const tags = [...new Set(texts)].slice(0, MAX_TAGS)
     this.#tags.set(card, tags)
     return tags

@@ -52,8 +52,15 @@ export async function runAgents (args: AgentsArguments, io: Output): Promise<num
     reportFailure('agents', problems, json, io)
     return UNUSABLE
   }
-  if (action !== 'lock' && action !== 'diff') return fail(usageProblem(`${action === undefined ? 'name an action' : `there is no action "${action}"`}: lock or diff`))
-  if (file === null) return fail(usageProblem(`there is no ./gateway.yaml: name a configuration with --config; ${LOCK_FILE} stands beside it`))
+  if (
+    action !== 'lock' &&
+    action !== 'diff'
+  ) return fail(usageProblem(`${action === undefined ? 'name an action' : `there is no action "${action}"`}: lock or diff`))
+  if (file === null) {
+    return fail(
+      usageProblem(`there is no ./gateway.yaml: name a configuration with --config; ${LOCK_FILE} stands beside it`)
+    )
+  }
   const loaded = readConfiguration({ file, env, overrides: overridesFromEnvironment(env), secrets: false })
   if (!loaded.ok) return fail(...unusableConfiguration(file, loaded).problems)
   // An entry of a source can only be pinned after somebody has seen the agent.
@@ -62,7 +69,11 @@ export async function runAgents (args: AgentsArguments, io: Output): Promise<num
   const config = sources?.config ?? loaded.config
   const names = config.agents.map(({ name }) => name)
   const unknown = args.agents.find(name => !names.includes(name))
-  if (unknown !== undefined) return fail(usageProblem(`there is no agent "${unknown}"; ${didYouMean(unknown, names) ?? `agents are ${names.join(', ')}`}`))
+  if (unknown !== undefined) {
+    return fail(
+      usageProblem(`there is no agent "${unknown}"; ${didYouMean(unknown, names) ?? `agents are ${names.join(', ')}`}`)
+    )
+  }
   const path = resolve(dirname(file), LOCK_FILE)
   let lock: ReadLock
   try {
@@ -73,7 +84,9 @@ export async function runAgents (args: AgentsArguments, io: Output): Promise<num
   }
   const chosen = config.agents.filter(({ name }) => args.agents.length === 0 || args.agents.includes(name))
   const compared = await withProgress(LOADING_CARDS, compareCards(chosen, config, lock, env))
-  return action === 'diff' ? diff(compared, { path, lock, config, json }, io) : write(compared, { path, lock, json, by: args.by ?? nameIn(env) }, io)
+  return action === 'diff'
+    ? diff(compared, { path, lock, config, json }, io)
+    : write(compared, { path, lock, json, by: args.by ?? nameIn(env) }, io)
 }
 
 interface Written { readonly path: string, readonly lock: ReadLock, readonly json: boolean, readonly by: string }
@@ -95,7 +108,10 @@ function write (compared: readonly Compared[], { path, lock, json, by }: Written
     try {
       replaceFile(path, lockText(agents, kept))
     } catch (error) {
-      reportFailure('agents', [{ file: path, line: 0, col: 0, message: `cannot be written: ${fileErrorText(error)}`, code: 'A2AGW_ERR_OUTPUT' }], json, io)
+      reportFailure(
+        'agents', [{ file: path, line: 0, col: 0, message: `cannot be written: ${fileErrorText(error)}`, code: 'A2AGW_ERR_OUTPUT' }], json,
+        io
+      )
       return UNUSABLE
     }
   }
@@ -140,10 +156,22 @@ function diff (compared: readonly Compared[], { path, lock, config, json }: Diff
       }
       io.out(`${name}: ${state}${state === 'new' && one.live.requires.length > 0 ? `; requires ${one.live.requires.map(uri => visible(uri, MAX_CARD_TEXT_CHARS)).join(', ')}` : ''}`)
       for (const line of linesOf(one.differences, one.texts)) io.out(line)
-      if (state === 'changed' && one.differences.length === 0 && one.agreed?.card === undefined) io.out('  the lock file has only the digest of the agreed card, so the differences are not known')
+      if (
+        state === 'changed' &&
+        one.differences.length === 0 &&
+        one.agreed?.card === undefined
+      ) io.out('  the lock file has only the digest of the agreed card, so the differences are not known')
     }
-    for (const name of others) io.err(`note: ${LOCK_FILE} has an entry for ${visible(name, MAX_CARD_TEXT_CHARS)}, which is not an agent of the configuration file`)
-    if (different.length > 0) io.err(`${different.length} of ${compared.length} cards are not as agreed; a2a-gateway agents lock agrees on the current cards`)
+    for (const name of others) {
+      io.err(
+      `note: ${LOCK_FILE} has an entry for ${visible(name, MAX_CARD_TEXT_CHARS)}, which is not an agent of the configuration file`
+      )
+    }
+    if (different.length > 0) {
+      io.err(
+      `${different.length} of ${compared.length} cards are not as agreed; a2a-gateway agents lock agrees on the current cards`
+      )
+    }
   }
   return failed ? UNUSABLE : different.length > 0 ? DIFFERENT : DONE
 }

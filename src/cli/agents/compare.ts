@@ -64,7 +64,9 @@ function compare (agent: AgentConfig, agreed: LockEntry | null, cards: LoadedCar
   }
 }
 
-function entryOf (agent: AgentConfig, { byVersion, extended = null, origin }: LoadedCards, digests: CardDigests): Omit<LockEntry, 'pinnedAt' | 'pinnedBy'> {
+function entryOf (
+  agent: AgentConfig, { byVersion, extended = null, origin }: LoadedCards, digests: CardDigests
+): Omit<LockEntry, 'pinnedAt' | 'pinnedBy'> {
   const [recent, old] = [byVersion['1.0'].card, byVersion['0.3'].card]
   const required = [...recent.extensions, ...old.extensions].filter(one => one.required).map(({ uri }) => uri)
   return {
@@ -80,6 +82,9 @@ function entryOf (agent: AgentConfig, { byVersion, extended = null, origin }: Lo
 function differencesOf (agent: AgentConfig, agreed: LockEntry, { byVersion }: LoadedCards): CardDifference[] {
   const before = cardsOf(agreed, 0)?.byVersion
   if (before === undefined) return []
-  const found = [...cardDifferences(before['1.0'].card, byVersion['1.0'].card, agent), ...cardDifferences(before['0.3'].card, byVersion['0.3'].card, agent)]
+  const found = [
+    ...cardDifferences(before['1.0'].card, byVersion['1.0'].card, agent),
+    ...cardDifferences(before['0.3'].card, byVersion['0.3'].card, agent)
+  ]
   return [...new Map(found.map(one => [`${one.path} ${one.message}`, one])).values()]
 }

@@ -38,7 +38,11 @@ export function commandOf (name: string): Command {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command !== undefined) return command
   if (name === '-V' || name === '--v') throw new UsageError(`there is no flag ${name}; did you mean -v? (a2a-gateway --help)`)
-  if (name.startsWith('-')) throw new UsageError('the command comes first, then its flags: a2a-gateway COMMAND [FLAGS] (a2a-gateway --help)')
+  if (name.startsWith('-')) {
+    throw new UsageError(
+      'the command comes first, then its flags: a2a-gateway COMMAND [FLAGS] (a2a-gateway --help)'
+    )
+  }
   const names = Object.keys(COMMANDS)
   const near = (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ?? nearest(name, names)
   const hint = near === null ? `commands are ${names.join(', ')}` : `did you mean "${near}"?`

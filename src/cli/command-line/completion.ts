@@ -31,7 +31,9 @@ function choices (): { readonly command: string, readonly after: string, readonl
   return names.flatMap(command => {
     const { flags = {}, words } = COMMANDS[command] ?? {}
     return [
-      ...Object.entries(flags).flatMap(([flag, { choices }]) => choices === undefined ? [] : [{ command, after: `--${flag}`, words: choices }]),
+      ...Object.entries(flags).flatMap(([flag, { choices }]) => choices === undefined
+        ? []
+        : [{ command, after: `--${flag}`, words: choices }]),
       ...(words === undefined || words === YAML ? [] : [{ command, after: command, words: words === 'commands' ? names : words }])
     ]
   })
@@ -78,7 +80,9 @@ complete -F _a2a_gateway a2a-gateway
 }
 
 function zsh (): string {
-  const described = (pairs: readonly (readonly [string, string])[]): string => pairs.map(([name, text]) => quoted(`${name}:${text}`)).join(' ')
+  const described = (pairs: readonly (readonly [string, string])[]): string => pairs.map(([name, text]) => quoted(
+    `${name}:${text}`
+  )).join(' ')
   const flags = (name: string): (readonly [string, string])[] => flagsOf(name).map(flag => [`--${flag}`, shortHelp(name).flags[flag] ?? ''])
   const commands = names.map(name => [name, shortHelp(name).does] as const)
   return `#compdef a2a-gateway

@@ -40,8 +40,20 @@ export function guessesFromCard (
 function usual (schema: Guess['schema']): Guess[] {
   const why = 'the usual place of the data of an extension; the card does not name another'
   return [
-    { place: { metadata: '$uri' }, schema: schema ?? { type: 'object' }, why: schema === null ? why : 'the schema in the params of the card' },
-    { place: { metadata: '$uri/*' }, schema: { type: ['string', 'number', 'boolean', 'object', 'array'] }, why: 'the other usual place, as in {"<uri>/code": 1}' }
+    {
+      place: { metadata: '$uri' },
+      schema: schema ?? { type: 'object' },
+      why: schema === null
+        ? why
+        : 'the schema in the params of the card'
+    },
+    {
+      place: { metadata: '$uri/*' },
+      schema: {
+        type: ['string', 'number', 'boolean', 'object', 'array']
+      },
+      why: 'the other usual place, as in {"<uri>/code": 1}'
+    }
   ]
 }
 
@@ -67,7 +79,9 @@ function typesInModes (card: AgentCard, name: string): NamedPlace[] {
   const words = name.split('-').filter(word => word.length > 2)
   const types = modesOf(card.raw).filter(({ side }) => side === 'input')
     .filter(({ text }) => isOwnType(text) && words.some(word => text.toLowerCase().split(/[^a-z0-9]+/).includes(word)))
-  return [...new Map(types.slice(0, MAX_TEXTS).map(({ text, path }) => [text, { place: { mediaType: text }, why: `${path} of the card` }])).values()]
+  return [...new Map(types.slice(0, MAX_TEXTS).map(({ text, path }) => [
+    text, { place: { mediaType: text }, why: `${path} of the card` }
+  ])).values()]
 }
 
 /** Where the card has a schema for the data. */
@@ -88,7 +102,9 @@ function methodsOf ({ params, pointer }: CardExtension, card: AgentCard): Guesse
   const description = isObject(entry) && typeof entry.description === 'string' ? entry.description.slice(0, 4_000) : ''
   const described = !/\bmethods?\b/i.test(description)
     ? []
-    : [...description.matchAll(/[`"']([a-z][\w-]*(?:[/.][\w-]+)+)[`"']/gi)].map(([, name = '']) => ({ name, params: null, why: 'the description in the card' }))
+    : [
+        ...description.matchAll(/[`"']([a-z][\w-]*(?:[/.][\w-]+)+)[`"']/gi)
+      ].map(([, name = '']) => ({ name, params: null, why: 'the description in the card' }))
   const valid = [...named, ...described].filter(({ name }) => /^[A-Za-z][\w./:-]{0,199}$/.test(name) && !isOperation(name))
   return [...new Map(valid.slice(0, MAX_TEXTS).map(method => [method.name, method])).values()]
 }

@@ -26,7 +26,9 @@ export function extensionName (uri: string, taken: Set<string>): string {
   const text = uri.slice(0, READ)
   const host = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(text)
   const words = text.slice(host?.[0].length ?? 0).split(/[/:?#=&]/).map(wordOf).filter(word => word !== '').toReversed()
-  const fallback = host === null ? [] : (host[1] ?? '').replace(/:\d+$/, '').split('.').slice(0, -1).map(slug).filter(one => one !== '' && !HOSTING.has(one))
+  const fallback = host === null
+    ? []
+    : (host[1] ?? '').replace(/:\d+$/, '').split('.').slice(0, -1).map(slug).filter(one => one !== '' && !HOSTING.has(one))
   const found = words.find(word => word.length >= MIN_WORD_CHARS) ?? fallback.at(-1) ?? words[0] ?? ''
   return uniqueName(asName(found, 'extension'), taken)
 }

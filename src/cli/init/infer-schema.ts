@@ -48,7 +48,11 @@ function members (objects: readonly Readonly<Record<string, unknown>>[], depth: 
 function textsOf (texts: readonly string[]): object {
   if (texts.every(text => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)))) return { format: 'date-time' }
   const different = [...new Set(texts)]
-  if (texts.length < MIN_CHOICE_VALUES || different.length > CHOICES || !different.every(text => /^[A-Za-z][\w.-]{0,39}$/.test(text))) return {}
+  if (
+    texts.length < MIN_CHOICE_VALUES ||
+    different.length > CHOICES ||
+    !different.every(text => /^[A-Za-z][\w.-]{0,39}$/.test(text))
+  ) return {}
   return { enum: different.toSorted() }
 }
 

@@ -58,7 +58,9 @@ export function policyLines (proposal: Proposal): string[] {
     `    uri: ${scalar(uri)}`,
     ...(Object.keys(owned).length === 0
       ? []
-      : [comment('guess: the data that belongs to the extension, from the same sources as the rules below', 4), ...block({ owns: owned }, 4)]),
+      : [
+          comment('guess: the data that belongs to the extension, from the same sources as the rules below', 4), ...block({ owns: owned }, 4)
+        ]),
     // Data alone must not replace the header: the card may require the extension.
     ...block({ activation: { signals: ['header'] } }, 4),
     ...(methods.length === 0 ? [] : ['    methods:', ...methods.flatMap(methodLines)]),
@@ -111,7 +113,13 @@ function unique (texts: readonly string[]): string[] {
 function idOf (place: Place): string {
   const text = 'metadata' in place
     ? place.metadata.replace(/^\$uri\/\*$/, 'members').replace(/^\$uri\/?/, '').split('/').at(-1) ?? ''
-    : 'dataKey' in place ? place.dataKey : 'mediaType' in place ? place.mediaType.replace(/^[^/]*\/(?:vnd\.)?/, '') : String(place.data.equals)
+    : 'dataKey' in place
+      ? place.dataKey
+      : 'mediaType' in place
+        ? place.mediaType.replace(
+          /^[^/]*\/(?:vnd\.)?/, ''
+        )
+        : String(place.data.equals)
   const id = slug(text)
   // YAML reads some words as another type.
   return /^[a-z]/.test(id) && !/^(?:null|true|false)$/.test(id) ? id : id === '' ? 'value' : `value-${id}`.slice(0, 63)

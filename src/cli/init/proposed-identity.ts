@@ -71,7 +71,9 @@ function usable (text: string): string | null {
   const url = parseUrl(text)
   if (url === null) return null
   const { protocol, href, search, hash, username } = url
-  return protocol === 'https:' && search === '' && hash === '' && username === '' ? (href.endsWith('/') && !text.endsWith('/') ? href.slice(0, -1) : href) : null
+  return protocol === 'https:' && search === '' && hash === '' && username === ''
+    ? (href.endsWith('/') && !text.endsWith('/') ? href.slice(0, -1) : href)
+    : null
 }
 
 function uniqueName (text: string, taken: Set<string>): string {
@@ -88,5 +90,7 @@ function uniqueName (text: string, taken: Set<string>): string {
 function scalar (text: string): string {
   return /^[a-z][\w-]*$/i.test(text) && !/^(?:null|true|false|yes|no|on|off)$/i.test(text)
     ? text
-    : JSON.stringify(text.replaceAll('$', '$$$$')).replaceAll(/[^\x20-\x7e]/g, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    : JSON.stringify(text.replaceAll('$', '$$$$')).replaceAll(
+      /[^\x20-\x7e]/g, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
+    )
 }

@@ -49,17 +49,29 @@ export async function sourceOf ({ url, card }: NamedAgent): Promise<Source> {
   const file = card !== null && !/^https?:\/\//i.test(card) ? card : null
   const cardUrl = card !== null && file === null ? card.replace(/#.*$/s, '') : place.card
   const config = defaultConfig({ env: {}, overrides: { upstream: place.upstream, sources: { upstream: 'URL' } } })
-  if (!config.ok) throw new InitError('A2AGW_ERR_USAGE', config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''), { usage: true })
+  if (!config.ok) {
+    throw new InitError(
+      'A2AGW_ERR_USAGE', config.problems.map(formatDiagnostic).join('; ').replace('agents[0].upstream.url ', ''), { usage: true }
+    )
+  }
   if (file !== null) {
     const content = readText(file)
-    if ('message' in content && content.unreadable === true) throw new InitError(CARD, `--card ${file}: ${content.message}`, { usage: true })
+    if ('message' in content && content.unreadable === true) {
+      throw new InitError(
+        CARD, `--card ${file}: ${content.message}`, { usage: true }
+      )
+    }
   }
   const { agents: [agent], limits } = config.config
   const { upstream, card: defaults, ...rest } = agent as AgentConfig
   const located = file === null ? { url: cardUrl, file: null } : { url: null, file: resolve(file) }
   const asked = { ...rest, upstream, card: { ...defaults, ...located } }
   const loaded = await loadCardsOnce(asked, limits, readTlsFiles(upstream.tls), {})
-  if (!loaded.ok) throw new InitError(CARD, `no card there: ${loaded.problem}. If the card of the agent is wrong or absent, write one, and give it with --card FILE`)
+  if (!loaded.ok) {
+    throw new InitError(
+      CARD, `no card there: ${loaded.problem}. If the card of the agent is wrong or absent, write one, and give it with --card FILE`
+    )
+  }
   const found = richer(loaded.cards)
   return {
     card: found,
@@ -73,7 +85,11 @@ export async function sourceOf ({ url, card }: NamedAgent): Promise<Source> {
 
 function addressIn (card: AgentCard, from: string): string {
   const [first] = card.interfaces
-  if (first === undefined) throw new InitError(CARD, `the card of ${from} names no HTTP interface; give the URL of the agent with --upstream`)
+  if (first === undefined) {
+    throw new InitError(
+      CARD, `the card of ${from} names no HTTP interface; give the URL of the agent with --upstream`
+    )
+  }
   return new URL(first.url.origin).href
 }
 

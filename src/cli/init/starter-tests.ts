@@ -140,7 +140,9 @@ function ofProposal (proposal: Proposal, { card }: PlannedAgent): Candidate[] {
             }])
       ]
     }),
-    ...methods.map(method => ({ name: `${name}: ${method.name}`, request: { extensions, method: method.name, params: objectOf(sampleOf(method.params ?? {})) } }))
+    ...methods.map(method => ({
+      name: `${name}: ${method.name}`, request: { extensions, method: method.name, params: objectOf(sampleOf(method.params ?? {})) }
+    }))
   ]
 }
 
@@ -162,7 +164,9 @@ function objectOf (value: unknown): object {
 function wrongFor (schema: unknown): unknown {
   const type = isObject(schema) ? schema.type : undefined
   const types = Array.isArray(type) ? type : [type]
-  return type === undefined ? undefined : ([['string', 'wrong'], ['object', {}], ['boolean', true], ['array', []]] as const).find(([name]) => !types.includes(name))?.[1]
+  return type === undefined
+    ? undefined
+    : ([['string', 'wrong'], ['object', {}], ['boolean', true], ['array', []]] as const).find(([name]) => !types.includes(name))?.[1]
 }
 
 function messageWith (place: Place, value: unknown, uri: string): object {
@@ -175,7 +179,9 @@ function messageWith (place: Place, value: unknown, uri: string): object {
 /** One request that each policy of the catalogue accepts and one that it rejects, from the tests beside the policy. */
 function ofCatalogue (plan: Plan, { card, known, proposed }: PlannedAgent): Candidate[] {
   const files = new Map(catalogueFiles())
-  const agent = { extensions: [...known.map(({ name }) => ({ [name]: { mode: 'enforce' } })), ...proposed.map(({ proposal }) => proposal.name)] }
+  const agent = {
+    extensions: [...known.map(({ name }) => ({ [name]: { mode: 'enforce' } })), ...proposed.map(({ proposal }) => proposal.name)]
+  }
   const mandatory = requiredUris(card.extensions)
   const found = known.filter(({ declared }) => declared.length > 0).flatMap(({ name, declared }): Candidate[] => {
     const loaded = loadTests((files.get(name) ?? name).replace(/\.yaml$/, '.test.yaml'), {})
@@ -184,10 +190,19 @@ function ofCatalogue (plan: Plan, { card, known, proposed }: PlannedAgent): Cand
     const candidate = ({ name: title, request, versions, bindings }: PolicyTest, tells: (outcome: Outcome) => boolean): Candidate => {
       const named = (request.extensions ?? []).map(uri => uri === own ? declared[0]?.uri ?? uri : uri)
       const extensions = [...new Set([...mandatory, ...named])]
-      return { name: `${name}: ${title}`, agent, versions, bindings, request: { ...request, ...(extensions.length === 0 ? {} : { extensions }) }, tells }
+      return {
+        name: `${name}: ${title}`,
+        agent,
+        versions,
+        bindings,
+        request: { ...request, ...(extensions.length === 0 ? {} : { extensions }) },
+        tells
+      }
     }
     const accepted = usable.find(({ request, expect }) => expect.decision === 'forward' && request.extensions !== undefined)
-    const rejected = usable.find(({ expect }) => expect.decision === 'reject' && expect.rule?.startsWith(`${name}/`) === true && expect.rule !== `${name}/required`)
+    const rejected = usable.find(({ expect }) => expect.decision === 'reject' &&
+      expect.rule?.startsWith(`${name}/`) === true &&
+      expect.rule !== `${name}/required`)
     return [
       ...(accepted === undefined ? [] : [candidate(accepted, ({ decision }) => decision === 'forward')]),
       ...(rejected === undefined ? [] : [candidate(rejected, ({ rule }) => rule?.startsWith(`${name}/`) === true)])

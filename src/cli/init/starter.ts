@@ -43,9 +43,13 @@ export function starterFile (plan: Plan, { file, directory }: Place = { file: nu
       ? `Created by "a2a-gateway init" from the recorded calls to ${quote(card.name)} in ${origin}, which has no card.`
       : `Created by "a2a-gateway init" from the card of ${quote(card.name)} at ${origin}.`)),
     ...(file === null
-      ? [comment('Next: save this text as gateway.yaml, then a2a-gateway check --live gateway.yaml. a2a-gateway help configuration lists every key.'),
-          comment('For completion in editors: a2a-gateway schema > gateway.schema.json, and see a2a-gateway help configuration.')]
-      : [comment(`Next: a2a-gateway check --live ${file}, then a2a-gateway serve ${file}. a2a-gateway help configuration lists every key.`)]),
+      ? [comment(
+          'Next: save this text as gateway.yaml, then a2a-gateway check --live gateway.yaml. a2a-gateway help configuration lists every key.'
+        ),
+        comment('For completion in editors: a2a-gateway schema > gateway.schema.json, and see a2a-gateway help configuration.')]
+      : [
+          comment(`Next: a2a-gateway check --live ${file}, then a2a-gateway serve ${file}. a2a-gateway help configuration lists every key.`)
+        ]),
     ...agents.flatMap(({ card }) => card.warnings.map(warning => comment(`The card: ${warning}`))),
     `version: ${CONFIG_VERSION}`,
     '',
@@ -113,7 +117,9 @@ function agentLines (agent: PlannedAgent, index: number, directory: string): str
     ...(cardFile !== null || recorded ? [] : cardAdvice(card).map(text => comment(text, 4))),
     ...(index > 0 ? [] : [comment('enforce rejects violations, observe only records them, off evaluates no rules.', 4)]),
     '    mode: enforce',
-    ...(index > 0 ? [] : [comment('The same for responses; enforce only acts for policies that enforce too. See a2a-gateway help responses.', 4)]),
+    ...(index > 0
+      ? []
+      : [comment('The same for responses; enforce only acts for policies that enforce too. See a2a-gateway help responses.', 4)]),
     '    responses: observe',
     ...modes(card).map(text => comment(text, 4)),
     comment(card.extensions.length === 0
@@ -135,7 +141,9 @@ function knownLines ({ name, policy, declared }: KnownPolicy, { card, known }: P
     ...declared.flatMap(extension => about(extension, card, policy)).map(text => comment(text, 6)),
     ...(declared.length > 0
       ? []
-      : [comment(requiring === undefined ? 'Takes effect when the card declares the extension.' : `The policy ${requiring.name} requires it.`, 6)]),
+      : [comment(
+          requiring === undefined ? 'Takes effect when the card declares the extension.' : `The policy ${requiring.name} requires it.`, 6
+        )]),
     ...(policy?.mode === 'observe'
       ? [comment(`Only records violations; to reject them, write "- ${name}: {mode: enforce}" instead.`, 6)]
       : []),
@@ -163,7 +171,9 @@ function about ({ uri, required, pointer, params }: CardExtension, card: AgentCa
   const description = isObject(entry) && typeof entry.description === 'string' ? entry.description : ''
   const schemas = policy === undefined ? [] : schemaNames(policy, card)
   return [
-    ...(policy?.uri === undefined || policy.uri === uri ? [] : [`The policy is for ${quote(policy.uri)}; the card declares an alias of it:`]),
+    ...(policy?.uri === undefined || policy.uri === uri
+      ? []
+      : [`The policy is for ${quote(policy.uri)}; the card declares an alias of it:`]),
     `${quote(uri)}, ${required ? 'required' : 'not required'}${description === '' ? '' : `: ${visible(description, MAX_COMMENT_CHARS)}`}`,
     ...(isObject(params) && Object.keys(params).length > 0 ? [`  its params: ${listed(Object.keys(params))}`] : []),
     ...(schemas.length > 0 ? [`  schemas that the card declares: ${listed(schemas)}`] : [])

@@ -9,7 +9,10 @@ const WIDTH = 110
  * are escaped.
  */
 export function scalar (text: string): string {
-  if (/^(?:[A-Za-z][\w./-]*|\$uri(?:\/\*?)?)$/.test(text) && !/^(?:null|true|false|yes|no|on|off|y|n)$/i.test(text)) return quotedIfFlow(text)
+  if (
+    /^(?:[A-Za-z][\w./-]*|\$uri(?:\/\*?)?)$/.test(text) &&
+    !/^(?:null|true|false|yes|no|on|off|y|n)$/i.test(text)
+  ) return quotedIfFlow(text)
   return JSON.stringify(text.replaceAll(/\$(?=[${])/g, '$$$$')).replaceAll(
     /[^\x20-\x7e]/g,
     character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -48,7 +51,13 @@ function entry (head: string, item: unknown, indent: number): string[] {
 export function listItem (item: unknown, indent: number): string[] {
   const space = ' '.repeat(indent)
   const line = `${space}- ${flow(item)}`
-  if (line.length <= WIDTH || typeof item !== 'object' || item === null || Array.isArray(item) || Object.keys(item).length === 0) return [line]
+  if (
+    line.length <= WIDTH ||
+    typeof item !== 'object' ||
+    item === null ||
+    Array.isArray(item) ||
+    Object.keys(item).length === 0
+  ) return [line]
   const [first = '', ...rest] = block(item, indent + 2)
   return [`${space}- ${first.trimStart()}`, ...rest]
 }

@@ -24,5 +24,9 @@ export function failureAsJson (problems: readonly Diagnostic[], more: Readonly<R
 export function reportFailure (command: string, problems: readonly Diagnostic[], json: boolean, io: Output): void {
   if (json) return io.out(failureAsJson(problems))
   const prefix = command === '' ? 'a2a-gateway' : `a2a-gateway ${command}`
-  for (const one of problems) io.err(one.file === COMMAND_LINE ? withCode(`${prefix}: ${one.message}`, one.code ?? null) : printDiagnostic(one))
+  for (const one of problems) {
+    io.err(one.file === COMMAND_LINE
+      ? withCode(`${prefix}: ${one.message}`, one.code ?? null)
+      : printDiagnostic(one))
+  }
 }

@@ -163,7 +163,9 @@ function duplicateAgents (agents: readonly unknown[]): PathProblem[] {
       if (earlier === undefined) routes.set(route, index)
       else {
         problems.push(
-          fault(['agents', index, 'path'], `agents[${earlier}] and agents[${index}] have the same host and path, ${path}`, 'give each its own')
+          fault(
+            ['agents', index, 'path'], `agents[${earlier}] and agents[${index}] have the same host and path, ${path}`, 'give each its own'
+          )
         )
       }
     }

@@ -36,12 +36,20 @@ export function delegationWarnings (config: Mapping, baseDir: string): PathProbl
   const withIdentity = mapping(config.identity).sources !== undefined
   return [
     ...signingKeyWarnings(domain, ROOT, baseDir),
-    ...(uses.length > 0 ? [] : [fault(ROOT, 'delegation has no effect: no agent has access.delegation', 'write it in accessDefaults, or in access of an agent', 'key')]),
+    ...(uses.length > 0
+      ? []
+      : [
+          fault(ROOT, 'delegation has no effect: no agent has access.delegation', 'write it in accessDefaults, or in access of an agent', 'key')
+        ]),
     ...(withIdentity || domain.agents === null || domain.agents === undefined ? [] : [needsIdentity([...ROOT, 'agents'])]),
     ...uses.flatMap(({ value, path }) =>
       value.mayReach === null || value.mayReach === undefined || (value.as ?? null) !== null
         ? []
-        : [fault([...path, 'mayReach'], `${dotted([...path, 'mayReach'])} has no effect without as: the agent gets no chain to which the list could belong`, 'name the agent as a caller in as', 'key')])
+        : [fault(
+            [...path, 'mayReach'],
+          `${dotted([...path, 'mayReach'])} has no effect without as: the agent gets no chain to which the list could belong`,
+          'name the agent as a caller in as', 'key'
+          )])
   ]
 }
 
@@ -49,7 +57,9 @@ export function delegationWarnings (config: Mapping, baseDir: string): PathProbl
 function written (config: Mapping): { readonly value: Mapping, readonly path: Path }[] {
   const places: readonly [Path, unknown][] = [
     [['accessDefaults', 'delegation'], mapping(config.accessDefaults).delegation],
-    ...items(config.agents).map((agent, index): [Path, unknown] => [['agents', index, 'access', 'delegation'], mapping(mapping(agent).access).delegation])
+    ...items(config.agents).map((agent, index): [Path, unknown] => [
+      ['agents', index, 'access', 'delegation'], mapping(mapping(agent).access).delegation
+    ])
   ]
   return places.filter(([, value]) => value !== undefined && value !== null).map(([path, value]) => ({ path, value: mapping(value) }))
 }
@@ -61,13 +71,23 @@ function usesOf (config: Mapping): Use[] {
     const own = access.delegation !== undefined
     const value = own ? access.delegation : defaults.delegation
     const path: Path = own ? ['agents', index, 'access', 'delegation'] : ['accessDefaults', 'delegation']
-    return value === undefined || value === null ? [] : [{ value: mapping(value), path, access, defaults, agent: ['agents', index, 'access'] }]
+    return value === undefined || value === null
+      ? []
+      : [{ value: mapping(value), path, access, defaults, agent: ['agents', index, 'access'] }]
   })
 }
 
 function keysProblems ({ url, file }: Mapping, path: Path, baseDir: string): PathProblem[] {
-  if (typeof url === 'string' && typeof file === 'string') return [fault([...path, 'file'], `${dotted(path)} has both url and file`, 'write two entries', 'key')]
-  if ((url ?? file ?? null) === null) return [fault(path, `${dotted(path)} needs url or file`, 'such as "url: https://travel.example.com/.well-known/jwks.json"')]
+  if (typeof url === 'string' && typeof file === 'string') {
+    return [
+      fault([...path, 'file'], `${dotted(path)} has both url and file`, 'write two entries', 'key')
+    ]
+  }
+  if ((url ?? file ?? null) === null) {
+    return [
+      fault(path, `${dotted(path)} needs url or file`, 'such as "url: https://travel.example.com/.well-known/jwks.json"')
+    ]
+  }
   return unreadable(file, [...path, 'file'], baseDir)
 }
 
@@ -77,13 +97,17 @@ function presenterProblems (as: Mapping, path: Path, sources: readonly string[])
   return (subject ?? client ?? spiffe) === undefined
     ? [fault(path, `${dotted(path)} needs subject, client or spiffe`, 'the source alone would let all its callers use the chain')]
     : typeof source === 'string' && sources.length > 0
-      ? unknownSources([source], path, sources).map(({ message, hint }) => fault([...path, 'source'], message.replace(dotted([...path, 0]), dotted([...path, 'source'])), hint))
+      ? unknownSources([source], path, sources).map(({ message, hint }) => fault(
+        [...path, 'source'], message.replace(dotted([...path, 0]), dotted([...path, 'source'])), hint
+      ))
       : []
 }
 
 function withoutDomain (value: Mapping, path: Path): PathProblem[] {
   return ['as', 'mayReach'].filter(key => (value[key] ?? null) !== null).map(key =>
-    fault([...path, key], `${dotted([...path, key])} has no effect without delegation, which signs the chains`, 'configure delegation', 'key'))
+    fault(
+      [...path, key], `${dotted([...path, key])} has no effect without delegation, which signs the chains`, 'configure delegation', 'key'
+    ))
 }
 
 /** The header has no claims, so that a condition on them would not know the initiator. */
@@ -96,7 +120,11 @@ function unknownClaims ({ value, path, access, defaults, agent }: Use): PathProb
       const at: Path = [...(own ? agent : ['accessDefaults']), list, index, 'caller', key ?? '']
       return key === undefined
         ? []
-        : [fault(at, `${dotted(at)} contradicts ${dotted([...path, 'initiator'])}: authorize, because a chain of callers has no claims of the initiator`, 'use subject, client, scopes, groups or tenant, or write initiator: ignore', 'key')]
+        : [fault(
+            at,
+          `${dotted(at)} contradicts ${dotted([...path, 'initiator'])}: authorize, because a chain of callers has no claims of the initiator`,
+          'use subject, client, scopes, groups or tenant, or write initiator: ignore', 'key'
+          )]
     })
   })
 }
@@ -120,10 +148,20 @@ function chainBudgets (config: Mapping): PathProblem[] {
     const without = items(config.agents).map(mapping)
       .filter(({ extensions }, agent) => listedNames(extensions).includes(policy) && !limited.has(agent))
     return [
-      ...(++count === MOST_BUDGETS + 1 ? [fault(path, `budgets has more than ${MOST_BUDGETS} entries with "by: [chain]"`, 'a header has no room for more')] : []),
+      ...(++count === MOST_BUDGETS + 1
+        ? [fault(path, `budgets has more than ${MOST_BUDGETS} entries with "by: [chain]"`, 'a header has no room for more')]
+        : []),
       ...(keys.length > 1 ? [fault([...path, 'by'], `${dotted([...path, 'by'])}: chain stands alone`, 'write two budgets')] : []),
-      ...(id === 'time' ? [fault([...path, 'id'], `${dotted([...path, 'id'])} must not be "time" with "by: [chain]"`, 'the header a2a-budget has the remaining time under this name')] : []),
-      ...without.map(({ name }) => fault([...path, 'by'], `${dotted([...path, 'by'])}: agent ${shown(name)} has no access.delegation, so its calls belong to no chain`, 'write access.delegation'))
+      ...(id === 'time'
+        ? [fault(
+            [...path, 'id'], `${dotted([...path, 'id'])} must not be "time" with "by: [chain]"`,
+            'the header a2a-budget has the remaining time under this name'
+          )]
+        : []),
+      ...without.map(({ name }) => fault(
+        [...path, 'by'], `${dotted([...path, 'by'])}: agent ${shown(name)} has no access.delegation, so its calls belong to no chain`,
+        'write access.delegation'
+      ))
     ]
   })
 }

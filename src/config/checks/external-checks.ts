@@ -26,7 +26,9 @@ export function externalProblems (config: Mapping, context: SecretContext): Path
   return [
     ...Object.entries(points).flatMap(([name, point]) => pointProblems(mapping(point), ['decisionPoints', name], context)),
     ...usesOf(config).flatMap(use => unknownPoint(use, Object.keys(points))),
-    ...items(config.agents).flatMap((agent, index) => entriesProblems(items(mapping(agent).external).map(mapping), ['agents', index, 'external'], sources)),
+    ...items(config.agents).flatMap((agent, index) => entriesProblems(
+      items(mapping(agent).external).map(mapping), ['agents', index, 'external'], sources
+    )),
     ...items(config.agents).map(mapping).flatMap(unaskedProblems)
   ]
 }
@@ -35,7 +37,10 @@ export function externalProblems (config: Mapping, context: SecretContext): Path
 function unaskedProblems ({ external, card }: Mapping, index: number): PathProblem[] {
   if (mapping(card).onUnavailable !== 'forward' || !items(external).map(mapping).some(({ mode }) => mode !== 'observe')) return []
   const path: Path = ['agents', index, 'external']
-  return [fault(path, `${dotted(path)} contradicts card.onUnavailable: forward, which forwards calls without a question while there is no card`, 'write onUnavailable: reject')]
+  return [fault(
+    path, `${dotted(path)} contradicts card.onUnavailable: forward, which forwards calls without a question while there is no card`,
+    'write onUnavailable: reject'
+  )]
 }
 
 export function externalWarnings (config: Mapping): PathProblem[] {
@@ -46,14 +51,20 @@ export function externalWarnings (config: Mapping): PathProblem[] {
   return [
     ...Object.entries(points).flatMap(([name, point]) => {
       const path: Path = ['decisionPoints', name]
-      if (!used.has(name)) return [fault(path, `decision point ${shown(name)} is not used`, 'name it in "use" of external, or in "external" of a rule', 'key')]
+      if (!used.has(name)) {
+        return [
+          fault(path, `decision point ${shown(name)} is not used`, 'name it in "use" of external, or in "external" of a rule', 'key')
+        ]
+      }
       return [...plainQuestions(mapping(point), path), ...(enforced.has(name) ? weakened(mapping(point), path) : [])]
     }),
     ...(mapping(config.identity).sources !== undefined
       ? []
       : items(config.agents).flatMap((agent, index) => items(mapping(agent).external).flatMap((entry, at) => {
         const { caller } = mapping(mapping(entry).when)
-        return caller === undefined || mapping(caller).anonymous === true ? [] : [needsIdentity(['agents', index, 'external', at, 'when', 'caller'])]
+        return caller === undefined || mapping(caller).anonymous === true
+          ? []
+          : [needsIdentity(['agents', index, 'external', at, 'when', 'caller'])]
       })))
   ]
 }
@@ -63,11 +74,15 @@ function usesOf (config: Mapping): Use[] {
     (['request', 'response'] as const).flatMap(side => items(mapping(policy)[side]).map(mapping).flatMap(({ external, verdict }, index) =>
       external === undefined
         ? []
-        : [{ name: external, path: [...path, side, index, 'external'], enforced: side === 'request' ? verdict !== 'warn' : verdict === 'reject' }]))
+        : [{
+            name: external, path: [...path, side, index, 'external'], enforced: side === 'request' ? verdict !== 'warn' : verdict === 'reject'
+          }]))
   return [
     ...Object.entries(mapping(config.extensions)).flatMap(([name, policy]) => rules(policy, ['extensions', name])),
     ...items(config.agents).map(mapping).flatMap(({ external, extensions }, index) => [
-      ...items(external).map(mapping).map(({ use, mode }, at): Use => ({ name: use, path: ['agents', index, 'external', at, 'use'], enforced: mode !== 'observe' })),
+      ...items(external).map(mapping).map(({ use, mode }, at): Use => ({
+        name: use, path: ['agents', index, 'external', at, 'use'], enforced: mode !== 'observe'
+      })),
       ...items(extensions).flatMap((entry, at) =>
         Object.entries(mapping(entry)).flatMap(([name, overlay]) => rules(overlay, ['agents', index, 'extensions', at, name])))
     ])
@@ -99,17 +114,28 @@ function entriesProblems (entries: readonly Mapping[], path: Path, sources: read
     const earlier = seen.get(id)
     if (earlier === undefined) seen.set(id, index)
     const { caller, match } = mapping(when)
-    const silent = phase === 'request' ? [] : items(entry.operations).filter(name => typeof name === 'string' && !GROUPS.has(name) && !hasResults(name as Operation))
+    const silent = phase === 'request'
+      ? []
+      : items(entry.operations).filter(name => typeof name === 'string' && !GROUPS.has(name) && !hasResults(name as Operation))
     return [
       ...(earlier === undefined || typeof id !== 'string'
         ? []
-        : [fault([...at, 'id'], `${dotted([...at, 'id'])} is the id of ${dotted([...path, earlier])} too`, 'give each entry a separate id')]),
+        : [
+            fault([...at, 'id'], `${dotted([...at, 'id'])} is the id of ${dotted([...path, earlier])} too`, 'give each entry a separate id')
+          ]),
       ...(items(redact).length > 0 && send !== 'message'
-        ? [fault([...at, 'redact'], `${dotted([...at, 'redact'])} has no effect without send: message`, 'facts have no values of the message', 'key')]
+        ? [fault(
+            [...at, 'redact'], `${dotted([...at, 'redact'])} has no effect without send: message`, 'facts have no values of the message',
+            'key'
+          )]
         : []),
       ...(silent.length === 0
         ? []
-        : [fault([...at, 'operations'], `${dotted([...at, 'operations'])}: responses of ${silent.join(', ')} have no message and no task to ask about`, 'write phase: request')]),
+        : [fault(
+            [...at, 'operations'],
+          `${dotted([...at, 'operations'])}: responses of ${silent.join(', ')} have no message and no task to ask about`,
+          'write phase: request'
+          )]),
       ...conditionProblems(mapping(caller), [...at, 'when', 'caller'], sources),
       ...sourceProblems(match, [...at, 'when', 'match'])
     ]
@@ -128,13 +154,18 @@ function plainQuestions (point: Mapping, path: Path): PathProblem[] {
     const { hostname } = address
     return hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
       ? []
-      : [fault([...path, key], `${dotted([...path, key])} asks over http at ${hostname}: everybody on the network can change the answer`, 'use https')]
+      : [fault(
+          [...path, key], `${dotted([...path, key])} asks over http at ${hostname}: everybody on the network can change the answer`,
+          'use https'
+        )]
   })
 }
 
 function weakened (point: Mapping, path: Path): PathProblem[] {
   const at: Path = [...path, 'onError']
   return point.onError === 'forward'
-    ? [fault(at, `${dotted(at)}: forward lets every call pass while the server does not respond`, 'write reject where the decision must count')]
+    ? [fault(
+        at, `${dotted(at)}: forward lets every call pass while the server does not respond`, 'write reject where the decision must count'
+      )]
     : []
 }

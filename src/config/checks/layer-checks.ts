@@ -41,7 +41,10 @@ export function layeredWarnings (layers: PolicyLayers, agents: readonly unknown[
     ...policies.flatMap(policy => policy?.parts ?? []).flatMap(writtenRules).flatMap(([rule, path]) => absenceWarnings(rule, path)),
     ...lists.flatMap(sharedAliases),
     ...lists.flatMap((list, index) =>
-      unguarded(mapping(agents[index]), list.flatMap(({ item, policy }) => policy === null ? [] : [{ name: item.name, value: policy.value }]), ['agents', index])
+      unguarded(
+        mapping(agents[index]), list.flatMap(({ item, policy }) => policy === null ? [] : [{ name: item.name, value: policy.value }]),
+        ['agents', index]
+      )
     ),
     ...lists.flatMap((list, index) => responsesWarnings(mapping(agents[index]), list.map(({ policy }) => policy), ['agents', index]))
   ])
@@ -117,7 +120,9 @@ function unknown (name: string, path: Path, layers: PolicyLayers): PathProblem {
   return fault(
     path,
     `no policy is named ${shown(name)}`,
-    didYouMean(name, layers.names) ?? `${own}a2a-gateway help catalogue lists those of the catalogue${layers.directoryNames.length === 0 ? '' : `, and extensions.from has ${layers.directoryNames.join(', ')}`}`
+    didYouMean(
+      name, layers.names
+    ) ?? `${own}a2a-gateway help catalogue lists those of the catalogue${layers.directoryNames.length === 0 ? '' : `, and extensions.from has ${layers.directoryNames.join(', ')}`}`
   )
 }
 
@@ -133,7 +138,9 @@ function duplicatePolicies (listed: readonly Listed[]): PathProblem[] {
     const own = ownUris(policy?.value)
     const earlier = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
     for (const uri of own) uris.set(uri, name)
-    return earlier === undefined ? [] : [fault(path, `policies ${shown(earlier)} and ${shown(name)} apply to the same extension`, 'keep one')]
+    return earlier === undefined
+      ? []
+      : [fault(path, `policies ${shown(earlier)} and ${shown(name)} apply to the same extension`, 'keep one')]
   })
 }
 

@@ -10,13 +10,18 @@ import { unpaired, unreadable } from './named-files.js'
  * @param at place of `tls` in the file
  */
 export function listenerTls (tls: Mapping, baseDir: string, at: Path): PathProblem[] {
-  const problem = (key: string, message: string, hint: string): PathProblem => fault([...at, key], `${dotted([...at, key])} ${message}`, hint)
+  const problem = (key: string, message: string, hint: string): PathProblem => fault(
+    [...at, key], `${dotted([...at, key])} ${message}`, hint
+  )
   const asks = tls.clientCertificate === 'request' || tls.clientCertificate === 'require'
   return [
     ...['cert', 'key', 'clientCa'].flatMap(key => unreadable(tls[key], [...at, key], baseDir)),
     ...unpaired(tls, at),
     ...(asks && tls.clientCa === null
-      ? [problem('clientCertificate', `is ${String(tls.clientCertificate)}, but clientCa is not set`, 'name the authorities whose certificates are valid')]
+      ? [problem(
+          'clientCertificate', `is ${String(tls.clientCertificate)}, but clientCa is not set`,
+          'name the authorities whose certificates are valid'
+        )]
       : []),
     ...(tls.clientCertificate === 'none' && typeof tls.clientCa === 'string'
       ? [problem('clientCa', 'has no effect while clientCertificate is none', 'set clientCertificate to request or require')]

@@ -13,7 +13,10 @@ export function unreadable (value: unknown, path: Path, baseDir: string): PathPr
   const reason = whyUnreadable(resolve(baseDir, value))
   return reason === null
     ? []
-    : [fault(path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file', 'value', 'A2AGW_ERR_CONFIG_FILE')]
+    : [fault(
+        path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file', 'value',
+        'A2AGW_ERR_CONFIG_FILE'
+      )]
 }
 
 function whyUnreadable (file: string): string | null {
@@ -35,7 +38,9 @@ export function readableByAll (file: unknown, path: Path, baseDir: string): Path
   const mode = statSync(resolve(baseDir, file), { throwIfNoEntry: false })?.mode ?? 0
   return (mode & OTHERS_READ) === 0
     ? []
-    : [fault(path, `${dotted(path)}: every user of this machine can read ${shown(file)}`, 'chmod 600, or defaultMode: 0400 of a Kubernetes volume')]
+    : [fault(
+        path, `${dotted(path)}: every user of this machine can read ${shown(file)}`, 'chmod 600, or defaultMode: 0400 of a Kubernetes volume'
+      )]
 }
 
 /** Checks that a certificate has its key, and a key its certificate. @param tls mapping with `cert` and `key` */

@@ -175,7 +175,11 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
   if (inactive === 'reject' || inactive === 'strip') {
     const at: Path = [...path, 'inactive', 'request']
     const activating = items(signals).find((signal) => signal === 'evidence' || signal === 'always')
-    if (policy.owns === undefined) { problems.push(fault(at, `${dotted(at)} has no effect without owns`, "list the extension's own data in owns")) } else if (activating !== undefined && callers === undefined) {
+    if (policy.owns === undefined) {
+      problems.push(fault(
+        at, `${dotted(at)} has no effect without owns`, "list the extension's own data in owns"
+      ))
+    } else if (activating !== undefined && callers === undefined) {
       problems.push(
         fault(
           at,

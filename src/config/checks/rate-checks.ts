@@ -39,7 +39,10 @@ export function rateWarnings (config: Mapping): PathProblem[] {
       return agents.flatMap(({ name, extensions, responses, mode }) => {
         if (!listedNames(extensions).includes(policy) || (responses !== 'off' && mode !== 'off')) return []
         const key = mode === 'off' ? 'mode' : 'responses'
-        return [fault([...path, 'of'], `${dotted([...path, 'of'])} counts nothing of agent ${shown(name)}, which has ${key}: off`, 'the gateway must read its responses')]
+        return [fault(
+          [...path, 'of'], `${dotted([...path, 'of'])} counts nothing of agent ${shown(name)}, which has ${key}: off`,
+          'the gateway must read its responses'
+        )]
       })
     })
   ]
@@ -64,7 +67,10 @@ function sameIds (all: readonly Entry[]): PathProblem[] {
 
 function unshared ({ value, path }: Entry, { server }: LimitContext): PathProblem[] {
   return value.scope === 'shared' && !server
-    ? [fault([...path, 'scope'], `${dotted([...path, 'scope'])} needs a server that gateways share`, 'set state.store to the URL of a Redis or Valkey server')]
+    ? [fault(
+        [...path, 'scope'], `${dotted([...path, 'scope'])} needs a server that gateways share`,
+        'set state.store to the URL of a Redis or Valkey server'
+      )]
     : []
 }
 
@@ -74,7 +80,9 @@ function unknownAgents ({ value, path }: Entry, { agents }: LimitContext): PathP
     const at = [...path, 'agents', index]
     return typeof name !== 'string' || names.includes(name)
       ? []
-      : [fault(at, `${dotted(at)}: no agent has the name ${shown(name)}`, didYouMean(name, names) ?? `agents: ${names.slice(0, 10).join(', ')}`)]
+      : [fault(
+          at, `${dotted(at)}: no agent has the name ${shown(name)}`, didYouMean(name, names) ?? `agents: ${names.slice(0, 10).join(', ')}`
+        )]
   })
 }
 
@@ -84,7 +92,11 @@ function unknownPolicy ({ value: { extension }, path }: Entry, surroundings: Lim
 
 /** Checks that a policy exists and that an agent has it. Otherwise the limit would silently not limit. */
 function inForce (policy: string, at: Path, { agents, layers }: LimitContext): PathProblem[] {
-  if (!layers.names.includes(policy)) return [fault(at, `${dotted(at)}: no policy has the name ${shown(policy)}`, didYouMean(policy, layers.names))]
+  if (!layers.names.includes(policy)) {
+    return [
+      fault(at, `${dotted(at)}: no policy has the name ${shown(policy)}`, didYouMean(policy, layers.names))
+    ]
+  }
   return agents.some(({ extensions }) => listedNames(extensions).includes(policy))
     ? []
     : [fault(at, `${dotted(at)}: no agent uses the policy ${shown(policy)}`, 'name it in an agent\'s extensions')]
@@ -98,8 +110,17 @@ function failureProblems ({ value, path }: Entry): PathProblem[] {
   const by = items(value.by).findIndex(key => NOT_OF_FAILURES.includes(String(key)))
   const useless = (['agents', 'extension'] as const).filter(key => value[key] !== null && value[key] !== undefined)
   return [
-    ...(by < 0 ? [] : [fault([...path, 'by', by], `${dotted([...path, 'by', by])}: a failed authentication has no ${String(items(value.by)[by])}`, 'use address, and agent for a separate count per agent')]),
-    ...(value.scope === 'shared' ? [fault([...path, 'scope'], `${dotted([...path, 'scope'])} cannot be shared with on: failures`, 'each process counts failures for itself')] : []),
+    ...(by < 0
+      ? []
+      : [fault(
+          [...path, 'by', by], `${dotted([...path, 'by', by])}: a failed authentication has no ${String(items(value.by)[by])}`,
+          'use address, and agent for a separate count per agent'
+        )]),
+    ...(value.scope === 'shared'
+      ? [fault(
+          [...path, 'scope'], `${dotted([...path, 'scope'])} cannot be shared with on: failures`, 'each process counts failures for itself'
+        )]
+      : []),
     ...useless.map(key => fault([...path, key], `${dotted([...path, key])} has no effect with on: failures`, 'remove it', 'key'))
   ]
 }
@@ -114,10 +135,17 @@ function metricProblems ({ value, path }: Entry, surroundings: LimitContext): Pa
   const metrics = metricsOf(policy, surroundings)
   const found = metrics.find(({ name }) => name === metric)
   if (found?.type === 'counter') return []
-  if (found !== undefined) return [fault(at, `${dotted(at)}: the metric ${shown(metric)} is a gauge`, 'a budget counts amounts: use a metric of type: counter')]
+  if (found !== undefined) {
+    return [
+      fault(at, `${dotted(at)}: the metric ${shown(metric)} is a gauge`, 'a budget counts amounts: use a metric of type: counter')
+    ]
+  }
   const names = metrics.map(({ name }) => name).filter(name => typeof name === 'string')
   return [
-    fault(at, `${dotted(at)}: the policy ${shown(policy)} has no metric ${shown(metric)}`, didYouMean(metric, names) ?? 'define it in observe.metrics of the policy')
+    fault(
+      at, `${dotted(at)}: the policy ${shown(policy)} has no metric ${shown(metric)}`,
+      didYouMean(metric, names) ?? 'define it in observe.metrics of the policy'
+    )
   ]
 }
 
@@ -137,5 +165,8 @@ function withoutIdentity ({ value, path }: Entry): PathProblem[] {
   const by = items(value.by).findIndex(key => key === 'caller' || key === 'client' || key === 'source')
   return by < 0
     ? []
-    : [fault([...path, 'by', by], `${dotted([...path, 'by', by])}: without identity, all requests have the same ${String(items(value.by)[by])}`, 'configure identity, or use address')]
+    : [fault(
+        [...path, 'by', by], `${dotted([...path, 'by', by])}: without identity, all requests have the same ${String(items(value.by)[by])}`,
+        'configure identity, or use address'
+      )]
 }

@@ -47,7 +47,9 @@ export function externalRuleProblems (rule: Mapping, at: Path): PathProblem[] {
     ...(rule.schema === undefined ? [] : [fault(place, `${dotted(at)} has both schema and external`, 'write two rules', 'key')]),
     ...(rule.verdict !== 'strip'
       ? []
-      : [fault(place, `${dotted(at)} has both external and verdict: strip`, 'the policy server can ask to remove values, with an obligation', 'key')])
+      : [fault(
+          place, `${dotted(at)} has both external and verdict: strip`, 'the policy server can ask to remove values, with an obligation', 'key'
+        )])
   ]
 }
 
@@ -64,10 +66,14 @@ function pauseProblems (rule: Mapping, at: Path): PathProblem[] {
       : []),
     ...(rule.external === undefined ? [] : [fault(place, `${dotted(at)} has both pause and external`, 'write two rules', 'key')]),
     ...(operations.length > 0 && !operations.some(mayCarryMessage)
-      ? [fault(place, `${dotted(place)}: no operation in on carries a message`, 'only SendMessage and SendStreamingMessage can wait', 'key')]
+      ? [
+          fault(place, `${dotted(place)}: no operation in on carries a message`, 'only SendMessage and SendStreamingMessage can wait', 'key')
+        ]
       : []),
     ...(select === undefined && (schema !== undefined || declined !== undefined)
-      ? [fault([...place, 'evidence'], `${dotted([...place, 'evidence'])} has no select`, 'name the values that schema and declined apply to')]
+      ? [fault(
+          [...place, 'evidence'], `${dotted([...place, 'evidence'])} has no select`, 'name the values that schema and declined apply to'
+        )]
       : []),
     ...partMatchProblems(select, [...place, 'evidence', 'select']),
     ...sourceProblems(schema, [...place, 'evidence', 'schema']),

@@ -31,10 +31,16 @@ export function sourceProblems (config: Mapping, baseDir: string): PathProblem[]
 function kindProblems ({ catalog, kubernetes, allowPrivate }: Mapping, path: Path, baseDir: string): PathProblem[] {
   const [one, other] = [typeof catalog === 'string', typeof kubernetes === 'object' && kubernetes !== null]
   if (one === other) {
-    return [fault(path, `${dotted(path)} needs exactly one of catalog and kubernetes`, 'such as catalog: https://agents.example.com/.well-known/ai-catalog.json')]
+    return [fault(
+      path, `${dotted(path)} needs exactly one of catalog and kubernetes`,
+      'such as catalog: https://agents.example.com/.well-known/ai-catalog.json'
+    )]
   }
   if (other && items(allowPrivate).length > 0) {
-    return [fault([...path, 'allowPrivate'], `${dotted([...path, 'allowPrivate'])} is for catalogs: addresses of Services come from the cluster`, 'remove it', 'key')]
+    return [fault(
+      [...path, 'allowPrivate'], `${dotted([...path, 'allowPrivate'])} is for catalogs: addresses of Services come from the cluster`,
+      'remove it', 'key'
+    )]
   }
   const api = mapping(mapping(kubernetes).api)
   return ['ca', 'token'].flatMap(key => unreadable(api[key], [...path, 'kubernetes', 'api', key], baseDir))
@@ -65,5 +71,7 @@ function keyProblems ({ admit, keys, agent, kubernetes }: Mapping, path: Path, b
   }
   if (admit !== 'signed' || typeof mapping(mapping(agent).card).verify === 'object') return []
   const what = typeof kubernetes === 'object' && kubernetes !== null ? 'the cards' : 'the catalog or its cards'
-  return [fault([...path, 'admit'], `${dotted([...path, 'admit'])}: signed needs the keys that sign ${what}`, 'set keys, or agent.card.verify')]
+  return [
+    fault([...path, 'admit'], `${dotted([...path, 'admit'])}: signed needs the keys that sign ${what}`, 'set keys, or agent.card.verify')
+  ]
 }

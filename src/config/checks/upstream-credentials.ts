@@ -55,7 +55,11 @@ function given (value: unknown): boolean {
 function entryProblems (entry: Mapping, path: Path, context: Context): PathProblem[] {
   const [kind, other] = KINDS.filter(one => given(entry[one]))
   if (kind === undefined) return [fault(path, `${dotted(path)} needs fromSecret, clientCredentials or exchange`, 'one of them')]
-  if (other !== undefined) return [fault([...path, other], `${dotted(path)} has both ${kind} and ${other}`, 'give each a separate entry', 'key')]
+  if (other !== undefined) {
+    return [
+      fault([...path, other], `${dotted(path)} has both ${kind} and ${other}`, 'give each a separate entry', 'key')
+    ]
+  }
   const inner = mapping(entry[kind])
   return [
     ...headerProblems(entry, path, kind),
@@ -89,7 +93,9 @@ function reserved (header: string, path: Path): PathProblem[] {
 function callerProblems (entry: Mapping, path: Path, kind: typeof KINDS[number], { sources }: Context): PathProblem[] {
   const inside = kind === 'fromSecret' ? undefined : mapping(entry[kind]).for
   if (given(entry.for) && given(inside)) {
-    return [fault([...path, kind, 'for'], `${dotted(path)} and ${dotted([...path, kind])} both have for`, 'keep the one of the entry', 'key')]
+    return [
+      fault([...path, kind, 'for'], `${dotted(path)} and ${dotted([...path, kind])} both have for`, 'keep the one of the entry', 'key')
+    ]
   }
   const place: Path = given(inside) ? [...path, kind, 'for'] : [...path, 'for']
   const list = entry.for ?? inside
@@ -97,7 +103,10 @@ function callerProblems (entry: Mapping, path: Path, kind: typeof KINDS[number],
   const unknown = items(list).flatMap((name, index) =>
     typeof name !== 'string' || known.includes(name) || FORMATS.name(name) !== null
       ? []
-      : [fault([...place, index], `${dotted([...place, index])}: identity has no source ${shown(name)}`, didYouMean(name, known) ?? sourcesHint(known))]
+      : [fault(
+          [...place, index], `${dotted([...place, index])}: identity has no source ${shown(name)}`,
+          didYouMean(name, known) ?? sourcesHint(known)
+        )]
   )
   if (kind !== 'exchange') return unknown
   if (!given(list)) {
@@ -110,7 +119,10 @@ function callerProblems (entry: Mapping, path: Path, kind: typeof KINDS[number],
   const wrong = items(list).flatMap((name, index) =>
     typeof name !== 'string' || !known.includes(name) || isJwt(sources, name)
       ? []
-      : [fault([...place, index], `${dotted([...place, index])}: the source ${shown(name)} has no access tokens to exchange`, 'name sources of the kind jwt')]
+      : [fault(
+          [...place, index], `${dotted([...place, index])}: the source ${shown(name)} has no access tokens to exchange`,
+          'name sources of the kind jwt'
+        )]
   )
   return [...unknown, ...wrong]
 }
@@ -129,9 +141,13 @@ function identityProblems (credentials: Mapping, path: Path, context: Context): 
   const at: Path = [...path, 'header']
   if (typeof header === 'string') {
     const name = plainHeaderName(header)
-    const taken = items(credentials.send).map(mapping).find(entry => typeof entry.header === 'string' && plainHeaderName(entry.header) === name)
-    if (name === 'authorization') problems.push(fault(at, `${dotted(at)} cannot be ${shown(header)}`, 'choose another header, such as gateway-identity'))
-    else if (taken !== undefined) problems.push(fault(at, `${dotted(at)} is the header of an entry of send too`, 'choose another header'))
+    const taken = items(credentials.send).map(mapping).find(entry => typeof entry.header === 'string' &&
+      plainHeaderName(entry.header) === name)
+    if (name === 'authorization') {
+      problems.push(fault(
+        at, `${dotted(at)} cannot be ${shown(header)}`, 'choose another header, such as gateway-identity'
+      ))
+    } else if (taken !== undefined) problems.push(fault(at, `${dotted(at)} is the header of an entry of send too`, 'choose another header'))
     else problems.push(...reserved(header, at))
   }
   if (Object.keys(context.sources).length === 0) {
@@ -148,8 +164,16 @@ function identityProblems (credentials: Mapping, path: Path, context: Context): 
 function secretProblems (value: unknown, path: Path, { baseDir, env }: SecretContext, prefix?: unknown): PathProblem[] {
   const { file, env: variable } = mapping(value)
   if (value !== mapping(value)) return []
-  if (file === undefined && variable === undefined) return [fault(path, `${dotted(path)} needs file or env`, 'such as "{file: secrets/token}"')]
-  if (file !== undefined && variable !== undefined) return [fault([...path, 'env'], `${dotted(path)} has both file and env`, 'keep one', 'key')]
+  if (file === undefined && variable === undefined) {
+    return [
+      fault(path, `${dotted(path)} needs file or env`, 'such as "{file: secrets/token}"')
+    ]
+  }
+  if (file !== undefined && variable !== undefined) {
+    return [
+      fault([...path, 'env'], `${dotted(path)} has both file and env`, 'keep one', 'key')
+    ]
+  }
   const place = file ?? variable
   if (env === null || typeof place !== 'string' || place === '' || place.includes('\0')) return []
   if (file === undefined && FORMATS.variable(place) !== null) return []
@@ -201,7 +225,10 @@ function neverSent (send: readonly Mapping[], path: Path): PathProblem[] {
     else if (before !== null) seen.set(header, new Set([...before ?? [], ...items(list)]))
     const at: Path = [...path, index]
     return hidden
-      ? [fault(at, `${dotted(at)} is never sent: an entry before it has the header ${shown(header)} for the same callers`, 'the gateway uses the first entry')]
+      ? [fault(
+          at, `${dotted(at)} is never sent: an entry before it has the header ${shown(header)} for the same callers`,
+          'the gateway uses the first entry'
+        )]
       : []
   })
 }
@@ -219,6 +246,9 @@ function unencrypted (credentials: Mapping, path: Path, url: unknown): PathProbl
 function withoutDigest (credentials: Mapping, path: Path, agent: Mapping): PathProblem[] {
   const at: Path = [...path, 'identity', 'body']
   return mapping(credentials.identity).body === true && items(agent.passthrough).length > 0
-    ? [fault(at, `${dotted(at)} has no effect below passthrough`, 'the gateway does not read those bodies, so the agent must not require the digest there')]
+    ? [fault(
+        at, `${dotted(at)} has no effect below passthrough`,
+        'the gateway does not read those bodies, so the agent must not require the digest there'
+      )]
     : []
 }

@@ -47,7 +47,10 @@ export function grpcWarnings (config: Mapping, version = process.versions.node):
   return [
     ...(hasSafeHttp2Server(version)
       ? []
-      : [fault(place, `the HTTP/2 server of Node.js ${version} has known faults (CVE-2026-21714)`, 'run the gateway on Node.js 22.22.2, 24.14.1 or later')]),
+      : [fault(
+          place, `the HTTP/2 server of Node.js ${version} has known faults (CVE-2026-21714)`,
+          'run the gateway on Node.js 22.22.2, 24.14.1 or later'
+        )]),
     ...(mapping(server.tls).cert !== null && mapping(grpc.tls).cert === null && typeof mapping(server.tls).cert === 'string'
       ? [fault(place, 'the main listener has TLS, and the gRPC listener has none', 'set server.grpc.tls, unless a proxy in front ends TLS')]
       : []),
@@ -120,7 +123,10 @@ function withoutListener (server: Mapping, agents: readonly Mapping[]): PathProb
     }
     return typeof grpc.listen === 'string' || server.listen !== null
       ? []
-      : [fault([...path, key], `${dotted([...path, key])} has no effect without a gRPC listener`, `set server.grpc.listen, or ${dotted([...path, 'listen'])}`, 'key')]
+      : [fault(
+          [...path, key], `${dotted([...path, key])} has no effect without a gRPC listener`,
+        `set server.grpc.listen, or ${dotted([...path, 'listen'])}`, 'key'
+        )]
   })
   return [
     ...(server.listen === null && !own && ofServer !== undefined
@@ -156,7 +162,9 @@ function addresses (server: Mapping, agents: readonly Mapping[], served: readonl
   const shared = missing.some(({ grpc }) => grpc.listen === null) && server.publicAddress === null && sharedOf(server) === null
   const names = new Map<string, Served>()
   return [
-    ...(shared ? [fault(SERVER, 'server.grpc.publicAddress is required: served cards contain it', 'such as "agents.example.com:443"', 'key')] : []),
+    ...(shared
+      ? [fault(SERVER, 'server.grpc.publicAddress is required: served cards contain it', 'such as "agents.example.com:443"', 'key')]
+      : []),
     ...missing.flatMap(({ index, grpc }) => {
       if (grpc.listen === null || ((server.publicAddress !== null || sharedOf(server) !== null) && portOf(grpc.listen) !== 0)) return []
       const path: Path = ['agents', index, 'grpc']
@@ -193,7 +201,9 @@ function toItself (server: Mapping, agents: readonly Mapping[]): PathProblem[] {
     if (target === null || !LOCAL.test(target.host)) return []
     const own = listeners.find(({ host, port }) => port === target.port && (host === target.host || EVERYWHERE.includes(host)))
     const path: Path = ['agents', index, 'grpc', 'upstream']
-    return own === undefined ? [] : [fault(path, `${dotted(path)} is a listener of the gateway itself, ${hostPortText(own)}`, 'name the server of the agent')]
+    return own === undefined
+      ? []
+      : [fault(path, `${dotted(path)} is a listener of the gateway itself, ${hostPortText(own)}`, 'name the server of the agent')]
   })
 }
 
@@ -216,7 +226,10 @@ function otherHosts (served: readonly Served[]): PathProblem[] {
     const path: Path = ['agents', index, 'grpc', 'publicAddress']
     return host === null || named === undefined || named === host.replace(/^\[|\]$/g, '')
       ? []
-      : [fault(path, `${dotted(path)} names another host than host, ${shown(host)}`, 'clients send the host of the address, unless a proxy in front replaces it')]
+      : [fault(
+          path, `${dotted(path)} names another host than host, ${shown(host)}`,
+          'clients send the host of the address, unless a proxy in front replaces it'
+        )]
   })
 }
 

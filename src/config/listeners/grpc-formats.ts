@@ -52,5 +52,7 @@ export function grpcServiceFault (text: string): Fault | null {
   if (!/^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/.test(text) || text.length > 200) {
     return { message: 'must be the full name of a gRPC service', hint: 'such as "grpc.health.v1.Health", without "/" and without a method' }
   }
-  return A2A_SERVICES.includes(text.toLowerCase()) ? { message: 'must not be a service of A2A', hint: 'its calls would be forwarded without any check' } : null
+  return A2A_SERVICES.includes(text.toLowerCase())
+    ? { message: 'must not be a service of A2A', hint: 'its calls would be forwarded without any check' }
+    : null
 }

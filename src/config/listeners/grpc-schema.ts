@@ -15,7 +15,10 @@ export const grpcListener = section('Where clients call the agents by gRPC. Chan
     'TLS of all gRPC listeners, 1.2 or later. The gateway reads the files again when they change. Paths are relative to the configuration file.',
     'HTTP/2 in clear text'
   ),
-  maxConcurrentStreams: count('Maximum number of calls at one time on one connection of a client. For more calls, the client opens further connections, or waits.', 128, 1, 65535)
+  maxConcurrentStreams: count(
+    'Maximum number of calls at one time on one connection of a client. For more calls, the client opens further connections, or waits.',
+    128, 1, 65535
+  )
 })
 
 export const agentGrpc = section('How clients call the agent by gRPC, if its card has a gRPC interface. Needs `server.grpc.listen`, `listen` here, or `server.mesh.listen`. Changes of `listen` need a restart.', {

@@ -77,7 +77,9 @@ function sameAddress (server: Mapping, agents: readonly Mapping[]): PathProblem[
   })
   return taken === undefined
     ? []
-    : [fault([...MESH, 'listen'], `${taken[0]} and server.mesh.listen are the same address`, 'the listener for a mesh needs its own address')]
+    : [
+        fault([...MESH, 'listen'], `${taken[0]} and server.mesh.listen are the same address`, 'the listener for a mesh needs its own address')
+      ]
 }
 
 /** Reports TLS that has no effect because nothing listens. */
@@ -97,10 +99,15 @@ function withoutMain ({ listen, mesh, grpc, publicUrl, tls, console }: Mapping):
       ? [fault(at, 'server.listen is null, and nothing else takes calls', 'set server.mesh.listen, or remove this line')]
       : []),
     ...(typeof mapping(grpc).listen === 'string' && publicUrl === null
-      ? [fault(['server', 'grpc', 'listen'], 'server.grpc.listen needs server.publicUrl while server.listen is null: cards name it', 'set server.publicUrl')]
+      ? [fault(
+          ['server', 'grpc', 'listen'], 'server.grpc.listen needs server.publicUrl while server.listen is null: cards name it',
+          'set server.publicUrl'
+        )]
       : []),
     ...(useless === null
       ? []
-      : [fault(['server', ...useless], `${dotted(['server', ...useless])} has no effect while server.listen is null`, 'remove this line', 'key')])
+      : [fault(
+          ['server', ...useless], `${dotted(['server', ...useless])} has no effect while server.listen is null`, 'remove this line', 'key'
+        )])
   ]
 }

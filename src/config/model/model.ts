@@ -10,7 +10,9 @@ import type { DecisionPointConfig, ExternalConfig } from './external-model.js'
 import type { CallerConfig, IdentityConfig } from './identity-model.js'
 import type { BudgetConfig, RateConfig } from './rates-model.js'
 import type { CardVerifyConfig, CardViewConfig } from './card-model.js'
-import type { ClientTlsConfig, AgentGrpcConfig, GrpcListenerConfig, HostPort, ListenerTlsConfig, MeshListenerConfig } from './listener-model.js'
+import type {
+  ClientTlsConfig, AgentGrpcConfig, GrpcListenerConfig, HostPort, ListenerTlsConfig, MeshListenerConfig
+} from './listener-model.js'
 import type { CatalogPublisher } from '#a2a/catalog/catalog.js'
 import type { AgentSourceConfig } from './source-model.js'
 import type { SecretHeaders, UpstreamCredentialsConfig } from './credentials-model.js'

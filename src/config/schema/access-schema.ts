@@ -43,13 +43,17 @@ export const accessEntrySchema: Schema = mapping('One entry. All given keys must
     ),
     examples: ['[GetTask, ListTasks]']
   },
-  methods: some('With `Extension`: only these JSON-RPC methods, whether or not a policy declares them.', { type: 'string', 'x-format': 'method-name' }),
+  methods: some(
+    'With `Extension`: only these JSON-RPC methods, whether or not a policy declares them.', { type: 'string', 'x-format': 'method-name' }
+  ),
   routes: some('With `Extension`: only these routes, with HTTP method and path as in the policy: `POST /commands/{name}`.', {
     type: 'string',
     'x-format': 'route'
   }),
   caller: caller('The caller, as `identity` has authenticated it. Default: every caller, and requests without one.'),
-  tenant: choice("`own`: the request names the caller's tenant, in the path or in the body. A request without a tenant does not match.", ['own']),
+  tenant: choice(
+    "`own`: the request names the caller's tenant, in the path or in the body. A request without a tenant does not match.", ['own']
+  ),
   when: condition('The entry matches only if all of these conditions match.'),
   unless: condition('The entry does not match if all of these conditions match.')
 })
@@ -76,8 +80,12 @@ export const accessSchema: Schema = mapping(
       ),
       examples: ['[https://agents.example.com/billing]']
     },
-    mode: choice('`enforce` rejects requests, `observe` only records which ones `enforce` would reject. Default: `enforce`.', ['enforce', 'observe']),
-    allow: entries('Entries that allow requests. Without the key, everybody may do everything; with an empty list, nobody may do anything.'),
+    mode: choice(
+      '`enforce` rejects requests, `observe` only records which ones `enforce` would reject. Default: `enforce`.', ['enforce', 'observe']
+    ),
+    allow: entries(
+      'Entries that allow requests. Without the key, everybody may do everything; with an empty list, nobody may do anything.'
+    ),
     deny: entries('Entries that deny requests, also those that `allow` allows. Default: none.'),
     tasks: taskOwnershipSchema,
     delegation: agentDelegationSchema

@@ -14,10 +14,14 @@ const verifySchema: Schema = {
     {
       keys: mapping('The keys that may sign the card. Needs one of `url` and `file`. The gateway never follows an address in a signature.', [], {
         url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
-        file: nullable('File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'),
+        file: nullable(
+          'File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'
+        ),
         maxStale: duration('How long the gateway uses fetched keys while it cannot reach their URL.', '24h', '1m', '720h')
       }),
-      require: flag('Whether the card must be signed. With `false`, an attacker who can change the card can also remove its signatures.', true),
+      require: flag(
+        'Whether the card must be signed. With `false`, an attacker who can change the card can also remove its signatures.', true
+      ),
       onFailure: choice(
         '`refuse`: the gateway does not use a card that it cannot verify. It uses the last good card for `maxStale`, then rejects calls with 503. `warn`: the gateway uses the card, and reports the problem in the log and in `/agents`.',
         ['refuse', 'warn'],

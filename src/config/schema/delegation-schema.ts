@@ -8,7 +8,9 @@ const name = (description: string): Schema => ({ type: 'string', description, mi
 
 /** One set of keys of other gateways. */
 const chainKeys: Schema = mapping('One set of keys. Needs one of `url` and `file`.', [], {
-  url: nullable('URL of a JSON Web Key Set, such as `/.well-known/jwks.json` of another gateway: https, or http on this machine.', 'issuer'),
+  url: nullable(
+    'URL of a JSON Web Key Set, such as `/.well-known/jwks.json` of another gateway: https, or http on this machine.', 'issuer'
+  ),
   file: nullable('File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'),
   maxStale: duration('How long the gateway uses fetched keys while it cannot reach their URL.', '24h', '1m', '720h')
 })
@@ -18,7 +20,9 @@ export const delegationSchema: Schema = {
     'Gateways of one trust domain pass a signed chain of callers on to each other, in the header `a2a-delegation`. `access.delegation` says what an agent does with the chain. Anybody can read the public keys at `/.well-known/jwks.json`. `null`: no chains.',
     ['gateway', 'trustDomain', 'key'],
     {
-      gateway: { ...text('Name of this gateway in chains, unique in the trust domain. Replicas share the name.', 'name'), examples: ['edge'] },
+      gateway: {
+        ...text('Name of this gateway in chains, unique in the trust domain. Replicas share the name.', 'name'), examples: ['edge']
+      },
       trustDomain: {
         type: 'string',
         description: 'Name of the trust domain, equal in all of its gateways.',
@@ -63,7 +67,10 @@ const { default: _, ...keys } = section(
       'authorize'
     ),
     maxTime: {
-      ...optionalDuration('Time for a call of an initiator with all calls that agents send for it. A chain that has less keeps less. `null`: no limit.', '1ms', '24h'),
+      ...optionalDuration(
+        'Time for a call of an initiator with all calls that agents send for it. A chain that has less keeps less. `null`: no limit.',
+        '1ms', '24h'
+      ),
       type: ['string', 'null'],
       default: null
     },

@@ -73,7 +73,9 @@ export const externalSchema: Schema = {
   default: [],
   maxItems: 100,
   items: mapping('One question.', ['id', 'use'], {
-    id: { ...text('Name, unique among the entries of the agent: a metric label, and the rule of rejections.', 'name'), examples: ['spend'] },
+    id: {
+      ...text('Name, unique among the entries of the agent: a metric label, and the rule of rejections.', 'name'), examples: ['spend']
+    },
     use: { ...text('Name of the policy server in `decisionPoints`.', 'name'), examples: ['corp'] },
     operations: {
       type: 'array',

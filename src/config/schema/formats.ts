@@ -23,20 +23,28 @@ export const FORMATS = {
   url: (text: string) => urlFault(text, false),
   issuer: (text: string) =>
     urlFault(text, true) ??
-    (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for issuers on this machine only: a changed response could make tokens valid' }),
+    (isSafeUrl(text)
+      ? null
+      : { message: 'must be an https URL', hint: 'http is for issuers on this machine only: a changed response could make tokens valid' }),
   endpoint: (text: string) =>
     urlFault(text, false) ??
     (isSafeUrl(text) ? null : { message: 'must be an https URL', hint: 'http is for this machine only: the request contains secrets' }),
   'trace-url': (text: string) =>
     urlFault(text.replaceAll('{traceId}', '0').replace(/#.*$/, ''), false) ??
-    (text.includes('{traceId}') ? null : { message: 'must contain "{traceId}"', hint: 'such as "https://jaeger.example.com/trace/{traceId}"' }),
+    (text.includes('{traceId}')
+      ? null
+      : { message: 'must contain "{traceId}"', hint: 'such as "https://jaeger.example.com/trace/{traceId}"' }),
   discover: (text: string) => (text === 'discover' ? null : { message: 'must be "discover", or a mapping with url or file' }),
   require: (text: string) =>
-    text === 'card' ? null : { message: 'must be "card", or a list of alternatives', hint: 'such as "[[corp, mesh], [partners]]": each a list of sources' },
+    text === 'card'
+      ? null
+      : { message: 'must be "card", or a list of alternatives', hint: 'such as "[[corp, mesh], [partners]]": each a list of sources' },
   path: pathFault,
   'path-prefix': (text: string) => (text === '/' ? { message: 'must not be "/"', hint: 'name the prefixes to forward' } : pathFault(text)),
   'directory-path': (text: string) =>
-    text.startsWith('/.well-known') ? { message: 'must not begin with "/.well-known"', hint: 'the gateway serves cards and keys there' } : pathFault(text),
+    text.startsWith('/.well-known')
+      ? { message: 'must not begin with "/.well-known"', hint: 'the gateway serves cards and keys there' }
+      : pathFault(text),
   name: (text: string) => (/^[a-z0-9-]{1,63}$/.test(text) ? null : { message: 'must be 1 to 63 of a-z, 0-9 and "-"' }),
   host: (text: string) =>
     isHost(text) || (text.startsWith('[') && text.endsWith(']') && isIPv6(text.slice(1, -1)))
@@ -61,10 +69,15 @@ export const FORMATS = {
   'trust-domain': (text: string) =>
     /^[a-z0-9._-]{1,255}$/.test(text)
       ? null
-      : { message: 'must be a SPIFFE trust domain', hint: 'such as "prod.example.com": lower case, without "spiffe://" and without a path' },
+      : {
+          message: 'must be a SPIFFE trust domain', hint: 'such as "prod.example.com": lower case, without "spiffe://" and without a path'
+        },
   'url-pattern': (text: string) =>
     compileUrlPattern(text) === null
-      ? { message: 'must be a pattern of URLs', hint: 'such as "https://*.hooks.example.com/a2a/*": scheme, host, and optionally port and path' }
+      ? {
+          message: 'must be a pattern of URLs',
+          hint: 'such as "https://*.hooks.example.com/a2a/*": scheme, host, and optionally port and path'
+        }
       : null,
   'extension-uri': (text: string) =>
     /^[\x21-\x2b\x2d-\x7e]+$/.test(text)
@@ -95,7 +108,9 @@ export const FORMATS = {
   'data-key': (text: string) =>
     namePatternFault(text) ??
     (/^\$uri(?:\/|$)/.test(text)
-      ? { message: 'must be the name of a member of the data; "$uri" is not replaced here', hint: 'select metadata, or write the name itself' }
+      ? {
+          message: 'must be the name of a member of the data; "$uri" is not replaced here', hint: 'select metadata, or write the name itself'
+        }
       : null),
   redaction: (text: string) =>
     /^[^#/][^#]{0,511}(#(\/([^~]|~[01])*)+)?$/s.test(text)
@@ -128,7 +143,9 @@ export const FORMATS = {
       : { message: 'must be the names of a policy and of one of its metrics', hint: 'such as "usage/tokens"' },
   rate: rateFault,
   failures: (text: string) =>
-    text === 'failures' ? null : { message: 'must be a list of operations, or "failures"', hint: `such as "[${text === '' ? 'messages' : text}]"` },
+    text === 'failures'
+      ? null
+      : { message: 'must be a list of operations, or "failures"', hint: `such as "[${text === '' ? 'messages' : text}]"` },
   'attribute-name': attributeFault,
   workers: (text: string) =>
     text === 'auto'
@@ -150,7 +167,9 @@ function rateFault (text: string): Fault | null {
 }
 
 /** The vocabulary has one variable. Any other name with `$` is a misspelling, which would select nothing. */
-const NO_SUCH_NAME: Fault = { message: 'must be "$uri", "$uri/" and a suffix, or a name without "$"', hint: '"$uri" is the extension\'s URI' }
+const NO_SUCH_NAME: Fault = {
+  message: 'must be "$uri", "$uri/" and a suffix, or a name without "$"', hint: '"$uri" is the extension\'s URI'
+}
 
 function namePatternFault (text: string): Fault | null {
   return text === '' || text.length > 512 ? { message: 'must have from 1 to 512 characters' } : null
@@ -215,7 +234,9 @@ function routePathFault (text: string): Fault | null {
 
 function routeFault (text: string): Fault | null {
   const path = /^(?:GET|POST|PUT|PATCH|DELETE) (\/.*)$/.exec(text)?.[1]
-  return path === undefined ? { message: 'must be an HTTP method and a path', hint: 'such as "POST /commands/{command}"' } : routePathFault(path)
+  return path === undefined
+    ? { message: 'must be an HTTP method and a path', hint: 'such as "POST /commands/{command}"' }
+    : routePathFault(path)
 }
 
 function mediaTypeFault (text: string): Fault | null {

@@ -21,7 +21,9 @@ const apiKey = mapping('API keys. Needs one of `header`, `cookie` and `query`.',
   keys
 })
 
-const basic = mapping('`Authorization: Basic`, with the `id` or `client` of an API key as the user and the key as the password.', ['keys'], { keys })
+const basic = mapping(
+  '`Authorization: Basic`, with the `id` or `client` of an API key as the user and the key as the password.', ['keys'], { keys }
+)
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA', 'RS384', 'PS384', 'ES384', 'RS512', 'PS512', 'ES512']
 
@@ -61,13 +63,17 @@ const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC
     'x-format': 'discover',
     properties: {
       url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
-      file: nullable('File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'),
+      file: nullable(
+        'File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'
+      ),
       maxStale: duration('How long the gateway uses fetched keys while it cannot reach the issuer.', '24h', '1m', '720h')
     },
     additionalProperties: false
   },
   tls: section('Connections to the issuer, for its metadata and its keys.', {
-    ca: nullable('PEM file of the certificate authorities of the issuer; they replace those of the system. Relative to the configuration file.', 'file')
+    ca: nullable(
+      'PEM file of the certificate authorities of the issuer; they replace those of the system. Relative to the configuration file.', 'file'
+    )
   }),
   header: nullable('Header that carries the token, without a scheme. `null`: `Authorization: Bearer`.', 'header-name'),
   algorithms: list('Accepted signature algorithms.', { type: 'string', enum: ALGORITHMS }, ['RS256', 'PS256', 'ES256', 'EdDSA']),
@@ -79,7 +85,9 @@ const jwt = mapping('Access tokens of one issuer: JSON Web Tokens (RFC 7519, RFC
   ...tokenKeys
 })
 
-const metadataText = (description: string, initial: string): Schema => ({ type: 'string', description, default: initial, minLength: 1, maxLength: 1024 })
+const metadataText = (description: string, initial: string): Schema => ({
+  type: 'string', description, default: initial, minLength: 1, maxLength: 1024
+})
 
 const envoyJwt = mapping(
   'Access tokens of one issuer that the filter `jwt_authn` of Envoy has verified, for calls through `server.mesh` only. The gateway reads the payload from the metadata that Envoy sends, never from a header, and validates all but the signature. On other listeners, the source finds no callers.',

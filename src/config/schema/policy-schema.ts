@@ -141,7 +141,9 @@ export const policySchema: Schema = mapping(
         maxItems: 4,
         uniqueItems: true
       },
-      scope: choice("Operations for which the gateway checks `required` and `requires`. Default: the agent's `enforceOn`.", ['messages', 'all']),
+      scope: choice(
+        "Operations for which the gateway checks `required` and `requires`. Default: the agent's `enforceOn`.", ['messages', 'all']
+      ),
       requires: names('Policies whose extensions must be active whenever this extension is active.', 'name'),
       onMissing: choice(
         'What to do if one of `requires` is not active: reject the request, or request the extension for the client. Default: `reject`.',

@@ -6,7 +6,9 @@ export const pushSchema: Schema = {
   ...section(
     'Limits of the URLs to which clients let the agent send push notifications. They apply wherever a request contains such a URL. `null`: the gateway does not check them.',
     {
-      mode: choice('`enforce` rejects violations, `observe` only records them, `off` checks nothing.', ['enforce', 'observe', 'off'], 'enforce'),
+      mode: choice(
+        '`enforce` rejects violations, `observe` only records them, `off` checks nothing.', ['enforce', 'observe', 'off'], 'enforce'
+      ),
       allow: list(
         'Allowed URLs, as `scheme://host[:port][/path]`. The host is a name, an address, `*.` and a name for all names below it, or `*` for every public host. Without a port: the default port of the scheme; `:*` is any. Without a path: any; `*` in it is any text. The query is free. Empty: every public host, that is, no private, local or reserved address or name. `resolve` also checks the addresses of names. A name can change its address later: to exclude this, list only hosts that you trust.',
         { type: 'string', 'x-format': 'url-pattern', examples: ['https://*.hooks.example.com/a2a/*'] },

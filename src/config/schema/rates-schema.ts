@@ -15,7 +15,9 @@ const keys = (values: readonly string[]): Schema => ({
   description:
     '`caller`: source and subject; `client`: the client of the caller, else its subject; `source`: name in `identity.sources`; `tenant`: of the caller, else of the request; `address`: IPv4 address or /64 of IPv6' +
     (values.includes('operation') ? '; `operation`; `extension`: one count for each active extension' : '') +
-    (values.includes('chain') ? '; `chain`: a call of an initiator with all calls that agents send for it (`access.delegation`), alone in the list' : '') +
+    (values.includes('chain')
+      ? '; `chain`: a call of an initiator with all calls that agents send for it (`access.delegation`), alone in the list'
+      : '') +
     '. The gateway keeps one count for each combination of values.',
   items: { type: 'string', enum: values },
   uniqueItems: true,
@@ -51,7 +53,10 @@ export const ratesSchema: Schema = {
     id,
     by: keys([...BUDGET_KEYS, 'operation', 'extension']),
     rate: {
-      ...text('Number of requests and the time for them, such as `600/1m`. The requests become available one by one during the time. At most 100000 in a second.', 'rate'),
+      ...text(
+        'Number of requests and the time for them, such as `600/1m`. The requests become available one by one during the time. At most 100000 in a second.',
+        'rate'
+      ),
       examples: ['600/1m']
     },
     burst: {
@@ -73,12 +78,17 @@ export const ratesSchema: Schema = {
       maxItems: OPERATIONS.length + 2
     },
     agents: {
-      ...list('Names of the agents to which the limit applies. Without `agent` in `by`, these agents share the limit. `null`: all agents.', { type: 'string', 'x-format': 'name' }, []),
+      ...list(
+        'Names of the agents to which the limit applies. Without `agent` in `by`, these agents share the limit. `null`: all agents.',
+        { type: 'string', 'x-format': 'name' }, []
+      ),
       type: ['array', 'null'],
       default: null,
       minItems: 1
     },
-    extension: nullable('Name of a policy: only requests in which its extension is active, or that use its methods and routes. `null`: all requests.', 'name'),
+    extension: nullable(
+      'Name of a policy: only requests in which its extension is active, or that use its methods and routes. `null`: all requests.', 'name'
+    ),
     headers: choice(
       'With `caller` or `client` in `by`: `draft` adds the headers `RateLimit-Policy` and `RateLimit` of the IETF draft to responses, for the limit with the fewest requests left.',
       ['draft', 'none'],
@@ -97,7 +107,10 @@ export const budgetsSchema: Schema = {
     id,
     by: keys(BUDGET_KEYS_OF_CHAINS),
     of: {
-      ...text('A counter of a policy (`observe.metrics`), as `policy/metric`. All agents with the policy share the budget, without `agent` in `by`.', 'metric-path'),
+      ...text(
+        'A counter of a policy (`observe.metrics`), as `policy/metric`. All agents with the policy share the budget, without `agent` in `by`.',
+        'metric-path'
+      ),
       examples: ['usage/tokens']
     },
     limit: {

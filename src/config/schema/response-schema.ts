@@ -1,12 +1,16 @@
 /** JSON Schema of the response rules of a policy, and of its rules across the messages of one task. */
 import { TASK_STATES } from '#a2a/task-state.js'
 import type { Format } from './formats.js'
-import { askedServer, CALLED, freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source } from './rule-schema.js'
+import {
+  askedServer, CALLED, freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source
+} from './rule-schema.js'
 import { choice, flag, list, mapping, text } from './schema-builder.js'
 import type { Schema } from './schema-builder.js'
 
 /** Operations whose responses are messages and tasks. */
-export const RESPONDING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask']
+export const RESPONDING: readonly string[] = [
+  'SendMessage', 'SendStreamingMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SubscribeToTask'
+]
 
 const CONTENTS = ['message', 'status', 'artifact']
 const HOLDERS = [...CONTENTS, 'task', 'event']
@@ -73,7 +77,9 @@ const either: Schema = {
   maxProperties: 1
 }
 
-export const responseRule = mapping('One rule; needs `count`, `required: true`, `notOlderThan`, `schema` or `external`.', ['id', 'select'], {
+export const responseRule = mapping('One rule; needs `count`, `required: true`, `notOlderThan`, `schema` or `external`.', [
+  'id', 'select'
+], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['result-is-valid'] },
   on: {
     type: 'array',
@@ -185,7 +191,9 @@ const side = {
 } as const satisfies Readonly<Record<string, Schema>>
 
 export const correlation = mapping('One comparison. Values are compared as JSON, at most 1000 of them.', ['id', 'remember', 'check'], {
-  id: { ...text('Name of the comparison, unique among the rules of the policy; a metric label.', 'name'), examples: ['answers-what-was-asked'] },
+  id: {
+    ...text('Name of the comparison, unique among the rules of the policy; a metric label.', 'name'), examples: ['answers-what-was-asked']
+  },
   remember: mapping(
     'The values to remember for a task: those of the last message or result in which something was selected.',
     ['on', 'select'],

@@ -176,7 +176,9 @@ export const freshness: Schema = {
       time: text('JSON Pointer into the value, to the time from which `age` and `ttl` count. Default: the value itself.', 'pointer'),
       ttl: text('JSON Pointer into the value, to its lifetime in seconds; a value without one passes.', 'pointer'),
       expires: text('JSON Pointer into the value, to the time at which it expires; a value without one passes.', 'pointer'),
-      skew: optionalDuration('Maximum difference between clocks. The rule also rejects times that are further in the future. Default: `30s`.', '0s', '1h')
+      skew: optionalDuration(
+        'Maximum difference between clocks. The rule also rejects times that are further in the future. Default: `30s`.', '0s', '1h'
+      )
     }
   ),
   minProperties: 1
@@ -187,7 +189,9 @@ const unique = mapping(
   ['window'],
   {
     window: {
-      ...optionalDuration('How long the gateway remembers an accepted value. After that time, the gateway accepts the value again.', '1s', '8760h'),
+      ...optionalDuration(
+        'How long the gateway remembers an accepted value. After that time, the gateway accepts the value again.', '1s', '8760h'
+      ),
       examples: ['10m']
     },
     onUnknown: choice(
@@ -242,7 +246,10 @@ export const rejection = mapping('The error of the rejection.', [], {
     minLength: 1,
     maxLength: 500
   },
-  reason: text('The gateway\'s reason in the error, in a separate `ErrorInfo`. Default: that of the class. The reason of A2A for the class stays beside it.', 'reason')
+  reason: text(
+    'The gateway\'s reason in the error, in a separate `ErrorInfo`. Default: that of the class. The reason of A2A for the class stays beside it.',
+    'reason'
+  )
 })
 
 export const onUnknown = (description: string): Schema => choice(description, ['allow', 'reject'])
@@ -259,7 +266,10 @@ const pause: Schema = mapping(
   ['state', 'text', 'evidence'],
   {
     state: {
-      ...choice('State of the task: `input-required` asks for a decision, `auth-required` for credentials of another kind.', ['input-required', 'auth-required']),
+      ...choice(
+        'State of the task: `input-required` asks for a decision, `auth-required` for credentials of another kind.',
+        ['input-required', 'auth-required']
+      ),
       examples: ['input-required']
     },
     text: {
@@ -287,7 +297,9 @@ const pause: Schema = mapping(
   }
 )
 
-export const rule = mapping('One rule; needs `count`, `required: true`, `notOlderThan`, `unique`, `schema` or `external`.', ['id', 'select'], {
+export const rule = mapping('One rule; needs `count`, `required: true`, `notOlderThan`, `unique`, `schema` or `external`.', [
+  'id', 'select'
+], {
   id: { ...text('Name of the rule, unique in its policy; a metric label.', 'name'), examples: ['payload-is-valid'] },
   on: {
     type: 'array',

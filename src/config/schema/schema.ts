@@ -51,11 +51,16 @@ const limits = section('Limits for one request, one response and one client. The
 const shedding = section(
   'When the process is overloaded, the gateway rejects new calls with 503 and Retry-After. Calls in flight continue. Measured once a second.',
   {
-    eventLoopDelay: duration('Maximum delay of the event loop, averaged over one second. The process is overloaded after two such seconds in a row. 0s disables the check.', '1s', '0s', '1m'),
+    eventLoopDelay: duration(
+      'Maximum delay of the event loop, averaged over one second. The process is overloaded after two such seconds in a row. 0s disables the check.',
+      '1s', '0s', '1m'
+    ),
     eventLoopUtilization: fraction('Maximum share of a second that the process is busy; 0 disables the check.', 0),
     heapUsed: size('Maximum memory of JavaScript objects; 0B disables the check.', '0B', '0B', '64GiB'),
     rss: size('Maximum memory of the whole process; 0B disables the check.', '0B', '0B', '64GiB'),
-    retryAfter: duration('Value of Retry-After in whole seconds, for these calls and for calls that exceed a concurrency limit.', '5s', '1s', '1h')
+    retryAfter: duration(
+      'Value of Retry-After in whole seconds, for these calls and for calls that exceed a concurrency limit.', '5s', '1s', '1h'
+    )
   }
 )
 
@@ -95,7 +100,9 @@ const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
 /** An extension that the gateway adds to a card. */
 export const advertisedSchema = mapping('One extension, an AgentExtension of the protocol.', ['uri'], {
   uri: { ...text('URI of the extension.', 'extension-uri'), examples: ['https://example.com/ext/v1'] },
-  description: { type: 'string', description: 'How the agent uses the extension, for people. Default: none.', minLength: 1, maxLength: 1000 },
+  description: {
+    type: 'string', description: 'How the agent uses the extension, for people. Default: none.', minLength: 1, maxLength: 1000
+  },
   required: { type: 'boolean', description: 'Whether clients must request the extension. Default: false.' },
   params: { type: 'object', description: 'Further information for clients. Default: none.' }
 })
@@ -107,7 +114,9 @@ const secretHeaders: Schema = {
   propertyNames: { type: 'string', 'x-format': 'header-name' },
   additionalProperties: mapping('One header. Needs `file` or `env`.', [], {
     ...SECRET_SOURCES,
-    prefix: { type: 'string', description: 'Text before the secret, such as `Bearer ` with its space. Default: none.', minLength: 1, maxLength: 100 }
+    prefix: {
+      type: 'string', description: 'Text before the secret, such as `Bearer ` with its space. Default: none.', minLength: 1, maxLength: 100
+    }
   }),
   maxProperties: 16
 }
@@ -141,7 +150,10 @@ const card = section("The agent's AgentCard.", {
     enum: ['full', 'minimal', 'none', null],
     default: null
   },
-  onUnavailable: choice('What to do while the gateway has no usable card: `reject` calls with 503, or `forward` them without any checks.', ['reject', 'forward'], 'reject'),
+  onUnavailable: choice(
+    'What to do while the gateway has no usable card: `reject` calls with 503, or `forward` them without any checks.',
+    ['reject', 'forward'], 'reject'
+  ),
   changes: choice(
     '`apply`: a new card is in use at once. `hold`: a new or changed card waits until `agents.lock` beside the configuration file has it; the agreed card stays in use. `a2a-gateway agents lock` writes the file.',
     ['apply', 'hold'],
@@ -276,7 +288,9 @@ const state = section('State of tasks that the gateway remembers, for policies t
   ),
   ttl: duration('How long the gateway remembers a task after it last saw the task.', '24h', '1s', '720h'),
   maxTasks: count('Tasks remembered in memory; the least recently seen is forgotten first.', 100000, 1, 10000000),
-  timeout: duration('How long the gateway waits for the server. After that time, the task is unknown to the gateway.', '100ms', '1ms', '10s'),
+  timeout: duration(
+    'How long the gateway waits for the server. After that time, the task is unknown to the gateway.', '100ms', '1ms', '10s'
+  ),
   prefix: text('Prefix of the keys on the server.', 'store-prefix', 'a2a-gateway:')
 })
 
@@ -370,7 +384,10 @@ export const configSchema: Schema = {
       propertyNames: { type: 'string', 'x-format': 'name' },
       additionalProperties: mapping('One set.', ['base', 'dir'], {
         base: {
-          ...text('Base URI of the schemas. The URI of a schema is this URI with the name of its file appended; the gateway ignores its `$id`.', 'schema-base'),
+          ...text(
+            'Base URI of the schemas. The URI of a schema is this URI with the name of its file appended; the gateway ignores its `$id`.',
+            'schema-base'
+          ),
           examples: ['https://example.com/schemas/']
         },
         dir: { ...text('Directory, relative to the configuration file; each `*.json` in it is a schema.', 'file'), examples: ['schemas'] },

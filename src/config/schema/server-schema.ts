@@ -102,10 +102,19 @@ export const serverSchema = section('Where the gateway listens.', {
       publisher: {
         ...mapping('The operator of the catalog. `null`: none.', ['domain', 'name'], {
           domain: {
-            ...text('Domain name that you control. The publisher is `did:web:` and this name, and identifiers begin with `urn:air:` and this name.', 'domain'),
+            ...text(
+              'Domain name that you control. The publisher is `did:web:` and this name, and identifiers begin with `urn:air:` and this name.',
+              'domain'
+            ),
             examples: ['agents.example.com']
           },
-          name: { type: 'string', description: 'Name for people, such as that of your organization.', minLength: 1, maxLength: 200, examples: ['Example Inc.'] }
+          name: {
+            type: 'string',
+            description: 'Name for people, such as that of your organization.',
+            minLength: 1,
+            maxLength: 200,
+            examples: ['Example Inc.']
+          }
         }),
         type: ['object', 'null'],
         default: null
@@ -127,7 +136,9 @@ export const serverSchema = section('Where the gateway listens.', {
       1000
     ),
     decisions: count('Number of rejections and violations that each process keeps for the console.', 200, 1, 10000),
-    hosts: list('Additional host names for `/agents` and the console, in the form of `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, []),
+    hosts: list(
+      'Additional host names for `/agents` and the console, in the form of `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, []
+    ),
     traceUrl: nullable(
       'URL of a trace in the tool that shows your traces, with the placeholder `{traceId}`. The console links each decision to its trace. `null`: no link.',
       'trace-url'

@@ -13,7 +13,9 @@ const keys: Schema = {
 }
 
 const kubernetes: Schema = {
-  ...mapping('Kubernetes Services as a source: one agent for each Service that the selector matches. `null`: the source is a catalog.', ['namespaces', 'selector'], {
+  ...mapping('Kubernetes Services as a source: one agent for each Service that the selector matches. `null`: the source is a catalog.', [
+    'namespaces', 'selector'
+  ], {
     namespaces: {
       type: 'array',
       description: 'Namespaces of the Services. The gateway needs the right to get, list and watch `services` and `endpointslices` in each of them.',
@@ -40,7 +42,9 @@ const kubernetes: Schema = {
       ...mapping('The API server. `null`: that of the cluster that the gateway runs in, with its service account.', ['url'], {
         url: text('URL of the API server.', 'base-url'),
         ca: nullable('File of the authorities that issue the certificate of the API server. `null`: those of the system.', 'file'),
-        token: nullable('File with the token of a service account. The gateway reads it again for each connection. `null`: no token.', 'file')
+        token: nullable(
+          'File with the token of a service account. The gateway reads it again for each connection. `null`: no token.', 'file'
+        )
       }),
       type: ['object', 'null'],
       default: null
@@ -88,7 +92,10 @@ const source: Schema = mapping('One source.', ['name', 'agent'], {
     { type: 'string', 'x-format': 'proxy' },
     []
   ),
-  limit: count('Largest number of agents of the source. A catalog with more entries that `select` matches is not used; its last good state stays in use.', 100, 1, 10000)
+  limit: count(
+    'Largest number of agents of the source. A catalog with more entries that `select` matches is not used; its last good state stays in use.',
+    100, 1, 10000
+  )
 })
 
 export const agentSourcesSchema: Schema = {

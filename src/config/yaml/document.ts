@@ -79,7 +79,9 @@ export function readYaml (text: string, env: Environment | null): YamlFile {
 
 /** The parser's message about a bracket at the end of a line means that the bracket is never closed. @returns null for other messages */
 function flowProblem (message: string): string | null {
-  const [, name, end] = /^Flow (map|sequence) (?:in block collection must be sufficiently indented and|must) end with a ([}\]])/.exec(message) ?? []
+  const [, name, end] = /^Flow (map|sequence) (?:in block collection must be sufficiently indented and|must) end with a ([}\]])/.exec(
+    message
+  ) ?? []
   return name === undefined ? null : `the "${end === '}' ? '{' : '['}" is not closed, or a line before its "${end}" is not indented`
 }
 

@@ -53,7 +53,9 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
     const caller = valueOf(seen.headers, 'authorization') ?? 'nobody'
     const script = responseOf(operation.operation, operation.transport, operation.version, card(caller))
     if (operation.operation !== 'get_extended_agent_card' || operation.transport === 'grpc') return withId(script, seen)
-    return withId({ ...script, headers: [...script.headers ?? [], ['Cache-Control', 'private, no-store'], ['Vary', 'Authorization']] }, seen)
+    return withId(
+      { ...script, headers: [...script.headers ?? [], ['Cache-Control', 'private, no-store'], ['Vary', 'Authorization']] }, seen
+    )
   }
   const control = (seen: SeenRequest): Script | null => {
     // Whatever the script of the call says: nobody should come here.
@@ -61,7 +63,9 @@ export async function startAgent ({ host, port, required = [] }: AgentOptions): 
       store.trap(seen.target)
       return json({ keys: [] })
     }
-    const [, what, name = '', piece = ''] = /^\/\.conform\/(script|release|receipts|traps)\/(conform-call-[0-9a-f]{8})(?:\/(\d+))?$/.exec(seen.target) ?? []
+    const [, what, name = '', piece = ''] = /^\/\.conform\/(script|release|receipts|traps)\/(conform-call-[0-9a-f]{8})(?:\/(\d+))?$/.exec(
+      seen.target
+    ) ?? []
     switch (what) {
       case 'script':
         store.script(name, parseJson(seen.body) as Script)
@@ -123,7 +127,9 @@ const json = (value: unknown): Script => ({ status: 200, headers: [['Content-Typ
 function servedCard (seen: SeenRequest, text: string): Script {
   const tag = `"${createHash('sha256').update(text).digest('hex').slice(0, 16)}"`
   const headers = [['ETag', tag], ['Cache-Control', 'public, max-age=3600'], ['Content-Type', 'application/json']] as const
-  return valueOf(seen.headers, 'if-none-match') === tag ? { status: 304, headers: headers.slice(0, 2) } : { status: 200, headers, pieces: [text] }
+  return valueOf(seen.headers, 'if-none-match') === tag
+    ? { status: 304, headers: headers.slice(0, 2) }
+    : { status: 200, headers, pieces: [text] }
 }
 
 /** A request without a mark has an id of its own. */

@@ -19,7 +19,9 @@ export interface CardOptions {
 /** An extension that the card declares and does not require. */
 export const OPTIONAL_EXTENSION = 'https://conform.example/extensions/optional/v1'
 
-const KEY = generateKeyPairSync('ec', { namedCurve: 'P-256', privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' } })
+const KEY = generateKeyPairSync(
+  'ec', { namedCurve: 'P-256', privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' } }
+)
 
 /** The text of the card. */
 export function cardText (options: CardOptions): string {

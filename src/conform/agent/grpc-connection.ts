@@ -18,8 +18,17 @@ const UNIMPLEMENTED: Script = { trailers: [['grpc-status', '12'], ['grpc-message
 /** Serves one call. @param rawHeaders names and values in turn */
 export function serveGrpc (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[], agent: GrpcAgent): void {
   const lines: Line[] = []
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) if (rawHeaders[i]?.startsWith(':') === false) lines.push([rawHeaders[i] as string, rawHeaders[i + 1] as string])
-  const seen: SeenRequest = { method: String(headers[':method']), target: String(headers[':path']), headers: lines, body: Buffer.alloc(0), left: false, complete: false }
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.startsWith(':') === false) lines.push([rawHeaders[i] as string, rawHeaders[i + 1] as string])
+  }
+  const seen: SeenRequest = {
+    method: String(headers[':method']),
+    target: String(headers[':path']),
+    headers: lines,
+    body: Buffer.alloc(0),
+    left: false,
+    complete: false
+  }
   const chunks: Buffer[] = []
   let done = false
   stream.on('data', (chunk: Buffer) => { chunks.push(chunk) })
@@ -31,7 +40,10 @@ export function serveGrpc (stream: ServerHttp2Stream, headers: IncomingHttpHeade
     const name = nameIn(seen.target, lines, seen.body)
     agent.store.add(name, seen)
     const script = agent.store.scriptOf(name) ?? agent.respond(seen) ?? UNIMPLEMENTED
-    play(stream, agent.store, name, script, seen).then(() => { done = script.end !== 'hang' }, () => stream.close(constants.NGHTTP2_INTERNAL_ERROR))
+    play(stream, agent.store, name, script, seen).then(
+      () => { done = script.end !== 'hang' },
+      () => stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    )
   })
 }
 
@@ -41,7 +53,11 @@ async function play (stream: ServerHttp2Stream, store: CallStore, name: string |
   const call = name ?? CALL
   const text = (value: string): string => filled(value, call).toString('latin1')
   const trailers = grouped((script.trailers ?? []).map(([key, value]) => [key, text(value)]))
-  const initial = { ':status': script.status ?? 200, 'content-type': 'application/grpc', ...grouped((script.headers ?? []).map(([key, value]) => [key, text(value)])) }
+  const initial = {
+    ':status': script.status ?? 200,
+    'content-type': 'application/grpc',
+    ...grouped((script.headers ?? []).map(([key, value]) => [key, text(value)]))
+  }
   const pieces = script.pieces ?? []
   if (pieces.length === 0 && script.end === undefined) return stream.respond({ ...initial, ...trailers }, { endStream: true })
   stream.respond(initial, { waitForTrailers: true })

@@ -17,7 +17,11 @@ export interface HttpAgent {
   control (seen: SeenRequest): Script | null
 }
 
-const NOT_FOUND: Script = { status: 404, headers: [['Content-Type', 'application/json']], pieces: ['{"error":{"code":404,"status":"NOT_FOUND","message":"no such resource"}}'] }
+const NOT_FOUND: Script = {
+  status: 404,
+  headers: [['Content-Type', 'application/json']],
+  pieces: ['{"error":{"code":404,"status":"NOT_FOUND","message":"no such resource"}}']
+}
 
 /** Serves the connection until it ends. */
 export function serveHttp1 (socket: Socket, agent: HttpAgent): void {
@@ -101,7 +105,13 @@ class Playing {
       ...headers.map(([key, value]) => [key, filled(value, name).toString('latin1')] as const),
       ...script.framing === 'gzip' ? [['Content-Encoding', 'gzip'] as const] : [],
       ['Date', 'Sat, 28 Nov 2026 00:00:00 GMT'],
-      ...status === 204 || status === 304 ? [] : framing === 'chunked' ? [['Transfer-Encoding', 'chunked'] as const] : framing === 'length' ? [['Content-Length', String(length)] as const] : [],
+      ...status === 204 || status === 304
+        ? []
+        : framing === 'chunked'
+          ? [
+              ['Transfer-Encoding', 'chunked'] as const
+            ]
+          : framing === 'length' ? [['Content-Length', String(length)] as const] : [],
       ...closes ? [['Connection', 'close'] as const] : []
     ]))
     if (!isHead && status !== 204 && status !== 304) await this.#body(content, script, framing)

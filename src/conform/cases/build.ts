@@ -35,7 +35,9 @@ export function casesOf (rows: readonly Row[]): Case[] {
   return rows.flatMap(row => row.on.map(place => {
     const [transport, version] = place
     const { id, name, group, level, spec, register, operation, agent, expect, claims, direct } = row
-    const ordinary = (): Case['request'] => operation === 'card' || operation === 'raw' ? CARD_REQUEST : requestOf(operation, transport, version)
+    const ordinary = (): Case['request'] => operation === 'card' || operation === 'raw'
+      ? CARD_REQUEST
+      : requestOf(operation, transport, version)
     return {
       id: transport === 'card' ? id : `${id}-${transport}-${version}`,
       name,
@@ -55,7 +57,9 @@ export function casesOf (rows: readonly Row[]): Case[] {
   }))
 }
 
-export const CARD_REQUEST: HttpRequest = { kind: 'http', method: 'GET', target: '/.well-known/agent-card.json', headers: [['Accept', 'application/json']], body: null }
+export const CARD_REQUEST: HttpRequest = {
+  kind: 'http', method: 'GET', target: '/.well-known/agent-card.json', headers: [['Accept', 'application/json']], body: null
+}
 
 /** The ordinary request of an operation, with further header lines. */
 export const withHeaders = (operation: Operation, ...lines: readonly Line[]) => ([transport, version]: Place): HttpRequest => {
@@ -67,7 +71,10 @@ export const withHeaders = (operation: Operation, ...lines: readonly Line[]) => 
 export const replacing = (operation: Operation, ...lines: readonly Line[]) => ([transport, version]: Place): HttpRequest => {
   const request = httpRequest(operation, transport, version)
   const names = new Set(lines.map(([name]) => name.toLowerCase()))
-  return { ...request, headers: [...request.headers.filter(([name]) => !names.has(name.toLowerCase())), ...lines.filter(([, value]) => value !== '')] }
+  return {
+    ...request,
+    headers: [...request.headers.filter(([name]) => !names.has(name.toLowerCase())), ...lines.filter(([, value]) => value !== '')]
+  }
 }
 
 export type BodyChange = (place: Place, ordinary: string) => string

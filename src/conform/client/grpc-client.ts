@@ -43,7 +43,9 @@ export async function callGrpc (request: GrpcRequest, options: CallOptions): Pro
       record.headers = linesOf(rest[0] as string[] | undefined ?? flat(response))
       record.watch()
     })
-    stream.on('trailers', (trailers, _flags, ...rest: unknown[]) => { record.trailers = linesOf(rest[0] as string[] | undefined ?? flat(trailers)) })
+    stream.on(
+      'trailers', (trailers, _flags, ...rest: unknown[]) => { record.trailers = linesOf(rest[0] as string[] | undefined ?? flat(trailers)) }
+    )
     stream.on('data', (chunk: Buffer) => {
       record.chunks.push(chunk)
       for (let i = deframer.feed(chunk).length; i > 0; i--) record.arrived()
@@ -51,7 +53,10 @@ export async function callGrpc (request: GrpcRequest, options: CallOptions): Pro
     })
     stream.on('end', () => {
       // Trailers-only: the status comes with the headers.
-      if (record.trailers.length === 0 && record.headers.some(([key]) => key === 'grpc-status')) record.trailers = record.headers.filter(([key]) => key.startsWith('grpc-'))
+      if (
+        record.trailers.length === 0 &&
+        record.headers.some(([key]) => key === 'grpc-status')
+      ) record.trailers = record.headers.filter(([key]) => key.startsWith('grpc-'))
     })
     stream.on('error', error => record.settle('broken', error.message))
     stream.on('close', () => {

@@ -69,9 +69,15 @@ export async function sendHttp (request: HttpRequest, options: SendOptions): Pro
     socket.on('data', (chunk: Buffer) => { reader.feed(chunk) })
     socket.on('end', () => {
       if (reader.finish() && record.status !== 0) record.settle('complete')
-      else record.settle('broken', record.status === 0 ? 'the connection ended before a response' : 'the connection ended within the response')
+      else {
+        record.settle(
+          'broken', record.status === 0 ? 'the connection ended before a response' : 'the connection ended within the response'
+        )
+      }
     })
-    socket.on('error', error => record.settle('broken', record.status === 0 ? `no response: ${(error as NodeJS.ErrnoException).code ?? error.message}` : 'the connection broke within the response'))
+    socket.on('error', error => record.settle('broken', record.status === 0
+      ? `no response: ${(error as NodeJS.ErrnoException).code ?? error.message}`
+      : 'the connection broke within the response'))
     socket.on(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       socket.write(bytes)
       if (request.leaveAfter === 0) setTimeout(() => record.settle('left'), LEAVE)
@@ -83,7 +89,9 @@ export async function sendHttp (request: HttpRequest, options: SendOptions): Pro
 function bytesOf (request: HttpRequest, url: URL, name: string, agent: string): Buffer {
   const base = url.pathname.replace(/\/$/, '')
   if (request.raw !== undefined) {
-    return filled(request.raw.replaceAll('{host}', url.host).replaceAll('{path}', base === '' ? '/' : base).replaceAll('{base}', base), name)
+    return filled(
+      request.raw.replaceAll('{host}', url.host).replaceAll('{path}', base === '' ? '/' : base).replaceAll('{base}', base), name
+    )
   }
   const target = filled(base + request.target, name).toString('latin1') || '/'
   const text = request.body === null ? null : filled(request.body.replaceAll('{agent}', agent), name)
@@ -93,7 +101,13 @@ function bytesOf (request: HttpRequest, url: URL, name: string, agent: string): 
     ...hasHost ? [] : [['Host', url.host] as const],
     ...request.headers.map(([key, value]) => [key, filled(value, name).toString('latin1')] as const),
     ...request.framing === 'gzip' ? [['Content-Encoding', 'gzip'] as const] : [],
-    ...body === null ? [] : request.framing === 'chunked' ? [['Transfer-Encoding', 'chunked'] as const] : [['Content-Length', String(body.length)] as const]
+    ...body === null
+      ? []
+      : request.framing === 'chunked'
+        ? [['Transfer-Encoding', 'chunked'] as const]
+        : [
+            ['Content-Length', String(body.length)] as const
+          ]
   ]
   const head = headBytes(`${request.method} ${target} HTTP/1.1`, headers)
   if (body === null) return head

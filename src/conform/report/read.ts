@@ -13,7 +13,13 @@ export function readReport (text: string): Report {
   }
   const cases = isObject(value) ? own(value, 'cases') : undefined
   const isCase = (one: unknown): boolean => isObject(one) && typeof own(one, 'id') === 'string' && typeof own(one, 'outcome') === 'string'
-  if (!isObject(value) || own(value, 'format') !== 1 || typeof own(value, 'cases_digest') !== 'string' || !Array.isArray(cases) || !cases.every(isCase)) {
+  if (
+    !isObject(value) ||
+    own(value, 'format') !== 1 ||
+    typeof own(value, 'cases_digest') !== 'string' ||
+    !Array.isArray(cases) ||
+    !cases.every(isCase)
+  ) {
     throw new Error('is no report of format 1; write it with "a2a-gateway conform --json"')
   }
   return value as unknown as Report

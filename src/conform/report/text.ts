@@ -12,14 +12,18 @@ export function reportText (report: Report, colours: boolean): string {
   const lines: string[] = []
   for (const one of report.cases.filter(({ outcome }) => outcome === 'failed' || outcome === 'error')) {
     const mark = one.outcome === 'error' ? 'error' : `failed ${one.level.toUpperCase()}`
-    lines.push(`${colour(mark, one.outcome === 'error' ? 'red' : COLOURS[one.level])} ${colour(one.id, 'bold')}: ${one.name} (${one.spec_ref})`)
+    lines.push(
+      `${colour(mark, one.outcome === 'error' ? 'red' : COLOURS[one.level])} ${colour(one.id, 'bold')}: ${one.name} (${one.spec_ref})`
+    )
     lines.push(...one.lines.map(line => `    ${line}`))
   }
   if (lines.length > 0) lines.push('')
   lines.push(...countsTable(report), '')
   const { proxy } = report
   const name = [proxy.name, proxy.version].filter(text => text !== '').join(' ')
-  lines.push(report.conformant ? colour(`${name} conforms to profile ${report.profile}: no case with the level MUST failed`, 'green') : colour(`${name} does not conform to profile ${report.profile}`, 'red'))
+  lines.push(report.conformant
+    ? colour(`${name} conforms to profile ${report.profile}: no case with the level MUST failed`, 'green')
+    : colour(`${name} does not conform to profile ${report.profile}`, 'red'))
   lines.push(`digest of the cases: ${report.cases_digest.slice(0, 16)}`)
   return lines.join('\n')
 }
@@ -33,7 +37,9 @@ function countsTable ({ groups }: Report): string[] {
   }))
   const all = [['group', 'level', ...OUTCOMES], ...rows]
   const widths = all[0]?.map((_, column) => Math.max(...all.map(row => row[column]?.length ?? 0))) ?? []
-  return all.map(row => row.map((text, column) => column < 2 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0)).join('  '))
+  return all.map(row => row.map((text, column) => column < 2
+    ? text.padEnd(widths[column] ?? 0)
+    : text.padStart(widths[column] ?? 0)).join('  '))
 }
 
 /** What differs between two reports, one line for each case. */

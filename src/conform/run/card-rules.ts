@@ -30,7 +30,11 @@ export async function cardProblem (rule: CardRule, seen: CaseRun): Promise<Lines
   const { context, through, direct } = seen
   const card = jsonOf(through.exchange.body)
   if (rule === 'host') return await hostProblem([['Host', SPOOFED]], context)
-  if (rule === 'forwarded-host') return await hostProblem([['X-Forwarded-Host', SPOOFED], ['X-Forwarded-Proto', 'https'], ['Forwarded', `host=${SPOOFED};proto=https`]], context)
+  if (rule === 'forwarded-host') {
+    return await hostProblem(
+      [['X-Forwarded-Host', SPOOFED], ['X-Forwarded-Proto', 'https'], ['Forwarded', `host=${SPOOFED};proto=https`]], context
+    )
+  }
   if (rule === 'private') return await privateProblem(seen)
   if (rule === 'extended') return ownAddresses(through.exchange, context)
   if (!isObject(card)) return [`the card is no JSON object: ${through.exchange.problem ?? `status ${through.exchange.status}`}`]
@@ -50,7 +54,10 @@ export async function cardProblem (rule: CardRule, seen: CaseRun): Promise<Lines
 }
 
 const get = async (context: Context, target: string, headers: readonly Line[]): Promise<Exchange> =>
-  await sendHttp({ kind: 'http', method: 'GET', target, headers: [...headers, ['Accept', 'application/json']], body: null }, { base: context.through.base, name: context.name() })
+  await sendHttp(
+    { kind: 'http', method: 'GET', target, headers: [...headers, ['Accept', 'application/json']], body: null },
+    { base: context.through.base, name: context.name() }
+  )
 
 function validProblem (card: Card, { status, headers }: Exchange): Lines {
   if (status !== 200) return [`the status of the card is ${status}`]
@@ -67,7 +74,11 @@ function addressProblem (card: Card, { direct, through }: Context): Lines {
   const proxies = new Set([through.base, ...through.interfaces.map(({ url }) => url)].map(url => new URL(url).host))
   const wrong = addressesOf(card).filter(host => agents.has(host) || !proxies.has(host))
   if (addressesOf(card).length === 0) return ['the card names no interface']
-  return wrong.length === 0 ? null : ['the card names addresses that do not lead to the proxy', `  through:  ${[...new Set(wrong)].join(', ').replaceAll(/:\d+/g, ':{port}')}`]
+  return wrong.length === 0
+    ? null
+    : [
+        'the card names addresses that do not lead to the proxy', `  through:  ${[...new Set(wrong)].join(', ').replaceAll(/:\d+/g, ':{port}')}`
+      ]
 }
 
 function ownAddresses ({ body, status, problem }: Exchange, { direct }: Context): Lines {
@@ -88,7 +99,11 @@ async function reachableProblem (card: Card, context: Context): Promise<Lines> {
       : await sendHttp(httpRequest('get_task', transport, version), { base: url, name })
     const arrived = context.scripted ? (await context.control.receipts(name)).length : 1
     const isReached = arrived > 0 && (context.scripted ? exchange.status === 200 : exchange.status !== 0)
-    if (!isReached) problems.push(`the interface ${transport} ${version} of the card does not lead to the agent: ${exchange.problem ?? `status ${exchange.status}`}`)
+    if (!isReached) {
+      problems.push(
+      `the interface ${transport} ${version} of the card does not lead to the agent: ${exchange.problem ?? `status ${exchange.status}`}`
+      )
+    }
   }
   return problems.length === 0 ? null : problems
 }
@@ -97,7 +112,9 @@ function orderProblem (original: Card, card: Card): Lines {
   const names = (of: Card): string[] => interfacesOf(of).map(({ transport, version }) => `${transport} ${version}`)
   const served = names(card)
   const expected = names(original).filter(name => served.includes(name))
-  return served.join() === expected.join() ? null : ['the order of the interfaces has changed', `  directly: ${expected.join(', ')}`, `  through:  ${served.join(', ')}`]
+  return served.join() === expected.join()
+    ? null
+    : ['the order of the interfaces has changed', `  directly: ${expected.join(', ')}`, `  through:  ${served.join(', ')}`]
 }
 
 function membersProblem (original: Card, card: Card): Lines {
@@ -118,14 +135,18 @@ function signatureProblem (original: Card, card: Card): Lines {
   const after = own(card, 'signatures')
   const texts = (of: unknown): string[] => (Array.isArray(of) ? of : []).map(one => JSON.stringify(sorted(one)))
   const kept = texts(after).filter(text => texts(before).includes(text))
-  return without(original) === without(card) || kept.length === 0 ? null : ['the card has changed, and keeps a signature of the old content']
+  return without(original) === without(card) || kept.length === 0
+    ? null
+    : ['the card has changed, and keeps a signature of the old content']
 }
 
 function validatorProblem ({ direct, through }: CaseRun): Lines {
   const tag = valueOf(through.exchange.headers, 'etag')
   if (tag === null) return ['response header ETag is missing']
   const isChanged = direct !== null && !direct.exchange.body.equals(through.exchange.body)
-  return isChanged && valueOf(direct.exchange.headers, 'etag') === tag ? ['the card has changed, and keeps the entity tag of the old content'] : null
+  return isChanged && valueOf(direct.exchange.headers, 'etag') === tag
+    ? ['the card has changed, and keeps the entity tag of the old content']
+    : null
 }
 
 async function notModifiedProblem ({ through, context }: CaseRun): Promise<Lines> {

@@ -15,7 +15,8 @@ export function difference (what: string, direct: Buffer, through: Buffer): stri
   let at = 0
   while (at < shorter && direct[at] === through[at]) at++
   const start = Math.max(0, at - BEFORE)
-  const cut = (bytes: Buffer): string => `${start > 0 ? '…' : ''}${printable(bytes.subarray(start, at + AFTER))}${bytes.length > at + AFTER ? '…' : ''}`
+  const cut = (bytes: Buffer): string =>
+    `${start > 0 ? '…' : ''}${printable(bytes.subarray(start, at + AFTER))}${bytes.length > at + AFTER ? '…' : ''}`
   return [
     `${what} differs at byte ${at} (${direct.length} bytes directly, ${through.length} through the proxy)`,
     `  directly: ${cut(direct)}`,
@@ -39,13 +40,17 @@ export function headerProblem (what: string, { name, as: rule, value }: HeaderCh
   const key = name.toLowerCase()
   const before = valuesOf(direct, key)
   const after = valuesOf(through, key)
-  const both = (expected: readonly string[]): string[] => [`${what} ${name} differs`, `  expected: ${shown(expected)}`, `  through:  ${shown(after)}`]
+  const both = (expected: readonly string[]): string[] => [
+    `${what} ${name} differs`, `  expected: ${shown(expected)}`, `  through:  ${shown(after)}`
+  ]
   switch (rule) {
     case 'absent': return after.length === 0 ? null : [`${what} ${name} must not be there`, `  through:  ${shown(after)}`]
     case 'present': return after.length > 0 ? null : [`${what} ${name} is missing`]
     case 'is': return after.join(', ') === value ? null : both([value ?? ''])
     case 'has': return after.join(', ').toLowerCase().includes((value ?? '').toLowerCase()) ? null : both([`… ${value ?? ''} …`])
-    case 'not': return after.join(', ').toLowerCase().includes((value ?? '').toLowerCase()) ? [`${what} ${name} contains ${value ?? ''}`, `  through:  ${shown(after)}`] : null
+    case 'not': return after.join(', ').toLowerCase().includes((value ?? '').toLowerCase())
+      ? [`${what} ${name} contains ${value ?? ''}`, `  through:  ${shown(after)}`]
+      : null
     case 'lines': return before.length === after.length && before.every((one, i) => one === after[i]) ? null : both(before)
     case 'same': return before.join(', ') === after.join(', ') ? null : both(before)
     case 'members': return members(before).join() === members(after).join() ? null : both(before)
@@ -53,7 +58,9 @@ export function headerProblem (what: string, { name, as: rule, value }: HeaderCh
 }
 
 function shown (values: readonly string[]): string {
-  return values.length === 0 ? 'no line' : values.map(value => JSON.stringify(value.length > 160 ? `${value.slice(0, 160)}…` : value)).join(' and ')
+  return values.length === 0
+    ? 'no line'
+    : values.map(value => JSON.stringify(value.length > 160 ? `${value.slice(0, 160)}…` : value)).join(' and ')
 }
 
 /** Members of a list, each once, in their order. */

@@ -25,7 +25,12 @@ interface Key {
 export const KEYS: Readonly<Record<string, Key>> = {
   name: { description: 'Name of the proxy in the report', type: 'text', fallback: 'proxy' },
   version: { description: 'Version of the proxy in the report', type: 'text', fallback: '' },
-  bindings: { description: 'Bindings that the proxy forwards', type: 'list', values: ['jsonrpc', 'rest', 'grpc'], fallback: ['jsonrpc', 'rest', 'grpc'] },
+  bindings: {
+    description: 'Bindings that the proxy forwards',
+    type: 'list',
+    values: ['jsonrpc', 'rest', 'grpc'],
+    fallback: ['jsonrpc', 'rest', 'grpc']
+  },
   versions: { description: 'Versions of A2A that the proxy forwards', type: 'list', values: ['1.0', '0.3'], fallback: ['1.0', '0.3'] },
   cards: {
     description: 'rewritten: addresses in the served card lead to the proxy. unchanged: the proxy serves the bytes of the agent',
@@ -63,7 +68,9 @@ export const KEYS: Readonly<Record<string, Key>> = {
     values: ['enforced', 'forwarded'],
     fallback: 'forwarded'
   },
-  maxBody: { description: 'Largest body of a request that the proxy forwards, for example 1MiB; none: no limit', type: 'size', fallback: 'none' }
+  maxBody: {
+    description: 'Largest body of a request that the proxy forwards, for example 1MiB; none: no limit', type: 'size', fallback: 'none'
+  }
 }
 
 export interface DeclarationProblem { readonly line: number, readonly column: number, readonly message: string }
@@ -100,7 +107,9 @@ export function readDeclaration (text: string): DeclarationResult {
       continue
     }
     const items = isSeq(value) ? value.items : [value]
-    const texts = items.map(item => isScalar(item) && item.value !== null && typeof item.value !== 'object' ? item.source ?? String(item.value) : null)
+    const texts = items.map(item => isScalar(item) && item.value !== null && typeof item.value !== 'object'
+      ? item.source ?? String(item.value)
+      : null)
     const place = (value as { range?: readonly number[] } | null)?.range?.[0] ?? offset
     const problem = problemOf(name, known, isSeq(value), texts)
     if (problem !== null) report(place, problem)

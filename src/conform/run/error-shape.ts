@@ -16,7 +16,12 @@ export function errorProblem (shape: ErrorShape, exchange: Exchange, { transport
   if (transport === 'grpc') return grpcProblem(shape, exchange)
   const type = valueOf(exchange.headers, 'content-type') ?? 'none'
   const value = jsonOf(bodyOf(exchange, type))
-  if (!isObject(value)) return [`an error of ${transport} is a JSON object; the response has status ${exchange.status} and content type ${type}`, `  through:  ${start(exchange)}`]
+  if (!isObject(value)) {
+    return [
+    `an error of ${transport} is a JSON object; the response has status ${exchange.status} and content type ${type}`,
+    `  through:  ${start(exchange)}`
+    ]
+  }
   return transport === 'jsonrpc' ? jsonrpcProblem(shape, exchange, value, id) : restProblem(shape, exchange, value, version)
 }
 
@@ -38,21 +43,39 @@ function jsonrpcProblem ({ codes = [], anyId = false }: ErrorShape, exchange: Ex
   if (own(value, 'jsonrpc') !== '2.0' || typeof code !== 'number' || !isObject(error) || typeof own(error, 'message') !== 'string') {
     return ['an error of JSON-RPC has the members jsonrpc and error, with code and message', `  through:  ${start(exchange)}`]
   }
-  if (id !== null && !anyId && own(value, 'id') !== id) return ['the error does not repeat the id of the request', `  through:  ${start(exchange)}`]
-  return codes.length === 0 || codes.includes(code) ? null : [`the error has the code ${code}, not ${codes.join(' or ')}`, `  through:  ${start(exchange)}`]
+  if (id !== null && !anyId && own(value, 'id') !== id) {
+    return [
+      'the error does not repeat the id of the request', `  through:  ${start(exchange)}`
+    ]
+  }
+  return codes.length === 0 || codes.includes(code)
+    ? null
+    : [`the error has the code ${code}, not ${codes.join(' or ')}`, `  through:  ${start(exchange)}`]
 }
 
 function restProblem ({ statuses = [] }: ErrorShape, exchange: Exchange, value: Value, version: Version): string[] | null {
   const error = own(value, 'error')
-  const isShaped = isObject(error) ? typeof own(error, 'message') === 'string' && (version === '0.3' || typeof own(error, 'status') === 'string') : version === '0.3' && typeof own(value, 'message') === 'string'
-  if (!isShaped) return ['an error of HTTP+JSON is an object that has the member error, with code, status and message', `  through:  ${start(exchange)}`]
+  const isShaped = isObject(error)
+    ? typeof own(error, 'message') === 'string' && (version === '0.3' || typeof own(error, 'status') === 'string')
+    : version === '0.3' && typeof own(value, 'message') === 'string'
+  if (!isShaped) {
+    return [
+      'an error of HTTP+JSON is an object that has the member error, with code, status and message', `  through:  ${start(exchange)}`
+    ]
+  }
   if (exchange.status < 400) return [`an error of HTTP+JSON has a status of 400 or above; the response has ${exchange.status}`]
-  return statuses.length === 0 || statuses.includes(exchange.status) ? null : [`the error has the status ${exchange.status}, not ${statuses.join(' or ')}`, `  through:  ${start(exchange)}`]
+  return statuses.length === 0 || statuses.includes(exchange.status)
+    ? null
+    : [`the error has the status ${exchange.status}, not ${statuses.join(' or ')}`, `  through:  ${start(exchange)}`]
 }
 
 function grpcProblem ({ grpc = [] }: ErrorShape, exchange: Exchange): string[] | null {
   const status = valueOf(exchange.trailers, 'grpc-status')
-  if (status === null) return [`an error of gRPC has the trailer grpc-status; the response has HTTP status ${exchange.status}`, `  through:  ${start(exchange)}`]
+  if (status === null) {
+    return [
+    `an error of gRPC has the trailer grpc-status; the response has HTTP status ${exchange.status}`, `  through:  ${start(exchange)}`
+    ]
+  }
   if (status === '0') return ['the call has the status OK']
   return grpc.length === 0 || grpc.includes(Number(status)) ? null : [`the call has the status ${status}, not ${grpc.join(' or ')}`]
 }

@@ -28,27 +28,39 @@ async function problemOf (check: Check, seen: CaseRun): Promise<Lines> {
     case 'request-header': {
       const receipt = through.receipts.at(-1)
       if (receipt === undefined) return ['the request did not reach the agent']
-      return headerProblem('request header', check, { direct: marked(direct?.receipts.at(-1)?.headers, direct), through: marked(receipt.headers, through) })
+      return headerProblem(
+        'request header', check, { direct: marked(direct?.receipts.at(-1)?.headers, direct), through: marked(receipt.headers, through) }
+      )
     }
     case 'status': return statusProblem(check.is, direct, exchange)
     case 'body': return bodyProblem(check.as, seen)
     case 'messages': return answered(exchange) ?? sameMessages('the messages of the response', direct?.exchange.body, exchange.body, seen)
     case 'response-header': return answered(exchange) ??
-      headerProblem('response header', check, { direct: marked(direct?.exchange.headers, direct), through: marked(exchange.headers, through) })
+      headerProblem(
+        'response header', check, { direct: marked(direct?.exchange.headers, direct), through: marked(exchange.headers, through) }
+      )
     case 'trailer': return answered(exchange) ??
       headerProblem('trailer', check, { direct: marked(direct?.exchange.trailers, direct), through: marked(exchange.trailers, through) })
     case 'error': return errorProblem(check, { ...exchange, body: unfilled(exchange.body, through.name) }, seen.case, idOf(seen.case))
     case 'not-html': {
       const type = valueOf(exchange.headers, 'content-type') ?? ''
       const isHtml = /html/i.test(type) || /^\s*<(?:!doctype|html)/i.test(exchange.body.toString('latin1', 0, 64))
-      return answered(exchange) ?? (isHtml ? [`the response is HTML (${type})`, `  through:  status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`] : null)
+      return answered(exchange) ?? (isHtml
+        ? [`the response is HTML (${type})`, `  through:  status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`]
+        : null)
     }
-    case 'timely': return answered(exchange) ?? (exchange.late.length === 0 ? null : [`the proxy holds events back: events ${exchange.late.join(', ')} came only after later ones`])
-    case 'cancelled': return await context.control.until(through.name, receipt => receipt.left, 3_000) ? null : ['the agent did not see that the client had left']
+    case 'timely': return answered(exchange) ?? (exchange.late.length === 0
+      ? null
+      : [`the proxy holds events back: events ${exchange.late.join(', ')} came only after later ones`])
+    case 'cancelled': return await context.control.until(through.name, receipt => receipt.left, 3_000)
+      ? null
+      : ['the agent did not see that the client had left']
     case 'end': return endProblem(check.is, exchange)
     case 'no-fetch': {
       const fetched = await context.control.traps(through.name)
-      return fetched.length === 0 ? null : [`the proxy has fetched ${fetched.map(target => target.replaceAll(through.name, CALL)).join(', ')}`]
+      return fetched.length === 0
+        ? null
+        : [`the proxy has fetched ${fetched.map(target => target.replaceAll(through.name, CALL)).join(', ')}`]
     }
     case 'card': return await cardProblem(check.rule, seen)
     case 'trace': return traceProblem(direct, through)
@@ -59,7 +71,9 @@ async function problemOf (check: Check, seen: CaseRun): Promise<Lines> {
 const marked = (headers: readonly Line[] | undefined, way: Way | null): Line[] =>
   (headers ?? []).map(([name, value]) => [name, way === null ? value : value.replaceAll(way.name, CALL)] as const)
 
-const answered = (exchange: Exchange): Lines => exchange.status === 0 ? [`no response: ${exchange.problem ?? 'the connection ended'}`] : null
+const answered = (exchange: Exchange): Lines => exchange.status === 0
+  ? [`no response: ${exchange.problem ?? 'the connection ended'}`]
+  : null
 
 /** An HTTP request without a body that names the call has no id. */
 function idOf ({ request }: Case): string | null {
@@ -69,7 +83,9 @@ function idOf ({ request }: Case): string | null {
 function callsProblem ({ least, most }: { readonly least: number, readonly most: number }, { receipts, exchange }: Way): Lines {
   if (receipts.length >= least && receipts.length <= most) return null
   const expected = least === most ? String(least) : `${least} to ${most}`
-  const said = exchange.status === 0 ? exchange.problem ?? 'no response' : `status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`
+  const said = exchange.status === 0
+    ? exchange.problem ?? 'no response'
+    : `status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`
   return [`the agent got ${receipts.length} requests instead of ${expected}`, `  through:  ${said}`]
 }
 
@@ -79,15 +95,23 @@ function requestProblem (part: 'method' | 'target' | 'body' | 'messages', seen: 
   const after = through.receipts.at(-1)
   if (after === undefined) {
     const { exchange } = through
-    return ['the request did not reach the agent', `  through:  ${exchange.status === 0 ? exchange.problem ?? 'no response' : `status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`}`]
+    return [
+      'the request did not reach the agent',
+      `  through:  ${exchange.status === 0 ? exchange.problem ?? 'no response' : `status ${exchange.status}, ${printable(exchange.body.subarray(0, 120))}`}`
+    ]
   }
   if (before === undefined || direct === null) return ['the request did not reach the agent directly']
   const bytes = (receipt: Receipt, way: Way): Buffer => unfilled(decoded(Buffer.from(receipt.body, 'base64'), receipt.headers), way.name)
   switch (part) {
     case 'method': return before.method === after.method ? null : [`the method is ${after.method} instead of ${before.method}`]
-    case 'target': return difference('the target of the request', Buffer.from(before.target.replaceAll(direct.name, CALL)), Buffer.from(after.target.replaceAll(through.name, CALL)))
+    case 'target': return difference(
+      'the target of the request', Buffer.from(before.target.replaceAll(direct.name, CALL)),
+      Buffer.from(after.target.replaceAll(through.name, CALL))
+    )
     case 'body': return difference('the body of the request', bytes(before, direct), bytes(after, through))
-    case 'messages': return sameMessages('the messages of the request', Buffer.from(before.body, 'base64'), Buffer.from(after.body, 'base64'), seen)
+    case 'messages': return sameMessages(
+      'the messages of the request', Buffer.from(before.body, 'base64'), Buffer.from(after.body, 'base64'), seen
+    )
   }
 }
 
@@ -104,7 +128,9 @@ function decoded (body: Buffer, headers: readonly Line[]): Buffer {
 function statusProblem (is: readonly number[] | undefined, direct: Way | null, exchange: Exchange): Lines {
   if (exchange.status === 0) return answered(exchange)
   const expected = is ?? [direct?.exchange.status ?? 0]
-  return expected.includes(exchange.status) ? null : [`the status is ${exchange.status} instead of ${expected.join(' or ')}`, `  through:  ${printable(exchange.body.subarray(0, 120))}`]
+  return expected.includes(exchange.status)
+    ? null
+    : [`the status is ${exchange.status} instead of ${expected.join(' or ')}`, `  through:  ${printable(exchange.body.subarray(0, 120))}`]
 }
 
 function bodyProblem (as: 'bytes' | 'events' | 'json', { direct, through, context }: CaseRun): Lines {
@@ -145,7 +171,9 @@ function traceProblem (direct: Way | null, through: Way): Lines {
   const pattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
   const [, trace] = pattern.exec(after) ?? []
   const [, expected] = pattern.exec(before ?? '') ?? []
-  return trace !== undefined && trace === expected ? null : ['the trace does not go on', `  directly: ${before ?? 'no line'}`, `  through:  ${after}`]
+  return trace !== undefined && trace === expected
+    ? null
+    : ['the trace does not go on', `  directly: ${before ?? 'no line'}`, `  through:  ${after}`]
 }
 
 async function eitherProblem (of: readonly (readonly Check[])[], seen: CaseRun): Promise<Lines> {

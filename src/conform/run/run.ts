@@ -27,7 +27,9 @@ const RAW_TIMEOUT = 2_500
 /** Cases that run at once. */
 const AT_ONCE = 12
 /** Checks that need to know what the agent got. */
-const NEED_RECEIPTS: ReadonlySet<string> = new Set<Check['check']>(['calls', 'request', 'request-header', 'cancelled', 'timely', 'no-fetch', 'trace'])
+const NEED_RECEIPTS: ReadonlySet<string> = new Set<Check['check']>([
+  'calls', 'request', 'request-header', 'cancelled', 'timely', 'no-fetch', 'trace'
+])
 
 type Progress = (done: number, result: Result) => void
 
@@ -53,15 +55,29 @@ interface Reason { readonly outcome: Outcome, readonly line: string }
 /** Why a case does not run, or null. */
 function leftOut (one: Case, { declaration, scripted, through, required }: Context): Reason | null {
   const notClaimed = (line: string): Reason => ({ outcome: 'not claimed', line })
-  if (one.transport !== 'card' && !declaration.bindings.includes(one.transport)) return notClaimed(`the proxy does not forward ${one.transport}`)
+  if (
+    one.transport !== 'card' &&
+    !declaration.bindings.includes(one.transport)
+  ) return notClaimed(`the proxy does not forward ${one.transport}`)
   if (!declaration.versions.includes(one.version)) return notClaimed(`the proxy does not forward ${one.version}`)
   const claim = one.claims?.find(name => !declaration.claims.has(name))
   if (claim !== undefined) return notClaimed(`the proxy does not claim ${claim}`)
   const notApplicable = (line: string): Reason => ({ outcome: 'not applicable', line })
-  if (interfaceUrl(through, one.transport, one.version) === null) return notApplicable(`the agent has no interface for ${one.transport} ${one.version}`)
-  if (one.group === 'enforcing' && required.length === 0) return notApplicable('the agent requires no extension: start "conform agent --require URI"')
-  if (one.group !== 'enforcing' && required.length > 0) return notApplicable('the agent requires an extension, so that ordinary requests are rejected')
-  if (!scripted && (one.agent !== undefined || one.direct === false || portable(one).length === 0)) return notApplicable('needs "conform agent"')
+  if (interfaceUrl(
+    through, one.transport, one.version
+  ) === null) return notApplicable(`the agent has no interface for ${one.transport} ${one.version}`)
+  if (
+    one.group === 'enforcing' &&
+    required.length === 0
+  ) return notApplicable('the agent requires no extension: start "conform agent --require URI"')
+  if (
+    one.group !== 'enforcing' &&
+    required.length > 0
+  ) return notApplicable('the agent requires an extension, so that ordinary requests are rejected')
+  if (
+    !scripted &&
+    (one.agent !== undefined || one.direct === false || portable(one).length === 0)
+  ) return notApplicable('needs "conform agent"')
   return null
 }
 
@@ -79,7 +95,9 @@ async function runCase (one: Case, context: Context): Promise<Result> {
     const through = await send(one, context, 'through')
     const seen = { case: one, direct, through, context }
     const lines = await evaluateChecks(seen, context.scripted ? one.expect : portable(one))
-    return { case: one, outcome: lines.length === 0 ? 'passed' : 'failed', lines: lines.map(line => stable(line, [direct, through], context)) }
+    return {
+      case: one, outcome: lines.length === 0 ? 'passed' : 'failed', lines: lines.map(line => stable(line, [direct, through], context))
+    }
   } catch (error) {
     return { case: one, outcome: 'error', lines: [stable((error as Error).message, [], context)] }
   }
@@ -113,5 +131,7 @@ function stable (line: string, ways: ReadonlyArray<Way | null>, { direct, throug
   const proxies = [through.base, ...through.interfaces.map(({ url }) => url)].map(url => [url, '{proxy}'] as const)
   const hosts = [...agents, ...proxies]
   for (const [url, mark] of hosts) text = text.replaceAll(new URL(url).host, mark)
-  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '{time}').replaceAll(/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} [\d:]{8} GMT/g, '{time}')
+  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '{time}').replaceAll(
+    /(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} [\d:]{8} GMT/g, '{time}'
+  )
 }

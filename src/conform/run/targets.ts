@@ -74,7 +74,11 @@ export function interfacesOf (card: Readonly<Record<string, unknown>>): Interfac
   }
   for (const one of list('supportedInterfaces')) {
     const version = String(own(one, 'protocolVersion') ?? '1.0')
-    if (version.startsWith('1.') || version.startsWith('0.3')) add(own(one, 'url'), own(one, 'protocolBinding'), version.startsWith('1.') ? '1.0' : '0.3')
+    if (version.startsWith('1.') || version.startsWith('0.3')) {
+      add(
+        own(one, 'url'), own(one, 'protocolBinding'), version.startsWith('1.') ? '1.0' : '0.3'
+      )
+    }
   }
   const ofRoot = String(own(card, 'protocolVersion') ?? '')
   if (own(card, 'url') !== undefined && !ofRoot.startsWith('1.')) {
@@ -97,7 +101,11 @@ async function fetchCard (base: string): Promise<{ card: Readonly<Record<string,
     { kind: 'http', method: 'GET', target: CARD_PATH, headers: [['Accept', 'application/json'], ['Connection', 'close']], body: null },
     { base, name: 'conform-call-00000000' }
   )
-  if (exchange.status !== 200) return { card: null, problem: exchange.problem ?? `${CARD_PATH} responds with status ${exchange.status}; name the URL below which the card is` }
+  if (exchange.status !== 200) {
+    return {
+      card: null, problem: exchange.problem ?? `${CARD_PATH} responds with status ${exchange.status}; name the URL below which the card is`
+    }
+  }
   try {
     const card = parseJson(exchange.body)
     return isObject(card) ? { card, problem: '' } : { card: null, problem: 'the card is not an object' }

@@ -77,7 +77,11 @@ export class Playground {
       return await this.withAgent(agent, signal, given => ({ kind: 'explain', agent: given, policy, request, caller }))
     }
     if (name !== 'replay') return NOT_FOUND
-    if (typeof last !== 'number' || !Number.isInteger(last) || last < 1) return { status: 400, error: 'last must be a number of requests, from 1' }
+    if (typeof last !== 'number' || !Number.isInteger(last) || last < 1) {
+      return {
+        status: 400, error: 'last must be a number of requests, from 1'
+      }
+    }
     const requests = (await this.requests(agent)).slice(0, last)
     return await this.withAgent(agent, signal, given => ({ kind: 'replay', agent: given, policy, requests }))
   }

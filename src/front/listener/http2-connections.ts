@@ -80,7 +80,11 @@ export class Connections {
     // A client may break its connection at any time; the calls on it end as client_aborted.
     ignoreErrors(session)
     listen(owner, session, 'ping', () => { this.ping(session, connection) })
-    if (count > PER_ADDRESS && !this.options.isShared(address)) return this.end(session, connection, 'too many connections from one address')
+    if (count > PER_ADDRESS && !this.options.isShared(address)) {
+      return this.end(
+        session, connection, 'too many connections from one address'
+      )
+    }
     if (this.closing) session.close()
     else this.awaitCall(owner, session, connection)
   }
@@ -103,7 +107,10 @@ export class Connections {
     connection.calls--
     if (code === NO_ERROR) return
     newWindow(connection)
-    if (++connection.resets > RESETS && !this.options.isShared(connection.address)) this.end(session, connection, 'too many calls were reset')
+    if (
+      ++connection.resets > RESETS &&
+      !this.options.isShared(connection.address)
+    ) this.end(session, connection, 'too many calls were reset')
   }
 
   /** Asks all clients to use other connections: GOAWAY. Calls in flight go on. */

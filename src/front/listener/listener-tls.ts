@@ -95,7 +95,10 @@ export class ListenerCertificate {
       this.fingerprint = files.fingerprint
       if (files.cert === null) return
       const { subjectAltName, validTo } = new X509Certificate(files.cert)
-      log.info({ certificate: subjectAltName ?? '', validTo }, `${place === MAIN ? 'the main listener uses' : 'gRPC listeners use'} this certificate for new connections`)
+      log.info(
+        { certificate: subjectAltName ?? '', validTo },
+        `${place === MAIN ? 'the main listener uses' : 'gRPC listeners use'} this certificate for new connections`
+      )
     } catch (error) {
       log.error({ err: error }, `the files of ${place} cannot be used; the last good ones stay in use`)
     }

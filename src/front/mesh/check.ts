@@ -99,7 +99,9 @@ export class Check implements Transport, ResponseSink, MessageOwner {
 
   private decide (checked: CheckedRequest): void {
     const { method, path, host, scheme, headers, body, context, agent, metadata } = checked
-    const request = new MeshRequest({ method, path, host, headers, length: body.length, socket: proxySocket(this.socket, scheme === 'https') })
+    const request = new MeshRequest({
+      method, path, host, headers, length: body.length, socket: proxySocket(this.socket, scheme === 'https')
+    })
     const unfit = problemOf(checked, valueOf(headers, 'content-length'), request)
     const exchange = this.ask(request, context.get(AGENT) ?? this.agent ?? agent, { metadata, unfit, unread: false })
     takeOver(exchange, this.messages.handOver())

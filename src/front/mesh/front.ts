@@ -90,7 +90,9 @@ export class MeshFront {
 }
 
 function withUnfit (target: RouteTarget, unfit: Rejection | null, showsBody: boolean): RouteTarget {
-  return target.rejection !== null || unfit === null || (target.kind === 'passthrough' && !showsBody) ? target : { ...target, rejection: unfit }
+  return target.rejection !== null || unfit === null || (target.kind === 'passthrough' && !showsBody)
+    ? target
+    : { ...target, rejection: unfit }
 }
 
 function begin (exchange: Exchange): void {

@@ -93,7 +93,9 @@ export class MeshListener {
       }
       default:
         ignoreErrors(stream)
-        stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(GRPC_CODES.UNIMPLEMENTED) }, { endStream: true })
+        stream.respond(
+          { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(GRPC_CODES.UNIMPLEMENTED) }, { endStream: true }
+        )
         stream.close()
     }
   }

@@ -33,7 +33,9 @@ export function targetOf (request: MeshRequest, { agents, hosts, trusted }: Snap
     return { kind: 'a2a', agent: found?.agent ?? null, path: found?.rest ?? path, query, rejection, last: false }
   }
   const { agent, rest } = found
-  return { kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, rejection, last: false }
+  return {
+    kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, rejection, last: false
+  }
 }
 
 /** Routes of a proxy may add the path of the agent, or not. */

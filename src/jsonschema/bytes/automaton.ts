@@ -73,7 +73,9 @@ const LINE_ENDS = single('\n') | single('\r')
 const CLASSES: Readonly<Record<string, Characters>> = {
   d: DIGITS, D: ALL & ~DIGITS, w: WORD, W: ALL & ~WORD, s: SPACE, S: ALL & ~SPACE
 }
-const CONTROLS: Readonly<Record<string, Characters>> = { t: single('\t'), n: single('\n'), v: single('\v'), f: single('\f'), r: single('\r') }
+const CONTROLS: Readonly<Record<string, Characters>> = {
+  t: single('\t'), n: single('\n'), v: single('\v'), f: single('\f'), r: single('\r')
+}
 const SYNTAX = /[\^$\\.*+?()[\]{}|/-]/
 
 class Graph {

@@ -211,7 +211,9 @@ export class ProgramWriter {
     const has = (word: boolean | null): boolean => values === null || values.includes(word)
     image.put(
       node + WORDS,
-      (accepts('boolean') && has(true) ? TRUE : 0) | (accepts('boolean') && has(false) ? FALSE : 0) | (accepts('null') && has(null) ? NULL : 0)
+      (accepts('boolean') && has(true) ? TRUE : 0) | (accepts('boolean') && has(false)
+        ? FALSE
+        : 0) | (accepts('null') && has(null) ? NULL : 0)
     )
     if (accepts('string')) image.put(node + STRING, writeString(image, schema, values, format, (key, test) => this.#test(key, test)))
     if (accepts('number') || accepts('integer')) {

@@ -121,7 +121,11 @@ export function listedValues (schema: Schema): readonly unknown[] | null {
   const listed = isConstant ? [schema.const] : schema.enum
   if (listed === undefined) return null
   if (isConstant && Object.hasOwn(schema, 'enum')) throw UNSUPPORTED
-  if (!Array.isArray(listed) || listed.length > MAX_LISTED || listed.some(value => typeof value === 'object' && value !== null)) throw UNSUPPORTED
+  if (
+    !Array.isArray(listed) ||
+    listed.length > MAX_LISTED ||
+    listed.some(value => typeof value === 'object' && value !== null)
+  ) throw UNSUPPORTED
   return listed
 }
 

@@ -220,7 +220,9 @@ function assumptions (recorded: RecordedRequest, headers: readonly string[]): st
 
 function grpcVersionWhy (path: string): string {
   const method = grpcMethodOf(path)
-  return method === null ? 'the service is none of A2A' : `the service ${path.slice(1, path.lastIndexOf('/'))} is that of A2A ${method.version}`
+  return method === null
+    ? 'the service is none of A2A'
+    : `the service ${path.slice(1, path.lastIndexOf('/'))} is that of A2A ${method.version}`
 }
 
 function versionWhy (recorded: RecordedRequest, query: string): string {

@@ -35,13 +35,20 @@ export function forwardedShown (
   const bytes =
     evaluation === null || call === null
       ? body.length
-      : withoutSecrets(evaluation, call.explicit ?? contentOf(sent), body, payloadOf(caller.binding, caller.version, call.operation, 'request')).length
+      : withoutSecrets(
+        evaluation, call.explicit ?? contentOf(sent), body, payloadOf(caller.binding, caller.version, call.operation, 'request')
+      ).length
   const secret = bytes !== body.length
   const length = body.length === 0 || server !== undefined ? [] : ['content-length', secret ? '(with the secret)' : String(bytes)]
   return {
     method: forwarded.method,
     url: upstream.origin + shownTarget(forwarded.target),
-    ...compareHeaders(sent.rawHeaders, ['host', upstream.host, ...withCredentials(chains ? withChain(withPeer(forwarded.headers), delegation) : withPeer(forwarded.headers), config), ...length]),
+    ...compareHeaders(sent.rawHeaders, [
+      'host',
+      upstream.host,
+      ...withCredentials(chains ? withChain(withPeer(forwarded.headers), delegation) : withPeer(forwarded.headers), config),
+      ...length
+    ]),
     removed: evaluation === null ? [] : removedNames(sent.rawHeaders, evaluation.decision.headers ?? sent.rawHeaders),
     body: { bytes, unchanged: (sent.body ?? NO_BYTES).equals(body), secret }
   }

@@ -49,7 +49,9 @@ export function grpcPlaceOf (recorded: RecordedRequest, agents: readonly AgentCo
   const [config, second] = named.length > 0 ? named : listening.length > 0 ? listening : carried.filter(one => one.host === null)
   if (config === undefined) return null
   if (second !== undefined) {
-    throw new CannotExplain(`several agents may be called at this address; choose one with --agent: ${carried.map(one => one.name).join(', ')}`)
+    throw new CannotExplain(
+      `several agents may be called at this address; choose one with --agent: ${carried.map(one => one.name).join(', ')}`
+    )
   }
   return { config, foundBy: carried.length === 1 && named.length === 0 ? 'only' : 'address', path }
 }
@@ -107,7 +109,11 @@ function messageIn (body: Buffer, headers: readonly string[], limit: number): Bu
   if (!message.compressed) return message.bytes
   const encoding = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'grpc-encoding')
   const decoded = decodeSync(encoding === -1 ? undefined : headers[encoding + 1], message.bytes, limit)
-  if ('rejection' in decoded || decoded.problem !== null || encoding === -1) throw new CannotExplain('the message is compressed in a way that the gateway does not read')
+  if (
+    'rejection' in decoded ||
+    decoded.problem !== null ||
+    encoding === -1
+  ) throw new CannotExplain('the message is compressed in a way that the gateway does not read')
   return decoded.content
 }
 

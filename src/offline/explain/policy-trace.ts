@@ -149,7 +149,11 @@ export class PolicyTraces implements Tracer {
 
   private rule (rule: CompiledRule, policy: PolicyConfig): RuleTrace {
     const outcome = this.outcomes.get(rule) ?? { skipped: 'bound' as const }
-    if ('skipped' in outcome) return notApplicable(rule.id, whySkipped(outcome.skipped, policy.request?.find(one => one.id === rule.id), this.caller))
+    if ('skipped' in outcome) {
+      return notApplicable(
+        rule.id, whySkipped(outcome.skipped, policy.request?.find(one => one.id === rule.id), this.caller)
+      )
+    }
     const violations = outcome.found.map(({ path, message }) => ({ path, message }))
     const decision = violations.length === 0 ? 'passed' : rule.mode === 'enforce' ? 'broken' : 'observed'
     return { id: rule.id, verdict: decision, why: null, values: outcome.values, violations }

@@ -81,7 +81,14 @@ function ofRule (
   { acts, policy, caller }: { readonly acts: boolean; readonly policy: PolicyConfig; readonly caller: Principal | null }
 ): RuleOfResult {
   if ('skipped' in outcome) {
-    return { id, verdict: 'not applicable', why: whySkipped(outcome.skipped, policy.response?.find(one => one.id === id), caller), values: 0, violations: [], becomes: 'nothing' }
+    return {
+      id,
+      verdict: 'not applicable',
+      why: whySkipped(outcome.skipped, policy.response?.find(one => one.id === id), caller),
+      values: 0,
+      violations: [],
+      becomes: 'nothing'
+    }
   }
   const { selected, found } = outcome
   const enforced = found.some(one => one.mode === 'enforce')

@@ -115,7 +115,11 @@ function listed (text: string): string[] {
 /** Returns the request object that the agent receives: `params` of JSON-RPC, the body of HTTP+JSON, the message of gRPC. */
 function requestObject (dryRun: DryRun, { body }: Forwarded): unknown {
   const { caller: { binding, version }, call } = dryRun
-  if (binding === 'GRPC') return call === null ? undefined : messageObject(body ?? NO_BYTES, grpcMethodFor(call.operation, version)?.request)
+  if (binding === 'GRPC') {
+    return call === null
+      ? undefined
+      : messageObject(body ?? NO_BYTES, grpcMethodFor(call.operation, version)?.request)
+  }
   if (body === null) return undefined
   const value = parseJson(body) as Record<string, unknown> | null
   return binding === 'JSONRPC' ? value?.params : value

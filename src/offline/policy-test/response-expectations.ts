@@ -70,7 +70,9 @@ export function responseMismatches (
   for (const key of ['confirmed', 'absent', 'unexpected'] as const) set(key, expect[key], activationReport?.[key] ?? [])
   set('shown', expect.shown, response.shown)
   if (expect.body !== undefined) {
-    const result = binding === 'GRPC' ? grpcResult(response, grpcMethodFor(call?.operation ?? 'Other', version)) : clientResult(response, binding)
+    const result = binding === 'GRPC'
+      ? grpcResult(response, grpcMethodFor(call?.operation ?? 'Other', version))
+      : clientResult(response, binding)
     for (const [pointer, expected] of Object.entries(expect.body)) {
       compare(`body ${pointer}`, expected ?? absent, resolvePointer(result, pointer) ?? absent)
     }

@@ -97,7 +97,12 @@ export class TestAgents {
         { byVersion: { 0.3: document, '1.0': document }, fetchedAt: 0, origin: 'card' },
         { agent: config, maxExtensions: limits.extensions, previous: null, secretOf: SECRET_HIDDEN, sources }
       )
-      return { ok: true, agent: { config, state, limits, publicUrl: PUBLIC_URL, delegation: typeof agent === 'string' ? this.base?.delegation ?? null : null } }
+      return {
+        ok: true,
+        agent: {
+          config, state, limits, publicUrl: PUBLIC_URL, delegation: typeof agent === 'string' ? this.base?.delegation ?? null : null
+        }
+      }
     } catch (error) {
       return fail((error as Error).message)
     }

@@ -61,7 +61,10 @@ function memoryProblems (test: Mapping, at: Path): PathProblem[] {
   if (test.memory === undefined) return []
   if (test.before !== undefined) {
     return [
-      fault([...at, 'memory'], `${dotted(at)} has both before and memory`, 'the exchanges in before define the state that the gateway remembers', 'key')
+      fault(
+        [...at, 'memory'], `${dotted(at)} has both before and memory`,
+        'the exchanges in before define the state that the gateway remembers', 'key'
+      )
     ]
   }
   if (typeof test.memory === 'string' && test.memory !== 'unknown') {
@@ -147,13 +150,19 @@ function statusProblems (test: Mapping, at: Path): PathProblem[] {
     if (keys[name] === undefined) return []
     return [
       grpc
-        ? fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write grpcStatus for GRPC, and a separate test for HTTP', 'key')
+        ? fault(
+          path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write grpcStatus for GRPC, and a separate test for HTTP',
+          'key'
+        )
         : fault(path, `${dotted(path)} is a status of gRPC, and bindings does not name GRPC`, 'add GRPC to bindings', 'key')
     ]
   })
   const path = [...at, 'answer', 'status']
   return grpc && mapping(test.answer).status !== undefined
-    ? [...problems, fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write error, or a separate test for HTTP', 'key')]
+    ? [
+        ...problems,
+        fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write error, or a separate test for HTTP', 'key')
+      ]
     : problems
 }
 

@@ -32,7 +32,9 @@ const CODE = 'A2AGW_ERR_TEST_FILE'
  */
 export function loadTests (file: string, env: Environment): TestsResult {
   const content = readText(file)
-  return 'message' in content ? { ok: false, problems: [diagnostic(file, 0, 0, { ...content, code: CODE })] } : readTests(content.text, file, env)
+  return 'message' in content
+    ? { ok: false, problems: [diagnostic(file, 0, 0, { ...content, code: CODE })] }
+    : readTests(content.text, file, env)
 }
 
 /**
@@ -48,7 +50,11 @@ export function readTests (text: string, file: string, env: Environment): TestsR
   const place = (problem: PathProblem): Diagnostic => at(locate(yaml.root, problem.path, problem.at), problem)
   const problems = yaml.problems.map(problem => at(problem.offset, problem))
   const value = yaml.root?.value ?? null
-  if (yaml.readable && value === null) { problems.push(diagnostic(file, 0, 0, { message: 'the file is empty', hint: 'it contains card, agent and tests', code: CODE })) } else if (yaml.readable) {
+  if (yaml.readable && value === null) {
+    problems.push(diagnostic(
+      file, 0, 0, { message: 'the file is empty', hint: 'it contains card, agent and tests', code: CODE }
+    ))
+  } else if (yaml.readable) {
     validate ??= validatorFor(testFileSchema, 'the test file', 'tests')
     problems.push(...validate(value).map(place), ...testFileProblems(value).map(place))
   }

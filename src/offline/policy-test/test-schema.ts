@@ -112,7 +112,9 @@ const expect = mapping('The expected result. Omitted keys are not compared.', ['
   missing: uris('Required URIs that nobody requests.'),
   forbidden: uris('URIs of extensions that the caller may not use.'),
   headers: texts('Headers of the forwarded request; null: absent. A2A-Extensions means the forwarded spelling.'),
-  body: object('JSON Pointers into the forwarded request object (`params`, the body of HTTP+JSON, or the message of gRPC as JSON) and the values there; null: absent.'),
+  body: object(
+    'JSON Pointers into the forwarded request object (`params`, the body of HTTP+JSON, or the message of gRPC as JSON) and the values there; null: absent.'
+  ),
   unchanged: flag('Whether the agent gets the client\'s bytes.'),
   answer: responseExpectation
 })
@@ -155,6 +157,8 @@ export const testFileSchema: Schema = mapping('Tests of policies.', ['tests'], {
 
 /** Returns the published schema: the content of `config/policy-test.schema.json` and the output of `a2a-gateway schema --tests`. */
 export function testsSchemaText (): string {
-  const published = { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'Policy tests of a2a-extension-gateway', ...testFileSchema }
+  const published = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'Policy tests of a2a-extension-gateway', ...testFileSchema
+  }
   return `${JSON.stringify(published, null, 2)}\n`
 }

@@ -25,7 +25,11 @@ export function readCaptured (value: unknown, bytes: Buffer, file: string): Reco
   const entries = isObject(value) && isObject(value.log) ? value.log.entries : undefined
   if (Array.isArray(entries)) return entries.map((entry: unknown, i) => readHarEntry(entry, `${file}: log.entries[${i}]`))
   if (isHarEntry(value)) return [readHarEntry(value, file)]
-  if (Array.isArray(value) && value.length > 0 && value.every(isHarEntry)) return value.map((one, i) => readHarEntry(one, `${file}: [${i}]`))
+  if (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every(isHarEntry)
+  ) return value.map((one, i) => readHarEntry(one, `${file}: [${i}]`))
   if (Array.isArray(value) && value.length > 0 && value.every(isCaptured)) return value.map((one, i) => readRequest(one, `${file}: [${i}]`))
   if (isCaptured(value)) return [readRequest(value, file)]
   if (isObject(value) && value.headers !== undefined && value.jsonrpc === undefined) {
@@ -41,11 +45,15 @@ const REQUEST_KEYS = 'a captured request has "url" or "path", a gRPC call "rpc",
 /** Returns the problem of a value that is no JSON-RPC request. A broken request is none: the gateway explains what is wrong with it. */
 function noRequest (value: unknown): { readonly what: string, readonly remedy: string } | null {
   if (Array.isArray(value)) {
-    return value.some(one => isObject(one) && isEnvelope(one)) ? null : { what: 'this is a list, but not of requests', remedy: REQUEST_KEYS }
+    return value.some(one => isObject(one) && isEnvelope(one))
+      ? null
+      : { what: 'this is a list, but not of requests', remedy: REQUEST_KEYS }
   }
   if (!isObject(value)) return { what: 'this is JSON, but not a request', remedy: REQUEST_KEYS }
   if (value.outcome !== undefined && value.requestId !== undefined) {
-    return { what: 'this is a decision, which has no data of its request', remedy: 'give the request itself, for example as a curl command' }
+    return {
+      what: 'this is a decision, which has no data of its request', remedy: 'give the request itself, for example as a curl command'
+    }
   }
   if (value.method === undefined && value.error !== undefined && !isObject(value.error)) {
     return {
@@ -84,7 +92,9 @@ function readRpc (captured: JsonObject, place: string): RecordedRequest {
   const rpc = textAt(captured, 'rpc', place) ?? ''
   const name = rpc.replace(/^\//, '')
   if (!/^[\w.]+(?:\/\w+)?$/.test(name)) {
-    throw new RecordingError(place, 0, '"rpc" is not a method of gRPC', 'write it as in "lf.a2a.v1.A2AService/SendMessage" or "SendMessage"')
+    throw new RecordingError(
+      place, 0, '"rpc" is not a method of gRPC', 'write it as in "lf.a2a.v1.A2AService/SendMessage" or "SendMessage"'
+    )
   }
   const host = textAt(captured, 'host', place)
   return requestOf({
@@ -229,7 +239,11 @@ function base64 (value: unknown, place: string): Buffer {
 const MAX_LEVELS = 1_000
 
 function serialised (value: unknown, place: string): string {
-  if (isDeeper(value, MAX_LEVELS)) throw new RecordingError(place, 0, 'the body is nested too deeply to be written out', 'give it as a string')
+  if (isDeeper(value, MAX_LEVELS)) {
+    throw new RecordingError(
+      place, 0, 'the body is nested too deeply to be written out', 'give it as a string'
+    )
+  }
   return JSON.stringify(value)
 }
 

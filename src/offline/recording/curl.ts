@@ -108,8 +108,11 @@ function shortFlags (letters: string, value: ValueOf, draft: Draft, place: CurlP
     const ownValue = (): string => letters.slice(i + 1) || value(`-${letter}`)
     if (meaning !== undefined && SWITCHES.includes(meaning)) apply(meaning, '', draft, place)
     else if (meaning !== undefined) return apply(meaning, ownValue(), draft, place)
-    else if (letter === 'F' || letter === 'T') fail(place, `curl's flag -${letter} sends a form or an upload`, 'A2A has none; use --json or --data')
-    else if (IGNORED_SHORT_WITH_VALUE.includes(letter)) {
+    else if (letter === 'F' || letter === 'T') {
+      fail(
+        place, `curl's flag -${letter} sends a form or an upload`, 'A2A has none; use --json or --data'
+      )
+    } else if (IGNORED_SHORT_WITH_VALUE.includes(letter)) {
       ownValue()
       return
     } else if (!IGNORED_SHORT.includes(letter)) unknown(`-${letter}`, place)
@@ -148,7 +151,9 @@ function addData (meaning: Meaning, value: string, draft: Draft, place: CurlPlac
   }
   const bytes = contentOf(value.slice(1), place)
   // Without --data-binary and --json, curl removes line ends and NUL characters of files.
-  draft.data.push(meaning === 'data-binary' || meaning === 'json' ? bytes : Buffer.from(bytes.filter(byte => byte !== 10 && byte !== 13 && byte !== 0)))
+  draft.data.push(meaning === 'data-binary' || meaning === 'json'
+    ? bytes
+    : Buffer.from(bytes.filter(byte => byte !== 10 && byte !== 13 && byte !== 0)))
 }
 
 function contentOf (path: string, place: CurlPlace): Buffer {

@@ -56,7 +56,11 @@ export function requestOf ({ url, ...draft }: RequestDraft, file: string): Recor
 export function parseHeader (text: string): [string, string] {
   const colon = text.indexOf(':')
   const [name, value] = [text.slice(0, Math.max(colon, 0)).trim(), text.slice(colon + 1).trim()]
-  if (!isToken(name) || !isSendable(value)) throw new RecordingError('--header', 0, 'this is not a header', "write --header 'Name: value'", { code: 'A2AGW_ERR_USAGE' })
+  if (!isToken(name) || !isSendable(value)) {
+    throw new RecordingError(
+      '--header', 0, 'this is not a header', "write --header 'Name: value'", { code: 'A2AGW_ERR_USAGE' }
+    )
+  }
   return [name, value]
 }
 

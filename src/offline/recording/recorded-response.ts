@@ -95,7 +95,11 @@ export function asReceived (response: RecordedResponse): RecordedResponse {
     const [name, value] = [response.headers[i] ?? '', response.headers[i + 1] ?? '']
     const lower = name.toLowerCase()
     if (lower === 'content-length' || lower === 'transfer-encoding') continue
-    if (lower === 'content-encoding' && readable && value.toLowerCase() !== 'identity') { notes.push('the recorded response is already decoded: its Content-Encoding is removed') } else headers.push(name, value)
+    if (
+      lower === 'content-encoding' &&
+      readable &&
+      value.toLowerCase() !== 'identity'
+    ) { notes.push('the recorded response is already decoded: its Content-Encoding is removed') } else headers.push(name, value)
   }
   return { ...response, headers, notes }
 }

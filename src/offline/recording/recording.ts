@@ -35,7 +35,9 @@ export function openRecording (file: string): { readonly bytes: Buffer, readonly
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (/^https?:\/\//i.test(file)) {
-      throw new RecordingError(file, 0, 'this is a URL, not a recording', 'write the call as a curl command: a2a-gateway explain curl URL', { unreadable: true })
+      throw new RecordingError(
+        file, 0, 'this is a URL, not a recording', 'write the call as a curl command: a2a-gateway explain curl URL', { unreadable: true }
+      )
     }
     const why =
       code === 'ENOENT'

@@ -9,7 +9,9 @@ export interface ShellCommand {
   readonly input: string | null
 }
 
-const ANSI_ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v', e: '\x1b', E: '\x1b' }
+const ANSI_ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v', e: '\x1b', E: '\x1b'
+}
 /** `\xHH`, `\uHHHH`, `\UHHHHHHHH` and `\OOO` of `$'...'`. */
 const ANSI_CODE = /^(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3}))/
 const EXPANSION = /^\$(?:[A-Za-z_{(0-9@*#?$!-])/
@@ -157,7 +159,9 @@ class Shell {
     if (found === null) this.fail(this.at, 'the input is not a here-document', 'name the file of the body with --data-binary @FILE')
     this.endWord()
     const [all, dash, single, double, bare = ''] = found as RegExpExecArray
-    this.here = { end: single ?? double ?? bare, tabs: dash === '-', literal: single !== undefined || double !== undefined || all.includes('\\') }
+    this.here = {
+      end: single ?? double ?? bare, tabs: dash === '-', literal: single !== undefined || double !== undefined || all.includes('\\')
+    }
     this.at += all.length
   }
 

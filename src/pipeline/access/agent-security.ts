@@ -46,7 +46,9 @@ export function securityOf (raws: readonly JsonObject[], agent: AgentConfig, sou
       ...unmet.map(problem => `access.require: card: ${problem}`),
       ...(isMeetable ? [] : ['the agent accepts no caller: no caller can satisfy an alternative of access.require']),
       // Their alternatives are named above.
-      ...(ofCards === null && uncovered.length > 0 ? [`no source of identity covers the security schemes ${uncovered.slice(0, MAX_LISTED_SCHEMES).join(', ')} of the card`] : [])
+      ...(ofCards === null && uncovered.length > 0
+        ? [`no source of identity covers the security schemes ${uncovered.slice(0, MAX_LISTED_SCHEMES).join(', ')} of the card`]
+        : [])
     ]
   }
 }

@@ -17,7 +17,17 @@ import { mergedBudgets, TIME } from './chain-budgets.js'
 /** A verified chain, nothing, or the reason why a header is no chain. `unavailable`: the keys of its gateway cannot be fetched. */
 export type ReadChain = Chain | null | { readonly problem: ChainProblem | 'unavailable' }
 
-export type DelegationProblem = ChainProblem | 'unavailable' | 'presenter' | 'missing' | 'depth' | 'loop' | 'target' | 'initiator' | 'length' | 'time'
+export type DelegationProblem =
+  | ChainProblem
+  | 'unavailable'
+  | 'presenter'
+  | 'missing'
+  | 'depth'
+  | 'loop'
+  | 'target'
+  | 'initiator'
+  | 'length'
+  | 'time'
 
 export interface DelegationRequest {
   readonly config: AgentDelegationConfig
@@ -166,18 +176,37 @@ const RULE = 'delegation'
 const INVALID: Reason = 'DELEGATION_INVALID'
 const FORBIDDEN: Reason = 'DELEGATION_NOT_ALLOWED'
 const MESSAGES: Readonly<Record<DelegationProblem, readonly [Reason, string]>> = {
-  malformed: [INVALID, 'The header a2a-delegation is not a chain of callers of this trust domain; send the header that your agent received, once and unchanged.'],
+  malformed: [
+    INVALID,
+    'The header a2a-delegation is not a chain of callers of this trust domain; send the header that your agent received, once and unchanged.'
+  ],
   signature: [INVALID, 'The signature of the header a2a-delegation is not valid; send the header that your agent received, unchanged.'],
-  unknown_key: [INVALID, 'The header a2a-delegation is signed with a key that is not trusted here; ask the operator of the gateway to add the key.'],
-  expired: [INVALID, 'The header a2a-delegation has expired, or is not valid yet; send the header of the call that your agent works on now.'],
-  presenter: [INVALID, 'The header a2a-delegation belongs to another agent; send the header that your agent received, with the credentials of your agent.'],
-  missing: [INVALID, 'The caller is an agent and does not say for whom it calls; send the header a2a-delegation of the call that your agent works on.'],
-  unavailable: ['IDENTITY_UNAVAILABLE', 'The gateway cannot verify the header a2a-delegation now, because the keys of another gateway cannot be fetched; send the request again later.'],
+  unknown_key: [
+    INVALID, 'The header a2a-delegation is signed with a key that is not trusted here; ask the operator of the gateway to add the key.'
+  ],
+  expired: [
+    INVALID, 'The header a2a-delegation has expired, or is not valid yet; send the header of the call that your agent works on now.'
+  ],
+  presenter: [
+    INVALID,
+    'The header a2a-delegation belongs to another agent; send the header that your agent received, with the credentials of your agent.'
+  ],
+  missing: [
+    INVALID,
+    'The caller is an agent and does not say for whom it calls; send the header a2a-delegation of the call that your agent works on.'
+  ],
+  unavailable: [
+    'IDENTITY_UNAVAILABLE',
+    'The gateway cannot verify the header a2a-delegation now, because the keys of another gateway cannot be fetched; send the request again later.'
+  ],
   depth: [FORBIDDEN, 'Too many agents stand between this agent and the caller who initiated the call; call the agent more directly.'],
   loop: [FORBIDDEN, 'The call has already passed through this agent; do not call an agent that waits for you.'],
   target: [FORBIDDEN, 'An agent that passed the call on may not reach this agent; ask the operator of the gateway for access.'],
   time: [FORBIDDEN, 'The time for the call of the initiator is over; ask the initiator to call again.'],
-  length: [FORBIDDEN, 'The chain of callers does not fit into a header of 8 KiB; call the agent more directly, or with credentials that name fewer groups.'],
+  length: [
+    FORBIDDEN,
+    'The chain of callers does not fit into a header of 8 KiB; call the agent more directly, or with credentials that name fewer groups.'
+  ],
   initiator: [FORBIDDEN, 'The caller who initiated the call may not send this request; ask the operator of the gateway for access.']
 }
 

@@ -54,7 +54,13 @@ const MAX_TEXT = 1_000
 export function fulfil (obligations: readonly Obligation[], target: Target, effects: Effects): string | null {
   let refused: string | null = null
   for (const one of obligations) {
-    const problem = one.type === 'notification' ? notify(one, effects) : one.type === 'custom' ? act(one, target, effects) : 'is of an unknown type'
+    const problem = one.type === 'notification'
+      ? notify(one, effects)
+      : one.type === 'custom'
+        ? act(
+          one, target, effects
+        )
+        : 'is of an unknown type'
     if (problem !== null) refused ??= `the obligation ${one.id ?? `of type ${one.type}`} ${problem}`
   }
   return refused
@@ -62,7 +68,9 @@ export function fulfil (obligations: readonly Obligation[], target: Target, effe
 
 function notify ({ properties: { to, topic, body } }: Obligation, { notices }: Effects): string | null {
   if (typeof to !== 'string' || typeof body !== 'string') return 'needs "to" and "body"'
-  notices.push({ to: visible(to, MAX_TEXT), topic: typeof topic === 'string' ? visible(topic, MAX_TEXT) : null, body: visible(body, MAX_TEXT) })
+  notices.push({
+    to: visible(to, MAX_TEXT), topic: typeof topic === 'string' ? visible(topic, MAX_TEXT) : null, body: visible(body, MAX_TEXT)
+  })
   return null
 }
 
@@ -106,7 +114,10 @@ function change (action: 'strip' | 'set', { path, value }: Obligation['propertie
 function addHeader ({ name, value }: Obligation['properties'], { phase }: Target, { headers }: Effects): string | null {
   if (phase !== 'request') return 'has no meaning in a response'
   if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name)) return 'needs "name", the name of a header'
-  if (isReservedHeader(name) || name.toLowerCase() === 'authorization') return 'sets a header that has a meaning in HTTP, in A2A or for the gateway'
+  if (
+    isReservedHeader(name) ||
+    name.toLowerCase() === 'authorization'
+  ) return 'sets a header that has a meaning in HTTP, in A2A or for the gateway'
   if (typeof value !== 'string' || value.length > MAX_HEADER || !/^[\x20-\x7e]*$/.test(value)) return 'needs "value", visible ASCII'
   headers.push([name.toLowerCase(), value.trim()])
   return null

@@ -53,7 +53,9 @@ export function externalPlanOf (agent: AgentConfig): ExternalPlan | null {
   return { entries: agent.external.map(one => compile(one, agent.jsonSchema.formats)), rules, observes: agent.mode === 'observe' }
 }
 
-function compile ({ id, use, operations, phase, send, mode, redact, when }: ExternalConfig, formats: AgentConfig['jsonSchema']['formats']): CompiledExternal {
+function compile (
+  { id, use, operations, phase, send, mode, redact, when }: ExternalConfig, formats: AgentConfig['jsonSchema']['formats']
+): CompiledExternal {
   const names = new Set(operations)
   const condition = when === undefined ? null : compileCondition(when, schema => formatsOf(schema, formats, true))
   return {
@@ -105,7 +107,9 @@ function compileCondition (
  */
 export function sentValues ({ values }: AskedRule, root: JsonPath): readonly SentValue[] {
   return values.map(({ path, at, value }) => ({
-    path: at.length < root.length || root.some((step, i) => at[i] !== step) || path.startsWith('header ') ? path : pointerOf(at.slice(root.length)),
+    path: at.length < root.length || root.some((step, i) => at[i] !== step) || path.startsWith('header ')
+      ? path
+      : pointerOf(at.slice(root.length)),
     value
   }))
 }

@@ -48,7 +48,9 @@ export function asksOf (plan: ExternalPlan, request: AcceptedRequest): readonly 
   const asked: AskedCall = { route, call, head, evaluation, facts }
   const entries = plan.entries.filter(one => one.request && one.applies(asked))
   const mode = (one: 'enforce' | 'observe'): Asking['mode'] => plan.observes ? 'observe' : one
-  const message = (entry: CompiledExternal): unknown => entry.send === 'message' ? sentMessage(call, evaluation.decision, entry.redact) : undefined
+  const message = (entry: CompiledExternal): unknown => entry.send === 'message'
+    ? sentMessage(call, evaluation.decision, entry.redact)
+    : undefined
   return [
     ...entries.map(entry => askingOf(facts, { rule: entry.id, policy: null, use: entry.use, mode: mode(entry.mode) }, call, {
       phase: 'request', selected: null, message: message(entry), results: []
@@ -117,7 +119,9 @@ export function answeredRequest (request: AcceptedRequest, answered: readonly An
   const payload = payloadOf(route.binding, route.version, call.operation, 'request')
   const bytes = edited(payload, call.explicit ?? options.bytes, effects)
   if (bytes === null) {
-    const unfulfilled = settled.map(one => one.outcome !== 'allow' ? one : { ...one, refused: 'has no place in the message', outcome: 'obligation' as const })
+    const unfulfilled = settled.map(one => one.outcome !== 'allow'
+      ? one
+      : { ...one, refused: 'has no place in the message', outcome: 'obligation' as const })
     const { violations } = settle(unfulfilled.map(rejectedAnswer), targetOf(request))
     return { ...result, settled: unfulfilled, evaluation: { ...evaluation, decision: withViolations(evaluation.decision, violations) } }
   }
@@ -132,7 +136,9 @@ export function answeredRequest (request: AcceptedRequest, answered: readonly An
 
 /** An answer that cannot be carried out denies. */
 function rejectedAnswer (one: Settled): Answered {
-  return one.outcome === 'obligation' && one.answer.kind === 'decided' ? { ...one, answer: { ...one.answer, decision: false, obligations: [] } } : one
+  return one.outcome === 'obligation' && one.answer.kind === 'decided'
+    ? { ...one, answer: { ...one.answer, decision: false, obligations: [] } }
+    : one
 }
 
 /** @returns null when a message of protobuf has no place for a value */

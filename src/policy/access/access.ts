@@ -107,7 +107,9 @@ export class Access {
     }
     if (allowed === false) return { decision: 'deny', rule: NO_RULE, scopes: missingScopes(lacking, request) }
     if (doubt !== null) return { decision: 'open', rule: doubt, scopes: null }
-    return allowed === null ? { decision: 'open', rule: NO_RULE, scopes: missingScopes(lacking, request) } : { decision: 'allow', rule, scopes: null }
+    return allowed === null
+      ? { decision: 'open', rule: NO_RULE, scopes: missingScopes(lacking, request) }
+      : { decision: 'allow', rule, scopes: null }
   }
 
   private candidates ({ caller, target }: AccessRequest): Candidates {

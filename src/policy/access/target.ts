@@ -41,7 +41,8 @@ export function compileTarget ({ on, methods, routes }: AccessEntry): TargetTest
   return target => {
     switch (target.kind) {
       case 'operation': return operations.has(target.operation)
-      case 'extension': return extension && (!narrow || (target.method !== null && named.has(target.method)) || keys.has(plainKey(target.route)))
+      case 'extension': return extension &&
+        (!narrow || (target.method !== null && named.has(target.method)) || keys.has(plainKey(target.route)))
       case 'method': return named.has(target.method) ? true : unknown
       case 'passthrough': return passthrough
       // A card that is loaded later may say that the path is an operation.

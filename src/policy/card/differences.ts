@@ -63,7 +63,9 @@ function extensionDifferences (old: AgentCard, now: AgentCard, agent: Policies):
     const name = quoted(uri, MAX_QUOTED_CHARS)
     const was = before.get(uri)
     if (was === undefined) {
-      return [difference('extension-added', required ? 'raises' : 'opens', pointer, `the card declares ${name}${required ? ', and requires it' : ''}`)]
+      return [difference(
+        'extension-added', required ? 'raises' : 'opens', pointer, `the card declares ${name}${required ? ', and requires it' : ''}`
+      )]
     }
     const ofParams = paramDifferences(uri, [was.params, params], pointer, { agent, declared: after })
     if (was.required === required) return ofParams
@@ -106,7 +108,9 @@ function paramDifferences (
   return [
     reading.length === 0
       ? difference('params-changed', 'neutral', `${pointer}/params`, `the parameters of ${name} have changed`)
-      : difference('params-changed', 'lowers', `${pointer}/params`, `the parameters of ${name} have changed: rules of ${listed(reading)} read them`)
+      : difference(
+        'params-changed', 'lowers', `${pointer}/params`, `the parameters of ${name} have changed: rules of ${listed(reading)} read them`
+      )
   ]
 }
 
@@ -119,11 +123,17 @@ function schemaDifferences (old: unknown, now: unknown, agent: Policies): CardDi
     const path = `/schemas/${escapePointer(name)}`
     const shown = quoted(name, MAX_QUOTED_CHARS)
     if (!Object.hasOwn(before, name)) return [difference('schema-added', 'opens', path, `the schema ${shown} is new`)]
-    if (!Object.hasOwn(after, name)) return [difference('schema-removed', 'raises', path, `the schema ${shown} is gone${by}: the gateway rejects data that names it`)]
+    if (!Object.hasOwn(after, name)) {
+      return [
+        difference('schema-removed', 'raises', path, `the schema ${shown} is gone${by}: the gateway rejects data that names it`)
+      ]
+    }
     if (isDeepStrictEqual(before[name], after[name])) return []
     const differences = compareSchemas(before[name], after[name])
     const looser = differences.filter(({ kind }) => kind !== 'tightened')
-    const details = (looser.length > 0 ? looser : differences).slice(0, NAMED).map(one => `${visible(one.path, MAX_QUOTED_CHARS)} ${one.message}`).join('; ')
+    const details = (looser.length > 0
+      ? looser
+      : differences).slice(0, NAMED).map(one => `${visible(one.path, MAX_QUOTED_CHARS)} ${one.message}`).join('; ')
     if (looser.length > 0) return [difference('schema-loosened', 'lowers', path, `the schema ${shown} accepts more${by}: ${details}`)]
     if (differences.length > 0) return [difference('schema-tightened', 'raises', path, `the schema ${shown} accepts less: ${details}`)]
     return [difference('schema-text', 'neutral', path, `texts of the schema ${shown} have changed`)]
@@ -132,8 +142,12 @@ function schemaDifferences (old: unknown, now: unknown, agent: Policies): CardDi
 
 function interfaceDifferences (old: JsonObject, now: JsonObject): CardDifference[] {
   const [before, after] = [addressesOf(old), addressesOf(now)]
-  const added = [...after].filter(([key]) => !before.has(key)).map(([key, path]) => difference('address-added', 'opens', path, `the card names a new address: ${visible(key, MAX_QUOTED_CHARS)}`))
-  const gone = [...before].filter(([key]) => !after.has(key)).map(([key, path]) => difference('address-removed', 'neutral', path, `the card no longer names the address ${visible(key, MAX_QUOTED_CHARS)}`))
+  const added = [...after].filter(([key]) => !before.has(key)).map(([key, path]) => difference(
+    'address-added', 'opens', path, `the card names a new address: ${visible(key, MAX_QUOTED_CHARS)}`
+  ))
+  const gone = [...before].filter(([key]) => !after.has(key)).map(([key, path]) => difference(
+    'address-removed', 'neutral', path, `the card no longer names the address ${visible(key, MAX_QUOTED_CHARS)}`
+  ))
   if (added.length + gone.length > 0 || isDeepStrictEqual([...before.keys()], [...after.keys()])) return [...added, ...gone]
   return [difference('address-order', 'neutral', '/supportedInterfaces', 'the addresses have another order of preference')]
 }
@@ -144,7 +158,11 @@ function addressesOf (raw: JsonObject): Map<string, string> {
     const path = list === null ? '/url' : `/${list}/${index}`
     const [binding, version, url, tenant] = read !== null
       ? [read.binding, read.unknownMinor ?? read.version, read.text, read.tenant]
-      : grpc !== null ? ['GRPC', grpc.unknownMinor ?? grpc.version, grpc.text, grpc.tenant] : [uncarried?.binding, uncarried?.version, uncarried?.url, null]
+      : grpc !== null
+        ? [
+            'GRPC', grpc.unknownMinor ?? grpc.version, grpc.text, grpc.tenant
+          ]
+        : [uncarried?.binding, uncarried?.version, uncarried?.url, null]
     return [[binding, version, url, tenant].filter(one => one !== null && one !== undefined && one !== '').join(' '), path]
   }))
 }
@@ -158,9 +176,19 @@ function securityDifferences (old: JsonObject, now: JsonObject, agent: Policies)
   const schemes = [...new Set([...before.schemes.keys(), ...after.schemes.keys()])].flatMap((name): CardDifference[] => {
     const [a, b] = [before.schemes.get(name), after.schemes.get(name)]
     const path = `/${key}/${escapePointer(name)}`
-    if (a === undefined) return [difference('security-added', 'neutral', path, `the security scheme ${quoted(name, MAX_QUOTED_CHARS)} is new`)]
-    if (b === undefined) return [difference('security-removed', effect, path, `the security scheme ${quoted(name, MAX_QUOTED_CHARS)} is gone${note}`)]
-    return isDeepStrictEqual(a, b) ? [] : [difference('security-changed', effect, path, `the security scheme ${quoted(name, MAX_QUOTED_CHARS)} has changed${note}`)]
+    if (a === undefined) {
+      return [
+        difference('security-added', 'neutral', path, `the security scheme ${quoted(name, MAX_QUOTED_CHARS)} is new`)
+      ]
+    }
+    if (b === undefined) {
+      return [
+        difference('security-removed', effect, path, `the security scheme ${quoted(name, MAX_QUOTED_CHARS)} is gone${note}`)
+      ]
+    }
+    return isDeepStrictEqual(a, b)
+      ? []
+      : [difference('security-changed', effect, path, `the security scheme ${quoted(name, MAX_QUOTED_CHARS)} has changed${note}`)]
   })
   const texts = ({ alternatives }: ReturnType<typeof readSecurity>): string[] => alternatives?.map(names => names.join(' and ')) ?? []
   const [were, are] = [texts(before), texts(after)]
@@ -170,9 +198,15 @@ function securityDifferences (old: JsonObject, now: JsonObject, agent: Policies)
   }
   const requirements = [
     ...are.filter(one => !were.includes(one) && were.length > 0).map(one =>
-      difference('security-alternative', effect, path, `the card accepts ${one === '' ? 'callers without credentials' : visible(one, MAX_QUOTED_CHARS)} as another way in${note}`)),
+      difference(
+        'security-alternative', effect, path,
+        `the card accepts ${one === '' ? 'callers without credentials' : visible(one, MAX_QUOTED_CHARS)} as another way in${note}`
+      )),
     ...were.filter(one => !are.includes(one)).map(one =>
-      difference('security-alternative', 'raises', path, `the card no longer accepts ${one === '' ? 'callers without credentials' : visible(one, MAX_QUOTED_CHARS)}`)),
+      difference(
+        'security-alternative', 'raises', path,
+        `the card no longer accepts ${one === '' ? 'callers without credentials' : visible(one, MAX_QUOTED_CHARS)}`
+      )),
     ...(were.length === 0 && are.length > 0 ? [difference('security-required', 'raises', path, 'the card now requires credentials')] : [])
   ]
   return [...schemes, ...requirements]
@@ -214,7 +248,10 @@ function capabilityDifferences (old: AgentCard, now: AgentCard): CardDifference[
     ['/capabilities/extendedAgentCard', old.extendedCard, now.extendedCard]
   ] as const
   return flags.filter(([, before, after]) => before !== after).map(([path, , after]) =>
-    difference('capability', after ? 'opens' : 'neutral', path, `the agent ${after ? 'offers' : 'no longer offers'} ${path.slice('/capabilities/'.length)}`)
+    difference(
+      'capability', after ? 'opens' : 'neutral', path,
+      `the agent ${after ? 'offers' : 'no longer offers'} ${path.slice('/capabilities/'.length)}`
+    )
   )
 }
 
@@ -223,8 +260,14 @@ function otherDifferences (old: JsonObject, now: JsonObject, agent: Policies): C
   return changedKeys(old, now).filter(key => !COMPARED.has(key)).map(key => {
     const path = `/${escapePointer(key)}`
     const what = !Object.hasOwn(old, key) ? 'is new' : Object.hasOwn(now, key) ? 'has changed' : 'is gone'
-    const reading = (agent?.policies ?? []).filter(({ policy }) => readsCard(policy, pointer => pointer === path || pointer.startsWith(`${path}/`)))
-    if (reading.length > 0) return difference('member', 'lowers', path, `${quoted(key, MAX_QUOTED_CHARS)} ${what}: rules of ${listed(reading)} read it`)
+    const reading = (agent?.policies ?? []).filter(({ policy }) => readsCard(
+      policy, pointer => pointer === path || pointer.startsWith(`${path}/`)
+    ))
+    if (reading.length > 0) {
+      return difference(
+        'member', 'lowers', path, `${quoted(key, MAX_QUOTED_CHARS)} ${what}: rules of ${listed(reading)} read it`
+      )
+    }
     return difference('member', /modes$/i.test(key) ? 'opens' : 'neutral', path, `${quoted(key, MAX_QUOTED_CHARS)} ${what}`)
   })
 }

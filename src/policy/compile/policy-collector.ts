@@ -92,7 +92,9 @@ export class PolicyCollector {
     const identities = identitiesOf(policy, this.declared, claimed)
     for (const identity of identities) this.take(resolved, identity)
     if (identities.length === 0) {
-      this.warnings.push(`policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`)
+      this.warnings.push(
+        `policy "${name}": the card declares no extension that matches ${policy.uriPattern ?? 'it'}, so its rules do not run`
+      )
     }
   }
 

@@ -62,7 +62,9 @@ function compileResponseRule (rule: ResponseRuleConfig, acts: boolean, context: 
     undeclaredClass: 'invalid',
     on: rule.on === undefined ? null : new Set<string>(rule.on),
     ofMethod: rule.select.result !== undefined,
-    select: compileResponseSelector(rule.select, context, (decision === 'strip' || rule.external !== undefined) && rule.select.event === undefined),
+    select: compileResponseSelector(
+      rule.select, context, (decision === 'strip' || rule.external !== undefined) && rule.select.event === undefined
+    ),
     event: rule.select.event ?? null,
     holds: compilePlaces(rule.select),
     chunked: rule.chunked ?? null,

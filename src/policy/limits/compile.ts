@@ -77,7 +77,9 @@ function compileBudget (budget: BudgetConfig): CompiledLimit {
   }
 }
 
-function scopeOf ({ scope, onStoreDown, replicas }: LimitScope, rule: LimitRule): Pick<CompiledLimit, 'rule' | 'localRule' | 'shared' | 'onStoreDown'> {
+function scopeOf (
+  { scope, onStoreDown, replicas }: LimitScope, rule: LimitRule
+): Pick<CompiledLimit, 'rule' | 'localRule' | 'shared' | 'onStoreDown'> {
   return { rule, localRule: partOf(rule, replicas), shared: scope === 'shared', onStoreDown }
 }
 

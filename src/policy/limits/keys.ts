@@ -63,7 +63,9 @@ function prefixOf (limit: CompiledLimit): string {
   return prefix
 }
 
-function valueOf (by: RateKey, { agent, principal, network, chain = '' }: LimitedHead, call: LimitedCall | null, extension: string): string {
+function valueOf (
+  by: RateKey, { agent, principal, network, chain = '' }: LimitedHead, call: LimitedCall | null, extension: string
+): string {
   switch (by) {
     case 'caller': return principal === null ? '' : digestsOf(principal).caller
     case 'client': return principal === null ? '' : digestsOf(principal).client

@@ -23,7 +23,11 @@ export function readPushUrl (text: string): ReadUrl {
     return { problem: `must be an absolute http or https URL of at most ${LENGTH} characters` }
   }
   const [, scheme = '', authority = '', rest = '', fragment] = parts
-  if (url.username !== '' || url.password !== '' || authority.includes('@')) return { problem: 'must not contain a user name or a password' }
+  if (
+    url.username !== '' ||
+    url.password !== '' ||
+    authority.includes('@')
+  ) return { problem: 'must not contain a user name or a password' }
   if (fragment !== undefined) return { problem: 'must not contain a fragment' }
   const port = `:${DEFAULT_PORTS[scheme.toLowerCase()] ?? ''}`
   const host = authority.toLowerCase()

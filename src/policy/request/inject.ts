@@ -106,12 +106,16 @@ function injectOne ({ policy, injection, holder, value }: Injected, edits: Edits
   const path = memberPath(holder.path, first ?? names[0], NAME_LIMIT)
   if (first !== undefined && existing === 'keep') return
   if (value === null && needs !== null) {
-    return report(policy.mode, path, `is supplied by the platform from ${needs} of the caller, and the caller has none`, 'EXTENSION_NOT_ALLOWED')
+    return report(
+      policy.mode, path, `is supplied by the platform from ${needs} of the caller, and the caller has none`, 'EXTENSION_NOT_ALLOWED'
+    )
   }
   if (first !== undefined) {
     if (existing === 'reject') return report(policy.mode, path, 'is supplied by the platform; leave it out')
     if (policy.mode === 'observe') {
-      const outcome = value === null ? 'would be removed: the caller has no such value' : 'would be replaced with the value that the platform supplies'
+      const outcome = value === null
+        ? 'would be removed: the caller has no such value'
+        : 'would be replaced with the value that the platform supplies'
       return report('observe', path, outcome)
     }
     if (edits.verbatim !== null) return conflict(edits.verbatim, by, path, violations)

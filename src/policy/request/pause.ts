@@ -71,7 +71,9 @@ function hasDeclined (
   const { message } = subject
   const path = message?.path ?? ''
   if (caller !== null && caller(subject.caller) !== true) {
-    broken({ policy, rule: asked(rule), mode: rule.mode, path, message: 'must come from a caller who may agree to the request' }, violations)
+    broken(
+      { policy, rule: asked(rule), mode: rule.mode, path, message: 'must come from a caller who may agree to the request' }, violations
+    )
     return false
   }
   return evidence !== null && declines(policy, evidence, subject, { path, declined }, violations)

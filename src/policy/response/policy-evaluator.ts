@@ -10,7 +10,9 @@ import type { AskedRule } from '../asked-rule.js'
 import { activeUri, INACTIVE } from '../request/activation.js'
 import { Activations } from './activation-report.js'
 import { addAdvisory } from './advisory.js'
-import type { ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision, ResultSummary } from './evaluator.js'
+import type {
+  ActivationReport, ResponseContext, ResponseEvaluator, Measure, ObservedAttribute, ResponseDecision, ResultSummary
+} from './evaluator.js'
 import { FORWARD } from './evaluator.js'
 import { correlate } from '../task/correlate.js'
 import { withBudget, spendBudget, unevaluated } from '#jsonschema/evaluation.js'
@@ -348,7 +350,9 @@ function stripInactive ({ state: { policy }, responses }: Work, found: readonly 
   const path = found[0]?.path
   if (path === undefined) return
   const fate = responses.acts ? 'removed' : 'to be removed'
-  addAdvisory(violations, policy, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${fate}`)
+  addAdvisory(
+    violations, policy, INACTIVE, path, `belongs to the extension ${policy.uri}, which the client did not activate, and is ${fate}`
+  )
   if (responses.acts) for (const { at } of found) edits?.remove(at, policy, INACTIVE)
 }
 

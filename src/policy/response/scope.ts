@@ -84,7 +84,9 @@ function isActivatedByClient (
   const { signals } = policy.activation
   return (
     signals !== null &&
-    (signals.has('always') || (signals.has('listed') && policy.activators.some(uri => listed.includes(uri))) || (signals.has('evidence') && evidence !== null))
+    (signals.has('always') ||
+      (signals.has('listed') && policy.activators.some(uri => listed.includes(uri))) ||
+      (signals.has('evidence') && evidence !== null))
   )
 }
 

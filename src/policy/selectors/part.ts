@@ -38,7 +38,9 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
           if (found.length > 0 && byType.places.every(place => places.has(place))) continue
           for (const place of byType.plainPlaces) places.add(place)
         }
-        const ambiguous = byType.ambiguous ?? matched.inexact ?? (firstOnly && part.ambiguity !== null ? `${part.path} ${part.ambiguity}` : null)
+        const ambiguous = byType.ambiguous ?? matched.inexact ?? (firstOnly && part.ambiguity !== null
+          ? `${part.path} ${part.ambiguity}`
+          : null)
         const { typePath } = byType
         const captures = capture === null ? byType.captures : capture(part, subject, byType.captures)
         const at = located ? partSteps(content, part) : NOWHERE

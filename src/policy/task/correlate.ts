@@ -124,7 +124,9 @@ interface Picked { readonly path: string, readonly value: unknown }
 /** `fault`: the values cannot be compared. */
 interface Problem { readonly at: Picked | null, readonly message: string, readonly fault?: true }
 
-function compared (relation: CompiledCorrelation['relation'], values: readonly Picked[], before: Remembered, whose: string): Problem | null {
+function compared (
+  relation: CompiledCorrelation['relation'], values: readonly Picked[], before: Remembered, whose: string
+): Problem | null {
   try {
     return problemOf(relation, values, before, whose)
   } catch (error) {

@@ -99,7 +99,9 @@ class Check {
     for (const values of [substates, numbers]) {
       const [first] = values
       if (first === undefined || values.length === keys.length) continue
-      return this.fault(first.path, `cannot be evaluated: there are ${keys.length} keys for ${values.length} values; send one key with each`)
+      return this.fault(
+        first.path, `cannot be evaluated: there are ${keys.length} keys for ${values.length} values; send one key with each`
+      )
     }
     const memory = new KeyedMemory(this.task, this.policy.name)
     const sent = new Map<unknown, { readonly of: StateMemory, readonly list: Selected[] }>()
@@ -205,7 +207,18 @@ class Check {
     if (greatest === null) return
     const field = FIELDS.monotonic(this.scope)
     const before = memory.get(field)
-    if (before === null && !memory.knows(this.policy.name) && this.state.onUnknown === 'reject') { this.broken(greatest.path, 'cannot be evaluated: the state of this task is unknown; start a new task') } else if (before !== null && isLess(greatest.text, before)) { this.broken(greatest.path, 'must not be less than the previous number of the task; send increasing numbers') } else return memory.set(field, greatest.text)
+    if (before === null && !memory.knows(this.policy.name) && this.state.onUnknown === 'reject') {
+      this.broken(
+        greatest.path, 'cannot be evaluated: the state of this task is unknown; start a new task'
+      )
+    } else if (
+      before !== null &&
+      isLess(greatest.text, before)
+    ) {
+      this.broken(
+        greatest.path, 'must not be less than the previous number of the task; send increasing numbers'
+      )
+    } else return memory.set(field, greatest.text)
     // When the policy only observes, the greatest number stays: each number below it did not grow.
     if (this.mode !== 'enforce' && before === null) memory.set(field, greatest.text)
   }

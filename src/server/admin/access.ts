@@ -149,7 +149,9 @@ export class AdminAccess {
       return { missing: challenge(carriers, `send ${carriers.map(shownCarrier).join(', or ')}, or sign in under /console/`) }
     }
     if (found.kind === 'unavailable') {
-      return { rejected: rejection(503, `the keys of the source ${found.source} are not available`, { 'retry-after': String(found.retryAfter) }) }
+      return {
+        rejected: rejection(503, `the keys of the source ${found.source} are not available`, { 'retry-after': String(found.retryAfter) })
+      }
     }
     const counts = found.kind === 'throttled' || (found.kind === 'failed' && found.problem !== 'source')
     const slowed = counts ? this.throttle.failed(failing, performance.now()) : null

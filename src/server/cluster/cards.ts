@@ -59,7 +59,9 @@ const WANTED_AFTER = 1_000
 /** Time until the primary has tried to read a card that a worker wants, and has handed out the card, ms. */
 const NOTICED = 2_000
 
-const NOTHING_YET: CardStatus = { state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false, held: null }
+const NOTHING_YET: CardStatus = {
+  state: 'loading', fetchedAt: null, nextAt: null, problem: null, origin: null, onlyGrpc: false, held: null
+}
 
 /** In a worker: the newest handout of each source, and the agents that wait for that source. */
 export class HandedCards {
@@ -226,5 +228,8 @@ class HandedCard implements CardKeeper {
 function holds ({ byVersion, extended = null, signatures = null }: LoadedCards, from: HandedOut): boolean {
   const { plain, v1, extended: handed } = from
   const isSame = handed === null ? extended === null : extended?.bytes.equals(handed) === true
-  return isSame && isDeepStrictEqual(signatures, from.signatures) && byVersion['0.3'].bytes.equals(plain) && byVersion['1.0'].bytes.equals(v1 ?? plain)
+  return isSame &&
+    isDeepStrictEqual(signatures, from.signatures) &&
+    byVersion['0.3'].bytes.equals(plain) &&
+    byVersion['1.0'].bytes.equals(v1 ?? plain)
 }

@@ -233,5 +233,7 @@ function passOnUnaccepted (worker: Worker, hasOthers: () => boolean): void {
 function passedBy ([message, connection]: readonly unknown[]): Passed | null {
   if (typeof message !== 'object' || message === null || typeof connection !== 'object' || connection === null) return null
   const { act, seq } = message as { readonly act?: unknown, readonly seq?: unknown }
-  return act === 'newconn' && typeof seq === 'number' && 'close' in connection ? { seq, connection: connection as Passed['connection'] } : null
+  return act === 'newconn' && typeof seq === 'number' && 'close' in connection
+    ? { seq, connection: connection as Passed['connection'] }
+    : null
 }

@@ -20,7 +20,11 @@ export interface A2aGatewayAdminOptions {
  */
 export async function a2aGatewayAdmin (app: FastifyInstance, { probesOnly = false }: A2aGatewayAdminOptions): Promise<void> {
   const runtime = runtimeIn(app)
-  if (runtime === null) throw new OperatorError('A2AGW_ERR_PLUGIN_APPLICATION', 'a2aGatewayAdmin: the application has no gateway; register a2aGateway first')
+  if (runtime === null) {
+    throw new OperatorError(
+      'A2AGW_ERR_PLUGIN_APPLICATION', 'a2aGatewayAdmin: the application has no gateway; register a2aGateway first'
+    )
+  }
   const { registry, services: { metrics, inFlight } } = runtime
   const state = adminStateOf(registry, inFlight)
   const main = (): MainAddress | null => {

@@ -56,7 +56,14 @@ export const METRICS = {
     type: 'counter',
     help: 'Requests, by outcome.',
     more: '`forwarded`: also cards, preflights and directory pages that the gateway serves itself; `agent_error`: forwarded, and the agent responded with an HTTP status of 400 or more or with a JSON-RPC error; `rejected`: by the gateway; `client_aborted`: the client disconnected; `upstream_error`: the agent sent no usable response, or the gateway could not load its card; `gateway_error`: an internal error of the gateway, or a shutdown. `front`: the listener, or the question of a mesh',
-    labels: [['agent', agent], ['operation', operation], ['binding', ['JSONRPC', 'HTTP+JSON', 'GRPC']], ['version', ['0.3', '1.0']], ['outcome', values.OUTCOMES], ['front', values.FRONTS]]
+    labels: [
+      ['agent', agent],
+      ['operation', operation],
+      ['binding', ['JSONRPC', 'HTTP+JSON', 'GRPC']],
+      ['version', ['0.3', '1.0']],
+      ['outcome', values.OUTCOMES],
+      ['front', values.FRONTS]
+    ]
   },
   request_duration_seconds: {
     type: 'histogram',
@@ -141,7 +148,9 @@ export const METRICS = {
     type: 'histogram',
     help: 'Seconds that the authentication of a caller took, by source and by whether the token was remembered.',
     more: '`hit`: a remembered token; `miss`: the signature of a token was verified, perhaps after keys were fetched; `none`: nothing to remember, such as API keys, certificates, and tokens that are rejected because of their claims. Requests without credentials are not counted',
-    labels: [['source', 'name in `identity.sources`; `other` if no source of several knows the credentials'], ['cache', values.TOKEN_CACHE]],
+    labels: [
+      ['source', 'name in `identity.sources`; `other` if no source of several knows the credentials'], ['cache', values.TOKEN_CACHE]
+    ],
     buckets: AUTHENTICATION_BUCKETS
   },
   identity_key_refreshes_total: {

@@ -7,7 +7,9 @@ export const FRONTS = ['http', 'grpc', 'ext_authz', 'ext_proc'] as const
 /** Ends of a request. */
 export const OUTCOMES = ['forwarded', 'agent_error', 'rejected', 'client_aborted', 'upstream_error', 'gateway_error'] as const
 /** Reason why a connection of a client brought no request, or was closed. */
-export const CLIENT_ERRORS = ['header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake', 'memory'] as const
+export const CLIENT_ERRORS = [
+  'header_overflow', 'malformed', 'timeout', 'other', 'dropped', 'write_timeout', 'tls_handshake', 'memory'
+] as const
 export const AUTHENTICATION_OUTCOMES = [
   'ok', 'missing', 'malformed', 'opaque', 'expired', 'audience', 'issuer', 'signature', 'unknown_key', 'source', 'incomplete', 'unavailable'
 ] as const

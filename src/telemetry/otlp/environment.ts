@@ -25,7 +25,9 @@ export function otlpProtocol (env: NodeJS.ProcessEnv, signal: OtlpSignal): OtlpP
   const name = env[own] ? own : 'OTEL_EXPORTER_OTLP_PROTOCOL'
   const value = env[name]?.trim() || 'http/protobuf'
   if (value === 'http/protobuf' || value === 'http/json') return value
-  throw new OperatorError('A2AGW_ERR_TELEMETRY', `${name} is "${value}". ${NAMES[signal]} can be exported with http/protobuf (the default) or http/json.`)
+  throw new OperatorError(
+    'A2AGW_ERR_TELEMETRY', `${name} is "${value}". ${NAMES[signal]} can be exported with http/protobuf (the default) or http/json.`
+  )
 }
 
 export function sdkDisabled (env: NodeJS.ProcessEnv): boolean {
@@ -47,7 +49,9 @@ export function delayOf (env: NodeJS.ProcessEnv, name: string, fallback: number)
 }
 
 /** Signals that have no setting in the configuration, with the values of `OTEL_METRICS_EXPORTER` and `OTEL_LOGS_EXPORTER`. */
-const EXPORTERS: Readonly<Record<'METRICS' | 'LOGS', readonly string[]>> = { METRICS: ['otlp', 'prometheus', 'none'], LOGS: ['otlp', 'none'] }
+const EXPORTERS: Readonly<Record<'METRICS' | 'LOGS', readonly string[]>> = {
+  METRICS: ['otlp', 'prometheus', 'none'], LOGS: ['otlp', 'none']
+}
 
 /**
  * Reads whether a signal is sent to a collector. `OTEL_EXPORTER_OTLP_ENDPOINT` alone sends traces only: metrics are read at `/metrics` and
@@ -60,7 +64,11 @@ function exportedWith (env: NodeJS.ProcessEnv, signal: 'METRICS' | 'LOGS'): Otlp
   const legal = EXPORTERS[signal]
   const given = (env[name] ?? '').split(',').map(one => one.trim()).filter(one => one !== '')
   for (const one of given) {
-    if (!legal.includes(one)) throw new OperatorError('A2AGW_ERR_TELEMETRY', `${name} has "${one}". It can be ${legal.slice(0, -1).join(', ')} or ${legal.at(-1) ?? ''}.`)
+    if (!legal.includes(one)) {
+      throw new OperatorError(
+        'A2AGW_ERR_TELEMETRY', `${name} has "${one}". It can be ${legal.slice(0, -1).join(', ')} or ${legal.at(-1) ?? ''}.`
+      )
+    }
   }
   const wanted = given.length > 0 ? given.includes('otlp') : (env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]?.trim() ?? '') !== ''
   return wanted && !sdkDisabled(env) ? otlpProtocol(env, signal) : null
@@ -81,7 +89,9 @@ export async function exportOf<T> (
     const protocol = exportedWith(env, signal)
     return protocol === null ? null : await load(protocol)
   } catch (err) {
-    log.warn({ err }, `${NAMES[signal]} are not sent, because the OTEL_* variables are not valid: fix them, or set OTEL_${signal}_EXPORTER=none`)
+    log.warn(
+      { err }, `${NAMES[signal]} are not sent, because the OTEL_* variables are not valid: fix them, or set OTEL_${signal}_EXPORTER=none`
+    )
     return null
   }
 }

@@ -109,7 +109,10 @@ export class LogExport {
     this.options.onLost(records)
     if (this.failing) return
     this.failing = true
-    if (err === null) this.options.log.warn({}, 'there are more log records than the log collector accepts; the gateway drops the records that do not fit into the queue')
-    else this.options.log.warn({ err }, 'the log collector does not accept records')
+    if (err === null) {
+      this.options.log.warn(
+        {}, 'there are more log records than the log collector accepts; the gateway drops the records that do not fit into the queue'
+      )
+    } else this.options.log.warn({ err }, 'the log collector does not accept records')
   }
 }

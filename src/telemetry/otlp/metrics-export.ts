@@ -42,7 +42,9 @@ export class MetricsExport {
     )
     const temporality = env[TEMPORALITY]?.trim().toLowerCase() || 'cumulative'
     if (temporality !== 'cumulative') {
-      log.warn({}, `${TEMPORALITY} is "${temporality}". The gateway sends cumulative metrics; convert them in the collector (cumulativetodelta)`)
+      log.warn(
+        {}, `${TEMPORALITY} is "${temporality}". The gateway sends cumulative metrics; convert them in the collector (cumulativetodelta)`
+      )
     }
     this.timer = setInterval(() => { this.send() }, delayOf(env, 'OTEL_METRIC_EXPORT_INTERVAL', INTERVAL)).unref()
   }

@@ -33,7 +33,10 @@ function resource ({ env, version, log }: ExportOptions): Resource {
   const given = Object.keys(detected.attributes).length - (env.OTEL_SERVICE_NAME ? 1 : 0)
   if (given === 0 && env.OTEL_RESOURCE_ATTRIBUTES?.trim() && !logged.has(env)) {
     logged.add(env)
-    log.warn({}, 'the gateway ignores OTEL_RESOURCE_ATTRIBUTES, which is not valid: write key=value,key=value, and percent-encode "," and "=" inside keys and values')
+    log.warn(
+      {},
+      'the gateway ignores OTEL_RESOURCE_ATTRIBUTES, which is not valid: write key=value,key=value, and percent-encode "," and "=" inside keys and values'
+    )
   }
   return defaultResource()
     .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME, 'service.version': version, 'service.instance.id': INSTANCE }))

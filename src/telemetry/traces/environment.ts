@@ -20,7 +20,11 @@ const SAMPLERS: Readonly<Record<string, (ratio: number) => Sampler>> = {
 export function samplerOf (env: NodeJS.ProcessEnv, log: Log): Sampler {
   const name = env.OTEL_TRACES_SAMPLER?.trim() || DEFAULT_SAMPLER
   const known = Object.hasOwn(SAMPLERS, name)
-  if (!known) log.warn({ sampler: name }, `OTEL_TRACES_SAMPLER is not one of ${Object.keys(SAMPLERS).join(', ')}; ${DEFAULT_SAMPLER} is used.`)
+  if (!known) {
+    log.warn(
+      { sampler: name }, `OTEL_TRACES_SAMPLER is not one of ${Object.keys(SAMPLERS).join(', ')}; ${DEFAULT_SAMPLER} is used.`
+    )
+  }
   const ratio = numberOf(env, 'OTEL_TRACES_SAMPLER_ARG') ?? 1
   return (SAMPLERS[known ? name : DEFAULT_SAMPLER] as (ratio: number) => Sampler)(ratio < 0 || ratio > 1 ? 1 : ratio)
 }

@@ -10,7 +10,9 @@ export interface DescribedAttribute extends Described {
 
 export const SPAN_ATTRIBUTES = {
   'a2a_gateway.agent': { on: 'SERVER', type: 'string', when: 'operations', meaning: 'name of the agent in the configuration' },
-  'a2a.method.name': { on: 'SERVER', type: 'string', when: 'operations', meaning: 'the operation, or the method or route as a policy declares it' },
+  'a2a.method.name': {
+    on: 'SERVER', type: 'string', when: 'operations', meaning: 'the operation, or the method or route as a policy declares it'
+  },
   'a2a.task.id': {
     on: 'SERVER',
     type: 'string',
@@ -113,7 +115,9 @@ export const SPAN_ATTRIBUTES = {
     when: 'the agent has [access lists](../how-to/authorize-callers.md)',
     meaning: 'id of the entry that decided, or `none`'
   },
-  'a2a_gateway.limit': { on: 'SERVER', type: 'string', when: 'a limit rejected the request', meaning: 'id of the [limit](../how-to/limit-requests.md)' },
+  'a2a_gateway.limit': {
+    on: 'SERVER', type: 'string', when: 'a limit rejected the request', meaning: 'id of the [limit](../how-to/limit-requests.md)'
+  },
   'a2a_gateway.delegation.depth': {
     on: 'SERVER',
     type: 'number',

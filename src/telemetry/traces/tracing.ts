@@ -20,7 +20,9 @@ export async function createTracing (options: TracingOptions): Promise<Tracing> 
   try {
     return await enabledTracing(options)
   } catch (err) {
-    options.log.warn({ err }, 'tracing is off, because the OTEL_* variables are not valid: fix them, or set telemetry.traces.enabled: false')
+    options.log.warn(
+      { err }, 'tracing is off, because the OTEL_* variables are not valid: fix them, or set telemetry.traces.enabled: false'
+    )
     return SILENT
   }
 }
@@ -32,7 +34,10 @@ async function enabledTracing (options: TracingOptions): Promise<Tracing> {
   }
   const exporter = options.env.OTEL_TRACES_EXPORTER?.trim() || 'otlp'
   if (!EXPORTERS.includes(exporter)) {
-    throw new OperatorError('A2AGW_ERR_TELEMETRY', `OTEL_TRACES_EXPORTER is "${exporter}". It can be otlp (the default), console (a line per span on stdout) or none.`)
+    throw new OperatorError(
+      'A2AGW_ERR_TELEMETRY',
+      `OTEL_TRACES_EXPORTER is "${exporter}". It can be otlp (the default), console (a line per span on stdout) or none.`
+    )
   }
   if (exporter === 'none') {
     options.log.info({}, 'tracing is off: OTEL_TRACES_EXPORTER=none')

@@ -137,7 +137,9 @@ export class DecisionPoint<T> {
       }
       const responded = await this.#exchanged(bodies, requestId, controller.signal, watch)
       const reply = responded.kind === 'failed' && controller.signal.aborted
-        ? (isCancelled() ? failed('cancelled', 'the client has gone') : failed('timeout', `${this.#config.url} did not answer within ${timeout} ms`))
+        ? (isCancelled()
+            ? failed('cancelled', 'the client has gone')
+            : failed('timeout', `${this.#config.url} did not answer within ${timeout} ms`))
         : responded
       return this.#noted(bodies, reply, read)
     } finally {
@@ -158,7 +160,9 @@ export class DecisionPoint<T> {
     if (isBatch && endpoints.evaluations === null) return this.#oneByOne(bodies, requestId, signal, watch)
     const url = isBatch ? endpoints.evaluations as URL : endpoints.evaluation
     const ended = watch?.(url)
-    const response = await exchange(this.#dispatcher, { url, headers, timeout, signal, body: isBatch ? `{"evaluations":[${bodies.join(',')}]}` : first })
+    const response = await exchange(
+      this.#dispatcher, { url, headers, timeout, signal, body: isBatch ? `{"evaluations":[${bodies.join(',')}]}` : first }
+    )
     ended?.(response.kind === 'failed' ? response.failure : null)
     return response
   }

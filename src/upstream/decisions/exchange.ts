@@ -42,7 +42,9 @@ export interface DecisionRequest {
 /** Sends one request: no redirect, no compression, no second attempt. Never throws. */
 export async function exchange (dispatcher: Dispatcher, { url, body, headers, timeout, signal }: DecisionRequest): Promise<Responded> {
   const from = url.origin + url.pathname
-  const own = { accept: 'application/json', 'accept-encoding': 'identity', ...(body === null ? {} : { 'content-type': 'application/json' }) }
+  const own = {
+    accept: 'application/json', 'accept-encoding': 'identity', ...(body === null ? {} : { 'content-type': 'application/json' })
+  }
   try {
     return await boundedRequest(
       url,

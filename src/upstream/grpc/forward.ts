@@ -338,7 +338,9 @@ const onClose: SharedListener<Stream> = shared(callOf, stream => {
 })
 
 function headersOf ({ pool, path, headers }: GrpcForwardRequest): OutgoingHttpHeaders {
-  const out = addHeaders({ ':method': 'POST', ':scheme': pool.scheme, ':authority': pool.authority, ':path': path, te: 'trailers' }, headers)
+  const out = addHeaders(
+    { ':method': 'POST', ':scheme': pool.scheme, ':authority': pool.authority, ':path': path, te: 'trailers' }, headers
+  )
   return addHeaders(out, VIA)
 }
 

@@ -104,11 +104,17 @@ interface Access { readonly api: string, readonly ca: Buffer | null, readonly to
 function accessOf ({ api }: KubernetesSourceConfig, env: NodeJS.ProcessEnv): Access {
   if (api !== null) {
     const { url, ca, token } = api
-    return { api: url.replace(/\/+$/, ''), ca: ca === null ? null : readFileSync(ca), token: () => token === null ? null : readFileSync(token, 'utf8').trim() }
+    return {
+      api: url.replace(/\/+$/, ''),
+      ca: ca === null ? null : readFileSync(ca),
+      token: () => token === null ? null : readFileSync(token, 'utf8').trim()
+    }
   }
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env
   if (host === undefined || host === '') {
-    throw new OperatorError('A2AGW_ERR_AGENT_SOURCE', 'KUBERNETES_SERVICE_HOST is not set: the gateway does not run in a cluster; set kubernetes.api')
+    throw new OperatorError(
+      'A2AGW_ERR_AGENT_SOURCE', 'KUBERNETES_SERVICE_HOST is not set: the gateway does not run in a cluster; set kubernetes.api'
+    )
   }
   const file = (name: string): string => `${SERVICE_ACCOUNT}/${name}`
   try {
@@ -119,7 +125,10 @@ function accessOf ({ api }: KubernetesSourceConfig, env: NodeJS.ProcessEnv): Acc
       token: () => readFileSync(file('token'), 'utf8').trim()
     }
   } catch (error) {
-    throw new OperatorError('A2AGW_ERR_AGENT_SOURCE', `the service account cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}; the pod needs automountServiceAccountToken: true`)
+    throw new OperatorError(
+      'A2AGW_ERR_AGENT_SOURCE',
+      `the service account cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}; the pod needs automountServiceAccountToken: true`
+    )
   }
 }
 
@@ -129,7 +138,8 @@ function readyServices (slices: ReadonlyMap<string, JsonObject>): ReadonlySet<st
   for (const { metadata, endpoints } of slices.values()) {
     const { namespace, labels } = isObject(metadata) ? metadata : {}
     const service = isObject(labels) ? labels['kubernetes.io/service-name'] : undefined
-    const some = Array.isArray(endpoints) && endpoints.filter(isObject).some(({ conditions }) => !isObject(conditions) || conditions['ready'] !== false)
+    const some = Array.isArray(endpoints) &&
+      endpoints.filter(isObject).some(({ conditions }) => !isObject(conditions) || conditions['ready'] !== false)
     if (some) ready.add(`${String(namespace)}/${String(service)}`)
   }
   return ready
@@ -144,8 +154,12 @@ function serviceOf ({ metadata, spec }: JsonObject, wanted: string | null, ready
   }
   const cardPath = note('card-path')
   const extensions = (note('extensions') ?? '').split(',').map(one => one.trim()).filter(one => one !== '').slice(0, MAX_EXTENSIONS)
-  const at = addressOf(namespace, name, isObject(spec) ? spec : {}, { port: note('port') ?? wanted, scheme: note('scheme') ?? 'http', path: note('path') ?? '/' })
-  const badPath = cardPath !== null && (!cardPath.startsWith('/') || parseUrl(cardPath, 'http://service.invalid')?.origin !== 'http://service.invalid')
+  const at = addressOf(
+    namespace, name, isObject(spec) ? spec : {},
+    { port: note('port') ?? wanted, scheme: note('scheme') ?? 'http', path: note('path') ?? '/' }
+  )
+  const badPath = cardPath !== null &&
+    (!cardPath.startsWith('/') || parseUrl(cardPath, 'http://service.invalid')?.origin !== 'http://service.invalid')
   const problem = badPath ? `has an annotation ${PREFIX}card-path that is not a path` : 'problem' in at ? at.problem : null
   return {
     namespace,
@@ -170,10 +184,16 @@ function addressOf (namespace: string, name: string, spec: JsonObject, { port: w
   const named = (text: string): JsonObject | undefined => ports.find(one => one['name'] === text || String(one['port']) === text)
   const found = wanted === null ? (ports.length === 1 ? ports[0] : named('a2a') ?? named('http')) : named(wanted)
   const port = found?.['port']
-  if (typeof port !== 'number') return { problem: wanted === null ? 'has several ports, none of which is named a2a or http' : 'has no such port' }
+  if (typeof port !== 'number') {
+    return {
+      problem: wanted === null ? 'has several ports, none of which is named a2a or http' : 'has no such port'
+    }
+  }
   const { clusterIP } = spec
   // A certificate has the name of the Service. A headless Service has no address of its own.
-  const host = scheme === 'https' || typeof clusterIP !== 'string' || clusterIP === '' || clusterIP === 'None' ? `${name}.${namespace}.svc` : clusterIP
+  const host = scheme === 'https' || typeof clusterIP !== 'string' || clusterIP === '' || clusterIP === 'None'
+    ? `${name}.${namespace}.svc`
+    : clusterIP
   const origin = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
   const url = parseUrl(path, origin)
   return url === null || !path.startsWith('/') || url.origin !== parseUrl(origin)?.origin || url.search !== '' || url.hash !== ''

@@ -162,7 +162,9 @@ export class ObjectWatch {
   ): Promise<T> {
     const { dispatcher, api, path, selector, token } = this.#options
     const url = new URL(api + path)
-    for (const [name, value] of Object.entries({ ...query, ...(selector === '' ? {} : { labelSelector: selector }) })) url.searchParams.set(name, value)
+    for (const [name, value] of Object.entries({
+      ...query, ...(selector === '' ? {} : { labelSelector: selector })
+    })) url.searchParams.set(name, value)
     const secret = token()
     const headers = { accept: 'application/json', ...(secret === null ? {} : { authorization: `Bearer ${secret}` }) }
     // A watch may be silent until its end.

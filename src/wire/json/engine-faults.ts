@@ -32,7 +32,9 @@ const FAULTS: readonly EngineFault[] = [
 const READINGS: readonly (readonly [text: string, members: readonly (readonly [name: string, value: unknown])[]])[] = [
   [String.raw`${BEFORE}"\u0064ata":2}`, [['the gateway tests its engine', 0], ['data', 2]]],
   [String.raw`${BEFORE}"\\u00":1}`, [['the gateway tests its engine', 0], [String.raw`\u00`, 1]]],
-  [String.raw`{"\u005f_proto__":"\ud800","a\/b":-0,"\n\"\\":[1e400,"\u00e9"]}`, [['__proto__', '\ud800'], ['a/b', -0], ['\n"\\', [Infinity, 'é']]]],
+  [String.raw`{"\u005f_proto__":"\ud800","a\/b":-0,"\n\"\\":[1e400,"\u00e9"]}`, [
+    ['__proto__', '\ud800'], ['a/b', -0], ['\n"\\', [Infinity, 'é']]
+  ]],
   ['{"plain":{"1":true,"":null}}', [['plain', { 1: true, '': null }]]]
 ]
 

@@ -71,7 +71,11 @@ class Editor {
     for (const [name, value] of made(absent)) {
       const row = table.names.get(name)
       if (row === undefined) throw new TypeError(`${printPath([...steps, name])} is not a field of ${table.name}`)
-      if ((kept & row.bit) !== 0) throw new TypeError(`${printPath([...steps, name])} occurs together with another member of "${row.oneof}"`)
+      if ((kept & row.bit) !== 0) {
+        throw new TypeError(
+        `${printPath([...steps, name])} occurs together with another member of "${row.oneof}"`
+        )
+      }
       kept |= row.bit
       splice.append(writeField(row, value, [...steps, name]), end)
     }

@@ -150,7 +150,11 @@ function bytesOf (value: unknown, steps: Steps): Buffer {
 
 function integerOf (value: unknown, steps: Steps): number {
   const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value
-  if (typeof number !== 'number' || !Number.isInteger(number) || number !== (number | 0)) throw unfit(steps, 'must be an integer of 32 bits')
+  if (
+    typeof number !== 'number' ||
+    !Number.isInteger(number) ||
+    number !== (number | 0)
+  ) throw unfit(steps, 'must be an integer of 32 bits')
   return number
 }
 

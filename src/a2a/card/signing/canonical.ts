@@ -206,7 +206,11 @@ function completed (value: JsonObject, message: CardMessage): JsonObject {
   const members = Object.entries(message.fields).flatMap(([name, field]): [string, unknown][] => {
     const { type, required } = field
     const member = own(value, name)
-    if (member !== undefined) return [[name, eachOf(member, field, one => typeof type === 'string' ? one : completed(one as JsonObject, type))]]
+    if (member !== undefined) {
+      return [
+        [name, eachOf(member, field, one => typeof type === 'string' ? one : completed(one as JsonObject, type))]
+      ]
+    }
     if (required === undefined) return []
     return [[name, field.many === 'list' ? [] : field.many === 'map' ? {} : type === 'text' ? '' : {}]]
   })

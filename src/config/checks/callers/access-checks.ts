@@ -98,7 +98,9 @@ function nameProblems ({ on, methods, routes }: Mapping, path: Path): PathProble
     if (typeof method !== 'string') return []
     const operation = operationOfMethod(method, '1.0') ?? operationOfMethod(method, '0.3')
     const at = [...path, 'methods', index]
-    return operation === null ? [] : [fault(at, `${dotted(at)} is an operation of A2A, not a method of an extension`, `write "on: [${operation}]"`)]
+    return operation === null
+      ? []
+      : [fault(at, `${dotted(at)} is an operation of A2A, not a method of an extension`, `write "on: [${operation}]"`)]
   })
   return [...idle, ...operations]
 }
@@ -110,12 +112,16 @@ function neverProblems ({ on, tenant, when, unless, caller }: Mapping, path: Pat
     for (const [key, value] of Object.entries({ tenant, when, unless })) {
       if (value === undefined) continue
       const at = [...path, key]
-      problems.push(fault(at, `${dotted(at)}: the gateway does not read requests below passthrough prefixes, so the entry never matches`, 'remove it', 'key'))
+      problems.push(fault(
+        at, `${dotted(at)}: the gateway does not read requests below passthrough prefixes, so the entry never matches`, 'remove it', 'key'
+      ))
     }
   }
   if (mapping(caller).anonymous === true && tenant === 'own') {
     const at = [...path, 'caller', 'anonymous']
-    problems.push(fault(at, `${dotted(at)}: no caller has a tenant and is anonymous, so the entry never matches`, 'write two entries', 'key'))
+    problems.push(fault(
+      at, `${dotted(at)}: no caller has a tenant and is anonymous, so the entry never matches`, 'write two entries', 'key'
+    ))
   }
   return problems
 }
@@ -130,7 +136,9 @@ function impossible ({ caller, tenant }: Mapping, path: Path, { sources, togethe
   const possible = together || items(given.source).length === 0 ? names : names.filter(name => items(given.source).includes(name))
   if (given.spiffe !== undefined && possible.length > 0 && possible.every(name => mapping(sources[name]).certificate === undefined)) {
     const place = [...at, 'spiffe']
-    problems.push(fault(place, `${dotted(place)} never matches: no source of the caller reads certificates`, 'name another property of the caller', 'key'))
+    problems.push(fault(
+      place, `${dotted(place)} never matches: no source of the caller reads certificates`, 'name another property of the caller', 'key'
+    ))
   }
   if (tenant === 'own' && possible.length > 0 && possible.every(name => isWithoutTenant(mapping(sources[name])))) {
     const place = [...path, 'tenant']
@@ -158,7 +166,10 @@ function callerWarnings (
     return given.anonymous === true ? [] : [needsIdentity(at)]
   }
   return given.anonymous === true && !strangers
-    ? [fault([...at, 'anonymous'], `${dotted([...at, 'anonymous'])} never matches: with identity, every request has a caller`, 'remove the entry', 'key')]
+    ? [fault(
+        [...at, 'anonymous'], `${dotted([...at, 'anonymous'])} never matches: with identity, every request has a caller`, 'remove the entry',
+        'key'
+      )]
     : []
 }
 
@@ -170,15 +181,25 @@ function agentWarnings (agent: Mapping, path: Path, defaults: Mapping, layers: P
   const at: Path = access.allow === undefined ? ['accessDefaults', 'allow'] : [...path, 'access', 'allow']
   const covers = (...names: readonly string[]): boolean =>
     allow.some(entry => items(mapping(entry).on).some(name => names.includes(String(name))))
-  if (allow.length === 0) warnings.push(fault(at, `${dotted(at)} is empty: nobody may do anything`, 'add an entry, or remove the key', 'key'))
+  if (allow.length === 0) {
+    warnings.push(fault(
+      at, `${dotted(at)} is empty: nobody may do anything`, 'add an entry, or remove the key', 'key'
+    ))
+  }
   if (allow.length > 0 && items(agent.passthrough).length > 0 && !covers('all', 'passthrough')) {
     const place = [...path, 'passthrough']
-    warnings.push(fault(place, `${dotted(place)}: no entry of ${dotted(at)} allows passthrough, so the gateway rejects all its requests`, 'add an entry with "on: [passthrough]"', 'key'))
+    warnings.push(fault(
+      place, `${dotted(place)}: no entry of ${dotted(at)} allows passthrough, so the gateway rejects all its requests`,
+      'add an entry with "on: [passthrough]"', 'key'
+    ))
   }
   if (allow.length > 0 && mapping(agent.card).onUnavailable === 'forward' && !covers('all')) {
     const place = [...path, 'card', 'onUnavailable']
     warnings.push(
-      fault(place, `${dotted(place)}: forward has no effect, because without a card only entries with "on: [all]" of ${dotted(at)} match`, 'write reject, or add such an entry', 'key')
+      fault(
+        place, `${dotted(place)}: forward has no effect, because without a card only entries with "on: [all]" of ${dotted(at)} match`,
+        'write reject, or add such an entry', 'key'
+      )
     )
   }
   return warnings
@@ -189,7 +210,9 @@ function unusedTargets (agent: Mapping, access: Mapping, path: Path): PathProble
   if (items(agent.passthrough).length > 0) return []
   return entriesOf(access, [...path, 'access']).flatMap(({ entry, path: at }) =>
     items(entry.on).includes('passthrough')
-      ? [fault([...at, 'on'], `${dotted([...at, 'on'])} names passthrough, but ${dotted(path)} has no passthrough prefixes`, 'remove it', 'key')]
+      ? [fault(
+          [...at, 'on'], `${dotted([...at, 'on'])} names passthrough, but ${dotted(path)} has no passthrough prefixes`, 'remove it', 'key'
+        )]
       : []
   )
 }
@@ -208,7 +231,10 @@ function unusedRoutes (agent: Mapping, access: Mapping, path: Path, layers: Poli
       const place = [...at, 'routes', index]
       return typeof route !== 'string' || declared.has(routeKey(verb, rest))
         ? []
-        : [fault(place, `${dotted(place)}: no policy of the agent declares the route ${shown(route)}`, 'write HTTP method and path as the policy does')]
+        : [fault(
+            place, `${dotted(place)}: no policy of the agent declares the route ${shown(route)}`,
+            'write HTTP method and path as the policy does'
+          )]
     })
   )
 }

@@ -31,16 +31,26 @@ function problemsAt ({ audience }: Mapping, at: Path, sources: readonly TokenSou
   if (!Array.isArray(audience)) return []
   const path: Path = [...at, 'audience']
   if (sources.length === 0) {
-    return [fault(path, `${dotted(path)} has no effect: no source of the callers reads access tokens`, 'add a jwt source to identity, or remove the key', 'key')]
+    return [fault(
+      path, `${dotted(path)} has no effect: no source of the callers reads access tokens`,
+      'add a jwt source to identity, or remove the key', 'key'
+    )]
   }
   return audience.flatMap((one, index) => {
     const place: Path = [...path, index]
-    if (one === '*') return [fault(place, `${dotted(place)} must not be "*"`, 'write "audience: null" to accept all audiences of the source')]
+    if (one === '*') {
+      return [
+        fault(place, `${dotted(place)} must not be "*"`, 'write "audience: null" to accept all audiences of the source')
+      ]
+    }
     const known = typeof one !== 'string' || sources.some(source => source.audience.includes(one) || source.audience.includes('*'))
     const [first] = sources
     return known || first === undefined
       ? []
-      : [fault(place, `${dotted(place)}: no source of the callers accepts tokens for ${shown(one)}`, `add it to identity.sources.${first.name}.${first.kind}.audience`)]
+      : [fault(
+          place, `${dotted(place)}: no source of the callers accepts tokens for ${shown(one)}`,
+        `add it to identity.sources.${first.name}.${first.kind}.audience`
+        )]
   })
 }
 
@@ -70,7 +80,10 @@ export function audienceWarnings (config: Mapping): PathProblem[] {
     const path: Path = ['agents', index]
     return shared === undefined
       ? []
-      : [fault(path, `${dotted(path)} accepts tokens for every audience of the source ${shown(shared.name)}, also those for other agents`, 'set access.audience', 'key')]
+      : [fault(
+          path, `${dotted(path)} accepts tokens for every audience of the source ${shown(shared.name)}, also those for other agents`,
+          'set access.audience', 'key'
+        )]
   })
   return [...ofAdmin, ...ofAgents]
 }

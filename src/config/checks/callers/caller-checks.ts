@@ -22,7 +22,11 @@ function callerProblems (caller: Mapping, at: Path): PathProblem[] {
       )
     )
   }
-  if (caller.match === false) problems.push(fault([...at, 'match'], `${dotted([...at, 'match'])}: no caller matches false`, 'write a schema, or remove it'))
+  if (caller.match === false) {
+    problems.push(fault(
+      [...at, 'match'], `${dotted([...at, 'match'])}: no caller matches false`, 'write a schema, or remove it'
+    ))
+  }
   return problems
 }
 
@@ -52,7 +56,9 @@ export function policyCallerProblems (policy: Mapping, path: Path): PathProblem[
   const at: Path = [...path, 'activation', 'onForbidden']
   return [
     ...usesIn(policy, path).flatMap(({ caller, at }) => callerProblems(caller, at)),
-    ...(onForbidden !== undefined && callers === undefined ? [fault(at, `${dotted(at)} has no effect without callers`, 'say who may use the extension', 'key')] : [])
+    ...(onForbidden !== undefined && callers === undefined
+      ? [fault(at, `${dotted(at)} has no effect without callers`, 'say who may use the extension', 'key')]
+      : [])
   ]
 }
 
@@ -111,7 +117,9 @@ interface Written { readonly problems: readonly PathProblem[], readonly warnings
 export function callersOfFile ({ identity, extensions, agents }: Mapping): Written {
   const overlays = items(agents).flatMap((agent, index) =>
     items(mapping(agent).extensions).flatMap((entry, at) =>
-      Object.entries(mapping(entry)).map(([name, overlay]): [Mapping, Path] => [mapping(overlay), ['agents', index, 'extensions', at, name]])
+      Object.entries(mapping(entry)).map(([name, overlay]): [Mapping, Path] => [
+        mapping(overlay), ['agents', index, 'extensions', at, name]
+      ])
     )
   )
   const policies = [
@@ -122,12 +130,17 @@ export function callersOfFile ({ identity, extensions, agents }: Mapping): Writt
   if (identity !== undefined && identity !== null) {
     const sources = Object.keys(mapping(mapping(identity).sources))
     // Another check reports an identity without sources.
-    return { problems: sources.length === 0 ? [] : uses.flatMap(({ caller, at }) => unknownSources(caller.source, [...at, 'source'], sources)), warnings: [] }
+    return {
+      problems: sources.length === 0 ? [] : uses.flatMap(({ caller, at }) => unknownSources(caller.source, [...at, 'source'], sources)),
+      warnings: []
+    }
   }
   const places = [
     ...uses.filter(({ caller }) => caller.anonymous !== true).map(({ at }) => at),
     ...policies.flatMap(([policy, path]) =>
-      items(policy.inject).flatMap((item, index) => mapping(item).fromCaller === undefined ? [] : [[...path, 'inject', index, 'fromCaller']])
+      items(policy.inject).flatMap((item, index) => mapping(item).fromCaller === undefined
+        ? []
+        : [[...path, 'inject', index, 'fromCaller']])
     )
   ]
   return {

@@ -44,7 +44,12 @@ function sameIssuers (sources: readonly (readonly [string, unknown])[], kind: 'j
     const other = seen.get(key)
     if (other === undefined) seen.set(key, name)
     const path: Path = ['identity', 'sources', name, kind, 'issuer']
-    return other === undefined ? [] : [fault(path, `${dotted(path)} is the issuer of the source ${shown(other)} too`, 'list all audiences in one source, and set access.audience of the agents')]
+    return other === undefined
+      ? []
+      : [fault(
+          path, `${dotted(path)} is the issuer of the source ${shown(other)} too`,
+          'list all audiences in one source, and set access.audience of the agents'
+        )]
   })
 }
 
@@ -62,7 +67,10 @@ function otherHeaders (sources: readonly (readonly [string, unknown])[]): PathPr
     if (other === undefined) seen.set(place, [name, plain])
     if (other === undefined || other[1] === plain) return []
     const path: Path = ['identity', 'sources', name, 'envoyJwt']
-    return [fault(path, `${dotted(path)} has the metadata of the source ${shown(other[0])} and another header`, 'give them the same header, or other metadata', 'key')]
+    return [fault(
+      path, `${dotted(path)} has the metadata of the source ${shown(other[0])} and another header`,
+      'give them the same header, or other metadata', 'key'
+    )]
   })
 }
 
@@ -71,7 +79,9 @@ function withoutMesh (sources: readonly (readonly [string, unknown])[], { mesh }
   if (typeof mapping(mesh).listen === 'string') return []
   return sources.filter(([, source]) => mapping(source).envoyJwt !== undefined).map(([name]) => {
     const path: Path = ['identity', 'sources', name, 'envoyJwt']
-    return fault(path, `${dotted(path)} needs server.mesh: only Envoy sends what it has verified`, 'set server.mesh.listen, or use jwt', 'key')
+    return fault(
+      path, `${dotted(path)} needs server.mesh: only Envoy sends what it has verified`, 'set server.mesh.listen, or use jwt', 'key'
+    )
   })
 }
 
@@ -85,7 +95,10 @@ function audienceWarnings (identity: Mapping): PathProblem[] {
     const kind = mapping(source).envoyJwt === undefined ? 'jwt' : 'envoyJwt'
     const path: Path = ['identity', 'sources', name, kind, 'audience']
     return items(mapping(mapping(source)[kind]).audience).includes('*')
-      ? [fault(path, `${dotted(path)} accepts every token of the issuer, also those for other services and ID tokens`, 'name the audience of the agents')]
+      ? [fault(
+          path, `${dotted(path)} accepts every token of the issuer, also those for other services and ID tokens`,
+          'name the audience of the agents'
+        )]
       : []
   })
 }
@@ -95,7 +108,9 @@ function sourceProblems (sources: readonly (readonly [string, unknown])[], baseD
     const at: Path = ['identity', 'sources', name]
     const { apiKey, basic, jwt, envoyJwt } = mapping(source)
     return [
-      ...(apiKey === undefined ? [] : [...carrierProblems(mapping(apiKey), [...at, 'apiKey']), ...keyProblems(mapping(apiKey), [...at, 'apiKey'], baseDir)]),
+      ...(apiKey === undefined
+        ? []
+        : [...carrierProblems(mapping(apiKey), [...at, 'apiKey']), ...keyProblems(mapping(apiKey), [...at, 'apiKey'], baseDir)]),
       ...(basic === undefined ? [] : keyProblems(mapping(basic), [...at, 'basic'], baseDir)),
       ...(jwt === undefined ? [] : jwtProblems(mapping(jwt), [...at, 'jwt'], baseDir)),
       ...(envoyJwt === undefined ? [] : headerProblems(mapping(envoyJwt).header, [...at, 'envoyJwt', 'header']))
@@ -112,7 +127,11 @@ function carrierProblems (apiKey: Mapping, at: Path): PathProblem[] {
       ? []
       : [fault(at, `${dotted(at)} needs one of header, cookie and query`, 'such as "header: x-api-key"', 'key')]
   }
-  if (second !== undefined) return [fault([...at, second], `${dotted(at)} has both ${first} and ${second}`, 'give each a separate source', 'key')]
+  if (second !== undefined) {
+    return [
+      fault([...at, second], `${dotted(at)} has both ${first} and ${second}`, 'give each a separate source', 'key')
+    ]
+  }
   const { header, query, allowQuery } = apiKey
   if (typeof query === 'string' && allowQuery === false) {
     return [fault([...at, 'query'], `${dotted([...at, 'query'])} also needs allowQuery`, 'proxies log URLs; prefer a header')]
@@ -188,14 +207,18 @@ function certificateProblems (sources: Sources): PathProblem[] {
             'list the proxies only'
           ))
         : []),
-      ...(from === 'tls' && count > 0 ? [problem('proxies', 'has no effect with from: tls', 'set from to xfcc or rfc9440, or remove this line')] : []),
+      ...(from === 'tls' && count > 0
+        ? [problem('proxies', 'has no effect with from: tls', 'set from to xfcc or rfc9440, or remove this line')]
+        : []),
       ...(from !== 'xfcc' && typeof hops === 'number' && hops !== 1
         ? [problem('hops', 'is for from: xfcc only', 'remove this line')]
         : []),
       ...(Array.isArray(trustDomains) && trustDomains.length === 0 && san === null
         ? [fault(at, `${dotted(at)} needs trustDomains or san`, 'without them no certificate names a caller', 'key')]
         : []),
-      ...(from === 'xfcc' && san === 'email' ? [problem('san', 'cannot be email with from: xfcc', 'the header has names of the kinds uri and dns only')] : [])
+      ...(from === 'xfcc' && san === 'email'
+        ? [problem('san', 'cannot be email with from: xfcc', 'the header has names of the kinds uri and dns only')]
+        : [])
     ]
   })
 }

@@ -37,7 +37,9 @@ function contradictions ({ mode, card }: Mapping, at: Path): PathProblem[] {
   const [modeAt, cardAt]: [Path, Path] = [[...at, 'mode'], [...at, 'card', 'onUnavailable']]
   return [
     ...(mode === 'off'
-      ? [fault(modeAt, `${dotted(modeAt)} is off, so the gateway would not read to whom tasks belong`, 'write "mode: observe" with access.tasks')]
+      ? [fault(
+          modeAt, `${dotted(modeAt)} is off, so the gateway would not read to whom tasks belong`, 'write "mode: observe" with access.tasks'
+        )]
       : []),
     ...(mapping(card).onUnavailable === 'forward'
       ? [
@@ -88,7 +90,9 @@ function bypasses (agent: Mapping, at: Path): PathProblem[] {
       : [fault(forwarded, `${dotted(forwarded)} bypasses access.tasks: the gateway does not read these requests`, 'remove it', 'key')]),
     ...(unknown === null
       ? []
-      : [fault(unknown, `${dotted(unknown)} forwards methods whose tasks access.tasks does not check`, 'declare the methods in a policy', 'key')])
+      : [fault(
+          unknown, `${dotted(unknown)} forwards methods whose tasks access.tasks does not check`, 'declare the methods in a policy', 'key'
+        )])
   ]
 }
 

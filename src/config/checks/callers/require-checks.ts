@@ -21,7 +21,9 @@ export function requireProblems (config: Mapping): PathProblem[] {
   })
   if (identity !== null && Object.hasOwn(identity, ANONYMOUS)) {
     const path: Path = ['identity', 'sources', ANONYMOUS]
-    problems.push(fault(path, `${dotted(path)}: access.require uses this name for requests without credentials`, 'choose another name', 'key'))
+    problems.push(fault(
+      path, `${dotted(path)}: access.require uses this name for requests without credentials`, 'choose another name', 'key'
+    ))
   }
   return problems
 }
@@ -40,7 +42,9 @@ function requireAt (require: unknown, path: Path, sources: Mapping | null): Path
 function alternativeProblems (names: readonly unknown[], path: Path, sources: Mapping): PathProblem[] {
   const problems = unknownSources(names, path, Object.keys(sources), [ANONYMOUS])
   if (names.length > 1 && names.includes(ANONYMOUS)) {
-    problems.push(fault(path, `${dotted(path)} requires credentials and none of them`, 'make anonymous a separate alternative: [[a], [anonymous]]'))
+    problems.push(fault(
+      path, `${dotted(path)} requires credentials and none of them`, 'make anonymous a separate alternative: [[a], [anonymous]]'
+    ))
   }
   const carriers = new Map<string, unknown>()
   names.forEach((name, index) => {
@@ -51,7 +55,10 @@ function alternativeProblems (names: readonly unknown[], path: Path, sources: Ma
     if (other === undefined || other === name) return
     const at: Path = [...path, index]
     problems.push(
-      fault(at, `${dotted(at)}: no request can have credentials of ${shown(other)} and ${shown(name)}: both are in the ${carrier}`, 'make each a separate alternative')
+      fault(
+        at, `${dotted(at)}: no request can have credentials of ${shown(other)} and ${shown(name)}: both are in the ${carrier}`,
+        'make each a separate alternative'
+      )
     )
   })
   return problems
@@ -90,5 +97,7 @@ export function unusedSources (config: Mapping): PathProblem[] {
     for (const alternative of require) for (const name of items(alternative)) used.add(name)
   }
   return Object.keys(mapping(mapping(config.identity).sources)).filter(name => !used.has(name)).map(name =>
-    fault(['identity', 'sources', name], `no agent accepts callers of the source ${shown(name)}`, 'name it in access.require of an agent', 'key'))
+    fault(
+      ['identity', 'sources', name], `no agent accepts callers of the source ${shown(name)}`, 'name it in access.require of an agent', 'key'
+    ))
 }

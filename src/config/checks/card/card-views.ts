@@ -16,10 +16,14 @@ export function viewProblems (agent: Mapping, path: Path, identity: unknown): Pa
   const problems = skillProblems(card, [...path, 'card', 'publicSkills'])
   if (views.length === 0) return problems
   if (identity === null || identity === undefined) {
-    problems.push(fault(at, `${dotted(at)} needs identity: without it, the gateway knows no caller`, 'add identity, or remove the views', 'key'))
+    problems.push(fault(
+      at, `${dotted(at)} needs identity: without it, the gateway knows no caller`, 'add identity, or remove the views', 'key'
+    ))
   }
   if (card.signature === 'verbatim') {
-    problems.push(fault(at, `${dotted(at)} contradicts signature: verbatim, which serves the card unchanged`, 'write strip or resign', 'key'))
+    problems.push(fault(
+      at, `${dotted(at)} contradicts signature: verbatim, which serves the card unchanged`, 'write strip or resign', 'key'
+    ))
   }
   const policies = new Set(listedNames(agent.extensions))
   const seen = new Set<unknown>()
@@ -59,7 +63,12 @@ export function viewWarnings (agent: Mapping, path: Path, layers: PolicyLayers):
   if (views.length === 0) return []
   const isFull = card.public === 'full' || (card.public === null && Object.keys(mapping(card.headers)).length === 0)
   return [
-    ...(isFull ? [fault(at, `${dotted(at)} hides nothing from unauthenticated requests: public: full shows them the whole card`, 'write public: minimal or none', 'key')] : []),
+    ...(isFull
+      ? [fault(
+          at, `${dotted(at)} hides nothing from unauthenticated requests: public: full shows them the whole card`,
+          'write public: minimal or none', 'key'
+        )]
+      : []),
     ...views.flatMap((view, index) => activatable(mapping(view), [...at, index], { agent, layers }))
   ]
 }

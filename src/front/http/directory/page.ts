@@ -95,8 +95,12 @@ function articleOf (entry: DirectoryEntry, id: string): string {
 
 function factsOf (entry: DirectoryEntry): string {
   const { interfaces, provider, documentationUrl, card, security: { schemes, alternatives } } = entry
-  const can = [entry.streaming ? 'streaming' : '', entry.pushNotifications ? 'push notifications' : '', entry.extendedCard ? 'extended card' : '']
-  const callers = alternatives.map(names => names.length === 0 ? 'no credentials' : names.map(name => describe(name, schemes[name])).join(' and '))
+  const can = [
+    entry.streaming ? 'streaming' : '', entry.pushNotifications ? 'push notifications' : '', entry.extendedCard ? 'extended card' : ''
+  ]
+  const callers = alternatives.map(names => names.length === 0
+    ? 'no credentials'
+    : names.map(name => describe(name, schemes[name])).join(' and '))
   const by = provider.organization === '' ? provider.url : provider.organization
   const facts: readonly (readonly [string, string])[] = [
     ['Addresses', interfaces.map(({ binding, version, url, tenant }) =>
