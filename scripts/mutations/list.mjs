@@ -4,9 +4,10 @@
  */
 export const MUTATIONS = [
   [
-    'policy/request/required.ts',
+    'policy/request/evaluate.ts',
     'policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)',
-    'policy.names.includes(request.requested, extension.uri) || !injected.includes(extension.uri)'
+    'policy.names.includes(request.requested, extension.uri) || !injected.includes(extension.uri)',
+    'policy/activation'
   ],
   ['policy/request/requested.ts', 'requested.length > policy.maxExtensions', 'requested.length > policy.maxExtensions + 1'],
   ['policy/request/evaluate.ts', 'view.tenant !== pathTenant', 'view.tenant === pathTenant'],
@@ -28,9 +29,9 @@ export const MUTATIONS = [
   ['identity/certificate/certificates.ts', 'if (behindProxy) return found', '', 'identity/certificate-parts'],
   ['identity/certificate/certificate-source.ts', 'names.uri.length === 1 ?', 'names.uri.length > 0 ?', 'identity/certificate-parts'],
   ['identity/certificate/xfcc.ts', 'elements?.length === hops', 'elements?.length >= hops', 'identity/certificate-parts'],
-  ['identity/certificate/client-cert.ts', 'x509.raw.equals(bytes)', 'true', 'identity/certificate-parts'],
+  ['identity/certificate/certificates.ts', 'x509.raw.equals(bytes)', 'true', 'identity/certificate-parts'],
   ['identity/jwt-source.ts', 'hit.boundTo !== null && hit.boundTo !== certificate', 'false', 'identity/certificates'],
-  ['wire/json/duplicate.ts', 'if (seen.has(name)) return', 'if (seen.size > 1 && seen.has(name)) return'],
+  ['wire/json/duplicate.ts', 'earlier.has(name)', 'earlier.size > 1 && earlier.has(name)', 'wire/json'],
   ['wire/web-assembly.ts', 'memory.holder = 0', '', 'wire/structural-scan'],
   ['jsonschema/bytes/scalars.ts', 'if (min === over && over', 'if (min < over && over', 'policy/bytes-checker'],
   ['jsonschema/bytes/data-validator.ts', 'if (program.compares && hasInexactNumbers()) return false', '', 'policy/unread-data'],
@@ -79,7 +80,7 @@ export const MUTATIONS = [
   ],
   ['server/cluster/how-many.ts', 'Math.max(1, Math.min(available, Math.ceil(quota)))', 'Math.max(1, Math.min(available, Math.floor(quota)))'],
   ['cli/test.ts', 'if (broken) return UNUSABLE', 'if (broken) return FAILED', 'offline/cli'],
-  ['call/exchange-driver.ts', "this.settle(this.erred ? 'agent_error' : 'client_aborted')", "this.settle('upstream_error')", 'gateway/forward-abort'],
+  ['call/outcome.ts', "exchange.agentFailed ? 'agent_error' : 'client_aborted'", "'upstream_error'", 'gateway/forward-abort'],
   ['agents/agent-registry.ts', '[name, age()]', '[name, null]', 'identity/jwt'],
   ['pipeline/rejections.ts', 'The request target is rejected: ${reason}.', 'The request target is rejected.', 'security/CVE-2026-85124'], // eslint-disable-line no-template-curly-in-string
   ['server/cluster/worker.ts', 'buildServing(config, { env, worker, keeper', 'buildServing(config, { env, keeper', 'cluster/rates'],

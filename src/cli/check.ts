@@ -3,14 +3,18 @@ import type { Config } from '#config/model/model.js'
 import { lookAtSources } from './live-sources.js'
 import { readConfiguration } from '#offline/configuration.js'
 import { LOADING_CARDS, withProgress } from './command-line/progress.js'
-import { agreementFindings } from './agents/agreement-findings.js'
 import { lookAtAgents, lookAtCardFiles } from './live.js'
 import type { Output } from './output.js'
-import type { CheckFormat, CheckResult } from './reports/check-report.js'
-import { CHECK_FORMATS, checkReport } from './reports/check-report.js'
+import { JSON_FORMAT } from './output.js'
 import { unusableConfiguration } from './reports/configuration-problems.js'
 import { COMMAND_LINE, reportFailure, usageProblem } from './reports/failure.js'
-import { findingOf } from './reports/finding.js'
+import type { Finding } from './reports/finding.js'
+import { findingOf, textOf } from './reports/finding.js'
+import { readLockFile } from '#agents/lock/lock-file.js'
+import type { Diagnostic } from '#config/diagnostics.js'
+import { diagnostic, formatDiagnostic, printDiagnostic } from '#config/diagnostics.js'
+import { annotations } from './reports/github.js'
+import { junit } from './reports/junit.js'
 
 export interface CheckArguments {
   /** Null: the file in A2A_GATEWAY_CONFIG, else the defaults of `serve --upstream`. */
@@ -99,4 +103,78 @@ function directoryNote ({ agents, policyDirectory }: Config): string[] {
 
 function summaryOf ({ agents }: Config): CheckResult['summary'] {
   return { agents: agents.length, policies: new Set(agents.flatMap(agent => agent.extensions)).size }
+}
+
+/* What `check` says about agents whose cards need an agreement. */
+
+/** Warns of agents with `card.changes: hold` and no agreed card. @param config that was read before: its lock file can be used */
+function agreementFindings ({ agents }: Config): Diagnostic[] {
+  const holding = agents.filter(({ card }) => card.lock !== null)
+  const path = holding[0]?.card.lock ?? null
+  if (path === null) return []
+  const pinned = readLockFile(path).agents
+  return holding.flatMap(({ name }) => {
+    const entry = Object.hasOwn(pinned, name) ? pinned[name] : undefined
+    if (entry?.card !== undefined) return []
+    return [diagnostic(`agent ${name}`, 0, 0, entry === undefined
+      ? {
+          message: `agents.lock has no entry for ${name}, so its card waits`,
+          hint: `run a2a-gateway agents lock --agent ${name}, and review the file`
+        }
+      : {
+          message: `agents.lock has only the digest of the card of ${name}: a gateway that starts while the agent serves another card has no card`,
+          hint: `run a2a-gateway agents lock --agent ${name}`
+        })]
+  })
+}
+
+/* The output of `check` in each format. */
+
+export const CHECK_FORMATS = ['text', 'json', 'junit', 'github'] as const
+type CheckFormat = typeof CHECK_FORMATS[number]
+
+interface CheckResult {
+  /** The file, or `defaults`. */
+  readonly file: string
+  readonly findings: readonly Finding[]
+  /** What `check` cannot decide without the agents' cards. In text format, standard error shows the notes. Default: nothing. */
+  readonly notes?: readonly string[]
+  /** Description of a configuration that can be used. Null: the gateway would not start with it. */
+  readonly summary: { readonly agents: number, readonly policies: number } | null
+  /** False when the exit code is 1. */
+  readonly ok: boolean
+}
+
+function checkReport (format: CheckFormat, result: CheckResult): string {
+  const { file, findings, notes = [], summary, ok } = result
+  switch (format) {
+    case 'json': return `${JSON.stringify({ format: JSON_FORMAT, ok, file, ...summary, problems: findings, ...(notes.length === 0 ? {} : { notes }) }, null, 2)}\n`
+    case 'junit': return junit('a2a-gateway check', [{ name: file, cases: casesOf(result) }])
+    case 'github': return annotations(findings) + last(result)
+    default: {
+      const lines = findings.map(one => printDiagnostic(one.severity === 'warning' ? { ...one, message: `warning: ${one.message}` } : one))
+      return lines.map(line => `${line}\n`).join('') + last(result)
+    }
+  }
+}
+
+function last ({ file, summary, ok }: CheckResult): string {
+  if (!ok || summary === null) return ''
+  return `${file}: ok: ${amount(summary.agents, 'agent', 'agents')}, ${amount(summary.policies, 'policy', 'policies')}\n`
+}
+
+function amount (count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** One case per problem; warnings fail nothing. Without a problem, one case that passes. */
+function casesOf ({ file, findings }: CheckResult): Parameters<typeof junit>[1][number]['cases'] {
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  if (errors.length === 0) return [{ name: 'the configuration can be used', failure: null, file }]
+  return errors.map(one => ({
+    name: one.message,
+    ...(one.file === COMMAND_LINE ? {} : { file: one.file }),
+    ...(one.line === 0 ? {} : { line: one.line }),
+    failure: { kind: 'failure', message: textOf(one), text: formatDiagnostic(one), type: one.code }
+  }))
 }

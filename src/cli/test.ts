@@ -1,20 +1,25 @@
 /** `a2a-gateway test`: runs policy tests written in YAML. */
-import { diagnostic } from '#config/diagnostics.js'
 import type { Diagnostic } from '#config/diagnostics.js'
+import { diagnostic, formatDiagnostic } from '#config/diagnostics.js'
 import { overridesFromEnvironment, readText } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
-import type { FileResult, RunOptions } from '#offline/policy-test/run-tests.js'
+import type { FileResult, RunOptions, TestResult } from '#offline/policy-test/run-tests.js'
 import { runTests } from '#offline/policy-test/run-tests.js'
 import { loadTests } from '#offline/policy-test/test-file.js'
 import type { NamedResult } from '#offline/policy-test/test-report.js'
-import { pretty, tap } from '#offline/policy-test/test-report.js'
+import { pretty, tap, detailsOf, failureText, titleOf } from '#offline/policy-test/test-report.js'
 import { CHECKS, readConfiguration } from '#offline/configuration.js'
 import { kindOfFile, wrongKind } from './command-line/file-kind.js'
 import type { Output } from './output.js'
+import { JSON_FORMAT } from './output.js'
 import { testFiles } from './policy-tests/files.js'
 import { unusableConfiguration } from './reports/configuration-problems.js'
 import { COMMAND_LINE, reportFailure, usageProblem } from './reports/failure.js'
-import { testsAsAnnotations, testsAsJson, testsAsJunit } from './reports/test-report.js'
+import type { Finding } from './reports/finding.js'
+import { findingOf } from './reports/finding.js'
+import { annotations } from './reports/github.js'
+import type { Case } from './reports/junit.js'
+import { junit } from './reports/junit.js'
 
 export interface TestArguments {
   /** Files, directories and patterns. */
@@ -103,4 +108,69 @@ function runFile (file: string, options: RunOptions, env: NodeJS.ProcessEnv): Fi
       ]
     }
   }
+}
+
+/* The output of `test` in the formats for machines. */
+
+const passed = ({ mismatches }: TestResult): boolean => mismatches.length === 0
+
+function testsAsJson (files: readonly NamedResult[]): string {
+  const all = resultsOf(files)
+  const failed = all.filter(one => !passed(one)).length
+  const unusable = files.filter(({ result }) => !result.ok).length
+  return `${JSON.stringify({
+    format: JSON_FORMAT,
+    ok: failed === 0 && unusable === 0,
+    passed: all.length - failed,
+    failed,
+    unusable,
+    files: files.map(({ file, result }) => result.ok
+      ? { file, tests: result.results.map(jsonOf) }
+      : { file, problems: result.problems.map(one => findingOf(one)) })
+  }, null, 2)}\n`
+}
+
+function testsAsJunit (files: readonly NamedResult[]): string {
+  return junit('a2a-gateway test', files.map(({ file, result }) => ({
+    name: file,
+    cases: result.ok ? result.results.map(caseOf) : result.problems.map(problem => unusableCase(file, problem))
+  })))
+}
+
+/** Annotations of failed tests and of problems of files, and a last line for people. */
+function testsAsAnnotations (files: readonly NamedResult[]): string {
+  const all = resultsOf(files)
+  const failed = all.filter(one => !passed(one))
+  const found: (Finding & { readonly title?: string })[] = [
+    ...files.flatMap(({ result }) => result.ok ? [] : result.problems.map(one => findingOf(one))),
+    ...failed.map(one => ({ severity: 'error' as const, ...placeOf(one), message: failureText(one), title: titleOf(one) }))
+  ]
+  return `${annotations(found)}${all.length - failed.length} passed, ${failed.length} failed\n`
+}
+
+function resultsOf (files: readonly NamedResult[]): TestResult[] {
+  return files.flatMap(({ result }) => result.ok ? result.results : [])
+}
+
+function jsonOf (one: TestResult): object {
+  const { name, version, binding } = one
+  return { name, version, binding, ...placeOf(one), ok: passed(one), ...(passed(one) ? {} : detailsOf(one)) }
+}
+
+function caseOf (one: TestResult): Case {
+  const { file, line } = placeOf(one)
+  const message = one.mismatches.map(({ key }) => key).join(', ')
+  return { name: titleOf(one), file, line, failure: passed(one) ? null : { kind: 'failure', message, text: failureText(one) } }
+}
+
+function unusableCase (file: string, problem: Diagnostic): Case {
+  const place = problem.file === COMMAND_LINE ? {} : problem.line === 0 ? { file } : { file, line: problem.line }
+  const failure = { kind: 'error' as const, message: problem.message, text: formatDiagnostic(problem), type: problem.code }
+  return { name: `${file} can be used`, ...place, failure }
+}
+
+/** Splits `file:line:col`. */
+function placeOf ({ at }: TestResult): { readonly file: string, readonly line: number, readonly col: number } {
+  const [, file = at, line = 0, col = 0] = /^([^]*):(\d+):(\d+)$/.exec(at) ?? []
+  return { file, line: Number(line), col: Number(col) }
 }

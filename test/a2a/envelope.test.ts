@@ -1,6 +1,6 @@
 import t from 'tap'
-import { idToken, readEnvelope } from '#a2a/message/envelope.js'
-import type { EnvelopeProblem, RpcEnvelope } from '#a2a/message/envelope.js'
+import { idToken, readEnvelope } from '#a2a/message/call.js'
+import type { EnvelopeProblem, RpcEnvelope } from '#a2a/message/call.js'
 
 const good = (value: unknown): RpcEnvelope => {
   const read = readEnvelope(value)

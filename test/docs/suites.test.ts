@@ -40,3 +40,14 @@ t.test('package.json and CONTRIBUTING.md name every suite', async t => {
     []
   )
 })
+
+t.test('each small fault of the mutations finds its text in the sources', async t => {
+  const { MUTATIONS } = await import(pathToFileURL(join(ROOT, 'scripts/mutations/list.mjs')).href) as {
+    MUTATIONS: readonly (readonly [file: string, before: string, after: string, hint?: string])[]
+  }
+  const occurrences = ([file, before]: typeof MUTATIONS[number]): number => readFileSync(join(ROOT, 'src', file), 'utf8').split(before).length - 1
+  t.ok(MUTATIONS.length > 50)
+  t.same(MUTATIONS.filter(mutation => occurrences(mutation) !== 1).map(([file, before]) => `${file}: ${before}`), [])
+  const page = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
+  t.ok(page.includes(`| ${MUTATIONS.length} small faults, one by one,`), 'CONTRIBUTING.md has their number')
+})

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { answersOf } from '#offline/recorded-answers.js'
 import { Breaker } from '#upstream/decisions/breaker.js'
-import { Gate } from '#upstream/decisions/gate.js'
+import { Gate } from '#upstream/decisions/decision-point.js'
 import { gatewayFor, oneAgent } from '../helpers/gateway.js'
 import { MESSAGE, rpc } from '../helpers/http.js'
 import { fakeAgent } from '../helpers/raw.js'

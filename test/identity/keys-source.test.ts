@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { IssuerKeys } from '#agents/identity/issuer-keys.js'
+import { IssuerKeys } from '#agents/identity/identity.js'
 import { Identity, identityFiles } from '#agents/identity/identity.js'
 import { LastCredential } from '#identity/last-credential.js'
 import { createLogger } from '#telemetry/logging.js'
@@ -15,7 +15,7 @@ import { rpc, until } from '../helpers/http.js'
 import { inTests } from '../helpers/paths.js'
 import { AUDIENCE, issuerFor, jwtSource, keyOf } from './issuer.js'
 import { guarded } from './kit.js'
-import type { IdentityOptions } from '#agents/identity/issuer-keys.js'
+import type { IdentityOptions } from '#agents/identity/identity.js'
 
 function options (): IdentityOptions & { readonly counted: string[] } {
   const counted: string[] = []

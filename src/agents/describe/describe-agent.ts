@@ -1,15 +1,17 @@
 /** An agent, as `/agents` and the console show it. */
-import type { AgentConfig, Mode, ResolvedPolicy } from '#config/model/model.js'
+import type { AgentConfig, Mode, ResolvedPolicy, CardConfig } from '#config/model/model.js'
 import { describeAccess } from '#pipeline/access/agent-security.js'
 import type { AgentState } from '#pipeline/agent-snapshot.js'
 import { modeOf } from '#policy/compile/identity.js'
 import type { CardStatus } from '../card/card-keeper.js'
 import type { LockEntry } from '../lock/lock-file.js'
 import type { ConcurrencyLimit } from '../concurrency-limit.js'
-import { describeCard } from './describe-card.js'
-import { describePolicy } from './describe-policy.js'
 import type { Requirement } from '#identity/schemes.js'
 import type { GrpcTarget } from '#a2a/card/map.js'
+import type { CardSignatures } from '#a2a/card/loaded-cards.js'
+import { publicCard } from '#a2a/card/minimal.js'
+import type { Version } from '#a2a/versions.js'
+import type { AgentPolicy, CompiledPolicy } from '#policy/compile/compiled.js'
 
 export interface PastRejection { readonly at: string, readonly rule: string, readonly reason: string, readonly message: string }
 
@@ -77,4 +79,103 @@ function grpcUrl ({ host, port, tls }: GrpcTarget): string {
 
 function describeLayers ({ name, policy, layers }: ResolvedPolicy, agentMode: Mode): object {
   return { name, uri: policy.uri ?? policy.uriPattern, mode: modeOf(agentMode, policy), layers }
+}
+
+/* The card of an agent, as `/agents` and the console show it. */
+
+interface DescribedCard {
+  readonly config: CardConfig
+  readonly agreed: LockEntry | null
+  readonly status: CardStatus
+  readonly state: AgentState | null
+  readonly publicBase: string | null
+  /** `kid` of the key that signs served cards; null for none. */
+  readonly signedBy: string | null
+}
+
+function describeCard ({ config, agreed, status, state, publicBase, signedBy }: DescribedCard): object {
+  return {
+    state: status.state,
+    public: publicCard(config),
+    extended: state === null || config.extended === null ? null : state.loaded.extended != null,
+    origin: status.origin,
+    ageSeconds: status.fetchedAt === null ? null : Math.round((Date.now() - status.fetchedAt) / 1_000),
+    etag: state === null || publicBase === null ? null : etagsOf(state, publicBase),
+    signature: {
+      served: config.signature,
+      ...(signedBy === null ? {} : { signedBy }),
+      verified: verifiedOf(state?.loaded.signatures ?? null, config)
+    },
+    views: config.views.map(({ id }) => id),
+    problem: status.problem,
+    agreement: config.changes === 'apply' ? null : describeAgreement(agreed, status),
+    texts: config.texts,
+    changes: state?.changes ?? [],
+    warnings: state === null ? [] : [...state.cardWarnings, ...state.warnings]
+  }
+}
+
+/** What was agreed, and the card that waits. */
+function describeAgreement (agreed: LockEntry | null, { held }: CardStatus): object {
+  return {
+    ...(agreed === null ? { digest: null } : { digest: agreed.digest, pinnedAt: agreed.pinnedAt, pinnedBy: agreed.pinnedBy }),
+    held: held === null ? null : { ...held, since: new Date(held.since).toISOString() }
+  }
+}
+
+/** @returns null without `card.verify`, and while there is no card */
+function verifiedOf (signatures: CardSignatures | null, { verify }: CardConfig): object | null {
+  if (signatures === null || verify === null) return null
+  const { '1.0': recent, 0.3: old, extended, replaced } = signatures
+  return { 0.3: old, '1.0': recent, ...(extended === null ? {} : { extended }), ...(replaced === null ? {} : { replaced }) }
+}
+
+function etagsOf ({ served }: AgentState, publicBase: string): Readonly<Record<Version, string>> {
+  return { 0.3: served['0.3'].at(publicBase).etag, '1.0': served['1.0'].at(publicBase).etag }
+}
+
+/* Describes the policies in force for one agent and one version, for `/agents`: names and modes, nothing of requests or responses. */
+
+function describePolicy (policy: AgentPolicy): object {
+  return {
+    declared: policy.declared,
+    required: policy.required.map(one => one.uri),
+    injected: policy.injected,
+    checked: policy.policies.map(one => describeOne(one, policy)),
+    remembersTasks: policy.remembers,
+    unusableSchemas: policy.unusable
+  }
+}
+
+/**
+ * Describes one policy. `responses` is the effective mode: `enforce` only if both the policy's mode and the agent's `responses` are
+ * `enforce`.
+ */
+function describeOne (
+  { name, uri, mode, rules, responses: responseRules, state, correlations }: CompiledPolicy,
+  { responses, echoes }: AgentPolicy
+): object {
+  return {
+    policy: name,
+    uri,
+    mode,
+    rules: rules.map(rule => rule.id),
+    responses: responses === 'enforce' && responseRules?.acts !== true ? 'observe' : responses,
+    responseRules: responseRules?.rules.map(({ id, verdict }) => ({ id, verdict })) ?? [],
+    state: state === null ? null : { request: state.mode.request, response: state.mode.response, onUnknown: state.onUnknown },
+    correlate: correlations.map(one => ({
+      id: one.id,
+      remembers: one.remember.on,
+      checks: one.check.on,
+      mode: one.mode,
+      onUnknown: one.onUnknown
+    })),
+    observe: {
+      spanAttributes: responseRules?.attributes.map(one => one.name) ?? [],
+      metrics: responseRules?.metrics.map(one => one.name) ?? []
+    },
+    inactiveResponse: responseRules?.strips === true ? 'strip' : 'forward',
+    redacts: responseRules?.redact.length ?? 0,
+    echo: echoes.get(uri) ?? 'passthrough'
+  }
 }

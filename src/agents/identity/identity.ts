@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { digest } from '#config/digest.js'
 import { fileErrorText } from '#config/describe.js'
 import { readKeyFile } from '#config/key-file.js'
-import type { ApiKeyConfig, IdentityConfig, KeyEntry, SourceConfig } from '#config/model/identity-model.js'
+import type { ApiKeyConfig, IdentityConfig, KeyEntry, SourceConfig, JwtConfig } from '#config/model/identity-model.js'
 import type { Carrier, Source } from '#identity/authentication.js'
 import { ApiKeys, BasicKeys } from '#identity/api-keys.js'
 import { Authenticator } from '#identity/authenticator.js'
@@ -20,10 +20,13 @@ import type { Principal } from '#identity/principal.js'
 import { redactAlso } from '#telemetry/redact.js'
 import { readTlsFiles } from '#upstream/tls.js'
 import { FailureLog } from './failure-log.js'
-import { IssuerKeys } from './issuer-keys.js'
 import type { Requirement } from '#identity/schemes.js'
 import { OperatorError } from '#operator-errors.js'
-import type { IdentityOptions } from './issuer-keys.js'
+import { FetchedKeySet } from '../keys/fetched-key-set.js'
+import type { Attributes } from '#telemetry/traces/span.js'
+import type { Log } from '#telemetry/log.js'
+import type { Metrics } from '#telemetry/metrics/metrics.js'
+import type { Tracing } from '#telemetry/traces/tracing.js'
 
 export interface DescribedCaller {
   readonly source: string
@@ -255,4 +258,45 @@ export function digestKey (): string {
   const key = process.env[DIGEST_KEY] ?? randomBytes(32).toString('base64url')
   process.env[DIGEST_KEY] = key
   return key
+}
+
+/* The keys of an issuer, as the sources of tokens see them: fetched in the background, counted and logged. */
+
+export interface IdentityOptions {
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly tracing?: Tracing | undefined
+  /** As in {@link KeysSourceOptions}. */
+  readonly clock?: (() => number) | undefined
+}
+
+export class IssuerKeys extends FetchedKeySet implements Keys {
+  /** @param ca authorities of the issuer in PEM; null: those of the system */
+  constructor (name: string, { issuer, keys: { url, maxStale } }: JwtConfig, options: IdentityOptions, ca: Buffer | null = null) {
+    const { metrics, log, tracing, clock } = options
+    super({
+      url,
+      issuer,
+      maxStale,
+      clock,
+      ca,
+      trace: tracing === undefined ? undefined : url => tracing.startFetch('IssuerKeys', attributesOf(name, url)),
+      onRefresh: outcome => { metrics.add('identity_key_refreshes_total', name, outcome) },
+      onProblem: problem => {
+        if (problem !== null) log.warn({ source: name, problem }, 'the keys of an issuer cannot be fetched')
+        else log.info({ source: name }, 'the keys of an issuer can be fetched again')
+      }
+    })
+  }
+}
+
+function attributesOf (source: string, { protocol, hostname, port, pathname }: URL): Attributes {
+  return {
+    'a2a_gateway.caller.source': source,
+    'http.request.method': 'GET',
+    'url.scheme': protocol.slice(0, -1),
+    'url.path': pathname,
+    'server.address': hostname,
+    'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+  }
 }

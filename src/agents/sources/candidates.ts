@@ -6,7 +6,7 @@ import type { CardDocument } from '#a2a/card/loaded-cards.js'
 import { isVerified } from '#a2a/card/signing/verified.js'
 import { NoCanonicalForm } from '#a2a/card/signing/canonical.js'
 import type { DiscoveredAgent } from '#config/discovered.js'
-import type { AgentSourceConfig } from '#config/model/source-model.js'
+import type { AgentSourceConfig, Admission } from '#config/model/source-model.js'
 import { verifyCard } from '#identity/card-signature.js'
 import type { VerificationKey } from '#identity/jwk-set.js'
 import type { AddressGuard } from '#upstream/address-guard.js'
@@ -18,8 +18,6 @@ import { isAtOrBelow, loosePath } from '#wire/target.js'
 import { parseUrl } from '#wire/url.js'
 import type { LockEntry, LockFile } from '../lock/lock-file.js'
 import { cardDigest } from '#a2a/card/digest.js'
-import type { AdmissionFacts } from './admit.js'
-import { isAdmitted } from './admit.js'
 import type { InlineCards } from './inline-cards.js'
 
 /** Something of a source that may become an agent. */
@@ -298,4 +296,36 @@ function waitsFor (admitted: ReturnType<typeof isAdmitted>): { readonly state: E
 
 function reportOf (candidate: Candidate, agent: string | null, state: EntryState, reason: string | null): EntryReport {
   return { identifier: candidate.identifier, agent, state, reason, card: candidate.cardUrl?.href ?? null }
+}
+
+/* Decides which entries of a source become agents (`agentSources[].admit`). */
+
+/** What is known about an entry. */
+interface AdmissionFacts {
+  /** Name of the agent, as the template makes it. */
+  readonly name: string
+  /** URL of the card. */
+  readonly url: string
+  /** Digest of the card; null while the card has not been read. */
+  readonly digest: string | null
+  /** The key that has signed the catalog or the card; null for none. */
+  readonly signedBy: string | null
+}
+
+type Admitted = { readonly admitted: true } | { readonly admitted: false, readonly reason: string }
+
+const ADMITTED: Admitted = { admitted: true }
+
+/** Pure: `lock` has been read before. */
+function isAdmitted (entry: AdmissionFacts, admit: Admission, lock: LockFile): Admitted {
+  if (admit === 'all') return ADMITTED
+  if (admit === 'signed') return entry.signedBy === null ? waits('no configured key has signed the catalog or the card') : ADMITTED
+  const pin = Object.hasOwn(lock.agents, entry.name) ? lock.agents[entry.name] : undefined
+  if (pin === undefined) return waits('the agent is not in agents.lock')
+  if (pin.url !== entry.url) return waits('agents.lock has another address of the card')
+  return pin.digest === entry.digest ? ADMITTED : waits('the card differs from the card in agents.lock')
+}
+
+function waits (reason: string): Admitted {
+  return { admitted: false, reason }
 }

@@ -7,7 +7,6 @@ import { connectionOf } from '../client-connection.js'
 import * as rejections from '#identity/rejections.js'
 import { challengesOf } from '#identity/challenge.js'
 import type { Prepared } from '#agents/credentials/agent-credentials.js'
-import { recordRejectedExchange, watchTokenRequest } from '../telemetry/credentials-telemetry.js'
 import type { Bytes } from '#wire/chunked-buffer.js'
 import { clientIp } from '#wire/forwarded.js'
 import type { Exchange } from '../exchange.js'
@@ -18,6 +17,10 @@ import type { Result } from '../step.js'
 import { after } from '../run.js'
 import type { Work } from '../work.js'
 import { reject } from '../reply.js'
+import type { Rejection } from '#a2a/errors.js'
+import { violation } from '#policy/violation.js'
+import { auditEntry } from '../telemetry/request-telemetry.js'
+import type { Watch } from '#agents/credentials/sent-token.js'
 
 /** Gets the credentials for the agent. Rejects the request when the gateway cannot have them. */
 export function getCredentials (exchange: Exchange): Result | Promise<Result> {
@@ -69,4 +72,48 @@ export function settleToken ({ outbound, agentName, services: { metrics } }: Exc
       'upstream_credentials_total', agentName, sent.by.kind, 'dropped'
     )
   }
+}
+
+/* Reports the credentials that an agent gets to metrics, spans, log and audit. Never reports a secret, or words of a token endpoint. */
+
+/** Opens a span for a request to a token endpoint. @returns a function that ends the span */
+function watchTokenRequest (exchange: Exchange, endpoint: URL): ReturnType<Watch> {
+  const { span, agentName, services: { log } } = exchange
+  const ended = span.recording ? span.dialled('TokenRequest', attributesOf(endpoint)) : null
+  return (response, news) => {
+    ended?.(response.status, response.kind === 'token' ? null : response.status === null ? 'unreachable' : response.kind)
+    if (!news) return
+    if (response.kind !== 'failed') log.info({ agent: agentName }, 'the gateway gets access tokens for the agent again')
+    else log.warn({ agent: agentName, problem: response.problem, request_id: exchange.id }, 'cannot get an access token for the agent')
+  }
+}
+
+function attributesOf ({ hostname, port, protocol, pathname }: URL): Parameters<Exchange['span']['dialled']>[1] {
+  return {
+    'http.request.method': 'POST',
+    'server.address': hostname,
+    'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+    'url.scheme': protocol.slice(0, -1),
+    'url.path': pathname
+  }
+}
+
+/** Writes an audit line for a caller whose token the authorization server does not accept, within the bounds of failed authentications. */
+function recordRejectedExchange (exchange: Exchange, rejection: Rejection, client: string | null): void {
+  const { identity, principal, services: { audit } } = exchange
+  if (identity === null || principal === null) return
+  const found = violation({
+    mode: 'enforce',
+    reason: rejection.reason,
+    extension: 'gateway',
+    rule: 'exchange',
+    path: 'header',
+    message: rejection.message,
+    isStandalone: true
+  })
+  const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [found]), exchange: 'rejected', client }
+  exchange.rejectedSource = `exchange ${principal.source}`
+  identity.failures.record(exchange.rejectedSource, omitted => {
+    audit.record(omitted === 0 ? entry : { ...entry, lines_omitted: omitted })
+  })
 }

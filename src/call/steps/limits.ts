@@ -3,7 +3,6 @@
  * the call.
  */
 import type { Admission, Count } from '../limits.js'
-import { recordLimited } from '../telemetry/limits-telemetry.js'
 import { earlyCharges, lateCharges } from '#pipeline/access/limits.js'
 import { amountIn, isOfChain, narrowed, passedOn, remainingEdit } from '#pipeline/access/chain-budgets.js'
 import type { Delegation } from '#pipeline/access/delegation.js'
@@ -21,6 +20,9 @@ import type { Work } from '../work.js'
 import type { Exchange } from '../exchange.js'
 import { tightest } from '../limit-headers.js'
 import { reject } from '../reply.js'
+import type { Rejection } from '#a2a/errors.js'
+import { violation } from '#policy/violation.js'
+import { auditEntry } from '../telemetry/request-telemetry.js'
 
 /** Applies the limits that need only the head. */
 export function limitByHead (exchange: Exchange): Result | Promise<Result> {
@@ -120,4 +122,29 @@ export function spend (exchange: Exchange, measures: readonly Measure[]): void {
       : []
   }))
   if (spent.length > 0) exchange.services.limits.spend(spent)
+}
+
+/* Reports requests that exceed a limit to metrics, span and audit. A flood must not fill a disk: audit lines are bounded. */
+
+/** @param id of the limit */
+function recordLimited (exchange: Exchange, id: string, rejection: Rejection): void {
+  const { services: { metrics, audit, limits }, agentName, span } = exchange
+  metrics.add('rate_limited_total', agentName, id)
+  if (span.recording) {
+    span.name(exchange.operation)
+    span.set('a2a_gateway.limit', id)
+  }
+  limits.lines.record(id, omitted => {
+    const found = violation({
+      mode: 'enforce',
+      reason: rejection.reason,
+      extension: 'gateway',
+      rule: rejection.rule.slice('gateway/'.length),
+      path: 'header',
+      message: rejection.message,
+      isStandalone: true
+    })
+    const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [found]), limit: id }
+    audit.record(omitted === 0 ? entry : { ...entry, lines_omitted: omitted })
+  })
 }

@@ -1,22 +1,20 @@
-import { dotted, shown } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
+import { dotted, shown } from '../diagnostics.js'
 import { grpcProblems, grpcWarnings } from '../listeners/grpc-checks.js'
 import { parseHostPort } from '../listeners/host-port.js'
 import { meshProblems, meshWarnings } from '../listeners/mesh-checks.js'
 import { trustsEveryone } from '../schema/formats.js'
 import { layeredProblems, layeredWarnings } from './layer-checks.js'
 import type { PolicyLayers } from '../layers.js'
-import { callersOfFile } from './callers/caller-checks.js'
+import { listedNames, requiredBy } from '../layers.js'
+import { callersOfFile, conditionProblems, unknownSources } from './callers/caller-checks.js'
 import { accessProblems, accessWarnings } from './callers/access-checks.js'
 import { cardHeaderProblems, plainCredentials } from './card/card-checks.js'
-import { adminAccess } from './callers/admin-access.js'
-import { signatureProblems, signatureWarnings } from './card/card-signatures.js'
 import { viewProblems, viewWarnings } from './card/card-views.js'
 import { audienceProblems, audienceWarnings } from './callers/audience-checks.js'
 import { identityProblems, identityWarnings } from './callers/identity.js'
 import { delegationProblems, delegationWarnings } from './delegation-checks.js'
 import { externalProblems, externalWarnings } from './external-checks.js'
-import { listedNames, requiredBy } from '../layers.js'
 import { rateProblems, rateWarnings } from './rate-checks.js'
 import { listenerTls } from './listener-tls.js'
 import { ownershipProblems, ownershipWarnings } from './callers/ownership-checks.js'
@@ -26,11 +24,13 @@ import { sourceProblems } from './source-checks.js'
 import { secretProblems } from './secret-checks.js'
 import { upstreamCredentialProblems, upstreamCredentialWarnings } from './upstream-credentials.js'
 import type { Environment } from '../yaml/substitute.js'
-import { fault, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
+import { fault, items, mapping } from '../yaml/values.js'
 import { CARD_PATHS } from '#a2a/card/map.js'
 import { isAtOrBelow } from '#wire/target.js'
 import type { HostPort } from '../model/listener-model.js'
+import { signingKeyProblems, signingKeyWarnings } from './card/signing-keys.js'
+import { isObject } from '#wire/json/object.js'
 
 /**
  * Checks that a schema cannot express: how keys depend on each other and on the disk. The checks run on values that may still be wrong, so
@@ -286,4 +286,78 @@ function unusedPolicies (layers: PolicyLayers, agents: readonly unknown[]): Path
   ])
   return layers.fileNames.filter((name) => !used.has(name)).map((name) =>
     fault(['extensions', name], `no agent uses policy ${shown(name)}`, 'name it in an agent\'s extensions', 'key'))
+}
+
+/* Checks of `server.adminAccess`: its sources exist, and its conditions can hold. */
+
+function adminAccess (server: Mapping, identity: Mapping): PathProblem[] {
+  const names = Object.keys(mapping(identity.sources))
+  const at: Path = ['server', 'adminAccess']
+  const { sources, allow } = mapping(server.adminAccess)
+  return [
+    ...ofMesh(sources, [...at, 'sources'], mapping(identity.sources)),
+    ...unknownSources(sources, [...at, 'sources'], names),
+    ...items(allow).flatMap((condition, i) => conditionProblems(mapping(condition), [...at, 'allow', i], names))
+  ]
+}
+
+/** No proxy asks about requests to the admin listener. */
+function ofMesh (names: unknown, at: Path, sources: Mapping): PathProblem[] {
+  return items(names).flatMap((name, i) => {
+    if (typeof name !== 'string' || !Object.hasOwn(sources, name) || mapping(sources[name]).envoyJwt === undefined) return []
+    const path: Path = [...at, i]
+    return [fault(path, `${dotted(path)}: the source ${shown(name)} has callers on server.mesh only`, 'name a source of another kind')]
+  })
+}
+
+/* Checks of `card.verify` and `card.sign`. */
+
+/** Where the card belongs to. `publicUrl` is that of `server`, and may be of any type. */
+interface CardPlace { readonly path: Path, readonly baseDir: string, readonly publicUrl: unknown }
+
+function signatureProblems (card: Mapping, { path, baseDir, publicUrl }: CardPlace): PathProblem[] {
+  return [
+    ...(isObject(mapping(card.verify).keys)
+      ? verifyProblems(mapping(mapping(card.verify).keys), [...path, 'verify', 'keys'], baseDir)
+      : []),
+    ...signingKeyProblems(mapping(card.sign), [...path, 'sign'], baseDir),
+    ...resignProblems(card, path, publicUrl)
+  ]
+}
+
+function verifyProblems (keys: Mapping, path: Path, baseDir: string): PathProblem[] {
+  const { url, file } = keys
+  if (typeof url === 'string' && typeof file === 'string') {
+    return [
+      fault([...path, 'file'], `${dotted(path)} has both url and file`, 'keep one', 'key')
+    ]
+  }
+  if ((url ?? file ?? null) === null) return [fault(path, `${dotted(path)} needs url or file`, 'such as "file: vendor.jwks.json"', 'key')]
+  return unreadable(file, [...path, 'file'], baseDir)
+}
+
+function resignProblems (card: Mapping, path: Path, publicUrl: unknown): PathProblem[] {
+  if (card.signature !== 'resign') return []
+  const at: Path = [...path, 'signature']
+  if (card.sign === null || card.sign === undefined) {
+    return [
+      fault(at, `${dotted(at)}: resign needs sign`, 'such as "sign: {key: {file: secrets/card.pem}}"')
+    ]
+  }
+  // Without it, the URLs in the card follow the Host of each request, and a client that chooses the Host would get them signed.
+  return publicUrl === null || publicUrl === undefined
+    ? [fault(at, `${dotted(at)}: resign needs server.publicUrl`, 'the signed card names the address of the gateway')]
+    : []
+}
+
+/** Warns of keys that sign nothing, and of private keys that others can read. */
+function signatureWarnings (card: Mapping, path: Path, baseDir: string): PathProblem[] {
+  const at: Path = [...path, 'sign']
+  if (card.sign === null || card.sign === undefined) return []
+  return [
+    ...(card.signature === 'resign'
+      ? []
+      : [fault(at, `${dotted(at)} signs no card: its keys are published only`, 'write signature: resign', 'key')]),
+    ...signingKeyWarnings(mapping(card.sign), at, baseDir)
+  ]
 }

@@ -1,24 +1,14 @@
-/** Turns the valid key `upstream.credentials` into the model: paths become absolute, names of headers lower case. */
-import { resolve } from 'node:path'
+/** Turns the valid key `upstream.credentials` into the model. */
 import type {
-  ExchangeConfig,
-  IdentityHeaderConfig,
-  SentCredentialConfig,
-  TokenRequestConfig,
-  UpstreamCredentialsConfig
+  ExchangeConfig, IdentityHeaderConfig, SentCredentialConfig, TokenRequestConfig, UpstreamCredentialsConfig
 } from '../model/credentials-model.js'
-import type { SecretConfig } from '../model/policy-model.js'
-import { duration } from '../model/units.js'
-import { namedKeyFiles, resolveSigningKeys } from '../signing-keys.js'
-import { items, mapping } from '../yaml/values.js'
-import type { Mapping } from '../yaml/values.js'
 
 type For = SentCredentialConfig['for']
 
-/** The value after validation has filled in the defaults. */
+/** The value after validation has filled in the defaults, with the marks of the schema applied. */
 export interface CredentialsFile extends Omit<UpstreamCredentialsConfig, 'send' | 'identity'> {
   readonly send: readonly SentFile[]
-  readonly identity: (Omit<IdentityHeaderConfig, 'ttl'> & { readonly ttl: string }) | null
+  readonly identity: IdentityHeaderConfig | null
 }
 
 interface SentFile extends Omit<SentCredentialConfig, 'header' | 'prefix' | 'clientCredentials' | 'exchange'> {
@@ -28,66 +18,29 @@ interface SentFile extends Omit<SentCredentialConfig, 'header' | 'prefix' | 'cli
   readonly exchange: (ExchangeConfig & { readonly for: For }) | null
 }
 
-export function resolveCredentials ({ client, send, identity }: CredentialsFile, baseDir: string): UpstreamCredentialsConfig {
+/** Names of headers become lower case, and `for` moves from the kind of the credential to its entry. */
+export function resolveCredentials ({ client, send, identity }: CredentialsFile): UpstreamCredentialsConfig {
   return {
     client,
-    send: send.map(entry => sentOf(entry, baseDir)),
-    identity: identity === null
-      ? null
-      : {
-          ...resolveSigningKeys(identity, baseDir),
-          header: identity.header.toLowerCase(),
-          ttl: duration(identity.ttl)
-        }
+    send: send.map(sentOf),
+    identity: identity === null ? null : { ...identity, header: identity.header.toLowerCase() }
   }
 }
 
-function sentOf (entry: SentFile, baseDir: string): SentCredentialConfig {
+function sentOf (entry: SentFile): SentCredentialConfig {
   const { header, fromSecret, prefix, clientCredentials, exchange } = entry
   return {
     for: entry.for ?? clientCredentials?.for ?? exchange?.for ?? null,
     header: header?.toLowerCase() ?? 'authorization',
-    fromSecret: fromSecret === null ? null : secretOf(fromSecret, baseDir),
+    fromSecret,
     prefix: prefix ?? '',
-    clientCredentials: clientCredentials === null ? null : requestOf(clientCredentials, baseDir),
+    clientCredentials: clientCredentials === null ? null : requestOf(clientCredentials),
     exchange: exchange === null
       ? null
-      : {
-          ...requestOf(exchange, baseDir),
-          subjectTokenType: exchange.subjectTokenType,
-          actorToken: exchange.actorToken === null
-            ? null
-            : { ...secretOf(exchange.actorToken, baseDir), type: exchange.actorToken.type }
-        }
+      : { ...requestOf(exchange), subjectTokenType: exchange.subjectTokenType, actorToken: exchange.actorToken }
   }
 }
 
-function requestOf ({ endpoint, client, auth, audience, resource, scopes }: TokenRequestConfig, baseDir: string): TokenRequestConfig {
-  return {
-    endpoint: new URL(endpoint).href,
-    client: { id: client.id, secret: secretOf(client.secret, baseDir) },
-    auth,
-    audience,
-    resource,
-    scopes
-  }
-}
-
-function secretOf ({ file, env }: SecretConfig, baseDir: string): SecretConfig {
-  return file === undefined ? { ...env === undefined ? {} : { env } } : { file: resolve(baseDir, file) }
-}
-
-/** Returns the paths that the key names, as written. The value may still be wrong. */
-export function credentialFiles (credentials: Mapping): unknown[] {
-  return [...items(credentials.send).flatMap(secretsOf).map(secret => secret.file), ...namedKeyFiles(credentials.identity)]
-}
-
-/** The mappings of an entry that name a secret. The value may still be wrong. */
-function secretsOf (entry: unknown): Mapping[] {
-  const { fromSecret, clientCredentials, exchange } = mapping(entry)
-  return [
-    fromSecret,
-    ...[clientCredentials, exchange].map(one => mapping(mapping(one).client).secret),
-    mapping(exchange).actorToken
-  ].map(mapping)
+function requestOf ({ endpoint, client, auth, audience, resource, scopes }: TokenRequestConfig): TokenRequestConfig {
+  return { endpoint: new URL(endpoint).href, client, auth, audience, resource, scopes }
 }

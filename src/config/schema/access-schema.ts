@@ -1,11 +1,65 @@
 /** `access`: who may call an agent, and what callers may do. */
 import { audiences, caller } from './caller-schema.js'
 import { agentDelegationSchema } from './delegation-schema.js'
-import { requireSchema } from './require-schema.js'
 import { OPERATIONS } from './rule-schema.js'
-import { choice, mapping, text } from './schema-builder.js'
 import type { Schema } from './schema-builder.js'
-import { taskOwnershipSchema } from './task-ownership-schema.js'
+import { choice, mapping, text, section } from './schema-builder.js'
+
+/* `access.tasks`: tasks belong to the callers who created them. */
+
+const { default: _, ...ownershipKeys } = section(
+  'A task belongs to the caller who created it. The gateway rejects requests for the tasks of others as if the task did not exist. Needs `identity`. `null`: every caller may use every task.',
+  {
+    owner: choice(
+      'The owner of a task, within one source: the `subject`, or the `client`, whose subjects then share their tasks. Tasks of a caller without a client belong to its subject.',
+      ['subject', 'client'],
+      'subject'
+    ),
+    contexts: choice(
+      '`own`: a context belongs to the caller to whom the agent first returned it, and clients cannot choose the id of a new context. `any`: the gateway does not check contexts.',
+      ['own', 'any'],
+      'own'
+    ),
+    list: choice(
+      'ListTasks: `filter` removes the tasks of others from the response, `reject` rejects the operation.',
+      ['filter', 'reject'],
+      'filter'
+    ),
+    onUnknown: choice(
+      'Tasks and contexts whose owner the gateway does not know, because they are older than the key or because the store has lost them: `reject` treats them as the tasks of others, `allow` forwards. While the store is unavailable, `reject` responds with 503.',
+      ['reject', 'allow'],
+      'reject'
+    ),
+    shared: {
+      ...caller('Callers who may use all tasks and contexts, such as support. All given keys must match. `null`: nobody.'),
+      type: ['object', 'null'],
+      default: null
+    }
+  }
+)
+
+/** Without a default: an agent without the key has that of `accessDefaults`. */
+const taskOwnershipSchema: Schema = { ...ownershipKeys, type: ['object', 'null'] }
+
+/* `access.require`: the credentials that callers need. */
+
+const requireSchema: Schema = {
+  type: ['string', 'array', 'null'],
+  description:
+    'Credentials that callers need: a list of alternatives, each a list of names in `identity.sources`. A request must satisfy one alternative: **all** sources of the alternative verify the request. The alternative `[anonymous]` accepts requests without credentials. `card`: the alternatives of the agent\'s card, with the sources that cover its schemes. `null`, the default: any one source.',
+  'x-format': 'require',
+  items: {
+    type: 'array',
+    description: 'One alternative: names of sources.',
+    items: { type: 'string', 'x-format': 'name' },
+    minItems: 1,
+    maxItems: 10,
+    uniqueItems: true
+  },
+  minItems: 1,
+  maxItems: 100,
+  examples: ['[[corp], [partners]]']
+}
 
 /** Values of `on` in an entry of `access`. */
 const ACCESS_TARGETS: readonly string[] = [...OPERATIONS.filter(name => name !== 'all'), 'Extension', 'messages', 'passthrough', 'all']

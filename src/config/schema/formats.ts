@@ -156,10 +156,15 @@ export const FORMATS = {
     /^[\x21-\x7e]{0,100}$/.test(text) ? null : { message: 'must have at most 100 characters, all of them printable ASCII without spaces' },
   reason: (text: string) =>
     /^[A-Z][A-Z0-9_]{0,62}$/.test(text) ? null : { message: 'must be 1 to 63 of A-Z, 0-9 and "_"', hint: 'such as "PAYMENT_REQUIRED"' },
-  file: (text: string) => (text !== '' && !text.includes('\0') ? null : { message: 'must be the path of a file' })
+  /** A file that the gateway reads with the configuration, and again when the file changes. */
+  file: (text: string) => (isFilePath(text) ? null : { message: 'must be the path of a file' }),
+  /** A file or directory that the gateway reads when it needs it. */
+  'file-or-directory': (text: string) => (isFilePath(text) ? null : { message: 'must be the path of a file' })
 } satisfies Record<string, (text: string) => Fault | null>
 
 export type Format = keyof typeof FORMATS
+
+const isFilePath = (text: string): boolean => text !== '' && !text.includes('\0')
 
 function rateFault (text: string): Fault | null {
   const rate = readRate(text)

@@ -359,11 +359,11 @@ export const configSchema: Schema = {
           type: ['string', 'object'],
           description:
             'Directory of policies beside the built-in catalogue, relative to the configuration file: each `NAME.yaml` is the policy `NAME`. Agents list these policies by name, as those of the catalogue. No policy can have the name `from`.',
-          'x-format': 'file',
+          'x-format': 'file-or-directory',
           examples: ['policies'],
           required: ['directory'],
           properties: {
-            directory: { ...text('The directory.', 'file'), examples: ['policies'] },
+            directory: { ...text('The directory.', 'file-or-directory'), examples: ['policies'] },
             replace: list(
               'Names of built-in policies that policies of the directory replace. A policy of the directory with the name of a built-in one is otherwise an error.',
               { type: 'string', 'x-format': 'name' },
@@ -390,7 +390,7 @@ export const configSchema: Schema = {
           ),
           examples: ['https://example.com/schemas/']
         },
-        dir: { ...text('Directory, relative to the configuration file; each `*.json` in it is a schema.', 'file'), examples: ['schemas'] },
+        dir: { ...text('Directory, relative to the configuration file; each `*.json` in it is a schema.', 'file-or-directory'), examples: ['schemas'] },
         draft: choice('Draft of all of them. Default: by `$schema` of each.', ['2020-12', '2019-09', 'draft-07'])
       }),
       maxProperties: 100

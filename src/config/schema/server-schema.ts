@@ -1,10 +1,25 @@
 /** The key `server`. */
 import { grpcListener } from '../listeners/grpc-schema.js'
-import { meshListener } from '../listeners/mesh-schema.js'
 import { listenerTls } from '../listeners/tls-schema.js'
 import { audiences, callerWithoutMatch } from './caller-schema.js'
 import type { Schema } from './schema-builder.js'
 import { count, duration, flag, list, mapping, nullable, section, text } from './schema-builder.js'
+
+/* `server.mesh`. */
+
+const meshListener = section(
+  'Where proxies of a mesh ask the gateway about each call: Envoy, Envoy Gateway, Istio, agentgateway. The listener serves `ext_authz` and `ext_proc` of Envoy. Changes need a restart.',
+  {
+    listen: nullable(
+      'Address of the listener, in the form of `server.listen`. Any client that reaches it can probe the policies: use a loopback address, or `tls` with `clientCertificate: require`. `null`: no such listener.',
+      'host-port'
+    ),
+    tls: listenerTls(
+      'TLS of the listener, 1.2 or later. The gateway reads the files again when they change. Certificates that clients present here belong to proxies, never to callers. Paths are relative to the configuration file.',
+      'HTTP/2 in clear text'
+    )
+  }
+)
 
 const adminAccess: Schema = {
   type: ['object', 'null'],
@@ -78,7 +93,7 @@ export const serverSchema = section('Where the gateway listens.', {
   drainTimeout: duration('How long the gateway waits for calls and streams in flight when it stops.', '20s', '0s', '1h'),
   stateDir: nullable(
     'Directory for the last good state of `agentSources`. After a restart, the gateway uses this state while it cannot read a source. Relative to the configuration file; the gateway creates it. `null`: the state is lost with a restart.',
-    'file'
+    'file-or-directory'
   ),
   workers: {
     type: ['integer', 'string'],

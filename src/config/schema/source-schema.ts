@@ -41,9 +41,9 @@ const kubernetes: Schema = {
     api: {
       ...mapping('The API server. `null`: that of the cluster that the gateway runs in, with its service account.', ['url'], {
         url: text('URL of the API server.', 'base-url'),
-        ca: nullable('File of the authorities that issue the certificate of the API server. `null`: those of the system.', 'file'),
+        ca: nullable('File of the authorities that issue the certificate of the API server. `null`: those of the system.', 'file-or-directory'),
         token: nullable(
-          'File with the token of a service account. The gateway reads it again for each connection. `null`: no token.', 'file'
+          'File with the token of a service account. The gateway reads it again for each connection. `null`: no token.', 'file-or-directory'
         )
       }),
       type: ['object', 'null'],

@@ -9,19 +9,26 @@ import type { Rejection } from '#a2a/errors.js'
 import type { Snapshot } from '#agents/snapshot.js'
 import type { Directory } from './directory/directory.js'
 import type { Services } from '#call/services.js'
-import { HTTP } from './dispatch.js'
 import type { Exchange } from '#call/exchange.js'
 import { startExchange } from '#call/record.js'
 import { start } from '#call/run.js'
 import { STEPS } from '#call/steps.js'
 import type { RouteTarget } from '#call/route-target.js'
+import { routeTargetOf } from '#call/route-target.js'
 import { keepAppHeaders } from '#call/app-headers.js'
 import { Passthrough } from './passthrough.js'
 import { asksForCatalog, PublishedCatalog } from '#call/well-known/catalog.js'
 import { asksForMetadata, serveMetadata } from '#call/well-known/resource-metadata.js'
-import { routeTargetOf } from '#call/route-target.js'
 import { asksForKeys, serveKeys } from '#call/well-known/jwks.js'
 import { fail } from '#call/reply.js'
+import { startUpstreamSpan } from '#call/telemetry/request-telemetry.js'
+import { FORWARD_UNCHANGED } from '#pipeline/response/driver.js'
+import { upstreamHeaders } from '#pipeline/upstream-headers.js'
+import { forward } from '#upstream/forward.js'
+import { AgentResponse } from './agent-response.js'
+import { headersForAgent, queryForAgent, totalOf } from '#call/outgoing-credentials.js'
+import type { Transport } from '#call/work.js'
+import { unreadForbidden } from '#call/steps/unread.js'
 
 export interface FrontOptions {
   readonly services: Services
@@ -175,4 +182,58 @@ const UNREADABLE_MEDIA_TYPE: Rejection = {
   reason: 'CONTENT_TYPE_NOT_SUPPORTED',
   message: 'The Content-Type is not a media type; send application/json.',
   rule: 'gateway/content-type'
+}
+
+/* Sends requests that arrived over HTTP to their agents. */
+
+/** Carries requests over HTTP. It is the same for all calls: their exchanges have all that it needs. */
+export const HTTP: Transport = {
+  front: 'http',
+  unfit: () => null,
+  send (exchange, { work: { agent, route, parsed, query }, head, negotiated, body, plan, remember, owners }) {
+    const { request, snapshot: { trusted } } = exchange
+    startUpstreamSpan(exchange, agent, route.upstreamPath, parsed)
+    return forward(
+      {
+        dispatcher: agent.pools.main,
+        queue: agent.pools.queue,
+        total: totalOf(exchange, agent.config.upstream.timeouts.total),
+        method: request.method ?? 'GET',
+        path: route.upstreamPath + queryForAgent(exchange, agent, query),
+        headers: headersForAgent(exchange, agent, upstreamHeaders(head, {
+          peer: request.socket.remoteAddress,
+          config: agent.config.upstream,
+          trusted,
+          trace: exchange.span.outgoing(),
+          negotiated
+        })),
+        body: body.length === 0 ? null : body
+      },
+      new AgentResponse(exchange, plan, remember, owners)
+    )
+  },
+  forwardUninspected (exchange, { agent, target, body }) {
+    const { request, span, snapshot: { trusted } } = exchange
+    span.name(exchange.label)
+    startUpstreamSpan(exchange, agent, target, null)
+    return forward(
+      {
+        dispatcher: agent.pools.main,
+        queue: agent.pools.queue,
+        total: totalOf(exchange, agent.config.upstream.timeouts.total),
+        method: request.method ?? 'GET',
+        path: target,
+        headers: headersForAgent(exchange, agent, upstreamHeaders(request, {
+          peer: request.socket.remoteAddress,
+          config: agent.config.upstream,
+          trusted,
+          trace: span.outgoing(),
+          negotiated: null,
+          forbidden: unreadForbidden(exchange, agent)
+        })),
+        body: body === null || body.length === 0 ? null : body
+      },
+      new AgentResponse(exchange, FORWARD_UNCHANGED)
+    )
+  }
 }

@@ -5,15 +5,16 @@
 import type { Rejection } from '#a2a/errors.js'
 import type { Call } from '#a2a/message/call.js'
 import type { RequestView } from '#a2a/message/message.js'
-import { carriesMessage } from '#a2a/operations.js'
+import { carriesMessage, inRequirementScope } from '#a2a/operations.js'
 import { taskStateOf } from '#a2a/task-state.js'
 import { activityOf, INACTIVE, isEvaluated, stripInactive } from './activation.js'
 import { NOTHING_ASKED } from '../asked-rule.js'
-import { checkCallers } from './callers.js'
-import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity } from '../compile/compiled.js'
+import { checkCallers, denied } from './callers.js'
+import type { AgentPolicy, CompiledAddition, CompiledPolicy, PolicyActivity, RequiredExtension } from '../compile/compiled.js'
 import { restrictionsOf } from '../access/guard.js'
 import { correlate } from '../task/correlate.js'
 import type { Claim, Decision, DecisionRequest } from './decision.js'
+import type { Demand } from './dependencies.js'
 import { recordDependencies } from './dependencies.js'
 import { Edits, UNCHANGED } from './edits.js'
 import { withBudget, unevaluated } from '#jsonschema/evaluation.js'
@@ -27,7 +28,6 @@ import { RequestSubject } from '../selectors/subject.js'
 import { checkTaskState } from '../task/state.js'
 import { FIELDS, TaskMemory } from '../task/memory.js'
 import type { Tracer } from '../trace.js'
-import { demandsOf, missingRequired } from './required.js'
 import { checkRequested, countNames, notAsked, outboundOf } from './requested.js'
 import { checkUnknown, checkUntagged } from './untagged.js'
 import { findEvidence, pauseOf } from './pause.js'
@@ -35,6 +35,8 @@ import { lookedPaths, unexaminedData } from './unexamined.js'
 import { outboundAsSent, verbatimOf } from './verbatim.js'
 import type { Violation } from '../violation.js'
 import { addViolation, callViolation, GATEWAY, rejectionOf, violation } from '../violation.js'
+import { comparableUris, isOtherSpelling } from '#wire/uri-spelling.js'
+import type { Forbidden } from '../access/forbidden.js'
 
 /**
  * Decides about one request.
@@ -307,4 +309,64 @@ function inactive (request: DecisionRequest, policy: CompiledPolicy, path: strin
     path,
     message: `belongs to the extension ${policy.uri}, which the request does not activate; ${remedy}, or leave it out`
   })
+}
+
+/* The extensions that a call must name, because the card or a policy requires them. */
+
+const NONE_REQUIRED: readonly RequiredExtension[] = []
+
+/** Records a violation for each required extension that the request does not name. @returns those extensions */
+function missingRequired (
+  request: DecisionRequest,
+  injected: readonly string[],
+  policy: AgentPolicy,
+  violations: Violation[],
+  { forbidden, sent }: { readonly forbidden: Forbidden | null; readonly sent: readonly string[] }
+): readonly RequiredExtension[] {
+  if (policy.required.length === 0) return NONE_REQUIRED
+  const missing: RequiredExtension[] = []
+  for (const extension of policy.required) {
+    if (!inRequirementScope(extension.scope ?? policy.enforceOn, request.call.operation)) continue
+    if (policy.names.includes(request.requested, extension.uri) || injected.includes(extension.uri)) continue
+    missing.push(extension)
+    const guard = forbidden?.guardOf(extension.uri) ?? null
+    if (guard !== null) {
+      // A request that names the extension is already rejected, unless the name is removed.
+      if (!guard.strips && policy.names.includes(sent, extension.uri)) continue
+      violations.push({ ...denied(guard, `header ${request.headerName}`, needed(extension.uri)), mode: extension.mode })
+      continue
+    }
+    violations.push(
+      violation({
+        mode: extension.mode,
+        reason: 'EXTENSION_SUPPORT_REQUIRED',
+        extension: extension.label,
+        uri: extension.uri,
+        rule: 'required',
+        path: `header ${request.headerName}`,
+        message: `must name the required extension ${extension.uri}${spellingHint(extension.uri, sent, request)}`,
+        missing: extension.uri
+      })
+    )
+  }
+  return missing
+}
+
+/** Names the exact URI to a client that sends another spelling of it. */
+function spellingHint (uri: string, sent: readonly string[], { call }: DecisionRequest): string {
+  const listed = call.view?.message?.listed ?? []
+  if (sent.length === 0 && listed.length === 0) return ''
+  const forms = new Set(comparableUris(uri))
+  return [...sent, ...listed].some(one => one !== uri && isOtherSpelling(one, forms))
+    ? `; the request names it in another spelling, and URIs of extensions are compared exactly: send "${uri}"`
+    : ''
+}
+
+function needed (uri: string): string {
+  return `must name the required extension ${uri}, which this caller may not use; call with credentials of a caller who may`
+}
+
+/** The extensions that the call requires, for the check of their dependencies. Null: plain policies require no other extension. */
+function demandsOf (required: readonly RequiredExtension[], policy: AgentPolicy, forbidden: Forbidden | null): Demand[] | null {
+  return policy.idle === null ? required.filter(({ uri }) => forbidden?.has(uri) !== true) : null
 }
