@@ -1,16 +1,7 @@
 /** `card.verify`, `card.sign` and `card.views`: signatures of cards, and cards by caller. */
-import type { CallerConfig, JwtKeysConfig } from './identity-model.js'
+import type { CallerConfig } from './identity-model.js'
 
-export interface CardVerifyConfig {
-  /** Exactly one of `url` and `file` is not null. */
-  readonly keys: JwtKeysConfig
-  /** True: a card without signatures counts as one that cannot be verified. */
-  readonly require: boolean
-  readonly onFailure: 'refuse' | 'warn'
-  readonly algorithms: readonly string[]
-  /** Treatment of the members that a good signature does not cover. */
-  readonly uncovered: 'drop' | 'allow'
-}
+export type { CardVerifyConfig } from '../schema/card-schema.js'
 
 /** Name of the file with agreed cards, beside the configuration file. */
 export const LOCK_FILE = 'agents.lock'

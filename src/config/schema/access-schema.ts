@@ -3,7 +3,7 @@ import { audiences, caller } from './caller-schema.js'
 import { agentDelegationSchema } from './delegation-schema.js'
 import { OPERATIONS } from './rule-schema.js'
 import type { Schema } from './schema-builder.js'
-import { choice, mapping, text, section } from './schema-builder.js'
+import { choice, mapping, text, section, string } from './schema-builder.js'
 
 /* `access.tasks`: tasks belong to the callers who created them. */
 
@@ -51,7 +51,7 @@ const requireSchema: Schema = {
   items: {
     type: 'array',
     description: 'One alternative: names of sources.',
-    items: { type: 'string', 'x-format': 'name' },
+    items: string('name'),
     minItems: 1,
     maxItems: 10,
     uniqueItems: true
@@ -98,7 +98,7 @@ export const accessEntrySchema: Schema = mapping('One entry. All given keys must
     examples: ['[GetTask, ListTasks]']
   },
   methods: some(
-    'With `Extension`: only these JSON-RPC methods, whether or not a policy declares them.', { type: 'string', 'x-format': 'method-name' }
+    'With `Extension`: only these JSON-RPC methods, whether or not a policy declares them.', string('method-name')
   ),
   routes: some('With `Extension`: only these routes, with HTTP method and path as in the policy: `POST /commands/{name}`.', {
     type: 'string',

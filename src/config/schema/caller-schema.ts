@@ -1,6 +1,6 @@
 /** A condition on the caller: `caller` in conditions, access lists, activation and views of cards. */
 import type { Schema } from './schema-builder.js'
-import { flag, mapping } from './schema-builder.js'
+import { flag, mapping, string } from './schema-builder.js'
 
 const patterns = (description: string): Schema => ({
   type: 'array',
@@ -26,7 +26,7 @@ const CALLER = {
   claims: {
     type: 'object',
     description: 'Expected claims, by JSON Pointer. A claim matches if it equals the value or one of the values. A claim that is a list matches if it contains one of them.',
-    propertyNames: { type: 'string', 'x-format': 'pointer' },
+    propertyNames: string('pointer'),
     additionalProperties: {
       type: [...SCALAR, 'array'],
       items: { type: SCALAR },

@@ -1,53 +1,45 @@
 /** `card.verify`, `card.sign` and `card.views`. */
 import { caller } from './caller-schema.js'
-import { choice, duration, flag, list, mapping, nullable, text } from './schema-builder.js'
-import type { Schema } from './schema-builder.js'
+import { choice, duration, flag, list, mapping, nullable, orNull, text } from './schema-builder.js'
+import type { Schema, TypeOf } from './schema-builder.js'
 import { signingKey } from './signing-key-schema.js'
 
 /** Algorithms that cards are signed with. No HMAC: every verifier of such a signature can make one. */
 const CARD_ALGORITHMS = ['ES256', 'RS256', 'PS256', 'EdDSA']
 
-const verifySchema: Schema = {
-  ...mapping(
-    'How the gateway verifies the signatures of the card before it uses the card. One valid signature is enough. `null`: the gateway does not verify signatures.',
-    ['keys'],
-    {
-      keys: mapping('The keys that may sign the card. Needs one of `url` and `file`. The gateway never follows an address in a signature.', [], {
-        url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
-        file: nullable(
-          'File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'
-        ),
-        maxStale: duration('How long the gateway uses fetched keys while it cannot reach their URL.', '24h', '1m', '720h')
-      }),
-      require: flag(
-        'Whether the card must be signed. With `false`, an attacker who can change the card can also remove its signatures.', true
+const verifySchema = orNull(mapping(
+  'How the gateway verifies the signatures of the card before it uses the card. One valid signature is enough. `null`: the gateway does not verify signatures.',
+  ['keys'],
+  {
+    keys: mapping('The keys that may sign the card. Needs one of `url` and `file`. The gateway never follows an address in a signature.', [], {
+      url: nullable('URL of a JSON Web Key Set: https, or http on this machine.', 'issuer'),
+      file: nullable(
+        'File with a JSON Web Key Set, relative to the configuration file. The gateway reads it again when it changes.', 'file'
       ),
-      onFailure: choice(
-        '`refuse`: the gateway does not use a card that it cannot verify. It uses the last good card for `maxStale`, then rejects calls with 503. `warn`: the gateway uses the card, and reports the problem in the log and in `/agents`.',
-        ['refuse', 'warn'],
-        'refuse'
-      ),
-      algorithms: list('Accepted signature algorithms.', { type: 'string', enum: CARD_ALGORITHMS }, CARD_ALGORITHMS),
-      uncovered: choice(
-        'Members that no valid signature covers, such as `schemas` of a card that an official SDK has signed. `drop`: the gateway reads the card without them, and does not serve them. `allow`: the gateway treats them as signed.',
-        ['drop', 'allow'],
-        'drop'
-      )
-    }
-  ),
-  type: ['object', 'null'],
-  default: null
-}
+      maxStale: duration('How long the gateway uses fetched keys while it cannot reach their URL.', '24h', '1m', '720h')
+    }),
+    require: flag(
+      'Whether the card must be signed. With `false`, an attacker who can change the card can also remove its signatures.', true
+    ),
+    onFailure: choice(
+      '`refuse`: the gateway does not use a card that it cannot verify. It uses the last good card for `maxStale`, then rejects calls with 503. `warn`: the gateway uses the card, and reports the problem in the log and in `/agents`.',
+      ['refuse', 'warn'],
+      'refuse'
+    ),
+    algorithms: list<string>('Accepted signature algorithms.', { type: 'string', enum: CARD_ALGORITHMS }, CARD_ALGORITHMS),
+    uncovered: choice(
+      'Members that no valid signature covers, such as `schemas` of a card that an official SDK has signed. `drop`: the gateway reads the card without them, and does not serve them. `allow`: the gateway treats them as signed.',
+      ['drop', 'allow'],
+      'drop'
+    )
+  }
+))
 
-const signSchema: Schema = {
-  ...mapping(
-    "The gateway's own signatures, for `signature: resign`. Anybody can read the public keys at `/.well-known/jwks.json`. `null`: none.",
-    ['key'],
-    signingKey('secrets/card.pem')
-  ),
-  type: ['object', 'null'],
-  default: null
-}
+const signSchema = orNull(mapping(
+  "The gateway's own signatures, for `signature: resign`. Anybody can read the public keys at `/.well-known/jwks.json`. `null`: none.",
+  ['key'],
+  signingKey('secrets/card.pem')
+))
 
 const names = (description: string): Schema => ({
   type: 'array',
@@ -75,9 +67,12 @@ const viewsSchema: Schema = {
 }
 
 /** Keys of `card` for signatures and views. */
-export const cardTrust: Readonly<Record<string, Schema>> = {
+export const cardTrust = {
   verify: verifySchema,
   sign: signSchema,
   views: viewsSchema,
-  publicSkills: list('Ids of the skills that `public: minimal` shows.', { type: 'string', minLength: 1, maxLength: 1024 }, [])
+  publicSkills: list<string>('Ids of the skills that `public: minimal` shows.', { type: 'string', minLength: 1, maxLength: 1024 }, [])
 }
+
+/** Exactly one of `keys.url` and `keys.file` is not null. */
+export type CardVerifyConfig = NonNullable<TypeOf<typeof verifySchema>>

@@ -1,6 +1,6 @@
 /** `upstream.credentials`: what the agent gets in the place of the credentials of callers. */
 import type { Schema } from './schema-builder.js'
-import { choice, duration, flag, list, mapping, nullable, SECRET_SOURCES, section, text } from './schema-builder.js'
+import { choice, duration, flag, list, mapping, nullable, SECRET_SOURCES, section, text, string } from './schema-builder.js'
 import { signingKey } from './signing-key-schema.js'
 
 const optional = (schema: Schema): Schema => ({ ...schema, type: ['object', 'null'], default: null })
@@ -17,7 +17,7 @@ const callers: Schema = {
   type: ['array', 'null'],
   description: 'Names of sources in `identity.sources`: the entry applies to callers of these sources. `null`: to all requests, even those without a caller.',
   default: null,
-  items: { type: 'string', 'x-format': 'name' },
+  items: string('name'),
   minItems: 1,
   maxItems: 100,
   uniqueItems: true

@@ -1,7 +1,7 @@
 /** `decisionPoints` and `agents[].external`: decisions of a policy server. */
 import { CONDITIONS, OPERATIONS } from './rule-schema.js'
 import type { Schema } from './schema-builder.js'
-import { choice, count, duration, list, mapping, nullable, section, text } from './schema-builder.js'
+import { choice, count, duration, list, mapping, nullable, section, text, string } from './schema-builder.js'
 
 /** Values of `operations`. */
 export const ASKED_OPERATIONS: readonly string[] = [...OPERATIONS.filter(name => name !== 'all'), 'Extension', 'messages', 'all']
@@ -12,7 +12,7 @@ export const decisionPoints = (headers: Schema): Schema => ({
   description:
     'Policy servers that decide about calls by the OpenID AuthZEN Authorization API 1.0, by name. `external` of an agent, and `external` of a rule, name them.',
   default: {},
-  propertyNames: { type: 'string', 'x-format': 'name' },
+  propertyNames: string('name'),
   additionalProperties: mapping('One policy server.', ['url'], {
     url: {
       ...text(
@@ -99,7 +99,7 @@ export const externalSchema: Schema = {
     ),
     redact: list(
       'With `send: message`: JSON Pointers into the request object or the result, in which `*` is any step. The server does not get these values.',
-      { type: 'string', 'x-format': 'pointer' },
+      string('pointer'),
       []
     ),
     mode: choice(

@@ -1,6 +1,6 @@
 /** The key `identity`. */
 import type { Schema } from './schema-builder.js'
-import { choice, duration, flag, list, mapping, nullable, section, text, count } from './schema-builder.js'
+import { choice, duration, flag, list, mapping, nullable, section, text, count, string } from './schema-builder.js'
 
 /* `identity.sources.<name>.certificate`: callers by their client certificate. */
 
@@ -155,7 +155,7 @@ export const identitySchema: Schema = {
     sources: {
       type: 'object',
       description: 'Sources of callers, by name; the name is a metric label. A caller needs the credentials of one source. The gateway rejects a request with credentials of two sources. A client certificate may come together with the credentials of one other source.',
-      propertyNames: { type: 'string', 'x-format': 'name' },
+      propertyNames: string('name'),
       additionalProperties: sourceSchema,
       minProperties: 1,
       maxProperties: 100

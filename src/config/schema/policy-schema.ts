@@ -2,7 +2,7 @@
 import { correlation, observe, responseRule, taskStates } from './response-schema.js'
 import { caller } from './caller-schema.js'
 import { condition, dataValue, diskSource, names, rule } from './rule-schema.js'
-import { choice, flag, mapping, SECRET_SOURCES, text } from './schema-builder.js'
+import { choice, flag, mapping, SECRET_SOURCES, text, string } from './schema-builder.js'
 import type { Schema } from './schema-builder.js'
 
 const secret: Schema = {
@@ -171,7 +171,7 @@ export const policySchema: Schema = mapping(
       type: 'object',
       description:
         'JSON-RPC methods that the extension adds to A2A, by name. The gateway then accepts them. Each may have `need` (the extension must be `active`, the card must have `declared` it, or `none`) and `params`, a JSON Schema.',
-      propertyNames: { type: 'string', 'x-format': 'method-name' },
+      propertyNames: string('method-name'),
       additionalProperties: mapping('One method.', [], {
         need: choice(
           'Condition for the call: the extension must be `active`, the card must have `declared` it, or none. Default: `active`.',

@@ -1,5 +1,5 @@
 /** `rates` and `budgets`: how much callers may use. */
-import { choice, count, list, mapping, nullable, optionalDuration, text } from './schema-builder.js'
+import { choice, count, list, mapping, nullable, optionalDuration, text, string } from './schema-builder.js'
 import type { Schema } from './schema-builder.js'
 
 const BUDGET_KEYS = ['caller', 'client', 'source', 'tenant', 'address', 'agent']
@@ -80,7 +80,7 @@ export const ratesSchema: Schema = {
     agents: {
       ...list(
         'Names of the agents to which the limit applies. Without `agent` in `by`, these agents share the limit. `null`: all agents.',
-        { type: 'string', 'x-format': 'name' }, []
+        string('name'), []
       ),
       type: ['array', 'null'],
       default: null,

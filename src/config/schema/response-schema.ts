@@ -4,7 +4,7 @@ import type { Format } from './formats.js'
 import {
   askedServer, CALLED, freshness, responseCondition, MEMBER, occurrences, onUnknown, PART, rejection, required, source
 } from './rule-schema.js'
-import { choice, flag, list, mapping, text } from './schema-builder.js'
+import { choice, flag, list, mapping, text, string } from './schema-builder.js'
 import type { Schema } from './schema-builder.js'
 
 /** Operations whose responses are messages and tasks. */
@@ -153,7 +153,7 @@ export const taskStates = mapping(
       {
         type: 'array',
         description: 'Substates that may follow.',
-        items: { type: 'string', 'x-format': 'substate' },
+        items: string('substate'),
         maxItems: MAX_SUBSTATES,
         uniqueItems: true
       }
@@ -182,7 +182,7 @@ const side = {
       'JSON Pointers into each value, in which a step may be `*` for all; they select the values to compare. Default: the selected values themselves.',
     type: ['string', 'array'],
     'x-format': 'pointer',
-    items: { type: 'string', 'x-format': 'pointer' },
+    items: string('pointer'),
     minItems: 1,
     maxItems: 16,
     uniqueItems: true
@@ -228,7 +228,7 @@ export const observe: Schema = {
     spanAttributes: {
       type: 'object',
       description: 'By name of the span attribute, the place of its value: a number, a boolean, or a string of at most 256 characters.',
-      propertyNames: { type: 'string', 'x-format': 'attribute-name' },
+      propertyNames: string('attribute-name'),
       additionalProperties: responded,
       minProperties: 1,
       maxProperties: 50

@@ -2,7 +2,7 @@
 import { TASK_STATES } from '#a2a/task-state.js'
 import { caller } from './caller-schema.js'
 import type { Format } from './formats.js'
-import { choice, flag, list, mapping, optionalDuration, text } from './schema-builder.js'
+import { choice, flag, list, mapping, optionalDuration, text, string } from './schema-builder.js'
 import type { Schema } from './schema-builder.js'
 
 /** Values of `on` in a request rule. */
@@ -79,7 +79,7 @@ const mediaType: Schema = {
     "Media types of the parts; one of them must match. Applies to parts of every kind, unless `data` is true. A parameter value `*` matches any value and captures it under the parameter's name.",
   type: ['string', 'array'],
   'x-format': 'media-type',
-  items: { type: 'string', 'x-format': 'media-type' },
+  items: string('media-type'),
   minItems: 1,
   maxItems: 100,
   uniqueItems: true
@@ -117,7 +117,7 @@ export const PART: Readonly<Record<string, Schema>> = {
     type: 'object',
     description:
       "Texts that `fromCard` refers to by name, and where they are: JSON Pointers into the part in the shape of `when.match`, such as `/metadata/$uri/schema`; behind `..`, into the request or the result, such as `../metadata/$uri/schema`. A step `$uri` is the extension's URI.",
-    propertyNames: { type: 'string', 'x-format': 'name' },
+    propertyNames: string('name'),
     additionalProperties: { type: 'string', description: 'Where the text is.', pattern: '^([.][.])?(/[^/]*)+$', examples: ['/mediaType'] },
     minProperties: 1,
     maxProperties: 16
@@ -227,7 +227,7 @@ export const source: Schema = {
     alone('fromCard', {
       type: 'array',
       description: 'JSON Pointers into the card.',
-      items: { type: 'string', 'x-format': 'json-pointer' },
+      items: string('json-pointer'),
       minItems: 1,
       maxItems: 16
     }),

@@ -1,8 +1,15 @@
 import type { Format } from './formats.js'
 import { DURATION_PATTERN, SIZE_PATTERN } from '../model/units.js'
 
-/** The subset of JSON Schema 2020-12 that describes the configuration, and the gateway's own keywords `x-*`. */
-export interface Schema {
+/**
+ * The subset of JSON Schema 2020-12 that describes the configuration, and the gateway's own keywords `x-*`.
+ *
+ * @typeParam T type of the values in the model: defaults are filled in, durations are milliseconds, sizes are bytes, and paths are absolute
+ * (marks.ts). `unknown`: the model has a type of its own.
+ */
+export interface Schema<T = unknown> {
+  /** Exists for the compiler only. */
+  readonly '~type'?: T
   readonly type?: string | readonly string[]
   readonly description?: string
   readonly default?: unknown
@@ -44,9 +51,19 @@ export interface Schema {
   readonly 'x-size'?: Bounds
 }
 
+/** Type of the values in the model. */
+export type TypeOf<S> = S extends { readonly '~type'?: infer T } ? T : unknown
+
+type Properties = Readonly<Record<string, Schema>>
+
+/** A key whose type includes `undefined` has no default, and is absent where the file does not have it. */
+type ValuesOf<P extends Properties> =
+  { readonly [K in keyof P as undefined extends TypeOf<P[K]> ? never : K]: TypeOf<P[K]> } &
+  { readonly [K in keyof P as undefined extends TypeOf<P[K]> ? K : never]?: Exclude<TypeOf<P[K]>, undefined> }
+
 export interface Bounds { readonly minimum: string, readonly maximum: string }
 
-export function duration (description: string, initial: string, minimum: string, maximum: string): Schema {
+export function duration (description: string, initial: string, minimum: string, maximum: string): Schema<number> {
   return {
     type: 'string',
     description: within(description, minimum, maximum),
@@ -57,12 +74,12 @@ export function duration (description: string, initial: string, minimum: string,
 }
 
 /** A duration without a default. */
-export function optionalDuration (description: string, minimum: string, maximum: string): Schema {
+export function optionalDuration (description: string, minimum: string, maximum: string): Schema<number | undefined> {
   const { default: _, ...rest } = duration(description, '', minimum, maximum)
   return rest
 }
 
-export function size (description: string, initial: string, minimum: string, maximum: string): Schema {
+export function size (description: string, initial: string, minimum: string, maximum: string): Schema<number> {
   return {
     type: 'string',
     description: within(description, minimum, maximum),
@@ -72,43 +89,57 @@ export function size (description: string, initial: string, minimum: string, max
   }
 }
 
-export function count (description: string, initial: number, minimum: number, maximum: number): Schema {
+export function count (description: string, initial: number, minimum: number, maximum: number): Schema<number> {
   return { type: 'integer', description: within(description, minimum, maximum), default: initial, minimum, maximum }
 }
 
 /** A number from 0 to 1. */
-export function fraction (description: string, initial: number): Schema {
+export function fraction (description: string, initial: number): Schema<number> {
   return { type: 'number', description: within(description, 0, 1), default: initial, minimum: 0, maximum: 1 }
 }
 
+export function flag (description: string, initial: boolean): Schema<boolean>
+export function flag (description: string): Schema<boolean | undefined>
 export function flag (description: string, initial?: boolean): Schema {
   return { type: 'boolean', description, ...preset(initial) }
 }
 
+export function choice<const V extends string> (description: string, values: readonly V[], initial: NoInfer<V>): Schema<V>
+export function choice<const V extends string> (description: string, values: readonly V[]): Schema<V | undefined>
 export function choice (description: string, values: readonly string[], initial?: string): Schema {
   return { type: 'string', description, enum: values, ...preset(initial) }
 }
 
-export function text (description: string, format: Format, initial?: string): Schema {
+/** One of the values, or null, which is the default. */
+export function choiceOrNull<const V extends string> (description: string, values: readonly V[]): Schema<V | null> {
+  return { type: ['string', 'null'], description, enum: [...values, null], default: null }
+}
+
+export function text (description: string, format: Format, initial?: string): Schema<string> {
   return { type: 'string', description, ...preset(initial), 'x-format': format }
 }
 
+/** A string in a list, or a name of a mapping. The list or mapping has the description. */
+export function string (format: Format): Schema<string> {
+  return { type: 'string', 'x-format': format }
+}
+
 /** A string that may be null. */
-export function nullable (description: string, format: Format): Schema {
+export function nullable (description: string, format: Format): Schema<string | null> {
   return { type: ['string', 'null'], description, default: null, 'x-format': format }
 }
 
-export function list (description: string, items: Schema, initial: readonly unknown[]): Schema {
+export function list<T> (description: string, items: Schema<T>, initial: readonly unknown[]): Schema<readonly T[]> {
   return { type: 'array', description, default: initial, items, uniqueItems: true, maxItems: 1000 }
 }
 
 /** An optional mapping. Each of its keys has a default. */
-export function section (description: string, properties: Readonly<Record<string, Schema>>): Schema {
+export function section<P extends Properties> (description: string, properties: P): Schema<ValuesOf<P>> {
   return { type: 'object', description, default: {}, properties, additionalProperties: false }
 }
 
 /** A mapping with required keys. */
-export function mapping (description: string, required: readonly string[], properties: Readonly<Record<string, Schema>>): Schema {
+export function mapping<P extends Properties> (description: string, required: readonly string[], properties: P): Schema<ValuesOf<P>> {
   return { type: 'object', description, required, properties, additionalProperties: false }
 }
 
@@ -117,13 +148,18 @@ export function mapping (description: string, required: readonly string[], prope
  * @param since the release that deprecated the key, such as 0.3.0
  * @param instead the replacement, in the imperative: "use limits.body"
  */
-export function deprecated (schema: Schema, since: string, instead: string): Schema {
+export function deprecated<T> (schema: Schema<T>, since: string, instead: string): Schema<T> {
   return {
     ...schema,
     description: `Deprecated since ${since}: ${instead}. ${schema.description ?? ''}`.trim(),
     deprecated: true,
     'x-instead': instead
   }
+}
+
+/** A mapping that may be null, and is null by default. */
+export function orNull<T> (schema: Schema<T>): Schema<T | null> {
+  return { ...schema, type: ['object', 'null'], default: null } as Schema<T | null>
 }
 
 /** Adds the bounds to the description, because editors show the description. */

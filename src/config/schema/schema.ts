@@ -9,8 +9,8 @@ import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
 import { budgetsSchema, ratesSchema } from './rates-schema.js'
-import { choice, count, duration, flag, fraction, list, mapping, nullable, section, size, text, SECRET_SOURCES } from './schema-builder.js'
-import type { Schema } from './schema-builder.js'
+import { choice, choiceOrNull, count, duration, flag, fraction, list, mapping, nullable, section, size, text, SECRET_SOURCES, string } from './schema-builder.js'
+import type { Schema, TypeOf } from './schema-builder.js'
 import { serverSchema } from './server-schema.js'
 import { agentSourcesSchema } from './source-schema.js'
 
@@ -64,7 +64,7 @@ const shedding = section(
   }
 )
 
-const upstream: Schema = mapping('The agent behind the gateway.', ['url'], {
+const upstream = mapping('The agent behind the gateway.', ['url'], {
   url: {
     ...text(
       "URL of the agent: absolute, http or https, without query, fragment and credentials. Its path is the base of the agent's interfaces.",
@@ -111,7 +111,7 @@ export const advertisedSchema = mapping('One extension, an AgentExtension of the
 const secretHeaders: Schema = {
   type: 'object',
   default: {},
-  propertyNames: { type: 'string', 'x-format': 'header-name' },
+  propertyNames: string('header-name'),
   additionalProperties: mapping('One header. Needs `file` or `env`.', [], {
     ...SECRET_SOURCES,
     prefix: {
@@ -143,13 +143,10 @@ const card = section("The agent's AgentCard.", {
     },
     additionalProperties: false
   },
-  public: {
-    type: ['string', 'null'],
-    description:
-      'The card for callers without credentials: `full`, `minimal` (what a client needs to call the agent, without skills and details) or `none` (401). With `minimal` and `none`, a caller whose own credentials the agent accepts for the card gets the full card. `null`: `none` with `headers`, otherwise `full`.',
-    enum: ['full', 'minimal', 'none', null],
-    default: null
-  },
+  public: choiceOrNull(
+    'The card for callers without credentials: `full`, `minimal` (what a client needs to call the agent, without skills and details) or `none` (401). With `minimal` and `none`, a caller whose own credentials the agent accepts for the card gets the full card. `null`: `none` with `headers`, otherwise `full`.',
+    ['full', 'minimal', 'none']
+  ),
   onUnavailable: choice(
     'What to do while the gateway has no usable card: `reject` calls with 503, or `forward` them without any checks.',
     ['reject', 'forward'], 'reject'
@@ -166,7 +163,7 @@ const card = section("The agent's AgentCard.", {
   ),
   interfaces: list(
     'Additional path prefixes that interfaces of the card may have, from the root of the agent\'s origin. The path of `upstream.url` is always allowed; `/` allows all paths. The gateway does not serve interfaces at other paths, because they could belong to another agent.',
-    { type: 'string', 'x-format': 'path' },
+    string('path'),
     []
   ),
   signature: choice(
@@ -188,7 +185,7 @@ const card = section("The agent's AgentCard.", {
     description:
       "JSON Schemas by name, added to the root key `schemas` of the served card; `fromCard` finds them there. They replace the card's schemas of the same name. Not allowed with `signature: verbatim`.",
     default: {},
-    propertyNames: { type: 'string', 'x-format': 'schema-name' },
+    propertyNames: string('schema-name'),
     additionalProperties: { type: ['object', 'boolean'], description: 'One JSON Schema.' },
     maxProperties: 200
   },
@@ -221,7 +218,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   cors: section('Calls from pages of other origins (CORS).', {
     origins: list(
       'Origins whose pages may call the agent, such as `https://app.example.com`; `*` is every origin. The gateway then responds to preflights itself, and replaces the `Access-Control-*` headers of the agent. Empty: the policy of the agent, which the gateway also applies to the card and to its own responses.',
-      { type: 'string', 'x-format': 'origin' },
+      string('origin'),
       []
     ),
     maxAge: duration('How long browsers may keep the response to a preflight, with `origins`.', '10m', '0s', '24h')
@@ -266,7 +263,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
     'Policies of the agent, each by its name in `extensions` or in the built-in catalogue. To change a policy for this agent, use the name with keys: `{x: {mode: observe}}`.',
     {
       type: ['string', 'object'],
-      propertyNames: { type: 'string', 'x-format': 'name' },
+      propertyNames: string('name'),
       additionalProperties: { $ref: '#/$defs/policy' },
       minProperties: 1,
       maxProperties: 1
@@ -275,7 +272,7 @@ const agent = mapping('One agent.', ['name', 'upstream'], {
   ),
   passthrough: list(
     "Path prefixes, below the agent's path, whose requests the gateway forwards without inspection. A prefix must not cover the card.",
-    { type: 'string', 'x-format': 'path-prefix' },
+    string('path-prefix'),
     []
   )
 })
@@ -366,14 +363,14 @@ export const configSchema: Schema = {
             directory: { ...text('The directory.', 'file-or-directory'), examples: ['policies'] },
             replace: list(
               'Names of built-in policies that policies of the directory replace. A policy of the directory with the name of a built-in one is otherwise an error.',
-              { type: 'string', 'x-format': 'name' },
+              string('name'),
               []
             )
           },
           additionalProperties: false
         }
       },
-      propertyNames: { type: 'string', 'x-format': 'name' },
+      propertyNames: string('name'),
       additionalProperties: { $ref: '#/$defs/policy' },
       maxProperties: 1000
     },
@@ -381,7 +378,7 @@ export const configSchema: Schema = {
       type: 'object',
       description: 'Sets of JSON Schemas on disk, by name, for `ref`. The schemas may refer to each other; the gateway fetches nothing.',
       default: {},
-      propertyNames: { type: 'string', 'x-format': 'name' },
+      propertyNames: string('name'),
       additionalProperties: mapping('One set.', ['base', 'dir'], {
         base: {
           ...text(
@@ -417,3 +414,18 @@ export const configSchema: Schema = {
 export function schemaText (): string {
   return `${JSON.stringify(configSchema, null, 2)}\n`
 }
+
+/** Limits of one request, one response and one client: bytes and ms. */
+export type Limits = TypeOf<typeof limits>
+/** Thresholds that mark an overloaded process: ms, bytes, and a share from 0 to 1. 0 disables a threshold. */
+export type SheddingConfig = TypeOf<typeof shedding>
+/** Where the state of tasks is stored, for conditions on task states, `state` and `correlate`. Times are ms. */
+export type StateStoreConfig = TypeOf<typeof state>
+/** `traces.enabled` is undefined where the environment decides. */
+export type TelemetryConfig = TypeOf<typeof telemetry>
+/** Keys of an agent, of which the model keeps most as they are. */
+export type AgentKeys = TypeOf<typeof agent>
+/** Keys of the card, of which the model keeps most as they are. Times are ms. */
+export type CardKeys = TypeOf<typeof card>
+/** The connection to an agent. Times are ms. */
+export type UpstreamKeys = TypeOf<typeof upstream>

@@ -2,8 +2,8 @@
 import { grpcListener } from '../listeners/grpc-schema.js'
 import { listenerTls } from '../listeners/tls-schema.js'
 import { audiences, callerWithoutMatch } from './caller-schema.js'
-import type { Schema } from './schema-builder.js'
-import { count, duration, flag, list, mapping, nullable, section, text } from './schema-builder.js'
+import type { Schema, TypeOf } from './schema-builder.js'
+import { count, duration, flag, list, mapping, nullable, section, text, string } from './schema-builder.js'
 
 /* `server.mesh`. */
 
@@ -31,7 +31,7 @@ const adminAccess: Schema = {
     sources: {
       type: 'array',
       description: 'Names of sources in `identity.sources` whose callers may use the admin listener.',
-      items: { type: 'string', 'x-format': 'name' },
+      items: string('name'),
       minItems: 1,
       maxItems: 100,
       uniqueItems: true
@@ -72,7 +72,7 @@ export const serverSchema = section('Where the gateway listens.', {
   ),
   adminHosts: list(
     'Host names, without port, by which the admin listener serves `/agents` and the console; IP addresses, localhost and the name in `admin` always work. The gateway rejects other names with 403, because an attacker could rebind them (DNS rebinding). `/metrics` and the probes respond to any name.',
-    { type: 'string', 'x-format': 'host' },
+    string('host'),
     []
   ),
   adminAccess,
@@ -82,12 +82,12 @@ export const serverSchema = section('Where the gateway listens.', {
   ),
   hosts: list(
     'Host names, without port, by which clients reach the main listener. The gateway rejects requests for other hosts with 421; hosts of agents and of `publicUrl` are always served. Empty: any host.',
-    { type: 'string', 'x-format': 'host' },
+    string('host'),
     []
   ),
   trustedProxies: list(
     'IP addresses and CIDRs of proxies whose X-Forwarded-* headers the gateway trusts. If X-Forwarded-Host or X-Forwarded-Proto has several values, the gateway uses the last.',
-    { type: 'string', 'x-format': 'proxy' },
+    string('proxy'),
     []
   ),
   drainTimeout: duration('How long the gateway waits for calls and streams in flight when it stops.', '20s', '0s', '1h'),
@@ -152,7 +152,7 @@ export const serverSchema = section('Where the gateway listens.', {
     ),
     decisions: count('Number of rejections and violations that each process keeps for the console.', 200, 1, 10000),
     hosts: list(
-      'Additional host names for `/agents` and the console, in the form of `server.adminHosts`.', { type: 'string', 'x-format': 'host' }, []
+      'Additional host names for `/agents` and the console, in the form of `server.adminHosts`.', string('host'), []
     ),
     traceUrl: nullable(
       'URL of a trace in the tool that shows your traces, with the placeholder `{traceId}`. The console links each decision to its trace. `null`: no link.',
@@ -164,3 +164,6 @@ export const serverSchema = section('Where the gateway listens.', {
     )
   })
 })
+
+/** The console on the admin listener, and the directory of agents on the main listener. */
+export type ConsoleConfig = TypeOf<typeof serverSchema>['console']

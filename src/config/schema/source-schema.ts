@@ -1,5 +1,5 @@
 /** The key `agentSources`. */
-import { choice, count, duration, list, mapping, nullable, section, text } from './schema-builder.js'
+import { choice, count, duration, list, mapping, nullable, section, text, string } from './schema-builder.js'
 import type { Schema } from './schema-builder.js'
 
 const keys: Schema = {
@@ -19,7 +19,7 @@ const kubernetes: Schema = {
     namespaces: {
       type: 'array',
       description: 'Namespaces of the Services. The gateway needs the right to get, list and watch `services` and `endpointslices` in each of them.',
-      items: { type: 'string', 'x-format': 'name' },
+      items: string('name'),
       minItems: 1,
       maxItems: 100,
       uniqueItems: true,
@@ -89,7 +89,7 @@ const source: Schema = mapping('One source.', ['name', 'agent'], {
   keys,
   allowPrivate: list(
     'Networks (CIDR) in which addresses of entries and cards may be although they are private, local or reserved. With a network, the addresses may also be http. Empty: only public addresses, over https.',
-    { type: 'string', 'x-format': 'proxy' },
+    string('proxy'),
     []
   ),
   limit: count(
