@@ -64,6 +64,6 @@ export function releaseUnsent (exchange: Exchange): void {
 }
 
 /** The call is over: its place at the agent is free. */
-export function leave ({ load, streaming }: Exchange): void {
+export function releaseCapacity ({ load, streaming }: Exchange): void {
   load?.leave(streaming)
 }

@@ -1,5 +1,5 @@
 /** Starts a call, and records its end: once, in one place, for metrics, span, log, audit and console. */
-import { leave, releaseUnsent } from './capacity.js'
+import { releaseCapacity, releaseUnsent } from './capacity.js'
 import { schedule } from './event-loop-batch.js'
 import type { Received } from './exchange.js'
 import { Exchange } from './exchange.js'
@@ -10,7 +10,7 @@ import { callEntry, logCall } from './telemetry/request-telemetry.js'
 import type { Rejection } from '#a2a/errors.js'
 import type { Ended, PhaseFindings } from '#console/entry.js'
 import type { KeptRequest, ReceivedRequest } from '#console/playground/request-log.js'
-import { cut } from '#console/text.js'
+import { truncate } from '#console/text.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
 
 /** The exchange of a call that a front has received. Its end is recorded after the `close` event of the response. */
@@ -26,7 +26,7 @@ function end (exchange: Exchange): void {
   if (exchange.ended) return
   exchange.ended = true
   const { forwarding, push, response, startedAt } = exchange
-  leave(exchange)
+  releaseCapacity(exchange)
   if (forwarding === null) releaseUnsent(exchange)
   else push?.unknown()
   if (!response.writableFinished) {
@@ -100,9 +100,9 @@ function endedCall (
     seconds,
     requestId: exchange.id,
     traceId: exchange.span.traceId,
-    taskId: taskId === null ? null : cut(taskId),
-    contextId: contextId === null ? null : cut(contextId),
-    extensions: requested.length === 0 ? NO_URIS : requested.slice(0, EXTENSIONS).map(cut),
+    taskId: taskId === null ? null : truncate(taskId),
+    contextId: contextId === null ? null : truncate(contextId),
+    extensions: requested.length === 0 ? NO_URIS : requested.slice(0, EXTENSIONS).map(truncate),
     caller: principal === null ? null : (identity?.describe(principal) ?? null),
     port: exchange.request.socket.remotePort ?? 0,
     refusal: rejection,

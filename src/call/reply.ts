@@ -35,7 +35,7 @@ export function reject (
   const { response } = exchange
   if (!response.destroyed) exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)
   if (response.headersSent || response.destroyed) {
-    cut(exchange, rejection)
+    terminate(exchange, rejection)
     return END
   }
   respondRejection(exchange, rejection, httpStatus, more)
@@ -60,7 +60,7 @@ export function rejectResponse (exchange: Exchange, rejection: Rejection, outcom
   logRejection(exchange, rejection)
   if (!response.headersSent) respondRejection(exchange, rejection)
   else if (exchange.stream?.atBoundary === true) endWithRejection(exchange, rejection)
-  else cut(exchange, rejection)
+  else terminate(exchange, rejection)
 }
 
 /** Ends a call after a fault of the gateway. */
@@ -83,12 +83,12 @@ export function endAfterError (exchange: Exchange): void {
  * Ends a response because the gateway stops. An event stream ends with a comment that states the reason, unless it stands within an
  * event; a gRPC call ends with a status. Any other response is broken off, so that the client notices the cut.
  */
-export function stop (exchange: Exchange): void {
+export function endBecauseOfStop (exchange: Exchange): void {
   exchange.forwarding?.abort()
   settle(exchange, 'gateway_error')
   const { response, stream } = exchange
   if (response.endWith !== undefined) {
-    if (response.headersSent) cut(exchange, stopped)
+    if (response.headersSent) terminate(exchange, stopped)
     else reject(exchange, stopped, 'gateway_error')
   } else if (stream?.atBoundary === true && !response.destroyed) {
     stream.finish()
@@ -150,7 +150,7 @@ export function write (exchange: Exchange, chunk: Buffer): boolean {
 }
 
 /** Ends a response that has begun. */
-function cut (exchange: Exchange, rejection: Rejection): void {
+function terminate (exchange: Exchange, rejection: Rejection): void {
   const { response } = exchange
   if (response.endWith === undefined || response.destroyed) resetResponse(exchange)
   else {

@@ -77,13 +77,13 @@ export function dotted (path: Path): string {
   for (const step of path) {
     if (typeof step === 'number') text += `[${step}]`
     else if (/^[A-Za-z0-9_-]+$/.test(step)) text += text === '' ? step : `.${step}`
-    else text += `[${shown(step)}]`
+    else text += `[${formatValue(step)}]`
   }
   return text
 }
 
 /** Formats a value for a message: JSON, on one line, truncated. */
-export function shown (value: unknown): string {
+export function formatValue (value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
 }

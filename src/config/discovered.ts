@@ -78,10 +78,10 @@ export class Expansion {
     sources.map(mapping).forEach(source => {
       const name = String(source.name)
       for (const found of discovered.get(name) ?? []) {
-        const leave = (problem: string): void => { this.leftOut.push({ source: name, identifier: found.identifier, problem }) }
+        const leaveOut = (problem: string): void => { this.leftOut.push({ source: name, identifier: found.identifier, problem }) }
         const known = dropped.get(keyOf(name, found.identifier))
         if (known !== undefined) {
-          leave(known)
+          leaveOut(known)
           continue
         }
         const agent = agentFrom(source, found)
@@ -91,8 +91,8 @@ export class Expansion {
         const neighbour = upstreams.get(upstream?.origin ?? '')?.find(other =>
           other.source !== name && loosePath(other.url.pathname) !== loosePath(upstream?.pathname ?? '') &&
           isAtOrBelow(loosePath(upstream?.pathname ?? ''), loosePath(other.url.pathname)))
-        if (taken) leave('its path belongs to an agent of the file, or to the directory')
-        else if (neighbour !== undefined) leave('its address lies below the address of another agent, whose paths it would take')
+        if (taken) leaveOut('its path belongs to an agent of the file, or to the directory')
+        else if (neighbour !== undefined) leaveOut('its address lies below the address of another agent, whose paths it would take')
         else {
           occupy(found.upstream, name)
           agents.push(agent)

@@ -1,7 +1,7 @@
 /** Reads the file of a source's API keys: a list of digests in YAML or JSON. */
 import { statSync } from 'node:fs'
 import { fileErrorText } from './describe.js'
-import { didYouMean, shown } from './diagnostics.js'
+import { didYouMean, formatValue } from './diagnostics.js'
 import type { Path } from './diagnostics.js'
 import type { KeyEntry } from './model/identity-model.js'
 import { locate, readYaml } from './yaml/document.js'
@@ -59,11 +59,11 @@ function entriesOf (list: readonly unknown[], yaml: YamlFile): KeyFile {
     for (const key of Object.keys(entry)) {
       if (KEYS.includes(key)) continue
       const { line, col } = yaml.position(locate(yaml.root, [i, key], 'key'))
-      problems.push(`${line}:${col}: unknown key ${shown(key)}, ${didYouMean(key, KEYS) ?? `known keys: ${KEYS.join(', ')}`}`)
+      problems.push(`${line}:${col}: unknown key ${formatValue(key)}, ${didYouMean(key, KEYS) ?? `known keys: ${KEYS.join(', ')}`}`)
     }
     const { id, sha256, expires } = entry
     if (!isKeyName(id)) at([i, 'id'], 'id must have from 1 to 256 visible ASCII characters')
-    else if (ids.has(id)) at([i, 'id'], `two keys have the id ${shown(id)}`)
+    else if (ids.has(id)) at([i, 'id'], `two keys have the id ${formatValue(id)}`)
     ids.add(id)
     if (typeof sha256 !== 'string' || !DIGEST.test(sha256.toLowerCase())) {
       at(

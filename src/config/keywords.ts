@@ -1,5 +1,5 @@
 /** The gateway's own keywords of the schema kit, for validators compiled at run time and for validators compiled by the build. */
-import { shown } from './diagnostics.js'
+import { formatValue } from './diagnostics.js'
 import { FORMATS } from './schema/formats.js'
 import type { Format } from './schema/formats.js'
 import type { Bounds } from './schema/schema-builder.js'
@@ -44,7 +44,7 @@ function quantityFault (
   exact: (text: string) => number
 ): Fault | null {
   const reading = read(text)
-  if ('hint' in reading) return { message: `must be ${kind}, not ${shown(text)}`, hint: reading.hint }
+  if ('hint' in reading) return { message: `must be ${kind}, not ${formatValue(text)}`, hint: reading.hint }
   if (reading.value >= exact(bounds.minimum) && reading.value <= exact(bounds.maximum)) return null
   return { message: `must be from ${bounds.minimum} to ${bounds.maximum}, not ${text}` }
 }

@@ -24,7 +24,7 @@ import { CONFIG_VERSION, configSchema } from './schema/schema.js'
 import type { Environment } from './yaml/substitute.js'
 import { validateConfig } from './validate.js'
 import type { Mapping } from './yaml/values.js'
-import { fault, mapping } from './yaml/values.js'
+import { problemAt, mapping } from './yaml/values.js'
 import type { Schema } from './schema/schema-builder.js'
 
 export { loadCatalogue } from './catalogue.js'
@@ -269,7 +269,7 @@ function walk (schema: Schema, root: Schema, value: unknown, path: Path): PathPr
     const at = [...path, key]
     const here =
       known.deprecated === true
-        ? [fault(at, `${dotted(at)} is deprecated and will be removed in a later release`, known['x-instead'], 'key')]
+        ? [problemAt(at, `${dotted(at)} is deprecated and will be removed in a later release`, known['x-instead'], 'key')]
         : []
     return [...here, ...walk(known, root, child, at)]
   })]

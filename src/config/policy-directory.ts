@@ -2,13 +2,13 @@
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileErrorText } from './describe.js'
-import { didYouMean, dotted, shown } from './diagnostics.js'
+import { didYouMean, dotted, formatValue } from './diagnostics.js'
 import type { Diagnostic, Path, PathProblem } from './diagnostics.js'
 import type { PolicyConfig } from './model/model.js'
 import type { ReadPolicy } from './policy-file.js'
 import { POLICY_SUFFIX, TESTS_SUFFIX, readPolicyFile } from './policy-file.js'
 import { FORMATS } from './schema/formats.js'
-import { fault, items, mapping } from './yaml/values.js'
+import { problemAt, items, mapping } from './yaml/values.js'
 
 const MAX_FILES = 1_000
 const AT: Path = ['extensions', 'from']
@@ -44,21 +44,31 @@ export function readPolicyDirectory (
   const path = resolve(baseDir, named)
   const at: Path = typeof from === 'string' ? AT : [...AT, 'directory']
   const rejected = (message: string, hint?: string): PolicyDirectory =>
-    ({ ...NONE, path, files: [path], problems: [fault(at, message, hint)] })
+    ({ ...NONE, path, files: [path], problems: [problemAt(at, message, hint)] })
   let names: string[]
   try {
     names = readdirSync(path).filter(name => name.endsWith(POLICY_SUFFIX) && !name.endsWith(TESTS_SUFFIX)).toSorted()
   } catch (error) {
-    return rejected(`${dotted(at)}: cannot read ${shown(named)}: ${fileErrorText(error)}`, 'paths are relative to the configuration file')
+    return rejected(
+      `${dotted(at)}: cannot read ${formatValue(named)}: ${fileErrorText(error)}`, 'paths are relative to the configuration file'
+    )
   }
-  if (names.length === 0) return rejected(`${dotted(at)}: ${shown(named)} contains no *.yaml`, 'each file holds one policy, under its name')
-  if (names.length > MAX_FILES) return rejected(`${dotted(at)}: ${shown(named)} contains more than ${MAX_FILES} policies`)
+  if (names.length === 0) {
+    return rejected(
+    `${dotted(at)}: ${formatValue(named)} contains no *.yaml`, 'each file holds one policy, under its name'
+    )
+  }
+  if (names.length > MAX_FILES) return rejected(`${dotted(at)}: ${formatValue(named)} contains more than ${MAX_FILES} policies`)
   const problems: PathProblem[] = []
   const read = new Map<string, ReadPolicy>()
   for (const file of names) {
     const name = file.slice(0, -POLICY_SUFFIX.length)
     if (FORMATS.name(name) === null) read.set(name, readPolicyFile(join(path, file)))
-    else problems.push(fault(at, `${dotted(at)}: the file ${shown(file)} must have the name of its policy: 1 to 63 of a-z, 0-9 and "-"`))
+    else {
+      problems.push(problemAt(
+        at, `${dotted(at)}: the file ${formatValue(file)} must have the name of its policy: 1 to 63 of a-z, 0-9 and "-"`
+      ))
+    }
   }
   problems.push(...clashes([...read.keys()], items(mapping(from).replace), builtIn, named, at))
   const known = new Set([...builtIn, ...read.keys(), ...Object.keys(mapping(extensions))])
@@ -86,9 +96,9 @@ function clashes (
   named: string,
   at: Path
 ): PathProblem[] {
-  const taken = names.filter(name => builtIn.includes(name) && !replace.includes(name)).map(name => fault(
+  const taken = names.filter(name => builtIn.includes(name) && !replace.includes(name)).map(name => problemAt(
     at,
-    `${dotted(at)}: ${shown(join(named, name + POLICY_SUFFIX))} has the name of a policy of the built-in catalogue`,
+    `${dotted(at)}: ${formatValue(join(named, name + POLICY_SUFFIX))} has the name of a policy of the built-in catalogue`,
     `write from: {directory: ${named}, replace: [${name}]} to use it instead of the built-in one, or rename the file`
   ))
   const idle = replace.flatMap((name, index) => {
@@ -96,10 +106,10 @@ function clashes (
     const place: Path = [...AT, 'replace', index]
     return [
       builtIn.includes(name)
-        ? fault(place, `${dotted(place)}: ${shown(named)} has no policy ${shown(name)}`, didYouMean(name, names))
-        : fault(
+        ? problemAt(place, `${dotted(place)}: ${formatValue(named)} has no policy ${formatValue(name)}`, didYouMean(name, names))
+        : problemAt(
           place,
-          `${dotted(place)}: the built-in catalogue has no policy ${shown(name)}`,
+          `${dotted(place)}: the built-in catalogue has no policy ${formatValue(name)}`,
           'only policies that replace a built-in one are listed here'
         )
     ]
@@ -113,15 +123,15 @@ function foreign ({ policy }: ReadPolicy, known: ReadonlySet<string>): PathProbl
   const here = 'in a policy of a directory; write the key in extensions of the configuration, which may change this policy'
   const secrets = items(inject).flatMap((one, index) => mapping(one).fromSecret === undefined
     ? []
-    : [fault(['inject', index, 'fromSecret'], `inject[${index}].fromSecret cannot stand ${here}`, undefined, 'key')])
+    : [problemAt(['inject', index, 'fromSecret'], `inject[${index}].fromSecret cannot stand ${here}`, undefined, 'key')])
   const servers = Object.entries({ request, response }).flatMap(([key, rules]) =>
     items(rules).flatMap((rule, index) => mapping(rule).external === undefined
       ? []
-      : [fault([key, index, 'external'], `${key}[${index}].external cannot stand ${here}`, undefined, 'key')])
+      : [problemAt([key, index, 'external'], `${key}[${index}].external cannot stand ${here}`, undefined, 'key')])
   )
   const unknown = items(mapping(activation).requires).flatMap((name, index) => typeof name !== 'string' || known.has(name)
     ? []
-    : [fault(['activation', 'requires', index], `no policy is named ${shown(name)}`, didYouMean(name, [...known]))])
+    : [problemAt(['activation', 'requires', index], `no policy is named ${formatValue(name)}`, didYouMean(name, [...known]))])
   return [...secrets, ...servers, ...unknown]
 }
 
@@ -134,7 +144,9 @@ function cycles (read: ReadonlyMap<string, ReadPolicy>): Diagnostic[] {
     const open = next(name)
     for (let other = open.pop(); other !== undefined; other = open.pop()) {
       if (other === name) {
-        return [one.place(fault(['activation', 'requires'], `policy ${shown(name)} requires itself, also through others`, 'remove it'))]
+        return [
+          one.place(problemAt(['activation', 'requires'], `policy ${formatValue(name)} requires itself, also through others`, 'remove it'))
+        ]
       }
       if (seen.has(other)) continue
       seen.add(other)

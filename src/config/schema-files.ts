@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { inexactConstant, inexactConstantMessage } from '#a2a/inexact-constants.js'
 import { parseStrict } from '#wire/json/json.js'
 import { fileErrorText } from './describe.js'
-import { didYouMean, dotted, shown } from './diagnostics.js'
+import { didYouMean, dotted, formatValue } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { readYaml } from './yaml/document.js'
 import { FORMATS } from './schema/formats.js'
@@ -14,7 +14,7 @@ import type { SchemaRef, SchemaSet } from './model/model.js'
 import { INLINE_NAME } from './model/schema-model.js'
 import { readBounded } from './yaml/read-bounded.js'
 import { isObject } from '#wire/json/object.js'
-import { fault, items, mapping } from './yaml/values.js'
+import { problemAt, items, mapping } from './yaml/values.js'
 import type { Mapping } from './yaml/values.js'
 
 const LIMITS = { depth: 200, members: 200_000 }
@@ -91,7 +91,7 @@ export class SchemaFiles {
       const other = [...this.sets].find(([, set]) => [...documents.keys()].some((uri) => set.documents.has(uri)))
       if (other !== undefined) {
         this.problems.push(
-          fault(
+          problemAt(
             at,
             `${dotted(['bundles', name])} and ${dotted(['bundles', other[0]])} contain schemas with the same URI`,
             'give each its own base'
@@ -205,7 +205,7 @@ export class SchemaFiles {
       this.single.set(file, found)
     }
     if (!('message' in found)) return found
-    this.problems.push(fault(at, `${dotted(at)}: ${found.message}`, found.hint, 'value', 'A2AGW_ERR_CONFIG_FILE'))
+    this.problems.push(problemAt(at, `${dotted(at)}: ${found.message}`, found.hint, 'value', 'A2AGW_ERR_CONFIG_FILE'))
     return true
   }
 
@@ -217,7 +217,7 @@ export class SchemaFiles {
     if (FORMATS.uri(ref) !== null || this.unreadBases.some((base) => uri.startsWith(base))) return true
     const known = [...this.sets.values()].flatMap(({ documents }) => [...documents.keys()])
     const hint = known.length === 0 ? 'define the available schemas in bundles' : nearestUri(uri, known)
-    this.problems.push(fault(at, `${dotted(at)}: no bundle contains ${shown(uri)}`, hint, 'value', 'A2AGW_ERR_CONFIG_SCHEMA'))
+    this.problems.push(problemAt(at, `${dotted(at)}: no bundle contains ${formatValue(uri)}`, hint, 'value', 'A2AGW_ERR_CONFIG_SCHEMA'))
     return true
   }
 
@@ -226,17 +226,17 @@ export class SchemaFiles {
     const directory = resolve(this.baseDir, dir)
     this.files.push(directory)
     const rejected = (message: string, hint?: string): null => {
-      this.problems.push(fault(at, `${dotted(at)}: ${message}`, hint, 'value', 'A2AGW_ERR_CONFIG_FILE'))
+      this.problems.push(problemAt(at, `${dotted(at)}: ${message}`, hint, 'value', 'A2AGW_ERR_CONFIG_FILE'))
       return null
     }
     let names: string[]
     try {
       names = readdirSync(directory).filter((name) => name.endsWith('.json')).toSorted()
     } catch (error) {
-      return rejected(`cannot read ${shown(dir)}: ${fileErrorText(error)}`, RELATIVE)
+      return rejected(`cannot read ${formatValue(dir)}: ${fileErrorText(error)}`, RELATIVE)
     }
-    if (names.length === 0) return rejected(`${shown(dir)} contains no *.json`)
-    if (names.length > MAX_BUNDLE_FILES) return rejected(`${shown(dir)} contains more than ${MAX_BUNDLE_FILES} schemas`)
+    if (names.length === 0) return rejected(`${formatValue(dir)} contains no *.json`)
+    if (names.length > MAX_BUNDLE_FILES) return rejected(`${formatValue(dir)} contains more than ${MAX_BUNDLE_FILES} schemas`)
     const documents: Documents = new Map()
     let bytes = 0
     for (const name of names) {
@@ -246,7 +246,7 @@ export class SchemaFiles {
       const read = this.read(path, file)
       if ('message' in read) return rejected(read.message, read.hint)
       bytes += read.bytes
-      if (bytes > MAX_BUNDLE_BYTES) return rejected(`${shown(dir)} is larger than 16 MiB`)
+      if (bytes > MAX_BUNDLE_BYTES) return rejected(`${formatValue(dir)} is larger than 16 MiB`)
       documents.set(base + name, { file, schema: read.schema, authored: false })
     }
     return documents
@@ -277,12 +277,12 @@ const RELATIVE = 'paths are relative to the configuration file'
 function readSchema (path: string, file: string): { readonly schema: unknown, readonly bytes: number } | SchemaProblem {
   let bytes: Buffer
   try {
-    if (!statSync(path).isFile()) return { message: `cannot read ${shown(file)}: not a file`, hint: RELATIVE }
+    if (!statSync(path).isFile()) return { message: `cannot read ${formatValue(file)}: not a file`, hint: RELATIVE }
     const read = readBounded(path, MAX_FILE_BYTES)
-    if (read === null) return { message: `${shown(file)} is larger than 1 MiB` }
+    if (read === null) return { message: `${formatValue(file)} is larger than 1 MiB` }
     bytes = read
   } catch (error) {
-    return { message: `cannot read ${shown(file)}: ${fileErrorText(error)}`, hint: RELATIVE }
+    return { message: `cannot read ${formatValue(file)}: ${fileErrorText(error)}`, hint: RELATIVE }
   }
   if (/\.ya?ml$/i.test(file)) {
     const yaml = readYaml(bytes.toString(), null)

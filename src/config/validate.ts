@@ -2,10 +2,10 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import { validatorsOf } from './built/validators.js'
 import { compile } from './compile.js'
 import type { Validators } from './compile.js'
-import { didYouMean, dotted, shown } from './diagnostics.js'
+import { didYouMean, dotted, formatValue } from './diagnostics.js'
 import type { Path, PathProblem } from './diagnostics.js'
 import { UNKNOWN } from './yaml/document.js'
-import { fault } from './yaml/values.js'
+import { problemAt } from './yaml/values.js'
 import { FORMATS } from './schema/formats.js'
 import { forgetFaults } from './keywords.js'
 import { packageVersion } from './paths.js'
@@ -65,7 +65,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
   const schema = error.parentSchema as Schema
   const name = path.length === 0 ? subject : dotted(path)
   const at = (message: string, hint?: string, where: Path = path, side: PathProblem['at'] = 'value', code: ErrorCode = VALUE): PathProblem[] =>
-    [fault(where, message, hint, side, code)]
+    [problemAt(where, message, hint, side, code)]
 
   switch (error.keyword) {
     case 'if':
@@ -75,14 +75,16 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
       const key = String(params.propertyName)
       const format = schema.propertyNames?.['x-format']
       const wrong: Fault | null = format === undefined ? null : FORMATS[format](key)
-      return at(`key ${shown(key)} in ${name} ${wrong?.message ?? 'is not valid'}`, wrong?.hint, [...path, key], 'key')
+      return at(`key ${formatValue(key)} in ${name} ${wrong?.message ?? 'is not valid'}`, wrong?.hint, [...path, key], 'key')
     }
     case 'additionalProperties': {
       const key = String(params.additionalProperty)
       const known = Object.keys(schema.properties ?? {})
       const hint = didYouMean(key, known) ?? `known keys: ${known.join(', ')}`
       return at(
-        `unknown key ${shown(key)}${path.length === 0 ? '' : ` in ${name}`}`, hint, [...path, key], 'key', 'A2AGW_ERR_CONFIG_UNKNOWN_KEY'
+        `unknown key ${formatValue(key)}${path.length === 0 ? '' : ` in ${name}`}`, hint, [
+          ...path, key
+        ], 'key', 'A2AGW_ERR_CONFIG_UNKNOWN_KEY'
       )
     }
     case 'required': {
@@ -100,20 +102,20 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
     case 'enum': {
       const values = (schema.enum ?? []).map(String)
       return at(
-        `${name} must be one of ${values.join(', ')}, not ${shown(error.data)}`,
+        `${name} must be one of ${values.join(', ')}, not ${formatValue(error.data)}`,
         typeof error.data === 'string' ? didYouMean(error.data, values) : undefined
       )
     }
     case 'const':
       return at(
-        `${name} must be ${shown(params.allowedValue)}, not ${shown(error.data)}`,
+        `${name} must be ${formatValue(params.allowedValue)}, not ${formatValue(error.data)}`,
         name === 'version'
-          ? `a2a-gateway ${packageVersion()} reads version ${shown(params.allowedValue)}; a file of another version needs the release that it was written for`
+          ? `a2a-gateway ${packageVersion()} reads version ${formatValue(params.allowedValue)}; a file of another version needs the release that it was written for`
           : undefined
       )
     case 'minimum':
     case 'maximum':
-      return at(`${name} must be from ${schema.minimum} to ${schema.maximum}, not ${shown(error.data)}`)
+      return at(`${name} must be from ${schema.minimum} to ${schema.maximum}, not ${formatValue(error.data)}`)
     case 'minLength':
     case 'maxLength':
       return at(`${name} must have from ${schema.minLength} to ${schema.maxLength} characters`)
@@ -131,7 +133,7 @@ function translate (error: ErrorObject, root: unknown, subject: string): PathPro
     case 'uniqueItems': {
       const index = Math.max(Number(params.i), Number(params.j))
       const item: unknown = Array.isArray(error.data) ? error.data[index] : undefined
-      return item === UNKNOWN ? [] : at(`${name} lists ${shown(item)} twice`, undefined, [...path, index])
+      return item === UNKNOWN ? [] : at(`${name} lists ${formatValue(item)} twice`, undefined, [...path, index])
     }
     default: {
       if (error.schemaPath.includes('/propertyNames/')) return []

@@ -7,7 +7,7 @@ import type { DecisionEntry, Ended, PhaseFindings } from './entry.js'
 import { decisionEntryOf } from './entry.js'
 import type { DecisionFilter } from './filter.js'
 import { matches } from './filter.js'
-import { cut, MAX_TEXT_CHARS } from './text.js'
+import { truncate, MAX_TEXT_CHARS } from './text.js'
 
 /** The new entries since a reader's last look. */
 export interface DecisionPage {
@@ -117,7 +117,9 @@ export function withFindings (before: readonly PhaseFindings[] | null, next: Pha
       ? next
       : {
           ...next,
-          violations: next.violations.slice(0, VIOLATIONS).map(one => ({ ...one, path: cut(one.path), message: cut(one.message) }))
+          violations: next.violations.slice(0, VIOLATIONS).map(one => ({
+            ...one, path: truncate(one.path), message: truncate(one.message)
+          }))
         }
   ]
 }

@@ -3,7 +3,7 @@ import type { Correction, EntryViolation } from './correction.js'
 import { correctionOf } from './correction.js'
 import type { KeptAnswer, PolicyAnswer } from './policy-answers.js'
 import { policyAnswer } from './policy-answers.js'
-import { cut } from './text.js'
+import { truncate } from './text.js'
 import type { Rejection } from '#a2a/errors.js'
 import type { Violation } from '#policy/violation.js'
 import type { Outcome } from '#telemetry/metrics/metrics.js'
@@ -103,9 +103,9 @@ export function decisionEntryOf (id: string, ended: Ended): DecisionEntry {
     status: ended.status,
     grpcStatus: ended.grpcStatus,
     milliseconds: Math.round(ended.seconds * 1e5) / 100,
-    rule: rejection !== null ? cut(rejection.rule) : first === undefined ? null : `${first.extension}/${first.rule}`,
+    rule: rejection !== null ? truncate(rejection.rule) : first === undefined ? null : `${first.extension}/${first.rule}`,
     reason: rejection !== null ? (rejection.customReason ?? rejection.reason) : (first?.reason ?? null),
-    message: rejection !== null ? cut(rejection.message) : null,
+    message: rejection !== null ? truncate(rejection.message) : null,
     violations,
     edited,
     answers: ended.answers.map(policyAnswer),
@@ -114,7 +114,7 @@ export function decisionEntryOf (id: string, ended: Ended): DecisionEntry {
     taskId: ended.taskId,
     contextId: ended.contextId,
     extensions: ended.extensions,
-    caller: ended.caller === null ? null : { source: ended.caller.source, id: cut(ended.caller.id) },
+    caller: ended.caller === null ? null : { source: ended.caller.source, id: truncate(ended.caller.id) },
     port: ended.port,
     correction:
       rejection === null || ended.outcome !== 'rejected'
@@ -131,8 +131,8 @@ function violationsOf ({ phase, violations }: PhaseFindings): EntryViolation[] {
   return violations.map(one => ({
     phase,
     mode: one.mode === 'enforce' ? 'enforce' : 'observe',
-    extension: cut(one.extension),
-    rule: cut(one.rule),
+    extension: truncate(one.extension),
+    rule: truncate(one.rule),
     reason: one.customReason ?? one.reason,
     path: one.path,
     message: one.message

@@ -6,7 +6,7 @@ import type { Obligation } from '#pipeline/external/answer.js'
 import type { Settled } from '#pipeline/external/settle.js'
 import { isObject } from '#wire/json/object.js'
 import { parseJson } from '#wire/json/parse-json.js'
-import { cut } from './text.js'
+import { truncate } from './text.js'
 
 /** One answer, while its call lasts. */
 export interface KeptAnswer extends Omit<PolicyAnswer, 'question'> {
@@ -58,7 +58,7 @@ function keptAnswer ({ asking: { rule, use, phase, mode, body }, answer, outcome
     phase,
     mode,
     outcome,
-    problem: refused ?? (answer.kind === 'failed' ? cut(answer.problem) : null),
+    problem: refused ?? (answer.kind === 'failed' ? truncate(answer.problem) : null),
     cached: decided?.cached ?? false,
     id: decided?.id ?? null,
     reasonUser: decided?.reasonUser ?? null,
@@ -69,7 +69,7 @@ function keptAnswer ({ asking: { rule, use, phase, mode, body }, answer, outcome
 }
 
 function obligationText ({ type, properties: { action, path, name } }: Obligation): string {
-  return cut([type, action, path, name].filter(one => typeof one === 'string').join(' '))
+  return truncate([type, action, path, name].filter(one => typeof one === 'string').join(' '))
 }
 
 /** Returns the answer with its question, without data. */

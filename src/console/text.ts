@@ -17,6 +17,6 @@ export function clipAll (texts: readonly string[], most: number): string[] {
 export const MAX_TEXT_CHARS = 500
 
 /** Returns a shortened copy. A slice would keep the whole text in memory. */
-export function cut (text: string): string {
+export function truncate (text: string): string {
   return text.length <= MAX_TEXT_CHARS ? text : Buffer.from(`${text.slice(0, MAX_TEXT_CHARS)}…`).toString()
 }

@@ -128,7 +128,7 @@ function fail (walk: Walk, pointer: string, message: string): void {
 }
 
 /** The schema exceeds a limit: the rest of it is not visited. */
-function stop (walk: Walk, pointer: string, message: string): void {
+function stopAt (walk: Walk, pointer: string, message: string): void {
   fail(walk, pointer, message)
   walk.over = true
 }
@@ -143,8 +143,8 @@ interface SchemaPlace {
 /** Visits every value, schema or not: every nested value counts towards the bounds. */
 function visit (value: unknown, role: Role, { pointer, base, depth }: SchemaPlace, walk: Walk): void {
   if (walk.over) return
-  if (++walk.nodes > walk.limits.nodes) return stop(walk, pointer, `the schema has more than ${walk.limits.nodes} values`)
-  if (depth > walk.limits.depth) return stop(walk, pointer, `the schema is nested deeper than ${walk.limits.depth} levels`)
+  if (++walk.nodes > walk.limits.nodes) return stopAt(walk, pointer, `the schema has more than ${walk.limits.nodes} values`)
+  if (depth > walk.limits.depth) return stopAt(walk, pointer, `the schema is nested deeper than ${walk.limits.depth} levels`)
   if (typeof value === 'number' && !Number.isFinite(value)) return fail(walk, pointer, 'the number is outside the range of doubles')
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {

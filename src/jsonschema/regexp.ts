@@ -56,7 +56,7 @@ export class Patterns {
 
   /** Message in plain words, valid once `exceeded` is true. */
   get problem (): string {
-    return `the patterns of the card compile to ${shown(this.sum)} instructions together, more than ${this.limit}`
+    return `the patterns of the card compile to ${formatSize(this.sum)} instructions together, more than ${this.limit}`
   }
 
   /** All patterns, in the order of their first use. */
@@ -115,7 +115,7 @@ function sizeOf (pattern: string): number {
   return Math.ceil(instructions + tables)
 }
 
-function shown (size: number): string {
+function formatSize (size: number): string {
   return size > 1e12 ? 'more than 10^12' : String(size)
 }
 
@@ -139,7 +139,7 @@ export function compilePattern (pattern: string): CompiledPattern {
   const size = sizeOf(pattern)
   if (size > MAX_PATTERN_SIZE) {
     throw new Error(
-      `the pattern ${quoted(pattern, 100)} is too large: it compiles to ${shown(size)} instructions, more than ${MAX_PATTERN_SIZE}; use fewer or shorter repetitions`
+      `the pattern ${quoted(pattern, 100)} is too large: it compiles to ${formatSize(size)} instructions, more than ${MAX_PATTERN_SIZE}; use fewer or shorter repetitions`
     )
   }
   // RE2 is loaded with the first pattern. A start without patterns does not load it (measured: 14 ms of processor time).

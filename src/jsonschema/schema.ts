@@ -122,11 +122,11 @@ function run (quick: ValidateFunction, full: ValidateFunction, value: unknown): 
     return [notValidated(error, value)]
   }
   // The cost of a longer list must leave enough steps for the rules that follow.
-  if (stepsLeft() < MAX_STEPS / 2 || !smallerThan(value, FULL_LIST_LIMIT)) return describe(first)
+  if (stepsLeft() < MAX_STEPS / 2 || !smallerThan(value, FULL_LIST_LIMIT)) return violationsOf(first)
   try {
-    return withSteps(FULL_LIST_STEPS, () => full(value)) === true ? describe(first) : describe(full.errors ?? first)
+    return withSteps(FULL_LIST_STEPS, () => full(value)) === true ? violationsOf(first) : violationsOf(full.errors ?? first)
   } catch {
-    return describe(first)
+    return violationsOf(first)
   }
 }
 
@@ -145,7 +145,7 @@ function notValidated (error: unknown, value: unknown): DataViolation {
   return { path: '', message: 'could not be validated: the schema recurses without end, or the data is nested too deeply for it' }
 }
 
-function describe (errors: readonly ErrorObject[]): DataViolation[] {
+function violationsOf (errors: readonly ErrorObject[]): DataViolation[] {
   const found: DataViolation[] = []
   const seen = new Set<string>()
   for (const error of errors) {

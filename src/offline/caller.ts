@@ -113,7 +113,7 @@ export function whyNot (condition: CallerConfig, caller: Principal | null): stri
   if (condition.anonymous === true) return caller === null ? null : 'the request has a caller'
   if (caller === null) return 'the request has no caller'
   for (const [key, value] of Object.entries(condition)) {
-    if (!holds({ [key]: value }, caller)) return words(key, value, caller)
+    if (!holds({ [key]: value }, caller)) return expectationText(key, value, caller)
   }
   return null
 }
@@ -125,7 +125,7 @@ function holds (condition: CallerConfig, caller: Principal): boolean {
   })(caller)
 }
 
-function words (key: string, expected: unknown, caller: Principal): string {
+function expectationText (key: string, expected: unknown, caller: Principal): string {
   const wanted = (list: unknown): string => (Array.isArray(list) ? list.map(one => JSON.stringify(one)).join(' or ') : JSON.stringify(list))
   switch (key) {
     case 'match':

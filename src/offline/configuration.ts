@@ -8,7 +8,7 @@ import type { Path, PathProblem } from '#config/diagnostics.js'
 import { defaultConfig, loadConfig } from '#config/load.js'
 import type { Check, LoadResult, Overrides } from '#config/load.js'
 import type { Discovered } from '#config/discovered.js'
-import { fault, items, mapping } from '#config/yaml/values.js'
+import { problemAt, items, mapping } from '#config/yaml/values.js'
 import { accessSchemaFaults, policySchemaFaults, schemaFaults } from '#policy/compile/inline-schemas.js'
 import { readTlsFiles, TlsFileError } from '#upstream/tls.js'
 import { LockFileError, readLockFile } from '#agents/lock/lock-file.js'
@@ -77,7 +77,7 @@ function unusableSchemas (value: unknown): PathProblem[] {
     })
   )
   return [...written, ...added, ...lists, ...ofViews, ...asked].map(({ path, pointer, message, hint }) =>
-    fault(
+    problemAt(
       [...path, ...parsePointer(pointer)],
       `${dotted(path)} cannot be used: ${pointer === '' ? '' : `${pointer}: `}${message}`,
       hint,
@@ -122,7 +122,7 @@ function unusableLockFile (value: unknown, baseDir: string): PathProblem[] {
     return []
   } catch (error) {
     if (!(error instanceof LockFileError)) throw error
-    return [fault(['agents', index, 'card', 'changes'], error.message, undefined, 'value', error.code)]
+    return [problemAt(['agents', index, 'card', 'changes'], error.message, undefined, 'value', error.code)]
   }
 }
 
@@ -147,7 +147,7 @@ function unusable (
     // Another check has already reported a file that cannot be read.
     if (!(error instanceof TlsFileError) || error.unreadable) return []
     const place = placeOf(error.setting)
-    return [fault(place, `${dotted(place)} cannot be used: ${error.message}`, HINTS[error.setting], 'value', 'A2AGW_ERR_CONFIG_FILE')]
+    return [problemAt(place, `${dotted(place)} cannot be used: ${error.message}`, HINTS[error.setting], 'value', 'A2AGW_ERR_CONFIG_FILE')]
   }
 }
 

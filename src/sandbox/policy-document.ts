@@ -3,7 +3,7 @@
  * force. Nothing outside of the document and the configuration in force is read: no file, and no variable of the environment.
  */
 import type { Diagnostic, PathProblem } from '#config/diagnostics.js'
-import { diagnostic, shown, sortDiagnostics } from '#config/diagnostics.js'
+import { diagnostic, formatValue, sortDiagnostics } from '#config/diagnostics.js'
 import { loadCatalogue, loadValue } from '#config/load.js'
 import type { AgentConfig, Config, PolicyConfig, ResolvedPolicy, SchemaSet } from '#config/model/model.js'
 import { SchemaFiles } from '#config/schema-files.js'
@@ -11,7 +11,7 @@ import type { ReadSchema } from '#config/schema-files.js'
 import { CONFIG_VERSION } from '#config/schema/schema.js'
 import { listedNames } from '#config/layers.js'
 import { locate, readYaml } from '#config/yaml/document.js'
-import { fault, items, mapping } from '#config/yaml/values.js'
+import { problemAt, items, mapping } from '#config/yaml/values.js'
 import type { Mapping } from '#config/yaml/values.js'
 import { AGENT_KEYS, ROOT_KEYS } from '#console/playground/document-keys.js'
 import { CHECKS } from '#offline/configuration.js'
@@ -119,17 +119,17 @@ function listOf (agent: AgentConfig, policies: Mapping): ReadonlySet<string> {
 /** Reports keys of a configuration file that the playground does not use. Unknown keys inside policies are errors. */
 function unusedKeys (root: Mapping, name: string): PathProblem[] {
   const hint = 'the playground uses extensions and, of agents, name and the keys about policies; all other settings stay unchanged'
-  const unused = (path: readonly (string | number)[], message: string): PathProblem => fault(path, message, hint, 'key')
+  const unused = (path: readonly (string | number)[], message: string): PathProblem => problemAt(path, message, hint, 'key')
   const agents = items(root.agents)
   return [
-    ...Object.keys(root).filter(key => !ROOT_KEYS.includes(key)).map(key => unused([key], `${shown(key)} is not used here`)),
-    ...(Object.hasOwn(mapping(root.extensions), 'from') ? [unused(['extensions', 'from'], `${shown('from')} is not used here`)] : []),
+    ...Object.keys(root).filter(key => !ROOT_KEYS.includes(key)).map(key => unused([key], `${formatValue(key)} is not used here`)),
+    ...(Object.hasOwn(mapping(root.extensions), 'from') ? [unused(['extensions', 'from'], `${formatValue('from')} is not used here`)] : []),
     ...agents.flatMap((one, i) => Object.keys(mapping(one))
       .filter(key => !KNOWN_AGENT_KEYS.has(key))
-      .map(key => unused(['agents', i, key], `${shown(key)} is not used here`))),
+      .map(key => unused(['agents', i, key], `${formatValue(key)} is not used here`))),
     ...(agents.length === 0 || agents.some(one => mapping(one).name === name)
       ? []
-      : [fault(
+      : [problemAt(
           ['agents'], `the document does not name the agent ${name}`, `its settings stay unchanged; write "- name: ${name}" to change them`,
           'key'
         )])
@@ -197,7 +197,7 @@ function knownFiles ({ agents, extensions }: Config): ReadSchema {
   return (_path, file) => known.has(file)
     ? { schema: known.get(file), bytes: 0 }
     : {
-        message: `the playground reads no files, and the policies in force do not use ${shown(file)}`,
+        message: `the playground reads no files, and the policies in force do not use ${formatValue(file)}`,
         hint: 'write the schema here'
       }
 }

@@ -67,27 +67,27 @@ function finished (line: string, onLine: ((line: string) => void) | undefined, f
 interface ErrorFields { type: string, message: string, code?: unknown, stack?: string, cause?: unknown }
 
 function withStack (err: unknown): unknown {
-  return err instanceof Error ? describe(err, true, 0) : err
+  return err instanceof Error ? errorFields(err, true, 0) : err
 }
 
 /** Removes stacks from lines below `error`. Such an event is expected, and its message describes it. */
 function dropStack (args: unknown[]): void {
   const first = args[0]
   if (first instanceof Error) {
-    args[0] = { err: describe(first, false, 0) }
+    args[0] = { err: errorFields(first, false, 0) }
   } else if (typeof first === 'object' && first !== null && 'err' in first && first.err instanceof Error) {
-    args[0] = { ...first, err: describe(first.err, false, 0) }
+    args[0] = { ...first, err: errorFields(first.err, false, 0) }
   }
 }
 
 /** Copies named fields only: libraries attach requests, headers and whole configurations to their errors. */
-function describe (err: Error, stack: boolean, depth: number): ErrorFields {
+function errorFields (err: Error, stack: boolean, depth: number): ErrorFields {
   const fields: ErrorFields = { type: err.name, message: err.message.slice(0, TEXT_LENGTH) }
   const { code } = err as NodeJS.ErrnoException
   if (typeof code === 'string' || typeof code === 'number') fields.code = code
   if (stack && err.stack !== undefined) fields.stack = err.stack
   if (err.cause instanceof Error) {
-    if (depth < CAUSES) fields.cause = describe(err.cause, stack, depth + 1)
+    if (depth < CAUSES) fields.cause = errorFields(err.cause, stack, depth + 1)
   } else if (typeof err.cause === 'string') {
     fields.cause = err.cause.slice(0, TEXT_LENGTH)
   }

@@ -36,7 +36,7 @@ export function prettyLine (line: string, colours: boolean): string {
   return [
     painted(clock(fields.time), 'dim'),
     ` ${painted(kind.toUpperCase().padEnd(5), colour)} ${painted(title, audit ? colour : 'bold')}`,
-    ...rest.map(([name, value]) => ` ${painted(`${visible(name, LENGTH)}=`, 'dim')}${shown(value)}`),
+    ...rest.map(([name, value]) => ` ${painted(`${visible(name, LENGTH)}=`, 'dim')}${formatValue(value)}`),
     ...(audit ? violationsOf(fields.violations) : errorOf(fields.err)).map(text => INDENT + text),
     '\n'
   ].join('')
@@ -64,7 +64,7 @@ function plain (value: unknown): string {
 }
 
 /** A value without spaces needs no quotes. */
-function shown (value: unknown): string {
+function formatValue (value: unknown): string {
   if (typeof value === 'string' && /^[^\s"'={}[\]]+$/.test(value)) return plain(value)
   if (Array.isArray(value) && value.length > 0 && value.every(one => typeof one === 'string' && /^[^\s",]+$/.test(one))) {
     return visible(value.join(','), LENGTH)

@@ -90,7 +90,7 @@ export function streamOf (pieces: readonly Buffer[]): Readable {
   return new BodyStream(pieces) as unknown as Readable
 }
 
-export function cut (body: Buffer): Buffer[] {
+export function splitBody (body: Buffer): Buffer[] {
   const pieces: Buffer[] = []
   for (let at = 0; at < body.length; at += PIECE) pieces.push(body.subarray(at, at + PIECE))
   return pieces

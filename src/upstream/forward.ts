@@ -9,7 +9,7 @@ import { endOwner, guarded, run } from '#guard.js'
 import type { ChunkedBuffer } from '#wire/chunked-buffer.js'
 import { GivenUp } from './failure.js'
 import type { ConnectionQueue, Waiter } from './connection-queue.js'
-import { cut, PIECE, streamOf } from './body-stream.js'
+import { splitBody, PIECE, streamOf } from './body-stream.js'
 import { VIA } from './via.js'
 
 export interface ForwardRequest {
@@ -219,7 +219,7 @@ function deliverArrived (handler: Handler): void {
 function bodyFor (body: ForwardRequest['body'], headers: string[]): Buffer | Readable | null {
   if (body === null || body instanceof Readable || (Buffer.isBuffer(body) && body.length <= PIECE)) return body
   headers.push('content-length', String(body.length))
-  return streamOf(Buffer.isBuffer(body) ? cut(body) : body.chunks)
+  return streamOf(Buffer.isBuffer(body) ? splitBody(body) : body.chunks)
 }
 
 export function forward (request: ForwardRequest, receiver: Receiver): Forwarding {

@@ -83,14 +83,14 @@ export async function fetchCard (urls: readonly URL[], request: CardRequest): Pr
     if (response.status === null || !TRY_NEXT.has(response.status)) return response
   }
   if (urls.length > 1 && first?.kind === 'failed') {
-    return { ...first, problem: `${first.problem}; so did ${urls.slice(1).map(shown).join(', ')}` }
+    return { ...first, problem: `${first.problem}; so did ${urls.slice(1).map(printableUrl).join(', ')}` }
   }
   return first ?? { kind: 'failed', status: null, invalid: false, problem: 'there is no URL to fetch the card from' }
 }
 
 async function fetchOne (url: URL, request: CardRequest): Promise<CardResponse> {
   const { signal, limit, timeout } = request
-  const from = shown(url)
+  const from = printableUrl(url)
   const headers: Record<string, string> = { ...request.headers, accept: 'application/json' }
   if (request.post !== undefined) headers['content-type'] = 'application/json'
   if (request.version !== null) headers[VERSION_HEADER] = request.version
@@ -228,6 +228,6 @@ function networkProblem (error: unknown): string {
 }
 
 /** Returns the URL for logs, without credentials and query. */
-function shown (url: URL): string {
+function printableUrl (url: URL): string {
   return url.origin + url.pathname
 }

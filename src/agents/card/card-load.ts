@@ -70,10 +70,10 @@ async function loadVariants (options: CardLoadOptions, kept: KeptByVersion, sign
     return 'problem' in one ? fail(one) : success(one, null)
   }
   const urls = cardUrls(options.upstream, config.url)
-  const ask = (version: string | null, before: Kept | null): Promise<CardResponse> =>
+  const fetchVersion = (version: string | null, before: Kept | null): Promise<CardResponse> =>
     fetchCard(urls, { dispatcher, version, headers, validators: before?.validators ?? null, limit: limits.card, signal, timeout })
   const held = options.inUse ? kept : { 0.3: null, '1.0': null }
-  const [plainResponse, v1Response] = await Promise.all([ask(null, kept['0.3']), ask('1.0', kept['1.0'])])
+  const [plainResponse, v1Response] = await Promise.all([fetchVersion(null, kept['0.3']), fetchVersion('1.0', kept['1.0'])])
 
   const plain = settle(plainResponse, kept['0.3'], limits)
   const v1 = sameBytes(plainResponse, v1Response) ? adopt(plain, v1Response) : settle(v1Response, kept['1.0'], limits)

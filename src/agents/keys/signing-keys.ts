@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileErrorText } from '#config/describe.js'
-import { dotted, shown } from '#config/diagnostics.js'
+import { dotted, formatValue } from '#config/diagnostics.js'
 import type { Path, PathProblem } from '#config/diagnostics.js'
 import type { SigningKeyConfig } from '#config/model/signing-key-model.js'
-import { fault, items, mapping } from '#config/yaml/values.js'
+import { problemAt, items, mapping } from '#config/yaml/values.js'
 import type { KeyProblem, PublicJwk, SigningKey } from '#identity/signing-key.js'
 import { readPublicKey, readSigningKey } from '#identity/signing-key.js'
 import { OperatorError } from '#operator-errors.js'
@@ -51,7 +51,7 @@ export function unusableSigningKeys (value: unknown, baseDir: string): PathProbl
     const text = JSON.stringify(key)
     const other = known.get(key.kid) ?? text
     known.set(key.kid, other)
-    return other === text ? null : { problem: `has the kid ${shown(key.kid)} of another key` }
+    return other === text ? null : { problem: `has the kid ${formatValue(key.kid)} of another key` }
   }
   const publicPart = (key: SigningKey | KeyProblem): PublicJwk | KeyProblem => 'problem' in key ? key : key.jwk
   const { agents, delegation } = mapping(value)
@@ -88,7 +88,7 @@ export function keyFileProblems (file: unknown, path: Path, { baseDir, read }: R
   const found = read(bytes)
   return found === null
     ? []
-    : [fault(path, `${dotted(path)}: ${shown(file)} ${found.problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE')]
+    : [problemAt(path, `${dotted(path)}: ${formatValue(file)} ${found.problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE')]
 }
 
 function textOrNull (value: unknown): string | null {

@@ -123,25 +123,25 @@ class Walk {
   }
 
   async #nested (entry: CatalogEntry, { base }: Document, signedBy: string | null, depth: number): Promise<void> {
-    const fault = (problem: string): void => { this.faults.push({ identifier: entry.identifier, problem }) }
-    if (depth >= MAX_DEPTH) return fault(`lies more than ${MAX_DEPTH} catalogs deep`)
-    if (this.documents >= MAX_DOCUMENTS) return fault(`is beyond the first ${MAX_DOCUMENTS} catalogs of the source`)
+    const addFault = (problem: string): void => { this.faults.push({ identifier: entry.identifier, problem }) }
+    if (depth >= MAX_DEPTH) return addFault(`lies more than ${MAX_DEPTH} catalogs deep`)
+    if (this.documents >= MAX_DOCUMENTS) return addFault(`is beyond the first ${MAX_DOCUMENTS} catalogs of the source`)
     if (entry.url === null) {
       const problem = dataDigestProblem(entry.digest, entry.data)
-      if (problem !== null) return fault(problem)
+      if (problem !== null) return addFault(problem)
       const read = await this.read({ value: entry.data, base, depth: depth + 1, signedBy })
-      return 'problem' in read ? fault(read.problem) : undefined
+      return 'problem' in read ? addFault(read.problem) : undefined
     }
     const { guard, guarded } = this.#reading
     const url = addressIn(entry.url, base, guard)
-    if ('problem' in url) return fault(url.problem)
-    if (this.#visited.has(url.href)) return fault('has been read already')
+    if ('problem' in url) return addFault(url.problem)
+    if (this.#visited.has(url.href)) return addFault('has been read already')
     this.#visited.add(url.href)
     const fetched = await fetchCatalog(url, guarded, null, entry.digest)
-    if ('problem' in fetched) return fault(fetched.problem)
-    if ('unchanged' in fetched) return fault('responded with 304')
+    if ('problem' in fetched) return addFault(fetched.problem)
+    if ('unchanged' in fetched) return addFault('responded with 304')
     const read = await this.read({ value: fetched.value, base: url, depth: depth + 1, signedBy: null })
-    return 'problem' in read ? fault(read.problem) : undefined
+    return 'problem' in read ? addFault(read.problem) : undefined
   }
 }
 

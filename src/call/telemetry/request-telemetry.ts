@@ -20,7 +20,7 @@ import type { AuditEntry } from '#telemetry/audit-fields.js'
 export function recordDecision (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision, paused = false): void {
   exchange.requested = requested
   if (decision.owner !== null) noteOwner(exchange, decision.owner)
-  if (exchange.span.recording) describe(exchange, call, requested, decision)
+  if (exchange.span.recording) describeRequest(exchange, call, requested, decision)
   for (const { extension } of decision.unexamined) exchange.services.metrics.add('unexamined_data_total', exchange.agentName, extension)
   // A decision without violations, for example one that only injects, is the normal case. The span records it; an audit line per call would
   // hide the other lines.
@@ -40,7 +40,7 @@ export function recordDecision (exchange: Exchange, call: Call, requested: reado
 }
 
 /** Sets the attributes of the request on its span. */
-function describe (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
+function describeRequest (exchange: Exchange, call: Call, requested: readonly string[], decision: Decision): void {
   const { span } = exchange
   span.name(exchange.operation)
   span.set('a2a.method.name', exchange.operation)

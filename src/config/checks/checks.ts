@@ -1,5 +1,5 @@
 import type { Path, PathProblem } from '../diagnostics.js'
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import { grpcProblems, grpcWarnings } from '../listeners/grpc-checks.js'
 import { parseHostPort } from '../listeners/host-port.js'
 import { meshProblems, meshWarnings } from '../listeners/mesh-checks.js'
@@ -25,7 +25,7 @@ import { secretProblems } from './secret-checks.js'
 import { upstreamCredentialProblems, upstreamCredentialWarnings } from './upstream-credentials.js'
 import type { Environment } from '../yaml/substitute.js'
 import type { Mapping } from '../yaml/values.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import { CARD_PATHS } from '#a2a/card/map.js'
 import { isAtOrBelow } from '#wire/target.js'
 import type { HostPort } from '../model/listener-model.js'
@@ -118,12 +118,12 @@ function listeners (server: Mapping): PathProblem[] {
   }
   return [
     ...(same('listen', 'admin')
-      ? [fault(['server', 'admin'], 'server.listen and server.admin are the same address', 'the admin listener needs its own address')]
+      ? [problemAt(['server', 'admin'], 'server.listen and server.admin are the same address', 'the admin listener needs its own address')]
       : []),
     ...['listen', 'admin']
       .filter(key => same(key, 'metrics'))
       .map(key =>
-        fault(
+        problemAt(
           ['server', 'metrics'],
           `server.${key} and server.metrics are the same address`,
           'the listener for metrics needs its own address'
@@ -135,7 +135,7 @@ function listeners (server: Mapping): PathProblem[] {
 function catalogProblems ({ publish, publisher }: Mapping): PathProblem[] {
   return publish === true && (publisher === null || publisher === undefined)
     ? [
-        fault(
+        problemAt(
           ['server', 'catalog', 'publisher'],
           'server.catalog.publisher is required to publish a catalog',
           'such as {domain: agents.example.com, name: Example Inc.}',
@@ -155,7 +155,11 @@ function duplicateAgents (agents: readonly unknown[]): PathProblem[] {
     if (typeof name === 'string') {
       const earlier = names.get(name)
       if (earlier === undefined) names.set(name, index)
-      else problems.push(fault(['agents', index, 'name'], `agents[${earlier}] and agents[${index}] have the same name, ${shown(name)}`))
+      else {
+        problems.push(problemAt(
+          ['agents', index, 'name'], `agents[${earlier}] and agents[${index}] have the same name, ${formatValue(name)}`
+        ))
+      }
     }
     if (typeof path === 'string' && (host === null || typeof host === 'string')) {
       const route = `${host?.toLowerCase() ?? '*'} ${path}`
@@ -163,7 +167,7 @@ function duplicateAgents (agents: readonly unknown[]): PathProblem[] {
       if (earlier === undefined) routes.set(route, index)
       else {
         problems.push(
-          fault(
+          problemAt(
             ['agents', index, 'path'], `agents[${earlier}] and agents[${index}] have the same host and path, ${path}`, 'give each its own'
           )
         )
@@ -185,7 +189,9 @@ function directoryPath (wanted: unknown, agents: readonly unknown[]): PathProble
   })
   return owner === -1
     ? []
-    : [fault(['server', 'console', 'public'], `server.console.public, ${shown(wanted)}, is a path of agents[${owner}]`, NO_OWN_PATH)]
+    : [problemAt(
+        ['server', 'console', 'public'], `server.console.public, ${formatValue(wanted)}, is a path of agents[${owner}]`, NO_OWN_PATH
+      )]
 }
 
 function agentProblems (agent: Mapping, path: Path, context: CheckContext): PathProblem[] {
@@ -193,7 +199,7 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
   const tls = mapping(mapping(agent.upstream).tls)
   const problems: PathProblem[] = []
   if (typeof card.url === 'string' && typeof card.file === 'string') {
-    problems.push(fault([...path, 'card', 'file'], `${dotted([...path, 'card'])} has both url and file`, 'keep one', 'key'))
+    problems.push(problemAt([...path, 'card', 'file'], `${dotted([...path, 'card'])} has both url and file`, 'keep one', 'key'))
   }
   problems.push(...additions(card, [...path, 'card']), ...cardHeaderProblems(card, [...path, 'card']))
   problems.push(...unreadable(card.file, [...path, 'card', 'file'], context.baseDir))
@@ -204,7 +210,7 @@ function agentProblems (agent: Mapping, path: Path, context: CheckContext): Path
     const covered = CARD_PATHS.find((known) => known === prefix || known.startsWith(`${String(prefix)}/`))
     if (covered !== undefined && prefix !== '') {
       problems.push(
-        fault(
+        problemAt(
           [...path, 'passthrough', index],
           `${dotted([...path, 'passthrough', index])} must not cover the card at ${covered}`,
           'the gateway serves it'
@@ -222,14 +228,16 @@ function additions (card: Mapping, path: Path): PathProblem[] {
     const { uri } = mapping(entry)
     const again = typeof uri === 'string' && seen.has(uri)
     seen.add(uri)
-    return again ? [fault([...path, 'advertise', index, 'uri'], `${dotted([...path, 'advertise'])} lists ${shown(uri)} twice`)] : []
+    return again
+      ? [problemAt([...path, 'advertise', index, 'uri'], `${dotted([...path, 'advertise'])} lists ${formatValue(uri)} twice`)]
+      : []
   })
   if (card.signature !== 'verbatim') return twice
   const given = ['advertise', 'schemas'].filter((key) => items(card[key]).length > 0 || Object.keys(mapping(card[key])).length > 0)
   return [
     ...twice,
     ...given.map(key =>
-      fault(
+      problemAt(
         [...path, key],
         `${dotted([...path, key])} contradicts signature: verbatim, which serves the card unchanged`,
         'remove one of them',
@@ -243,9 +251,9 @@ function openProxies (server: Mapping): PathProblem[] {
   return items(server.trustedProxies).flatMap((entry, index) =>
     typeof entry === 'string' && trustsEveryone(entry)
       ? [
-          fault(
+          problemAt(
             ['server', 'trustedProxies', index],
-            `${shown(entry)} trusts the X-Forwarded-* headers of every client`,
+            `${formatValue(entry)} trusts the X-Forwarded-* headers of every client`,
             'name the proxies in front'
           )
         ]
@@ -259,7 +267,9 @@ function uselessTls (agent: Mapping, path: Path): PathProblem[] {
   const { upstream: grpc } = mapping(agent.grpc)
   if (overTls(upstream.url) || (typeof grpc === 'string' && overTls(grpc))) return []
   if (Object.values(mapping(upstream.tls)).every((setting) => setting === null)) return []
-  return [fault([...path, 'upstream', 'tls'], `${dotted([...path, 'upstream', 'tls'])} has no effect on an http URL`, 'write https', 'key')]
+  return [
+    problemAt([...path, 'upstream', 'tls'], `${dotted([...path, 'upstream', 'tls'])} has no effect on an http URL`, 'write https', 'key')
+  ]
 }
 
 /** Checks that there are enough upstream connections: an admitted call should not wait for a connection. */
@@ -271,7 +281,7 @@ function tooFewConnections (agent: Mapping, path: Path): PathProblem[] {
   }
   const place = [...path, 'upstream', 'connections']
   return [
-    fault(
+    problemAt(
       place,
       `${dotted(place)} is less than the ${requests} requests and ${streams} streams that concurrency allows: further calls wait for a connection`,
       `at least ${requests + streams}, or lower concurrency`
@@ -285,7 +295,7 @@ function unusedPolicies (layers: PolicyLayers, agents: readonly unknown[]): Path
     ...layers.fileNames.flatMap((name) => requiredBy(layers.named(name)))
   ])
   return layers.fileNames.filter((name) => !used.has(name)).map((name) =>
-    fault(['extensions', name], `no agent uses policy ${shown(name)}`, 'name it in an agent\'s extensions', 'key'))
+    problemAt(['extensions', name], `no agent uses policy ${formatValue(name)}`, 'name it in an agent\'s extensions', 'key'))
 }
 
 /* Checks of `server.adminAccess`: its sources exist, and its conditions can hold. */
@@ -306,7 +316,9 @@ function ofMesh (names: unknown, at: Path, sources: Mapping): PathProblem[] {
   return items(names).flatMap((name, i) => {
     if (typeof name !== 'string' || !Object.hasOwn(sources, name) || mapping(sources[name]).envoyJwt === undefined) return []
     const path: Path = [...at, i]
-    return [fault(path, `${dotted(path)}: the source ${shown(name)} has callers on server.mesh only`, 'name a source of another kind')]
+    return [
+      problemAt(path, `${dotted(path)}: the source ${formatValue(name)} has callers on server.mesh only`, 'name a source of another kind')
+    ]
   })
 }
 
@@ -329,10 +341,14 @@ function verifyProblems (keys: Mapping, path: Path, baseDir: string): PathProble
   const { url, file } = keys
   if (typeof url === 'string' && typeof file === 'string') {
     return [
-      fault([...path, 'file'], `${dotted(path)} has both url and file`, 'keep one', 'key')
+      problemAt([...path, 'file'], `${dotted(path)} has both url and file`, 'keep one', 'key')
     ]
   }
-  if ((url ?? file ?? null) === null) return [fault(path, `${dotted(path)} needs url or file`, 'such as "file: vendor.jwks.json"', 'key')]
+  if ((url ?? file ?? null) === null) {
+    return [
+      problemAt(path, `${dotted(path)} needs url or file`, 'such as "file: vendor.jwks.json"', 'key')
+    ]
+  }
   return unreadable(file, [...path, 'file'], baseDir)
 }
 
@@ -341,12 +357,12 @@ function resignProblems (card: Mapping, path: Path, publicUrl: unknown): PathPro
   const at: Path = [...path, 'signature']
   if (card.sign === null || card.sign === undefined) {
     return [
-      fault(at, `${dotted(at)}: resign needs sign`, 'such as "sign: {key: {file: secrets/card.pem}}"')
+      problemAt(at, `${dotted(at)}: resign needs sign`, 'such as "sign: {key: {file: secrets/card.pem}}"')
     ]
   }
   // Without it, the URLs in the card follow the Host of each request, and a client that chooses the Host would get them signed.
   return publicUrl === null || publicUrl === undefined
-    ? [fault(at, `${dotted(at)}: resign needs server.publicUrl`, 'the signed card names the address of the gateway')]
+    ? [problemAt(at, `${dotted(at)}: resign needs server.publicUrl`, 'the signed card names the address of the gateway')]
     : []
 }
 
@@ -357,7 +373,7 @@ function signatureWarnings (card: Mapping, path: Path, baseDir: string): PathPro
   return [
     ...(card.signature === 'resign'
       ? []
-      : [fault(at, `${dotted(at)} signs no card: its keys are published only`, 'write signature: resign', 'key')]),
+      : [problemAt(at, `${dotted(at)} signs no card: its keys are published only`, 'write signature: resign', 'key')]),
     ...signingKeyWarnings(mapping(card.sign), at, baseDir)
   ]
 }

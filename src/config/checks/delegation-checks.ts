@@ -1,7 +1,7 @@
 /** Checks of `delegation` and `access.delegation`: keys that contradict each other, and limits that would limit nothing. */
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import { listedNames } from '../layers.js'
 import { conditionProblems, needsIdentity, unknownSources } from './callers/caller-checks.js'
@@ -39,13 +39,15 @@ export function delegationWarnings (config: Mapping, baseDir: string): PathProbl
     ...(uses.length > 0
       ? []
       : [
-          fault(ROOT, 'delegation has no effect: no agent has access.delegation', 'write it in accessDefaults, or in access of an agent', 'key')
+          problemAt(
+            ROOT, 'delegation has no effect: no agent has access.delegation', 'write it in accessDefaults, or in access of an agent', 'key'
+          )
         ]),
     ...(withIdentity || domain.agents === null || domain.agents === undefined ? [] : [needsIdentity([...ROOT, 'agents'])]),
     ...uses.flatMap(({ value, path }) =>
       value.mayReach === null || value.mayReach === undefined || (value.as ?? null) !== null
         ? []
-        : [fault(
+        : [problemAt(
             [...path, 'mayReach'],
           `${dotted([...path, 'mayReach'])} has no effect without as: the agent gets no chain to which the list could belong`,
           'name the agent as a caller in as', 'key'
@@ -80,12 +82,12 @@ function usesOf (config: Mapping): Use[] {
 function keysProblems ({ url, file }: Mapping, path: Path, baseDir: string): PathProblem[] {
   if (typeof url === 'string' && typeof file === 'string') {
     return [
-      fault([...path, 'file'], `${dotted(path)} has both url and file`, 'write two entries', 'key')
+      problemAt([...path, 'file'], `${dotted(path)} has both url and file`, 'write two entries', 'key')
     ]
   }
   if ((url ?? file ?? null) === null) {
     return [
-      fault(path, `${dotted(path)} needs url or file`, 'such as "url: https://travel.example.com/.well-known/jwks.json"')
+      problemAt(path, `${dotted(path)} needs url or file`, 'such as "url: https://travel.example.com/.well-known/jwks.json"')
     ]
   }
   return unreadable(file, [...path, 'file'], baseDir)
@@ -95,9 +97,9 @@ function presenterProblems (as: Mapping, path: Path, sources: readonly string[])
   const { source, subject, client, spiffe } = as
   if (Object.keys(as).length === 0) return []
   return (subject ?? client ?? spiffe) === undefined
-    ? [fault(path, `${dotted(path)} needs subject, client or spiffe`, 'the source alone would let all its callers use the chain')]
+    ? [problemAt(path, `${dotted(path)} needs subject, client or spiffe`, 'the source alone would let all its callers use the chain')]
     : typeof source === 'string' && sources.length > 0
-      ? unknownSources([source], path, sources).map(({ message, hint }) => fault(
+      ? unknownSources([source], path, sources).map(({ message, hint }) => problemAt(
         [...path, 'source'], message.replace(dotted([...path, 0]), dotted([...path, 'source'])), hint
       ))
       : []
@@ -105,7 +107,7 @@ function presenterProblems (as: Mapping, path: Path, sources: readonly string[])
 
 function withoutDomain (value: Mapping, path: Path): PathProblem[] {
   return ['as', 'mayReach'].filter(key => (value[key] ?? null) !== null).map(key =>
-    fault(
+    problemAt(
       [...path, key], `${dotted([...path, key])} has no effect without delegation, which signs the chains`, 'configure delegation', 'key'
     ))
 }
@@ -120,7 +122,7 @@ function unknownClaims ({ value, path, access, defaults, agent }: Use): PathProb
       const at: Path = [...(own ? agent : ['accessDefaults']), list, index, 'caller', key ?? '']
       return key === undefined
         ? []
-        : [fault(
+        : [problemAt(
             at,
           `${dotted(at)} contradicts ${dotted([...path, 'initiator'])}: authorize, because a chain of callers has no claims of the initiator`,
           'use subject, client, scopes, groups or tenant, or write initiator: ignore', 'key'
@@ -141,7 +143,7 @@ function chainBudgets (config: Mapping): PathProblem[] {
     const keys = items(by)
     if (!keys.includes('chain')) {
       return typeof remaining === 'string'
-        ? [fault([...path, 'remaining'], `${dotted([...path, 'remaining'])} has no effect without "by: [chain]"`, 'remove it', 'key')]
+        ? [problemAt([...path, 'remaining'], `${dotted([...path, 'remaining'])} has no effect without "by: [chain]"`, 'remove it', 'key')]
         : []
     }
     const [policy = ''] = String(of).split('/')
@@ -149,17 +151,17 @@ function chainBudgets (config: Mapping): PathProblem[] {
       .filter(({ extensions }, agent) => listedNames(extensions).includes(policy) && !limited.has(agent))
     return [
       ...(++count === MOST_BUDGETS + 1
-        ? [fault(path, `budgets has more than ${MOST_BUDGETS} entries with "by: [chain]"`, 'a header has no room for more')]
+        ? [problemAt(path, `budgets has more than ${MOST_BUDGETS} entries with "by: [chain]"`, 'a header has no room for more')]
         : []),
-      ...(keys.length > 1 ? [fault([...path, 'by'], `${dotted([...path, 'by'])}: chain stands alone`, 'write two budgets')] : []),
+      ...(keys.length > 1 ? [problemAt([...path, 'by'], `${dotted([...path, 'by'])}: chain stands alone`, 'write two budgets')] : []),
       ...(id === 'time'
-        ? [fault(
+        ? [problemAt(
             [...path, 'id'], `${dotted([...path, 'id'])} must not be "time" with "by: [chain]"`,
             'the header a2a-budget has the remaining time under this name'
           )]
         : []),
-      ...without.map(({ name }) => fault(
-        [...path, 'by'], `${dotted([...path, 'by'])}: agent ${shown(name)} has no access.delegation, so its calls belong to no chain`,
+      ...without.map(({ name }) => problemAt(
+        [...path, 'by'], `${dotted([...path, 'by'])}: agent ${formatValue(name)} has no access.delegation, so its calls belong to no chain`,
         'write access.delegation'
       ))
     ]

@@ -1,9 +1,9 @@
 /** Finds contradictions in a policy that changes requests: strip, inject, verbatim. */
 import { isDeepStrictEqual } from 'node:util'
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { lowerBound, matchProblems } from './rule-checks.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 export function editProblems (policy: Mapping, path: Path): PathProblem[] {
@@ -34,7 +34,7 @@ function stripProblems (rule: Mapping, at: Path): PathProblem[] {
   if (lowerBound(rule) !== undefined) {
     const place = rule.required === true ? [...at, 'required'] : [...at, 'count', 'min']
     problems.push(
-      fault(
+      problemAt(
         place,
         `${dotted(place)}: verdict strip cannot satisfy a lower bound, because it only removes values`,
         'put the lower bound into a separate rule',
@@ -45,7 +45,7 @@ function stripProblems (rule: Mapping, at: Path): PathProblem[] {
   const moving = 'if one is removed, the next takes its place without an evaluation'
   if (mapping(part).take === 'first') {
     problems.push(
-      fault(
+      problemAt(
         [...at, 'select', 'part', 'take'],
         `${dotted([...at, 'select', 'part', 'take'])}: verdict strip applies to all parts: ${moving}`,
         'remove take'
@@ -59,13 +59,13 @@ function stripProblems (rule: Mapping, at: Path): PathProblem[] {
   for (const [given, place] of steps) {
     if (typeof given === 'string' && LAST_INDEX.test(given)) {
       problems.push(
-        fault(place, `${dotted(place)}: verdict strip cannot remove one item from a list: ${moving}`, 'strip the list, or reject')
+        problemAt(place, `${dotted(place)}: verdict strip cannot remove one item from a list: ${moving}`, 'strip the list, or reject')
       )
     }
   }
   if (event !== undefined) {
     problems.push(
-      fault(
+      problemAt(
         [...at, 'select', 'event'],
         `${dotted([...at, 'select', 'event'])}: verdict strip cannot remove a whole result`,
         'reject it instead, or select parts or metadata'
@@ -74,9 +74,9 @@ function stripProblems (rule: Mapping, at: Path): PathProblem[] {
   }
   if (NEEDED.includes(pointer)) {
     problems.push(
-      fault(
+      problemAt(
         [...at, 'select', 'pointer'],
-        `${dotted([...at, 'select', 'pointer'])}: every message needs ${shown(pointer)}`,
+        `${dotted([...at, 'select', 'pointer'])}: every message needs ${formatValue(pointer)}`,
         'reject it instead'
       )
     )
@@ -98,7 +98,7 @@ const WRITTEN: readonly unknown[] = [
 
 function headerProblems (name: unknown, at: Path): PathProblem[] {
   return typeof name === 'string' && WRITTEN.includes(name.toLowerCase())
-    ? [fault(at, `${dotted(at)}: the header ${shown(name)} cannot be removed`, 'every request to an agent needs it')]
+    ? [problemAt(at, `${dotted(at)}: the header ${formatValue(name)} cannot be removed`, 'every request to an agent needs it')]
     : []
 }
 
@@ -107,31 +107,31 @@ function injectionProblems (injection: Mapping, earlier: readonly Mapping[], at:
   const problems: PathProblem[] = matchProblems(injection, at)
   const [first, second] = ['value', 'fromSecret', 'fromCaller'].filter(key => injection[key] !== undefined)
   if (first !== undefined && second !== undefined) {
-    problems.push(fault([...at, second], `${dotted(at)} has both ${first} and ${second}`, 'keep one', 'key'))
+    problems.push(problemAt([...at, second], `${dotted(at)} has both ${first} and ${second}`, 'keep one', 'key'))
   }
   if (first === undefined && metadata !== undefined) {
-    problems.push(fault(at, `${dotted(at)} needs value, fromSecret or fromCaller`, 'such as "fromSecret: {file: token.txt}"'))
+    problems.push(problemAt(at, `${dotted(at)} needs value, fromSecret or fromCaller`, 'such as "fromSecret: {file: token.txt}"'))
   }
   if (required !== undefined && fromCaller === undefined) {
-    problems.push(fault([...at, 'required'], `${dotted([...at, 'required'])} has no effect without fromCaller`, undefined, 'key'))
+    problems.push(problemAt([...at, 'required'], `${dotted([...at, 'required'])} has no effect without fromCaller`, undefined, 'key'))
   }
   if (as !== undefined && fromSecret === undefined) {
-    problems.push(fault([...at, 'as'], `${dotted([...at, 'as'])} has no effect without fromSecret`, undefined, 'key'))
+    problems.push(problemAt([...at, 'as'], `${dotted([...at, 'as'])} has no effect without fromSecret`, undefined, 'key'))
   }
   if (typeof metadata === 'string' && metadata.includes('*')) {
-    problems.push(fault([...at, 'metadata'], `${dotted([...at, 'metadata'])} must be one name, without "*"`))
+    problems.push(problemAt([...at, 'metadata'], `${dotted([...at, 'metadata'])} must be one name, without "*"`))
   }
   if (when !== undefined && isDeepStrictEqual(when, unless)) {
-    problems.push(fault([...at, 'unless'], `${dotted(at)}: when and unless are the same`, 'it would never be added', 'key'))
+    problems.push(problemAt([...at, 'unless'], `${dotted(at)}: when and unless are the same`, 'it would never be added', 'key'))
   }
   if (
     typeof metadata === 'string' &&
     earlier.some(other => samePlace(other, injection) && other.when === undefined && other.unless === undefined)
   ) {
     problems.push(
-      fault(
+      problemAt(
         [...at, 'metadata'],
-        `${dotted([...at, 'metadata'])}: ${shown(metadata)} is already added`,
+        `${dotted([...at, 'metadata'])}: ${formatValue(metadata)} is already added`,
         'keep one, or give the earlier one a condition'
       )
     )
@@ -147,7 +147,7 @@ export function editWarnings ({ inject, inactive, activation, owns }: Mapping, p
   const always = guarded && (initial === 'inject' || items(signals).includes('always'))
   if (items(inject).length === 0 || always || ['strip', 'reject'].includes(String(mapping(inactive).request))) return []
   return [
-    fault(
+    problemAt(
       [...path, 'inject'],
       `${dotted([...path, 'inject'])} applies to requests in which the extension is active: other requests are forwarded with a client's own member of that name`,
       'own the name, and set inactive.request to strip or reject',
@@ -176,7 +176,7 @@ export function isSupplied (rule: Mapping, injections: readonly Mapping[]): bool
 
 function verbatimProblems (policy: Mapping, path: Path): PathProblem[] {
   const problem = (at: Path, what: string): PathProblem =>
-    fault(
+    problemAt(
       [...path, ...at],
       `${dotted(path)}: integrity verbatim forwards requests as the client sent them, but ${what}`,
       'remove one of the two',
@@ -185,7 +185,7 @@ function verbatimProblems (policy: Mapping, path: Path): PathProblem[] {
   const { default: initial, onMissing } = mapping(policy.activation)
   return [
     ...items(policy.request).flatMap((item, index) =>
-      mapping(item).verdict === 'strip' ? [problem(['request', index, 'verdict'], `rule ${shown(mapping(item).id)} strips`)] : []
+      mapping(item).verdict === 'strip' ? [problem(['request', index, 'verdict'], `rule ${formatValue(mapping(item).id)} strips`)] : []
     ),
     ...(policy.inject === undefined ? [] : [problem(['inject'], 'inject adds to them')]),
     ...(mapping(policy.inactive).request === 'strip' ? [problem(['inactive', 'request'], 'inactive.request strips')] : []),

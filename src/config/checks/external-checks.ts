@@ -1,7 +1,7 @@
 /** Checks of `decisionPoints`, of `external` of agents, and of `external` of rules. */
-import { didYouMean, dotted, shown } from '../diagnostics.js'
+import { didYouMean, dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import type { Operation } from '#a2a/operations.js'
 import { hasResults } from '#a2a/operations.js'
@@ -37,7 +37,7 @@ export function externalProblems (config: Mapping, context: SecretContext): Path
 function unaskedProblems ({ external, card }: Mapping, index: number): PathProblem[] {
   if (mapping(card).onUnavailable !== 'forward' || !items(external).map(mapping).some(({ mode }) => mode !== 'observe')) return []
   const path: Path = ['agents', index, 'external']
-  return [fault(
+  return [problemAt(
     path, `${dotted(path)} contradicts card.onUnavailable: forward, which forwards calls without a question while there is no card`,
     'write onUnavailable: reject'
   )]
@@ -53,7 +53,9 @@ export function externalWarnings (config: Mapping): PathProblem[] {
       const path: Path = ['decisionPoints', name]
       if (!used.has(name)) {
         return [
-          fault(path, `decision point ${shown(name)} is not used`, 'name it in "use" of external, or in "external" of a rule', 'key')
+          problemAt(
+            path, `decision point ${formatValue(name)} is not used`, 'name it in "use" of external, or in "external" of a rule', 'key'
+          )
         ]
       }
       return [...plainQuestions(mapping(point), path), ...(enforced.has(name) ? weakened(mapping(point), path) : [])]
@@ -75,7 +77,11 @@ function usesOf (config: Mapping): Use[] {
       external === undefined
         ? []
         : [{
-            name: external, path: [...path, side, index, 'external'], enforced: side === 'request' ? verdict !== 'warn' : verdict === 'reject'
+            name: external,
+            path: [...path, side, index, 'external'],
+            enforced: side === 'request'
+              ? verdict !== 'warn'
+              : verdict === 'reject'
           }]))
   return [
     ...Object.entries(mapping(config.extensions)).flatMap(([name, policy]) => rules(policy, ['extensions', name])),
@@ -92,7 +98,7 @@ function usesOf (config: Mapping): Use[] {
 function unknownPoint ({ name, path }: Use, known: readonly string[]): PathProblem[] {
   if (typeof name !== 'string' || known.includes(name)) return []
   const hint = known.length === 0 ? 'define it in decisionPoints' : `decisionPoints has ${known.join(', ')}`
-  return [fault(path, `${dotted(path)}: no decision point is named ${shown(name)}`, didYouMean(name, known) ?? hint)]
+  return [problemAt(path, `${dotted(path)}: no decision point is named ${formatValue(name)}`, didYouMean(name, known) ?? hint)]
 }
 
 function pointProblems (point: Mapping, path: Path, context: SecretContext): PathProblem[] {
@@ -121,17 +127,19 @@ function entriesProblems (entries: readonly Mapping[], path: Path, sources: read
       ...(earlier === undefined || typeof id !== 'string'
         ? []
         : [
-            fault([...at, 'id'], `${dotted([...at, 'id'])} is the id of ${dotted([...path, earlier])} too`, 'give each entry a separate id')
+            problemAt(
+              [...at, 'id'], `${dotted([...at, 'id'])} is the id of ${dotted([...path, earlier])} too`, 'give each entry a separate id'
+            )
           ]),
       ...(items(redact).length > 0 && send !== 'message'
-        ? [fault(
+        ? [problemAt(
             [...at, 'redact'], `${dotted([...at, 'redact'])} has no effect without send: message`, 'facts have no values of the message',
             'key'
           )]
         : []),
       ...(silent.length === 0
         ? []
-        : [fault(
+        : [problemAt(
             [...at, 'operations'],
           `${dotted([...at, 'operations'])}: responses of ${silent.join(', ')} have no message and no task to ask about`,
           'write phase: request'
@@ -154,7 +162,7 @@ function plainQuestions (point: Mapping, path: Path): PathProblem[] {
     const { hostname } = address
     return hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
       ? []
-      : [fault(
+      : [problemAt(
           [...path, key], `${dotted([...path, key])} asks over http at ${hostname}: everybody on the network can change the answer`,
           'use https'
         )]
@@ -164,7 +172,7 @@ function plainQuestions (point: Mapping, path: Path): PathProblem[] {
 function weakened (point: Mapping, path: Path): PathProblem[] {
   const at: Path = [...path, 'onError']
   return point.onError === 'forward'
-    ? [fault(
+    ? [problemAt(
         at, `${dotted(at)}: forward lets every call pass while the server does not respond`, 'write reject where the decision must count'
       )]
     : []

@@ -1,13 +1,13 @@
 /** Checks policies after their layers are merged, and how agents name policies. Each fault is reported at the layer that caused it. */
 import { unguarded } from './callers/caller-checks.js'
 import { responsesWarnings } from './response-checks.js'
-import { didYouMean, dotted, shown } from '../diagnostics.js'
+import { didYouMean, dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { LayeredPolicy, ListItem, PolicyLayers } from '../layers.js'
 import { listItem, partOf, requiredBy } from '../layers.js'
 import { ownUris, policyProblems, policyWarnings, satisfyingUris } from './policy-checks.js'
 import { absenceWarnings } from './rule-checks.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 interface Listed { readonly item: ListItem, readonly path: Path, readonly policy: LayeredPolicy | null }
@@ -106,9 +106,9 @@ function unshown (agent: Mapping, listed: readonly Listed[]): PathProblem[] {
     return agent.mode === 'off' || mode !== 'enforce' || mapping(activation).required !== 'always'
       ? []
       : [
-          fault(
+          problemAt(
             path,
-            `policy ${shown(name)} requires its extension (activation.required: always), and signature: verbatim serves the card unchanged`,
+            `policy ${formatValue(name)} requires its extension (activation.required: always), and signature: verbatim serves the card unchanged`,
             'write activation: {required: card} and let the agent declare the requirement, or serve the card with signature: strip'
           )
         ]
@@ -117,9 +117,9 @@ function unshown (agent: Mapping, listed: readonly Listed[]): PathProblem[] {
 
 function unknown (name: string, path: Path, layers: PolicyLayers): PathProblem {
   const own = layers.fileNames.length === 0 ? '' : `this file has ${layers.fileNames.join(', ')}; `
-  return fault(
+  return problemAt(
     path,
-    `no policy is named ${shown(name)}`,
+    `no policy is named ${formatValue(name)}`,
     didYouMean(
       name, layers.names
     ) ?? `${own}a2a-gateway help catalogue lists those of the catalogue${layers.directoryNames.length === 0 ? '' : `, and extensions.from has ${layers.directoryNames.join(', ')}`}`
@@ -134,13 +134,13 @@ function duplicatePolicies (listed: readonly Listed[]): PathProblem[] {
     const again = names.has(name)
     names.add(name)
     // The schema already reports identical names.
-    if (again) return overlay === null ? [] : [fault(path, `${dotted(path.slice(0, -1))} lists ${shown(name)} twice`)]
+    if (again) return overlay === null ? [] : [problemAt(path, `${dotted(path.slice(0, -1))} lists ${formatValue(name)} twice`)]
     const own = ownUris(policy?.value)
     const earlier = own.map((uri) => uris.get(uri)).find((other) => other !== undefined)
     for (const uri of own) uris.set(uri, name)
     return earlier === undefined
       ? []
-      : [fault(path, `policies ${shown(earlier)} and ${shown(name)} apply to the same extension`, 'keep one')]
+      : [problemAt(path, `policies ${formatValue(earlier)} and ${formatValue(name)} apply to the same extension`, 'keep one')]
   })
 }
 
@@ -153,9 +153,9 @@ function sharedAliases (listed: readonly Listed[]): PathProblem[] {
     return owner === undefined || owner === name
       ? []
       : [
-          fault(
+          problemAt(
             path,
-            `policies ${shown(owner)} and ${shown(name)} are both satisfied by ${shown(uri)}`,
+            `policies ${formatValue(owner)} and ${formatValue(name)} are both satisfied by ${formatValue(uri)}`,
             'a client that requests it satisfies both'
           )
         ]
@@ -173,17 +173,17 @@ function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (nam
     const found = lookUp(required)
     if (found !== null && found.value.uri === undefined && found.value.uriPattern !== undefined) {
       return [
-        fault(
+        problemAt(
           at,
-          `policy ${shown(name)} requires ${shown(required)}, which applies to all extensions that match its uriPattern, not to one`,
+          `policy ${formatValue(name)} requires ${formatValue(required)}, which applies to all extensions that match its uriPattern, not to one`,
           'name a policy with a uri'
         )
       ]
     }
     if (found === null) return [unknown(required, at, layers)]
-    if (required === name) return [fault(at, `policy ${shown(name)} requires itself`, 'remove it')]
+    if (required === name) return [problemAt(at, `policy ${formatValue(name)} requires itself`, 'remove it')]
     return reaches(required, name, next)
-      ? [fault(at, `policies ${shown(name)} and ${shown(required)} require each other`, 'remove one of the two')]
+      ? [problemAt(at, `policies ${formatValue(name)} and ${formatValue(required)} require each other`, 'remove one of the two')]
       : []
   })
 }

@@ -1,7 +1,7 @@
 /** Checks of the TLS of a listener: keys that depend on each other, and files. offline/configuration.ts checks the files' contents. */
 import { dotted } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
-import { fault } from '../yaml/values.js'
+import { problemAt } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import { unpaired, unreadable } from './named-files.js'
 
@@ -10,7 +10,7 @@ import { unpaired, unreadable } from './named-files.js'
  * @param at place of `tls` in the file
  */
 export function listenerTls (tls: Mapping, baseDir: string, at: Path): PathProblem[] {
-  const problem = (key: string, message: string, hint: string): PathProblem => fault(
+  const problem = (key: string, message: string, hint: string): PathProblem => problemAt(
     [...at, key], `${dotted([...at, key])} ${message}`, hint
   )
   const asks = tls.clientCertificate === 'request' || tls.clientCertificate === 'require'

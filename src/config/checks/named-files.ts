@@ -2,9 +2,9 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileErrorText } from '../describe.js'
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
-import { fault } from '../yaml/values.js'
+import { problemAt } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 /** Checks that a file can be read. @param baseDir directory that the path is relative to */
@@ -13,8 +13,8 @@ export function unreadable (value: unknown, path: Path, baseDir: string): PathPr
   const reason = whyUnreadable(resolve(baseDir, value))
   return reason === null
     ? []
-    : [fault(
-        path, `${dotted(path)}: cannot read ${shown(value)}: ${reason}`, 'paths are relative to the configuration file', 'value',
+    : [problemAt(
+        path, `${dotted(path)}: cannot read ${formatValue(value)}: ${reason}`, 'paths are relative to the configuration file', 'value',
         'A2AGW_ERR_CONFIG_FILE'
       )]
 }
@@ -38,8 +38,8 @@ export function readableByAll (file: unknown, path: Path, baseDir: string): Path
   const mode = statSync(resolve(baseDir, file), { throwIfNoEntry: false })?.mode ?? 0
   return (mode & OTHERS_READ) === 0
     ? []
-    : [fault(
-        path, `${dotted(path)}: every user of this machine can read ${shown(file)}`, 'chmod 600, or defaultMode: 0400 of a Kubernetes volume'
+    : [problemAt(
+        path, `${dotted(path)}: every user of this machine can read ${formatValue(file)}`, 'chmod 600, or defaultMode: 0400 of a Kubernetes volume'
       )]
 }
 
@@ -47,5 +47,5 @@ export function readableByAll (file: unknown, path: Path, baseDir: string): Path
 export function unpaired (tls: Mapping, path: Path): PathProblem[] {
   return ([['cert', 'key'], ['key', 'cert']] as const)
     .filter(([one, other]) => typeof tls[one] === 'string' && tls[other] === null)
-    .map(([one, other]) => fault([...path, one], `${dotted([...path, one])} also needs ${other}`))
+    .map(([one, other]) => problemAt([...path, one], `${dotted([...path, one])} also needs ${other}`))
 }

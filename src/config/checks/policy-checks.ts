@@ -4,13 +4,13 @@ import { operationOfMethod } from '#a2a/operations.js'
 import { nearest } from '#wire/nearest.js'
 import { policyCallerProblems, policyCallerWarnings } from './callers/caller-checks.js'
 import { responseProblems } from './response-checks.js'
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { editProblems, editWarnings, isSupplied } from './edit-checks.js'
 import { reachWarnings } from './reach-checks.js'
 import { contradictions, lowerBound, ruleProblems, ruleWarnings, stateWarnings } from './rule-checks.js'
 import { taskProblems, unreached } from './task-checks.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import { isObject } from '#wire/json/object.js'
 
@@ -29,9 +29,9 @@ export function policyProblems (policy: unknown, path: Path, catalogue: readonly
     ...Object.keys(mapping(mapping(policy).methods))
       .filter(isOperation)
       .map(name =>
-        fault(
+        problemAt(
           [...path, 'methods', name],
-          `${dotted([...path, 'methods'])}: ${shown(name)} is an operation of A2A`,
+          `${dotted([...path, 'methods'])}: ${formatValue(name)} is an operation of A2A`,
           'write rules, with the operation in on',
           'key'
         )
@@ -68,7 +68,7 @@ function sameIds (lists: readonly [string, unknown][], path: Path): PathProblem[
       seen.add(id)
       return []
     }
-    return [fault([...path, key, index, 'id'], `two rules of this policy have the id ${shown(id)}`)]
+    return [problemAt([...path, key, index, 'id'], `two rules of this policy have the id ${formatValue(id)}`)]
   }))
 }
 
@@ -87,9 +87,9 @@ function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
       if (earlier === undefined) seen.set(key, index)
       else {
         problems.push(
-          fault(
+          problemAt(
             [...path, index, 'path'],
-            `${dotted([...path, earlier])} and ${dotted([...path, index])} are the same route, ${shown(key)}`,
+            `${dotted([...path, earlier])} and ${dotted([...path, index])} are the same route, ${formatValue(key)}`,
             'keep one'
           )
         )
@@ -97,7 +97,7 @@ function routeProblems (routes: readonly unknown[], path: Path): PathProblem[] {
     }
     if (verb === 'GET' && body !== undefined) {
       problems.push(
-        fault(
+        problemAt(
           [...path, index, 'body'],
           `${dotted([...path, index])} has a body, but a GET has none`,
           'remove body, or use another verb',
@@ -132,7 +132,7 @@ function identityProblems (policy: unknown, path: Path, catalogue: readonly stri
   if (uri === undefined && uriPattern === undefined) {
     const near = nearest(String(path.at(-1) ?? ''), catalogue)
     problems.push(
-      fault(
+      problemAt(
         path,
         `${dotted([...path, 'uri'])} is required`,
         near === null ? 'such as "uri: https://example.com/ext/v1"' : `or did you mean the catalogue's "${near}"?`
@@ -140,18 +140,20 @@ function identityProblems (policy: unknown, path: Path, catalogue: readonly stri
     )
   }
   if (uri !== undefined && uriPattern !== undefined) {
-    problems.push(fault([...path, 'uriPattern'], `${dotted(path)} has both uri and uriPattern`, 'keep one', 'key'))
+    problems.push(problemAt([...path, 'uriPattern'], `${dotted(path)} has both uri and uriPattern`, 'keep one', 'key'))
   }
   if (uriPattern !== undefined && aliases !== undefined) {
     problems.push(
-      fault([...path, 'aliases'], `${dotted(path)} has both aliases and uriPattern`, 'aliases are other names of one uri', 'key')
+      problemAt([...path, 'aliases'], `${dotted(path)} has both aliases and uriPattern`, 'aliases are other names of one uri', 'key')
     )
   }
   const seen: unknown[] = [uri]
   items(aliases).forEach((item, index) => {
     const alias = mapping(item).uri
     if (typeof alias === 'string' && seen.includes(alias)) {
-      problems.push(fault([...path, 'aliases', index, 'uri'], `${dotted([...path, 'aliases', index, 'uri'])} names ${shown(alias)} twice`))
+      problems.push(problemAt(
+        [...path, 'aliases', index, 'uri'], `${dotted([...path, 'aliases', index, 'uri'])} names ${formatValue(alias)} twice`
+      ))
     }
     seen.push(alias)
   })
@@ -164,7 +166,7 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
   const evidence = items(signals).indexOf('evidence')
   if (evidence >= 0 && policy.owns === undefined) {
     problems.push(
-      fault(
+      problemAt(
         [...path, 'activation', 'signals', evidence],
         `${dotted(path)}: evidence is a signal, but owns is missing`,
         "list the extension's own data in owns"
@@ -176,12 +178,12 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
     const at: Path = [...path, 'inactive', 'request']
     const activating = items(signals).find((signal) => signal === 'evidence' || signal === 'always')
     if (policy.owns === undefined) {
-      problems.push(fault(
+      problems.push(problemAt(
         at, `${dotted(at)} has no effect without owns`, "list the extension's own data in owns"
       ))
     } else if (activating !== undefined && callers === undefined) {
       problems.push(
-        fault(
+        problemAt(
           at,
           `${dotted(at)} has no effect: the signal ${String(activating)} activates the extension in every request with its data`,
           'remove one of them'
@@ -197,9 +199,9 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
       )
     if (duty !== undefined) {
       problems.push(
-        fault(
+        problemAt(
           [...path, 'activation', 'default'],
-          `${dotted(path)}: default: inject activates the extension for clients that may not send the data that rule ${shown(duty.id)} requires`,
+          `${dotted(path)}: default: inject activates the extension for clients that may not send the data that rule ${formatValue(duty.id)} requires`,
           'remove default: inject or the lower bound, or supply it with inject'
         )
       )
@@ -207,7 +209,7 @@ function activationProblems (policy: Mapping, path: Path): PathProblem[] {
   }
   if (onMissing !== undefined && requires === undefined) {
     problems.push(
-      fault(
+      problemAt(
         [...path, 'activation', 'onMissing'],
         `${dotted([...path, 'activation', 'onMissing'])} has no effect without requires`,
         undefined,

@@ -1,10 +1,10 @@
 /** Checks of `rates` and `budgets`: names that do not exist, and limits that would not limit. */
-import { didYouMean, dotted, shown } from '../diagnostics.js'
+import { didYouMean, dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { PolicyLayers } from '../layers.js'
 import { listedNames, listItem } from '../layers.js'
 import { FAILURES } from '../model/rates-model.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 /** The configuration, as far as limits depend on it. */
@@ -39,8 +39,8 @@ export function rateWarnings (config: Mapping): PathProblem[] {
       return agents.flatMap(({ name, extensions, responses, mode }) => {
         if (!listedNames(extensions).includes(policy) || (responses !== 'off' && mode !== 'off')) return []
         const key = mode === 'off' ? 'mode' : 'responses'
-        return [fault(
-          [...path, 'of'], `${dotted([...path, 'of'])} counts nothing of agent ${shown(name)}, which has ${key}: off`,
+        return [problemAt(
+          [...path, 'of'], `${dotted([...path, 'of'])} counts nothing of agent ${formatValue(name)}, which has ${key}: off`,
           'the gateway must read its responses'
         )]
       })
@@ -58,16 +58,20 @@ function sameIds (all: readonly Entry[]): PathProblem[] {
     if (typeof id !== 'string') return []
     const other = seen.get(id)
     if (other === undefined) seen.set(id, path)
-    if (other !== undefined) return [fault([...path, 'id'], `${dotted(other)} and ${dotted(path)} have the same id, ${shown(id)}`)]
+    if (other !== undefined) {
+      return [
+        problemAt([...path, 'id'], `${dotted(other)} and ${dotted(path)} have the same id, ${formatValue(id)}`)
+      ]
+    }
     return id === FAILURES.id && on !== 'failures'
-      ? [fault([...path, 'id'], `${dotted([...path, 'id'])} is the name of the built-in limit of failures`, 'choose another')]
+      ? [problemAt([...path, 'id'], `${dotted([...path, 'id'])} is the name of the built-in limit of failures`, 'choose another')]
       : []
   })
 }
 
 function unshared ({ value, path }: Entry, { server }: LimitContext): PathProblem[] {
   return value.scope === 'shared' && !server
-    ? [fault(
+    ? [problemAt(
         [...path, 'scope'], `${dotted([...path, 'scope'])} needs a server that gateways share`,
         'set state.store to the URL of a Redis or Valkey server'
       )]
@@ -80,8 +84,10 @@ function unknownAgents ({ value, path }: Entry, { agents }: LimitContext): PathP
     const at = [...path, 'agents', index]
     return typeof name !== 'string' || names.includes(name)
       ? []
-      : [fault(
-          at, `${dotted(at)}: no agent has the name ${shown(name)}`, didYouMean(name, names) ?? `agents: ${names.slice(0, 10).join(', ')}`
+      : [problemAt(
+          at, `${dotted(at)}: no agent has the name ${formatValue(name)}`, didYouMean(
+            name, names
+          ) ?? `agents: ${names.slice(0, 10).join(', ')}`
         )]
   })
 }
@@ -94,12 +100,12 @@ function unknownPolicy ({ value: { extension }, path }: Entry, surroundings: Lim
 function inForce (policy: string, at: Path, { agents, layers }: LimitContext): PathProblem[] {
   if (!layers.names.includes(policy)) {
     return [
-      fault(at, `${dotted(at)}: no policy has the name ${shown(policy)}`, didYouMean(policy, layers.names))
+      problemAt(at, `${dotted(at)}: no policy has the name ${formatValue(policy)}`, didYouMean(policy, layers.names))
     ]
   }
   return agents.some(({ extensions }) => listedNames(extensions).includes(policy))
     ? []
-    : [fault(at, `${dotted(at)}: no agent uses the policy ${shown(policy)}`, 'name it in an agent\'s extensions')]
+    : [problemAt(at, `${dotted(at)}: no agent uses the policy ${formatValue(policy)}`, 'name it in an agent\'s extensions')]
 }
 
 /** Keys that a request without a caller does not have. */
@@ -112,16 +118,16 @@ function failureProblems ({ value, path }: Entry): PathProblem[] {
   return [
     ...(by < 0
       ? []
-      : [fault(
+      : [problemAt(
           [...path, 'by', by], `${dotted([...path, 'by', by])}: a failed authentication has no ${String(items(value.by)[by])}`,
           'use address, and agent for a separate count per agent'
         )]),
     ...(value.scope === 'shared'
-      ? [fault(
+      ? [problemAt(
           [...path, 'scope'], `${dotted([...path, 'scope'])} cannot be shared with on: failures`, 'each process counts failures for itself'
         )]
       : []),
-    ...useless.map(key => fault([...path, key], `${dotted([...path, key])} has no effect with on: failures`, 'remove it', 'key'))
+    ...useless.map(key => problemAt([...path, key], `${dotted([...path, key])} has no effect with on: failures`, 'remove it', 'key'))
   ]
 }
 
@@ -137,13 +143,13 @@ function metricProblems ({ value, path }: Entry, surroundings: LimitContext): Pa
   if (found?.type === 'counter') return []
   if (found !== undefined) {
     return [
-      fault(at, `${dotted(at)}: the metric ${shown(metric)} is a gauge`, 'a budget counts amounts: use a metric of type: counter')
+      problemAt(at, `${dotted(at)}: the metric ${formatValue(metric)} is a gauge`, 'a budget counts amounts: use a metric of type: counter')
     ]
   }
   const names = metrics.map(({ name }) => name).filter(name => typeof name === 'string')
   return [
-    fault(
-      at, `${dotted(at)}: the policy ${shown(policy)} has no metric ${shown(metric)}`,
+    problemAt(
+      at, `${dotted(at)}: the policy ${formatValue(policy)} has no metric ${formatValue(metric)}`,
       didYouMean(metric, names) ?? 'define it in observe.metrics of the policy'
     )
   ]
@@ -160,12 +166,12 @@ function metricsOf (policy: string, { agents, layers }: LimitContext): Mapping[]
 
 function withoutIdentity ({ value, path }: Entry): PathProblem[] {
   if (value.on === 'failures') {
-    return [fault([...path, 'on'], `${dotted([...path, 'on'])}: without identity, no authentication fails`, 'configure identity')]
+    return [problemAt([...path, 'on'], `${dotted([...path, 'on'])}: without identity, no authentication fails`, 'configure identity')]
   }
   const by = items(value.by).findIndex(key => key === 'caller' || key === 'client' || key === 'source')
   return by < 0
     ? []
-    : [fault(
+    : [problemAt(
         [...path, 'by', by], `${dotted([...path, 'by', by])}: without identity, all requests have the same ${String(items(value.by)[by])}`,
         'configure identity, or use address'
       )]

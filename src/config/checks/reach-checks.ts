@@ -1,8 +1,8 @@
 /** Warns about policies that affect more than their own extension: names and URIs that all extensions share. */
 import { OFFICIAL_PREFIX, uriVersion } from '#a2a/card/extensions.js'
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 export function reachWarnings (policy: Mapping, path: Path): PathProblem[] {
@@ -18,7 +18,7 @@ function uriWarnings ({ uri, uriPattern, aliases }: Mapping, path: Path): PathPr
   const warnings = uris.flatMap(([text, at]) =>
     typeof text === 'string' && text.toLowerCase().startsWith(OFFICIAL_PREFIX)
       ? [
-          fault(
+          problemAt(
             at,
             `${dotted(at)} is below ${OFFICIAL_PREFIX}, which is reserved for extensions of the A2A project`,
             'use your own URI for your extension'
@@ -29,7 +29,9 @@ function uriWarnings ({ uri, uriPattern, aliases }: Mapping, path: Path): PathPr
   if (typeof uriPattern === 'string' && ANY_URI.test(uriPattern)) {
     const at = [...path, 'uriPattern']
     warnings.push(
-      fault(at, `${dotted(at)} ${shown(uriPattern)} matches the extensions of all organizations`, 'begin it with a host or namespace')
+      problemAt(
+        at, `${dotted(at)} ${formatValue(uriPattern)} matches the extensions of all organizations`, 'begin it with a host or namespace'
+      )
     )
   }
   return warnings
@@ -44,9 +46,9 @@ function fallbacks ({ uri, aliases }: Mapping, path: Path): PathProblem[] {
     if (other === null || other === own) return []
     const at = [...path, 'aliases', index, 'uri']
     return [
-      fault(
+      problemAt(
         at,
-        `${dotted(at)} ${shown(alias.uri)} is version ${other} and uri is version ${own}: a client that requests one version gets the other`,
+        `${dotted(at)} ${formatValue(alias.uri)} is version ${other} and uri is version ${own}: a client that requests one version gets the other`,
         'write a policy for each version, or use relation: satisfies if agents that require uri also accept this version'
       )
     ]
@@ -78,7 +80,9 @@ function ownedByAll (owns: Mapping, path: Path): PathProblem[] {
     if (typeof name !== 'string') return []
     const at = [...path, kind, index]
     const hint = 'own only data that no other extension uses: its rules and inactive.request depend on this evidence'
-    if (/^\*+$/.test(name) && kind !== 'headers') return [fault(at, `${dotted(at)}: ${shown(name)} owns everything`, hint)]
-    return names.includes(name.toLowerCase()) ? [fault(at, `${dotted(at)}: ${shown(name)} is in requests of every kind`, hint)] : []
+    if (/^\*+$/.test(name) && kind !== 'headers') return [problemAt(at, `${dotted(at)}: ${formatValue(name)} owns everything`, hint)]
+    return names.includes(name.toLowerCase())
+      ? [problemAt(at, `${dotted(at)}: ${formatValue(name)} is in requests of every kind`, hint)]
+      : []
   }))
 }

@@ -2,12 +2,12 @@
 import { isCatalogued } from '../model/model.js'
 import type { TaskState } from '#a2a/task-state.js'
 import { isTerminal } from '#a2a/task-state.js'
-import { didYouMean, dotted, shown } from '../diagnostics.js'
+import { didYouMean, dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import type { LayeredPolicy } from '../layers.js'
 import { RESPONDING } from '../schema/response-schema.js'
 import { contradictions, countProblems, exclusions, externalRuleProblems, lowerBound, matchProblems, NEVER } from './rule-checks.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 export function responseProblems (policy: Mapping, path: Path): PathProblem[] {
@@ -44,9 +44,9 @@ export function matchedProblems (rule: Mapping, at: Path, known: readonly string
     if (typeof requestMatched !== 'string' || known.includes(requestMatched)) return []
     const place = [...at, side, 'requestMatched']
     return [
-      fault(
+      problemAt(
         place,
-        `${dotted(place)}: no rule in request is named ${shown(requestMatched)}`,
+        `${dotted(place)}: no rule in request is named ${formatValue(requestMatched)}`,
         didYouMean(requestMatched, known) ?? (known.length === 0 ? 'this policy has none' : `request rules: ${known.join(', ')}`)
       )
     ]
@@ -63,9 +63,9 @@ function onProblems (rule: Mapping, at: Path, methods: readonly string[]): PathP
     if (typeof name !== 'string' || RESPONDING.includes(name) || methods.includes(name)) return []
     const place = [...at, 'on', index]
     return [
-      fault(
+      problemAt(
         place,
-        `${dotted(place)} must be one of ${[...RESPONDING, ...methods].join(', ')}, not ${shown(name)}`,
+        `${dotted(place)} must be one of ${[...RESPONDING, ...methods].join(', ')}, not ${formatValue(name)}`,
         didYouMean(name, [...RESPONDING, ...methods]) ?? 'list a method of the extension in methods first'
       )
     ]
@@ -78,19 +78,19 @@ function onProblems (rule: Mapping, at: Path, methods: readonly string[]): PathP
   return [
     ...unknown,
     ...(rule.on === undefined
-      ? [fault([...at, 'select', 'result'], `${dotted([...at, 'select', 'result'])} needs on`, 'name methods of the policy', 'key')]
+      ? [problemAt([...at, 'select', 'result'], `${dotted([...at, 'select', 'result'])} needs on`, 'name methods of the policy', 'key')]
       : []),
     ...(other < 0
       ? []
       : [
-          fault(
+          problemAt(
             [...at, 'on', other],
             `${dotted([...at, 'on', other])}: result selects from the results of extension methods, not of operations`,
             'select a part, metadata or event'
           )
         ]),
     ...useless.map(place =>
-      fault(place, `${dotted(place)}: the result of a method is neither a task nor a message`, 'use requestMatched or active', 'key')
+      problemAt(place, `${dotted(place)}: the result of a method is neither a task nor a message`, 'use requestMatched or active', 'key')
     )
   ]
 }
@@ -108,7 +108,7 @@ function alwaysMet (rule: Mapping, at: Path): PathProblem[] {
   ) { return [] }
   const place = [...at, rule.required === true ? 'required' : 'count']
   return [
-    fault(
+    problemAt(
       place,
       `${dotted(place)} is always satisfied: event selects exactly one result`,
       'use schema to validate the result, or write max: 0',
@@ -130,7 +130,7 @@ function placeProblems (rule: Mapping, at: Path): PathProblem[] {
   const found = places.some((place) => operations.some((operation) => ONLY_IN[place]?.includes(operation) ?? true))
   if (operations.length === 0 || places.length === 0 || found) return []
   return [
-    fault(
+    problemAt(
       [...at, 'select', kind, 'in'],
       `${dotted([...at, 'select', kind, 'in'])}: no operation in on returns ${places.join(' or ')}`,
       NEVER
@@ -142,7 +142,7 @@ function notTerminal (rule: Mapping, at: Path): PathProblem[] {
   const states = items(mapping(rule.when).taskState)
   if (mapping(rule.select).event !== 'terminal' || states.length === 0 || states.some((state) => isTerminal(state as TaskState))) return []
   return [
-    fault(
+    problemAt(
       [...at, 'when', 'taskState'],
       `${dotted([...at, 'when', 'taskState'])} can never match: an event is not terminal in any of these states`,
       NEVER
@@ -156,7 +156,7 @@ function wholePieces (rule: Mapping, at: Path): PathProblem[] {
   const places = [...items(mapping(part).in), ...items(mapping(metadata).in)]
   if (rule.chunked === undefined || places.length === 0 || places.includes('artifact') || places.includes('part')) return []
   return [
-    fault(
+    problemAt(
       [...at, 'chunked'],
       `${dotted([...at, 'chunked'])} has no effect: only artifacts arrive in chunks, and the rule does not select them`,
       'remove it',
@@ -169,10 +169,10 @@ function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path):
   if (mapping(inactive).response !== 'strip') return []
   const at = [...path, 'inactive', 'response']
   const { metadata, dataKeys, data, mediaTypes } = mapping(owns)
-  if (owns === undefined) return [fault(at, `${dotted(at)} has no effect without owns`, 'list the extension\'s own data in owns')]
+  if (owns === undefined) return [problemAt(at, `${dotted(at)} has no effect without owns`, 'list the extension\'s own data in owns')]
   if ([metadata, dataKeys, data, mediaTypes].every(names => items(names).length === 0)) {
     return [
-      fault(
+      problemAt(
         at,
         `${dotted(at)} has no effect: it applies to metadata and parts of responses, and owns names only headers`,
         'own data that responses contain'
@@ -180,7 +180,9 @@ function inactiveProblems ({ inactive, owns, activation }: Mapping, path: Path):
     ]
   }
   if (items(mapping(activation).signals).includes('always')) {
-    return [fault(at, `${dotted(at)} has no effect: the signal always makes the extension active in every request`, 'remove one of them')]
+    return [
+      problemAt(at, `${dotted(at)} has no effect: the signal always makes the extension active in every request`, 'remove one of them')
+    ]
   }
   return []
 }
@@ -193,7 +195,7 @@ export function responsesWarnings (agent: Mapping, policies: readonly (LayeredPo
   // No warning when a policy is unknown, or when any policy checks or changes responses.
   if (agent.responses !== 'enforce' || known.length < policies.length || known.some(({ value }) => speaksOfResponses(value))) return []
   return [
-    fault(
+    problemAt(
       at,
       `${dotted(at)} is enforce, but none of the agent's policies applies to responses`,
       'list a policy with response, or remove it'
@@ -219,15 +221,17 @@ function unreadProblems ({ name, value, from }: LayeredPolicy, at: Path): PathPr
     ...(rule === undefined
       ? []
       : [
-          fault(
+          problemAt(
             at,
-            `${dotted(at)} is off, so the gateway evaluates no responses: rule ${shown(rule.id)} of policy ${shown(name)} never applies`,
+            `${dotted(at)} is off, so the gateway evaluates no responses: rule ${formatValue(rule.id)} of policy ${formatValue(name)} never applies`,
             READ_HINT
           )
         ]),
     ...(key === undefined
       ? []
-      : [fault(at, `${dotted(at)} is off, so the state of tasks is unknown: ${key} of policy ${shown(name)} is never checked`, READ_HINT)])
+      : [problemAt(
+          at, `${dotted(at)} is off, so the state of tasks is unknown: ${key} of policy ${formatValue(name)} is never checked`, READ_HINT
+        )])
   ]
 }
 

@@ -1,9 +1,9 @@
 /** Finds rules of a policy that never apply, that can never be met, or that never use one of their keys. */
 import { isDeepStrictEqual } from 'node:util'
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { OPERATIONS } from '../schema/rule-schema.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 /** Finds the problems that only request rules can have. */
@@ -24,7 +24,7 @@ export function ruleProblems (rule: Mapping, at: Path, policy: Mapping): PathPro
 function idleUnknown (rule: Mapping, at: Path): PathProblem[] {
   if (rule.onUnknown === undefined || mapping(rule.when).taskState !== undefined || mapping(rule.unless).taskState !== undefined) return []
   return [
-    fault(
+    problemAt(
       [...at, 'onUnknown'],
       `${dotted([...at, 'onUnknown'])} has no effect without taskState`,
       'it applies to rules with a condition on the state of a task',
@@ -36,7 +36,7 @@ function idleUnknown (rule: Mapping, at: Path): PathProblem[] {
 /** Finds `unique` in a rule that removes values: a request claims its values after all edits are known. */
 function stripsUnique (rule: Mapping, at: Path): PathProblem[] {
   if (rule.unique === undefined || rule.verdict !== 'strip') return []
-  return [fault([...at, 'unique'], `${dotted(at)} has both unique and verdict: strip`, 'use reject or warn', 'key')]
+  return [problemAt([...at, 'unique'], `${dotted(at)} has both unique and verdict: strip`, 'use reject or warn', 'key')]
 }
 
 /** Finds `external` beside a key that it replaces, and in a rule that removes values without a decision of their own. */
@@ -44,10 +44,10 @@ export function externalRuleProblems (rule: Mapping, at: Path): PathProblem[] {
   if (rule.external === undefined) return []
   const place: Path = [...at, 'external']
   return [
-    ...(rule.schema === undefined ? [] : [fault(place, `${dotted(at)} has both schema and external`, 'write two rules', 'key')]),
+    ...(rule.schema === undefined ? [] : [problemAt(place, `${dotted(at)} has both schema and external`, 'write two rules', 'key')]),
     ...(rule.verdict !== 'strip'
       ? []
-      : [fault(
+      : [problemAt(
           place, `${dotted(at)} has both external and verdict: strip`, 'the policy server can ask to remove values, with an obligation', 'key'
         )])
   ]
@@ -62,16 +62,20 @@ function pauseProblems (rule: Mapping, at: Path): PathProblem[] {
   const operations = items(rule.on)
   return [
     ...(rule.verdict === 'warn' || rule.verdict === 'strip'
-      ? [fault(place, `${dotted(at)} has both pause and verdict: ${rule.verdict}`, 'the rule must reject requests: remove verdict', 'key')]
+      ? [problemAt(
+          place, `${dotted(at)} has both pause and verdict: ${rule.verdict}`, 'the rule must reject requests: remove verdict', 'key'
+        )]
       : []),
-    ...(rule.external === undefined ? [] : [fault(place, `${dotted(at)} has both pause and external`, 'write two rules', 'key')]),
+    ...(rule.external === undefined ? [] : [problemAt(place, `${dotted(at)} has both pause and external`, 'write two rules', 'key')]),
     ...(operations.length > 0 && !operations.some(mayCarryMessage)
       ? [
-          fault(place, `${dotted(place)}: no operation in on carries a message`, 'only SendMessage and SendStreamingMessage can wait', 'key')
+          problemAt(
+            place, `${dotted(place)}: no operation in on carries a message`, 'only SendMessage and SendStreamingMessage can wait', 'key'
+          )
         ]
       : []),
     ...(select === undefined && (schema !== undefined || declined !== undefined)
-      ? [fault(
+      ? [problemAt(
           [...place, 'evidence'], `${dotted([...place, 'evidence'])} has no select`, 'name the values that schema and declined apply to'
         )]
       : []),
@@ -104,7 +108,7 @@ export function partMatchProblems (select: unknown, at: Path): PathProblem[] {
 export function sourceProblems (schema: unknown, at: Path): PathProblem[] {
   const [only, ...more] = Object.keys(mapping(schema))
   if (only === undefined || more.length > 0 || !SOURCES.has(only)) return []
-  return [fault([...at, only], `${dotted(at)} needs an inline schema, not ${only}`, 'write the schema itself', 'key')]
+  return [problemAt([...at, only], `${dotted(at)} needs an inline schema, not ${only}`, 'write the schema itself', 'key')]
 }
 
 /** Smallest number of values that a rule accepts, as written. */
@@ -116,7 +120,7 @@ export function lowerBound ({ count, required }: Mapping): unknown {
 export function absenceWarnings (rule: Mapping, at: Path): PathProblem[] {
   if (rule.schema === undefined || rule.count !== undefined || rule.required !== undefined || rule.verdict === 'strip') return []
   return [
-    fault(
+    problemAt(
       [...at, 'schema'],
       `${dotted([...at, 'schema'])} applies to selected values only: a request without the value satisfies the rule`,
       'write required: true to require the value, or required: false if absence is intended',
@@ -129,7 +133,7 @@ export function absenceWarnings (rule: Mapping, at: Path): PathProblem[] {
 export function ruleWarnings (rule: Mapping, at: Path): PathProblem[] {
   if (mapping(rule.count).max !== 0 || rule.schema === undefined) return []
   return [
-    fault(
+    problemAt(
       [...at, 'schema'],
       `${dotted([...at, 'schema'])} is never used: count.max is 0, so every selected value is rejected`,
       'remove one of the two',
@@ -153,7 +157,7 @@ export function stateWarnings ({ when, unless, on }: Mapping, at: Path): PathPro
             : null
     if (why === null) return []
     return [
-      fault(
+      problemAt(
         [...at, side, 'taskState'],
         `${dotted([...at, side, 'taskState'])}: ${why}, so no state of a task can be known`,
         'remove one of the two',
@@ -172,28 +176,28 @@ export function countProblems (rule: Mapping, at: Path): PathProblem[] {
     ['count', 'schema', 'notOlderThan', 'unique', 'external'].every(key => rule[key] === undefined) &&
     rule.required !== true
   ) {
-    problems.push(fault(at, `${dotted(at)} needs count, required, schema or external`, 'a rule without them checks nothing'))
+    problems.push(problemAt(at, `${dotted(at)} needs count, required, schema or external`, 'a rule without them checks nothing'))
   }
   if (rule.notOlderThan !== undefined && ['age', 'ttl', 'expires'].every(key => mapping(rule.notOlderThan)[key] === undefined)) {
-    problems.push(fault([...at, 'notOlderThan'], `${dotted([...at, 'notOlderThan'])} needs age, ttl or expires`, 'such as "age: 5m"'))
+    problems.push(problemAt([...at, 'notOlderThan'], `${dotted([...at, 'notOlderThan'])} needs age, ttl or expires`, 'such as "age: 5m"'))
   }
   if (rule.required !== undefined && mapping(rule.count).min !== undefined) {
-    problems.push(fault([...at, 'required'], `${dotted(at)} has both required and count.min`, 'keep one', 'key'))
+    problems.push(problemAt([...at, 'required'], `${dotted(at)} has both required and count.min`, 'keep one', 'key'))
   }
   if (rule.required === true && max === 0) {
-    problems.push(fault([...at, 'required'], `${dotted(at)} requires a value, but count.max is 0`, 'keep one', 'key'))
+    problems.push(problemAt([...at, 'required'], `${dotted(at)} requires a value, but count.max is 0`, 'keep one', 'key'))
   }
   if (min === 0 && max === undefined && rule.schema === undefined && rule.external === undefined) {
-    problems.push(fault([...at, 'count', 'min'], `${dotted(at)}: at least 0 is always satisfied`, 'the rule checks nothing'))
+    problems.push(problemAt([...at, 'count', 'min'], `${dotted(at)}: at least 0 is always satisfied`, 'the rule checks nothing'))
   }
   if (rule.required !== true && typeof min === 'number' && typeof max === 'number' && min > max) {
-    problems.push(fault([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} must not be above max, ${max}`))
+    problems.push(problemAt([...at, 'count', 'min'], `${dotted([...at, 'count', 'min'])} must not be above max, ${max}`))
   }
   const { part, pointer, event } = mapping(rule.select)
   const single = mapping(part).take === 'first' ? 'take: first' : pointer !== undefined ? 'a pointer' : event === undefined ? null : 'event'
   if (single !== null && typeof min === 'number' && min > 1) {
     problems.push(
-      fault(
+      problemAt(
         [...at, 'count', 'min'],
         `${dotted([...at, 'count', 'min'])} can never be satisfied: ${single} selects one value at most`,
         'write 1'
@@ -212,7 +216,7 @@ const NO_MESSAGE: Mapping = { taskId: 'absent', contextId: 'absent', listed: fal
 export function exclusions (rule: Mapping, at: Path): PathProblem[] {
   const when = mapping(rule.when)
   const excepted = Object.entries(mapping(rule.unless))
-  if (when.match === false) return [fault([...at, 'when', 'match'], `${dotted(at)}: nothing matches when.match`, NEVER)]
+  if (when.match === false) return [problemAt([...at, 'when', 'match'], `${dotted(at)}: nothing matches when.match`, NEVER)]
   // The exception holds wherever the condition holds: each key of the exception is also in the condition, or matches everything.
   const covers = (key: string, value: unknown): boolean =>
     key === 'taskState' ? items(when[key]).every(state => items(value).includes(state)) : isDeepStrictEqual(when[key], value)
@@ -221,7 +225,7 @@ export function exclusions (rule: Mapping, at: Path): PathProblem[] {
     excepted.every(([key, value]) => (key === 'match' && isEverything(value)) || (Object.hasOwn(when, key) && covers(key, value)))
   ) {
     return [
-      fault(
+      problemAt(
         [...at, 'unless'],
         rule.when === undefined ? `${dotted(at)}: everything matches unless` : `${dotted(at)}: unless matches whenever when does`,
         NEVER,
@@ -243,7 +247,7 @@ function conditionProblems (rule: Mapping, at: Path, policy: Mapping): PathProbl
   if (onlyListed && (when.listed === false || (excepted.length === 1 && unless.listed === true))) {
     const side = when.listed === false ? 'when' : 'unless'
     return [
-      fault(
+      problemAt(
         [...at, side, 'listed'],
         `${dotted(at)}: rules run only if message.extensions names the extension, which is the only activation signal`,
         NEVER
@@ -255,11 +259,13 @@ function conditionProblems (rule: Mapping, at: Path, policy: Mapping): PathProbl
   const [failing] = Object.keys(NO_MESSAGE).filter(key => when[key] !== undefined && when[key] !== NO_MESSAGE[key])
   if (failing !== undefined) {
     return [
-      fault([...at, 'when', failing], `${dotted([...at, 'when', failing])} can never match: no operation in on carries a message`, NEVER)
+      problemAt(
+        [...at, 'when', failing], `${dotted([...at, 'when', failing])} can never match: no operation in on carries a message`, NEVER
+      )
     ]
   }
   if (excepted.length > 0 && excepted.every(([key, value]) => NO_MESSAGE[key] === value)) {
-    return [fault([...at, 'unless'], `${dotted([...at, 'unless'])} always matches: no operation in on carries a message`, NEVER, 'key')]
+    return [problemAt([...at, 'unless'], `${dotted([...at, 'unless'])} always matches: no operation in on carries a message`, NEVER, 'key')]
   }
   return []
 }
@@ -287,7 +293,7 @@ function unseen (rule: Mapping, at: Path): PathProblem[] {
     mayCarryMessage(operation)
       ? []
       : [
-          fault(
+          problemAt(
             [...at, 'on', index],
             `${dotted([...at, 'on', index])}: ${String(operation)} carries no message`,
             'select a header, a pointer or the metadata of params'
@@ -305,9 +311,9 @@ export function contradictions (rules: readonly Mapping[], at: Path, subject: 'r
     )
     if (earlier < 0) return []
     const [demand, bound] = exceeds(rule, rules[earlier] as Mapping) ? [rule, rules[earlier] as Mapping] : [rules[earlier] as Mapping, rule]
-    const what = `rule ${shown(demand.id)} requires at least ${String(lowerBound(demand))}, rule ${shown(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
+    const what = `rule ${formatValue(demand.id)} requires at least ${String(lowerBound(demand))}, rule ${formatValue(bound.id)} allows at most ${String(mapping(bound.count).max)} of the same`
     return [
-      fault(
+      problemAt(
         [...at, index, 'count'],
         `${dotted([...at, index])} contradicts ${dotted([...at, earlier])}: ${what}`,
         `no ${subject} satisfies both; give them different conditions`,

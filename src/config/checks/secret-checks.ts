@@ -1,11 +1,11 @@
 /** Checks at configuration load that the secrets named by policies exist and are usable. */
 import { resolve } from 'node:path'
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { FORMATS } from '../schema/formats.js'
 import { readHeader, readSecret } from '../secrets.js'
 import type { Environment } from '../yaml/substitute.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 export interface SecretContext { readonly baseDir: string, readonly env: Environment | null }
@@ -63,7 +63,7 @@ interface Named {
 /** Reports a secret that cannot be read or used. Names its file as the configuration does. */
 export function unusableSecret (problem: string, at: Path, { file, given, absolute }: Named): PathProblem {
   const hint = file ? 'paths are relative to the configuration file' : undefined
-  return fault(at, `${dotted(at)}: ${problem.replace(absolute, () => shown(given))}`, hint, 'value', 'A2AGW_ERR_CONFIG_SECRET')
+  return problemAt(at, `${dotted(at)}: ${problem.replace(absolute, () => formatValue(given))}`, hint, 'value', 'A2AGW_ERR_CONFIG_SECRET')
 }
 
 function policyProblems (policy: Mapping, path: Path, context: { readonly baseDir: string, readonly env: Environment }): PathProblem[] {

@@ -1,7 +1,7 @@
 /** Checks of `agentSources`. The templates are checked as agents: see `config/discovered.ts`. */
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import { unreadable } from './named-files.js'
 
@@ -13,7 +13,7 @@ export function sourceProblems (config: Mapping, baseDir: string): PathProblem[]
   const none = Array.isArray(config.agents) && config.agents.length === 0 && sources.length === 0
   const names = new Map<unknown, number>()
   return [
-    ...(none ? [fault(['agents'], 'agents must have at least 1 entry')] : []),
+    ...(none ? [problemAt(['agents'], 'agents must have at least 1 entry')] : []),
     ...sources.flatMap((item, index) => {
       const source = mapping(item)
       const path: Path = ['agentSources', index]
@@ -21,7 +21,9 @@ export function sourceProblems (config: Mapping, baseDir: string): PathProblem[]
       names.set(source.name, earlier ?? index)
       const same = earlier === undefined || typeof source.name !== 'string'
         ? []
-        : [fault([...path, 'name'], `agentSources[${earlier}] and agentSources[${index}] have the same name, ${shown(source.name)}`)]
+        : [problemAt(
+            [...path, 'name'], `agentSources[${earlier}] and agentSources[${index}] have the same name, ${formatValue(source.name)}`
+          )]
       return [...same, ...kindProblems(source, path, baseDir), ...templateProblems(source, path), ...keyProblems(source, path, baseDir)]
     })
   ]
@@ -31,13 +33,13 @@ export function sourceProblems (config: Mapping, baseDir: string): PathProblem[]
 function kindProblems ({ catalog, kubernetes, allowPrivate }: Mapping, path: Path, baseDir: string): PathProblem[] {
   const [one, other] = [typeof catalog === 'string', typeof kubernetes === 'object' && kubernetes !== null]
   if (one === other) {
-    return [fault(
+    return [problemAt(
       path, `${dotted(path)} needs exactly one of catalog and kubernetes`,
       'such as catalog: https://agents.example.com/.well-known/ai-catalog.json'
     )]
   }
   if (other && items(allowPrivate).length > 0) {
-    return [fault(
+    return [problemAt(
       [...path, 'allowPrivate'], `${dotted([...path, 'allowPrivate'])} is for catalogs: addresses of Services come from the cluster`,
       'remove it', 'key'
     )]
@@ -52,12 +54,12 @@ function templateProblems ({ agent, limit }: Mapping, path: Path): PathProblem[]
   const named = (key: string): boolean => typeof template[key] !== 'string' || template[key].includes('{name}')
   const noPath = template.path === undefined && typeof agent === 'object'
   return [
-    ...(noPath ? [fault([...place, 'path'], `${dotted([...place, 'path'])} is required`, 'such as "path: /agents/{name}"')] : []),
+    ...(noPath ? [problemAt([...place, 'path'], `${dotted([...place, 'path'])} is required`, 'such as "path: /agents/{name}"')] : []),
     ...FROM_SOURCE.filter(([key, part]) => typeof mapping(template[key])[part] === 'string').map(([key, part]) =>
-      fault([...place, key, part], `${dotted([...place, key, part])} comes from the source`, 'remove it', 'key')
+      problemAt([...place, key, part], `${dotted([...place, key, part])} comes from the source`, 'remove it', 'key')
     ),
     ...(limit === 1 ? [] : ['name', 'path'].filter(key => !named(key))).map(key =>
-      fault([...place, key], `${dotted([...place, key])} must contain "{name}": the source may have several agents`, 'or set limit: 1')
+      problemAt([...place, key], `${dotted([...place, key])} must contain "{name}": the source may have several agents`, 'or set limit: 1')
     )
   ]
 }
@@ -66,12 +68,14 @@ function keyProblems ({ admit, keys, agent, kubernetes }: Mapping, path: Path, b
   const { url, file } = mapping(keys)
   const has = (value: unknown): boolean => typeof value === 'string'
   if (typeof keys === 'object' && keys !== null) {
-    if (has(url) === has(file)) return [fault([...path, 'keys'], `${dotted([...path, 'keys'])} needs exactly one of url and file`)]
+    if (has(url) === has(file)) return [problemAt([...path, 'keys'], `${dotted([...path, 'keys'])} needs exactly one of url and file`)]
     return unreadable(file, [...path, 'keys', 'file'], baseDir)
   }
   if (admit !== 'signed' || typeof mapping(mapping(agent).card).verify === 'object') return []
   const what = typeof kubernetes === 'object' && kubernetes !== null ? 'the cards' : 'the catalog or its cards'
   return [
-    fault([...path, 'admit'], `${dotted([...path, 'admit'])}: signed needs the keys that sign ${what}`, 'set keys, or agent.card.verify')
+    problemAt(
+      [...path, 'admit'], `${dotted([...path, 'admit'])}: signed needs the keys that sign ${what}`, 'set keys, or agent.card.verify'
+    )
   ]
 }

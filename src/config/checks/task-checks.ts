@@ -1,9 +1,9 @@
 /** Checks `state`, `correlate` and `observe` of a policy: finds keys that can have no effect. */
 import { matchedProblems } from './response-checks.js'
-import { didYouMean, dotted, shown } from '../diagnostics.js'
+import { didYouMean, dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { exclusions, matchProblems, partMatchProblems } from './rule-checks.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 
 export function taskProblems (policy: Mapping, path: Path): PathProblem[] {
@@ -19,7 +19,7 @@ export function taskProblems (policy: Mapping, path: Path): PathProblem[] {
 function stateProblems (state: Mapping, at: Path): PathProblem[] {
   const problems = ['from', 'key', 'monotonic'].flatMap((key) => partMatchProblems(state[key], [...at, key]))
   if (state.from !== undefined && ['taskStates', 'transitions', 'monotonic', 'maxVisits'].every((key) => state[key] === undefined)) {
-    problems.push(fault(at, `${dotted(at)} needs taskStates, transitions, monotonic or maxVisits`, 'without them nothing is checked'))
+    problems.push(problemAt(at, `${dotted(at)} needs taskStates, transitions, monotonic or maxVisits`, 'without them nothing is checked'))
   }
   return problems
 }
@@ -37,9 +37,9 @@ export function unreached ({ transitions, taskStates, maxVisits }: Mapping, at: 
     Object.keys(mapping(named))
       .filter(name => !seen.has(name))
       .map(name =>
-        fault(
+        problemAt(
           [...at, key, name],
-          `${dotted([...at, key])}: no transition leads to ${shown(name)}`,
+          `${dotted([...at, key])}: no transition leads to ${formatValue(name)}`,
           'name it in transitions after the substate that it follows',
           'key'
         )
@@ -56,9 +56,9 @@ function misspelt (next: ReadonlyMap<string, unknown>, at: Path): PathProblem[] 
     return hint === undefined
       ? []
       : [
-          fault(
+          problemAt(
             [...at, substate, index],
-            `${dotted([...at, substate])}: any substate may follow ${shown(name)}, because transitions does not list it`,
+            `${dotted([...at, substate])}: any substate may follow ${formatValue(name)}, because transitions does not list it`,
             hint
           )
         ]
@@ -74,7 +74,7 @@ function correlationProblems (correlation: Mapping, at: Path, requestRules: read
     ...(check.on === 'request' ? needlessMatched(correlation, at) : matchedProblems(correlation, at, requestRules)),
     ...(check.relation === 'sameLength' && isSingle(check) && isSingle(mapping(correlation.remember))
       ? [
-          fault(
+          problemAt(
             [...at, 'check', 'relation'],
             `${dotted([...at, 'check', 'relation'])} is always satisfied: both sides select one value at most`,
             'pick several with "*", such as "/items/*"'
@@ -88,7 +88,7 @@ function needlessMatched (correlation: Mapping, at: Path): PathProblem[] {
   return ['when', 'unless']
     .filter(side => mapping(correlation[side]).requestMatched !== undefined)
     .map(side =>
-      fault(
+      problemAt(
         [...at, side, 'requestMatched'],
         `${dotted([...at, side, 'requestMatched'])} applies to checks of responses, and check.on is request`,
         'remove it',
@@ -110,7 +110,7 @@ function sideProblems (side: Mapping, at: Path): PathProblem[] {
   const possible = PLACES[String(side.on)] ?? []
   if (kind === 'event' && side.on === 'request') {
     problems.push(
-      fault(
+      problemAt(
         [...at, 'select', 'event'],
         `${dotted([...at, 'select', 'event'])} selects nothing: only responses have events`,
         'select metadata or parts',
@@ -120,7 +120,7 @@ function sideProblems (side: Mapping, at: Path): PathProblem[] {
   }
   if (possible.length > 0 && places.length > 0 && !places.some((place) => possible.includes(String(place)))) {
     problems.push(
-      fault(
+      problemAt(
         [...at, 'select', kind, 'in'],
         `${dotted([...at, 'select', kind, 'in'])} selects nothing: ${side.on === 'request' ? 'a request' : 'a response'} has no ${places.map(String).join(' and no ')}`,
         `available: ${possible.join(', ')}`
@@ -128,7 +128,9 @@ function sideProblems (side: Mapping, at: Path): PathProblem[] {
     )
   }
   if (side.first === true && items(side.pick).length < 2) {
-    problems.push(fault([...at, 'first'], `${dotted([...at, 'first'])} has no effect without several pointers in pick`, 'remove it', 'key'))
+    problems.push(problemAt(
+      [...at, 'first'], `${dotted([...at, 'first'])} has no effect without several pointers in pick`, 'remove it', 'key'
+    ))
   }
   return problems
 }
@@ -158,7 +160,7 @@ function observeProblems ({ spanAttributes, metrics }: Mapping, at: Path): PathP
       const again = typeof name === 'string' && seen.has(name)
       seen.add(name)
       return [
-        ...(again ? [fault([...here, 'name'], `two metrics of this policy have the name ${shown(name)}`)] : []),
+        ...(again ? [problemAt([...here, 'name'], `two metrics of this policy have the name ${formatValue(name)}`)] : []),
         ...partMatchProblems(from, [...here, 'from']),
         ...partMatchProblems(mapping(by).from, [...here, 'by', 'from'])
       ]

@@ -1,11 +1,11 @@
 /** Checks of `upstream.credentials`: keys that depend on each other and on `identity`, names of headers, and files of secrets. */
 import { resolve } from 'node:path'
-import { didYouMean, dotted, shown } from '../diagnostics.js'
+import { didYouMean, dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { isReservedHeader } from '#a2a/reserved-headers.js'
 import { FORMATS } from '../schema/formats.js'
 import { readHeader, readSecret } from '../secrets.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import type { Environment } from '../yaml/substitute.js'
 import { plainHeaderName } from '#wire/header-names.js'
@@ -54,10 +54,10 @@ function given (value: unknown): boolean {
 
 function entryProblems (entry: Mapping, path: Path, context: Context): PathProblem[] {
   const [kind, other] = KINDS.filter(one => given(entry[one]))
-  if (kind === undefined) return [fault(path, `${dotted(path)} needs fromSecret, clientCredentials or exchange`, 'one of them')]
+  if (kind === undefined) return [problemAt(path, `${dotted(path)} needs fromSecret, clientCredentials or exchange`, 'one of them')]
   if (other !== undefined) {
     return [
-      fault([...path, other], `${dotted(path)} has both ${kind} and ${other}`, 'give each a separate entry', 'key')
+      problemAt([...path, other], `${dotted(path)} has both ${kind} and ${other}`, 'give each a separate entry', 'key')
     ]
   }
   const inner = mapping(entry[kind])
@@ -76,16 +76,18 @@ function headerProblems (entry: Mapping, path: Path, kind: typeof KINDS[number])
   if (kind === 'fromSecret') {
     return typeof header === 'string'
       ? reserved(header, [...path, 'header'])
-      : header === null ? [fault(path, `${dotted(path)} needs header`, 'such as "header: x-api-key"')] : []
+      : header === null ? [problemAt(path, `${dotted(path)} needs header`, 'such as "header: x-api-key"')] : []
   }
   return Object.entries({ header, prefix }).filter(([, value]) => given(value)).map(([key]) =>
-    fault([...path, key], `${dotted([...path, key])} has no effect with ${kind}`, 'tokens go into Authorization, after "Bearer "', 'key')
+    problemAt(
+      [...path, key], `${dotted([...path, key])} has no effect with ${kind}`, 'tokens go into Authorization, after "Bearer "', 'key'
+    )
   )
 }
 
 function reserved (header: string, path: Path): PathProblem[] {
   return isReservedHeader(header)
-    ? [fault(path, `${dotted(path)} cannot be ${shown(header)}`, 'the header has a meaning in HTTP, in A2A or for the gateway')]
+    ? [problemAt(path, `${dotted(path)} cannot be ${formatValue(header)}`, 'the header has a meaning in HTTP, in A2A or for the gateway')]
     : []
 }
 
@@ -94,7 +96,7 @@ function callerProblems (entry: Mapping, path: Path, kind: typeof KINDS[number],
   const inside = kind === 'fromSecret' ? undefined : mapping(entry[kind]).for
   if (given(entry.for) && given(inside)) {
     return [
-      fault([...path, kind, 'for'], `${dotted(path)} and ${dotted([...path, kind])} both have for`, 'keep the one of the entry', 'key')
+      problemAt([...path, kind, 'for'], `${dotted(path)} and ${dotted([...path, kind])} both have for`, 'keep the one of the entry', 'key')
     ]
   }
   const place: Path = given(inside) ? [...path, kind, 'for'] : [...path, 'for']
@@ -103,8 +105,8 @@ function callerProblems (entry: Mapping, path: Path, kind: typeof KINDS[number],
   const unknown = items(list).flatMap((name, index) =>
     typeof name !== 'string' || known.includes(name) || FORMATS.name(name) !== null
       ? []
-      : [fault(
-          [...place, index], `${dotted([...place, index])}: identity has no source ${shown(name)}`,
+      : [problemAt(
+          [...place, index], `${dotted([...place, index])}: identity has no source ${formatValue(name)}`,
           didYouMean(name, known) ?? sourcesHint(known)
         )]
   )
@@ -114,13 +116,13 @@ function callerProblems (entry: Mapping, path: Path, kind: typeof KINDS[number],
     if (known.length > 0 && others.length === 0) return unknown
     const why = known.length === 0 ? 'needs identity' : 'needs for'
     const hint = known.length === 0 ? 'only the access token of an authenticated caller can be exchanged' : 'the names of jwt sources'
-    return [...unknown, fault([...path, kind], `${dotted([...path, kind])} ${why}`, hint, 'key')]
+    return [...unknown, problemAt([...path, kind], `${dotted([...path, kind])} ${why}`, hint, 'key')]
   }
   const wrong = items(list).flatMap((name, index) =>
     typeof name !== 'string' || !known.includes(name) || isJwt(sources, name)
       ? []
-      : [fault(
-          [...place, index], `${dotted([...place, index])}: the source ${shown(name)} has no access tokens to exchange`,
+      : [problemAt(
+          [...place, index], `${dotted([...place, index])}: the source ${formatValue(name)} has no access tokens to exchange`,
           'name sources of the kind jwt'
         )]
   )
@@ -144,17 +146,20 @@ function identityProblems (credentials: Mapping, path: Path, context: Context): 
     const taken = items(credentials.send).map(mapping).find(entry => typeof entry.header === 'string' &&
       plainHeaderName(entry.header) === name)
     if (name === 'authorization') {
-      problems.push(fault(
-        at, `${dotted(at)} cannot be ${shown(header)}`, 'choose another header, such as gateway-identity'
+      problems.push(problemAt(
+        at, `${dotted(at)} cannot be ${formatValue(header)}`, 'choose another header, such as gateway-identity'
       ))
-    } else if (taken !== undefined) problems.push(fault(at, `${dotted(at)} is the header of an entry of send too`, 'choose another header'))
-    else problems.push(...reserved(header, at))
+    } else if (taken !== undefined) {
+      problems.push(problemAt(
+        at, `${dotted(at)} is the header of an entry of send too`, 'choose another header'
+      ))
+    } else problems.push(...reserved(header, at))
   }
   if (Object.keys(context.sources).length === 0) {
-    problems.push(fault(path, `${dotted(path)} needs identity`, 'without identity.sources, no request has a caller', 'key'))
+    problems.push(problemAt(path, `${dotted(path)} needs identity`, 'without identity.sources, no request has a caller', 'key'))
   }
   if (context.server.publicUrl === null) {
-    problems.push(fault(path, `${dotted(path)} needs server.publicUrl`, 'the tokens name it as their issuer', 'key'))
+    problems.push(problemAt(path, `${dotted(path)} needs server.publicUrl`, 'the tokens name it as their issuer', 'key'))
   }
   problems.push(...signingKeyProblems(mapping(credentials.identity), path, context.baseDir))
   return problems
@@ -166,12 +171,12 @@ function secretProblems (value: unknown, path: Path, { baseDir, env }: SecretCon
   if (value !== mapping(value)) return []
   if (file === undefined && variable === undefined) {
     return [
-      fault(path, `${dotted(path)} needs file or env`, 'such as "{file: secrets/token}"')
+      problemAt(path, `${dotted(path)} needs file or env`, 'such as "{file: secrets/token}"')
     ]
   }
   if (file !== undefined && variable !== undefined) {
     return [
-      fault([...path, 'env'], `${dotted(path)} has both file and env`, 'keep one', 'key')
+      problemAt([...path, 'env'], `${dotted(path)} has both file and env`, 'keep one', 'key')
     ]
   }
   const place = file ?? variable
@@ -225,8 +230,8 @@ function neverSent (send: readonly Mapping[], path: Path): PathProblem[] {
     else if (before !== null) seen.set(header, new Set([...before ?? [], ...items(list)]))
     const at: Path = [...path, index]
     return hidden
-      ? [fault(
-          at, `${dotted(at)} is never sent: an entry before it has the header ${shown(header)} for the same callers`,
+      ? [problemAt(
+          at, `${dotted(at)} is never sent: an entry before it has the header ${formatValue(header)} for the same callers`,
           'the gateway uses the first entry'
         )]
       : []
@@ -240,13 +245,13 @@ function unencrypted (credentials: Mapping, path: Path, url: unknown): PathProbl
   const { protocol, hostname } = target
   return protocol !== 'http:' || hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
     ? []
-    : [fault(at, `${dotted(at)} sends credentials over http to ${hostname}`, 'use https', 'key')]
+    : [problemAt(at, `${dotted(at)} sends credentials over http to ${hostname}`, 'use https', 'key')]
 }
 
 function withoutDigest (credentials: Mapping, path: Path, agent: Mapping): PathProblem[] {
   const at: Path = [...path, 'identity', 'body']
   return mapping(credentials.identity).body === true && items(agent.passthrough).length > 0
-    ? [fault(
+    ? [problemAt(
         at, `${dotted(at)} has no effect below passthrough`,
         'the gateway does not read those bodies, so the agent must not require the digest there'
       )]

@@ -1,8 +1,8 @@
 /** Checks of `server.grpc` and `agents[].grpc`: listeners, the addresses in served cards, and keys without effect. */
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { Path, PathProblem } from '../diagnostics.js'
 import { listenerTls } from '../checks/listener-tls.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import { parseGrpcUpstream } from './grpc-formats.js'
 import { hostPortText, parseHostPort } from './host-port.js'
@@ -47,12 +47,14 @@ export function grpcWarnings (config: Mapping, version = process.versions.node):
   return [
     ...(hasSafeHttp2Server(version)
       ? []
-      : [fault(
+      : [problemAt(
           place, `the HTTP/2 server of Node.js ${version} has known faults (CVE-2026-21714)`,
           'run the gateway on Node.js 22.22.2, 24.14.1 or later'
         )]),
     ...(mapping(server.tls).cert !== null && mapping(grpc.tls).cert === null && typeof mapping(server.tls).cert === 'string'
-      ? [fault(place, 'the main listener has TLS, and the gRPC listener has none', 'set server.grpc.tls, unless a proxy in front ends TLS')]
+      ? [problemAt(
+          place, 'the main listener has TLS, and the gRPC listener has none', 'set server.grpc.tls, unless a proxy in front ends TLS'
+        )]
       : []),
     ...withoutCertificates(mapping(mapping(config.identity).sources), mapping(grpc.tls), place),
     ...otherHosts(served)
@@ -94,7 +96,7 @@ function sameAddress (server: Mapping, agents: readonly Mapping[]): PathProblem[
   const clash = (path: Path, text: unknown, hint: string): PathProblem[] => {
     const address = typeof text === 'string' ? parseHostPort(text) : null
     const other = address === null ? undefined : taken.get(hostPortText(address))
-    return other === undefined ? [] : [fault(path, `${other} and ${dotted(path)} are the same address`, hint)]
+    return other === undefined ? [] : [problemAt(path, `${other} and ${dotted(path)} are the same address`, hint)]
   }
   for (const key of ['listen', 'admin', 'metrics']) take(`server.${key}`, server[key])
   const { listen } = mapping(server.grpc)
@@ -119,18 +121,18 @@ function withoutListener (server: Mapping, agents: readonly Mapping[]): PathProb
     const key = of(grpc, ['upstream', 'publicAddress', 'passthrough', ...(grpc.enabled === false ? ['listen'] : [])])
     if (key === undefined) return []
     if (grpc.enabled === false) {
-      return [fault([...path, key], `${dotted([...path, key])} has no effect while enabled is false`, 'remove one of them', 'key')]
+      return [problemAt([...path, key], `${dotted([...path, key])} has no effect while enabled is false`, 'remove one of them', 'key')]
     }
     return typeof grpc.listen === 'string' || server.listen !== null
       ? []
-      : [fault(
+      : [problemAt(
           [...path, key], `${dotted([...path, key])} has no effect without a gRPC listener`,
         `set server.grpc.listen, or ${dotted([...path, 'listen'])}`, 'key'
         )]
   })
   return [
     ...(server.listen === null && !own && ofServer !== undefined
-      ? [fault([...SERVER, ofServer], `server.grpc.${ofServer} has no effect without a gRPC listener`, 'set server.grpc.listen', 'key')]
+      ? [problemAt([...SERVER, ofServer], `server.grpc.${ofServer} has no effect without a gRPC listener`, 'set server.grpc.listen', 'key')]
       : []),
     ...ofAgents
   ]
@@ -146,7 +148,7 @@ function duplicateHosts (served: readonly Served[]): PathProblem[] {
       seen.set(key, index)
       return []
     }
-    return [fault(
+    return [problemAt(
       ['agents', index, 'grpc'],
       `agents[${earlier}] and agents[${index}] have the same gRPC listener and ${host === null ? 'no host' : `the host ${host}`}: gRPC requests cannot tell them apart`,
       'give each agent a host or its own grpc.listen, or set grpc.enabled: false',
@@ -163,12 +165,14 @@ function addresses (server: Mapping, agents: readonly Mapping[], served: readonl
   const names = new Map<string, Served>()
   return [
     ...(shared
-      ? [fault(SERVER, 'server.grpc.publicAddress is required: served cards contain it', 'such as "agents.example.com:443"', 'key')]
+      ? [problemAt(SERVER, 'server.grpc.publicAddress is required: served cards contain it', 'such as "agents.example.com:443"', 'key')]
       : []),
     ...missing.flatMap(({ index, grpc }) => {
       if (grpc.listen === null || ((server.publicAddress !== null || sharedOf(server) !== null) && portOf(grpc.listen) !== 0)) return []
       const path: Path = ['agents', index, 'grpc']
-      return [fault(path, `${dotted(path)}.publicAddress is required: served cards contain it`, 'such as "agents.example.com:443"', 'key')]
+      return [
+        problemAt(path, `${dotted(path)}.publicAddress is required: served cards contain it`, 'such as "agents.example.com:443"', 'key')
+      ]
     }),
     ...rewritten.flatMap(one => {
       const { index, host, listener, publicAddress } = one
@@ -178,7 +182,7 @@ function addresses (server: Mapping, agents: readonly Mapping[], served: readonl
       // Two agents that share listener and host already have a problem.
       if (earlier === undefined || (earlier.host === host && earlier.listener === listener)) return []
       const message = `agents[${earlier.index}] and agents[${index}] have the same public gRPC address, ${publicAddress}`
-      return [fault(['agents', index, 'grpc'], message, 'give each its own publicAddress', 'key')]
+      return [problemAt(['agents', index, 'grpc'], message, 'give each its own publicAddress', 'key')]
     })
   ]
 }
@@ -203,7 +207,7 @@ function toItself (server: Mapping, agents: readonly Mapping[]): PathProblem[] {
     const path: Path = ['agents', index, 'grpc', 'upstream']
     return own === undefined
       ? []
-      : [fault(path, `${dotted(path)} is a listener of the gateway itself, ${hostPortText(own)}`, 'name the server of the agent')]
+      : [problemAt(path, `${dotted(path)} is a listener of the gateway itself, ${hostPortText(own)}`, 'name the server of the agent')]
   })
 }
 
@@ -211,7 +215,7 @@ function toItself (server: Mapping, agents: readonly Mapping[]): PathProblem[] {
 function withoutCertificates (sources: Mapping, tls: Mapping, place: Path): PathProblem[] {
   if (tls.clientCertificate !== 'none') return []
   return Object.entries(sources).filter(([, source]) => mapping(mapping(source).certificate).from === 'tls').map(([name]) =>
-    fault(
+    problemAt(
       place,
       `callers of identity.sources.${name} cannot be recognized over gRPC: server.grpc.tls.clientCertificate is none`,
       'set server.grpc.tls.clientCertificate to request or require'
@@ -226,8 +230,8 @@ function otherHosts (served: readonly Served[]): PathProblem[] {
     const path: Path = ['agents', index, 'grpc', 'publicAddress']
     return host === null || named === undefined || named === host.replace(/^\[|\]$/g, '')
       ? []
-      : [fault(
-          path, `${dotted(path)} names another host than host, ${shown(host)}`,
+      : [problemAt(
+          path, `${dotted(path)} names another host than host, ${formatValue(host)}`,
           'clients send the host of the address, unless a proxy in front replaces it'
         )]
   })

@@ -1,8 +1,8 @@
 /** Checks of `server.mesh`, and of a gateway without a main listener. */
-import { dotted, shown } from '../diagnostics.js'
+import { dotted, formatValue } from '../diagnostics.js'
 import type { PathProblem } from '../diagnostics.js'
 import { listenerTls } from '../checks/listener-tls.js'
-import { fault, items, mapping } from '../yaml/values.js'
+import { problemAt, items, mapping } from '../yaml/values.js'
 import type { Mapping } from '../yaml/values.js'
 import { readSize } from '../model/units.js'
 import { hostPortText, parseHostPort } from './host-port.js'
@@ -29,14 +29,14 @@ export function meshWarnings (config: Mapping, version = process.versions.node):
   return [
     ...(asks || LOCAL.test(address.host)
       ? []
-      : [fault(
+      : [problemAt(
           [...MESH, 'listen'],
           'any client that reaches server.mesh.listen can probe the policies and learn the addresses of agents',
           'listen on a loopback address, or set server.mesh.tls with clientCertificate: require'
         )]),
     ...(Number(version.split('.')[0]) >= 24
       ? []
-      : [fault(
+      : [problemAt(
           [...MESH, 'listen'],
           `with Node.js ${version}, calls through ext_proc can fail: Node.js closes connections on which Envoy resets many streams`,
           'run the gateway on Node.js 24, use ext_authz, or set the runtime flag envoy.reloadable_features.ext_proc_graceful_grpc_close of Envoy'
@@ -52,9 +52,9 @@ const LARGE_QUESTION = 20 * 1024 * 1024
 function largeQuestions (body: unknown): PathProblem[] {
   const size = typeof body === 'string' ? readSize(body) : null
   if (size === null || !('value' in size) || size.value <= LARGE_QUESTION) return []
-  return [fault(
+  return [problemAt(
     ['limits', 'body'],
-    `limits.body ${shown(body)} also bounds the messages of ext_authz, which contain bodies of unauthenticated requests`,
+    `limits.body ${formatValue(body)} also bounds the messages of ext_authz, which contain bodies of unauthenticated requests`,
     'set max_request_bytes of ext_authz to the largest body that agents need, such as 1 MiB; or use ext_proc'
   )]
 }
@@ -78,7 +78,9 @@ function sameAddress (server: Mapping, agents: readonly Mapping[]): PathProblem[
   return taken === undefined
     ? []
     : [
-        fault([...MESH, 'listen'], `${taken[0]} and server.mesh.listen are the same address`, 'the listener for a mesh needs its own address')
+        problemAt(
+          [...MESH, 'listen'], `${taken[0]} and server.mesh.listen are the same address`, 'the listener for a mesh needs its own address'
+        )
       ]
 }
 
@@ -86,7 +88,7 @@ function sameAddress (server: Mapping, agents: readonly Mapping[]): PathProblem[
 function withoutListener ({ listen, tls }: Mapping): PathProblem[] {
   return listen !== null || typeof mapping(tls).cert !== 'string'
     ? []
-    : [fault([...MESH, 'tls'], 'server.mesh.tls has no effect without server.mesh.listen', 'set server.mesh.listen', 'key')]
+    : [problemAt([...MESH, 'tls'], 'server.mesh.tls has no effect without server.mesh.listen', 'set server.mesh.listen', 'key')]
 }
 
 /** A gateway without a main listener serves a mesh. */
@@ -96,17 +98,17 @@ function withoutMain ({ listen, mesh, grpc, publicUrl, tls, console }: Mapping):
   const useless = typeof mapping(tls).cert === 'string' ? ['tls'] : mapping(console).tryIt === true ? ['console', 'tryIt'] : null
   return [
     ...(mapping(mesh).listen === null
-      ? [fault(at, 'server.listen is null, and nothing else takes calls', 'set server.mesh.listen, or remove this line')]
+      ? [problemAt(at, 'server.listen is null, and nothing else takes calls', 'set server.mesh.listen, or remove this line')]
       : []),
     ...(typeof mapping(grpc).listen === 'string' && publicUrl === null
-      ? [fault(
+      ? [problemAt(
           ['server', 'grpc', 'listen'], 'server.grpc.listen needs server.publicUrl while server.listen is null: cards name it',
           'set server.publicUrl'
         )]
       : []),
     ...(useless === null
       ? []
-      : [fault(
+      : [problemAt(
           ['server', ...useless], `${dotted(['server', ...useless])} has no effect while server.listen is null`, 'remove this line', 'key'
         )])
   ]

@@ -7,7 +7,7 @@ import type { ErrorCode } from '#operator-errors.js'
 export type Mapping = JsonObject
 
 /** Most checks compare values that are valid alone: the default of `code`. */
-export function fault (
+export function problemAt (
   path: Path,
   message: string,
   hint?: string,

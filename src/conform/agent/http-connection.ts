@@ -62,13 +62,13 @@ export function serveHttp1 (socket: Socket, agent: HttpAgent): void {
     },
     fault: () => { socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n') }
   })
-  const leave = (): void => { for (const seen of unfinished) seen.left = true }
+  const markClientLeft = (): void => { for (const seen of unfinished) seen.left = true }
   socket.on('data', (chunk: Buffer) => { reader.feed(chunk) })
   socket.on('end', () => {
-    leave()
+    markClientLeft()
     socket.end()
   })
-  socket.on('close', leave)
+  socket.on('close', markClientLeft)
   socket.on('error', () => socket.destroy())
 }
 

@@ -15,12 +15,12 @@ export function difference (what: string, direct: Buffer, through: Buffer): stri
   let at = 0
   while (at < shorter && direct[at] === through[at]) at++
   const start = Math.max(0, at - BEFORE)
-  const cut = (bytes: Buffer): string =>
+  const excerpt = (bytes: Buffer): string =>
     `${start > 0 ? '…' : ''}${printable(bytes.subarray(start, at + AFTER))}${bytes.length > at + AFTER ? '…' : ''}`
   return [
     `${what} differs at byte ${at} (${direct.length} bytes directly, ${through.length} through the proxy)`,
-    `  directly: ${cut(direct)}`,
-    `  through:  ${cut(through)}`
+    `  directly: ${excerpt(direct)}`,
+    `  through:  ${excerpt(through)}`
   ]
 }
 
@@ -41,15 +41,15 @@ export function headerProblem (what: string, { name, as: rule, value }: HeaderCh
   const before = valuesOf(direct, key)
   const after = valuesOf(through, key)
   const both = (expected: readonly string[]): string[] => [
-    `${what} ${name} differs`, `  expected: ${shown(expected)}`, `  through:  ${shown(after)}`
+    `${what} ${name} differs`, `  expected: ${formatValues(expected)}`, `  through:  ${formatValues(after)}`
   ]
   switch (rule) {
-    case 'absent': return after.length === 0 ? null : [`${what} ${name} must not be there`, `  through:  ${shown(after)}`]
+    case 'absent': return after.length === 0 ? null : [`${what} ${name} must not be there`, `  through:  ${formatValues(after)}`]
     case 'present': return after.length > 0 ? null : [`${what} ${name} is missing`]
     case 'is': return after.join(', ') === value ? null : both([value ?? ''])
     case 'has': return after.join(', ').toLowerCase().includes((value ?? '').toLowerCase()) ? null : both([`… ${value ?? ''} …`])
     case 'not': return after.join(', ').toLowerCase().includes((value ?? '').toLowerCase())
-      ? [`${what} ${name} contains ${value ?? ''}`, `  through:  ${shown(after)}`]
+      ? [`${what} ${name} contains ${value ?? ''}`, `  through:  ${formatValues(after)}`]
       : null
     case 'lines': return before.length === after.length && before.every((one, i) => one === after[i]) ? null : both(before)
     case 'same': return before.join(', ') === after.join(', ') ? null : both(before)
@@ -57,7 +57,7 @@ export function headerProblem (what: string, { name, as: rule, value }: HeaderCh
   }
 }
 
-function shown (values: readonly string[]): string {
+function formatValues (values: readonly string[]): string {
   return values.length === 0
     ? 'no line'
     : values.map(value => JSON.stringify(value.length > 160 ? `${value.slice(0, 160)}…` : value)).join(' and ')

@@ -69,14 +69,14 @@ export function policyLinesOf (config: Config, name: string): PolicyView | null 
   const setting = (key: typeof SETTINGS[number]): PolicyLine => {
     const at = lineAt(origins, ['agents', index, key])
     const value = key === 'path' && agent.path === '' ? '/' : agent[key]
-    return { key, value: shown(value), from: origins !== null && at === null ? 'default' : 'file', at }
+    return { key, value: formatValue(value), from: origins !== null && at === null ? 'default' : 'file', at }
   }
   return {
     settings: SETTINGS.map(setting),
     policies: agent.policies.map((resolved, position) => {
       const lines: PolicyLine[] = keysOf(resolved).map(({ key, steps, value, from }) => ({
         key,
-        value: shown(key === 'inject' ? withoutValues(value) : value),
+        value: formatValue(key === 'inject' ? withoutValues(value) : value),
         from,
         at: placeOf(places, { index, position, resolved }, from, steps)
       }))
@@ -165,7 +165,7 @@ function withoutValues (inject: unknown): unknown {
     : inject
 }
 
-function shown (value: unknown): string {
+function formatValue (value: unknown): string {
   if (typeof value === 'string') return clip(value, VALUE)
   const plain = JSON.stringify(value, (_key, inner: unknown) => isSchemaRef(inner) ? { ref: inner.ref } : inner) ?? 'null'
   return clip(stringify(parseJson(plain), { lineWidth: 0, indentSeq: false }).trimEnd(), VALUE)

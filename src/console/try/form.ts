@@ -116,7 +116,7 @@ export function tryFormOf (agent: ConsoleAgent, main: MainAddress | null, hosts:
     routes: bounded(routesOf(agent)),
     extensions: uris
       .slice(0, EXTENSIONS)
-      .map(uri => ({ uri, description: clip(describe(card.raw, declared.get(uri)?.index ?? -1), 300), required: required.has(uri) })),
+      .map(uri => ({ uri, description: clip(descriptionOf(card.raw, declared.get(uri)?.index ?? -1), 300), required: required.has(uri) })),
     schemas: bounded(
       config.policies.flatMap(({ name, policy }) =>
         schemasOf(name, policy, raw, state.policy['1.0'].declared, uri => declared.get(uri)?.index ?? -1)
@@ -177,7 +177,7 @@ function inlined (schema: InlineSchema | SchemaRef | undefined): unknown {
   return schema === undefined ? null : [...named(schema, {}, -1).values()][0] ?? null
 }
 
-function describe (raw: JsonObject, index: number): string {
+function descriptionOf (raw: JsonObject, index: number): string {
   const text = resolvePointer(raw, `/capabilities/extensions/${index}/description`)
   return typeof text === 'string' ? text : ''
 }

@@ -72,7 +72,7 @@ type Busy = Socket & { readonly _httpMessage?: ServerResponse | null }
 /** Creates the handler for Fastify's `clientErrorHandler`. */
 export function clientErrorHandler ({ metrics, log }: Options): (error: Error & { code?: string }, socket: Socket) => void {
   const seen = new WeakSet<Socket>()
-  const handle = (error: Error & { code?: string }, socket: Socket): void => {
+  const handleClientError = (error: Error & { code?: string }, socket: Socket): void => {
     const code = error.code ?? ''
     // Further data while the connection lingers raises the same error again.
     if (seen.has(socket)) return
@@ -101,7 +101,7 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
     const timer = setTimeout(guarded(owner, () => { socket.destroy() }), LINGER).unref()
     listenOnce(owner, socket, 'close', () => { clearTimeout(timer) })
   }
-  return (error, socket) => { run(ownerOf('http', () => { socket.destroy() }), () => { handle(error, socket) }) }
+  return (error, socket) => { run(ownerOf('http', () => { socket.destroy() }), () => { handleClientError(error, socket) }) }
 }
 
 /** Counts and logs a TLS connection that ends before any request. @param client address of the client */

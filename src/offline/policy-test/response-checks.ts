@@ -1,9 +1,9 @@
 /** Checks of the responses in a test file that the schema cannot express. */
 import type { Operation } from '#a2a/operations.js'
 import { taskStateOf } from '#a2a/task-state.js'
-import { dotted, shown } from '#config/diagnostics.js'
+import { dotted, formatValue } from '#config/diagnostics.js'
 import type { Path, PathProblem } from '#config/diagnostics.js'
-import { fault, items, mapping } from '#config/yaml/values.js'
+import { problemAt, items, mapping } from '#config/yaml/values.js'
 import type { Mapping } from '#config/yaml/values.js'
 
 const CONTENT = ['task', 'message', 'tasks', 'events', 'result', 'error', 'http']
@@ -20,7 +20,7 @@ export function responseProblems (response: Mapping, request: Mapping, at: Path)
   const content = CONTENT.filter(key => Object.hasOwn(response, key))
   if (content.length !== 1) {
     return [
-      fault(
+      problemAt(
         at,
         `${dotted(at)} must have exactly one of ${CONTENT.join(', ')}`,
         content.length === 0 ? "write the agent's response" : 'remove the others'
@@ -32,13 +32,17 @@ export function responseProblems (response: Mapping, request: Mapping, at: Path)
   if (kind === 'http') {
     for (const key of ['extensions', 'headers', 'status']) {
       if (response[key] !== undefined) {
-        problems.push(fault([...at, key], `${dotted(at)} has both http and ${key}`, 'a recorded response is used unchanged', 'key'))
+        problems.push(problemAt([...at, key], `${dotted(at)} has both http and ${key}`, 'a recorded response is used unchanged', 'key'))
       }
     }
     return problems
   }
   const wrong = mismatchOf(kind, request)
-  if (wrong !== null) problems.push(fault([...at, kind], `${dotted([...at, kind])}: ${wrong}`, 'use result for invalid responses', 'key'))
+  if (wrong !== null) {
+    problems.push(problemAt(
+      [...at, kind], `${dotted([...at, kind])}: ${wrong}`, 'use result for invalid responses', 'key'
+    ))
+  }
   if (kind === 'message') problems.push(...messageProblems(response.message, [...at, 'message']))
   if (kind === 'task') problems.push(...taskProblems(response.task, [...at, 'task']))
   items(response.tasks).forEach((task, i) => { problems.push(...taskProblems(task, [...at, 'tasks', i])) })
@@ -62,7 +66,11 @@ function mismatchOf (kind: string, { operation = 'SendMessage', method, http }: 
 
 function eventProblems (event: Mapping, at: Path): PathProblem[] {
   const content = OF_EVENT.filter(key => Object.hasOwn(event, key))
-  if (content.length !== 1) return [fault(at, `${dotted(at)} must have exactly one of ${OF_EVENT.join(', ')}`, 'each event is one of them')]
+  if (content.length !== 1) {
+    return [
+      problemAt(at, `${dotted(at)} must have exactly one of ${OF_EVENT.join(', ')}`, 'each event is one of them')
+    ]
+  }
   switch (content[0]) {
     case 'message':
       return messageProblems(event.message, [...at, 'message'])
@@ -90,7 +98,7 @@ function statusProblems (status: unknown, at: Path): PathProblem[] {
   const { state, message } = mapping(status)
   const unknown = typeof state === 'string' && taskStateOf(state) === null
   return [
-    ...(unknown ? [fault([...at, 'state'], `${dotted([...at, 'state'])} is not a state of A2A`, OTHERS)] : []),
+    ...(unknown ? [problemAt([...at, 'state'], `${dotted([...at, 'state'])} is not a state of A2A`, OTHERS)] : []),
     ...messageProblems(message, [...at, 'message'])
   ]
 }
@@ -104,13 +112,13 @@ export function partProblems (parts: unknown, at: Path, hint: string): PathProbl
     const content = ['text', 'raw', 'url', 'data'].filter(key => Object.hasOwn(mapping(part), key))
     return content.length === 1
       ? []
-      : [fault([...at, index], `${dotted([...at, index])} must have exactly one of text, raw, url, data`, hint)]
+      : [problemAt([...at, index], `${dotted([...at, index])} must have exactly one of text, raw, url, data`, hint)]
   })
 }
 
 export function pointerProblems (body: unknown, at: Path): PathProblem[] {
   return Object.keys(mapping(body)).filter(pointer => pointer !== '' && !pointer.startsWith('/'))
-    .map(pointer => fault([...at, pointer], `${shown(pointer)} is not a JSON Pointer`, 'it begins with a slash', 'key'))
+    .map(pointer => problemAt([...at, pointer], `${formatValue(pointer)} is not a JSON Pointer`, 'it begins with a slash', 'key'))
 }
 
 export function responseExpectProblems (test: Mapping, expect: Mapping, at: Path): PathProblem[] {
@@ -120,7 +128,7 @@ export function responseExpectProblems (test: Mapping, expect: Mapping, at: Path
   const problems = wrong
     .filter(key => expect[key] !== undefined)
     .map(key =>
-      fault(
+      problemAt(
         [...at, key],
         `${of(key)} applies to ${forwards ? 'a rejection' : 'a forwarded response'}, and the decision is ${String(expect.decision)}`,
         'remove one of them',
@@ -130,12 +138,12 @@ export function responseExpectProblems (test: Mapping, expect: Mapping, at: Path
   const { events, http } = mapping(test.answer)
   if (test.answer !== undefined && http === undefined) {
     if (events === undefined && expect.event !== undefined) {
-      problems.push(fault([...at, 'event'], `${of('event')} is for a stream, and the response is not one`, 'remove it', 'key'))
+      problems.push(problemAt([...at, 'event'], `${of('event')} is for a stream, and the response is not one`, 'remove it', 'key'))
     }
     if (events !== undefined) {
       if (typeof expect.event === 'number' && expect.event > items(events).length) {
         problems.push(
-          fault(
+          problemAt(
             [...at, 'event'],
             `${of('event')} is ${expect.event}, and the stream has ${items(events).length} events`,
             'events count from 1'
@@ -145,9 +153,9 @@ export function responseExpectProblems (test: Mapping, expect: Mapping, at: Path
       for (const pointer of Object.keys(mapping(expect.body))) {
         if (/^\/(?!(?:[1-9]\d*)(?:\/|$))/.test(pointer)) {
           problems.push(
-            fault(
+            problemAt(
               [...at, 'body', pointer],
-              `${shown(pointer)} does not begin with the number of an event`,
+              `${formatValue(pointer)} does not begin with the number of an event`,
               'for a stream, write it as in /1/task/id; events count from 1',
               'key'
             )

@@ -5,7 +5,7 @@ import { dryRunRequest } from '#pipeline/dry-run.js'
 import { dotted } from '#config/diagnostics.js'
 import type { Diagnostic, Path } from '#config/diagnostics.js'
 import type { Check } from '#config/load.js'
-import { fault } from '#config/yaml/values.js'
+import { problemAt } from '#config/yaml/values.js'
 import type { Config } from '#config/model/model.js'
 import { beforeMismatches, responseMismatches } from './response-expectations.js'
 import type { Variant } from '#a2a/message/wire-spec.js'
@@ -68,7 +68,7 @@ export function runTests (tests: LoadedTests, { base, checks, only }: RunOptions
       const run = runTest(test, variant, agent, surroundings)
       if ('problem' in run) {
         const path = ['tests', index, ...run.at]
-        const problem = tests.place(fault(path, `${dotted(path)} cannot be sent: ${run.problem}`))
+        const problem = tests.place(problemAt(path, `${dotted(path)} cannot be sent: ${run.problem}`))
         problems.set(problem.message, problem)
       } else {
         results.push({ name: test.name, at: tests.at(['tests', index]), warnings: agent.state.warnings, ...run })

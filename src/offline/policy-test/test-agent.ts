@@ -9,7 +9,7 @@ import { fileErrorText } from '#config/describe.js'
 import type { Diagnostic, Path, PathProblem } from '#config/diagnostics.js'
 import { dotted } from '#config/diagnostics.js'
 import { loadCatalogue, loadValue } from '#config/load.js'
-import { fault } from '#config/yaml/values.js'
+import { problemAt } from '#config/yaml/values.js'
 import type { Check } from '#config/load.js'
 import type { AgentGrpcConfig } from '#config/model/listener-model.js'
 import type { AgentConfig, Config, Limits, PolicyConfig } from '#config/model/model.js'
@@ -84,7 +84,7 @@ export class TestAgents {
     const { config, limits } = found
     const fail = (message: string, hint?: string): TestAgentResult => ({
       ok: false,
-      problems: [this.tests.place(fault(cardPath, message, hint))]
+      problems: [this.tests.place(problemAt(cardPath, message, hint))]
     })
     const source = card ?? config.card.file
     if (source === null) return fail('there is no card', 'write card beside tests: a JSON file, or the card itself')
@@ -109,7 +109,7 @@ export class TestAgents {
   }
 
   private named (name: string, path: Path): TestAgentConfig | Failed {
-    const fail = (message: string, hint: string): Failed => ({ problems: [this.tests.place(fault(path, message, hint))] })
+    const fail = (message: string, hint: string): Failed => ({ problems: [this.tests.place(problemAt(path, message, hint))] })
     if (this.base === null) return fail(`the agent "${name}" belongs to a configuration`, 'give the configuration with --config')
     const config = this.base.agents.find(one => one.name === name)
     if (config === undefined) {

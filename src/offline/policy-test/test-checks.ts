@@ -3,7 +3,7 @@ import { carriesMessage, methodOfOperation } from '#a2a/operations.js'
 import type { Operation } from '#a2a/operations.js'
 import { dotted } from '#config/diagnostics.js'
 import type { Path, PathProblem } from '#config/diagnostics.js'
-import { fault, items, mapping } from '#config/yaml/values.js'
+import { problemAt, items, mapping } from '#config/yaml/values.js'
 import type { Mapping } from '#config/yaml/values.js'
 import { responseExpectProblems, responseProblems, partProblems, pointerProblems } from './response-checks.js'
 
@@ -22,11 +22,11 @@ export function testFileProblems (value: unknown): PathProblem[] {
     const at: Path = ['tests', index]
     const problems: PathProblem[] = []
     const earlier = typeof test.name === 'string' ? names.get(test.name) : undefined
-    if (earlier !== undefined) problems.push(fault([...at, 'name'], `tests[${earlier}] and tests[${index}] have the same name`))
+    if (earlier !== undefined) problems.push(problemAt([...at, 'name'], `tests[${earlier}] and tests[${index}] have the same name`))
     if (typeof test.name === 'string') names.set(test.name, index)
     if (test.agent === undefined && file.agent === undefined) {
       problems.push(
-        fault(
+        problemAt(
           at,
           `${dotted(at)} has no agent`,
           'write agent beside tests, with the keys of an agent or the name of one in the configuration'
@@ -61,7 +61,7 @@ function memoryProblems (test: Mapping, at: Path): PathProblem[] {
   if (test.memory === undefined) return []
   if (test.before !== undefined) {
     return [
-      fault(
+      problemAt(
         [...at, 'memory'], `${dotted(at)} has both before and memory`,
         'the exchanges in before define the state that the gateway remembers', 'key'
       )
@@ -69,7 +69,7 @@ function memoryProblems (test: Mapping, at: Path): PathProblem[] {
   }
   if (typeof test.memory === 'string' && test.memory !== 'unknown') {
     return [
-      fault(
+      problemAt(
         [...at, 'memory'],
         `${dotted([...at, 'memory'])} must be unknown, or contain the state of the task`,
         'write {state: input-required}'
@@ -81,7 +81,7 @@ function memoryProblems (test: Mapping, at: Path): PathProblem[] {
   return names || test.memory === 'unknown'
     ? []
     : [
-        fault(
+        problemAt(
           [...at, 'memory'],
           `${dotted([...at, 'memory'])} applies to a task, and the request names none`,
           'write taskId in the message',
@@ -92,7 +92,7 @@ function memoryProblems (test: Mapping, at: Path): PathProblem[] {
 
 function requestProblems (test: Mapping, request: Mapping, at: Path): PathProblem[] {
   const clash = (key: string, other: string, hint: string): PathProblem =>
-    fault([...at, key], `${dotted(at)} has both ${other} and ${key}`, hint, 'key')
+    problemAt([...at, key], `${dotted(at)} has both ${other} and ${key}`, hint, 'key')
   const problems: PathProblem[] = []
   const { operation, message, metadata, params, method, http } = request
   if (http !== undefined) {
@@ -105,7 +105,7 @@ function requestProblems (test: Mapping, request: Mapping, at: Path): PathProble
       const place = [...at.slice(0, 2), key]
       if (test[key] !== undefined) {
         problems.push(
-          fault(place, `${dotted(place)} has no effect on a recorded request`, 'the recording determines version and binding', 'key')
+          problemAt(place, `${dotted(place)} has no effect on a recorded request`, 'the recording determines version and binding', 'key')
         )
       }
     }
@@ -119,7 +119,7 @@ function requestProblems (test: Mapping, request: Mapping, at: Path): PathProble
   for (const binding of items(test.bindings)) {
     if (method === undefined || (binding !== 'HTTP+JSON' && binding !== 'GRPC')) continue
     problems.push(
-      fault(
+      problemAt(
         [...at, 'method'],
         `${dotted([...at, 'method'])} is a method of JSON-RPC, and bindings names ${binding}`,
         `leave ${binding} out`,
@@ -128,7 +128,7 @@ function requestProblems (test: Mapping, request: Mapping, at: Path): PathProble
     )
   }
   if (typeof operation === 'string' && message !== undefined && isKnown(operation) && !carriesMessage(operation as Operation)) {
-    problems.push(fault([...at, 'message'], `${dotted([...at, 'message'])}: ${operation} carries no message`, 'write params', 'key'))
+    problems.push(problemAt([...at, 'message'], `${dotted([...at, 'message'])}: ${operation} carries no message`, 'write params', 'key'))
   }
   return [...problems, ...partProblems(mapping(message).parts, [...at, 'message', 'parts'], 'a malformed message is written with params')]
 }
@@ -150,18 +150,18 @@ function statusProblems (test: Mapping, at: Path): PathProblem[] {
     if (keys[name] === undefined) return []
     return [
       grpc
-        ? fault(
+        ? problemAt(
           path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write grpcStatus for GRPC, and a separate test for HTTP',
           'key'
         )
-        : fault(path, `${dotted(path)} is a status of gRPC, and bindings does not name GRPC`, 'add GRPC to bindings', 'key')
+        : problemAt(path, `${dotted(path)} is a status of gRPC, and bindings does not name GRPC`, 'add GRPC to bindings', 'key')
     ]
   })
   const path = [...at, 'answer', 'status']
   return grpc && mapping(test.answer).status !== undefined
     ? [
         ...problems,
-        fault(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write error, or a separate test for HTTP', 'key')
+        problemAt(path, `${dotted(path)} is an HTTP status, and bindings names GRPC`, 'write error, or a separate test for HTTP', 'key')
       ]
     : problems
 }
@@ -179,7 +179,7 @@ function expectProblems (test: Mapping, at: Path): PathProblem[] {
   const problems = wrongKeys(expect.decision)
     .filter(key => expect[key] !== undefined)
     .map(key =>
-      fault(
+      problemAt(
         [...at, key],
         `${of(key)} applies to a ${OF_FORWARDED.includes(key) ? 'forwarded request' : 'rejection'}, and the decision is ${String(expect.decision)}`,
         'remove one of them',
@@ -190,7 +190,7 @@ function expectProblems (test: Mapping, at: Path): PathProblem[] {
   if (expect.answer === undefined) {
     if (test.answer !== undefined) {
       problems.push(
-        fault(
+        problemAt(
           [...at.slice(0, 2), 'answer'],
           `${dotted([...at.slice(0, 2), 'answer'])} is given, but expect has no expectation about it`,
           'write expect.answer',
@@ -202,12 +202,12 @@ function expectProblems (test: Mapping, at: Path): PathProblem[] {
   }
   if (test.answer === undefined) {
     problems.push(
-      fault([...at, 'answer'], `${of('answer')} applies to a response, and the test has none`, 'write answer beside request', 'key')
+      problemAt([...at, 'answer'], `${of('answer')} applies to a response, and the test has none`, 'write answer beside request', 'key')
     )
   }
   if (expect.decision === 'reject' || expect.decision === 'pause') {
     problems.push(
-      fault(
+      problemAt(
         [...at, 'answer'],
         `${of('answer')} applies to a response, and a ${expect.decision === 'reject' ? 'rejected' : 'paused'} request gets none from the agent`,
         'remove it, or expect the request to be forwarded',

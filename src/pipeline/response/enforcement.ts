@@ -95,8 +95,10 @@ export class Enforcement {
     const { asks } = this
     if (asks === null || bytes === null) return owned
     const again = (changed: Buffer): ResponseDecision => this.evaluator.evaluate(changed, event !== null)
-    const ask = (one: ResponseDecision): ResponseDecision | Promise<ResponseDecision> => asks.apply(one, bytes, event, { again })
-    return whenReady(owned, ask)
+    const askPolicyServer = (one: ResponseDecision): ResponseDecision | Promise<ResponseDecision> => asks.apply(
+      one, bytes, event, { again }
+    )
+    return whenReady(owned, askPolicyServer)
   }
 
   /** Stores before the client sees the response. */

@@ -100,7 +100,7 @@ async function startOnce (config: Config, size: number, env: NodeJS.ProcessEnv, 
     const exported = await exportMetrics({ env, log, version: packageVersion(), read: () => parts.totals.snapshot() })
     let closing: Promise<void> | null = null
     const close = (): Promise<void> => {
-      closing ??= stop(config, parts, { reloads, admin, exported })
+      closing ??= stopCluster(config, parts, { reloads, admin, exported })
       return closing
     }
     return {
@@ -206,7 +206,7 @@ interface Running {
 }
 
 /** Stops workers first, so that the primary has their last metrics and lines. */
-async function stop (config: Config, { inFlight, workers, registry, telemetry }: ClusterParts, running: Running): Promise<void> {
+async function stopCluster (config: Config, { inFlight, workers, registry, telemetry }: ClusterParts, running: Running): Promise<void> {
   inFlight.draining = true
   await Promise.all([workers.close(config.server.drainTimeout), running.reloads.close()])
   await running.admin.close()

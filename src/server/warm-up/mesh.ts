@@ -31,8 +31,8 @@ export async function rehearseMesh (
   try {
     for (let next = 0; calls.length > 0 && !isOver(); next++) {
       const call = calls[next % calls.length] as WarmUpCall
-      await ask(session, CHECK, [checkOf(call)])
-      await ask(session, PROCESS, call.body === null ? [headOf(call)] : [headOf(call), run(4, run(1, call.body), integer(2, 1))])
+      await callService(session, CHECK, [checkOf(call)])
+      await callService(session, PROCESS, call.body === null ? [headOf(call)] : [headOf(call), run(4, run(1, call.body), integer(2, 1))])
     }
   } finally {
     session.destroy()
@@ -41,7 +41,7 @@ export async function rehearseMesh (
 }
 
 /** Sends one message after the other, each behind the reply to the one before. */
-async function ask (session: ClientHttp2Session, path: string, messages: readonly Buffer[]): Promise<void> {
+async function callService (session: ClientHttp2Session, path: string, messages: readonly Buffer[]): Promise<void> {
   const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' })
   let next = 0
   const send = (): void => {

@@ -73,7 +73,7 @@ export class GatewaySpan implements Span, ReadableSpan {
       }
       names.push(name)
     }
-    values[at] = cut(value, origin.attributeLength)
+    values[at] = truncate(value, origin.attributeLength)
     return this
   }
 
@@ -132,7 +132,7 @@ export function hrTime (milliseconds: number): HrTime {
   return [Math.trunc(milliseconds / 1_000), Math.round((milliseconds % 1_000) * 1e6)]
 }
 
-function cut (value: AttributeValue, length: number): AttributeValue {
+function truncate (value: AttributeValue, length: number): AttributeValue {
   if (length === Infinity) return value
   if (typeof value === 'string') return value.slice(0, length)
   if (!Array.isArray(value)) return value

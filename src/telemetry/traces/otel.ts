@@ -38,7 +38,7 @@ export async function createRecorder (options: TracingOptions, protocol: Exporte
   return {
     startRequest: (request, at) => new RecordedSpan(tracer, request, at),
     startFetch: (name, attributes) => startFetch(tracer, name, attributes),
-    shutdown: () => stop(sink, log)
+    shutdown: () => shutDown(sink, log)
   }
 }
 
@@ -65,7 +65,7 @@ async function sinkFor (
   )
 }
 
-async function stop (sink: Sink, log: Log): Promise<void> {
+async function shutDown (sink: Sink, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {

@@ -122,9 +122,9 @@ export class DecisionPoint<T> {
     if (!this.#breaker.enter()) return all(failed('open', `${this.#config.url} is not asked: it failed several times in a row`))
     const controller = new AbortController()
     const isCancelled = (): boolean => signal.aborted
-    const leave = (): void => { controller.abort() }
-    const timer = setTimeout(guarded(UPSTREAM, leave), timeout)
-    signal.addEventListener('abort', leave, { once: true })
+    const abort = (): void => { controller.abort() }
+    const timer = setTimeout(guarded(UPSTREAM, abort), timeout)
+    signal.addEventListener('abort', abort, { once: true })
     let entered = false
     try {
       entered = await this.#gate.enter(controller.signal)
@@ -143,7 +143,7 @@ export class DecisionPoint<T> {
       return this.#noted(bodies, reply, read)
     } finally {
       clearTimeout(timer)
-      signal.removeEventListener('abort', leave)
+      signal.removeEventListener('abort', abort)
       if (entered) this.#gate.leave()
     }
   }

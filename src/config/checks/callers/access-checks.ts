@@ -1,12 +1,12 @@
 /** Checks `access` and `accessDefaults`: entries that can never match, and requests that no entry allows. */
 import { operationOfMethod } from '#a2a/operations.js'
 import { routeKey } from '#a2a/extension-routes.js'
-import { dotted, shown } from '../../diagnostics.js'
+import { dotted, formatValue } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { listItem } from '../../layers.js'
 import type { PolicyLayers } from '../../layers.js'
 import { sourceProblems } from '../rule-checks.js'
-import { fault, items, mapping } from '../../yaml/values.js'
+import { problemAt, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 import { conditionProblems, needsIdentity } from './caller-checks.js'
 
@@ -65,8 +65,8 @@ function sameIds (entries: readonly Listed[]): PathProblem[] {
     const other = seen.get(id)
     if (other === undefined) seen.set(id, path)
     const at: Path = [...path, 'id']
-    if (id === 'none') return [fault(at, `${dotted(at)} must not be "none"`, 'metrics and logs write it where no entry decides')]
-    return other === undefined ? [] : [fault(at, `${dotted(at)} is also the id of ${dotted(other)}`, 'give each entry a unique id')]
+    if (id === 'none') return [problemAt(at, `${dotted(at)} must not be "none"`, 'metrics and logs write it where no entry decides')]
+    return other === undefined ? [] : [problemAt(at, `${dotted(at)} is also the id of ${dotted(other)}`, 'give each entry a unique id')]
   })
 }
 
@@ -93,14 +93,14 @@ function nameProblems ({ on, methods, routes }: Mapping, path: Path): PathProble
   const extension = items(on).includes('Extension')
   const idle = Object.entries({ methods, routes })
     .filter(([, value]) => value !== undefined && items(on).length > 0 && !extension)
-    .map(([key]) => fault([...path, key], `${dotted([...path, key])} has no effect without Extension in on`, 'add it to on', 'key'))
+    .map(([key]) => problemAt([...path, key], `${dotted([...path, key])} has no effect without Extension in on`, 'add it to on', 'key'))
   const operations = items(methods).flatMap((method, index) => {
     if (typeof method !== 'string') return []
     const operation = operationOfMethod(method, '1.0') ?? operationOfMethod(method, '0.3')
     const at = [...path, 'methods', index]
     return operation === null
       ? []
-      : [fault(at, `${dotted(at)} is an operation of A2A, not a method of an extension`, `write "on: [${operation}]"`)]
+      : [problemAt(at, `${dotted(at)} is an operation of A2A, not a method of an extension`, `write "on: [${operation}]"`)]
   })
   return [...idle, ...operations]
 }
@@ -112,14 +112,14 @@ function neverProblems ({ on, tenant, when, unless, caller }: Mapping, path: Pat
     for (const [key, value] of Object.entries({ tenant, when, unless })) {
       if (value === undefined) continue
       const at = [...path, key]
-      problems.push(fault(
+      problems.push(problemAt(
         at, `${dotted(at)}: the gateway does not read requests below passthrough prefixes, so the entry never matches`, 'remove it', 'key'
       ))
     }
   }
   if (mapping(caller).anonymous === true && tenant === 'own') {
     const at = [...path, 'caller', 'anonymous']
-    problems.push(fault(
+    problems.push(problemAt(
       at, `${dotted(at)}: no caller has a tenant and is anonymous, so the entry never matches`, 'write two entries', 'key'
     ))
   }
@@ -136,14 +136,16 @@ function impossible ({ caller, tenant }: Mapping, path: Path, { sources, togethe
   const possible = together || items(given.source).length === 0 ? names : names.filter(name => items(given.source).includes(name))
   if (given.spiffe !== undefined && possible.length > 0 && possible.every(name => mapping(sources[name]).certificate === undefined)) {
     const place = [...at, 'spiffe']
-    problems.push(fault(
+    problems.push(problemAt(
       place, `${dotted(place)} never matches: no source of the caller reads certificates`, 'name another property of the caller', 'key'
     ))
   }
   if (tenant === 'own' && possible.length > 0 && possible.every(name => isWithoutTenant(mapping(sources[name])))) {
     const place = [...path, 'tenant']
     problems.push(
-      fault(place, `${dotted(place)} never matches: no source of the caller knows a tenant`, 'set claims.tenant of its jwt source', 'key')
+      problemAt(
+        place, `${dotted(place)} never matches: no source of the caller knows a tenant`, 'set claims.tenant of its jwt source', 'key'
+      )
     )
   }
   return problems
@@ -166,7 +168,7 @@ function callerWarnings (
     return given.anonymous === true ? [] : [needsIdentity(at)]
   }
   return given.anonymous === true && !strangers
-    ? [fault(
+    ? [problemAt(
         [...at, 'anonymous'], `${dotted([...at, 'anonymous'])} never matches: with identity, every request has a caller`, 'remove the entry',
         'key'
       )]
@@ -182,13 +184,13 @@ function agentWarnings (agent: Mapping, path: Path, defaults: Mapping, layers: P
   const covers = (...names: readonly string[]): boolean =>
     allow.some(entry => items(mapping(entry).on).some(name => names.includes(String(name))))
   if (allow.length === 0) {
-    warnings.push(fault(
+    warnings.push(problemAt(
       at, `${dotted(at)} is empty: nobody may do anything`, 'add an entry, or remove the key', 'key'
     ))
   }
   if (allow.length > 0 && items(agent.passthrough).length > 0 && !covers('all', 'passthrough')) {
     const place = [...path, 'passthrough']
-    warnings.push(fault(
+    warnings.push(problemAt(
       place, `${dotted(place)}: no entry of ${dotted(at)} allows passthrough, so the gateway rejects all its requests`,
       'add an entry with "on: [passthrough]"', 'key'
     ))
@@ -196,7 +198,7 @@ function agentWarnings (agent: Mapping, path: Path, defaults: Mapping, layers: P
   if (allow.length > 0 && mapping(agent.card).onUnavailable === 'forward' && !covers('all')) {
     const place = [...path, 'card', 'onUnavailable']
     warnings.push(
-      fault(
+      problemAt(
         place, `${dotted(place)}: forward has no effect, because without a card only entries with "on: [all]" of ${dotted(at)} match`,
         'write reject, or add such an entry', 'key'
       )
@@ -210,7 +212,7 @@ function unusedTargets (agent: Mapping, access: Mapping, path: Path): PathProble
   if (items(agent.passthrough).length > 0) return []
   return entriesOf(access, [...path, 'access']).flatMap(({ entry, path: at }) =>
     items(entry.on).includes('passthrough')
-      ? [fault(
+      ? [problemAt(
           [...at, 'on'], `${dotted([...at, 'on'])} names passthrough, but ${dotted(path)} has no passthrough prefixes`, 'remove it', 'key'
         )]
       : []
@@ -231,8 +233,8 @@ function unusedRoutes (agent: Mapping, access: Mapping, path: Path, layers: Poli
       const place = [...at, 'routes', index]
       return typeof route !== 'string' || declared.has(routeKey(verb, rest))
         ? []
-        : [fault(
-            place, `${dotted(place)}: no policy of the agent declares the route ${shown(route)}`,
+        : [problemAt(
+            place, `${dotted(place)}: no policy of the agent declares the route ${formatValue(route)}`,
             'write HTTP method and path as the policy does'
           )]
     })

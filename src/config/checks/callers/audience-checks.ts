@@ -2,9 +2,9 @@
  * Checks of `access.audience` and `server.adminAccess.audience`: audiences that no token has, and agents or an admin listener that accept
  * the tokens of others.
  */
-import { dotted, shown } from '../../diagnostics.js'
+import { dotted, formatValue } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
-import { fault, items, mapping } from '../../yaml/values.js'
+import { problemAt, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 
 /** A source of access tokens. */
@@ -31,7 +31,7 @@ function problemsAt ({ audience }: Mapping, at: Path, sources: readonly TokenSou
   if (!Array.isArray(audience)) return []
   const path: Path = [...at, 'audience']
   if (sources.length === 0) {
-    return [fault(
+    return [problemAt(
       path, `${dotted(path)} has no effect: no source of the callers reads access tokens`,
       'add a jwt source to identity, or remove the key', 'key'
     )]
@@ -40,15 +40,15 @@ function problemsAt ({ audience }: Mapping, at: Path, sources: readonly TokenSou
     const place: Path = [...path, index]
     if (one === '*') {
       return [
-        fault(place, `${dotted(place)} must not be "*"`, 'write "audience: null" to accept all audiences of the source')
+        problemAt(place, `${dotted(place)} must not be "*"`, 'write "audience: null" to accept all audiences of the source')
       ]
     }
     const known = typeof one !== 'string' || sources.some(source => source.audience.includes(one) || source.audience.includes('*'))
     const [first] = sources
     return known || first === undefined
       ? []
-      : [fault(
-          place, `${dotted(place)}: no source of the callers accepts tokens for ${shown(one)}`,
+      : [problemAt(
+          place, `${dotted(place)}: no source of the callers accepts tokens for ${formatValue(one)}`,
         `add it to identity.sources.${first.name}.${first.kind}.audience`
         )]
   })
@@ -65,9 +65,9 @@ export function audienceWarnings (config: Mapping): PathProblem[] {
     : acceptedByAdmin(admin, several).find(source => agents.some(agent => accepted(mapping(agent.access), defaults, [source]).length > 0))
   const ofAdmin = open === undefined
     ? []
-    : [fault(
+    : [problemAt(
         ADMIN,
-        `${dotted(ADMIN)} accepts tokens for every audience of the source ${shown(open.name)}, also those for agents`,
+        `${dotted(ADMIN)} accepts tokens for every audience of the source ${formatValue(open.name)}, also those for agents`,
         'set server.adminAccess.audience',
         'key'
       )]
@@ -80,8 +80,8 @@ export function audienceWarnings (config: Mapping): PathProblem[] {
     const path: Path = ['agents', index]
     return shared === undefined
       ? []
-      : [fault(
-          path, `${dotted(path)} accepts tokens for every audience of the source ${shown(shared.name)}, also those for other agents`,
+      : [problemAt(
+          path, `${dotted(path)} accepts tokens for every audience of the source ${formatValue(shared.name)}, also those for other agents`,
           'set access.audience', 'key'
         )]
   })

@@ -1,8 +1,8 @@
 /** Checks of conditions on the caller, and of what policies do with the caller. */
-import { didYouMean, dotted, shown } from '../../diagnostics.js'
+import { didYouMean, dotted, formatValue } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { sourceProblems } from '../rule-checks.js'
-import { fault, items, mapping } from '../../yaml/values.js'
+import { problemAt, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 
 /** A condition on the caller, and its place. */
@@ -14,7 +14,7 @@ function callerProblems (caller: Mapping, at: Path): PathProblem[] {
   const others = Object.keys(caller).filter(key => key !== 'anonymous')
   if (caller.anonymous === true && others.length > 0) {
     problems.push(
-      fault(
+      problemAt(
         [...at, 'anonymous'],
         `${dotted([...at, 'anonymous'])} contradicts ${others.join(', ')}: a request without a caller has none of them`,
         'keep one of the two',
@@ -23,7 +23,7 @@ function callerProblems (caller: Mapping, at: Path): PathProblem[] {
     )
   }
   if (caller.match === false) {
-    problems.push(fault(
+    problems.push(problemAt(
       [...at, 'match'], `${dotted([...at, 'match'])}: no caller matches false`, 'write a schema, or remove it'
     ))
   }
@@ -36,7 +36,9 @@ export function unknownSources (names: unknown, at: Path, sources: readonly stri
     if (typeof name !== 'string' || sources.includes(name) || also.includes(name)) return []
     const path = [...at, index]
     const hint = sources.length === 0 ? 'define it in identity.sources' : `its sources: ${sources.join(', ')}`
-    return [fault(path, `${dotted(path)}: identity has no source ${shown(name)}`, didYouMean(name, [...sources, ...also]) ?? hint)]
+    return [
+      problemAt(path, `${dotted(path)}: identity has no source ${formatValue(name)}`, didYouMean(name, [...sources, ...also]) ?? hint)
+    ]
   })
 }
 
@@ -47,7 +49,7 @@ export function conditionProblems (caller: Mapping, at: Path, sources: readonly 
 
 /** Reports a place that needs a caller, in a file without `identity`. */
 export function needsIdentity (at: Path): PathProblem {
-  return fault(at, `${dotted(at)} never matches: without identity, no request has a caller`, 'configure identity', 'key')
+  return problemAt(at, `${dotted(at)} never matches: without identity, no request has a caller`, 'configure identity', 'key')
 }
 
 /** Checks the conditions on the caller within one policy. */
@@ -57,7 +59,7 @@ export function policyCallerProblems (policy: Mapping, path: Path): PathProblem[
   return [
     ...usesIn(policy, path).flatMap(({ caller, at }) => callerProblems(caller, at)),
     ...(onForbidden !== undefined && callers === undefined
-      ? [fault(at, `${dotted(at)} has no effect without callers`, 'say who may use the extension', 'key')]
+      ? [problemAt(at, `${dotted(at)} has no effect without callers`, 'say who may use the extension', 'key')]
       : [])
   ]
 }
@@ -70,7 +72,7 @@ export function policyCallerWarnings ({ activation, owns }: Mapping, path: Path)
   return [
     ...(required === 'always'
       ? [
-          fault(
+          problemAt(
             at,
             `${dotted(at)}: other callers can send no message at all, because activation.required is always`,
             'use access to keep callers away from an agent',
@@ -80,7 +82,7 @@ export function policyCallerWarnings ({ activation, owns }: Mapping, path: Path)
       : []),
     ...(owns === undefined
       ? [
-          fault(
+          problemAt(
             at,
             `${dotted(at)} does not keep the data of the extension from the agent: owns is missing`,
             "list the extension's own data in owns",
@@ -103,9 +105,9 @@ export function unguarded (
   return guarded === undefined
     ? []
     : [
-        fault(
+        problemAt(
           at,
-          `${dotted(at)}: without a card, the gateway also forwards requests that activation.callers of policy ${shown(guarded.name)} forbids`,
+          `${dotted(at)}: without a card, the gateway also forwards requests that activation.callers of policy ${formatValue(guarded.name)} forbids`,
           'write reject'
         )
       ]

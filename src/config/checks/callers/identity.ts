@@ -1,11 +1,11 @@
 /** Checks of `identity`: keys that depend on each other, and key files. */
 import { resolve } from 'node:path'
-import { dotted, shown } from '../../diagnostics.js'
+import { dotted, formatValue } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { unreadable } from '../named-files.js'
 import { plainHeaderName } from '#wire/header-names.js'
 import { readKeyFile } from '../../key-file.js'
-import { fault, items, mapping } from '../../yaml/values.js'
+import { problemAt, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 import { trustsEveryone } from '../../schema/formats.js'
 
@@ -46,8 +46,8 @@ function sameIssuers (sources: readonly (readonly [string, unknown])[], kind: 'j
     const path: Path = ['identity', 'sources', name, kind, 'issuer']
     return other === undefined
       ? []
-      : [fault(
-          path, `${dotted(path)} is the issuer of the source ${shown(other)} too`,
+      : [problemAt(
+          path, `${dotted(path)} is the issuer of the source ${formatValue(other)} too`,
           'list all audiences in one source, and set access.audience of the agents'
         )]
   })
@@ -67,8 +67,8 @@ function otherHeaders (sources: readonly (readonly [string, unknown])[]): PathPr
     if (other === undefined) seen.set(place, [name, plain])
     if (other === undefined || other[1] === plain) return []
     const path: Path = ['identity', 'sources', name, 'envoyJwt']
-    return [fault(
-      path, `${dotted(path)} has the metadata of the source ${shown(other[0])} and another header`,
+    return [problemAt(
+      path, `${dotted(path)} has the metadata of the source ${formatValue(other[0])} and another header`,
       'give them the same header, or other metadata', 'key'
     )]
   })
@@ -79,7 +79,7 @@ function withoutMesh (sources: readonly (readonly [string, unknown])[], { mesh }
   if (typeof mapping(mesh).listen === 'string') return []
   return sources.filter(([, source]) => mapping(source).envoyJwt !== undefined).map(([name]) => {
     const path: Path = ['identity', 'sources', name, 'envoyJwt']
-    return fault(
+    return problemAt(
       path, `${dotted(path)} needs server.mesh: only Envoy sends what it has verified`, 'set server.mesh.listen, or use jwt', 'key'
     )
   })
@@ -95,7 +95,7 @@ function audienceWarnings (identity: Mapping): PathProblem[] {
     const kind = mapping(source).envoyJwt === undefined ? 'jwt' : 'envoyJwt'
     const path: Path = ['identity', 'sources', name, kind, 'audience']
     return items(mapping(mapping(source)[kind]).audience).includes('*')
-      ? [fault(
+      ? [problemAt(
           path, `${dotted(path)} accepts every token of the issuer, also those for other services and ID tokens`,
           'name the audience of the agents'
         )]
@@ -125,16 +125,16 @@ function carrierProblems (apiKey: Mapping, at: Path): PathProblem[] {
     // The schema has already reported a value of another type.
     return CARRIERS.some(one => apiKey[one] !== undefined && apiKey[one] !== null)
       ? []
-      : [fault(at, `${dotted(at)} needs one of header, cookie and query`, 'such as "header: x-api-key"', 'key')]
+      : [problemAt(at, `${dotted(at)} needs one of header, cookie and query`, 'such as "header: x-api-key"', 'key')]
   }
   if (second !== undefined) {
     return [
-      fault([...at, second], `${dotted(at)} has both ${first} and ${second}`, 'give each a separate source', 'key')
+      problemAt([...at, second], `${dotted(at)} has both ${first} and ${second}`, 'give each a separate source', 'key')
     ]
   }
   const { header, query, allowQuery } = apiKey
   if (typeof query === 'string' && allowQuery === false) {
-    return [fault([...at, 'query'], `${dotted([...at, 'query'])} also needs allowQuery`, 'proxies log URLs; prefer a header')]
+    return [problemAt([...at, 'query'], `${dotted([...at, 'query'])} also needs allowQuery`, 'proxies log URLs; prefer a header')]
   }
   return headerProblems(header, [...at, 'header'])
 }
@@ -143,7 +143,7 @@ function headerProblems (header: unknown, at: Path): PathProblem[] {
   // The agent gets no spelling of the header.
   const plain = typeof header === 'string' ? plainHeaderName(header) : ''
   return TAKEN.has(plain) || plain.startsWith('x-forwarded-')
-    ? [fault(at, `${dotted(at)} cannot be ${shown(header)}`, 'choose another header, such as x-api-key')]
+    ? [problemAt(at, `${dotted(at)} cannot be ${formatValue(header)}`, 'choose another header, such as x-api-key')]
     : []
 }
 
@@ -152,16 +152,16 @@ function jwtProblems (jwt: Mapping, at: Path, baseDir: string): PathProblem[] {
   const path: Path = [...at, 'keys']
   const named = ['url', 'file'].filter(one => typeof keys[one] === 'string')
   if (jwt.keys === keys && named.length === 0 && (keys.url ?? keys.file ?? null) === null) {
-    return [fault(path, `${dotted(path)} needs url or file`, 'or write "keys: discover"')]
+    return [problemAt(path, `${dotted(path)} needs url or file`, 'or write "keys: discover"')]
   }
-  if (named.length > 1) return [fault([...path, 'file'], `${dotted(path)} has both url and file`, 'keep one', 'key')]
+  if (named.length > 1) return [problemAt([...path, 'file'], `${dotted(path)} has both url and file`, 'keep one', 'key')]
   const { ca } = mapping(jwt.tls)
   return [
     ...headerProblems(jwt.header, [...at, 'header']),
     ...unreadable(keys.file, [...path, 'file'], baseDir),
     ...unreadable(ca, [...at, 'tls', 'ca'], baseDir),
     ...(typeof ca === 'string' && typeof keys.file === 'string'
-      ? [fault([...at, 'tls', 'ca'], `${dotted([...at, 'tls', 'ca'])} has no effect with keys.file`, 'remove one of the two')]
+      ? [problemAt([...at, 'tls', 'ca'], `${dotted([...at, 'tls', 'ca'])} has no effect with keys.file`, 'remove one of the two')]
       : [])
   ]
 }
@@ -173,7 +173,7 @@ function keyProblems (source: Mapping, at: Path, baseDir: string): PathProblem[]
   const read = readKeyFile(resolve(baseDir, file))
   if ('entries' in read) return []
   return read.problems.map(problem =>
-    fault(path, `${dotted(path)}: ${shown(file)}: ${problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE'))
+    problemAt(path, `${dotted(path)}: ${formatValue(file)}: ${problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE'))
 }
 
 // Checks of `identity.sources.<name>.certificate`: keys that depend on each other, and on `server.tls`.
@@ -192,18 +192,22 @@ function certificatesOf (sources: Sources): PlacedCertificate[] {
 function certificateProblems (sources: Sources): PathProblem[] {
   return certificatesOf(sources).flatMap(({ at, config }) => {
     const { from, proxies, hops, trustDomains, san } = config
-    const problem = (key: string, text: string, hint: string): PathProblem => fault([...at, key], `${dotted([...at, key])} ${text}`, hint)
+    const problem = (key: string, text: string, hint: string): PathProblem => problemAt(
+      [...at, key], `${dotted([...at, key])} ${text}`, hint
+    )
     const count = items(proxies).length
     const headers = from === 'xfcc' || from === 'rfc9440'
     return [
       ...(headers && Array.isArray(proxies) && count === 0
-        ? [fault(at, `${dotted(at)} needs proxies`, 'the addresses of the proxies that write the header, such as [127.0.0.1/32]', 'key')]
+        ? [
+            problemAt(at, `${dotted(at)} needs proxies`, 'the addresses of the proxies that write the header, such as [127.0.0.1/32]', 'key')
+          ]
         : []),
       ...(headers
         ? everyone(proxies).map(([index, entry]) =>
-          fault(
+          problemAt(
             [...at, 'proxies', index],
-            `${dotted([...at, 'proxies'])} trusts every address (${shown(entry)}): any client could write the header`,
+            `${dotted([...at, 'proxies'])} trusts every address (${formatValue(entry)}): any client could write the header`,
             'list the proxies only'
           ))
         : []),
@@ -214,7 +218,7 @@ function certificateProblems (sources: Sources): PathProblem[] {
         ? [problem('hops', 'is for from: xfcc only', 'remove this line')]
         : []),
       ...(Array.isArray(trustDomains) && trustDomains.length === 0 && san === null
-        ? [fault(at, `${dotted(at)} needs trustDomains or san`, 'without them no certificate names a caller', 'key')]
+        ? [problemAt(at, `${dotted(at)} needs trustDomains or san`, 'without them no certificate names a caller', 'key')]
         : []),
       ...(from === 'xfcc' && san === 'email'
         ? [problem('san', 'cannot be email with from: xfcc', 'the header has names of the kinds uri and dns only')]
@@ -233,7 +237,7 @@ function certificateWarnings (identity: Mapping, server: Mapping): PathProblem[]
   if (clientCertificate === 'request' || clientCertificate === 'require') return []
   return certificatesOf(Object.entries(mapping(identity.sources))).filter(({ config }) => config.from === 'tls').map(({ at }) => {
     const path: Path = [...at, 'from']
-    return fault(
+    return problemAt(
       path,
       `${dotted(path)} is tls, but server.tls.clientCertificate is none`,
       'set it to request or require; in a Fastify application, its listener must ask for certificates'

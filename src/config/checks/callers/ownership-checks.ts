@@ -2,7 +2,7 @@
 import { dotted } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import { duration } from '../../model/units.js'
-import { fault, items, mapping } from '../../yaml/values.js'
+import { problemAt, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 
 interface Owning {
@@ -28,7 +28,7 @@ export function ownershipProblems (config: Mapping): PathProblem[] {
   const all = owning(config)
   const keys = new Map(all.map(({ path }) => [dotted(path), path]))
   const withoutOwners = (config.identity === null ? [...keys] : []).map(([key, path]) =>
-    fault(path, `${key} needs identity: without callers, tasks have no owners`, 'add identity, or remove the key', 'key')
+    problemAt(path, `${key} needs identity: without callers, tasks have no owners`, 'add identity, or remove the key', 'key')
   )
   return [...withoutOwners, ...all.flatMap(({ agent, at }) => contradictions(agent, at))]
 }
@@ -37,13 +37,13 @@ function contradictions ({ mode, card }: Mapping, at: Path): PathProblem[] {
   const [modeAt, cardAt]: [Path, Path] = [[...at, 'mode'], [...at, 'card', 'onUnavailable']]
   return [
     ...(mode === 'off'
-      ? [fault(
+      ? [problemAt(
           modeAt, `${dotted(modeAt)} is off, so the gateway would not read to whom tasks belong`, 'write "mode: observe" with access.tasks'
         )]
       : []),
     ...(mapping(card).onUnavailable === 'forward'
       ? [
-          fault(
+          problemAt(
             cardAt,
             `${dotted(cardAt)} forwards calls without any checks, and access.tasks needs them`,
             'write "onUnavailable: reject" with access.tasks'
@@ -65,7 +65,7 @@ export function ownershipWarnings (config: Mapping): PathProblem[] {
   const warnings: PathProblem[] = []
   if (store === 'memory') {
     warnings.push(
-      fault(
+      problemAt(
         path,
         `${dotted(path)} with state.store "memory": after a restart, and in other replicas, nobody owns the tasks`,
         'set state.store to a Redis or Valkey server',
@@ -75,7 +75,9 @@ export function ownershipWarnings (config: Mapping): PathProblem[] {
   }
   if (typeof ttl === 'string' && timeOf(ttl) < DAY) {
     warnings.push(
-      fault(['state', 'ttl'], `state.ttl is ${ttl}: callers lose tasks that they do not use for so long`, 'at least as long as tasks live')
+      problemAt(
+        ['state', 'ttl'], `state.ttl is ${ttl}: callers lose tasks that they do not use for so long`, 'at least as long as tasks live'
+      )
     )
   }
   return [...warnings, ...agents.flatMap(({ agent, at }) => bypasses(agent, at))]
@@ -87,10 +89,10 @@ function bypasses (agent: Mapping, at: Path): PathProblem[] {
   return [
     ...(forwarded === null
       ? []
-      : [fault(forwarded, `${dotted(forwarded)} bypasses access.tasks: the gateway does not read these requests`, 'remove it', 'key')]),
+      : [problemAt(forwarded, `${dotted(forwarded)} bypasses access.tasks: the gateway does not read these requests`, 'remove it', 'key')]),
     ...(unknown === null
       ? []
-      : [fault(
+      : [problemAt(
           unknown, `${dotted(unknown)} forwards methods whose tasks access.tasks does not check`, 'declare the methods in a policy', 'key'
         )])
   ]

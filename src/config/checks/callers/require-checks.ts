@@ -1,7 +1,7 @@
 /** Checks of `access.require` and `card.security`: what they name, and whether a caller can meet it. */
-import { dotted, shown } from '../../diagnostics.js'
+import { dotted, formatValue } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
-import { fault, items, mapping } from '../../yaml/values.js'
+import { problemAt, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 import { unknownSources } from './caller-checks.js'
 
@@ -21,7 +21,7 @@ export function requireProblems (config: Mapping): PathProblem[] {
   })
   if (identity !== null && Object.hasOwn(identity, ANONYMOUS)) {
     const path: Path = ['identity', 'sources', ANONYMOUS]
-    problems.push(fault(
+    problems.push(problemAt(
       path, `${dotted(path)}: access.require uses this name for requests without credentials`, 'choose another name', 'key'
     ))
   }
@@ -35,14 +35,14 @@ function isSet (value: unknown): boolean {
 /** @param sources null without `identity` */
 function requireAt (require: unknown, path: Path, sources: Mapping | null): PathProblem[] {
   if (!isSet(require)) return []
-  if (sources === null) return [fault(path, `${dotted(path)} needs identity`, 'identity.sources says how callers authenticate', 'key')]
+  if (sources === null) return [problemAt(path, `${dotted(path)} needs identity`, 'identity.sources says how callers authenticate', 'key')]
   return items(require).flatMap((alternative, index) => alternativeProblems(items(alternative), [...path, index], sources))
 }
 
 function alternativeProblems (names: readonly unknown[], path: Path, sources: Mapping): PathProblem[] {
   const problems = unknownSources(names, path, Object.keys(sources), [ANONYMOUS])
   if (names.length > 1 && names.includes(ANONYMOUS)) {
-    problems.push(fault(
+    problems.push(problemAt(
       path, `${dotted(path)} requires credentials and none of them`, 'make anonymous a separate alternative: [[a], [anonymous]]'
     ))
   }
@@ -55,8 +55,8 @@ function alternativeProblems (names: readonly unknown[], path: Path, sources: Ma
     if (other === undefined || other === name) return
     const at: Path = [...path, index]
     problems.push(
-      fault(
-        at, `${dotted(at)}: no request can have credentials of ${shown(other)} and ${shown(name)}: both are in the ${carrier}`,
+      problemAt(
+        at, `${dotted(at)}: no request can have credentials of ${formatValue(other)} and ${formatValue(name)}: both are in the ${carrier}`,
         'make each a separate alternative'
       )
     )
@@ -68,7 +68,7 @@ function alternativeProblems (names: readonly unknown[], path: Path, sources: Ma
 function carrierOf ({ apiKey, basic, jwt, envoyJwt }: Mapping): string | null {
   if (envoyJwt !== undefined) {
     const { namespace, key } = mapping(mapping(envoyJwt).metadata)
-    return `metadata ${shown(namespace)}, ${shown(key)}`
+    return `metadata ${formatValue(namespace)}, ${formatValue(key)}`
   }
   if (basic !== undefined) return 'header authorization'
   const { header, cookie, query } = mapping(apiKey ?? jwt)
@@ -80,9 +80,13 @@ function carrierOf ({ apiKey, basic, jwt, envoyJwt }: Mapping): string | null {
 
 function cardSecurity ({ security, signature }: Mapping, path: Path, sources: Mapping | null): PathProblem[] {
   if (security !== 'gateway') return []
-  if (sources === null) return [fault(path, `${dotted(path)}: gateway needs identity`, 'without it, the gateway has no security schemes')]
+  if (sources === null) {
+    return [
+      problemAt(path, `${dotted(path)}: gateway needs identity`, 'without it, the gateway has no security schemes')
+    ]
+  }
   return signature === 'verbatim'
-    ? [fault(path, `${dotted(path)}: gateway contradicts signature: verbatim, which serves the card unchanged`, 'write agent')]
+    ? [problemAt(path, `${dotted(path)}: gateway contradicts signature: verbatim, which serves the card unchanged`, 'write agent')]
     : []
 }
 
@@ -97,7 +101,7 @@ export function unusedSources (config: Mapping): PathProblem[] {
     for (const alternative of require) for (const name of items(alternative)) used.add(name)
   }
   return Object.keys(mapping(mapping(config.identity).sources)).filter(name => !used.has(name)).map(name =>
-    fault(
-      ['identity', 'sources', name], `no agent accepts callers of the source ${shown(name)}`, 'name it in access.require of an agent', 'key'
+    problemAt(
+      ['identity', 'sources', name], `no agent accepts callers of the source ${formatValue(name)}`, 'name it in access.require of an agent', 'key'
     ))
 }

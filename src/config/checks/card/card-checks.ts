@@ -1,7 +1,7 @@
 /** Checks the credentials for an agent's card, and for whom the card is. */
-import { dotted, shown } from '../../diagnostics.js'
+import { dotted, formatValue } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
-import { fault, mapping } from '../../yaml/values.js'
+import { problemAt, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 import { parseUrl } from '#wire/url.js'
 
@@ -14,11 +14,13 @@ export function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
     ...headerProblems(mapping(mapping(card.extended).headers), [...path, 'extended', 'headers'])
   ]
   if (Object.keys(mapping(card.headers)).length > 0 && typeof card.file === 'string') {
-    problems.push(fault([...path, 'headers'], `${dotted([...path, 'headers'])} has no effect with card.file`, 'remove one of them', 'key'))
+    problems.push(problemAt(
+      [...path, 'headers'], `${dotted([...path, 'headers'])} has no effect with card.file`, 'remove one of them', 'key'
+    ))
   }
   if (card.public === 'minimal' && card.signature === 'verbatim') {
     problems.push(
-      fault(
+      problemAt(
         [...path, 'public'],
         `${dotted([...path, 'public'])}: minimal contradicts signature: verbatim, which serves the card unchanged`,
         'write none or full'
@@ -27,7 +29,7 @@ export function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
   }
   if (card.changes === 'hold' && card.onUnavailable === 'forward') {
     problems.push(
-      fault(
+      problemAt(
         [...path, 'changes'],
         `${dotted([...path, 'changes'])}: hold contradicts onUnavailable: forward, which forwards calls without checks while a card waits`,
         'write onUnavailable: reject'
@@ -36,7 +38,7 @@ export function cardHeaderProblems (card: Mapping, path: Path): PathProblem[] {
   }
   if (card.texts === 'strip' && card.signature === 'verbatim') {
     problems.push(
-      fault(
+      problemAt(
         [...path, 'texts'],
         `${dotted([...path, 'texts'])}: strip contradicts signature: verbatim, which serves the card unchanged`,
         'write report, or signature: strip'
@@ -56,10 +58,10 @@ export function headerProblems (headers: Mapping, path: Path): PathProblem[] {
     const twice = seen.has(lower)
     seen.add(lower)
     return [
-      ...(file === undefined && env === undefined ? [fault(at, `${dotted(at)} needs file or env`, EXAMPLE)] : []),
-      ...(file !== undefined && env !== undefined ? [fault(at, `${dotted(at)} has both file and env`, 'keep one', 'key')] : []),
-      ...(OWN_HEADERS.has(lower) ? [fault(at, `${dotted(at)}: the gateway itself sets this header`, 'remove it', 'key')] : []),
-      ...(twice ? [fault(at, `${dotted(path)} names ${shown(name)} twice`, 'names of headers are case-insensitive', 'key')] : [])
+      ...(file === undefined && env === undefined ? [problemAt(at, `${dotted(at)} needs file or env`, EXAMPLE)] : []),
+      ...(file !== undefined && env !== undefined ? [problemAt(at, `${dotted(at)} has both file and env`, 'keep one', 'key')] : []),
+      ...(OWN_HEADERS.has(lower) ? [problemAt(at, `${dotted(at)}: the gateway itself sets this header`, 'remove it', 'key')] : []),
+      ...(twice ? [problemAt(at, `${dotted(path)} names ${formatValue(name)} twice`, 'names of headers are case-insensitive', 'key')] : [])
     ]
   })
 }
@@ -84,6 +86,6 @@ export function plainCredentials (agent: Mapping, path: Path): PathProblem[] {
     const { protocol, hostname } = target
     return protocol !== 'http:' || hostname === 'localhost' || /^(?:127\.|\[::1\]$)/.test(hostname)
       ? []
-      : [fault(at, `${dotted(at)} sends credentials over http to ${hostname}`, 'use https', 'key')]
+      : [problemAt(at, `${dotted(at)} sends credentials over http to ${hostname}`, 'use https', 'key')]
   })
 }

@@ -1,10 +1,10 @@
 /** Checks of `card.views` and `card.publicSkills`. */
-import { didYouMean, dotted, shown } from '../../diagnostics.js'
+import { didYouMean, dotted, formatValue } from '../../diagnostics.js'
 import type { Path, PathProblem } from '../../diagnostics.js'
 import type { PolicyLayers } from '../../layers.js'
 import { listedNames, listItem } from '../../layers.js'
 import { ALL } from '../../model/card-model.js'
-import { fault, items, mapping } from '../../yaml/values.js'
+import { problemAt, items, mapping } from '../../yaml/values.js'
 import type { Mapping } from '../../yaml/values.js'
 import { conditionProblems } from '../callers/caller-checks.js'
 
@@ -16,12 +16,12 @@ export function viewProblems (agent: Mapping, path: Path, identity: unknown): Pa
   const problems = skillProblems(card, [...path, 'card', 'publicSkills'])
   if (views.length === 0) return problems
   if (identity === null || identity === undefined) {
-    problems.push(fault(
+    problems.push(problemAt(
       at, `${dotted(at)} needs identity: without it, the gateway knows no caller`, 'add identity, or remove the views', 'key'
     ))
   }
   if (card.signature === 'verbatim') {
-    problems.push(fault(
+    problems.push(problemAt(
       at, `${dotted(at)} contradicts signature: verbatim, which serves the card unchanged`, 'write strip or resign', 'key'
     ))
   }
@@ -33,7 +33,7 @@ export function viewProblems (agent: Mapping, path: Path, identity: unknown): Pa
     const again = typeof id === 'string' && seen.has(id)
     seen.add(id)
     return [
-      ...(again ? [fault([...at, index, 'id'], `${dotted(at)} has ${shown(id)} twice`)] : []),
+      ...(again ? [problemAt([...at, index, 'id'], `${dotted(at)} has ${formatValue(id)} twice`)] : []),
       ...conditionProblems(mapping(mapping(view).caller), [...at, index, 'caller'], sources),
       ...unknownExtensions(mapping(view), [...at, index, 'extensions'], policies)
     ]
@@ -43,7 +43,7 @@ export function viewProblems (agent: Mapping, path: Path, identity: unknown): Pa
 function skillProblems (card: Mapping, path: Path): PathProblem[] {
   return items(card.publicSkills).length === 0 || card.public === 'minimal'
     ? []
-    : [fault(path, `${dotted(path)} has no effect without public: minimal`, 'write public: minimal', 'key')]
+    : [problemAt(path, `${dotted(path)} has no effect without public: minimal`, 'write public: minimal', 'key')]
 }
 
 /** Finds names of policies that are not in force. A URI contains a colon. */
@@ -51,7 +51,7 @@ function unknownExtensions (view: Mapping, path: Path, policies: ReadonlySet<str
   return items(view.extensions).flatMap((name, index) => {
     if (typeof name !== 'string' || name === ALL || name.includes(':') || policies.has(name)) return []
     const hint = didYouMean(name, [...policies, ALL]) ?? "write a URI, or the name of a policy in the agent's extensions"
-    return [fault([...path, index], `${dotted([...path, index])}: the agent uses no policy ${shown(name)}`, hint)]
+    return [problemAt([...path, index], `${dotted([...path, index])}: the agent uses no policy ${formatValue(name)}`, hint)]
   })
 }
 
@@ -64,7 +64,7 @@ export function viewWarnings (agent: Mapping, path: Path, layers: PolicyLayers):
   const isFull = card.public === 'full' || (card.public === null && Object.keys(mapping(card.headers)).length === 0)
   return [
     ...(isFull
-      ? [fault(
+      ? [problemAt(
           at, `${dotted(at)} hides nothing from unauthenticated requests: public: full shows them the whole card`,
           'write public: minimal or none', 'key'
         )]
@@ -84,9 +84,9 @@ function activatable (view: Mapping, path: Path, { agent, layers }: { agent: Map
     const { uri, activation, mode = agent.mode } = mapping(policy.value)
     if (typeof uri !== 'string' || shownNames.has(uri) || mode === 'off' || mapping(activation).callers !== undefined) return []
     return [
-      fault(
+      problemAt(
         [...path, 'extensions'],
-        `view ${shown(view.id)} hides the extension of policy ${shown(item.name)}, but its callers can still activate the extension`,
+        `view ${formatValue(view.id)} hides the extension of policy ${formatValue(item.name)}, but its callers can still activate the extension`,
         'hiding is not enforcing: add activation.callers to the policy',
         'key'
       )

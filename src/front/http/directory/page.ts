@@ -143,7 +143,7 @@ function factsOf (entry: DirectoryEntry): string {
   ]
   const callers = alternatives.map(names => names.length === 0
     ? 'no credentials'
-    : names.map(name => describe(name, schemes[name])).join(' and '))
+    : names.map(name => schemeText(name, schemes[name])).join(' and '))
   const by = provider.organization === '' ? provider.url : provider.organization
   const facts: readonly (readonly [string, string])[] = [
     ['Addresses', interfaces.map(({ binding, version, url, tenant }) =>
@@ -158,7 +158,7 @@ function factsOf (entry: DirectoryEntry): string {
 }
 
 /** @returns HTML */
-function describe (name: string, scheme: SecurityScheme | undefined): string {
+function schemeText (name: string, scheme: SecurityScheme | undefined): string {
   switch (scheme?.kind) {
     case 'apiKey':
       return `an API key in the ${scheme.in === 'query' ? 'query parameter' : scheme.in} <code>${escaped(scheme.name)}</code>`
