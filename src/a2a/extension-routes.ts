@@ -78,14 +78,14 @@ export class ExtensionRoutes {
   match (verb: string, path: string): FoundRoute | RouteVerbMismatch | null {
     if (this.places.length === 0) return null
     const segments = path.slice(1).split('/')
-    const found = this.places.filter(place => fits(place.segments, segments))
-    for (const place of found) {
+    const places = this.places.filter(place => fits(place.segments, segments))
+    for (const place of places) {
       const route = place.byVerb.get(verb)
       if (route !== undefined) return route
     }
-    const [first] = found.flatMap(place => [...place.byVerb.values()])
+    const [first] = places.flatMap(place => [...place.byVerb.values()])
     if (first === undefined) return null
-    const allow = [...new Set(found.flatMap(place => [...place.byVerb.keys()]))].sort().join(', ')
+    const allow = [...new Set(places.flatMap(place => [...place.byVerb.keys()]))].sort().join(', ')
     return { allow, ...(first.below === undefined ? {} : { below: first.below }) }
   }
 

@@ -72,28 +72,28 @@ const DEPTH = 3
  * @param limit the search ends when it has found more
  */
 export function idsOf (call: Call, address: IdAddress | null, limit: number): readonly NamedId[] {
-  const found = new IdCollector(limit)
+  const collector = new IdCollector(limit)
   const { operation, request, version, view } = call
-  if (view !== null) addMessage(view, found)
+  if (view !== null) addMessage(view, collector)
   const naming = NAMING[operation]
-  if (naming === 'nothing' || naming === 'message') return found.ids
+  if (naming === 'nothing' || naming === 'message') return collector.ids
   const fields = request === null ? null : Fields.read(request.object, REQUEST, request.path, [])
   if (naming === 'list') {
-    if (fields !== null) found.add('context', fields.get('contextId'), fields.pathOf('contextId'))
-    if (address !== null) addQuery(address.query, found)
-    return found.ids
+    if (fields !== null) collector.add('context', fields.get('contextId'), fields.pathOf('contextId'))
+    if (address !== null) addQuery(address.query, collector)
+    return collector.ids
   }
-  if (address !== null) found.add('task', taskIdOfPath(operation, address.path), 'path')
-  if (fields === null) return found.ids
+  if (address !== null) collector.add('task', taskIdOfPath(operation, address.path), 'path')
+  if (fields === null) return collector.ids
   if (naming === 'task') {
-    found.add('task', fields.get('id'), fields.pathOf('id'))
-    found.add('task', nameId(fields.get('name')), fields.pathOf('name'))
+    collector.add('task', fields.get('id'), fields.pathOf('id'))
+    collector.add('task', nameId(fields.get('name')), fields.pathOf('name'))
   } else {
     // 1.0: `id` is the id of the configuration.
-    if (version === '0.3') found.add('task', fields.get('id'), fields.pathOf('id'))
-    addConfig(fields, found, 0)
+    if (version === '0.3') collector.add('task', fields.get('id'), fields.pathOf('id'))
+    addConfig(fields, collector, 0)
   }
-  return found.ids
+  return collector.ids
 }
 
 class IdCollector {

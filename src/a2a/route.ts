@@ -172,23 +172,23 @@ export class Router {
     for (const address of this.rest) {
       if (!isAtOrBelow(path, address.publicPath)) continue
       const rest = plainRest(verb, written.slice(address.publicPath.length))
-      const found = matchRest(verb, rest, address.version, address.publicPath)
-      if (found === null) continue
+      const match = matchRest(verb, rest, address.version, address.publicPath)
+      if (match === null) continue
       if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath: address.upstreamPath + rest }
-      if ('ambiguous' in found) return { kind: 'ambiguous', binding: 'HTTP+JSON', version: address.version }
-      if ('allow' in found) {
-        mismatch ??= { kind: 'verb', binding: 'HTTP+JSON', version: address.version, allow: found.allow }
+      if ('ambiguous' in match) return { kind: 'ambiguous', binding: 'HTTP+JSON', version: address.version }
+      if ('allow' in match) {
+        mismatch ??= { kind: 'verb', binding: 'HTTP+JSON', version: address.version, allow: match.allow }
         continue
       }
       // An agent that serves 0.3 here may read `/v1` as the prefix of 0.3, whatever the version.
-      if (found.tenant === 'v1' && (unsupported !== null || this.versionsAt(address.publicPath).includes('0.3'))) continue
+      if (match.tenant === 'v1' && (unsupported !== null || this.versionsAt(address.publicPath).includes('0.3'))) continue
       const route: Route = {
         kind: 'operation',
         binding: 'HTTP+JSON',
         version: address.version,
-        operation: found.operation,
+        operation: match.operation,
         extensionRoute: null,
-        tenant: found.tenant,
+        tenant: match.tenant,
         upstreamPath: address.upstreamPath + rest,
         supported: address.version === version,
         versions: this.versionsAt(address.publicPath)
@@ -200,13 +200,13 @@ export class Router {
   }
 
   private matchExtension (verb: string, path: string, version: Version): Route | null {
-    const found = this.extensions.match(verb, path)
-    if (found === null) return null
-    const { below } = found
+    const match = this.extensions.match(verb, path)
+    if (match === null) return null
+    const { below } = match
     const upstreamPath = below === undefined ? this.scope.base + path : below.upstreamPath + path.slice(below.publicPath.length)
     if (verb === 'OPTIONS') return { kind: 'preflight', upstreamPath }
-    if ('allow' in found) return { kind: 'verb', binding: 'HTTP+JSON', version, allow: found.allow }
-    const { key, versions } = found
+    if ('allow' in match) return { kind: 'verb', binding: 'HTTP+JSON', version, allow: match.allow }
+    const { key, versions } = match
     const supported = versions.includes(version)
     return {
       kind: 'operation',

@@ -9,16 +9,16 @@ import { LastCredential } from '#identity/last-credential.js'
 const connections = new WeakMap<Socket, Connection>()
 
 export function connectionOf (socket: Socket): Connection {
-  let found = connections.get(socket)
-  if (found === undefined) {
-    found = {
+  let connection = connections.get(socket)
+  if (connection === undefined) {
+    connection = {
       peer: socket.remoteAddress,
       certificate: socket instanceof TLSSocket ? verifiedCertificate(socket) : null,
       last: new LastCredential()
     }
-    connections.set(socket, found)
+    connections.set(socket, connection)
   }
-  return found
+  return connection
 }
 
 /** A listener that does not reject invalid certificates itself has sockets that are not authorized. */

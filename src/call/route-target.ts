@@ -49,9 +49,9 @@ function find (request: IncomingMessage, { agents, hosts, trusted }: Snapshot): 
   if (reason !== null) return { kind: 'a2a', agent: null, path, query, rejection: badTarget(reason), last }
   const guarded = framing ?? guard(request) ?? (hasPassedHere(request.headers.via) ? loop : null)
   const rejection = guarded === null && hosts !== null && !isServed(request, hosts, trusted) ? hostNotServed : guarded
-  const found = agents.find(hostName(request.headers.host), path)
-  if (found === null) return { kind: 'a2a', agent: null, path, query, rejection, last }
-  const { agent, rest } = found
+  const agentMatch = agents.find(hostName(request.headers.host), path)
+  if (agentMatch === null) return { kind: 'a2a', agent: null, path, query, rejection, last }
+  const { agent, rest } = agentMatch
   if (rejection !== null) return { kind: 'a2a', agent, path: rest, query, rejection, last }
   return {
     kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a',

@@ -198,10 +198,13 @@ async function inputOf ({ recordings, curl = null }: ExplainArguments): Promise<
 /** Explains a rejection. Without a configuration, what the rejection itself says. */
 function explainRejection (pasted: PastedRejection, { config: named, agent, json, env }: ExplainArguments, io: Output): number {
   const file = named ?? (env.A2A_GATEWAY_CONFIG || null)
-  const found = file === null ? null : findRule(pasted, read(file, overridesFromEnvironment(env), env), agent)
+  const rule = file === null ? null : findRule(pasted, read(file, overridesFromEnvironment(env), env), agent)
   const ok = pasted.decision !== 'rejected' && pasted.decision !== 'failed'
-  if (json) io.out(`${JSON.stringify({ format: JSON_FORMAT, ok, warnings: [], requests: [], rejection: { ...pasted, found } }, null, 2)}\n`)
-  else io.out(rejectionText(pasted, found, file !== null))
+  if (json) {
+    io.out(
+    `${JSON.stringify({ format: JSON_FORMAT, ok, warnings: [], requests: [], rejection: { ...pasted, found: rule } }, null, 2)}\n`
+    )
+  } else io.out(rejectionText(pasted, rule, file !== null))
   return ok ? 0 : 1
 }
 

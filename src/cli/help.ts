@@ -72,12 +72,12 @@ function reasonText (reason: Reason): string {
 function keyText (name: string): string | null {
   const steps = name.split('.').map(step => step.replace(/\[\d*\]$/, ''))
   const { $defs = {} } = configSchema as { readonly $defs?: Readonly<Record<string, unknown>> }
-  const found = [
+  const entries = [
     configSchema, $defs.policy, memberOf(configSchema, 'agents', $defs)
   ].map(root => steps.reduce<unknown>((schema, step) => memberOf(schema, step, $defs), root))
     .find(schema => isObject(schema))
-  if (found === undefined || !isObject(found)) return null
-  const { description, type, enum: values, default: standard, properties } = found
+  if (entries === undefined || !isObject(entries)) return null
+  const { description, type, enum: values, default: standard, properties } = entries
   return [
     name,
     '',

@@ -141,11 +141,11 @@ function testsAsJunit (files: readonly NamedResult[]): string {
 function testsAsAnnotations (files: readonly NamedResult[]): string {
   const all = resultsOf(files)
   const failed = all.filter(one => !passed(one))
-  const found: (Finding & { readonly title?: string })[] = [
+  const findings: (Finding & { readonly title?: string })[] = [
     ...files.flatMap(({ result }) => result.ok ? [] : result.problems.map(one => findingOf(one))),
     ...failed.map(one => ({ severity: 'error' as const, ...placeOf(one), message: failureText(one), title: titleOf(one) }))
   ]
-  return `${annotations(found)}${all.length - failed.length} passed, ${failed.length} failed\n`
+  return `${annotations(findings)}${all.length - failed.length} passed, ${failed.length} failed\n`
 }
 
 function resultsOf (files: readonly NamedResult[]): TestResult[] {

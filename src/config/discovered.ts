@@ -77,26 +77,26 @@ export class Expansion {
     const agents: unknown[] = []
     sources.map(mapping).forEach(source => {
       const name = String(source.name)
-      for (const found of discovered.get(name) ?? []) {
-        const leaveOut = (problem: string): void => { this.leftOut.push({ source: name, identifier: found.identifier, problem }) }
-        const known = dropped.get(keyOf(name, found.identifier))
+      for (const candidate of discovered.get(name) ?? []) {
+        const leaveOut = (problem: string): void => { this.leftOut.push({ source: name, identifier: candidate.identifier, problem }) }
+        const known = dropped.get(keyOf(name, candidate.identifier))
         if (known !== undefined) {
           leaveOut(known)
           continue
         }
-        const agent = agentFrom(source, found)
+        const agent = agentFrom(source, candidate)
         const { path } = agent
         const taken = typeof path === 'string' && (path === directory || paths.some(one => isAtOrBelow(path, one as string)))
-        const upstream = parseUrl(found.upstream)
+        const upstream = parseUrl(candidate.upstream)
         const neighbour = upstreams.get(upstream?.origin ?? '')?.find(other =>
           other.source !== name && loosePath(other.url.pathname) !== loosePath(upstream?.pathname ?? '') &&
           isAtOrBelow(loosePath(upstream?.pathname ?? ''), loosePath(other.url.pathname)))
         if (taken) leaveOut('its path belongs to an agent of the file, or to the directory')
         else if (neighbour !== undefined) leaveOut('its address lies below the address of another agent, whose paths it would take')
         else {
-          occupy(found.upstream, name)
+          occupy(candidate.upstream, name)
           agents.push(agent)
-          this.#added.push({ source: name, agent: found, origin: originOf(name, source, found) })
+          this.#added.push({ source: name, agent: candidate, origin: originOf(name, source, candidate) })
         }
       }
     })

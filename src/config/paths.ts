@@ -7,7 +7,7 @@ const NAME = 'a2a-extension-gateway'
 
 interface Package { readonly root: string, readonly version: string }
 
-let found: Package | null = null
+let ownPackage: Package | null = null
 
 /**
  * Returns the directory of this package: the same from `src/` under the test loader and from `dist/src/`.
@@ -23,8 +23,8 @@ export function packageVersion (): string {
 }
 
 function locate (): Package {
-  found ??= walk(dirname(fileURLToPath(import.meta.url)))
-  return found
+  ownPackage ??= walk(dirname(fileURLToPath(import.meta.url)))
+  return ownPackage
 }
 
 function walk (start: string): Package {

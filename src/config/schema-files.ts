@@ -113,8 +113,8 @@ export class SchemaFiles {
     const changed: Record<string, unknown> = { ...mapping(policy) }
     const set = (parent: unknown, key: string, at: Path): unknown => {
       const source = mapping(parent)[key]
-      const found = this.source(source, [...at, key])
-      return found === source ? parent : { ...mapping(parent), [key]: found }
+      const content = this.source(source, [...at, key])
+      return content === source ? parent : { ...mapping(parent), [key]: content }
     }
     if (Object.keys(mapping(methods)).length > 0) {
       changed.methods = Object.fromEntries(
@@ -153,11 +153,11 @@ export class SchemaFiles {
       if (!isObject(value)) return value
       const { file, $ref } = value
       if (!named && isFileName(file) && Object.keys(value).length === 1) {
-        const found = this.file(file, [...here, 'file'])
-        unread ||= found === true
-        if (found === true) return found
-        add(found.set)
-        return { $ref: found.ref }
+        const content = this.file(file, [...here, 'file'])
+        unread ||= content === true
+        if (content === true) return content
+        add(content.set)
+        return { $ref: content.ref }
       }
       if (!named && typeof $ref === 'string') {
         const [uri = ''] = $ref.split('#', 1)

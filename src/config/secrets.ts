@@ -96,13 +96,13 @@ export function readHeader (
   { prefix = '', ...source }: SecretHeaderConfig,
   env: Environment
 ): { readonly value: string } | { readonly problem: string } {
-  const found = source.file === undefined ? fromEnvironment(source.env ?? '', env) : fromFile(source.file)
-  if ('problem' in found) return found
-  if (found.text === '') return { problem: `${found.name} is empty` }
-  const value = (prefix + found.text).trim()
+  const secret = source.file === undefined ? fromEnvironment(source.env ?? '', env) : fromFile(source.file)
+  if ('problem' in secret) return secret
+  if (secret.text === '') return { problem: `${secret.name} is empty` }
+  const value = (prefix + secret.text).trim()
   return /^[\x20-\x7e]+$/.test(value)
     ? { value }
-    : { problem: `${found.name} contains a character that a header cannot contain` }
+    : { problem: `${secret.name} contains a character that a header cannot contain` }
 }
 
 /**
@@ -115,9 +115,9 @@ export function readSecret (
   as: As | undefined,
   env: Environment
 ): { readonly json: string } | { readonly problem: string } {
-  const found = source.file === undefined ? fromEnvironment(source.env ?? '', env) : fromFile(source.file)
-  if ('problem' in found) return found
-  const { text, name } = found
+  const secret = source.file === undefined ? fromEnvironment(source.env ?? '', env) : fromFile(source.file)
+  if ('problem' in secret) return secret
+  const { text, name } = secret
   if (as !== 'json') return text === '' ? { problem: `${name} is empty` } : { json: JSON.stringify(text) }
   const parsed = parseStrict(Buffer.from(text), { depth: 64, members: 10_000 })
   return parsed.ok ? { json: text.trim() } : { problem: `${name} is not valid JSON` }

@@ -63,9 +63,9 @@ export class Decisions {
     const kept = [...newerThan(this.notable, last), ...newerThan(this.plain, last)].toSorted((a, b) => a.number - b.number)
     const dropped = last < 0 ? 0 : this.count - last - kept.length
     const built = (one: Kept): DecisionEntry => decisionEntryOf(String(one.number), one.ended)
-    const found: readonly (Kept | DecisionEntry)[] = filter === null ? kept : kept.map(built).filter(one => matches(one, filter))
-    const shown = found.slice(-PAGE).map(one => 'ended' in one ? built(one) : one)
-    const beyond = last < 0 ? 0 : found.length - shown.length
+    const entries: readonly (Kept | DecisionEntry)[] = filter === null ? kept : kept.map(built).filter(one => matches(one, filter))
+    const shown = entries.slice(-PAGE).map(one => 'ended' in one ? built(one) : one)
+    const beyond = last < 0 ? 0 : entries.length - shown.length
     return { last: this.count, missed: Math.max(0, dropped) + beyond, entries: shown }
   }
 
@@ -94,25 +94,25 @@ function isNotable (outcome: Outcome, found: readonly PhaseFindings[] | null): b
 }
 
 function newerThan (ring: Ring<Kept>, last: number): Kept[] {
-  const found: Kept[] = []
+  const entries: Kept[] = []
   for (const kept of ring.newest()) {
     if (kept.number <= last) break
-    found.push(kept)
+    entries.push(kept)
   }
-  return found
+  return entries
 }
 
 const VIOLATIONS = 20
 
 /** Adds one finding of a call, within bounds. Paths contain names that a client sent, and a name may have megabytes. */
 export function withFindings (before: readonly PhaseFindings[] | null, next: PhaseFindings): readonly PhaseFindings[] {
-  const found = before ?? []
-  if (found.length >= FINDINGS) return found
+  const list = before ?? []
+  if (list.length >= FINDINGS) return list
   const small =
     next.violations.length <= VIOLATIONS &&
     next.violations.every(({ path, message }) => Math.max(path.length, message.length) <= MAX_TEXT_CHARS)
   return [
-    ...found,
+    ...list,
     small
       ? next
       : {

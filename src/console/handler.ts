@@ -130,11 +130,11 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
       const isWrite = method === 'POST'
       if (!isWrite && method !== 'GET') throw new Failure({ status: 405, error: 'use GET or POST' }, { allow: 'GET, POST' })
       check(isWrite ? writeProblem(request.headers) : readProblem(request.headers))
-      const found = isWrite
+      const rejection = isWrite
         ? await playground.post(of, jsonOf(await bodyOf(request)), signal)
         : await playground.get(of, new URLSearchParams(query), signal)
-      if (typeof found !== 'string') throw new Failure(found)
-      return jsonText(response, found)
+      if (typeof rejection !== 'string') throw new Failure(rejection)
+      return jsonText(response, rejection)
     }
     if (method !== 'GET' && method !== 'HEAD') throw new Failure({ status: 405, error: 'use GET' }, { allow: 'GET, HEAD' })
     if (path === '/' || path === '/console') {

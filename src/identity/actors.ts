@@ -12,12 +12,12 @@ const MAX_SUBJECT_CHARS = 1_024
 export function actorsOf (principal: Principal): readonly string[] {
   const { claims } = principal
   if (!hasToken(principal) || claims['act'] === undefined) return NONE
-  const found: string[] = []
-  for (let act: unknown = claims['act']; isObject(act) && found.length < ACTORS; act = act['act']) {
+  const actors: string[] = []
+  for (let act: unknown = claims['act']; isObject(act) && actors.length < ACTORS; act = act['act']) {
     const name = act['sub'] ?? act['client_id']
-    if (typeof name === 'string' && name !== '' && name.length <= MAX_SUBJECT_CHARS) found.push(name)
+    if (typeof name === 'string' && name !== '' && name.length <= MAX_SUBJECT_CHARS) actors.push(name)
   }
-  return found
+  return actors
 }
 
 const NONE: readonly never[] = []

@@ -69,18 +69,18 @@ export class Authenticator {
     requirement: Requirement,
     { now, isThrottled }: Pick<Circumstances, 'now' | 'isThrottled'>
   ): Authentication | Promise<Authentication> {
-    const found = this.certificates.find(presented)
+    const outcome = this.certificates.find(presented)
     const { last } = presented.connection
     const network = (): string => networkOf(presented.address)
     const { audiences } = requirement
-    if (found === null) return this.credentials(presented, requirement, { now, isThrottled, network, thumbprint: null, audiences, last })
-    if ('several' in found) return { kind: 'several', carriers: found.several }
-    const { certificate, carrier } = found
-    if (certificate === null) return { kind: 'failed', problem: 'malformed', source: onlyOne(found), carrier }
+    if (outcome === null) return this.credentials(presented, requirement, { now, isThrottled, network, thumbprint: null, audiences, last })
+    if ('several' in outcome) return { kind: 'several', carriers: outcome.several }
+    const { certificate, carrier } = outcome
+    if (certificate === null) return { kind: 'failed', problem: 'malformed', source: onlyOne(outcome), carrier }
     const { thumbprint } = certificate
     const result = this.credentials(presented, requirement, { now, isThrottled, network, thumbprint, audiences, last })
-    if (found.sources.length === 0) return result
-    return result instanceof Promise ? result.then(settled => this.joinedTo(settled, found, now)) : this.joinedTo(result, found, now)
+    if (outcome.sources.length === 0) return result
+    return result instanceof Promise ? result.then(settled => this.joinedTo(settled, outcome, now)) : this.joinedTo(result, outcome, now)
   }
 
   private credentials (presented: Presented, requirement: Requirement, how: Circumstances): Authentication | Promise<Authentication> {

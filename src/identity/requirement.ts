@@ -189,6 +189,6 @@ export function schemeText (name: string, scheme: SecurityScheme | null | undefi
 
 /** Schemes of the cards that no source covers, in words. */
 export function uncoveredSchemes (cards: readonly CardSecurity[], sources: readonly CallerSource[]): string[] {
-  const found = cards.flatMap(({ schemes }) => [...schemes].filter(([, scheme]) => sourcesFor(scheme, sources).length === 0))
-  return [...new Set(found.map(([name, scheme]) => schemeText(name, scheme)))]
+  const unmet = cards.flatMap(({ schemes }) => [...schemes].filter(([, scheme]) => sourcesFor(scheme, sources).length === 0))
+  return [...new Set(unmet.map(([name, scheme]) => schemeText(name, scheme)))]
 }

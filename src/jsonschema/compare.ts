@@ -33,12 +33,12 @@ const OPPOSITE: Readonly<Record<Kind, Kind>> = { loosened: 'tightened', tightene
 
 /** Returns the differences, at most 100. None: both accept the same values, as far as keywords show. */
 export function compareSchemas (old: unknown, now: unknown): SchemaDifference[] {
-  const found: SchemaDifference[] = []
+  const differences: SchemaDifference[] = []
   const add = (kind: Kind, path: string, message: string): void => {
-    if (found.length < MAX_DIFFERENCES) found.push({ kind, path, message })
+    if (differences.length < MAX_DIFFERENCES) differences.push({ kind, path, message })
   }
   compare(old, now, '', add)
-  return found
+  return differences
 }
 
 type Add = (kind: Kind, path: string, message: string) => void

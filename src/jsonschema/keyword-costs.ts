@@ -105,8 +105,8 @@ export function wrapWithCost (ajv: AnyAjv, keyword: string): void {
     const { gen, it } = cxt
     const times = it.allErrors === true ? ALL_ERRORS : 1
     clipKeys(it)
-    const found = cost(cxt)
-    gen.code(_`${stepName(cxt)}(${typeof found === 'number' ? found * times : _`(${found}) * ${times}`})`)
+    const costCode = cost(cxt)
+    gen.code(_`${stepName(cxt)}(${typeof costCode === 'number' ? costCode * times : _`(${costCode}) * ${times}`})`)
     if (COMPARING.has(keyword)) exactOnly(cxt)
     if (it.opts.unevaluated === true) chargeMerges(cxt)
     const each = LOOPS[keyword]

@@ -66,9 +66,9 @@ const MAX_MISTAKES = 20
  */
 export function mistakesIn (schema: unknown): SchemaMistake[] {
   const draft = typeof schema === 'object' && schema !== null ? draftOf(schema) : null
-  const found: SchemaMistake[] = []
-  if (draft !== null) visit(schema, 'schema', '', draft, found)
-  return found
+  const mistakes: SchemaMistake[] = []
+  if (draft !== null) visit(schema, 'schema', '', draft, mistakes)
+  return mistakes
 }
 
 function visit (value: unknown, role: Role, pointer: string, draft: Draft, found: SchemaMistake[]): void {

@@ -144,9 +144,9 @@ class Sizer {
 
   private take (expression: RegExp): RegExpExecArray | null {
     expression.lastIndex = this.at
-    const found = expression.exec(this.pattern)
-    if (found !== null) this.at = expression.lastIndex
-    return found
+    const match = expression.exec(this.pattern)
+    if (match !== null) this.at = expression.lastIndex
+    return match
   }
 }
 

@@ -146,7 +146,7 @@ function notValidated (error: unknown, value: unknown): DataViolation {
 }
 
 function violationsOf (errors: readonly ErrorObject[]): DataViolation[] {
-  const found: DataViolation[] = []
+  const dataViolations: DataViolation[] = []
   const seen = new Set<string>()
   for (const error of errors) {
     // The follow-up error of `if` contains less than the errors of the branches beside it.
@@ -155,10 +155,10 @@ function violationsOf (errors: readonly ErrorObject[]): DataViolation[] {
     const key = `${violation.path} ${violation.message}`
     if (seen.has(key)) continue
     seen.add(key)
-    found.push(violation)
-    if (found.length === MAX_VIOLATIONS) break
+    dataViolations.push(violation)
+    if (dataViolations.length === MAX_VIOLATIONS) break
   }
-  return found.length > 0 ? found : [{ path: '', message: 'does not match its schema' }]
+  return dataViolations.length > 0 ? dataViolations : [{ path: '', message: 'does not match its schema' }]
 }
 
 function pathOf (error: ErrorObject): string {

@@ -52,12 +52,12 @@ export function compareHeaders (
 }
 
 function byName (headers: readonly string[]): Map<string, string[]> {
-  const found = new Map<string, string[]>()
+  const groups = new Map<string, string[]>()
   for (let i = 0; i < headers.length; i += 2) {
     const name = (headers[i] ?? '').toLowerCase()
-    const values = found.get(name)
-    if (values === undefined) found.set(name, [headers[i + 1] ?? ''])
+    const values = groups.get(name)
+    if (values === undefined) groups.set(name, [headers[i + 1] ?? ''])
     else values.push(headers[i + 1] ?? '')
   }
-  return found
+  return groups
 }

@@ -41,11 +41,11 @@ export function placeOf (recorded: RecordedRequest, agents: readonly AgentConfig
     }
     return { config, foundBy: 'only', path: null }
   }
-  const found = new Agents(agents.map(config => ({ config }))).find(
+  const agentMatch = new Agents(agents.map(config => ({ config }))).find(
     hostName(headOf('', recorded.headers).headers.host),
     splitTarget(target).path
   )
-  return found === null ? null : { config: found.agent.config, foundBy: 'address', path: found.rest }
+  return agentMatch === null ? null : { config: agentMatch.agent.config, foundBy: 'address', path: agentMatch.rest }
 }
 
 /** Removes the gateway's base path. A request recorded at the agent itself does not have this base path. */

@@ -172,18 +172,18 @@ export function dryRunOperation (
 ): DryRun {
   const { config, state } = agent
   const principal = request.caller ?? null
-  const found = undecided(route, callerOf(route, null, asked, head))
+  const dryRun = undecided(route, callerOf(route, null, asked, head))
   const admitted = admit(state.access, admissionOf(route, principal))
-  if (admitted !== null && admitted.rejection !== null) return { ...found, access: admitted, rejection: admitted.rejection }
+  if (admitted !== null && admitted.rejection !== null) return { ...dryRun, access: admitted, rejection: admitted.rejection }
   const delegation = dryRunDelegation(agent, request, head, initiator => admit(state.access, admissionOf(route, initiator)))
   const rejected = delegation?.rejection ?? null
-  if (rejected !== null) return { ...found, access: admitted, delegation, rejection: rejected }
+  if (rejected !== null) return { ...dryRun, access: admitted, delegation, rejection: rejected }
   const unread = bodyProblem(request, limits)
-  if (unread !== null) return { ...found, delegation, rejection: unread }
+  if (unread !== null) return { ...dryRun, delegation, rejection: unread }
 
   const body = request.method === 'GET' ? NO_BYTES : (request.body ?? NO_BYTES)
   const decoded = decodeSync(head.headers['content-encoding'], body, limits.body)
-  if ('rejection' in decoded) return { ...found, delegation, rejection: decoded.rejection }
+  if ('rejection' in decoded) return { ...dryRun, delegation, rejection: decoded.rejection }
   const { content } = decoded
   const call = callOf({ route, problem, query: request.query, bytes: content, encodingProblem: decoded.problem, state }, head, limits)
   const taskId = state.policy[route.version].remembers ? taskIdOf(call, route.binding === 'HTTP+JSON' ? route.upstreamPath : null) : null

@@ -40,12 +40,12 @@ export function dryRunRequest (
   const unrouted = undecided(null, callerOf(null, null, asked, head))
   if (target !== null) return { ...unrouted, rejection: rejections.badTarget(target) }
   const route = state.router.match(method, path, asked.version)
-  const found = undecided(route, callerOf(route, null, asked, head))
+  const dryRun = undecided(route, callerOf(route, null, asked, head))
   const guarded = guard(head)
-  if (guarded !== null) return { ...found, rejection: guarded }
+  if (guarded !== null) return { ...dryRun, rejection: guarded }
   const principal = request.caller ?? null
   const others = route?.kind === 'card' || isPreflight(head) ? null : forOthers(config, principal)
-  if (others !== null) return { ...found, rejection: others }
+  if (others !== null) return { ...dryRun, rejection: others }
   if (isPassthrough(config, state.router, path)) {
     const access = isPreflight(head) ? null : admitUnread(state.access, principal, PASSTHROUGH)
     if (access !== null && access.rejection !== null) return { ...unrouted, access, rejection: access.rejection }
@@ -59,17 +59,17 @@ export function dryRunRequest (
       forwarded: forwardedOf(config, request, head, joinPath(basePath(config), path), null)
     }
   }
-  if (route === null) return { ...found, rejection: rejections.unknownRoute }
-  if (route.kind === 'card') return { ...found, kind: 'card' }
+  if (route === null) return { ...dryRun, rejection: rejections.unknownRoute }
+  if (route.kind === 'card') return { ...dryRun, kind: 'card' }
   if (route.kind === 'preflight') {
     const access = isPreflight(head) ? null : admitUnread(state.access, principal, UNKNOWN)
-    if (access !== null && access.rejection !== null) return { ...found, access, rejection: access.rejection }
+    if (access !== null && access.rejection !== null) return { ...dryRun, access, rejection: access.rejection }
     return {
-      ...found, kind: 'preflight', access, forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null)
+      ...dryRun, kind: 'preflight', access, forwarded: forwardedOf(config, { ...request, body: null }, head, route.upstreamPath, null)
     }
   }
-  if (route.kind === 'ambiguous') return { ...found, rejection: rejections.ambiguousPath }
-  if (route.kind === 'verb') return { ...found, rejection: rejections.wrongVerb(route.allow) }
+  if (route.kind === 'ambiguous') return { ...dryRun, rejection: rejections.ambiguousPath }
+  if (route.kind === 'verb') return { ...dryRun, rejection: rejections.wrongVerb(route.allow) }
   return dryRunOperation(agent, request, { head, asked, route, problem: versionProblem(route, asked, state) }, { limits, tracer, memory })
 }
 

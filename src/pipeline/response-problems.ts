@@ -79,9 +79,9 @@ export function isEncoded (headers: readonly string[]): boolean {
 }
 
 function valuesOf (headers: readonly string[], name: string): string[] {
-  const found: string[] = []
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) found.push(headers[i + 1] ?? '')
-  return found
+  const problems: string[] = []
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) problems.push(headers[i + 1] ?? '')
+  return problems
 }
 
 export const encoded: CallProblem = problem(

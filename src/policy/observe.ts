@@ -78,14 +78,14 @@ function isShown (value: unknown): value is string | number | boolean {
  * permanently.
  */
 function numbersOf ({ from, type }: CompiledMetric, subject: ResultSubject): number[] {
-  const found: number[] = []
+  const amounts: number[] = []
   const selected = from.select(subject)
   spendBudget(selected.length / 10)
   for (const { value, ambiguous } of selected) {
     if (ambiguous !== null || typeof value !== 'number' || !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) continue
-    if (type === 'gauge' || value >= 0) found.push(value)
+    if (type === 'gauge' || value >= 0) amounts.push(value)
   }
-  return found
+  return amounts
 }
 
 /** Adds up the values of one result. A later total of a task includes the earlier one, so only the increase counts. */

@@ -49,17 +49,17 @@ function isFresh (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Se
 
 function matchesSchema (policy: CompiledPolicy, rule: CheckedRule, mode: Mode, one: Selected, violations: Violation[]): boolean {
   if (rule.schema === null) return true
-  const found = rule.schema.find(one.captures)
-  if (found === null && rule.schema.isSeen?.(one.captures) === true) {
+  const dataViolations = rule.schema.find(one.captures)
+  if (dataViolations === null && rule.schema.isSeen?.(one.captures) === true) {
     const message = "names a schema of the agent's extended card, which the gateway has not loaded (card.extended); the data is not validated"
     addFault({ policy, rule, mode: 'observe', errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
     return true
   }
-  if (found === null) {
+  if (dataViolations === null) {
     const message = `names a schema that the agent's card does not declare; ${declared(rule.schema.names)}`
     return addFault({ policy, rule, mode, errorClass: rule.undeclaredClass, path: one.typePath ?? one.path, message }, violations)
   }
-  const { entry, name } = found
+  const { entry, name } = dataViolations
   if (!entry.usable) {
     const message = `cannot be accepted: ${labelOf(name)} is unusable (${visible(entry.pointer, POINTER)}: ${entry.message}); the agent's card must be fixed first`
     return addFault(

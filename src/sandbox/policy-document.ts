@@ -41,13 +41,13 @@ export function readPolicyDocument (text: string, config: Config, agent: AgentCo
     return diagnostic(DOCUMENT, line, col, problem)
   }
   const place = (problem: PathProblem): Diagnostic => at(locate(yaml.root, problem.path, problem.at), problem)
-  const found = yaml.problems.map(({ offset, ...problem }) =>
+  const problems = yaml.problems.map(({ offset, ...problem }) =>
     at(offset, NO_VARIABLE.test(problem.message) ? { ...problem, ...withDefault(problem) } : problem))
-  if (!yaml.readable) return { agent: null, problems: sortDiagnostics(found), warnings: [] }
+  if (!yaml.readable) return { agent: null, problems: sortDiagnostics(problems), warnings: [] }
   const root = yaml.root?.value ?? {}
   if (typeof root !== 'object' || Array.isArray(root)) {
-    found.push(at(0, { message: 'the document must be a mapping', hint: 'with the keys extensions and agents' }))
-    return { agent: null, problems: found, warnings: [] }
+    problems.push(at(0, { message: 'the document must be a mapping', hint: 'with the keys extensions and agents' }))
+    return { agent: null, problems, warnings: [] }
   }
   const loaded = loadValue(wholeOf(mapping(root), config, agent), {
     baseDir: '/',
@@ -55,7 +55,7 @@ export function readPolicyDocument (text: string, config: Config, agent: AgentCo
     place,
     catalogue: { ...loadCatalogue(), ...config.extensions },
     checks: CHECKS,
-    found,
+    found: problems,
     schemas: new SchemaFiles('/', knownFiles(config), config.bundles)
   })
   const unused = unusedKeys(mapping(root), agent.name).map(place)

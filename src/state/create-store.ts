@@ -39,8 +39,8 @@ export function createStore (config: StateStoreConfig, { log, onEvent, memory = 
   }
   return {
     read (key: TaskKey): Lookup | Promise<Lookup> {
-      const found = store.read(key)
-      return whenReady(found, lookup => looked(key.agent, lookup))
+      const record = store.read(key)
+      return whenReady(record, lookup => looked(key.agent, lookup))
     },
     write (key: TaskKey, fields: TaskRecord): null | Promise<boolean> {
       const done = store.write(key, fields)
@@ -53,8 +53,8 @@ export function createStore (config: StateStoreConfig, { log, onEvent, memory = 
     owners: (agent, names, claim) => store.owners(agent, names, claim),
     pushConfigs: change => store.pushConfigs(change),
     now: key => {
-      const found = store instanceof MemoryStore ? store.read(key) : 'unavailable'
-      return typeof found === 'string' ? null : found
+      const record = store instanceof MemoryStore ? store.read(key) : 'unavailable'
+      return typeof record === 'string' ? null : record
     },
     remembered: () => store instanceof MemoryStore ? store.size : null,
     close: () => store.close()

@@ -42,7 +42,7 @@ export class NameResolver {
   /** @returns null when too many names wait */
   private begin (name: string): Promise<Addresses> | null {
     if (this.waiting.length >= MAX_WAITING) return null
-    const found = new Promise<Addresses>(resolve => {
+    const lookup = new Promise<Addresses>(resolve => {
       const run = (): void => {
         this.running++
         dns.lookup(name, { all: true, verbatim: true }, (error, addresses) => {
@@ -61,7 +61,7 @@ export class NameResolver {
       if (this.known.size > MAX_NAMES && oldest !== undefined) this.known.delete(oldest)
       return addresses
     })
-    this.pending.set(name, found)
-    return found
+    this.pending.set(name, lookup)
+    return lookup
   }
 }

@@ -19,8 +19,8 @@ export class RecentMap<T> {
 
   /** Returns the entry of a key, and notes its use. */
   get (key: string): T | undefined {
-    const found = this.young.get(key)
-    if (found !== undefined) return found
+    const value = this.young.get(key)
+    if (value !== undefined) return value
     const older = this.old.get(key)
     if (older === undefined) return undefined
     this.old.delete(key)

@@ -107,12 +107,12 @@ function isBefore03 (raw: Readonly<Record<string, unknown>>): boolean {
 
 function noInterface (uncarried: readonly UncarriedInterface[]): string {
   if (uncarried.length === 0) return 'the card names no interface: it has neither "supportedInterfaces" nor "url"'
-  const found = uncarried.slice(0, 5).map(({ url, binding, version, why }) => {
+  const problems = uncarried.slice(0, 5).map(({ url, binding, version, why }) => {
     const label = `${binding} ${version} ${url}`.replace(/ {2,}/g, ' ').trim()
     return label === '' ? why : `${label} (${why})`
   })
   const more = uncarried.length > 5 ? ` and ${uncarried.length - 5} more` : ''
-  return `the card names no interface that the gateway supports (JSONRPC, HTTP+JSON or GRPC, version 0.3 or 1.0); it names ${found.join(', ')}${more}`
+  return `the card names no interface that the gateway supports (JSONRPC, HTTP+JSON or GRPC, version 0.3 or 1.0); it names ${problems.join(', ')}${more}`
 }
 
 function kindOf (value: unknown): string {

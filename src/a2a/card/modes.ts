@@ -18,25 +18,25 @@ const MODES = [['InputModes', 'input_modes', 'input'], ['OutputModes', 'output_m
 
 /** Lists the modes of a card and of its skills. Values that are not texts are left out. */
 export function modesOf (raw: JsonObject): CardMode[] {
-  const found: CardMode[] = []
+  const modes: CardMode[] = []
   const take = (value: unknown, list: string, side: CardMode['side']): void => {
     if (!Array.isArray(value)) return
     value.forEach((text, index) => {
-      if (typeof text === 'string') found.push({ list, path: `${list}[${index}]`, text, side })
+      if (typeof text === 'string') modes.push({ list, path: `${list}[${index}]`, text, side })
     })
   }
   for (const [camel, snake, side] of MODES) {
     for (const key of [`default${camel}`, `default_${snake}`]) take(raw[key], key, side)
   }
   const { skills } = raw
-  if (!Array.isArray(skills)) return found
+  if (!Array.isArray(skills)) return modes
   skills.forEach((skill: unknown, index) => {
     if (!isObject(skill)) return
     for (const [camel, snake, side] of MODES) {
       for (const key of [camel.replace(/^./, letter => letter.toLowerCase()), snake]) take(skill[key], `skills[${index}].${key}`, side)
     }
   })
-  return found
+  return modes
 }
 
 /**
@@ -44,10 +44,10 @@ export function modesOf (raw: JsonObject): CardMode[] {
  * by their text. Clients send a mode as the card writes it.
  */
 export function unquotedModes (cards: readonly JsonObject[]): ReadonlyMap<string, MediaType> {
-  const found = new Map<string, MediaType>()
+  const types = new Map<string, MediaType>()
   for (const { text } of cards.flatMap(modesOf)) {
     const type = parseMediaType(text) === null ? looseMediaType(text) : null
-    if (type !== null) found.set(text, type)
+    if (type !== null) types.set(text, type)
   }
-  return found
+  return types
 }

@@ -145,8 +145,8 @@ function publicUrls (placed: readonly PlacedInterface[], options: RewriteOptions
 function promote (placed: readonly PlacedInterface[], urls: ReadonlyMap<string, Slot>): Slot | null {
   for (const { list, index, read } of placed) {
     if (list === null || !V03_LISTS.includes(list)) continue
-    const found = urls.get(slot(list, index))
-    if (found !== undefined) return { url: found.url, transport: read?.binding ?? 'GRPC' }
+    const url = urls.get(slot(list, index))
+    if (url !== undefined) return { url: url.url, transport: read?.binding ?? 'GRPC' }
   }
   return null
 }
@@ -157,9 +157,9 @@ function rewriteList (list: string, value: unknown, urls: ReadonlyMap<string, Sl
   const kept: unknown[] = []
   for (let i = 0; i < value.length; i++) {
     const entry: unknown = value[i]
-    const found = urls.get(slot(list, i))
-    if (found === undefined || !isObject(entry)) continue
-    kept.push(Object.fromEntries(Object.entries(entry).map(([key, old]) => [key, key === 'url' ? found.url : old])))
+    const url = urls.get(slot(list, i))
+    if (url === undefined || !isObject(entry)) continue
+    kept.push(Object.fromEntries(Object.entries(entry).map(([key, old]) => [key, key === 'url' ? url.url : old])))
   }
   return kept.length === 0 && value.length > 0 ? null : kept
 }

@@ -125,8 +125,8 @@ function contentOf (kind: unknown, object: JsonObject): SecurityScheme | null {
 }
 
 function textOf (object: JsonObject, ...keys: readonly string[]): string | null {
-  const found = keys.map(key => own(object, key)).find(isPresent)
-  return typeof found === 'string' && found !== '' ? found : null
+  const value = keys.map(key => own(object, key)).find(isPresent)
+  return typeof value === 'string' && value !== '' ? value : null
 }
 
 function tokenUrlOf (flows: unknown): string | null {

@@ -78,9 +78,9 @@ const HINTS: Readonly<Record<TextProblem, string>> = {
 
 /** Returns the findings of one card, public or extended, at most 100. Signatures are not searched. */
 export function lintTexts (card: JsonObject): TextFinding[] {
-  const found: TextFinding[] = []
+  const findings: TextFinding[] = []
   const add = (kind: TextProblem, path: string, message: string): void => {
-    if (found.length < MAX_FINDINGS) found.push({ kind, path, message, hint: HINTS[kind] })
+    if (findings.length < MAX_FINDINGS) findings.push({ kind, path, message, hint: HINTS[kind] })
   }
   walk(card, '', false, 1, (text, path, isProse, isName) => {
     const hidden = invisibleIn(text)
@@ -94,7 +94,7 @@ export function lintTexts (card: JsonObject): TextFinding[] {
     if (secretsIn(text).length > 0) add('secret', path, `${path} contains a secret`)
     else if (addressesIn(text, isProse).length > 0) add('internal-address', path, `${path} names an internal address`)
   })
-  return found
+  return findings
 }
 
 /** The text that replaces what `card.texts: strip` removes. */

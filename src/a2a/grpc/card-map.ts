@@ -43,10 +43,10 @@ export function mapGrpc (
   const servers = new Map<Version, GrpcTarget>()
   return interfaces.map(one => {
     const { version, tenant, unknownMinor } = one
-    const found = targetOf(one, scope)
-    const address = typeof found === 'string' ? null : servers.get(version) ?? found
-    if (typeof found === 'string' || address === null || address.port !== found.port) {
-      conflicts.push(`${grpcLabel(one)} is not served: ${typeof found === 'string' ? found : TWO_SERVERS}`)
+    const target = targetOf(one, scope)
+    const address = typeof target === 'string' ? null : servers.get(version) ?? target
+    if (typeof target === 'string' || address === null || address.port !== target.port) {
+      conflicts.push(`${grpcLabel(one)} is not served: ${typeof target === 'string' ? target : TWO_SERVERS}`)
       return null
     }
     servers.set(version, address)

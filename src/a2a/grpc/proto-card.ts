@@ -24,12 +24,12 @@ const REQUIREMENT_LISTS: readonly string[] = ['securityRequirements', 'security'
 
 /** The requirements of a card or a skill, with scopes in lists. */
 function withRequirements (owner: JsonObject): JsonObject {
-  const found: Record<string, unknown> = {}
+  const members: Record<string, unknown> = {}
   for (const name of REQUIREMENT_LISTS) {
     const requirements = owner[name]
-    if (Array.isArray(requirements)) found[name] = requirements.map(requirement)
+    if (Array.isArray(requirements)) members[name] = requirements.map(requirement)
   }
-  return found
+  return members
 }
 
 function requirement (value: unknown): unknown {
@@ -65,12 +65,12 @@ function oneFlow (flows: unknown): unknown {
 
 /** Leaves out the members that are no fields. */
 function known (value: JsonObject, table: MessageTable): JsonObject {
-  const found: Record<string, unknown> = {}
+  const members: Record<string, unknown> = {}
   for (const [name, one] of Object.entries(value)) {
     const row = table.names.get(name)
-    if (row !== undefined) found[name] = row.table === null ? one : knownIn(one, row, row.table)
+    if (row !== undefined) members[name] = row.table === null ? one : knownIn(one, row, row.table)
   }
-  return found
+  return members
 }
 
 function knownIn (value: unknown, row: FieldRow, table: MessageTable): unknown {

@@ -78,10 +78,10 @@ export class ErrorScan {
 
   private events (bytes: Buffer): AgentError | null {
     const { line } = this
-    const found = line !== '' || bytes.indexOf(WORD) >= 0 ? eventIn(line + bytes.toString('latin1')) : null
-    if (found !== null) {
+    const event = line !== '' || bytes.indexOf(WORD) >= 0 ? eventIn(line + bytes.toString('latin1')) : null
+    if (event !== null) {
       this.done = true
-      return found
+      return event
     }
     const last = bytes[bytes.length - 1]
     if (last === 0x0a || last === 0x0d) {

@@ -68,15 +68,15 @@ export function readResult (object: JsonObject, place: Place, style: Style, upda
   const old = style.version === '0.3'
   const named = old ? own(object, 'kind') : undefined
   const kind = KINDS.get(named)
-  const found: ResultView[] = []
+  const results: ResultView[] = []
   const take = (kind: ResultKind, at: ObjectPlace): void => {
-    if (updates || kind === 'task' || kind === 'message') found.push(view(kind, at, style, problems))
+    if (updates || kind === 'task' || kind === 'message') results.push(view(kind, at, style, problems))
   }
   const here = { value: object, path: place.path, steps: place.steps }
   // An object with an unknown kind is no result to any client.
-  if (typeof named === 'string' && kind === undefined) return found
+  if (typeof named === 'string' && kind === undefined) return results
   if (kind !== undefined) take(kind, here)
-  if (kind !== undefined && style.binding === 'JSONRPC') return found
+  if (kind !== undefined && style.binding === 'JSONRPC') return results
 
   const fields = Fields.read(object, membersOf(style.version, style.binding).wrapper, place.path, problems)
   let first = kind === undefined ? null : 'kind'
@@ -97,7 +97,7 @@ export function readResult (object: JsonObject, place: Place, style: Style, upda
       addProblem(problems, fields.pathOf(first), `is in an object that looks like a ${NAMES[bare]} itself; send the wrapped object only`)
     }
   }
-  return found
+  return results
 }
 
 /** True when an object states its kind by a name of 0.3, and no reader of 1.0 finds a wrapped result in it. */
@@ -317,12 +317,16 @@ class Result implements ResultView {
     if (!Array.isArray(values) || values.length === 0) return NO_VALUES
     const path = this.fields.pathOf(field)
     const key = this.fields.key(field) ?? field
-    const found: ContentView[] = []
+    const contents: ContentView[] = []
     for (let i = 0; i < values.length; i++) {
       const value: unknown = values[i]
-      if (isObject(value)) found.push(this.content(Fields.read(value, set, `${path}[${i}]`, problems), [...this.steps, key, i], problems))
+      if (isObject(value)) {
+        contents.push(this.content(
+          Fields.read(value, set, `${path}[${i}]`, problems), [...this.steps, key, i], problems
+        ))
+      }
     }
-    return found
+    return contents
   }
 }
 

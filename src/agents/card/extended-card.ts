@@ -62,9 +62,9 @@ export async function loadExtendedCard (card: AgentCard, options: ExtendedCardOp
   if (!parsed.ok) return invalid(`${from} does not contain a card: ${parsed.problem.message}`)
   const constant = inexactConstant(parsed.value, parsed.inexact)
   if (constant !== null) return invalid(`${from} does not contain a usable card: ${inexactConstantMessage(constant)}`)
-  const found = post === null ? parsed.value : isObject(parsed.value) ? own(parsed.value, 'result') : undefined
-  if (!isObject(found)) return invalid(`${from} responded without a card${post === null ? '' : errorOf(parsed.value)}`)
-  return { ok: true, extended: { bytes: Buffer.from(JSON.stringify(found)), raw: found } }
+  const cardValue = post === null ? parsed.value : isObject(parsed.value) ? own(parsed.value, 'result') : undefined
+  if (!isObject(cardValue)) return invalid(`${from} responded without a card${post === null ? '' : errorOf(parsed.value)}`)
+  return { ok: true, extended: { bytes: Buffer.from(JSON.stringify(cardValue)), raw: cardValue } }
 }
 
 function requestAt (one: MappedInterface, legacy: boolean): { readonly path: string, readonly post: string | null } {

@@ -86,15 +86,15 @@ export class CardTrust {
       const { current } = this.keys
       return current === null ? UNAVAILABLE : await verifyCard(raw, current, algorithms)
     }
-    let found = await attempt()
-    if (found.outcome === 'unknown_key' || found.outcome === 'invalid') {
+    let result = await attempt()
+    if (result.outcome === 'unknown_key' || result.outcome === 'invalid') {
       // The agent may have begun to sign with a new key.
       const before = this.keys.current
       await this.keys.refresh()
-      if (this.keys.current !== before) found = await attempt()
+      if (this.keys.current !== before) result = await attempt()
     }
-    metrics.add('card_signatures_total', agent, found.outcome)
-    return found
+    metrics.add('card_signatures_total', agent, result.outcome)
+    return result
   }
 
   private accepts (found: CardSignature): boolean {
@@ -116,13 +116,13 @@ export class CardTrust {
   /** Logs the result when it differs from the last one. */
   private report ({ byVersion, extended = null }: LoadedCards, signatures: CardSignatures): void {
     const { agent, config, log } = this.options
-    const found = [signatures['0.3'], signatures['1.0'], ...(signatures.extended === null ? [] : [signatures.extended])]
+    const states = [signatures['0.3'], signatures['1.0'], ...(signatures.extended === null ? [] : [signatures.extended])]
     const line = JSON.stringify(signatures)
     if (line === this.logged) return
     this.logged = line
     const { outcome, form, key } = signatures['1.0']
     const values = { agent, outcome, form, key }
-    const bad = found.find(one => !isVerified(one))
+    const bad = states.find(one => !isVerified(one))
     if (bad !== undefined) {
       log.warn(values, `agent ${agent}: the gateway uses the card although ${this.problemOf(bad.outcome, 'it')}`)
     } else log.info(values, `agent ${agent}: the signature of the card is valid`)
@@ -131,7 +131,7 @@ export class CardTrust {
       log.warn(values, `agent ${agent}: the card for ${signatures.replaced} cannot be verified; the card for ${other} stands in for it`)
     }
     const documents = [byVersion['0.3'].card.raw, byVersion['1.0'].card.raw, ...(extended === null ? [] : [extended.raw])]
-    const uncovered = [...new Set(found.flatMap(({ outcome, form }, i) =>
+    const uncovered = [...new Set(states.flatMap(({ outcome, form }, i) =>
       outcome === 'partial' && form !== null ? uncoveredKeys(documents[i] ?? {}, form) : []
     ))]
     if (uncovered.length > 0) {

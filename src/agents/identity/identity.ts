@@ -120,13 +120,13 @@ export class Identity {
 
   /** The caller as log lines, audit lines and spans name it. */
   describe (principal: Principal): DescribedCaller {
-    let found = this.described.get(principal)
-    if (found === undefined) {
+    let description = this.described.get(principal)
+    if (description === undefined) {
       const { source, sources, subject, client, tenant } = principal
       const named = this.audit === 'subject'
       const idOf = (subject: string): string => (named ? subject : idIn(source, subject))
       const act = actorsOf(principal).map(idOf)
-      found = {
+      description = {
         source,
         ...(sources.length === 1 ? {} : { sources }),
         id: idOf(subject),
@@ -134,9 +134,9 @@ export class Identity {
         ...(tenant === null ? {} : { tenant }),
         ...(act.length === 0 ? {} : { act })
       }
-      this.described.set(principal, found)
+      this.described.set(principal, description)
     }
-    return found
+    return description
   }
 
   /** The reasons why tokens of an issuer cannot be verified, in words for an operator. */

@@ -102,14 +102,14 @@ export class KeysSource {
 
   private async attempt (): Promise<void> {
     const { accept, onRefresh } = this.options
-    const found = await this.load()
+    const loaded = await this.load()
     if (this.closed) return
-    if ('problem' in found) return this.failed(found.problem)
+    if ('problem' in loaded) return this.failed(loaded.problem)
     let changed = false
-    if ('bytes' in found) {
-      const accepted = accept(found.bytes)
+    if ('bytes' in loaded) {
+      const accepted = accept(loaded.bytes)
       if ('problem' in accepted) return this.failed(`${this.url?.href ?? ''} ${accepted.problem}`)
-      this.etag = found.etag
+      this.etag = loaded.etag
       changed = accepted.changed
     }
     if (changed) this.unknownWait = RETRY
@@ -117,7 +117,7 @@ export class KeysSource {
     this.problem = null
     this.fetchedAt = this.now()
     onRefresh(changed ? 'changed' : 'unchanged', null)
-    const lifetime = Math.min(Math.max(found.lifetime ?? INTERVAL, MIN_LIFETIME_MS), MAX_LIFETIME_MS)
+    const lifetime = Math.min(Math.max(loaded.lifetime ?? INTERVAL, MIN_LIFETIME_MS), MAX_LIFETIME_MS)
     // Replicas must not fetch at the same moment.
     this.schedule(lifetime * (0.9 + Math.random() * 0.2))
   }
@@ -125,9 +125,9 @@ export class KeysSource {
   private async load (): Promise<Awaited<ReturnType<typeof fetchDocument>>> {
     const { issuer, dispatcher, trace } = this.options
     if (this.url === null) {
-      const found = await discover(issuer, dispatcher, trace)
-      if ('problem' in found) return { problem: found.problem, status: null }
-      this.url = found.url
+      const metadata = await discover(issuer, dispatcher, trace)
+      if ('problem' in metadata) return { problem: metadata.problem, status: null }
+      this.url = metadata.url
     }
     return fetchDocument(this.url, dispatcher, this.etag, trace)
   }

@@ -116,12 +116,12 @@ export class CandidateResolver {
     const agents: DiscoveredAgent[] = []
     const known = new Map<string, { readonly entry: string, readonly agent: DiscoveredAgent }>()
     await inParallel(named, AT_ONCE, async ({ candidate, name }) => {
-      const found = await this.#resolveOne(candidate, name, lock, keys)
-      if ('agent' in found) {
-        agents.push(found.agent)
-        known.set(candidate.identifier, { entry: entryOf(candidate), agent: found.agent })
+      const resolved = await this.#resolveOne(candidate, name, lock, keys)
+      if ('agent' in resolved) {
+        agents.push(resolved.agent)
+        known.set(candidate.identifier, { entry: entryOf(candidate), agent: resolved.agent })
         entries.push(reportOf(candidate, this.#nameOf(name), 'admitted', null))
-      } else entries.push(reportOf(candidate, this.#nameOf(name), found.state, found.reason))
+      } else entries.push(reportOf(candidate, this.#nameOf(name), resolved.state, resolved.reason))
     })
     this.#known = known
     this.#options.inline.keep(new Set(agents.map(agent => agent.name)))

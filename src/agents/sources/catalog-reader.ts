@@ -160,11 +160,13 @@ export function addressIn (text: string, base: URL | null, guard: AddressGuard):
 type Fetched = { readonly value: unknown, readonly etag: string | null } | { readonly unchanged: true } | { readonly problem: string }
 
 async function fetchCatalog (url: URL, dispatcher: Connections, etag: string | null, digest: string | null = null): Promise<Fetched> {
-  const found = await fetchDocument(url, dispatcher, etag, undefined, { accept: `${CATALOG_TYPE}, application/json`, maxBytes: MAX_BYTES })
-  if ('problem' in found) return { problem: found.problem }
-  if ('unchanged' in found) return { unchanged: true }
-  const problem = digestProblem(digest, found.bytes)
-  return problem === null ? parsed(found.bytes, found.etag, url.origin + url.pathname) : { problem }
+  const document = await fetchDocument(
+    url, dispatcher, etag, undefined, { accept: `${CATALOG_TYPE}, application/json`, maxBytes: MAX_BYTES }
+  )
+  if ('problem' in document) return { problem: document.problem }
+  if ('unchanged' in document) return { unchanged: true }
+  const problem = digestProblem(digest, document.bytes)
+  return problem === null ? parsed(document.bytes, document.etag, url.origin + url.pathname) : { problem }
 }
 
 async function readFile (path: string): Promise<Fetched> {

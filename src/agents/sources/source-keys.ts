@@ -22,8 +22,10 @@ export class SourceKeys {
     const { url, file, maxStale } = this.#config
     if (url === null) return fileKeys(file ?? '')
     this.#pool ??= issuerPool()
-    const found = await fetchDocument(new URL(url), this.#pool, null)
-    const set = 'bytes' in found ? readJwkSet(found.bytes) : { problem: 'problem' in found ? found.problem : 'responded with 304' }
+    const document = await fetchDocument(new URL(url), this.#pool, null)
+    const set = 'bytes' in document
+      ? readJwkSet(document.bytes)
+      : { problem: 'problem' in document ? document.problem : 'responded with 304' }
     if ('keys' in set) {
       this.#last = { keys: set.keys, at: performance.now() }
       return set

@@ -219,10 +219,10 @@ export class AgentSource {
     if (admit === 'signed' && !read.signed && !verifiesCards(this.config)) {
       return { problem: `the catalog ${read.signature ?? 'has no signature that a configured key has made'} (admit: signed)` }
     }
-    const found = catalogCandidates(read, this.config, guard)
-    this.#last = found.candidates
-    this.#lastFaults = found.faults
-    return found
+    const batch = catalogCandidates(read, this.config, guard)
+    this.#last = batch.candidates
+    this.#lastFaults = batch.faults
+    return batch
   }
 
   #last: readonly Candidate[] = []

@@ -67,9 +67,9 @@ function requireCaller (exchange: Exchange, identity: Identity): Result | Promis
     metadata: exchange.metadata
   }
   const authenticating = { need, requirement, startedAt: performance.now() }
-  const found = identity.authenticator.authenticate(presented, requirement, Date.now(), isThrottled)
-  const verified = found instanceof Promise
-  return after(exchange, found, (exchange, found) => {
+  const outcome = identity.authenticator.authenticate(presented, requirement, Date.now(), isThrottled)
+  const verified = outcome instanceof Promise
+  return after(exchange, outcome, (exchange, found) => {
     recordDuration(exchange, found, verified, authenticating.startedAt)
     return settle(exchange, identity, found, authenticating)
   })

@@ -102,7 +102,7 @@ function attributesOf ({ hostname, port, protocol, pathname }: URL): Parameters<
 function recordRejectedExchange (exchange: Exchange, rejection: Rejection, client: string | null): void {
   const { identity, principal, services: { audit } } = exchange
   if (identity === null || principal === null) return
-  const found = violation({
+  const credentialViolation = violation({
     mode: 'enforce',
     reason: rejection.reason,
     extension: 'gateway',
@@ -111,7 +111,7 @@ function recordRejectedExchange (exchange: Exchange, rejection: Rejection, clien
     message: rejection.message,
     isStandalone: true
   })
-  const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [found]), exchange: 'rejected', client }
+  const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [credentialViolation]), exchange: 'rejected', client }
   exchange.rejectedSource = `exchange ${principal.source}`
   identity.failures.record(exchange.rejectedSource, omitted => {
     audit.record(omitted === 0 ? entry : { ...entry, lines_omitted: omitted })

@@ -43,14 +43,16 @@ function decide (exchange: Exchange, chain: ReadChain, asked: ReadonlyMap<string
     anonymous: agent.requirementIn(exchange.state ?? agent.state)?.anonymous ?? true
   }))
   const { authorize, problem } = decided
-  const found = problem === null && authorize !== undefined ? { ...decided, ...rejectedInitiator(accessOf(exchange, authorize)) } : decided
-  exchange.delegation = found
-  recordDelegation(exchange, found)
-  const { rejection } = found
+  const delegationDecision = problem === null && authorize !== undefined
+    ? { ...decided, ...rejectedInitiator(accessOf(exchange, authorize)) }
+    : decided
+  exchange.delegation = delegationDecision
+  recordDelegation(exchange, delegationDecision)
+  const { rejection } = delegationDecision
   if (rejection === null) return
   // The keys of another gateway may be there later.
   const { retryAfter } = exchange.services.overload
-  return reject(exchange, found.problem === 'unavailable' ? { ...rejection, retryAfter } : rejection, 'rejected')
+  return reject(exchange, delegationDecision.problem === 'unavailable' ? { ...rejection, retryAfter } : rejection, 'rejected')
 }
 
 /** A chain that does not fit into a header ends here: without it, the next gateway would take the agent for the initiator. */

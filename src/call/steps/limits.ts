@@ -135,7 +135,7 @@ function recordLimited (exchange: Exchange, id: string, rejection: Rejection): v
     span.set('a2a_gateway.limit', id)
   }
   limits.lines.record(id, omitted => {
-    const found = violation({
+    const limitViolation = violation({
       mode: 'enforce',
       reason: rejection.reason,
       extension: 'gateway',
@@ -144,7 +144,7 @@ function recordLimited (exchange: Exchange, id: string, rejection: Rejection): v
       message: rejection.message,
       isStandalone: true
     })
-    const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [found]), limit: id }
+    const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [limitViolation]), limit: id }
     audit.record(omitted === 0 ? entry : { ...entry, lines_omitted: omitted })
   })
 }

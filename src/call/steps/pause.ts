@@ -187,8 +187,8 @@ function ended (state: Exclude<PausedState, 'waiting'>, at: string): TaskRecord 
 
 function questionIn ({ work }: Exchange, rules: readonly string[]): PausedTask['question'] {
   const { state, route } = work as Work
-  const found = questionOf(state.policy[route.version].pauses, rules)
-  return found === null ? null : { pause: found.pause, uri: found.policy.uri }
+  const question = questionOf(state.policy[route.version].pauses, rules)
+  return question === null ? null : { pause: question.pause, uri: question.policy.uri }
 }
 
 /** @param problem of the message on the task; null for none */

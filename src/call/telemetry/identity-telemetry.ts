@@ -41,7 +41,7 @@ export interface Failure {
 /** Writes a log line and an audit line, within bounds. A request without credentials is no failure: the log has its line anyway. */
 export function recordFailure (exchange: Exchange, identity: Identity, { source, problem, rejection, client, limit }: Failure): void {
   const { services: { log, audit }, agentName, id } = exchange
-  const found = violation({
+  const identityViolation = violation({
     mode: 'enforce',
     reason: rejection.reason,
     extension: 'gateway',
@@ -50,7 +50,7 @@ export function recordFailure (exchange: Exchange, identity: Identity, { source,
     message: rejection.message,
     isStandalone: true
   })
-  const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [found]), client, ...(limit === null ? {} : { limit }) }
+  const entry = { ...auditEntry(exchange, 'request', 'rejected', [], [identityViolation]), client, ...(limit === null ? {} : { limit }) }
   identity.failures.record(source, omitted => {
     log.warn(
       { agent: agentName, source, problem, client, request_id: id, ...(omitted === 0 ? {} : { omitted }) },

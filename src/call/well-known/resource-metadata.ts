@@ -31,8 +31,8 @@ function agentAt (request: ClientRequest, { agents }: Snapshot): Agent | null {
   const { path } = splitTarget(request.url ?? '')
   if (!path.startsWith(METADATA)) return null
   const rest = path.slice(METADATA.length).replace(/\/$/, '')
-  const found = agents.find(hostName(request.headers.host), rest)
-  if (found !== null && found.rest === '') return found.agent
+  const agentMatch = agents.find(hostName(request.headers.host), rest)
+  if (agentMatch !== null && agentMatch.rest === '') return agentMatch.agent
   // `server.publicUrl` may have a path of its own.
   return agents.all.find(agent => agent.publicBase !== null && pathOf(agent) === rest) ?? null
 }

@@ -64,13 +64,13 @@ export function planOf (sources: readonly Source[], traffic: Traffic | null, cat
   }
   const agents = sources.map((source): PlannedAgent => {
     const name = uniqueName(asName(slug(source.card.name), 'agent'), names)
-    const found = source.card.extensions.map(extension => ({ extension, policy: policyFor(extension, catalogue)?.[0] ?? null }))
+    const extensions = source.card.extensions.map(extension => ({ extension, policy: policyFor(extension, catalogue)?.[0] ?? null }))
     return {
       ...source,
       name,
       path: sources.length === 1 ? null : `/${name}`,
-      known: knownOf(found, catalogue),
-      proposed: found
+      known: knownOf(extensions, catalogue),
+      proposed: extensions
         .filter(({ policy }) => policy === null)
         .map(({ extension }) => ({ extension, proposal: proposalFor(extension, source.card) }))
     }

@@ -17,21 +17,21 @@ const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
 
 /** @param only names of schemes; default: all of the cards */
 export function proposedSources (cards: readonly CardSecurity[], only: (scheme: SecurityScheme) => boolean = () => true): ProposedSource[] {
-  const found = new Map<string, ProposedSource>()
+  const proposed = new Map<string, ProposedSource>()
   const names = new Set<string>()
   const schemes = cards.flatMap(card => [...card.schemes])
   const known = schemes.some(([, scheme]) => scheme !== null && issuerOf(scheme) !== null)
   for (const [name, scheme] of schemes) {
-    if (scheme === null || !only(scheme) || found.size >= MAX_SOURCES) continue
+    if (scheme === null || !only(scheme) || proposed.size >= MAX_SOURCES) continue
     // An http scheme beside OpenID Connect is for the same tokens.
     if (known && scheme.kind === 'http' && scheme.scheme === 'bearer') continue
     const key = JSON.stringify(scheme.kind === 'openIdConnect' || scheme.kind === 'oauth2' ? issuerOf(scheme) : scheme)
-    if (found.has(key)) continue
+    if (proposed.has(key)) continue
     const unique = uniqueName(name, names)
     const yaml = yamlOf(unique, scheme)
-    if (yaml !== null) found.set(key, { name: unique, yaml })
+    if (yaml !== null) proposed.set(key, { name: unique, yaml })
   }
-  return [...found.values()]
+  return [...proposed.values()]
 }
 
 function yamlOf (name: string, scheme: SecurityScheme): string | null {

@@ -183,7 +183,7 @@ function ofCatalogue (plan: Plan, { card, known, proposed }: PlannedAgent): Cand
     extensions: [...known.map(({ name }) => ({ [name]: { mode: 'enforce' } })), ...proposed.map(({ proposal }) => proposal.name)]
   }
   const mandatory = requiredUris(card.extensions)
-  const found = known.filter(({ declared }) => declared.length > 0).flatMap(({ name, declared }): Candidate[] => {
+  const candidates = known.filter(({ declared }) => declared.length > 0).flatMap(({ name, declared }): Candidate[] => {
     const loaded = loadTests((files.get(name) ?? name).replace(/\.yaml$/, '.test.yaml'), {})
     const usable = loaded.ok ? loaded.tests.value.tests.filter(isSelfContained) : []
     const own = plan.catalogue[name]?.uri
@@ -208,7 +208,7 @@ function ofCatalogue (plan: Plan, { card, known, proposed }: PlannedAgent): Cand
       ...(rejected === undefined ? [] : [candidate(rejected, ({ rule }) => rule?.startsWith(`${name}/`) === true)])
     ]
   })
-  return found.slice(0, MAX_TESTS)
+  return candidates.slice(0, MAX_TESTS)
 }
 
 function isSelfContained ({ before, memory, card, agent, caller, request }: PolicyTest): boolean {

@@ -168,10 +168,10 @@ export class Traffic {
     const methods = new Map<string, { readonly values: unknown[], readonly calls: Set<number> }>()
     this.calls.forEach(({ method, params }, i) => {
       if (method === null || isOperation(method) || !/^[\x21-\x7e]{1,200}$/.test(method) || method.includes('$')) return
-      const found = methods.get(method) ?? { values: [], calls: new Set() }
-      if (params !== undefined) found.values.push(params)
-      found.calls.add(i)
-      methods.set(method, found)
+      const uses = methods.get(method) ?? { values: [], calls: new Set() }
+      if (params !== undefined) uses.values.push(params)
+      uses.calls.add(i)
+      methods.set(method, uses)
     })
     return [...methods].filter(([, { calls }]) => this.onlyWith(calls) === uri).map(([name, { values, calls }]) => ({
       name,
@@ -182,20 +182,20 @@ export class Traffic {
 
   /** Members of the metadata of results that the URI names. Other members could belong to the agent. */
   private responseGuesses (uri: string): Guess[] {
-    const found = new Map<string, { readonly places: Set<string>, readonly values: unknown[] }>()
+    const dataByTag = new Map<string, { readonly places: Set<string>, readonly values: unknown[] }>()
     for (const { result } of this.calls) {
       for (const [place, metadata] of metadataIn(result)) {
         for (const [name, value] of Object.entries(metadata)) {
           const key = memberOf(name, uri)
           if (key === null) continue
-          const one = found.get(key) ?? { places: new Set(), values: [] }
+          const one = dataByTag.get(key) ?? { places: new Set(), values: [] }
           one.places.add(place)
           one.values.push(value)
-          found.set(key, one)
+          dataByTag.set(key, one)
         }
       }
     }
-    return [...found].map(([metadata, { places, values }]) => ({
+    return [...dataByTag].map(([metadata, { places, values }]) => ({
       place: { metadata },
       places: [...places].toSorted(),
       schema: inferSchema(values),

@@ -164,10 +164,10 @@ function samePlace (one: Mapping, other: Mapping): boolean {
 export function isSupplied (rule: Mapping, injections: readonly Mapping[]): boolean {
   const { key, in: places, path, equals } = mapping(mapping(rule.select).metadata)
   if (key === undefined || path !== undefined || equals !== undefined || Number(lowerBound(rule)) > 1) return false
-  const found = items(places)
+  const placeNames = items(places)
   return injections.some(
     injection =>
-      (found.length === 0 ? ['message', 'params'] : found).some(place => samePlace(injection, { metadata: key, in: place })) &&
+      (placeNames.length === 0 ? ['message', 'params'] : placeNames).some(place => samePlace(injection, { metadata: key, in: place })) &&
       injection.when === undefined &&
       injection.unless === undefined &&
       (injection.fromCaller === undefined || injection.required === true)

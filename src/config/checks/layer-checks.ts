@@ -170,8 +170,8 @@ function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (nam
   const next = (required: string): string[] => requiredBy(lookUp(required))
   return requiredBy(policy).flatMap((required, index) => {
     const at: Path = [...place, 'activation', 'requires', index]
-    const found = lookUp(required)
-    if (found !== null && found.value.uri === undefined && found.value.uriPattern !== undefined) {
+    const layered = lookUp(required)
+    if (layered !== null && layered.value.uri === undefined && layered.value.uriPattern !== undefined) {
       return [
         problemAt(
           at,
@@ -180,7 +180,7 @@ function requirements (policy: LayeredPolicy, layers: PolicyLayers, lookUp: (nam
         )
       ]
     }
-    if (found === null) return [unknown(required, at, layers)]
+    if (layered === null) return [unknown(required, at, layers)]
     if (required === name) return [problemAt(at, `policy ${formatValue(name)} requires itself`, 'remove it')]
     return reaches(required, name, next)
       ? [problemAt(at, `policies ${formatValue(name)} and ${formatValue(required)} require each other`, 'remove one of the two')]

@@ -139,9 +139,9 @@ function metricProblems ({ value, path }: Entry, surroundings: LimitContext): Pa
   const missing = inForce(policy, at, surroundings)
   if (missing.length > 0) return missing
   const metrics = metricsOf(policy, surroundings)
-  const found = metrics.find(({ name }) => name === metric)
-  if (found?.type === 'counter') return []
-  if (found !== undefined) {
+  const definition = metrics.find(({ name }) => name === metric)
+  if (definition?.type === 'counter') return []
+  if (definition !== undefined) {
     return [
       problemAt(at, `${dotted(at)}: the metric ${formatValue(metric)} is a gauge`, 'a budget counts amounts: use a metric of type: counter')
     ]

@@ -24,7 +24,7 @@ export function reservedPaths (agents: readonly Upstream[]): string[][] {
   }
   return agents.map(({ url, allowed }) => {
     const own = loosePath(url.pathname)
-    const found = [own, ...allowed.map(loosePath)].flatMap((path) => [...below.get(url.origin + path) ?? []])
-    return [...new Set(found)].filter((path) => path !== own)
+    const prefixes = [own, ...allowed.map(loosePath)].flatMap((path) => [...below.get(url.origin + path) ?? []])
+    return [...new Set(prefixes)].filter((path) => path !== own)
   })
 }

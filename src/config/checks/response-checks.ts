@@ -127,8 +127,8 @@ function placeProblems (rule: Mapping, at: Path): PathProblem[] {
   const operations = items(rule.on)
   const [kind = ''] = Object.keys(mapping(rule.select))
   const places = items(mapping(mapping(rule.select)[kind]).in).map(String)
-  const found = places.some((place) => operations.some((operation) => ONLY_IN[place]?.includes(operation) ?? true))
-  if (operations.length === 0 || places.length === 0 || found) return []
+  const occurs = places.some((place) => operations.some((operation) => ONLY_IN[place]?.includes(operation) ?? true))
+  if (operations.length === 0 || places.length === 0 || occurs) return []
   return [
     problemAt(
       [...at, 'select', kind, 'in'],

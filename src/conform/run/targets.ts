@@ -60,13 +60,13 @@ export function interfaceUrl (target: Target, transport: Transport, version: Ver
 
 /** All interfaces that a card names, each once. gRPC addresses become URLs. */
 export function interfacesOf (card: Readonly<Record<string, unknown>>): Interface[] {
-  const found: Interface[] = []
+  const interfaces: Interface[] = []
   const add = (url: unknown, binding: unknown, version: Version): void => {
     const transport = typeof binding === 'string' ? BINDINGS[binding] : undefined
     if (typeof url !== 'string' || transport === undefined) return
     const full = transport === 'grpc' && !url.includes('://') ? `http://${url}` : url
-    if (parseUrl(full) === null || found.some(one => one.transport === transport && one.version === version)) return
-    found.push({ url: full.replace(/\/$/, ''), transport, version })
+    if (parseUrl(full) === null || interfaces.some(one => one.transport === transport && one.version === version)) return
+    interfaces.push({ url: full.replace(/\/$/, ''), transport, version })
   }
   const list = (name: string): Array<Readonly<Record<string, unknown>>> => {
     const value = own(card, name)
@@ -85,7 +85,7 @@ export function interfacesOf (card: Readonly<Record<string, unknown>>): Interfac
     add(own(card, 'url'), own(card, 'preferredTransport') ?? 'JSONRPC', '0.3')
     for (const one of list('additionalInterfaces')) add(own(one, 'url'), own(one, 'transport'), '0.3')
   }
-  return found
+  return interfaces
 }
 
 /** URIs of the extensions that a card requires. */

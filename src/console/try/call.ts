@@ -178,11 +178,11 @@ function routeOf (agent: ConsoleAgent, { route, parameters, query }: TryRequest)
 }
 
 function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation }: TryRequest): Place | null {
-  const found = state?.interfaces.find(one => one.binding === binding && one.version === version)
-  if (found === undefined) return null
-  const base = config.path + found.publicPath
+  const interfaceOfCard = state?.interfaces.find(one => one.binding === binding && one.version === version)
+  if (interfaceOfCard === undefined) return null
+  const base = config.path + interfaceOfCard.publicPath
   if (binding === 'JSONRPC') return { method: 'POST', path: base === '' ? '/' : base }
-  const prefix = version === '0.3' ? '/v1' : found.tenant === null ? '' : `/${encodeURIComponent(found.tenant)}`
+  const prefix = version === '0.3' ? '/v1' : interfaceOfCard.tenant === null ? '' : `/${encodeURIComponent(interfaceOfCard.tenant)}`
   return { method: 'POST', path: `${base}${prefix}/message:${operation}` }
 }
 

@@ -13,8 +13,8 @@ export function isGrpc (contentType: string | undefined): boolean {
 }
 
 export function headProblem (request: ClientRequest, hosts: ReadonlySet<string> | null, trusted: TrustedProxies): Rejection | null {
-  const found = grpcGuard(request)
-  if (found !== null) return found
+  const fault = grpcGuard(request)
+  if (fault !== null) return fault
   if (hasPassedHere(request.headers.via)) return loop
   return hosts !== null && !isServed(request, hosts, trusted) ? hostNotServed : null
 }

@@ -86,9 +86,9 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
       socket.destroy()
       return
     }
-    const found = BY_CODE.get(code) ?? (code.startsWith('HPE_') ? MALFORMED : { ...MALFORMED, kind: 'other' })
-    metrics.add('client_errors_total', found.kind)
-    log.info({ kind: found.kind, code, client: socket.remoteAddress }, 'a connection without a request')
+    const rejection = BY_CODE.get(code) ?? (code.startsWith('HPE_') ? MALFORMED : { ...MALFORMED, kind: 'other' })
+    metrics.add('client_errors_total', rejection.kind)
+    log.info({ kind: rejection.kind, code, client: socket.remoteAddress }, 'a connection without a request')
     const responding = (socket as Busy)._httpMessage ?? null
     // A response that has begun, or that is due for an earlier request, must not be mixed with this response.
     if (!socket.writable || (responding !== null && (responding.headersSent || responding.req.complete))) {
@@ -96,7 +96,7 @@ export function clientErrorHandler ({ metrics, log }: Options): (error: Error & 
       return
     }
     ignoreErrors(socket)
-    socket.end(response(found))
+    socket.end(response(rejection))
     const owner = ownerOf('http', () => { socket.destroy() })
     const timer = setTimeout(guarded(owner, () => { socket.destroy() }), LINGER).unref()
     listenOnce(owner, socket, 'close', () => { clearTimeout(timer) })

@@ -28,11 +28,11 @@ export function targetOf (request: MeshRequest, { agents, hosts, trusted }: Snap
     ? badTarget(reason)
     : guard(request) ?? (request.hasOtherHost ? authorityConflict : null) ??
       (hasPassedHere(request.headers.via) ? loop : hosts !== null && !isServed(request, hosts, trusted) ? hostNotServed : null)
-  const found = named === null ? (reason === null ? agents.find(hostName(request.headers.host), path) : null) : placeIn(named, path)
-  if (found === null || rejection !== null) {
-    return { kind: 'a2a', agent: found?.agent ?? null, path: found?.rest ?? path, query, rejection, last: false }
+  const agentMatch = named === null ? (reason === null ? agents.find(hostName(request.headers.host), path) : null) : placeIn(named, path)
+  if (agentMatch === null || rejection !== null) {
+    return { kind: 'a2a', agent: agentMatch?.agent ?? null, path: agentMatch?.rest ?? path, query, rejection, last: false }
   }
-  const { agent, rest } = found
+  const { agent, rest } = agentMatch
   return {
     kind: isPassthrough(agent.config, agent.knownRouter, rest) ? 'passthrough' : 'a2a', agent, path: rest, query, rejection, last: false
   }

@@ -25,9 +25,9 @@ function elementsOf (header: string): Pair[][] | null {
   const elements: Pair[][] = [[]]
   for (let at = 0; ;) {
     PAIR.lastIndex = at
-    const found = PAIR.exec(header)
-    if (found === null) return null
-    const [, key = '', quoted, bare = ''] = found
+    const pair = PAIR.exec(header)
+    if (pair === null) return null
+    const [, key = '', quoted, bare = ''] = pair
     elements.at(-1)?.push([key.toLowerCase(), quoted ?? bare])
     at = PAIR.lastIndex
     if (at === header.length) return elements

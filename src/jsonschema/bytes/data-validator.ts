@@ -74,9 +74,9 @@ export class DataValidator implements ValueValidator {
     let depth = 0
     let left = 0
     for (let at = first; at !== -1 && values.length < MAX_VALUES;) {
-      const found = this.#check(checker, at, limits, bytes.length < LARGE ? MAX_TRIES : 1)
-      if (found === null) return null
-      const { value, note } = found
+      const end = this.#check(checker, at, limits, bytes.length < LARGE ? MAX_TRIES : 1)
+      if (end === null) return null
+      const { value, note } = end
       if (value.end - at < LEAST) return null
       values.push({ start: at, end: value.end, note })
       left += value.end - at
@@ -148,8 +148,8 @@ export function isValidUnread (value: UnreadValue, program: Program): boolean {
   if (value.note === program) return true
   const bytes = value.bytes()
   spendBudget(bytes.length / BYTES)
-  const found = withChecker(bytes, checker => checker.check(program, 0, DEPTH))
-  if (found === null || found.end !== bytes.length) return false
+  const end = withChecker(bytes, checker => checker.check(program, 0, DEPTH))
+  if (end === null || end.end !== bytes.length) return false
   value.prefer(program)
   return true
 }

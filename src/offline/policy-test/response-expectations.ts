@@ -34,23 +34,23 @@ export function responseMismatches (
   received: RecordedResponse,
   { caller: { binding, version }, call }: DryRun
 ): Mismatch[] {
-  const found: Mismatch[] = []
+  const mismatches: Mismatch[] = []
   const compare = (key: string, expected: unknown, got: unknown): void => {
-    if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key: `answer.${key}`, expected, got })
+    if (expected !== undefined && !isDeepStrictEqual(expected, got)) mismatches.push({ key: `answer.${key}`, expected, got })
   }
   const set = (key: string, expected: readonly string[] | undefined, got: readonly string[]): void => {
-    if (expected !== undefined) compareSets(`answer.${key}`, expected, got, found)
+    if (expected !== undefined) compareSets(`answer.${key}`, expected, got, mismatches)
   }
   const { rejection, results, client, activationReport } = response
   const decision = rejection === null ? 'forward' : 'reject'
   compare('decision', expect.decision, decision)
-  if (decision !== expect.decision) return found
+  if (decision !== expect.decision) return mismatches
   if (rejection !== null) {
     compare('rule', expect.rule, rejection.rule)
     compare('reason', expect.reason, rejection.customReason ?? rejection.reason)
     compare('path', expect.path, responseViolations(response).find(one => one.mode === 'enforce')?.path)
     if (expect.message !== undefined && !rejection.message.includes(expect.message)) {
-      found.push({ key: 'answer.message', expected: expect.message, got: rejection.message })
+      mismatches.push({ key: 'answer.message', expected: expect.message, got: rejection.message })
     }
     compare('event', expect.event, response.rejectedEvent ?? undefined)
   }
@@ -80,7 +80,7 @@ export function responseMismatches (
   compare('unchanged', expect.unchanged, client.body.equals(received.body))
   compareNamed('attributes', expect.attributes, attributesOf(response), compare)
   compareNamed('measures', expect.measures, measuresOf(response), compare)
-  return found
+  return mismatches
 }
 
 /** Reports a rejected exchange in `before`. These exchanges only build up task state, and a rejected exchange stores none. */
@@ -112,12 +112,12 @@ function attributesOf ({ results }: ResponseDryRun): Map<string, unknown> {
 }
 
 function measuresOf ({ results }: ResponseDryRun): Map<string, number> {
-  const found = new Map<string, number>()
+  const counts = new Map<string, number>()
   for (const { extension, metric, by, type, value } of results.flatMap(({ decision }) => decision.measures)) {
     const name = `${extension}/${metric}${by === '' ? '' : `/${by}`}`
-    found.set(name, type === 'counter' ? (found.get(name) ?? 0) + value : value)
+    counts.set(name, type === 'counter' ? (counts.get(name) ?? 0) + value : value)
   }
-  return found
+  return counts
 }
 
 /** Returns `result` of JSON-RPC, or the body of HTTP+JSON. For a stream: the same of each event, by event number. */

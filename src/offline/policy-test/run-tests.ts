@@ -119,9 +119,9 @@ function runTest (
   if (typeof ran === 'string') return { problem: ran, at: ['answer'] }
   const { dryRun, received, response } = ran
   const { version, binding } = dryRun.caller
-  const found = mismatches(test.expect, dryRun, made.request.body)
+  const wrong = mismatches(test.expect, dryRun, made.request.body)
   if (test.expect.answer !== undefined && response !== null && received !== null) {
-    found.push(...responseMismatches(test.expect.answer, response, received, dryRun))
+    wrong.push(...responseMismatches(test.expect.answer, response, received, dryRun))
   }
-  return { version: variant?.version ?? version, binding: variant?.binding ?? binding, mismatches: [...broken, ...found], dryRun, response }
+  return { version: variant?.version ?? version, binding: variant?.binding ?? binding, mismatches: [...broken, ...wrong], dryRun, response }
 }

@@ -79,9 +79,9 @@ export class TestAgents {
   }
 
   private make (card: string | JsonMap | undefined, cardPath: Path, agent: string | JsonMap, agentPath: Path): TestAgentResult {
-    const found = typeof agent === 'string' ? this.named(agent, agentPath) : this.inline(agent, agentPath)
-    if ('problems' in found) return { ok: false, problems: found.problems }
-    const { config, limits } = found
+    const agentUnderTest = typeof agent === 'string' ? this.named(agent, agentPath) : this.inline(agent, agentPath)
+    if ('problems' in agentUnderTest) return { ok: false, problems: agentUnderTest.problems }
+    const { config, limits } = agentUnderTest
     const fail = (message: string, hint?: string): TestAgentResult => ({
       ok: false,
       problems: [this.tests.place(problemAt(cardPath, message, hint))]

@@ -78,8 +78,8 @@ export function admissionOf (route: OperationRoute, caller: Principal | null): A
 export function admit (access: Access | null, { caller, target, tenant }: Admission): AccessOutcome | null {
   if (access === null || access.mode === 'observe') return null
   const named = tenant === null ? [] : [decodeURIComponent(tenant)]
-  const found = access.decide({ caller, target, tenants: { named, complete: false }, subject: null })
-  return found.decision === 'deny' ? outcomeOf(access, found, caller) : null
+  const accessDecision = access.decide({ caller, target, tenants: { named, complete: false }, subject: null })
+  return accessDecision.decision === 'deny' ? outcomeOf(access, accessDecision, caller) : null
 }
 
 /** Decides about a request that the gateway forwards without reading it. What its body would decide is undecided for ever. */
@@ -105,17 +105,17 @@ export function authorize (
 ): AccessOutcome | null {
   if (access === null) return null
   const problem = problemOf(call)
-  const found = access.decide({
+  const accessDecision = access.decide({
     caller,
     target: targetOf(route, call, policy),
     tenants: tenantsOf(route, call, problem),
     subject: problem === null ? new RequestSubject(call, head.rawHeaders) : null
   })
-  if (found.decision !== 'open' || problem === null) return outcomeOf(access, found, caller)
+  if (accessDecision.decision !== 'open' || problem === null) return outcomeOf(access, accessDecision, caller)
   if (access.mode === 'observe') return null
   // Nobody knows what the caller wants, so nobody can allow it. The caller learns what to fix.
   const violations = [callViolation('enforce', problem)]
-  return { rule: found.rule, decision: 'deny', mode: 'enforce', rejection: rejectionOf(violations), violations }
+  return { rule: accessDecision.rule, decision: 'deny', mode: 'enforce', rejection: rejectionOf(violations), violations }
 }
 
 function outcomeOf ({ mode }: Access, { decision, rule, scopes }: AccessDecision, caller: Principal | null): AccessOutcome {

@@ -160,10 +160,10 @@ function settable (value: unknown, steps: readonly string[]): JsonPath | null {
   const last = steps.at(-1) as string
   const [holder, ...more] = placesOf(value, steps.slice(0, -1)) ?? []
   if (holder === undefined || more.length > 0 || steps.includes('*')) return null
-  let found = value
-  for (const step of holder) found = (found as Readonly<Record<string | number, unknown>>)[step]
-  if (Array.isArray(found)) return isIndex(last) && Number(last) < found.length ? [...holder, Number(last)] : null
-  return typeof found === 'object' && found !== null ? [...holder, last] : null
+  let member = value
+  for (const step of holder) member = (member as Readonly<Record<string | number, unknown>>)[step]
+  if (Array.isArray(member)) return isIndex(last) && Number(last) < member.length ? [...holder, Number(last)] : null
+  return typeof member === 'object' && member !== null ? [...holder, last] : null
 }
 
 function isIndex (step: string): boolean {

@@ -19,15 +19,15 @@ export function dryRunGrpc (agent: DryRunAgent, request: PlainRequest, options: 
   const method = grpcMethodOf(request.path)
   const asked = method === null ? readRequestedVersion(head, '') : askedOfService(head, method.version)
   const route = method === null ? null : grpcRouteOf(method, state.interfaces)
-  const found = undecided(route, callerOf(route, null, asked, head, 'GRPC'))
+  const dryRun = undecided(route, callerOf(route, null, asked, head, 'GRPC'))
   const guarded = grpcGuard(head)
-  if (guarded !== null) return { ...found, rejection: guarded }
+  if (guarded !== null) return { ...dryRun, rejection: guarded }
   const others = forOthers(config, request.caller ?? null)
-  if (others !== null) return { ...found, rejection: others }
+  if (others !== null) return { ...dryRun, rejection: others }
   if (method === null) {
-    return isGrpcPassthrough(config, request.path) ? passedThrough(agent, request, head, found) : { ...found, rejection: unknownRpc }
+    return isGrpcPassthrough(config, request.path) ? passedThrough(agent, request, head, dryRun) : { ...dryRun, rejection: unknownRpc }
   }
-  if (route === null) return { ...found, rejection: noGrpcInterface }
+  if (route === null) return { ...dryRun, rejection: noGrpcInterface }
   return dryRunOperation(agent, request, { head, asked, route, problem: versionProblem(route, asked, state) }, options)
 }
 

@@ -100,10 +100,10 @@ export class Access {
     let allowed: Ternary = allow === null
     let rule = NO_RULE
     for (const one of allow ?? []) {
-      const found = holds(one, request)
-      if (found === true) rule = one.entry.id
-      if (found !== false) allowed = found
-      if (found === true) break
+      const outcome = holds(one, request)
+      if (outcome === true) rule = one.entry.id
+      if (outcome !== false) allowed = outcome
+      if (outcome === true) break
     }
     if (allowed === false) return { decision: 'deny', rule: NO_RULE, scopes: missingScopes(lacking, request) }
     if (doubt !== null) return { decision: 'open', rule: doubt, scopes: null }
@@ -116,9 +116,9 @@ export class Access {
     let slots = caller === null ? this.anonymous : this.ofCallers.get(caller)
     if (slots === undefined) this.ofCallers.set(caller as Principal, slots = new Map())
     const slot = slotOf(target)
-    let found = slots.get(slot)
-    if (found === undefined) slots.set(slot, found = this.find(caller, target))
-    return found
+    let results = slots.get(slot)
+    if (results === undefined) slots.set(slot, results = this.find(caller, target))
+    return results
   }
 
   private find (caller: Principal | null, target: Target): Candidates {
@@ -170,9 +170,9 @@ function callerTest (config: CallerConfig, matcher: AccessMatcher): (caller: Pri
   const condition: CallerCondition = compileCaller(config, schema => {
     const matches = matcher(schema)
     return shape => {
-      const found = matches(shape)
-      if (found === null) throw new Undecidable()
-      return found
+      const isMatch = matches(shape)
+      if (isMatch === null) throw new Undecidable()
+      return isMatch
     }
   })
   return caller => {
@@ -211,9 +211,9 @@ function holds ({ entry, caller }: Candidate, request: AccessRequest): Ternary {
   if (target === false) return false
   let result: true | null = caller === null || target === null ? null : true
   for (const test of entry.tests) {
-    const found = tried(test, request)
-    if (found === false) return false
-    if (found === null) result = null
+    const outcome = tried(test, request)
+    if (outcome === false) return false
+    if (outcome === null) result = null
   }
   return result
 }

@@ -31,10 +31,10 @@ const GUARD = 1
 /** @returns null when the caller may use every extension */
 export function restrictionsOf (guards: readonly CompiledGuard[], caller: Principal | null): Restrictions | null {
   spendBudget(guards.length * GUARD)
-  const found = guards.filter(guard => !guard.allows(caller))
-  if (found.length === 0) return null
-  const enforced = found.filter(({ mode }) => mode === 'enforce')
-  return { guards: found, forbidden: enforced.length === 0 ? null : new Forbidden(enforced) }
+  const denying = guards.filter(guard => !guard.allows(caller))
+  if (denying.length === 0) return null
+  const enforced = denying.filter(({ mode }) => mode === 'enforce')
+  return { guards: denying, forbidden: enforced.length === 0 ? null : new Forbidden(enforced) }
 }
 
 export interface GuardOptions {

@@ -33,7 +33,7 @@ const COMPARED: ReadonlySet<string> = new Set([
  */
 export function cardDifferences (old: AgentCard, now: AgentCard, agent: Policies): CardDifference[] {
   const [before, after] = [lastingPart(old.raw), lastingPart(now.raw)]
-  const found = [
+  const differences = [
     ...extensionDifferences(old, now, agent),
     ...schemaDifferences(before['schemas'], after['schemas'], agent),
     ...interfaceDifferences(before, after),
@@ -42,7 +42,7 @@ export function cardDifferences (old: AgentCard, now: AgentCard, agent: Policies
     ...capabilityDifferences(old, now),
     ...otherDifferences(before, after, agent)
   ]
-  return found.toSorted((a, b) => ORDER.indexOf(a.effect) - ORDER.indexOf(b.effect))
+  return differences.toSorted((a, b) => ORDER.indexOf(a.effect) - ORDER.indexOf(b.effect))
 }
 
 function difference (kind: string, effect: CardEffect, path: string, message: string): CardDifference {

@@ -76,8 +76,11 @@ export function policyFor (
   policies: Readonly<Record<string, PolicyConfig>>
 ): [name: string, policy: PolicyConfig] | undefined {
   const declared = new Map([[extension.uri, extension]])
-  const found = Object.entries(policies).filter(([, policy]) => identitiesOf(policy, declared).some(one => one.extension !== null))
-  return found.find(([, policy]) => policy.uriPattern !== undefined || claimedUris([policy]).has(extension.uri)) ?? found[0]
+  const declaredPolicies = Object.entries(policies).filter(([, policy]) => identitiesOf(
+    policy, declared
+  ).some(one => one.extension !== null))
+  return declaredPolicies.find(([, policy]) => policy.uriPattern !== undefined ||
+    claimedUris([policy]).has(extension.uri)) ?? declaredPolicies[0]
 }
 
 function all (declared: ReadonlyMap<string, CardExtension>): string {

@@ -51,8 +51,8 @@ function compileOne (condition: ConditionConfig, context: SelectContext): (subje
       if (subject.taskState === null) return hasNoTask(subject) ? false : null
       if (!states.has(subject.taskState)) return false
     }
-    const found = matches === null ? true : matches(subject.shape)
-    return found === false ? false : called === null ? null : found
+    const isMatch = matches === null ? true : matches(subject.shape)
+    return isMatch === false ? false : called === null ? null : isMatch
   }
 }
 

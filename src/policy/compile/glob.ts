@@ -24,11 +24,11 @@ export interface NameMatch { readonly key: string, readonly exact: boolean }
 
 /** Returns the object's own keys that any of the patterns matches. `exact` is true when the policy itself contains the key. */
 export function matchingKeys (object: Readonly<Record<string, unknown>>, patterns: readonly Glob[]): NameMatch[] {
-  const found: NameMatch[] = []
+  const matches: NameMatch[] = []
   const seen = new Set<string>()
   for (const pattern of patterns) {
     if (pattern.literal !== null) {
-      if (Object.hasOwn(object, pattern.literal) && !seen.has(pattern.literal)) found.push({ key: pattern.literal, exact: true })
+      if (Object.hasOwn(object, pattern.literal) && !seen.has(pattern.literal)) matches.push({ key: pattern.literal, exact: true })
       seen.add(pattern.literal)
       continue
     }
@@ -38,8 +38,8 @@ export function matchingKeys (object: Readonly<Record<string, unknown>>, pattern
       spendBudget(key.length * CHARACTER)
       if (seen.has(key) || !pattern.test(key)) continue
       seen.add(key)
-      found.push({ key, exact: false })
+      matches.push({ key, exact: false })
     }
   }
-  return found
+  return matches
 }

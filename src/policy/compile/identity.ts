@@ -41,9 +41,9 @@ export function identitiesOf (
   if (policy.uri === undefined) return []
   const spellings = spellingsOf(policy)
   const satisfying = (policy.aliases ?? []).filter(alias => alias.relation === 'satisfies').map(alias => alias.uri)
-  const found = satisfying.filter(uri => !claimed.has(uri)).map(uri => declared.get(uri)).filter(one => one !== undefined)
+  const unclaimed = satisfying.filter(uri => !claimed.has(uri)).map(uri => declared.get(uri)).filter(one => one !== undefined)
   const spelled = spellings.find(spelling => declared.has(spelling))
-  const [first, ...more] = found
+  const [first, ...more] = unclaimed
   if (spelled === undefined && first !== undefined) {
     return [{ uri: first.uri, same: [first.uri], satisfying: [], also: more, extension: first }]
   }
@@ -52,7 +52,7 @@ export function identitiesOf (
     uri,
     same: [uri, ...spellings.filter(spelling => spelling !== uri)],
     satisfying,
-    also: found,
+    also: unclaimed,
     extension: declared.get(uri) ?? null
   }]
 }

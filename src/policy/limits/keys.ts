@@ -91,17 +91,17 @@ interface Digests { readonly caller: string, readonly client: string, readonly t
 const known = new WeakMap<Principal, Digests>()
 
 function digestsOf (principal: Principal): Digests {
-  let found = known.get(principal)
-  if (found === undefined) {
+  let values = known.get(principal)
+  if (values === undefined) {
     const { source, subject, client, tenant } = principal
-    found = {
+    values = {
       caller: digest(['caller', source, subject]),
       client: client === null ? digest(['caller', source, subject]) : digest(['client', source, client]),
       tenant: digest(['tenant', tenant])
     }
-    known.set(principal, found)
+    known.set(principal, values)
   }
-  return found
+  return values
 }
 
 function digest (parts: readonly (string | null)[]): string {

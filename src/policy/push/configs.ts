@@ -22,19 +22,19 @@ const DEPTH = 3
 
 /** Null when the request cannot carry a configuration. An empty list for a request that sets one without any URL. */
 export function pushConfigsOf (call: Call): readonly PushConfigFields[] | null {
-  const found: Fields[] = []
+  const configs: Fields[] = []
   if (call.view !== null) {
     const configuration = call.view.fields.get('configuration')
     if (!isObject(configuration)) return null
-    collect(Fields.read(configuration, CONFIG, call.view.fields.pathOf('configuration'), []), found, 1)
-    return found.length === 0 ? null : found
+    collect(Fields.read(configuration, CONFIG, call.view.fields.pathOf('configuration'), []), configs, 1)
+    return configs.length === 0 ? null : configs
   }
   if (call.operation !== 'CreateTaskPushNotificationConfig') return null
-  if (call.request === null) return found
+  if (call.request === null) return configs
   const fields = Fields.read(call.request.object, CONFIG, call.request.path, [])
-  if (isSet(fields.get('url'))) found.push(fields)
-  collect(fields, found, 0)
-  return found
+  if (isSet(fields.get('url'))) configs.push(fields)
+  collect(fields, configs, 0)
+  return configs
 }
 
 function collect (holder: Fields, found: Fields[], depth: number): void {

@@ -209,8 +209,8 @@ function distinct (uris: readonly string[]): readonly string[] {
 
 function evidenceOf (owned: readonly Selector[], subject: RequestSubject): string | null {
   for (const selector of owned) {
-    const found = selector.select(subject)[0]
-    if (found !== undefined) return found.typePath ?? found.path
+    const selected = selector.select(subject)[0]
+    if (selected !== undefined) return selected.typePath ?? selected.path
   }
   return null
 }

@@ -71,13 +71,13 @@ class GuardCheck {
     spendBudget(list.length / 10)
     const path = message.fields.pathOf('extensions')
     const steps = [...message.steps, message.fields.key('extensions') ?? 'extensions']
-    const found = list.flatMap((uri, i) => typeof uri === 'string' && covers(this.guard, uri) ? [i] : [])
+    const indexes = list.flatMap((uri, i) => typeof uri === 'string' && covers(this.guard, uri) ? [i] : [])
     const other = list.findIndex(uri => typeof uri === 'string' && resembles(this.guard, uri))
     if (other >= 0) this.resembling(`${path}[${other}]`)
-    const [first] = found
+    const [first] = indexes
     if (first === undefined) return
     this.use(`${path}[${first}]`, `names the extension ${this.guard.label}`, this.guard.strips, edits => {
-      for (const i of found) edits.remove([...steps, i], this.by)
+      for (const i of indexes) edits.remove([...steps, i], this.by)
     })
   }
 

@@ -29,7 +29,7 @@ export function recordDependencies (
   const done = new Set<CompiledPolicy>()
   const wanted = new Set<string>()
   const added = new Set<string>()
-  const found: { readonly policy: CompiledPolicy, readonly needed: Dependency, readonly enforced: boolean }[] = []
+  const needs: { readonly policy: CompiledPolicy, readonly needed: Dependency, readonly enforced: boolean }[] = []
   // A dependency that follows from an observed rule is only observed, so that everything that follows from enforced rules is found first.
   for (const enforced of [true, false]) {
     for (const one of demands) if (!enforced || one.mode === 'enforce') wanted.add(one.uri)
@@ -45,12 +45,12 @@ export function recordDependencies (
           if (isRequested(needed, asked) || activity.policies.some(other => other.policy.uri === needed.uri && other.active)) continue
           wanted.add(needed.uri)
           if (addsMissing && mayAdd && forbidden?.has(needed.uri) !== true) added.add(needed.uri)
-          else found.push({ policy, needed, enforced })
+          else needs.push({ policy, needed, enforced })
         }
       }
     }
   }
-  for (const { policy, needed, enforced } of found) {
+  for (const { policy, needed, enforced } of needs) {
     if (added.has(needed.uri)) continue
     const guard = forbidden?.guardOf(needed.uri) ?? null
     violations.push(

@@ -19,15 +19,15 @@ export interface Holder {
 
 /** Holders in a request. Places that only responses have are ignored. */
 export function requestHolders (call: Call, message: MessageView | null, places: readonly MetadataPlace[]): Holder[] {
-  const found: Holder[] = []
+  const holders: Holder[] = []
   for (const place of places) {
-    if (place === 'message' && message !== null) found.push(new FieldsHolder(message.fields, () => message.steps))
+    if (place === 'message' && message !== null) holders.push(new FieldsHolder(message.fields, () => message.steps))
     if (place === 'params') {
       const path = call.request?.path ?? ''
       const root = (): JsonPath => path === '' ? [] : [path]
-      if (call.view !== null) found.push(new FieldsHolder(call.view.fields, root))
+      if (call.view !== null) holders.push(new FieldsHolder(call.view.fields, root))
       else {
-        found.push({
+        holders.push({
           path: memberPath(path, 'metadata'),
           metadata: call.request === null ? undefined : own(call.request.object, 'metadata'),
           steps: () => [...root(), 'metadata']
@@ -35,10 +35,10 @@ export function requestHolders (call: Call, message: MessageView | null, places:
       }
     }
     if (place === 'part' && message !== null) {
-      for (const part of message.parts) found.push(new FieldsHolder(part.fields, () => partSteps(message, part)))
+      for (const part of message.parts) holders.push(new FieldsHolder(part.fields, () => partSteps(message, part)))
     }
   }
-  return found
+  return holders
 }
 
 export class FieldsHolder implements Holder {

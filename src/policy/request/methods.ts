@@ -60,13 +60,13 @@ export function demandExtension (
 /** Checks the params of a method, or the body of a route, against the schema of its policy. */
 export function checkAddition (added: CompiledAddition, { call }: DecisionRequest, violations: Violation[]): void {
   const { kind, policy, uri, mode } = added
-  const found = added.schema?.find(NO_CAPTURES) ?? null
-  if (found === null) return
+  const dataViolations = added.schema?.find(NO_CAPTURES) ?? null
+  if (dataViolations === null) return
   const { rule, place, value } =
     kind === 'method'
       ? { rule: 'method-params', place: 'params', value: call.request?.object }
       : { rule: 'route-body', place: 'body', value: call.extensionBody }
-  if (!found.entry.usable) {
+  if (!dataViolations.entry.usable) {
     addViolation(
       violations,
       violation({
@@ -97,7 +97,9 @@ export function checkAddition (added: CompiledAddition, { call }: DecisionReques
       })
     )
   }
-  for (const problem of found.entry.schema.validate(value) ?? (value === undefined ? found.entry.schema.validate(NO_PARAMS) : null) ?? []) {
+  for (const problem of dataViolations.entry.schema.validate(value) ?? (value === undefined
+    ? dataViolations.entry.schema.validate(NO_PARAMS)
+    : null) ?? []) {
     if (isFull(violations, mode)) return
     addViolation(
       violations,

@@ -36,8 +36,8 @@ export function pauseOf ({ call }: RequestSubject, { pauses }: AgentPolicy, viol
 /** The rule that asks for several. @returns null when a reload has removed all of them */
 export function questionOf (pauses: AgentPolicy['pauses'], rules: readonly string[]): PausingRule | null {
   for (const name of rules) {
-    const found = pauses?.get(name)
-    if (found !== undefined) return found
+    const pause = pauses?.get(name)
+    if (pause !== undefined) return pause
   }
   return null
 }
@@ -56,8 +56,8 @@ export function findEvidence (
   if (pauses === null || paused === null || paused.state !== 'waiting') return 'none'
   let declined = false
   for (const name of paused.rules) {
-    const found = pauses.get(name)
-    if (found !== undefined) declined = hasDeclined(found, subject, violations) || declined
+    const pause = pauses.get(name)
+    if (pause !== undefined) declined = hasDeclined(pause, subject, violations) || declined
   }
   return declined ? 'declined' : 'given'
 }

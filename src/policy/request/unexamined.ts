@@ -27,7 +27,7 @@ export function unexaminedData (
   subject: RequestSubject,
   looked: readonly string[]
 ): readonly UnexaminedData[] {
-  const found: UnexaminedData[] = []
+  const unexamined: UnexaminedData[] = []
   try {
     const isExamined = overlapsWith(looked)
     for (const state of policies) {
@@ -37,14 +37,14 @@ export function unexaminedData (
       if (missed.length === 0) continue
       const isRemembered = overlapsWith(taskPaths(policy, subject))
       for (const path of missed) {
-        if (found.length < MAX_REPORTED && !isRemembered(path)) found.push({ extension: policy.name, path })
+        if (unexamined.length < MAX_REPORTED && !isRemembered(path)) unexamined.push({ extension: policy.name, path })
       }
     }
   } catch (error) {
     // The report takes steps too, and no request is rejected for a report.
     if (unevaluated(error) === null) throw error
   }
-  return found.length === 0 ? NO_UNEXAMINED_DATA : found
+  return unexamined.length === 0 ? NO_UNEXAMINED_DATA : unexamined
 }
 
 function ownedPaths ({ activation: { owned } }: CompiledPolicy, subject: RequestSubject): readonly string[] {
@@ -70,7 +70,7 @@ function overlapsWith (paths: readonly string[]): (path: string) => boolean {
 
 /** Paths of the values that contain the value of a path. */
 function beginningsOf (path: string): string[] {
-  const found: string[] = []
-  for (let i = 0; i < path.length; i++) if (path[i] === '.' || path[i] === '[') found.push(path.slice(0, i))
-  return found
+  const names: string[] = []
+  for (let i = 0; i < path.length; i++) if (path[i] === '.' || path[i] === '[') names.push(path.slice(0, i))
+  return names
 }

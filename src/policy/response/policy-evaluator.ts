@@ -283,12 +283,12 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
     const evaluated: Work[] = []
     for (const work of this.works) {
       const { policy } = work.state
-      const found = ownedIn(work, subject)
-      const evidence = found[0]?.typePath ?? found[0]?.path ?? null
+      const owned = ownedIn(work, subject)
+      const evidence = owned[0]?.typePath ?? owned[0]?.path ?? null
       if (evidence !== null) this.activations.see(activeUri(policy, decision.outbound, decision.listed))
       if (work.idle) continue
       if (work.strips) {
-        this.strip(work, past === null ? found : [...found, ...ownedIn(work, past)], past === null ? [subject] : [subject, past], outcome)
+        this.strip(work, past === null ? owned : [...owned, ...ownedIn(work, past)], past === null ? [subject] : [subject, past], outcome)
       }
       if (work.responses.redact.length > 0) redactHistory(policy, work.responses, subject, outcome)
       const isEvaluated = isResponseEvaluated(work, evidence)
@@ -340,8 +340,8 @@ class PolicyResponseEvaluator implements ResponseEvaluator {
 function ownedIn ({ responses, strips }: Work, subject: ResultSubject): readonly Selected[] {
   if (strips) return responses.owned.flatMap(one => one.select(subject))
   for (const one of responses.owned) {
-    const found = one.select(subject)
-    if (found.length > 0) return found
+    const selected = one.select(subject)
+    if (selected.length > 0) return selected
   }
   return NONE
 }

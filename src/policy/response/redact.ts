@@ -47,13 +47,13 @@ function placesOf ({ names, steps }: CompiledRedaction, holder: Holder): readonl
   spendBudget(1)
   const { metadata } = holder
   if (!isObject(metadata)) return []
-  const found: Place[] = []
+  const places: Place[] = []
   for (const { key, exact } of matchingKeys(metadata, names)) {
     collect(
       { path: memberPath(holder.path, key, exact ? NAME_LIMIT : undefined), value: metadata[key], at: [...holder.steps(), key] },
       steps,
-      found
+      places
     )
   }
-  return found
+  return places
 }

@@ -24,7 +24,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
   const firstOnly = config.take === 'first'
   const owners = config.in ?? MESSAGE
   const select = (subject: Subject): Selected[] => {
-    const found: Selected[] = []
+    const selected: Selected[] = []
     const places = firstOnly ? new Set<MediaTypePlace>() : null
     for (const content of subject.contents(owners)) {
       for (let i = 0; i < content.parts.length; i++) {
@@ -35,7 +35,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         // An agent may read only one of the places and compare plain text. That agent takes the first part that states its type there
         // plainly. The gateway evaluates each part that could be the first one for some agent.
         if (places !== null) {
-          if (found.length > 0 && byType.places.every(place => places.has(place))) continue
+          if (selected.length > 0 && byType.places.every(place => places.has(place))) continue
           for (const place of byType.plainPlaces) places.add(place)
         }
         const ambiguous = byType.ambiguous ?? matched.inexact ?? (firstOnly && part.ambiguity !== null
@@ -47,7 +47,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         for (const value of values) {
           if (value === null && steps.length === 0) {
             const { isData, unread } = part
-            found.push(
+            selected.push(
               unread === undefined
                 ? { path: isData ? part.dataPath : part.path, typePath, value: part.data, captures, ambiguous, fragment: !isData, at }
                 : { path: part.dataPath, typePath, get value () { return part.data }, unread, captures, ambiguous, fragment: false, at }
@@ -56,7 +56,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
           }
           const inside: Steps | null = located ? [] : null
           const path = value === null ? part.dataPath : memberPath(part.dataPath, value.key, value.exact ? NAME_LIMIT : undefined)
-          found.push({
+          selected.push({
             path: descendPath(path, steps),
             typePath,
             value: descend(memberOf(part, value), steps, inside),
@@ -68,7 +68,7 @@ export function compilePart (config: PartSelectorConfig, context: SelectContext,
         }
       }
     }
-    return found
+    return selected
   }
   return { select, needsMessage: true, selectsData: config.dataKey === undefined && steps.length === 0, missing: null }
 }
@@ -88,15 +88,15 @@ function compileCaptures (captures: PartSelectorConfig['captures'], { uris }: Se
     return { name, outside, spellings: uris.map(uri => parsePointer(['', ...steps].join('/')).map(one => one === '$uri' ? uri : one)) }
   })
   return (part, subject, typed) => {
-    const found = new Map(typed)
+    const types = new Map(typed)
     let shape: JsonObject | null = null
     for (const { name, outside, spellings } of places) {
       spendBudget(spellings.length * POINTED)
       const root = outside ? subject.normalised : shape ??= normalisePart(part)
       const value = spellings.map(steps => descend(root, steps, null)).find(one => one !== undefined)
-      if (typeof value === 'string') found.set(name, value)
+      if (typeof value === 'string') types.set(name, value)
     }
-    return found
+    return types
   }
 }
 

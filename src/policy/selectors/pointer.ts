@@ -19,9 +19,9 @@ export function compilePointer (pointer: string, located: boolean): Selector {
       const at: JsonPath = request.path === '' ? [] : [request.path]
       // Methods and routes of an extension have their own field names.
       const isProtocol = operation !== 'Other' && operation !== 'Extension'
-      const found: Selected[] = []
-      walk({ subject, steps, located, found }, 0, { path: request.path, value: request.object, at, isProtocol, ambiguous: null })
-      return found
+      const selected: Selected[] = []
+      walk({ subject, steps, located, found: selected }, 0, { path: request.path, value: request.object, at, isProtocol, ambiguous: null })
+      return selected
     }
   }
 }

@@ -48,9 +48,9 @@ function compileResult (pointer: string, located: boolean): Selector<ResultSubje
     select: subject => {
       if (!(subject instanceof MethodResultSubject)) return []
       const { value, path, steps: at } = subject.place
-      const found: Place[] = []
-      collect({ value, path, at }, steps, found)
-      return found.map(one => plain(one.path === '' ? BODY : one.path, one.value, located ? one.at : NOWHERE))
+      const places: Place[] = []
+      collect({ value, path, at }, steps, places)
+      return places.map(one => plain(one.path === '' ? BODY : one.path, one.value, located ? one.at : NOWHERE))
     }
   }
 }

@@ -38,9 +38,9 @@ export function compileMetadata (config: MetadataSelectorConfig, context: Select
         : subject =>
           descendPath(memberPath(subject.holders(places)[0]?.path ?? subject.contents(MESSAGE)[0]?.path ?? '', only, NAME_LIMIT), steps),
     select: subject => {
-      const found: Selected[] = []
-      for (const holder of subject.holders(places)) selectMetadata(sought, holder, found)
-      return found
+      const selected: Selected[] = []
+      for (const holder of subject.holders(places)) selectMetadata(sought, holder, selected)
+      return selected
     }
   }
 }

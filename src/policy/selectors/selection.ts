@@ -82,12 +82,12 @@ export type Steps = (string | number)[]
  * @returns undefined when the value does not exist
  */
 export function descend (value: unknown, steps: readonly string[], at: Steps | null): unknown {
-  let found = value
+  let member = value
   for (const name of steps) {
-    at?.push(Array.isArray(found) ? Number(name) : name)
-    found = stepInto(found, name)
+    at?.push(Array.isArray(member) ? Number(name) : name)
+    member = stepInto(member, name)
   }
-  return found
+  return member
 }
 
 /** Returns the path of a value that need not exist. */

@@ -7,11 +7,11 @@ const MAX_VALUES = 1_000
 
 /** @returns strings, numbers and booleans, each once */
 export function valuesAt (root: unknown, pointer: string): (string | number | boolean)[] {
-  let found: unknown[] = [root]
+  let values: unknown[] = [root]
   for (const key of parsePointer(pointer)) {
-    found = found.flatMap(value => childrenOf(value, key)).slice(0, MAX_VALUES)
+    values = values.flatMap(value => childrenOf(value, key)).slice(0, MAX_VALUES)
   }
-  return [...new Set(found.filter(value => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'))]
+  return [...new Set(values.filter(value => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'))]
 }
 
 function childrenOf (value: unknown, key: string): unknown[] {

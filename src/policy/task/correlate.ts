@@ -168,15 +168,15 @@ function problemOf (
 /** The selected values, in order, or the values that the pointers lead to in each of them. */
 function picked ({ pick, first }: CompiledSide, selected: readonly Selected[]): readonly Picked[] {
   if (pick.length === 0) return selected
-  const found: Place[] = []
+  const places: Place[] = []
   for (const one of selected) {
-    const before = found.length
+    const before = places.length
     for (const steps of pick) {
-      collect(one, steps, found)
-      if (first && found.length > before) break
+      collect(one, steps, places)
+      if (first && places.length > before) break
     }
   }
-  return found
+  return places
 }
 
 // Lists of values in the form of a record: their number, and a digest of each.

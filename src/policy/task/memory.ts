@@ -67,9 +67,9 @@ export class TaskMemory {
    */
   recallBy (recall: () => TaskRecord | null): void {
     this.recall = recall
-    const found = this.begun === null ? null : recall()
-    if (found === null) return
-    this.record = found
+    const recalled = this.begun === null ? null : recall()
+    if (recalled === null) return
+    this.record = recalled
     this.begun = null
   }
 

@@ -142,24 +142,26 @@ export class AdminAccess {
     const failing = { address, agent: REALM }
     const presented = { ...credential, connection: connectionOf(request.socket), address }
     const isThrottled = (pending?: number): boolean => this.throttle.isThrottled(failing, performance.now(), pending)
-    const found = await identity.authenticator.authenticate(presented, rules.requirement, Date.now(), isThrottled)
-    if (found.kind === 'caller') return allows(rules, found.principal)
+    const outcome = await identity.authenticator.authenticate(presented, rules.requirement, Date.now(), isThrottled)
+    if (outcome.kind === 'caller') return allows(rules, outcome.principal)
     const carriers = this.carriers(rules)
-    if (found.kind === 'missing') {
+    if (outcome.kind === 'missing') {
       return { missing: challenge(carriers, `send ${carriers.map(shownCarrier).join(', or ')}, or sign in under /console/`) }
     }
-    if (found.kind === 'unavailable') {
+    if (outcome.kind === 'unavailable') {
       return {
-        rejected: rejection(503, `the keys of the source ${found.source} are not available`, { 'retry-after': String(found.retryAfter) })
+        rejected: rejection(
+          503, `the keys of the source ${outcome.source} are not available`, { 'retry-after': String(outcome.retryAfter) }
+        )
       }
     }
-    const counts = found.kind === 'throttled' || (found.kind === 'failed' && found.problem !== 'source')
+    const counts = outcome.kind === 'throttled' || (outcome.kind === 'failed' && outcome.problem !== 'source')
     const slowed = counts ? this.throttle.failed(failing, performance.now()) : null
-    if (slowed !== null || found.kind === 'throttled') {
+    if (slowed !== null || outcome.kind === 'throttled') {
       const seconds = String(Math.max(1, Math.ceil((slowed?.wait ?? 0) / 1_000)))
       return { rejected: rejection(429, 'too many credentials that are not valid', { 'retry-after': seconds }) }
     }
-    return { rejected: challenge(carriers, problemOf(found)) }
+    return { rejected: challenge(carriers, problemOf(outcome)) }
   }
 }
 

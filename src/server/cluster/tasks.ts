@@ -65,8 +65,8 @@ export class RemoteTasks implements TaskStore {
   }
 
   async read (key: TaskKey): Promise<Lookup> {
-    const found = await this.ask(id => ({ kind: 'task', id, key, write: null }))
-    return found instanceof Map || found === 'unknown' ? found : 'unavailable'
+    const reply = await this.ask(id => ({ kind: 'task', id, key, write: null }))
+    return reply instanceof Map || reply === 'unknown' ? reply : 'unavailable'
   }
 
   async write (key: TaskKey, fields: TaskRecord): Promise<boolean> {
@@ -74,8 +74,8 @@ export class RemoteTasks implements TaskStore {
   }
 
   async claim (agent: string, claims: readonly ClaimKey[]): Promise<readonly Claimed[]> {
-    const found = await this.ask(id => ({ kind: 'claim', id, agent, claims: claims.map(keyOf), release: false }))
-    return Array.isArray(found) ? found as readonly Claimed[] : claims.map(() => 'unavailable')
+    const reply = await this.ask(id => ({ kind: 'claim', id, agent, claims: claims.map(keyOf), release: false }))
+    return Array.isArray(reply) ? reply as readonly Claimed[] : claims.map(() => 'unavailable')
   }
 
   release (agent: string, claims: readonly ClaimKey[]): void {
@@ -87,13 +87,13 @@ export class RemoteTasks implements TaskStore {
   }
 
   private async askOwners (agent: string, names: readonly OwnedName[], claim: string | null): Promise<Owners> {
-    const found = await this.ask(id => ({ kind: 'owners', id, agent, names: names.map(({ kind, id }) => ({ kind, id })), claim }))
-    return Array.isArray(found) ? found as (string | null)[] : 'unavailable'
+    const reply = await this.ask(id => ({ kind: 'owners', id, agent, names: names.map(({ kind, id }) => ({ kind, id })), claim }))
+    return Array.isArray(reply) ? reply as (string | null)[] : 'unavailable'
   }
 
   async pushConfigs (change: PushChange): Promise<PushCounted> {
-    const found = await this.ask(id => ({ kind: 'push', id, change }))
-    return found === 'full' || Array.isArray(found) ? found as PushCounted : 'unavailable'
+    const reply = await this.ask(id => ({ kind: 'push', id, change }))
+    return reply === 'full' || Array.isArray(reply) ? reply as PushCounted : 'unavailable'
   }
 
   /** Does nothing: one store serves every configuration and holds nothing of this process. */

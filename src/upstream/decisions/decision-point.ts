@@ -100,8 +100,8 @@ export class DecisionPoint<T> {
     const groups = together ? [open] : open.map(one => [one])
     await Promise.all(groups.map(async group => {
       if (group.length === 0) return
-      const found = await this.#asked(group.map(({ body }) => body), questions)
-      group.forEach(({ i }, at) => { replies[i] = found[at] as Reply<T> })
+      const answers = await this.#asked(group.map(({ body }) => body), questions)
+      group.forEach(({ i }, at) => { replies[i] = answers[at] as Reply<T> })
     }))
     return replies as Reply<T>[]
   }

@@ -45,14 +45,14 @@ export class InexactNumbers {
 
   private look (): Set<number> {
     const { tokens } = this
-    const found = new Set<number>()
+    const offsets = new Set<number>()
     withContiguous(this.bytes, bytes => {
       for (let i = 0; i < tokens.length; i += 2) {
         const token = bytes.toString('latin1', tokens[i], tokens[i + 1])
-        if (!isExact(token)) found.add(Number(token))
+        if (!isExact(token)) offsets.add(Number(token))
       }
     })
-    return found
+    return offsets
   }
 }
 

@@ -115,7 +115,7 @@ interface Holder { readonly [UNREAD]?: UnreadValue }
  */
 function restored (root: unknown, values: readonly UnreadValue[], name: string): boolean {
   const left: (UnreadValue | null)[] = [...values]
-  let found = 0
+  let count = 0
   const open: unknown[] = [root]
   while (open.length > 0) {
     const node = open.pop() as Readonly<Record<string, unknown>>
@@ -129,12 +129,12 @@ function restored (root: unknown, values: readonly UnreadValue[], name: string):
       const value = left[number]
       if (value === undefined || value === null || child !== MARK + number) return false
       left[number] = null
-      found++
+      count++
       Object.defineProperty(node, UNREAD, { value })
       Object.defineProperty(node, key, { configurable: true, enumerable: true, get: readMember })
     }
   }
-  return found === values.length
+  return count === values.length
 }
 
 /** The getter of all such members: a validator has one name. */

@@ -50,10 +50,10 @@ export function withData (event: Buffer, data: Buffer | string): Buffer {
 
 /** @returns the line end at an offset; at the end of the block, the line end of the line before */
 function lineEnd (bytes: Buffer, end: number, lineAt: number): string {
-  const found =
+  const lineBreak =
     /^(?:\r\n|\r|\n)/.exec(bytes.toString('latin1', end, end + 2)) ??
     /(?:\r\n|\r|\n)$/.exec(bytes.toString('latin1', Math.max(0, lineAt - 2), lineAt))
-  return found === null ? '\n' : found[0]
+  return lineBreak === null ? '\n' : lineBreak[0]
 }
 
 function dataLines (data: Buffer | string, end: string): string {

@@ -166,9 +166,9 @@ function parsed (value: unknown, message: CardMessage, depth: number): JsonObjec
 /** Returns a member under its JSON name or its name in a2a.proto. Null counts as not set. */
 function memberOf (value: JsonObject, name: string): unknown {
   const names = new Set([name, snakeCase(name)])
-  const found = [...names].map(one => own(value, one)).filter(one => one !== undefined && one !== null)
-  if (found.length > 1) throw new NoCanonicalForm(`the card has ${name} in two spellings`)
-  return found[0]
+  const values = [...names].map(one => own(value, one)).filter(one => one !== undefined && one !== null)
+  if (values.length > 1) throw new NoCanonicalForm(`the card has ${name} in two spellings`)
+  return values[0]
 }
 
 function snakeCase (name: string): string {

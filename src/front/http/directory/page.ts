@@ -226,11 +226,11 @@ const CALLABLE = ['JSONRPC 1.0', 'HTTP+JSON 1.0', 'JSONRPC 0.3', 'HTTP+JSON 0.3'
 /** @returns null for an agent without an interface for JSON over HTTP */
 function callText (entry: DirectoryEntry): string | null {
   const best = CALLABLE.map(one => entry.interfaces.find(({ binding, version }) => `${binding} ${version}` === one))
-  const found = best.find(one => one !== undefined)
-  if (found === undefined) return null
-  const old = found.version === '0.3'
+  const first = best.find(one => one !== undefined)
+  if (first === undefined) return null
+  const old = first.version === '0.3'
   const text = entry.skills.flatMap(({ examples }) => examples)[0] ?? 'Hello'
-  const { url, body } = messageOf(found, text)
+  const { url, body } = messageOf(first, text)
   const lines = [
     `curl ${quoted(url)}`,
     "-H 'Content-Type: application/json'",
