@@ -19,7 +19,7 @@ export const MUTATIONS = [
   ['policy/request/requested.ts', "if (policy.unlisted === 'reject') {", "if (policy.unlisted === 'strip') {"],
   ['policy/request/methods.ts', "declared || need === 'none'", 'declared'],
   ['policy/request/methods.ts', '!needsActive || missing.includes(uri)', '!needsActive || !missing.includes(uri)'],
-  ['policy/task/correlate.ts', 'if (first && found.length > before) break', 'if (first && found.length < before) break'],
+  ['policy/task/correlate.ts', 'if (first && places.length > before) break', 'if (first && places.length < before) break'],
   ['policy/task/correlate.ts', 'values.length === before.length ? null', 'values.length <= before.length ? null'],
   ['policy/task/correlate.ts', "relation === 'equalSet' && seen.has(digest)", "relation === 'member' && seen.has(digest)"],
   ['policy/task/state.ts', 'visits <= max ||', 'visits <= max + 1 ||'],
