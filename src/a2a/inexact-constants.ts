@@ -17,13 +17,13 @@ function find (value: unknown, path: string, constant: boolean, inexact: Pick<In
   if (typeof value === 'number') return constant && inexact.has(value) ? path : null
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
-      const found = find(value[i], `${path}[${i}]`, constant, inexact)
-      if (found !== null) return found
+      const inexactPath = find(value[i], `${path}[${i}]`, constant, inexact)
+      if (inexactPath !== null) return inexactPath
     }
   } else if (isObject(value)) {
     for (const key of Object.keys(value)) {
-      const found = find(value[key], memberPath(path, key), constant || key === 'enum' || key === 'const', inexact)
-      if (found !== null) return found
+      const inexactPath = find(value[key], memberPath(path, key), constant || key === 'enum' || key === 'const', inexact)
+      if (inexactPath !== null) return inexactPath
     }
   }
   return null

@@ -78,11 +78,11 @@ const AMBIGUOUS = Symbol('the parameter is repeated with different values')
 /** Reads the version parameter of the query. A percent sign may hide the parameter's name: agents compare decoded names. */
 function queryVersion (query: string): string | typeof AMBIGUOUS | null {
   if (!/a2a-version|%/i.test(query)) return null
-  let found: string | null = null
+  let chosenVersion: string | null = null
   for (const [name, value] of new URLSearchParams(query)) {
     if (name.toLowerCase() !== VERSION_HEADER) continue
-    if (found !== null && found !== value) return AMBIGUOUS
-    found = value
+    if (chosenVersion !== null && chosenVersion !== value) return AMBIGUOUS
+    chosenVersion = value
   }
-  return found
+  return chosenVersion
 }

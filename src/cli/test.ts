@@ -63,9 +63,9 @@ export function runTest (args: TestArguments, io: Output): number {
     ])
   }
   if (names.length === 0) return unusable([usageProblem('name test files or a directory, such as "a2a-gateway test policies/"')])
-  const found = testFiles(names)
-  if ('problem' in found) return unusable([usageProblem(found.problem)])
-  const { files } = found
+  const testPaths = testFiles(names)
+  if ('problem' in testPaths) return unusable([usageProblem(testPaths.problem)])
+  const { files } = testPaths
   const config = args.config ?? (env.A2A_GATEWAY_CONFIG || null)
   const base = baseConfig(config, env)
   if (base !== null && !('hash' in base)) return unusable(base.problems, config ?? undefined)

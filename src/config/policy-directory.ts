@@ -72,19 +72,19 @@ export function readPolicyDirectory (
   }
   problems.push(...clashes([...read.keys()], items(mapping(from).replace), builtIn, named, at))
   const known = new Set([...builtIn, ...read.keys(), ...Object.keys(mapping(extensions))])
-  const found = [...read].flatMap(([name, one]) => {
+  const policyProblems = [...read].flatMap(([name, one]) => {
     if (one.problems.length > 0) return one.problems
     const further = checks.flatMap(check => check({ extensions: { [name]: one.policy }, agents: [] }, path))
       .map(({ path: [, , ...steps], ...problem }) => ({ ...problem, path: steps }))
     return [...foreign(one, known), ...further].map(problem => one.place(problem))
   })
-  found.push(...cycles(read))
+  policyProblems.push(...cycles(read))
   return {
     path,
     policies: Object.fromEntries([...read].map(([name, { policy }]) => [name, policy as PolicyConfig])),
     files: [path, ...names.map(name => join(path, name)), ...[...read.values()].flatMap(({ files }) => files)],
     problems,
-    found
+    found: policyProblems
   }
 }
 

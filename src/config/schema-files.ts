@@ -195,17 +195,19 @@ export class SchemaFiles {
    * problems.
    */
   private file (file: string, at: Path): SchemaRef | true {
-    let found = this.single.get(file)
-    if (found === undefined) {
+    let parsedFile = this.single.get(file)
+    if (parsedFile === undefined) {
       const path = resolve(this.baseDir, file)
       this.files.push(path)
       const read = this.read(path, file)
       const ref = `schema-file:/${encodeURIComponent(file)}`
-      found = 'message' in read ? read : { ref, set: new ReadSet(null, new Map([[ref, { file, schema: read.schema, authored: true }]])) }
-      this.single.set(file, found)
+      parsedFile = 'message' in read
+        ? read
+        : { ref, set: new ReadSet(null, new Map([[ref, { file, schema: read.schema, authored: true }]])) }
+      this.single.set(file, parsedFile)
     }
-    if (!('message' in found)) return found
-    this.problems.push(problemAt(at, `${dotted(at)}: ${found.message}`, found.hint, 'value', 'A2AGW_ERR_CONFIG_FILE'))
+    if (!('message' in parsedFile)) return parsedFile
+    this.problems.push(problemAt(at, `${dotted(at)}: ${parsedFile.message}`, parsedFile.hint, 'value', 'A2AGW_ERR_CONFIG_FILE'))
     return true
   }
 

@@ -42,8 +42,8 @@ function hasOutcome (entry: DecisionEntry, wanted: string): boolean {
 function textsOf (entry: DecisionEntry): string[] {
   const { rule, reason, message, requestId, traceId, taskId, contextId, caller, operation, binding, status, grpcStatus } = entry
   const texts = [rule, reason, message, requestId, traceId, taskId, contextId, operation, binding, String(status), grpcStatus]
-  const found = entry.violations.flatMap(one => [`${one.extension}/${one.rule}`, one.reason, one.path, one.message])
+  const searchTexts = entry.violations.flatMap(one => [`${one.extension}/${one.rule}`, one.reason, one.path, one.message])
   const answers = entry.answers.flatMap(one => [one.rule, one.use, one.outcome, one.problem, one.id, one.reasonUser, one.reasonAdmin])
   const named = caller === null ? [] : [caller.source, caller.id]
-  return [...[...texts, ...answers].filter(text => text !== null), ...found, ...named, ...entry.edited, ...entry.extensions]
+  return [...[...texts, ...answers].filter(text => text !== null), ...searchTexts, ...named, ...entry.edited, ...entry.extensions]
 }

@@ -52,9 +52,9 @@ export function consoleHandler (gateway: ConsoleSource, log: Pick<Log, 'error'>)
   let trying = 0
 
   const agent = (name: string): ConsoleAgent => {
-    const found = source.agents().find(one => one.name === name)
-    if (found === undefined) throw new Failure({ status: 404, error: 'no agent has that name' })
-    return found
+    const agentState = source.agents().find(one => one.name === name)
+    if (agentState === undefined) throw new Failure({ status: 404, error: 'no agent has that name' })
+    return agentState
   }
 
   const data: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {

@@ -60,8 +60,10 @@ export class Authenticator {
     now: number,
     isThrottled: (pending?: number) => boolean
   ): Authentication | Promise<Authentication> {
-    const found = this.verified(presented, requirement, { now, isThrottled })
-    return found instanceof Promise ? found.then(found => required(found, requirement, this)) : required(found, requirement, this)
+    const verification = this.verified(presented, requirement, { now, isThrottled })
+    return verification instanceof Promise
+      ? verification.then(found => required(found, requirement, this))
+      : required(verification, requirement, this)
   }
 
   private verified (
@@ -87,11 +89,11 @@ export class Authenticator {
     let slot: Slot | null = null
     let credential = ''
     for (const one of this.slots) {
-      const found = credentialOf(presented, one.carrier)
-      if (found === null) continue
+      const presentedCredential = credentialOf(presented, one.carrier)
+      if (presentedCredential === null) continue
       if (slot !== null) return this.several(presented, requirement, how)
       slot = one
-      credential = found
+      credential = presentedCredential
     }
     return slot === null ? MISSING : verified(slot, credential, how)
   }

@@ -128,7 +128,7 @@ function requirementOfCard (card: CardSecurity, sources: readonly CallerSource[]
   const { schemes, alternatives, problems } = card
   if (alternatives === null) return { alternatives: [], anonymous: false, unmet: ['the card has no security requirement'] }
   const covering = new Map([...schemes].map(([name, scheme]) => [name, sourcesFor(scheme, sources)]))
-  const found = new Map<string, readonly string[]>()
+  const sourcesByScheme = new Map<string, readonly string[]>()
   const unmet = [...problems]
   for (const names of alternatives) {
     const uncovered = names.filter(name => (covering.get(name) ?? []).length === 0)
@@ -140,9 +140,9 @@ function requirementOfCard (card: CardSecurity, sources: readonly CallerSource[]
     if (names.length > 0 && choices.length === 0) {
       unmet.push(`no request can have the credentials of ${names.map(name => quoted(name, MAX_QUOTED_CHARS)).join(' and ')} together`)
     }
-    for (const choice of choices) if (found.size < MAX_ALTERNATIVES) found.set(keyOf(choice), choice)
+    for (const choice of choices) if (sourcesByScheme.size < MAX_ALTERNATIVES) sourcesByScheme.set(keyOf(choice), choice)
   }
-  return { alternatives: [...found.values()], anonymous: alternatives.some(names => names.length === 0), unmet }
+  return { alternatives: [...sourcesByScheme.values()], anonymous: alternatives.some(names => names.length === 0), unmet }
 }
 
 function keyOf (names: readonly string[]): string {

@@ -39,7 +39,7 @@ export const MAX_VIOLATIONS = 20
 export function isFull (violations: readonly Violation[], mode: Mode): boolean {
   if (violations.length < MAX_VIOLATIONS) return false
   let count = 0
-  for (const found of violations) if ((found.mode === 'enforce') === (mode === 'enforce')) count++
+  for (const item of violations) if ((item.mode === 'enforce') === (mode === 'enforce')) count++
   return count >= MAX_VIOLATIONS
 }
 

@@ -18,8 +18,8 @@ const DEFAULT_KEYS = ['mode', 'responses', 'extensions'] as const
 export function startDocument (given: SandboxAgent, file: string | null): string {
   const agent = agentIn(given)
   const source = file === null ? null : parsed(file)
-  const found = source === null ? null : written(source, agent, basename(file ?? ''))
-  return found ?? `${stringify({ agents: [Object.fromEntries([['name', agent.name], ...DEFAULT_KEYS.map(key => [key, agent[key]] as const)])] })}${HINT}`
+  const sourceText = source === null ? null : written(source, agent, basename(file ?? ''))
+  return sourceText ?? `${stringify({ agents: [Object.fromEntries([['name', agent.name], ...DEFAULT_KEYS.map(key => [key, agent[key]] as const)])] })}${HINT}`
 }
 
 const HINT = `

@@ -19,9 +19,9 @@ export function fromPieces (pieces: readonly string[]): Glob {
       let at = head.length
       const end = name.length - tail.length
       for (const piece of middle) {
-        const found = name.indexOf(piece, at)
-        if (found < 0 || found + piece.length > end) return false
-        at = found + piece.length
+        const pieceAt = name.indexOf(piece, at)
+        if (pieceAt < 0 || pieceAt + piece.length > end) return false
+        at = pieceAt + piece.length
       }
       return true
     }

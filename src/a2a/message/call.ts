@@ -296,8 +296,8 @@ function blank (version: Version, operation: Operation, problem: CallProblem | n
 }
 
 function backslashNameProblem (bytes: Bytes): CallProblem {
-  const found = findName(whole(bytes), isBackslashName)
-  const name = found === null ? 'A member' : `The member "${found.name}" in ${found.place}`
+  const namePlace = findName(whole(bytes), isBackslashName)
+  const name = namePlace === null ? 'A member' : `The member "${namePlace.name}" in ${namePlace.place}`
   return {
     reason: 'INVALID_PARAMS',
     rule: 'backslash-name',

@@ -297,10 +297,10 @@ function unreadPart (part: Fields, { index, unread, kind, known }: UnreadPart, p
 
 function mediaTypesOf (part: Fields, { version, partMetadata }: Members, problems: FieldProblem[]): readonly StatedMediaType[] {
   if (part.get('mediaType') === undefined && part.get('metadata') === undefined) return NONE
-  const found: StatedMediaType[] = []
+  const stated: StatedMediaType[] = []
   const add = (fields: Fields, field: 'mediaType' | 'mimeType', place: MediaTypePlace): void => {
     const value = fields.get(field)
-    if (typeof value === 'string' && value !== '') found.push({ text: value, path: fields.pathOf(field), place })
+    if (typeof value === 'string' && value !== '') stated.push({ text: value, path: fields.pathOf(field), place })
   }
   if (version === '1.0') add(part, 'mediaType', 'mediaType')
   const metadata = part.get('metadata')
@@ -311,7 +311,7 @@ function mediaTypesOf (part: Fields, { version, partMetadata }: Members, problem
     if (version === '0.3') add(fields, 'mediaType', 'metadata.mediaType')
   }
   if (version === '0.3') add(part, 'mediaType', 'mediaType')
-  return found
+  return stated
 }
 
 /** `members.ts` defines the types; this set only serves lookups. */
@@ -320,10 +320,10 @@ const STATED = new FieldSet({ mediaType: ANY, mimeType: ANY })
 /** Returns the media types of any part. The media types of parts without data are read only when a policy needs them. */
 export function statedTypes (part: PartView): readonly StatedMediaType[] {
   if (part.isData) return part.mediaTypes
-  const found: StatedMediaType[] = []
+  const stated: StatedMediaType[] = []
   const add = (fields: Fields, field: 'mediaType' | 'mimeType', place: MediaTypePlace): void => {
     const text = fields.get(field)
-    if (typeof text === 'string' && text !== '') found.push({ text, path: fields.pathOf(field), place })
+    if (typeof text === 'string' && text !== '') stated.push({ text, path: fields.pathOf(field), place })
   }
   add(part.fields, 'mediaType', 'mediaType')
   const file = part.fields.get('file')
@@ -334,7 +334,7 @@ export function statedTypes (part: PartView): readonly StatedMediaType[] {
     add(fields, 'mediaType', 'metadata.mediaType')
     add(fields, 'mimeType', 'metadata.mimeType')
   }
-  return found
+  return stated
 }
 
 /** Keys from the root of the body to a part. */

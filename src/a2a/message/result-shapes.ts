@@ -237,24 +237,24 @@ class Result implements ResultView {
   get unknown (): readonly FieldProblem[] {
     if (this.strange !== null) return this.strange
     const { kind, fields, members, statusFields } = this
-    const found: FieldProblem[] = []
-    addUnknownMembers(fields, members[FIELDS[kind]], NAMES[kind], found)
-    if (kind === 'message') this.addUnknownRole(fields, found)
+    const fieldProblems: FieldProblem[] = []
+    addUnknownMembers(fields, members[FIELDS[kind]], NAMES[kind], fieldProblems)
+    if (kind === 'message') this.addUnknownRole(fields, fieldProblems)
     if (statusFields !== null) {
-      addUnknownMembers(statusFields, members.status, 'TaskStatus', found)
+      addUnknownMembers(statusFields, members.status, 'TaskStatus', fieldProblems)
       const state = statusFields.get('state')
       const { proto, plain } = this.spelling
       if (isStated(state) && !isStateName(state, proto, plain)) {
-        addProblem(found, statusFields.pathOf('state'), `is not a state that A2A ${this.version} defines`)
+        addProblem(fieldProblems, statusFields.pathOf('state'), `is not a state that A2A ${this.version} defines`)
       }
     }
     if (this.statusMessageFields !== null) {
-      addUnknownMembers(this.statusMessageFields, members.message, 'Message', found)
-      this.addUnknownRole(this.statusMessageFields, found)
+      addUnknownMembers(this.statusMessageFields, members.message, 'Message', fieldProblems)
+      this.addUnknownRole(this.statusMessageFields, fieldProblems)
     }
-    for (const artifact of this.artifacts) addUnknownMembers(artifact.fields, members.artifact, 'Artifact', found)
-    this.strange = found
-    return found
+    for (const artifact of this.artifacts) addUnknownMembers(artifact.fields, members.artifact, 'Artifact', fieldProblems)
+    this.strange = fieldProblems
+    return fieldProblems
   }
 
   private addUnknownRole (message: Fields, found: FieldProblem[]): void {

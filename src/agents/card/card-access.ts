@@ -56,11 +56,11 @@ export function credentialsIn (
   headers: Readonly<Record<string, string | string[] | undefined>>,
   config: CardConfig
 ): Readonly<Record<string, string>> | null {
-  const found = credentialHeaders(config).flatMap((name): [string, string][] => {
+  const headerPairs = credentialHeaders(config).flatMap((name): [string, string][] => {
     const value = headers[name]
     return typeof value === 'string' && value !== '' ? [[name, value]] : []
   })
-  return found.length === 0 ? null : Object.fromEntries(found)
+  return headerPairs.length === 0 ? null : Object.fromEntries(headerPairs)
 }
 
 /** Names, in lower case, of the headers that may hold the credentials of a caller. */

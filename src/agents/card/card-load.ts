@@ -55,8 +55,8 @@ export async function loadCards (options: CardLoadOptions, kept: KeptByVersion, 
   if (!load.ok || options.extended === null) return load
   const { '1.0': recent, 0.3: old } = load.byVersion
   const card = recent.card.extendedCard ? recent.card : old.card
-  const found = await loadExtendedCard(card, { ...options, ...options.extended, signal })
-  return found.ok ? { ...load, extended: found.extended } : fail({ kind: 'failed', ...found })
+  const extendedCard = await loadExtendedCard(card, { ...options, ...options.extended, signal })
+  return extendedCard.ok ? { ...load, extended: extendedCard.extended } : fail({ kind: 'failed', ...extendedCard })
 }
 
 /**

@@ -136,17 +136,17 @@ export class AgentCredentials {
     const { principal } = request
     const headers: string[] = []
     const seen = new Set<string>()
-    let found: Entry | null = null
+    let matchingEntry: Entry | null = null
     for (const entry of this.entries) {
       if (seen.has(entry.name) || !isFor(entry, principal)) continue
       seen.add(entry.name)
       if (entry.value !== null) headers.push(entry.header, entry.value)
-      else found = entry
+      else matchingEntry = entry
     }
     // Tokens go into one header, so a request has one at most.
-    if (found === null) return this.signed(request, headers.length === 0 ? NO_CREDENTIALS : { ...NO_CREDENTIALS, headers })
-    const { header } = found
-    const by = found.token as SentToken
+    if (matchingEntry === null) return this.signed(request, headers.length === 0 ? NO_CREDENTIALS : { ...NO_CREDENTIALS, headers })
+    const { header } = matchingEntry
+    const by = matchingEntry.token as SentToken
     const subject = by.kind === 'exchange' ? subjectOf(request) : null
     const settle = (obtained: Obtained): Prepared => {
       const outcome = obtained.kind === 'token' ? (obtained.cached ? 'cached' : 'new') : obtained.kind

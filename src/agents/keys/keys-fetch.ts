@@ -85,13 +85,13 @@ export async function discover (
   const path = pathname.replace(/\/$/, '')
   let first: string | null = null
   for (const url of [`${origin}${path}/.well-known/openid-configuration`, `${origin}/.well-known/oauth-authorization-server${path}`]) {
-    const found = await fetchDocument(new URL(url), dispatcher, null, trace)
-    if (!('bytes' in found)) {
-      first ??= 'problem' in found ? found.problem : 'responded with 304'
-      if ('status' in found && found.status !== null && found.status >= 400 && found.status < 500) continue
+    const fetched = await fetchDocument(new URL(url), dispatcher, null, trace)
+    if (!('bytes' in fetched)) {
+      first ??= 'problem' in fetched ? fetched.problem : 'responded with 304'
+      if ('status' in fetched && fetched.status !== null && fetched.status >= 400 && fetched.status < 500) continue
       break
     }
-    const parsed = parseStrict(found.bytes, { depth: 16, members: 10_000 })
+    const parsed = parseStrict(fetched.bytes, { depth: 16, members: 10_000 })
     const document = parsed.ok && isObject(parsed.value) ? parsed.value : {}
     if (document['issuer'] !== issuer) return { problem: `${url} names another issuer, or none` }
     const keys = document['jwks_uri']

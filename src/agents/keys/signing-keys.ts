@@ -35,9 +35,9 @@ export function readKeyFile<T extends object> (file: string, place: string, read
   } catch (error) {
     throw new OperatorError('A2AGW_ERR_CONFIG_FILE', `${place}: cannot read ${file}: ${fileErrorText(error)}`, { cause: error })
   }
-  const found = read(bytes)
-  if ('problem' in found) throw new OperatorError('A2AGW_ERR_CONFIG_FILE', `${place}: ${file} ${String(found.problem)}`)
-  return found as T
+  const keyPair = read(bytes)
+  if ('problem' in keyPair) throw new OperatorError('A2AGW_ERR_CONFIG_FILE', `${place}: ${file} ${String(keyPair.problem)}`)
+  return keyPair as T
 }
 
 const PLACES = [['card', 'sign'], ['upstream', 'credentials', 'identity']] as const
@@ -85,10 +85,10 @@ export function keyFileProblems (file: unknown, path: Path, { baseDir, read }: R
   } catch {
     return []
   }
-  const found = read(bytes)
-  return found === null
+  const keyPair = read(bytes)
+  return keyPair === null
     ? []
-    : [problemAt(path, `${dotted(path)}: ${formatValue(file)} ${found.problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE')]
+    : [problemAt(path, `${dotted(path)}: ${formatValue(file)} ${keyPair.problem}`, undefined, 'value', 'A2AGW_ERR_CONFIG_FILE')]
 }
 
 function textOrNull (value: unknown): string | null {

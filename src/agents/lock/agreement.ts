@@ -90,8 +90,8 @@ export class CardAgreement {
   #differences (recent: AgentCard, old: AgentCard): HeldCard['differences'] {
     const agreed = this.#agreed?.byVersion
     if (agreed === undefined) return []
-    const found = cardDifferences(agreed['1.0'].card, recent, this.#agent)
-    return found.length > 0 || recent === old ? found : cardDifferences(agreed['0.3'].card, old, this.#agent)
+    const cardChanges = cardDifferences(agreed['1.0'].card, recent, this.#agent)
+    return cardChanges.length > 0 || recent === old ? cardChanges : cardDifferences(agreed['0.3'].card, old, this.#agent)
   }
 }
 

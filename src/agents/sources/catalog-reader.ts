@@ -106,16 +106,16 @@ class Walk {
   async read (document: Document): Promise<Signed | { readonly problem: string }> {
     const { value, base, depth } = document
     this.documents++
-    const found = readCatalog(value)
-    if ('problem' in found) return found
+    const entriesOfCatalog = readCatalog(value)
+    if ('problem' in entriesOfCatalog) return entriesOfCatalog
     const { keys } = this.#reading
     const own = keys === null ? null : await verifyCatalog(value as JsonObject, keys, Date.now())
     // A signed catalog covers the catalogs that it contains, but not those that it only names.
     const signedBy = own !== null && 'key' in own ? own.key : document.signedBy
-    this.#entries += found.entries.length
+    this.#entries += entriesOfCatalog.entries.length
     if (this.#entries > MAX_ENTRIES) return { problem: `and the catalogs within it have more than ${MAX_ENTRIES} entries` }
-    for (const { index, problem } of found.faults) this.faults.push({ identifier: `entries[${index}]`, problem })
-    for (const entry of found.entries) {
+    for (const { index, problem } of entriesOfCatalog.faults) this.faults.push({ identifier: `entries[${index}]`, problem })
+    for (const entry of entriesOfCatalog.entries) {
       if (entry.type === AGENT_CARD_TYPE) this.agents.push({ ...entry, base, signedBy })
       else if (entry.type === CATALOG_TYPE) await this.#nested(entry, document, signedBy, depth)
     }

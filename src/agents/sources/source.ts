@@ -146,13 +146,13 @@ export class AgentSource {
   async #read (): Promise<void> {
     const { config: { refresh, limit, admit }, lockFile, stateDir } = this.#options
     const keys = this.#keys === null ? null : await this.#keys.read()
-    const found = keys !== null && 'problem' in keys && admit === 'signed'
+    const hasKeyProblem = keys !== null && 'problem' in keys && admit === 'signed'
       ? { problem: `the keys of the source: ${keys.problem}` }
       : await this.#find(keys)
     if (this.#closed) return
-    if ('problem' in found) return this.#failed(found.problem)
-    if (found.candidates.length > limit) {
-      return this.#failed(`the source has ${found.candidates.length} agents, more than limit, ${limit}`)
+    if ('problem' in hasKeyProblem) return this.#failed(hasKeyProblem.problem)
+    if (hasKeyProblem.candidates.length > limit) {
+      return this.#failed(`the source has ${hasKeyProblem.candidates.length} agents, more than limit, ${limit}`)
     }
     let lock: LockFile = { agents: {} }
     try {
@@ -162,12 +162,12 @@ export class AgentSource {
     }
     // A card counts only where `card.verify` keeps verifying it.
     const cardKeys = keys !== null && 'keys' in keys && verifiesCards(this.config) ? keys.keys : null
-    const resolution = await this.#resolver.resolve(found.candidates, lock, cardKeys)
+    const resolution = await this.#resolver.resolve(hasKeyProblem.candidates, lock, cardKeys)
     if (this.#closed) return
     this.#failures = 0
     // Entries that wait for their card are tried again, although the catalog stays the same.
-    this.#etag = resolution.entries.every(({ state }) => state === 'admitted') && admit !== 'pinned' ? found.etag : null
-    this.#use(resolution, found.faults)
+    this.#etag = resolution.entries.every(({ state }) => state === 'admitted') && admit !== 'pinned' ? hasKeyProblem.etag : null
+    this.#use(resolution, hasKeyProblem.faults)
     if (stateDir !== null) {
       try {
         writeLastGood(stateDir, this.config, { agents: this.agents, readAt: Date.now() })
@@ -274,12 +274,12 @@ function catalogCandidates ({ agents, faults, etag }: CatalogContent, { select }
 /** Of several versions of one artifact, the newest counts. */
 function newest (entries: readonly AgentEntry[]): AgentEntry[] {
   const compared = new Intl.Collator('en', { numeric: true })
-  const found = new Map<string, AgentEntry>()
+  const agentEntries = new Map<string, AgentEntry>()
   for (const entry of entries) {
-    const other = found.get(entry.identifier)
-    if (other === undefined || compared.compare(entry.version ?? '', other.version ?? '') > 0) found.set(entry.identifier, entry)
+    const other = agentEntries.get(entry.identifier)
+    if (other === undefined || compared.compare(entry.version ?? '', other.version ?? '') > 0) agentEntries.set(entry.identifier, entry)
   }
-  return [...found.values()]
+  return [...agentEntries.values()]
 }
 
 function clusterCandidates (services: readonly FoundService[], { kubernetes }: AgentSourceConfig): SourceEntries {

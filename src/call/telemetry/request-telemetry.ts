@@ -113,9 +113,9 @@ function rpcAttributes ({ addition, binding }: Exchange, call: Call): Readonly<P
 }
 
 export function countViolations (exchange: Exchange, phase: 'request' | 'response', violations: readonly Violation[]): void {
-  for (const found of violations) {
-    const mode = found.mode === 'enforce' ? 'enforce' : 'observe'
-    exchange.services.metrics.add('violations_total', exchange.agentName, found.extension, found.rule, phase, mode)
+  for (const item of violations) {
+    const mode = item.mode === 'enforce' ? 'enforce' : 'observe'
+    exchange.services.metrics.add('violations_total', exchange.agentName, item.extension, item.rule, phase, mode)
   }
 }
 

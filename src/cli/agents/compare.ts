@@ -82,9 +82,9 @@ function entryOf (
 function differencesOf (agent: AgentConfig, agreed: LockEntry, { byVersion }: LoadedCards): CardDifference[] {
   const before = cardsOf(agreed, 0)?.byVersion
   if (before === undefined) return []
-  const found = [
+  const differenceLines = [
     ...cardDifferences(before['1.0'].card, byVersion['1.0'].card, agent),
     ...cardDifferences(before['0.3'].card, byVersion['0.3'].card, agent)
   ]
-  return [...new Map(found.map(one => [`${one.path} ${one.message}`, one])).values()]
+  return [...new Map(differenceLines.map(one => [`${one.path} ${one.message}`, one])).values()]
 }

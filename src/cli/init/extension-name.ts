@@ -29,8 +29,8 @@ export function extensionName (uri: string, taken: Set<string>): string {
   const fallback = host === null
     ? []
     : (host[1] ?? '').replace(/:\d+$/, '').split('.').slice(0, -1).map(slug).filter(one => one !== '' && !HOSTING.has(one))
-  const found = words.find(word => word.length >= MIN_WORD_CHARS) ?? fallback.at(-1) ?? words[0] ?? ''
-  return uniqueName(asName(found, 'extension'), taken)
+  const chosenWord = words.find(word => word.length >= MIN_WORD_CHARS) ?? fallback.at(-1) ?? words[0] ?? ''
+  return uniqueName(asName(chosenWord, 'extension'), taken)
 }
 
 export function uniqueName (base: string, taken: Set<string>): string {

@@ -72,12 +72,12 @@ export async function sourceOf ({ url, card }: NamedAgent): Promise<Source> {
       CARD, `no card there: ${loaded.problem}. If the card of the agent is wrong or absent, write one, and give it with --card FILE`
     )
   }
-  const found = richer(loaded.cards)
+  const richerCard = richer(loaded.cards)
   return {
-    card: found,
+    card: richerCard,
     origin: file ?? loaded.cards.origin,
     // The URL of a card says nothing about the agent's own address.
-    upstream: url !== null && place.card === null ? upstream.url : addressIn(found, file ?? loaded.cards.origin),
+    upstream: url !== null && place.card === null ? upstream.url : addressIn(richerCard, file ?? loaded.cards.origin),
     cardUrl,
     cardFile: located.file
   }

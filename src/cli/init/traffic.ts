@@ -125,10 +125,10 @@ export class Traffic {
 
   private add (place: Place, value: unknown, call: number): void {
     const key = JSON.stringify(place)
-    const found = this.places.get(key) ?? { place, values: [], calls: new Set() }
-    found.values.push(value)
-    found.calls.add(call)
-    this.places.set(key, found)
+    const placeValues = this.places.get(key) ?? { place, values: [], calls: new Set() }
+    placeValues.values.push(value)
+    placeValues.calls.add(call)
+    this.places.set(key, placeValues)
   }
 
   /**

@@ -17,7 +17,7 @@ export type FoundFiles = { readonly files: readonly string[] } | { readonly prob
  * @returns each file once, in the order of the arguments, the files of one argument sorted by name; or the problem
  */
 export function testFiles (names: readonly string[]): FoundFiles {
-  const found = new Map<string, string>()
+  const pathsByName = new Map<string, string>()
   for (const name of names) {
     const kind = kindOf(name)
     let files: readonly string[] = [name]
@@ -28,9 +28,9 @@ export function testFiles (names: readonly string[]): FoundFiles {
       files = matching(name)
       if (files.length === 0) return { problem: `no file matches "${name}"` }
     }
-    for (const file of files) if (!found.has(resolve(file))) found.set(resolve(file), file)
+    for (const file of files) if (!pathsByName.has(resolve(file))) pathsByName.set(resolve(file), file)
   }
-  return { files: [...found.values()] }
+  return { files: [...pathsByName.values()] }
 }
 
 function kindOf (path: string): 'file' | 'directory' | 'none' {

@@ -65,8 +65,8 @@ export async function watchTests ({ names, config, run, again, waiting, signal }
 
 /** Names, times and sizes of all files that the tests may read. */
 function stateOf (names: readonly string[], config: string | null): string {
-  const found = testFiles(names)
-  const files = [...('files' in found ? found.files : []), ...(config === null ? [] : [config])]
+  const testPaths = testFiles(names)
+  const files = [...('files' in testPaths ? testPaths.files : []), ...(config === null ? [] : [config])]
   const directories = new Set(files.map(file => dirname(resolve(file))))
   return [...directories].flatMap(directory => filesIn(directory).map(stampOf)).join('\n')
 }

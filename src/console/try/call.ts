@@ -167,14 +167,14 @@ interface Place { readonly method: string, readonly path: string }
 
 /** Fills in the parameters of a route. */
 function routeOf (agent: ConsoleAgent, { route, parameters, query }: TryRequest): Place | { readonly problem: string } | null {
-  const found = routesOf(agent).find(one => one.id === route)
-  if (found === undefined) return null
-  const names = [...found.path.matchAll(/\{([^/}]*)\}/g)].map(([, name]) => name as string)
+  const chosenRoute = routesOf(agent).find(one => one.id === route)
+  if (chosenRoute === undefined) return null
+  const names = [...chosenRoute.path.matchAll(/\{([^/}]*)\}/g)].map(([, name]) => name as string)
   // A segment of dots would lead elsewhere.
   const wrong = names.find(name => /^\.{0,2}$/.test(parameters[name] ?? ''))
   if (wrong !== undefined) return { problem: `the route needs a value for ${wrong}` }
-  const path = found.path.replace(/\{([^/}]*)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
-  return { method: found.verb, path: query === '' ? path : `${path}?${query}` }
+  const path = chosenRoute.path.replace(/\{([^/}]*)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+  return { method: chosenRoute.verb, path: query === '' ? path : `${path}?${query}` }
 }
 
 function pathOf ({ config, state }: ConsoleAgent, { binding, version, operation }: TryRequest): Place | null {
@@ -271,8 +271,8 @@ async function decisionOf (
   let cursor = since
   for (const end = Date.now() + TELL; Date.now() < end;) {
     const page = await source.decisions(cursor, null)
-    const found = page.entries.find(isIt)
-    if (found !== undefined) return found
+    const routeEntry = page.entries.find(isIt)
+    if (routeEntry !== undefined) return routeEntry
     cursor = page.cursor
     await sleep(20, undefined, { ref: false })
   }

@@ -152,7 +152,7 @@ function methodsOf ({ config, state }: ConsoleAgent): FormMethod[] {
 export function routesOf ({ config, state }: ConsoleAgent): FormRoute[] {
   if (state === null) return []
   const rest = state.interfaces.filter(one => one.binding === 'HTTP+JSON')
-  const found = config.policies.flatMap(({ name, policy }) => (policy.routes ?? []).flatMap(({ verb, path, base, body }) => {
+  const routeFields = config.policies.flatMap(({ name, policy }) => (policy.routes ?? []).flatMap(({ verb, path, base, body }) => {
     const key = routeKey(verb, path, base)
     const offered = VERSIONS.flatMap(version => state.policy[version].routes.get(key) ?? []).find(one => one.policy === name)
     if (offered === undefined) return []
@@ -163,7 +163,7 @@ export function routesOf ({ config, state }: ConsoleAgent): FormRoute[] {
       return { id: `${verb} ${full}`, verb, path: full, policy: name, uri, needsActive, schema: inlined(body) }
     })
   }))
-  return distinct(found, one => one.id)
+  return distinct(routeFields, one => one.id)
 }
 
 const VERSIONS = ['1.0', '0.3'] as const
@@ -226,20 +226,22 @@ function placeOf ({ in: places = ['message'], key, path }: MetadataSelectorConfi
 
 /** Returns the schemas by the name that a media type uses for them. The name is null when there is none. */
 function named (source: SchemaSource, card: JsonObject, self: number): Map<string | null, unknown> {
-  const found = new Map<string | null, unknown>()
+  const valuesByKey = new Map<string | null, unknown>()
   if (isEnumFromCard(source)) {
-    found.set(null, { enum: valuesAt(card, source.enumFromCard.replaceAll('{self}', String(self))).slice(0, 500) })
+    valuesByKey.set(null, { enum: valuesAt(card, source.enumFromCard.replaceAll('{self}', String(self))).slice(0, 500) })
   } else if (isFromCard(source)) {
     for (const template of source.fromCard) {
-      for (const { name, schema } of schemasAt(template, { raw: card, self }).found) if (!found.has(name)) found.set(name, schema)
+      for (const { name, schema } of schemasAt(
+        template, { raw: card, self }
+      ).found) if (!valuesByKey.has(name)) valuesByKey.set(name, schema)
     }
   } else if (isSchemaRef(source)) {
     const [document = '', fragment = ''] = source.ref.split('#', 2)
-    found.set(null, resolvePointer(source.set.documents.get(document)?.schema, fragment))
+    valuesByKey.set(null, resolvePointer(source.set.documents.get(document)?.schema, fragment))
   } else {
-    found.set(null, source)
+    valuesByKey.set(null, source)
   }
-  return found
+  return valuesByKey
 }
 
 function titleOf (schema: unknown): string | null {

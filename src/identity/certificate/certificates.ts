@@ -36,12 +36,12 @@ class Slot {
   /** A proxy sends the same header with each request of a connection. */
   certificateIn (header: string): ClientCertificate | null {
     const digest = hash('sha256', header, 'base64')
-    let found = this.known.get(digest)
-    if (found === undefined) {
-      this.known.set(digest, found = this.read(header))
+    let knownCertificate = this.known.get(digest)
+    if (knownCertificate === undefined) {
+      this.known.set(digest, knownCertificate = this.read(header))
       if (this.known.size > ENTRIES) this.known.delete(this.known.keys().next().value ?? '')
     }
-    return found
+    return knownCertificate
   }
 }
 
@@ -80,7 +80,7 @@ export class Certificates {
    */
   find ({ headers, connection: { peer, certificate } }: Presented): FoundCertificate | null {
     let behindProxy = false
-    let found: FoundCertificate | null = null
+    let firstCertificate: FoundCertificate | null = null
     for (const slot of this.slots) {
       const sources = slot.sources.filter(source => source.trusts(peer))
       if (sources.length === 0) continue
@@ -88,10 +88,10 @@ export class Certificates {
       const { carrier } = slot
       const header = headers[carrier.name]
       if (typeof header !== 'string') continue
-      if (found !== null && 'carrier' in found) return { several: [found.carrier, carrier] }
-      found = { certificate: slot.certificateIn(header), carrier, sources }
+      if (firstCertificate !== null && 'carrier' in firstCertificate) return { several: [firstCertificate.carrier, carrier] }
+      firstCertificate = { certificate: slot.certificateIn(header), carrier, sources }
     }
-    if (behindProxy) return found
+    if (behindProxy) return firstCertificate
     return certificate === null ? null : { certificate, carrier: CONNECTION, sources: this.direct }
   }
 

@@ -34,10 +34,10 @@ let running: { readonly program: Program, readonly text: Buffer } | null = null
 
 /** Tests a value for checker.as. The places are those of its JSON in the memory. No member name in it has an escape. */
 function test (number: number, start: number, end: number): number {
-  const found = running?.program.tests[number - 1]
-  if (found === undefined) return DOUBT
+  const patternTest = running?.program.tests[number - 1]
+  if (patternTest === undefined) return DOUBT
   try {
-    return found(parseJson((running as { readonly text: Buffer }).text.subarray(start - RESERVED, end - RESERVED))) ? VALID : INVALID
+    return patternTest(parseJson((running as { readonly text: Buffer }).text.subarray(start - RESERVED, end - RESERVED))) ? VALID : INVALID
   } catch {
     // Too many steps.
     return DOUBT

@@ -86,15 +86,15 @@ export async function explainRequest (
   const rejected = recorded.target === null ? null : checkTarget(recorded.target)
   const known = { request: shown, notes, caller: shownCaller(by) }
   if (rejected !== null) return withoutAgent(request, known, badTarget(rejected))
-  const found = (grpc ? grpcPlaceOf : placeOf)(request, options.config.agents, options.agent)
-  if (found === null) return withoutAgent(request, known, guard(headOf(recorded.method, headers)) ?? unknownAgent)
+  const agentPlace = (grpc ? grpcPlaceOf : placeOf)(request, options.config.agents, options.agent)
+  if (agentPlace === null) return withoutAgent(request, known, guard(headOf(recorded.method, headers)) ?? unknownAgent)
 
-  const { config } = found
+  const { config } = agentPlace
   const { state, card } = await options.known(config)
   const upstream = new URL(config.upstream.url)
   const sent = grpc
     ? grpcRequestOf(request, headers, options.config.limits.body)
-    : { request: plainRequest(request, found.path, state), notes: [] }
+    : { request: plainRequest(request, agentPlace.path, state), notes: [] }
   const plain = { ...sent.request, caller: by, chain: options.chain ?? null }
   const traces = new ExchangeTraces(by)
   const memory = { ...NO_MEMORY, answers: options.answers ?? (() => null) }
@@ -117,7 +117,7 @@ export async function explainRequest (
       name: config.name,
       mode: config.mode,
       upstream: joinPath(upstream.origin, upstream.pathname.replace(/\/$/, '')),
-      foundBy: found.foundBy
+      foundBy: agentPlace.foundBy
     },
     card,
     caller: shownCaller(by),
@@ -134,7 +134,7 @@ export async function explainRequest (
     checks: decision === null ? [] : traces.checks(decision),
     unexamined: decision?.unexamined ?? [],
     ...externalShown(dryRun.external),
-    ...limitsShown(dryRun, found.config.name, options.config),
+    ...limitsShown(dryRun, agentPlace.config.name, options.config),
     ...pauseShown(decision),
     decision: decision?.pause != null ? 'pause' : rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'answer' : 'forward',
     rule: rejection?.rule ?? null,

@@ -76,12 +76,12 @@ export interface GrpcRequest {
 export function grpcRequestOf ({ method, target, body }: RecordedRequest, headers: readonly string[], limit: number): GrpcRequest {
   const path = target ?? ''
   const request = { method, path, query: '', rawHeaders: headers, grpc: true, now: Date.now() }
-  const found = grpcMethodOf(path)
+  const grpcMethod = grpcMethodOf(path)
   // No rule reads the messages of other services; the gateway forwards or rejects them.
-  if (found === null) return { request: { ...request, body: body.length === 0 ? null : body }, notes: [] }
+  if (grpcMethod === null) return { request: { ...request, body: body.length === 0 ? null : body }, notes: [] }
   const text = body.toString('latin1', 0, 64).trimStart()
   if (body.length > 0 && !text.startsWith('{')) return { request: { ...request, body: messageIn(body, headers, limit) }, notes: [] }
-  const message = encoded(found.request, body.length === 0 ? {} : parsed(body))
+  const message = encoded(grpcMethod.request, body.length === 0 ? {} : parsed(body))
   if (typeof message === 'string') throw new CannotExplain(message)
   return { request: { ...request, body: message }, notes: [NOTE] }
 }

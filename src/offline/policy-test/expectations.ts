@@ -22,32 +22,32 @@ export interface Mismatch { readonly key: string, readonly expected: unknown, re
  * @param sent the client's body, null when there is none
  */
 export function mismatches (expect: Expectation, dryRun: DryRun, sent: Buffer | null): Mismatch[] {
-  const found: Mismatch[] = []
+  const differences: Mismatch[] = []
   const compare = (key: string, expected: unknown, got: unknown): void => {
-    if (expected !== undefined && !isDeepStrictEqual(expected, got)) found.push({ key, expected, got })
+    if (expected !== undefined && !isDeepStrictEqual(expected, got)) differences.push({ key, expected, got })
   }
   const isPaused = (dryRun.evaluation?.decision.pause ?? null) !== null
   const decision = isPaused ? 'pause' : dryRun.rejection !== null ? 'reject' : dryRun.kind === 'card' ? 'the gateway responds' : 'forward'
   compare('decision', expect.decision, decision)
-  if (decision !== expect.decision) return found
+  if (decision !== expect.decision) return differences
   const { rejection } = dryRun
   if (rejection !== null) {
     compare('rule', expect.rule, rejection.rule)
     compare('reason', expect.reason, rejection.customReason ?? rejection.reason)
     compare('path', expect.path, violationsOf(dryRun).find(one => one.mode === 'enforce')?.path)
     if (expect.message !== undefined && !rejection.message.includes(expect.message)) {
-      found.push({ key: 'message', expected: expect.message, got: rejection.message })
+      differences.push({ key: 'message', expected: expect.message, got: rejection.message })
     }
     if (dryRun.caller.binding === 'GRPC') compare('grpcStatus', expect.grpcStatus, grpcCodeName(grpcStatusOf(rejection).code))
     else compare('status', expect.status, writeRejection(rejection, dryRun.caller).status)
   }
-  if (expect.violations !== undefined) compareSets('violations', expect.violations, violationsOf(dryRun).map(nameOf), found)
+  if (expect.violations !== undefined) compareSets('violations', expect.violations, violationsOf(dryRun).map(nameOf), differences)
   for (const key of URI_SETS) {
     const expected = expect[key]
-    if (expected !== undefined) compareSets(key, expected, urisOf(dryRun, key), found)
+    if (expected !== undefined) compareSets(key, expected, urisOf(dryRun, key), differences)
   }
   if (dryRun.forwarded !== null) compareForwarded(expect, dryRun, dryRun.forwarded, sent, compare)
-  return found
+  return differences
 }
 
 export function violationsOf (dryRun: DryRun): readonly Violation[] {

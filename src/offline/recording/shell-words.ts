@@ -155,10 +155,14 @@ class Shell {
   }
 
   private hereDocument (): void {
-    const found = HERE_DOCUMENT.exec(this.text.slice(this.at))
-    if (found === null) this.fail(this.at, 'the input is not a here-document', 'name the file of the body with --data-binary @FILE')
+    const delimiterMatch = HERE_DOCUMENT.exec(this.text.slice(this.at))
+    if (delimiterMatch === null) {
+      this.fail(
+        this.at, 'the input is not a here-document', 'name the file of the body with --data-binary @FILE'
+      )
+    }
     this.endWord()
-    const [all, dash, single, double, bare = ''] = found as RegExpExecArray
+    const [all, dash, single, double, bare = ''] = delimiterMatch as RegExpExecArray
     this.here = {
       end: single ?? double ?? bare, tabs: dash === '-', literal: single !== undefined || double !== undefined || all.includes('\\')
     }

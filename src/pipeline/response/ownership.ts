@@ -37,11 +37,11 @@ export class ResponseOwnership {
     const names = operation === 'list' ? taskNames(decision.results) : this.newNames(decision.results)
     if (names.length === 0 && operation !== 'list') return decision
     const { owner } = this.plan.caller
-    const found = names.length === 0 ? [] : this.driver.owners(names, owner, this.plan.claims)
+    const knownOwners = names.length === 0 ? [] : this.driver.owners(names, owner, this.plan.claims)
     const settle = (owners: OwnersOf): ResponseDecision => {
       return operation === 'list' ? this.filtered(decision, owners, event) : this.checked(decision, names, owners, event)
     }
-    return whenReady(found, settle)
+    return whenReady(knownOwners, settle)
   }
 
   /** Tasks and contexts that nothing has proven yet, each once. */

@@ -87,14 +87,14 @@ function compileGuard (
   const own = compileActivation(policy, context, known, card)
   // Several policies may be for one extension: the data of each belongs to it.
   const shared = policies.filter(one => one.name !== name && covers({ uris, pattern }, one.uri)).map(({ activation }) => activation)
-  const found = identities.map(({ uri }) => uri)
+  const identityUris = identities.map(({ uri }) => uri)
   const sharing = policies.filter(one => one.name !== name && covers({ uris, pattern }, one.uri)).map(one => known[one.name])
   const headers = [policy, ...sharing].flatMap(one => one?.owns?.headers ?? [])
   return {
     name,
-    label: found[0] ?? policy.uri ?? policy.uriPattern ?? name,
-    uri: found[0] ?? policy.uri ?? null,
-    own: found.length > 0 ? found : [...uris].slice(0, 1),
+    label: identityUris[0] ?? policy.uri ?? policy.uriPattern ?? name,
+    uri: identityUris[0] ?? policy.uri ?? null,
+    own: identityUris.length > 0 ? identityUris : [...uris].slice(0, 1),
     mode,
     // Fail closed: a caller whom the condition cannot be decided for is not allowed.
     allows: caller => allowed(caller) === true,

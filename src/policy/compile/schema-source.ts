@@ -258,13 +258,13 @@ export function schemasAt (
   const steps = template.replaceAll('{self}', String(self)).split('/').slice(1)
   const lookups = steps.map(lookupOf)
   const captures = lookups.flatMap(one => one?.by.map(({ capture }) => capture) ?? [])
-  const found: CardSchema[] = []
+  const cardSchemas: CardSchema[] = []
   const walk = (value: unknown, at: number, pointer: string, names: readonly string[], optional: boolean): void => {
     const step = steps[at]
     const lookup = lookups[at] ?? null
     if (step === undefined || (value === undefined && optional)) {
       const schema = value === undefined && optional ? ANYTHING : value
-      if (schema !== undefined) found.push({ name: captures.length === 0 ? null : names.join(BETWEEN), pointer, schema })
+      if (schema !== undefined) cardSchemas.push({ name: captures.length === 0 ? null : names.join(BETWEEN), pointer, schema })
     } else if (lookup === null) {
       walk(resolvePointer(value, `/${step}`), at + 1, `${pointer}/${step}`, names, optional)
     } else if (isObject(value) && lookup.by.length === 1 && lookup.by[0]?.member === null) {
@@ -281,7 +281,7 @@ export function schemasAt (
     }
   }
   walk(raw, 0, '', [], false)
-  return { captures, found }
+  return { captures, found: cardSchemas }
 }
 
 function always (entry: SchemaEntry): CompiledSource {

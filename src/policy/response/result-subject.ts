@@ -68,41 +68,41 @@ export class ResultSubject implements Subject {
   contents (places: readonly ContentPlace[]): readonly ContentView[] {
     const { message, status, artifacts } = this.result
     if (message === null && status === null) return places.includes('artifact') ? artifacts : NO_VALUES
-    const found: ContentView[] = []
+    const contentViews: ContentView[] = []
     for (const place of places) {
-      if (place === 'artifact') found.push(...artifacts)
+      if (place === 'artifact') contentViews.push(...artifacts)
       else {
         const content = place === 'message' ? message : status
-        if (content !== null) found.push(content)
+        if (content !== null) contentViews.push(content)
       }
     }
-    return found
+    return contentViews
   }
 
   /** A response has no metadata of the request's params. */
   holders (places: readonly MetadataPlace[]): readonly Holder[] {
     const { kind, fields, steps } = this.result
-    const found: Holder[] = []
+    const holderList: Holder[] = []
     for (const place of places) {
       switch (place) {
         case 'params':
           break
         case 'task':
-          if (kind === 'task') found.push(new FieldsHolder(fields, () => steps))
+          if (kind === 'task') holderList.push(new FieldsHolder(fields, () => steps))
           break
         case 'event':
-          if (kind === 'statusUpdate' || kind === 'artifactUpdate') found.push(new FieldsHolder(fields, () => steps))
+          if (kind === 'statusUpdate' || kind === 'artifactUpdate') holderList.push(new FieldsHolder(fields, () => steps))
           break
         case 'part':
           for (const content of this.contents(CONTENTS)) {
-            for (const part of content.parts) found.push(new FieldsHolder(part.fields, () => partSteps(content, part)))
+            for (const part of content.parts) holderList.push(new FieldsHolder(part.fields, () => partSteps(content, part)))
           }
           break
         default:
-          for (const content of this.contents([place])) found.push(new FieldsHolder(content.fields, () => content.steps))
+          for (const content of this.contents([place])) holderList.push(new FieldsHolder(content.fields, () => content.steps))
       }
     }
-    return found
+    return holderList
   }
 }
 

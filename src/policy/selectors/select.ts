@@ -89,10 +89,10 @@ function compileHeader (header: string): Selector {
     missing: () => path,
     select: subject => subject.lines(name, plainName).map(line => {
       const sent = subject.rawHeaders[line] ?? ''
-      const found = plain(path, subject.rawHeaders[line + 1] ?? '', [line])
+      const headerText = plain(path, subject.rawHeaders[line + 1] ?? '', [line])
       return sent.toLowerCase() !== name
-        ? { ...found, ambiguous: `some agents read ${sent} as ${header}; spell it ${header}` }
-        : found
+        ? { ...headerText, ambiguous: `some agents read ${sent} as ${header}; spell it ${header}` }
+        : headerText
     })
   }
 }

@@ -116,14 +116,14 @@ export class RequestSubject implements Subject {
    * @param plain the same, as `plainHeaderName` returns it
    */
   lines (name: string, plain: string): number[] {
-    const found: number[] = []
+    const lineNumbers: number[] = []
     for (let i = 0; i < this.rawHeaders.length; i += 2) {
       const sent = this.rawHeaders[i]?.toLowerCase() ?? ''
-      if (sent === name || (sent.length === plain.length && plainHeaderName(sent) === plain)) found.push(i)
+      if (sent === name || (sent.length === plain.length && plainHeaderName(sent) === plain)) lineNumbers.push(i)
     }
-    if (found.length === 0) return found
+    if (lineNumbers.length === 0) return lineNumbers
     const named = namedByConnection(this.rawHeaders)
-    return named === null ? found : found.filter(line => !named.has(this.rawHeaders[line]?.toLowerCase() ?? ''))
+    return named === null ? lineNumbers : lineNumbers.filter(line => !named.has(this.rawHeaders[line]?.toLowerCase() ?? ''))
   }
 }
 

@@ -85,9 +85,9 @@ export class AdminAccess {
     const cookie = sessionCookie(headers.cookie)
     const presented = cookie === null ? null : this.sessions.find(cookie, Date.now())
     if (cookie === null || presented === null) return own.missing
-    const found = await this.verify(presented, request, rules)
-    if (found === 'admitted') return null
-    const rejection = 'missing' in found ? found.missing : found.rejected
+    const admission = await this.verify(presented, request, rules)
+    if (admission === 'admitted') return null
+    const rejection = 'missing' in admission ? admission.missing : admission.rejected
     if (rejection.status === 401 || rejection.status === 403) this.sessions.end(cookie)
     return rejection
   }
@@ -104,12 +104,12 @@ export class AdminAccess {
     for (const carrier of this.carriers(rules)) {
       const presented = presentedAs(carrier, given)
       if (presented === null) continue
-      const found = await this.verify(presented, request, rules)
-      if (found === 'admitted') {
+      const admission = await this.verify(presented, request, rules)
+      if (admission === 'admitted') {
         const value = this.sessions.begin(presented, Date.now() + rules.session)
         return { cookie: `${COOKIE}=${value}; Path=${path}; Max-Age=${Math.floor(rules.session / 1_000)}; ${attributesOf(request)}` }
       }
-      last = 'missing' in found ? found.missing : found.rejected
+      last = 'missing' in admission ? admission.missing : admission.rejected
       // Another carrier may have the right source. Other problems do not depend on the carrier.
       if (last.status !== 401) break
     }

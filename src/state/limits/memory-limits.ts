@@ -46,9 +46,9 @@ export class MemoryLimits implements LimitStore {
         used.push(amount)
         if (amount >= rule.limit) wait = Math.max(1, Math.ceil(ends - now))
       } else {
-        const found = usedOf(this.countsOf(open).get(key)?.level, unitsAt(now, rule), rule)
-        used.push(found)
-        wait = waitOf(found, rule)
+        const usage = usedOf(this.countsOf(open).get(key)?.level, unitsAt(now, rule), rule)
+        used.push(usage)
+        wait = waitOf(usage, rule)
       }
       if (wait <= longest) continue
       rejected = i

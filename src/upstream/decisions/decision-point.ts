@@ -181,11 +181,11 @@ export class DecisionPoint<T> {
   async #found (request: Parameters<typeof discover>[1]): Promise<Endpoints | Failed> {
     const known = this.#endpoints
     if (known !== null && known.until > this.#now()) return known.found
-    const found = await discover(this.#dispatcher, request)
+    const endpointUrls = await discover(this.#dispatcher, request)
     // The server still answers where it answered before.
-    if ('kind' in found) return known?.found ?? found
-    this.#endpoints = { found, until: this.#now() + METADATA_TTL }
-    return found
+    if ('kind' in endpointUrls) return known?.found ?? endpointUrls
+    this.#endpoints = { found: endpointUrls, until: this.#now() + METADATA_TTL }
+    return endpointUrls
   }
 
   /** Takes note of a response: for the breaker, and for equal questions. */

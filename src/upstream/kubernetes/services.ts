@@ -182,8 +182,8 @@ function addressOf (namespace: string, name: string, spec: JsonObject, { port: w
   if (scheme !== 'http' && scheme !== 'https') return { problem: `has an annotation ${PREFIX}scheme that is neither http nor https` }
   const ports = (Array.isArray(spec['ports']) ? spec['ports'] : []).filter(isObject)
   const named = (text: string): JsonObject | undefined => ports.find(one => one['name'] === text || String(one['port']) === text)
-  const found = wanted === null ? (ports.length === 1 ? ports[0] : named('a2a') ?? named('http')) : named(wanted)
-  const port = found?.['port']
+  const portSpec = wanted === null ? (ports.length === 1 ? ports[0] : named('a2a') ?? named('http')) : named(wanted)
+  const port = portSpec?.['port']
   if (typeof port !== 'number') {
     return {
       problem: wanted === null ? 'has several ports, none of which is named a2a or http' : 'has no such port'

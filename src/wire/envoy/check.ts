@@ -82,9 +82,9 @@ export function readCheck (message: Buffer): CheckedRequest {
 export function readCheckStart (start: Buffer): Pick<CheckedRequest, 'method' | 'path' | 'host' | 'scheme'> {
   const texts = { method: '', path: '', host: '', scheme: '' }
   const inside = (bytes: Buffer, field: number): Buffer => {
-    let found: Buffer = NO_BYTES
-    readFields(bytes, ({ number, bytes }) => { if (number === field) found = bytes }, true)
-    return found
+    let bodyBytes: Buffer = NO_BYTES
+    readFields(bytes, ({ number, bytes }) => { if (number === field) bodyBytes = bytes }, true)
+    return bodyBytes
   }
   readFields(inside(inside(inside(start, 1), 4), 2), ({ number, bytes }) => {
     if (number === 2) texts.method = bytes.toString()

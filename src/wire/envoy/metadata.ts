@@ -64,19 +64,19 @@ interface Budget { left: number }
 
 function jsonOf (message: Buffer, depth: number, budget: Budget): unknown {
   if (depth === 0 || budget.left-- === 0) throw new EnvoyFault('a value is too large')
-  let found: unknown
+  let fieldValue: unknown
   readFields(message, ({ number, bytes, value }) => {
     switch (number) {
-      case NULL: found = null; break
-      case STRING: found = textOf(bytes); break
-      case BOOL: found = value !== 0; break
-      case STRUCT: found = objectOf(bytes, depth - 1, budget); break
-      case LIST: found = listOf(bytes, depth - 1, budget); break
+      case NULL: fieldValue = null; break
+      case STRING: fieldValue = textOf(bytes); break
+      case BOOL: fieldValue = value !== 0; break
+      case STRUCT: fieldValue = objectOf(bytes, depth - 1, budget); break
+      case LIST: fieldValue = listOf(bytes, depth - 1, budget); break
     }
-  }, false, (number, bytes) => { if (number === NUMBER) found = numberOf(bytes) })
+  }, false, (number, bytes) => { if (number === NUMBER) fieldValue = numberOf(bytes) })
   // A kind that this release does not know.
-  if (found === undefined) throw new EnvoyFault('a value has no kind')
-  return found
+  if (fieldValue === undefined) throw new EnvoyFault('a value has no kind')
+  return fieldValue
 }
 
 /** Texts are UTF-8: two of them that are not could become the same one. */
@@ -115,7 +115,7 @@ function listOf (message: Buffer, depth: number, budget: Budget): unknown[] {
 
 /** The last value of a key counts, as in every map of protobuf. */
 function valueOf (message: Buffer, field: number, key: string): Buffer | undefined {
-  let found: Buffer | undefined
+  let fieldBytes: Buffer | undefined
   readFields(message, ({ number, bytes: entry }) => {
     if (number !== field) return
     let name = ''
@@ -124,7 +124,7 @@ function valueOf (message: Buffer, field: number, key: string): Buffer | undefin
       if (number === KEY) name = bytes.toString()
       else if (number === VALUE) value = bytes
     })
-    if (name === key) found = value
+    if (name === key) fieldBytes = value
   })
-  return found
+  return fieldBytes
 }

@@ -70,8 +70,8 @@ export function readProcessing (message: Buffer): ProcessingMessage | null {
     }
   })
   // TypeScript does not see the assignments of the callback.
-  const found = known as Omit<ProcessingMessage, 'observed' | 'protocol' | 'agent' | 'metadata'> | null
-  return found === null ? null : { ...found, observed, protocol, agent: agent ?? attribute, metadata }
+  const messagePart = known as Omit<ProcessingMessage, 'observed' | 'protocol' | 'agent' | 'metadata'> | null
+  return messagePart === null ? null : { ...messagePart, observed, protocol, agent: agent ?? attribute, metadata }
 }
 
 function headersOf (bytes: Buffer): { lines: string[], last: boolean } {

@@ -173,7 +173,7 @@ export function isUnread (object: object, key: string): boolean {
 
 /** Returns the strings of a value that nobody has read yet, without reading them. */
 export function unreadStrings (root: unknown): LongString[] {
-  const found: LongString[] = []
+  const longStrings: LongString[] = []
   const open: unknown[] = [root]
   while (open.length > 0) {
     const node = open.pop()
@@ -182,8 +182,8 @@ export function unreadStrings (root: unknown): LongString[] {
     for (const key in node) {
       if (strings === undefined || Object.getOwnPropertyDescriptor(node, key)?.get === undefined) {
         open.push((node as Record<string, unknown>)[key])
-      } else found.push(strings.get(Array.isArray(node) ? Number(key) : key) as LongString)
+      } else longStrings.push(strings.get(Array.isArray(node) ? Number(key) : key) as LongString)
     }
   }
-  return found
+  return longStrings
 }

@@ -53,16 +53,16 @@ export function canonicalCards (card: JsonObject): CanonicalCard[] {
   const forms: readonly (readonly [CardForm, (card: JsonObject) => string])[] = [
     ['json', jsonForm], ['spec', specForm], ['sdk', sdkForm], ['sdk-js', parsedSdkForm]
   ]
-  const found: CanonicalCard[] = []
+  const canonicalForms: CanonicalCard[] = []
   for (const [form, textOf] of forms) {
     try {
       const text = textOf(card)
-      if (!found.some(one => one.text === text)) found.push({ form, text })
+      if (!canonicalForms.some(one => one.text === text)) canonicalForms.push({ form, text })
     } catch (error) {
       if (!(error instanceof NoCanonicalForm)) throw error
     }
   }
-  return found
+  return canonicalForms
 }
 
 /** The JSON as it stands, without `signatures`. */
