@@ -26,7 +26,7 @@ export const MUTATIONS = [
   ['policy/task/state.ts', "if (holds || this.mode !== 'enforce') memory.set(field, now)", 'memory.set(field, now)'],
   ['jsonschema/keyword-functions.ts', '.sort()', ''],
   ['policy/request/untagged.ts', '!part.isData || claims.some', 'part.isData || claims.some'],
-  ['identity/certificate/certificates.ts', 'if (behindProxy) return found', '', 'identity/certificate-parts'],
+  ['identity/certificate/certificates.ts', 'if (behindProxy) return firstCertificate', '', 'identity/certificate-parts'],
   ['identity/certificate/certificate-source.ts', 'names.uri.length === 1 ?', 'names.uri.length > 0 ?', 'identity/certificate-parts'],
   ['identity/certificate/xfcc.ts', 'elements?.length === hops', 'elements?.length >= hops', 'identity/certificate-parts'],
   ['identity/certificate/certificates.ts', 'x509.raw.equals(bytes)', 'true', 'identity/certificate-parts'],

@@ -73,10 +73,10 @@ export class DecisionPoints {
     const uses = new Set(asks.map(({ use }) => use))
     await Promise.all([...uses].map(async use => {
       const own = asks.filter(asking => asking.use === use && asking.unaskable === null)
-      const found = await this.#entries.get(use)?.point.ask({
+      const pointReplies = await this.#entries.get(use)?.point.ask({
         bodies: own.map(asking => this.#bodyOf(asking)), read: readAnswer, requestId, signal, watch: url => watch(use, url)
       })
-      found?.forEach((reply, i) => replies.set(own[i] as Asking, reply))
+      pointReplies?.forEach((reply, i) => replies.set(own[i] as Asking, reply))
     }))
     return asks.map(asking => ({ asking, answer: this.#answerOf(asking, replies.get(asking) ?? null) }))
   }

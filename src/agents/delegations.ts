@@ -79,8 +79,8 @@ export class Delegations {
    */
   read (text: string | undefined): ReadChain | Promise<ReadChain> {
     if (text === undefined) return null
-    const found = this.#read(text)
-    if (!('problem' in found) || found.problem !== 'unknown_key' || this.#fetched.length === 0) return found
+    const parsedChain = this.#read(text)
+    if (!('problem' in parsedChain) || parsedChain.problem !== 'unknown_key' || this.#fetched.length === 0) return parsedChain
     return Promise.all(this.#fetched.map(keys => keys.refresh())).then(() => {
       const again = this.#read(text)
       const isUnknown = 'problem' in again && again.problem === 'unknown_key'

@@ -135,8 +135,8 @@ async function lookAt (agent: AgentConfig, config: Config, env: NodeJS.ProcessEn
 /** Suspicious texts of the cards, each once. */
 function textFindings ({ byVersion, extended = null }: LoadedCards): CardFinding[] {
   const raws = new Set([byVersion['1.0'].card.raw, byVersion['0.3'].card.raw, ...(extended === null ? [] : [extended.raw])])
-  const found = [...raws].flatMap(lintTexts).map(({ message, hint }) => ({ message: visible(message, MAX_SENTENCE_CHARS), hint }))
-  return [...new Map(found.map(one => [one.message, one])).values()]
+  const unsafeTexts = [...raws].flatMap(lintTexts).map(({ message, hint }) => ({ message: visible(message, MAX_SENTENCE_CHARS), hint }))
+  return [...new Map(unsafeTexts.map(one => [one.message, one])).values()]
 }
 
 /**

@@ -72,16 +72,16 @@ export class SentToken {
 
   private async load (request: TokenRequest, watch: Watch): Promise<TokenResponse> {
     const ended = watch(request.endpoint)
-    const found = await this.connections.request(request)
+    const serverReply = await this.connections.request(request)
     // `invalid_grant` speaks of the token of a caller.
-    const response: TokenResponse = found.kind === 'rejected' && this.kind === 'clientCredentials'
+    const response: TokenResponse = serverReply.kind === 'rejected' && this.kind === 'clientCredentials'
       ? {
           kind: 'failed',
-          problem: `${request.endpoint.origin}${request.endpoint.pathname} responded with ${found.status} invalid_grant`,
-          status: found.status,
+          problem: `${request.endpoint.origin}${request.endpoint.pathname} responded with ${serverReply.status} invalid_grant`,
+          status: serverReply.status,
           down: false
         }
-      : found
+      : serverReply
     ended(response, this.isNews(response.kind === 'failed' ? response.problem : null))
     return response
   }

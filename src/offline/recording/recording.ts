@@ -82,10 +82,10 @@ export function readRecording (bytes: Buffer, file: string, read: ReadBeside): R
   const text = textOf(bytes, file)
   const start = text.trimStart()
   const json = /\.(?:json|har)$/i.test(file) || (!/\.(?:http|rest)$/i.test(file) && /^(?:\{(?!\{)|\[)/.test(start))
-  const found = json
+  const jsonForm = json
     ? { requests: readCaptured(jsonOf(text, file), bytes, file), warnings: [] }
     : isCurl(text) ? readCurl(text, { file, read, pasted: file === STANDARD_INPUT }) : readHttpFile(text, file, read)
-  if (found.requests.length > 0) return found
+  if (jsonForm.requests.length > 0) return jsonForm
   if (json) throw new RecordingError(file, 0, 'the HAR file has no entries', 'save it again after the call, with the network log recording')
   throw new RecordingError(file, 0, 'there is no request in it', 'write one as in "POST http://host/path"')
 }
