@@ -31,7 +31,7 @@ export async function nodePrograms (): Promise<NodePrograms> {
   return all
 }
 
-/** Writes the code cache of V8 for a version of Node that did not run the build. The build of the image runs on the version that it ships. */
+/** Writes the code cache of V8 for a version of Node that did not run the build. The image is built with the Node that it ships. */
 function writeCodeCache (program: string): void {
   const folder = join(packageRoot(), 'dist/src/bundle')
   const compiler = join(packageRoot(), 'dist/scripts/bundle/compile.js')
