@@ -202,7 +202,8 @@ async function startAgent (): Promise<OutcomeAgent> {
     url,
     next (answer) { next = answer },
     taken () {
-      const all = got.join('\n\n')
+      // Requests of one client that come together may arrive in any order.
+      const all = got.sort().join('\n\n')
       got = []
       return all
     },
