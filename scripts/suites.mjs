@@ -11,7 +11,7 @@ const UNIT_GROUPS = {
   config: ['config', 'console', 'deploy'],
   policy: ['policy', 'agents/lock'],
   offline: ['offline', 'docs', 'sandbox'],
-  wire: ['wire', 'fuzz', 'runtimes']
+  wire: ['wire', 'fuzz', 'outcomes', 'runtimes']
 }
 
 /**

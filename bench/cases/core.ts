@@ -65,7 +65,9 @@ export const CORE: Case = {
       }
       for (const party of parties) if (OTHERS.has(party.name)) subjects.push({ name: party.name, of: processesOf([party]) })
       const tables: Table[] = []
-      for (const work of CORE_WORKS.filter(({ name }) => bench.wants('core', name, QUICK.has(name)))) tables.push(await measure(bench, work, subjects, tables.length === 0 ? WARM.first : WARM.later))
+      for (const work of CORE_WORKS.filter(({ name }) => bench.wants('core', name, QUICK.has(name)))) {
+        tables.push(await measure(bench, work, subjects, tables.length === 0 ? WARM.first : WARM.later))
+      }
       return tables
     } finally {
       await Promise.all(started.map(party => party.stop()))

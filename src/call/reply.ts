@@ -83,7 +83,7 @@ export function endAfterError (exchange: Exchange): void {
  * Ends a response because the gateway stops. An event stream ends with a comment that states the reason, unless it stands within an
  * event; a gRPC call ends with a status. Any other response is broken off, so that the client notices the cut.
  */
-export function endBecauseOfStop (exchange: Exchange): void {
+export function endForShutdown (exchange: Exchange): void {
   exchange.forwarding?.abort()
   settle(exchange, 'gateway_error')
   const { response, stream } = exchange

@@ -40,7 +40,11 @@ export function namedFiles (value: unknown, baseDir: string): string[] {
   return files
 }
 
-/** Returns the value with all texts replaced by what `visit` returns. @param exceptIn a definition whose values stay as they are */
+/**
+ * Returns the value with the texts that a schema describes replaced by what `visit` returns. Values without a schema, such as JSON Schemas
+ * and unknown keys, are not visited.
+ * @param exceptIn a definition whose values stay as they are
+ */
 function walk (value: unknown, schema: Schema, visit: Visit, exceptIn?: string): unknown {
   if (schema.$ref !== undefined) {
     if (schema.$ref === exceptIn) return value
@@ -52,9 +56,10 @@ function walk (value: unknown, schema: Schema, visit: Visit, exceptIn?: string):
   if (Array.isArray(now)) return schema.items === undefined ? now : now.map(item => walk(item, schema.items as Schema, visit, exceptIn))
   if (!isObject(now)) return now
   const { properties = {}, additionalProperties } = schema
-  const others = typeof additionalProperties === 'object' ? additionalProperties : {}
+  const others = typeof additionalProperties === 'object' ? additionalProperties : undefined
+  if (schema.properties === undefined && others === undefined) return now
   return Object.fromEntries(Object.entries(now).map(([name, one]) => {
-    const own = Object.hasOwn(properties, name) ? properties[name] : undefined
-    return [name, walk(one, own ?? others, visit, exceptIn)]
+    const own = Object.hasOwn(properties, name) ? properties[name] : others
+    return [name, own === undefined ? one : walk(one, own, visit, exceptIn)]
   }))
 }

@@ -27,10 +27,14 @@ import { DEFAULT_POLICIES } from './schema/schema.js'
 import { parseUrl } from '#wire/url.js'
 import type { HostPort, ListenerTlsConfig } from './model/listener-model.js'
 
+/** Keys whose values have another form in the file, and those that the file does not have. */
+type OtherInFile =
+  'server' | 'agents' | 'agentSources' | 'rates' | 'identity' | 'extensions' | 'policyDirectory' | 'bundles' | 'hash'
+
 /** The file's value after validation has filled in the defaults, with the marks of the schema applied (marks.ts). */
-interface ConfigFile extends Omit<Config, 'server' | 'agents' | 'agentSources' | 'rates' | 'identity' | 'extensions' | 'policyDirectory' | 'bundles' | 'hash'> {
+interface ConfigFile extends Omit<Config, OtherInFile> {
   readonly server: Omit<ServerConfig, 'listen' | 'admin' | 'metrics' | 'tls' | 'grpc' | 'mesh' | 'catalog'> & {
-    readonly catalog: { readonly publish: boolean, readonly publisher: CatalogConfig['publisher'] | null, readonly documentationUrl: string | null }
+    readonly catalog: Omit<CatalogConfig, 'publisher'> & { readonly publish: boolean, readonly publisher: CatalogConfig['publisher'] | null }
     readonly listen: string | null
     readonly admin: string
     readonly metrics: string | null
@@ -54,7 +58,11 @@ interface IdentityFile extends Omit<IdentityConfig, 'sources'> {
 
 type JwtFile = Omit<JwtConfig, 'keys'> & { readonly keys: 'discover' | JwtConfig['keys'] }
 
-interface AgentFile extends Omit<AgentConfig, 'origin' | 'access' | 'upstream' | 'grpc' | 'card' | 'extensions' | 'policies' | 'dependencies' | 'leftOut' | 'reservedPaths'> {
+/** The same for an agent. */
+type OtherInAgentFile =
+  'origin' | 'access' | 'upstream' | 'grpc' | 'card' | 'extensions' | 'policies' | 'dependencies' | 'leftOut' | 'reservedPaths'
+
+interface AgentFile extends Omit<AgentConfig, OtherInAgentFile> {
   readonly access: Partial<AccessConfig>
   readonly extensions: readonly unknown[]
   readonly upstream: Omit<UpstreamConfig, 'credentials'> & { readonly credentials: CredentialsFile }

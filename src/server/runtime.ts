@@ -26,7 +26,7 @@ import { AgentRegistry } from '#agents/agent-registry.js'
 import { FailureLog } from '#agents/identity/failure-log.js'
 import { InFlight } from '#agents/in-flight.js'
 import type { Exchange } from '#call/exchange.js'
-import { endBecauseOfStop } from '#call/reply.js'
+import { endForShutdown } from '#call/reply.js'
 import { MemoryBudget } from '#call/memory-budget.js'
 import { Overload } from '#call/overload.js'
 import { Limits } from '#call/limits.js'
@@ -101,7 +101,7 @@ export async function buildRuntime (config: Config, options: RuntimeOptions): Pr
     }
   })
   metrics.exemplars = config.telemetry.metrics.exemplars
-  const inFlight = new InFlight<Exchange>({ stop: endBecauseOfStop })
+  const inFlight = new InFlight<Exchange>({ stop: endForShutdown })
   const audit = createAudit({
     enabled: config.telemetry.audit.enabled,
     forwarded: config.telemetry.audit.forwarded,

@@ -20,7 +20,7 @@ import { startExchange } from '#call/record.js'
 import type { Services } from '#call/services.js'
 import type { Snapshot } from '#agents/snapshot.js'
 import type { Exchange } from '#call/exchange.js'
-import { endBecauseOfStop } from '#call/reply.js'
+import { endForShutdown } from '#call/reply.js'
 import { InFlight } from '#agents/in-flight.js'
 import { MemoryBudget } from '#call/memory-budget.js'
 import { Overload } from '#call/overload.js'
@@ -117,7 +117,7 @@ export async function reviewed (t: Test, options: ReviewedOptions): Promise<Revi
   const audit = new PassThrough()
   let lines = ''
   audit.on('data', (chunk: Buffer) => { lines += chunk.toString() })
-  const live = new InFlight<Exchange>({ stop: endBecauseOfStop })
+  const live = new InFlight<Exchange>({ stop: endForShutdown })
   const overload = new Overload({ eventLoopDelay: 0, eventLoopUtilization: 0, heapUsed: 0, rss: 0, retryAfter: 5_000 }, log)
   const services = {
     metrics,

@@ -11,8 +11,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Builds, sides } from '../../bench/commits.js'
 import { UsageError, command } from '../../bench/options.js'
+import { differences } from './differences.js'
 import { outcomesOf, workload } from './run.js'
-import type { Outcome } from './run.js'
+import type { Outcome } from './differences.js'
 
 const HELP = `npm run outcomes -- [COMMIT] [COMMIT] [--all]
 
@@ -43,18 +44,17 @@ async function main (args: readonly string[]): Promise<number> {
 }
 
 function report (before: readonly Outcome[], after: readonly Outcome[], all: boolean): number {
-  const differing = before.flatMap((outcome, i) => {
-    const other = after[i] as Outcome
-    return Object.keys(outcome.facts).filter(fact => outcome.facts[fact] !== other.facts[fact])
-      .map(fact => `${outcome.name}: ${fact}\n  before: ${cut(outcome.facts[fact])}\n  after:  ${cut(other.facts[fact])}`)
-  })
-  for (const difference of differing.slice(0, all ? Infinity : SHOWN)) console.log(difference)
+  const found = differences(before, after)
+  for (const { name, fact, values: [old, now] } of found.slice(0, all ? Infinity : SHOWN)) {
+    console.log(`${name}: ${fact}\n  before: ${cut(old)}\n  after:  ${cut(now)}`)
+  }
   const kinds = new Map<string, number>()
-  for (const { facts } of before) kinds.set(facts['status'] ?? '', (kinds.get(facts['status'] ?? '') ?? 0) + 1)
-  console.log(`${before.length} outcomes (${[...kinds].map(([status, count]) => `${status}: ${count}`).join(', ')}), ${differing.length} differences`)
-  return differing.length > 0 ? 1 : 0
+  for (const { facts: { status } } of before) if (status !== undefined) kinds.set(status, (kinds.get(status) ?? 0) + 1)
+  const counts = [...kinds].map(([status, count]) => `${status}: ${count}`).join(', ')
+  console.log(`${before.length} outcomes (${counts}), ${found.length} differences`)
+  return found.length > 0 ? 1 : 0
 }
 
-const cut = (text = ''): string => text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+const cut = (text = 'nothing'): string => text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
 
 await command(main)

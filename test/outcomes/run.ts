@@ -17,6 +17,7 @@ import { RPC_ID } from '../differential/responses/words.js'
 import { bytesOf } from '../hostile/bytes.js'
 import { readScenario, scenarioFiles } from '../hostile/scenario.js'
 import { until } from '../helpers/http.js'
+import type { Outcome } from './differences.js'
 import { plainCard } from '../helpers/raw.js'
 import { FIGHT_SCHEMA, SCHEMAS } from '../security/kit.js'
 
@@ -26,11 +27,6 @@ export interface Work {
   /** The whole request, head and body. */
   readonly bytes: Buffer
   readonly answer: OddAnswer | null
-}
-
-export interface Outcome {
-  readonly name: string
-  readonly facts: Readonly<Record<string, string>>
 }
 
 const EXTENSION = 'https://outcomes.example/ext/v1'

@@ -49,7 +49,7 @@ export function pause (exchange: Exchange, { rules }: Pause, rejection: Rejectio
   const { record, resumed, task } = exchange.work as Work
   const waiting = pausedIn(record)
   if (waiting !== null && waiting.state !== 'waiting') return reject(exchange, rejections.pauseEnded, 'rejected')
-  if (waiting !== null && task !== null) return respondPaused(exchange, task, waiting, rejection, rejection.message)
+  if (waiting !== null && task !== null) return respondWithPausedTask(exchange, task, waiting, rejection, rejection.message)
   return keep(exchange, resumed === null ? rules : [...resumed.approved, ...rules], rejection)
 }
 
@@ -65,7 +65,7 @@ function keep (exchange: Exchange, rules: readonly string[], rejection: Rejectio
   const respond = (exchange: Exchange, kept: unknown): Result => {
     if (kept === false) return reject(exchange, rejections.pauseUnavailable, 'rejected')
     exchange.services.metrics.add('paused_requests_total', exchange.agentName, 'paused')
-    return respondPaused(exchange, key, paused, rejection, null)
+    return respondWithPausedTask(exchange, key, paused, rejection, null)
   }
   const write = (exchange: Exchange): Result | Promise<Result> => after(exchange, exchange.services.tasks.write(key, record), respond)
   // `loadOwners` has waited for them. Without `access.tasks`, there are none.
@@ -77,7 +77,7 @@ function keep (exchange: Exchange, rules: readonly string[], rejection: Rejectio
 }
 
 /** Responds with the task that waits, in the place of the rejection. */
-function respondPaused (exchange: Exchange, task: TaskKey, paused: Paused, rejection: Rejection, problem: string | null): Result {
+function respondWithPausedTask (exchange: Exchange, task: TaskKey, paused: Paused, rejection: Rejection, problem: string | null): Result {
   settle(exchange, 'rejected')
   exchange.rejection = rejection
   exchange.services.metrics.add('refusals_total', exchange.agentName, rejection.rule)

@@ -9,7 +9,9 @@ import { identitySchema } from './identity-schema.js'
 import { policySchema } from './policy-schema.js'
 import { pushSchema } from './push-schema.js'
 import { budgetsSchema, ratesSchema } from './rates-schema.js'
-import { choice, choiceOrNull, count, duration, flag, fraction, list, mapping, nullable, section, size, text, SECRET_SOURCES, string } from './schema-builder.js'
+import {
+  choice, choiceOrNull, count, duration, flag, fraction, list, mapping, nullable, section, SECRET_SOURCES, size, string, text
+} from './schema-builder.js'
 import type { Schema, TypeOf } from './schema-builder.js'
 import { serverSchema } from './server-schema.js'
 import { agentSourcesSchema } from './source-schema.js'
