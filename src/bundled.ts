@@ -8,6 +8,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Script } from 'node:vm'
 import { crc32 } from 'node:zlib'
+import { setEngineFlags } from './engine.js'
 
 /** Loaders of the modules that can be started, by name. */
 export type Bundle = Readonly<Record<string, () => unknown>>
@@ -17,6 +18,7 @@ export type Bundle = Readonly<Record<string, () => unknown>>
  * source
  */
 export function readScript (file: string): Script {
+  setEngineFlags()
   // The script is ASCII. Decoding as Latin-1 needs no check of the bytes.
   const source = readFileSync(file, 'latin1')
   const cachedData = readCache(cacheOf(file))

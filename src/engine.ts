@@ -1,5 +1,20 @@
 import { readdirSync } from 'node:fs'
 import { constants, getPriority, setPriority } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+
+/**
+ * Sets the V8 flags of the gateway. Call this function before the code of the gateway is loaded: a V8 code cache (bundled.ts) is valid only
+ * under the flags that it was made with. The figures are CPU times per call with Node 24, as multiples of those without the flag, on a quiet
+ * machine (29 November 2026).
+ */
+export function setEngineFlags (): void {
+  // V8 takes objects that survive one collection of a busy start for long-lived objects. It then allocates similar objects directly in old
+  // space, where each object keeps alive whatever it references. 400 B: 0.89. 50 kB of Markdown: 0.91. 1 MB: 0.95.
+  setFlagsFromString('--no-allocation-site-pretenuring')
+  // A full collection takes bodies in flight for long-lived objects. V8 starts the next full collection when the heap has grown by a small
+  // amount, and these bodies alone are often that amount. 1 MB: 0.91. 400 B: no difference.
+  setFlagsFromString('--heap-growing-percent=200')
+}
 
 /** Added to the priority of V8's own threads, as of nice(2): the main thread gets nine of ten time slices that both want. */
 const BACKGROUND = 10

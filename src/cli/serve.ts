@@ -5,7 +5,7 @@ import type { LoadResult } from '#config/load.js'
 import { formatDiagnostic, mergeOverrides, overridesFromEnvironment } from '#config/load.js'
 import type { Config } from '#config/model/model.js'
 import { workersOf } from '#server/cluster/how-many.js'
-import { lowerPriorityOfEngineThreads } from '#engine.js'
+import { lowerPriorityOfEngineThreads, setEngineFlags } from '#engine.js'
 import { readConfiguration } from '#offline/configuration.js'
 import { FollowedConfiguration } from '#server/followed-configuration.js'
 import { startGateway } from '#server/start.js'
@@ -34,6 +34,7 @@ const UNKNOWN = ['uncaughtException', 'unhandledRejection'] as const
  * to run, or a file that cannot be read
  */
 export async function runServe (args: ServeArguments, io: Output): Promise<number> {
+  setEngineFlags()
   lowerPriorityOfEngineThreads()
   const { env } = args
   const overrides = mergeOverrides({ upstream: args.upstream, listen: args.listen, admin: args.admin }, overridesFromEnvironment(env))

@@ -1,8 +1,9 @@
 /** Entry point of a worker process. The primary starts it. */
 import cluster from 'node:cluster'
-import { lowerPriorityOfEngineThreads } from '#engine.js'
+import { lowerPriorityOfEngineThreads, setEngineFlags } from '#engine.js'
 import { runWorker } from './worker.js'
 
+setEngineFlags()
 lowerPriorityOfEngineThreads()
 
 if (cluster.worker === undefined) throw new Error('this is started by the gateway itself')
