@@ -3,9 +3,9 @@ import { constants, getPriority, setPriority } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * Sets the V8 flags of the gateway. Call this function before the code of the gateway is loaded: a V8 code cache (bundled.ts) is valid only
- * under the flags that it was made with. The figures are CPU times per call with Node 24, as multiples of those without the flag, on a quiet
- * machine (29 November 2026).
+ * Sets the V8 flags of the gateway. Call this function before the code of the gateway is loaded: a V8 code cache (bundled.ts) is valid
+ * only under the flags that it was made with. The figures are CPU times per call with Node 24, as multiples of those without the flag, on a
+ * quiet machine (29 November 2026).
  */
 export function setEngineFlags (): void {
   // V8 takes objects that survive one collection of a busy start for long-lived objects. It then allocates similar objects directly in old

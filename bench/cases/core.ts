@@ -26,6 +26,12 @@ const LATENCY_SECONDS = 3
  */
 const WARM = { first: { calls: 30_000, seconds: 20 }, later: { calls: 5_000, seconds: 5 } }
 
+/**
+ * Load before each measurement that does not count, in seconds. V8 discards optimized code while the other parties have their turns: after
+ * 10 s without calls, the first second of calls takes 2.5 times as much CPU, and the third 1.1 times (29 November 2026).
+ */
+const SETTLE_SECONDS = 2
+
 /** Each work, with calls per second of the measurement of latency: a part of what all parties reach. */
 const RATES: ReadonlyMap<string, number> = new Map([
   ['400 B', 1_000], ['50 kB of Markdown', 200], ['50 kB of JSON in a string', 200], ['50 kB of Chinese', 200], ['50 kB of data', 200], ['1 MB', 20]
@@ -82,15 +88,21 @@ async function measure (bench: Bench, work: Work, subjects: ReadonlyArray<Subjec
   await warm(short, subjects.flatMap(({ of }) => of.all), call, warmUp.seconds, warmUp.calls)
   const long = { ...bench, seconds: bench.quick ? bench.seconds : Math.max(bench.seconds, SECONDS) }
   const rounds = bench.quick ? bench.rounds : Math.max(bench.rounds, PROCESSES)
+  const settle = async (party: Party): Promise<void> => {
+    if (party.pids.length > 0) await closedSample({ ...bench, seconds: bench.quick ? bench.seconds : SETTLE_SECONDS }, party, call)
+  }
   const closed = await interleave(bench, `core, ${work.name}, throughput`, subjects.filter(({ name }) => name !== 'direct'), async processes => {
     const party = processes.next()
+    await settle(party)
     return { ...await closedSample(long, party, call), resident: residentBytes(party.pids) }
   }, rounds)
   const rate = bench.rate ?? RATES.get(work.name) as number
   const load = { headers: call.headers, body: call.body, rate, expected: ANSWER.length }
   const seconds = bench.quick ? bench.seconds : LATENCY_SECONDS
   const open = await interleave(bench, `core, ${work.name}, latency`, subjects, async processes => {
-    const { p50 = 0, p99 = 0 } = await fixedSample(bench, processes.next(), load, seconds, 'whole')
+    const party = processes.next()
+    await settle(party)
+    const { p50 = 0, p99 = 0 } = await fixedSample(bench, party, load, seconds, 'whole')
     return { p50, p99 } satisfies Sample
   }, rounds)
   return {
