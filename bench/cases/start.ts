@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../test/helpers/http.js'
 import type { Case } from '../bench.js'
 import { interleave } from '../bench.js'
 import { gatewayCommand } from '../parties/gateway.js'
-import { family, freePort, lifetimeCpuSeconds, residentBytes, start, stop, until } from '../processes.js'
+import { family, lifetimeCpuSeconds, residentBytes, start, stop, until } from '../processes.js'
 
 /** Time without calls before the memory is read, ms. */
 const IDLE = 1_000

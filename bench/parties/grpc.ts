@@ -1,8 +1,9 @@
 /** The parties of the case `grpc`, and the agent behind them. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../../test/helpers/http.js'
 import { GRPC_JS_PROXY, HTTP2_PROXY } from '../names.js'
-import { built, freePort, listening, start, until } from '../processes.js'
+import { built, listening, start, until } from '../processes.js'
 import type { ChildProcess } from 'node:child_process'
 import type { Party, Place } from './party.js'
 import { ours } from './party.js'

@@ -1,9 +1,9 @@
 /** The parties of the case `mesh`: Envoy with the bootstraps of deploy/envoy, and the gateway that it asks or forwards to. */
 import type { Listener } from '../../test/helpers/envoy.js'
 import { managerOf, startEnvoy } from '../../test/helpers/envoy.js'
+import { freePort } from '../../test/helpers/http.js'
 import type { Tree } from '../../test/helpers/kubernetes.js'
 import { ENVOY_ALONE, ENVOY_AUTHZ, ENVOY_AND_GATEWAY, ENVOY_PROC, ENVOY_PROC_REQUESTS } from '../names.js'
-import { freePort } from '../processes.js'
 import { startGateway } from './gateway.js'
 import type { Party, Place } from './party.js'
 
